@@ -1,0 +1,68 @@
+"""Runs ``hstar plan`` the way a user does: as a program, answers read from its JSON."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+TIME_LIMIT = 23  # exit code, also given to runs that had to be killed
+GRACE = 30  # seconds a run may overstay its own time limit before it is killed
+
+
+class HstarMissingError(Exception):
+    """hstar is not installed in this environment."""
+
+
+@dataclass(frozen=True)
+class PlanRun:
+    exit_code: int
+    process_wall: float
+    fields: dict[str, Any] = field(default_factory=dict)  # the JSON object; empty if none came
+    error: str = ""
+
+    @property
+    def solved(self) -> bool:
+        return bool(self.fields.get("solved"))
+
+    def __getitem__(self, name: str) -> Any:
+        return self.fields.get(name)
+
+
+def executable() -> str:
+    """The hstar script beside this interpreter, else the one on the path."""
+    beside = Path(sys.executable).parent / "hstar"
+    found = str(beside) if beside.exists() else shutil.which("hstar")
+    if found is None:
+        raise HstarMissingError("no `hstar` program found: install the package first")
+    return found
+
+
+def plan(
+    domain: Path, problem: Path, *flags: str, time_limit: float, plan_file: Path | None = None
+) -> PlanRun:
+    """One run with a time limit in seconds; never raises for what the planner does."""
+    command = [executable(), "plan", str(domain), str(problem), "--json", *flags]
+    command += ["--overall-time-limit", f"{time_limit:g}s"]
+    if plan_file is not None:
+        plan_file.unlink(missing_ok=True)
+        command += ["--plan-file", str(plan_file)]
+    start = time.perf_counter()
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=time_limit + GRACE, check=False
+        )
+    except subprocess.TimeoutExpired:
+        wall = time.perf_counter() - start
+        return PlanRun(TIME_LIMIT, wall, error="overstayed its own time limit and was killed")
+    wall = time.perf_counter() - start
+    try:
+        fields = json.loads(done.stdout)
+    except json.JSONDecodeError:
+        fields = {}
+    return PlanRun(done.returncode, wall, fields, done.stderr.strip())

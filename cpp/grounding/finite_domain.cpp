@@ -1,0 +1,355 @@
+#include "grounding/finite_domain.hpp"
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+
+#include "grounding/instantiation.hpp"
+#include "grounding/mutex_groups.hpp"
+#include "grounding/reachability.hpp"
+#include "grounding/strips.hpp"
+#include "hash.hpp"
+
+namespace hstar {
+
+namespace {
+
+// Greedy cover: the group with most uncovered facts becomes the next variable (Helmert 2009).
+std::vector<std::vector<int>> cover(const std::vector<std::vector<int>>& groups, const std::vector<char>& keep) {
+    std::vector<char> uncovered = keep;
+    auto count = [&](int group) {
+        size_t size = 0;
+        for (int fact : groups[group]) size += uncovered[fact];
+        return size;
+    };
+    std::vector<std::vector<int>> by_size;
+    auto insert = [&](int group, size_t size) {
+        if (by_size.size() <= size) by_size.resize(size + 1);
+        by_size[size].push_back(group);
+    };
+    for (int i = static_cast<int>(groups.size()) - 1; i >= 0; --i) insert(i, count(i));
+    std::vector<std::vector<int>> variables;
+    for (size_t size = by_size.size(); size-- > 2;) {
+        while (!by_size[size].empty()) {
+            int group = by_size[size].back();
+            by_size[size].pop_back();
+            size_t now = count(group);
+            if (now != size) {
+                insert(group, now);
+                continue;
+            }
+            variables.emplace_back();
+            for (int fact : groups[group])
+                if (uncovered[fact]) {
+                    variables.back().push_back(fact);
+                    uncovered[fact] = 0;
+                }
+        }
+    }
+    for (size_t fact = 0; fact < keep.size(); ++fact)
+        if (uncovered[fact]) variables.push_back({static_cast<int>(fact)});
+    return variables;
+}
+
+class TaskBuilder {
+  public:
+    TaskBuilder(const StripsTask& strips, Task& task) : strips_(strips), task_(task) {}
+
+    void make_variables(const std::vector<std::vector<int>>& variables, const FactTable& facts) {
+        assignment_.assign(strips_.num_facts, {-1, -1});
+        for (size_t v = 0; v < variables.size(); ++v)
+            for (size_t i = 0; i < variables[v].size(); ++i)
+                assignment_[variables[v][i]] = {static_cast<int>(v), static_cast<int>(i)};
+        auto needs_none = find_variables_that_may_be_empty(variables);
+        task_.first_fact.push_back(0);
+        for (size_t v = 0; v < variables.size(); ++v) {
+            int value = -1;
+            for (size_t i = 0; i < variables[v].size(); ++i) {
+                int fact = variables[v][i];
+                if (strips_.init[fact]) value = static_cast<int>(i);
+                bool negated = strips_.complement_of[fact] >= 0;
+                int atom = negated ? strips_.complement_of[fact] : fact;
+                auto args = facts.args(atom);
+                task_.atoms.push_back({facts.predicate(atom), negated, {args.begin(), args.end()}});
+            }
+            int size = static_cast<int>(variables[v].size());
+            if (needs_none[v]) {
+                if (value < 0) value = size;
+                task_.atoms.emplace_back();
+                ++size;
+            }
+            task_.domain_size.push_back(size);
+            task_.initial_state.push_back(value);
+            task_.first_fact.push_back(task_.first_fact.back() + size);
+            task_.variable_of.insert(task_.variable_of.end(), size, static_cast<int>(v));
+        }
+        none_.assign(variables.size(), -1);
+        for (size_t v = 0; v < variables.size(); ++v)
+            if (needs_none[v]) none_[v] = task_.domain_size[v] - 1;
+    }
+
+    void add_operator(int op) {
+        std::vector<Assignment> pre, effects;
+        if (!translate(strips_.pre[op], pre)) return;
+        for (int fact : strips_.add[op])
+            if (kept(fact)) effects.push_back(assignment_[fact]);
+        std::sort(effects.begin(), effects.end());
+        for (size_t i = 1; i < effects.size(); ++i)
+            if (effects[i].variable == effects[i - 1].variable) return;  // adds two mutex facts: never applicable
+        auto set_by_add = [&](int variable) {
+            return std::any_of(effects.begin(), effects.end(), [&](Assignment a) { return a.variable == variable; });
+        };
+        struct Effect {
+            std::vector<Assignment> condition;
+            Assignment effect;
+        };
+        std::vector<Effect> conditional;
+        std::vector<Assignment> clears;
+        auto add_delete = [&](std::vector<Assignment> condition, Assignment deleted) {
+            const Assignment* required = find_variable(pre, deleted.variable);
+            if (required && required->value != deleted.value) return;
+            Assignment cleared{deleted.variable, none_[deleted.variable]};
+            if (!required && !find_variable(condition, deleted.variable)) {
+                condition.push_back(deleted);
+                std::sort(condition.begin(), condition.end());
+            }
+            if (condition.empty())
+                clears.push_back(cleared);
+            else
+                conditional.push_back({std::move(condition), cleared});
+        };
+        for (int fact : strips_.del[op])
+            if (kept(fact) && !set_by_add(assignment_[fact].variable)) add_delete({}, assignment_[fact]);
+        std::vector<Effect> conditional_adds;
+        for (int effect : strips_.conditional[op]) {
+            int fact = strips_.effects.fact[effect];
+            if (!kept(fact)) continue;
+            std::vector<Assignment> condition;
+            if (!translate(strips_.effects.condition[effect], condition)) continue;
+            bool possible = true;
+            std::erase_if(condition, [&](Assignment a) {
+                const Assignment* required = find_variable(pre, a.variable);
+                if (required && required->value != a.value) possible = false;
+                return required && required->value == a.value;
+            });
+            if (!possible) continue;
+            Assignment changed = assignment_[fact];
+            if (strips_.effects.adds[effect]) {
+                if (condition.empty())
+                    effects.push_back(changed);
+                else
+                    conditional_adds.push_back({std::move(condition), changed});
+            } else if (!set_by_add(changed.variable) && none_[changed.variable] >= 0) {
+                const Assignment* tested = find_variable(condition, changed.variable);
+                if (!tested || tested->value == changed.value) add_delete(std::move(condition), changed);
+            }
+        }
+        effects.insert(effects.end(), clears.begin(), clears.end());
+        std::sort(effects.begin(), effects.end());
+        std::erase_if(effects, [&](Assignment a) { return std::binary_search(pre.begin(), pre.end(), a); });
+        conditional.insert(conditional.end(), conditional_adds.begin(), conditional_adds.end());
+        if (effects.empty() && conditional.empty()) return;
+
+        task_.pre.add_row(pre);
+        task_.effects.add_row(effects);
+        for (const Effect& effect : conditional) {
+            auto begin = static_cast<uint32_t>(task_.effect_conditions.size());
+            task_.effect_conditions.insert(task_.effect_conditions.end(), effect.condition.begin(), effect.condition.end());
+            task_.conditional.push({begin, static_cast<uint32_t>(task_.effect_conditions.size()), effect.effect});
+        }
+        task_.conditional.close_row();
+        if (strips_.cost[op] > 100'000'000) throw std::invalid_argument("an action costs more than 100000000 units");
+        task_.cost.push_back(static_cast<int>(strips_.cost[op]));
+        task_.op_schema.push_back(strips_.origin[op].schema);
+        task_.op_tuple.push_back(strips_.origin[op].instance);
+        merge_if_duplicate();
+    }
+
+    void set_goal() {
+        task_.goal_is_false = strips_.goal_is_false || !translate(strips_.goal, task_.goal);
+    }
+
+    std::vector<int> fact_of(const std::vector<int>& group) const {
+        std::vector<int> facts;
+        for (int fact : group)
+            if (kept(fact)) facts.push_back(task_.fact(assignment_[fact]));
+        return facts;
+    }
+
+  private:
+    bool kept(int fact) const { return assignment_[fact].variable >= 0; }
+
+    static const Assignment* find_variable(const std::vector<Assignment>& assignments, int variable) {
+        for (const Assignment& a : assignments)
+            if (a.variable == variable) return &a;
+        return nullptr;
+    }
+
+    // False if the facts are mutex.
+    bool translate(std::span<const int> facts, std::vector<Assignment>& result) const {
+        for (int fact : facts) result.push_back(assignment_[fact]);
+        std::sort(result.begin(), result.end());
+        result.erase(std::unique(result.begin(), result.end()), result.end());
+        for (size_t i = 1; i < result.size(); ++i)
+            if (result[i].variable == result[i - 1].variable) return false;
+        return true;
+    }
+
+    // Variables that need a value for "none of the facts": initially so, or some operator deletes without adding.
+    std::vector<char> find_variables_that_may_be_empty(const std::vector<std::vector<int>>& variables) const {
+        std::vector<char> needs_none(variables.size(), 0);
+        for (size_t v = 0; v < variables.size(); ++v)
+            needs_none[v] = std::none_of(variables[v].begin(), variables[v].end(), [&](int f) { return strips_.init[f]; });
+        for (int op = 0; op < strips_.num_operators(); ++op) {
+            for (int fact : strips_.del[op]) {
+                if (!kept(fact) || needs_none[assignment_[fact].variable]) continue;
+                int variable = assignment_[fact].variable;
+                auto add = strips_.add[op];
+                needs_none[variable] =
+                    std::none_of(add.begin(), add.end(), [&](int f) { return assignment_[f].variable == variable; });
+            }
+            for (int effect : strips_.conditional[op]) {
+                int fact = strips_.effects.fact[effect];
+                if (strips_.effects.adds[effect] || !kept(fact)) continue;
+                int variable = assignment_[fact].variable;
+                if (!replaced(op, effect, variable)) needs_none[variable] = 1;
+            }
+        }
+        return needs_none;
+    }
+
+    // Whether each time a conditional delete fires, some add on the same variable fires too.
+    bool replaced(int op, int deletion, int variable) const {
+        for (int fact : strips_.add[op])
+            if (assignment_[fact].variable == variable) return true;
+        auto condition = strips_.effects.condition[deletion];
+        for (int effect : strips_.conditional[op]) {
+            if (!strips_.effects.adds[effect] || assignment_[strips_.effects.fact[effect]].variable != variable) continue;
+            auto needed = strips_.effects.condition[effect];
+            bool implied = std::all_of(needed.begin(), needed.end(), [&](int literal) {
+                return std::find(condition.begin(), condition.end(), literal) != condition.end();
+            });
+            if (implied) return true;
+        }
+        return false;
+    }
+
+    uint64_t hash_operator(int op) const {
+        uint64_t h = 1;
+        auto mix = [&](auto row) {
+            h = hash_ints(reinterpret_cast<const int*>(row.data()), row.size() * 2, h);
+        };
+        mix(task_.pre[op]);
+        mix(task_.effects[op]);
+        for (const auto& e : task_.conditional[op]) {
+            mix(std::span(task_.effect_conditions).subspan(e.condition_begin, e.condition_end - e.condition_begin));
+            mix(std::span(&e.effect, 1));
+        }
+        return h;
+    }
+
+    bool same_operator(int a, int b) const {
+        auto equal = [](auto left, auto right) { return std::equal(left.begin(), left.end(), right.begin(), right.end()); };
+        if (!equal(task_.pre[a], task_.pre[b]) || !equal(task_.effects[a], task_.effects[b])) return false;
+        auto left = task_.conditional[a], right = task_.conditional[b];
+        if (left.size() != right.size()) return false;
+        auto conditions = [&](const ConditionalEffect& e) {
+            return std::span(task_.effect_conditions).subspan(e.condition_begin, e.condition_end - e.condition_begin);
+        };
+        for (size_t i = 0; i < left.size(); ++i)
+            if (left[i].effect != right[i].effect || !equal(conditions(left[i]), conditions(right[i]))) return false;
+        return true;
+    }
+
+    // Operators equal in all but name and cost: the cheapest stays, the first of equals.
+    void merge_if_duplicate() {
+        int op = task_.num_operators() - 1;
+        if (table_.size() < 2 * static_cast<size_t>(op + 1)) {
+            table_.assign(std::max<size_t>(1024, table_.size() * 4), -1);
+            for (int i = 0; i < op; ++i) {
+                size_t slot = hashes_[i] & (table_.size() - 1);
+                while (table_[slot] >= 0) slot = (slot + 1) & (table_.size() - 1);
+                table_[slot] = i;
+            }
+        }
+        uint64_t hash = hash_operator(op);
+        size_t slot = hash & (table_.size() - 1);
+        while (table_[slot] >= 0) {
+            int other = table_[slot];
+            if (hashes_[other] == hash && same_operator(op, other)) {
+                if (task_.cost[op] < task_.cost[other]) {
+                    task_.cost[other] = task_.cost[op];
+                    task_.op_schema[other] = task_.op_schema[op];
+                    task_.op_tuple[other] = task_.op_tuple[op];
+                }
+                drop_last_operator();
+                return;
+            }
+            slot = (slot + 1) & (table_.size() - 1);
+        }
+        table_[slot] = op;
+        hashes_.push_back(hash);
+    }
+
+    void drop_last_operator() {
+        auto pop = [](auto& rows) {
+            rows.offset.pop_back();
+            rows.data.resize(rows.offset.back());
+        };
+        if (!task_.conditional[task_.num_operators() - 1].empty())
+            task_.effect_conditions.resize(task_.conditional[task_.num_operators() - 1][0].condition_begin);
+        pop(task_.pre);
+        pop(task_.effects);
+        pop(task_.conditional);
+        task_.cost.pop_back();
+        task_.op_schema.pop_back();
+        task_.op_tuple.pop_back();
+    }
+
+    const StripsTask& strips_;
+    Task& task_;
+    std::vector<Assignment> assignment_;  // per STRIPS fact
+    std::vector<int> none_;               // per variable: the value "none of those", or -1
+    std::vector<int> table_;
+    std::vector<uint64_t> hashes_;
+};
+
+// Facts worth a place in the state: those some operator changes and, unless asked otherwise, that matter for the goal.
+std::vector<char> choose_facts(const StripsTask& strips, const Relevance& relevance, bool keep_irrelevant) {
+    if (!keep_irrelevant) return relevance.fact;
+    std::vector<char> keep(strips.num_facts, 0);
+    for (const auto* facts : {&strips.add.data, &strips.del.data, &strips.effects.fact, &strips.goal, &strips.pre.data,
+                              &strips.effects.condition.data})
+        for (int fact : *facts) keep[fact] = 1;
+    return keep;
+}
+
+}  // namespace
+
+Task ground(std::shared_ptr<const LiftedTask> lifted, const GroundingOptions& options, const Limits& limits) {
+    Reachability reached = explore(*lifted, limits);
+    StripsTask strips = instantiate(*lifted, reached, limits);
+    compile_away_negation(strips);
+    int num_predicates = static_cast<int>(lifted->predicates.size()) + 1;
+    auto groups = find_mutex_groups(strips, reached.facts, num_predicates, limits);
+    Relevance relevance = find_relevant(strips);
+    auto keep = choose_facts(strips, relevance, options.keep_irrelevant);
+
+    Task task;
+    task.lifted = lifted;
+    TaskBuilder builder(strips, task);
+    builder.make_variables(cover(groups, keep), reached.facts);
+    for (int op = 0; op < strips.num_operators(); ++op) {
+        if ((op & 0xffff) == 0xffff) limits.check();
+        if (options.keep_irrelevant || relevance.op[op]) builder.add_operator(op);
+    }
+    builder.set_goal();
+    for (const auto& group : groups) {
+        auto facts = builder.fact_of(group);
+        if (facts.size() > 1) task.mutex_groups.push_back(std::move(facts));
+    }
+    task.parameter_tuples = std::move(reached.instances);
+    return task;
+}
+
+}  // namespace hstar

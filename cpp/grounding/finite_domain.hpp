@@ -1,0 +1,15 @@
+// From the lifted task to finite-domain variables: the whole grounding pipeline.
+#pragma once
+#include "grounding/lifted.hpp"
+#include "limits.hpp"
+#include "task/task.hpp"
+
+namespace hstar {
+
+struct GroundingOptions {
+    bool keep_irrelevant = false;  // keep facts and operators that cannot help to reach the goal
+};
+
+Task ground(std::shared_ptr<const LiftedTask> lifted, const GroundingOptions& options, const Limits& limits);
+
+}  // namespace hstar

@@ -1,0 +1,456 @@
+#include "grounding/instantiation.hpp"
+
+#include <algorithm>
+
+namespace hstar {
+
+namespace {
+
+// Disjunctive normal form over ground literals: no disjunct = false, an empty disjunct = true.
+using Conjunction = std::vector<int>;
+using Dnf = std::vector<Conjunction>;
+constexpr size_t kMaxDisjuncts = 4096;
+
+const Dnf kTrue{{}};
+const Dnf kFalse{};
+
+bool is_true(const Dnf& dnf) { return dnf.size() == 1 && dnf[0].empty(); }
+
+// Sorts, removes duplicates; false if the conjunction contradicts itself.
+bool tidy(Conjunction& literals) {
+    std::sort(literals.begin(), literals.end());
+    literals.erase(std::unique(literals.begin(), literals.end()), literals.end());
+    for (size_t i = 1; i < literals.size(); ++i)
+        if ((literals[i] ^ 1) == literals[i - 1] && literals[i] / 2 == literals[i - 1] / 2) return false;
+    return true;
+}
+
+Dnf conjoin(const Dnf& left, const Dnf& right) {
+    if (is_true(left)) return right;
+    if (is_true(right)) return left;
+    if (left.size() * right.size() > kMaxDisjuncts)
+        throw Unsupported("a condition expands to more than " + std::to_string(kMaxDisjuncts) +
+                          " disjuncts; rewrite it with fewer nested disjunctions");
+    Dnf result;
+    for (const auto& a : left)
+        for (const auto& b : right) {
+            Conjunction both(a);
+            both.insert(both.end(), b.begin(), b.end());
+            if (tidy(both)) result.push_back(std::move(both));
+        }
+    return result;
+}
+
+void disjoin(Dnf& left, const Dnf& right) {
+    if (is_true(left)) return;
+    if (is_true(right)) {
+        left = kTrue;
+        return;
+    }
+    left.insert(left.end(), right.begin(), right.end());
+    std::sort(left.begin(), left.end());
+    left.erase(std::unique(left.begin(), left.end()), left.end());
+    if (left.size() > kMaxDisjuncts)
+        throw Unsupported("a condition expands to more than " + std::to_string(kMaxDisjuncts) +
+                          " disjuncts; rewrite it with fewer nested disjunctions");
+}
+
+class Instantiator {
+  public:
+    Instantiator(const LiftedTask& lifted, Reachability& reached, const Limits& limits)
+        : lifted_(lifted), reached_(reached), limits_(limits), functions_(lifted.function_arity) {
+        size_t at = 0;
+        while (at < lifted.function_values.size()) {
+            int function = lifted.function_values[at];
+            const int* args = lifted.function_values.data() + at + 1;
+            auto [entry, is_new] = functions_.intern(function, args);
+            at += 1 + lifted.function_arity[function];
+            if (is_new) function_number_.push_back(lifted.function_values[at]);
+            ++at;
+        }
+    }
+
+    StripsTask run() {
+        for (size_t i = 0; i < lifted_.schemas.size(); ++i) {
+            int arity = static_cast<int>(lifted_.schemas[i].parameter_types.size());
+            for (int instance = 0; instance < reached_.instance_count[i]; ++instance) {
+                if (((++work_) & 0xfff) == 0) limits_.check();
+                binding_.assign(reached_.instances[i].begin() + static_cast<int64_t>(instance) * arity,
+                                reached_.instances[i].begin() + static_cast<int64_t>(instance + 1) * arity);
+                add_operators(static_cast<int>(i), instance);
+            }
+        }
+        set_goal();
+        task_.num_facts = reached_.facts.size();
+        task_.init.assign(task_.num_facts, 0);
+        std::fill(task_.init.begin(), task_.init.begin() + reached_.num_initial_facts, 1);
+        return remove_constant_facts();
+    }
+
+  private:
+    int value(Term term) const { return is_variable(term) ? binding_[term] : ~term; }
+
+    int find(const Literal& atom) {
+        args_.resize(std::max<size_t>(1, atom.args.size()));
+        for (size_t p = 0; p < atom.args.size(); ++p) args_[p] = value(atom.args[p]);
+        return reached_.facts.find(atom.predicate, args_.data());
+    }
+
+    // What is left of a literal: kNever, kAlways, or the ground literal to test.
+    static constexpr int kNever = -1, kAlways = -2;
+    int decide(const Literal& literal) {
+        if (literal.predicate == kEquality)
+            return (value(literal.args[0]) == value(literal.args[1])) != literal.negated ? kAlways : kNever;
+        int fact = find(literal);
+        if (fact < 0) return literal.negated ? kAlways : kNever;
+        if (!reached_.is_fluent[literal.predicate]) return literal.negated ? kNever : kAlways;
+        return literal.negated ? negative(fact) : positive(fact);
+    }
+
+    bool decide_all(const std::vector<Literal>& literals, Conjunction& result) {
+        for (const Literal& literal : literals) {
+            int decided = decide(literal);
+            if (decided == kNever) return false;
+            if (decided != kAlways) result.push_back(decided);
+        }
+        return tidy(result);
+    }
+
+    Dnf expand(const Formula& formula) {
+        switch (formula.kind) {
+            case Formula::Kind::Literal: {
+                int decided = decide(formula.literal);
+                if (decided == kNever) return kFalse;
+                if (decided == kAlways) return kTrue;
+                return {{decided}};
+            }
+            case Formula::Kind::And: {
+                Dnf result = kTrue;
+                for (const Formula& part : formula.parts) {
+                    result = conjoin(result, expand(part));
+                    if (result.empty()) break;
+                }
+                return result;
+            }
+            case Formula::Kind::Or: {
+                Dnf result = kFalse;
+                for (const Formula& part : formula.parts) {
+                    disjoin(result, expand(part));
+                    if (is_true(result)) break;
+                }
+                return result;
+            }
+            case Formula::Kind::Forall:
+            case Formula::Kind::Exists: {
+                Dnf result = formula.kind == Formula::Kind::Forall ? kTrue : kFalse;
+                expand_quantifier(formula, 0, result);
+                return result;
+            }
+        }
+        return kFalse;
+    }
+
+    // Returns false once the result cannot change any more.
+    bool expand_quantifier(const Formula& formula, size_t depth, Dnf& result) {
+        if (depth == formula.variables.size()) {
+            if (((++work_) & 0xfff) == 0) limits_.check();
+            if (formula.kind == Formula::Kind::Forall) {
+                result = conjoin(result, expand(formula.parts[0]));
+                return !result.empty();
+            }
+            disjoin(result, expand(formula.parts[0]));
+            return !is_true(result);
+        }
+        int variable = formula.variables[depth];
+        if (static_cast<size_t>(variable) >= binding_.size()) binding_.resize(variable + 1, 0);
+        for (int object : lifted_.type_sets[formula.variable_types[depth]]) {
+            binding_[variable] = object;
+            if (!expand_quantifier(formula, depth + 1, result)) return false;
+        }
+        return true;
+    }
+
+    Dnf expand(const Condition& condition) {
+        Conjunction literals;
+        if (!decide_all(condition.literals, literals)) return kFalse;
+        Dnf result{literals};
+        for (const Formula& formula : condition.formulas) {
+            if (result.empty()) break;
+            result = conjoin(result, expand(formula));
+        }
+        return result;
+    }
+
+    struct GroundEffect {
+        Conjunction condition;
+        int fact;
+        bool adds;
+    };
+
+    void collect_effects(const EffectSchema& effect, size_t depth, size_t num_parameters) {
+        if (depth < effect.variable_types.size()) {
+            size_t variable = num_parameters + depth;
+            if (variable >= binding_.size()) binding_.resize(variable + 1, 0);
+            for (int object : lifted_.type_sets[effect.variable_types[depth]]) {
+                binding_[variable] = object;
+                if (may_hold(effect.condition, variable)) collect_effects(effect, depth + 1, num_parameters);
+            }
+            return;
+        }
+        if (((++work_) & 0xfff) == 0) limits_.check();
+        int fact = find(effect.atom);
+        if (fact < 0) return;
+        for (auto& condition : expand(effect.condition))
+            ground_effects_.push_back({condition, fact, !effect.atom.negated});
+    }
+
+    // Prunes the enumeration of quantified effects: literals whose last variable has just been bound.
+    bool may_hold(const Condition& condition, size_t last_variable) {
+        for (const Literal& literal : condition.literals) {
+            bool decidable = true, uses_last = false;
+            for (Term term : literal.args) {
+                if (!is_variable(term)) continue;
+                if (static_cast<size_t>(term) > last_variable) decidable = false;
+                if (static_cast<size_t>(term) == last_variable) uses_last = true;
+            }
+            if (decidable && uses_last && decide(literal) == kNever) return false;
+        }
+        return true;
+    }
+
+    void add_operators(int schema_index, int instance) {
+        const ActionSchema& schema = lifted_.schemas[schema_index];
+        Conjunction literals;
+        if (!decide_all(schema.precondition.literals, literals)) return;
+        Dnf preconditions{literals};
+        for (const Formula& formula : schema.precondition.formulas) preconditions = conjoin(preconditions, expand(formula));
+        if (preconditions.empty()) return;
+        ground_effects_.clear();
+        for (const EffectSchema& effect : schema.effects) collect_effects(effect, 0, schema.parameter_types.size());
+        int64_t cost = schema.cost;
+        for (const CostTerm& term : schema.cost_terms) cost += function_value(term);
+        for (const Conjunction& pre : preconditions)
+            emit(pre, ground_effects_, cost, {schema_index, static_cast<uint32_t>(instance)});
+    }
+
+    int64_t function_value(const CostTerm& term) {
+        args_.resize(std::max<size_t>(1, term.args.size()));
+        for (size_t p = 0; p < term.args.size(); ++p) args_[p] = value(term.args[p]);
+        int entry = functions_.find(term.function, args_.data());
+        if (entry < 0) {
+            std::string text = lifted_.functions[term.function];
+            for (size_t p = 0; p < term.args.size(); ++p) text += " " + lifted_.objects[args_[p]];
+            throw std::invalid_argument("the cost (" + text + ") has no value; add (= (" + text + ") ...) to :init");
+        }
+        return lifted_.numbers[function_number_[entry]];
+    }
+
+    // Adds one operator, its effects simplified under its precondition.
+    void emit(const Conjunction& pre, const std::vector<GroundEffect>& effects, int64_t cost, OperatorOrigin origin) {
+        auto required = [&](int literal) { return std::binary_search(pre.begin(), pre.end(), literal); };
+        std::vector<int> add, del;
+        std::vector<GroundEffect> conditional;
+        for (const GroundEffect& effect : effects) {
+            Conjunction condition;
+            bool possible = true;
+            for (int literal : effect.condition) {
+                if (required(literal ^ 1)) possible = false;
+                if (!required(literal)) condition.push_back(literal);
+            }
+            if (!possible) continue;
+            if (!condition.empty())
+                conditional.push_back({condition, effect.fact, effect.adds});
+            else
+                (effect.adds ? add : del).push_back(effect.fact);
+        }
+        auto tidy_facts = [](std::vector<int>& facts) {
+            std::sort(facts.begin(), facts.end());
+            facts.erase(std::unique(facts.begin(), facts.end()), facts.end());
+        };
+        tidy_facts(add);
+        tidy_facts(del);
+        auto added = [&](int fact) { return std::binary_search(add.begin(), add.end(), fact); };
+        std::erase_if(del, added);
+        // An unconditional effect makes conditional ones on the same fact pointless (add wins over delete).
+        std::erase_if(conditional, [&](const GroundEffect& e) { return added(e.fact); });
+        resolve_conflicts(pre, del, conditional);
+        std::erase_if(add, [&](int fact) { return required(positive(fact)); });
+        std::erase_if(del, [&](int fact) { return required(negative(fact)); });
+        if (add.empty() && del.empty() && conditional.empty()) return;
+
+        task_.pre.add_row(pre);
+        task_.add.add_row(add);
+        task_.del.add_row(del);
+        for (const GroundEffect& effect : conditional) {
+            task_.conditional.push(task_.effects.size());
+            task_.effects.fact.push_back(effect.fact);
+            task_.effects.adds.push_back(effect.adds);
+            task_.effects.condition.add_row(effect.condition);
+        }
+        task_.conditional.close_row();
+        task_.cost.push_back(cost);
+        task_.origin.push_back(origin);
+    }
+
+    // Where a fact may be deleted and added at once, the delete gets the condition that no add fires; afterwards
+    // the order in which effects are applied does not matter.
+    static void resolve_conflicts(const Conjunction& pre, std::vector<int>& del, std::vector<GroundEffect>& conditional) {
+        auto conflicting_adds = [&](int fact) {
+            std::vector<Conjunction> conditions;
+            for (const GroundEffect& effect : conditional)
+                if (effect.adds && effect.fact == fact) conditions.push_back(effect.condition);
+            return conditions;
+        };
+        auto unless = [&](Conjunction condition, const std::vector<Conjunction>& adds) {
+            Dnf remaining{condition};
+            for (const Conjunction& add : adds) {
+                Dnf negated;
+                for (int literal : add) negated.push_back({literal ^ 1});
+                remaining = conjoin(remaining, negated);
+            }
+            return remaining;
+        };
+        std::vector<GroundEffect> resolved;
+        std::vector<int> kept;
+        for (int fact : del) {
+            auto adds = conflicting_adds(fact);
+            if (adds.empty()) {
+                kept.push_back(fact);
+                continue;
+            }
+            for (auto& condition : unless({}, adds)) resolved.push_back({condition, fact, false});
+        }
+        for (const GroundEffect& effect : conditional) {
+            if (effect.adds) {
+                resolved.push_back(effect);
+                continue;
+            }
+            if (std::binary_search(kept.begin(), kept.end(), effect.fact)) continue;
+            auto adds = conflicting_adds(effect.fact);
+            if (adds.empty()) {
+                resolved.push_back(effect);
+                continue;
+            }
+            for (auto& condition : unless(effect.condition, adds)) resolved.push_back({condition, effect.fact, false});
+        }
+        // The new conditions may repeat or contradict the precondition.
+        std::vector<GroundEffect> simplified;
+        for (GroundEffect& effect : resolved) {
+            bool possible = true;
+            std::erase_if(effect.condition, [&](int literal) {
+                if (std::binary_search(pre.begin(), pre.end(), literal ^ 1)) possible = false;
+                return std::binary_search(pre.begin(), pre.end(), literal);
+            });
+            if (!possible) continue;
+            if (effect.condition.empty() && !effect.adds)
+                kept.push_back(effect.fact);
+            else
+                simplified.push_back(std::move(effect));
+        }
+        std::sort(kept.begin(), kept.end());
+        kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
+        del = std::move(kept);
+        conditional = std::move(simplified);
+    }
+
+    void set_goal() {
+        Dnf goal = kFalse;
+        for (const GoalSchema& schema : lifted_.goals) {
+            binding_.assign(schema.variable_types.size(), 0);
+            expand_goal(schema, 0, goal);
+        }
+        if (goal.empty()) {
+            task_.goal_is_false = true;
+        } else if (goal.size() == 1) {
+            task_.goal = goal[0];
+        } else {
+            int no_args = 0;
+            int fact = reached_.facts.intern(artificial_goal_predicate(lifted_), &no_args).first;
+            for (const Conjunction& disjunct : goal) emit(disjunct, {{{}, fact, true}}, 0, {});
+            task_.goal = {positive(fact)};
+        }
+    }
+
+    void expand_goal(const GoalSchema& schema, size_t depth, Dnf& goal) {
+        if (depth == schema.variable_types.size()) {
+            if (((++work_) & 0xfff) == 0) limits_.check();
+            disjoin(goal, expand(schema.condition));
+            return;
+        }
+        for (int object : lifted_.type_sets[schema.variable_types[depth]]) {
+            binding_[depth] = object;
+            if (may_hold(schema.condition, depth)) expand_goal(schema, depth + 1, goal);
+        }
+    }
+
+    // Facts that hold initially and are never deleted are true for good: they vanish from all conditions.
+    StripsTask remove_constant_facts() {
+        std::vector<char> changes(task_.num_facts, 0);
+        for (int fact : task_.del.data) changes[fact] = 1;
+        for (int effect = 0; effect < task_.effects.size(); ++effect)
+            if (!task_.effects.adds[effect]) changes[task_.effects.fact[effect]] = 1;
+        auto constant = [&](int fact) { return task_.init[fact] && !changes[fact]; };
+        // Copies a condition; false if it can never hold.
+        auto copy_condition = [&](std::span<const int> condition, Rows<int>& target) {
+            size_t start = target.data.size();
+            for (int literal : condition) {
+                if (!constant(literal / 2)) {
+                    target.push(literal);
+                } else if (literal & 1) {
+                    target.data.resize(start);
+                    return false;
+                }
+            }
+            target.close_row();
+            return true;
+        };
+        StripsTask result;
+        result.num_facts = task_.num_facts;
+        result.init = task_.init;
+        result.goal_is_false = task_.goal_is_false;
+        for (int op = 0; op < task_.num_operators(); ++op) {
+            if (!copy_condition(task_.pre[op], result.pre)) continue;
+            for (int fact : task_.add[op])
+                if (!constant(fact)) result.add.push(fact);
+            result.add.close_row();
+            result.del.add_row(task_.del[op]);
+            for (int effect : task_.conditional[op]) {
+                int fact = task_.effects.fact[effect];
+                if (constant(fact)) continue;
+                if (!copy_condition(task_.effects.condition[effect], result.effects.condition)) continue;
+                result.conditional.push(result.effects.size());
+                result.effects.fact.push_back(fact);
+                result.effects.adds.push_back(task_.effects.adds[effect]);
+            }
+            result.conditional.close_row();
+            result.cost.push_back(task_.cost[op]);
+            result.origin.push_back(task_.origin[op]);
+        }
+        for (int literal : task_.goal) {
+            if (!constant(literal / 2))
+                result.goal.push_back(literal);
+            else if (literal & 1)
+                result.goal_is_false = true;
+        }
+        return result;
+    }
+
+    const LiftedTask& lifted_;
+    Reachability& reached_;
+    const Limits& limits_;
+    FactTable functions_;
+    std::vector<int> function_number_;
+    StripsTask task_;
+    std::vector<int> binding_;
+    std::vector<int> args_;
+    std::vector<GroundEffect> ground_effects_;
+    uint64_t work_ = 0;
+};
+
+}  // namespace
+
+StripsTask instantiate(const LiftedTask& lifted, Reachability& reached, const Limits& limits) {
+    return Instantiator(lifted, reached, limits).run();
+}
+
+}  // namespace hstar

@@ -1,0 +1,52 @@
+// A heuristic as search sees it: a batch of states in, a number each out.
+//
+// Search hands over all new successors of an expansion at once. They differ from each other in a few variables only,
+// so an evaluator can share most of the work between them.
+#pragma once
+#include <cstddef>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rows.hpp"
+#include "task/task.hpp"
+
+namespace hstar {
+
+constexpr float kDeadEnd = std::numeric_limits<float>::infinity();
+
+struct StateBatch {
+    const int* values;  // count x num_variables
+    int count;
+    int num_variables;
+    const int* row(int i) const { return values + static_cast<size_t>(i) * num_variables; }
+};
+
+class Evaluator {
+  public:
+    virtual ~Evaluator() = default;
+    // Fills h[0 .. count); kDeadEnd where no plan exists. If `preferred` is given, appends a row of preferred
+    // operators per state (empty where the heuristic has none).
+    virtual void evaluate(const StateBatch& batch, float* h, Rows<int>* preferred) = 0;
+    virtual bool has_preferred_operators() const { return false; }
+    // Whether kDeadEnd is a proof. If not, an exhausted search has proved nothing.
+    virtual bool is_safe() const { return true; }
+};
+
+// How operator costs enter a heuristic.
+enum class CostType { Normal, One, PlusOne };
+std::vector<int> adjusted_costs(const Task& task, CostType type);
+
+std::unique_ptr<Evaluator> make_blind(const Task& task, CostType type);
+std::unique_ptr<Evaluator> make_goalcount(const Task& task);
+std::unique_ptr<Evaluator> make_hmax(const Task& task, CostType type);
+std::unique_ptr<Evaluator> make_hadd(const Task& task, CostType type);
+std::unique_ptr<Evaluator> make_ff(const Task& task, CostType type);
+std::unique_ptr<Evaluator> make_lmcut(const Task& task, CostType type);
+
+// The registry: blind, goalcount, hmax, hadd, ff, lmcut. Throws std::invalid_argument for other names.
+std::unique_ptr<Evaluator> make_evaluator(const std::string& name, const Task& task, CostType type);
+std::vector<std::string> evaluator_names();
+
+}  // namespace hstar

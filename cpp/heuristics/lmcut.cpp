@@ -1,0 +1,287 @@
+// The landmark-cut heuristic (Helmert & Domshlak, "Landmarks, critical paths and abstractions: what's the difference
+// anyway?", ICAPS 2009).
+//
+//     h := 0
+//     while h^max(goal) > 0:
+//         justification graph: each operator has an arc from its supporter (a precondition of largest h^max)
+//         Z := facts from which the goal is reached through free operators
+//         L := operators with an arc from outside Z (and reachable without passing Z) into Z
+//         h += m, cost(o) -= m for all o in L,   m := smallest cost in L
+//
+// Two observations make a round cheap. All facts of Z have h^max of at least that of the goal, so a supporter with less
+// is reachable without passing Z by its own chain of supporters: only the rare others need a search, and the forward
+// sweep over the graph disappears. And h^max only falls between rounds, from the operators of L onwards, so it is
+// repaired, not recomputed.
+//
+// Conditional effects: each is a part with its own preconditions, but an operator's parts share one cost. A cut that
+// holds any part holds the operator, so costs are partitioned among landmarks of the real operators: admissible.
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+
+#include "heuristics/evaluator.hpp"
+#include "heuristics/relaxed_exploration.hpp"
+
+namespace hstar {
+
+namespace {
+
+class LandmarkCut : public Evaluator {
+  public:
+    LandmarkCut(const Task& task, CostType type) : task_(task) {
+        always_true_ = task.num_facts();
+        goal_fact_ = always_true_ + 1;
+        int num_facts = goal_fact_ + 1;
+        build_parts(adjusted_costs(task, type));
+        consumers_ = transpose(pre_, num_facts);
+        achievers_ = transpose(eff_, num_facts);
+        parts_.resize(initial_parts_.size());
+        hmax_.resize(num_facts);
+        in_zone_.assign(num_facts, 0);
+        probed_.assign(num_facts, 0);
+        in_cut_.assign(num_shared_, 0);
+    }
+
+    void evaluate(const StateBatch& batch, float* h, Rows<int>* preferred) override {
+        for (int i = 0; i < batch.count; ++i) {
+            h[i] = evaluate_one(batch.row(i));
+            if (preferred) preferred->close_row();
+        }
+    }
+
+  private:
+    static constexpr int kUnreached = 1'000'000'000;
+    static constexpr int kNone = -1;
+
+    struct Part {
+        int cost;
+        int unsatisfied;
+        int supporter;   // precondition of largest h^max, kNone while unreached
+        int shared;      // parts with the same number share one cost
+    };
+
+    void build_parts(const std::vector<int>& cost) {
+        std::vector<char> asked_for(task_.num_facts() + 2, 0);
+        for (auto a : task_.goal) asked_for[task_.fact(a)] = 1;
+        for (auto a : task_.pre.data) asked_for[task_.fact(a)] = 1;
+        for (auto a : task_.effect_conditions) asked_for[task_.fact(a)] = 1;
+        asked_for[goal_fact_] = 1;
+        // Operators that are equal in the relaxation are one; the cheapest counts.
+        std::map<std::pair<std::vector<int>, std::vector<int>>, int> known;
+        auto add_part = [&](std::vector<int> pre, std::vector<int> eff, int part_cost, int shared, bool mergeable) {
+            std::sort(pre.begin(), pre.end());
+            std::sort(eff.begin(), eff.end());
+            eff.erase(std::unique(eff.begin(), eff.end()), eff.end());
+            std::erase_if(eff, [&](int fact) {
+                return !asked_for[fact] || std::binary_search(pre.begin(), pre.end(), fact);
+            });
+            if (eff.empty()) return false;
+            if (pre.empty()) pre.push_back(always_true_);
+            if (mergeable) {
+                auto [it, is_new] = known.try_emplace({pre, eff}, static_cast<int>(initial_parts_.size()));
+                if (!is_new) {
+                    Part& other = initial_parts_[it->second];
+                    other.cost = std::min(other.cost, part_cost);
+                    return false;
+                }
+            }
+            pre_.add_row(pre);
+            eff_.add_row(eff);
+            initial_parts_.push_back({part_cost, static_cast<int>(pre.size()), kNone, shared});
+            return true;
+        };
+        for (int op = 0; op < task_.num_operators(); ++op) {
+            std::vector<int> pre, eff;
+            for (auto a : task_.pre[op]) pre.push_back(task_.fact(a));
+            for (auto a : task_.effects[op]) eff.push_back(task_.fact(a));
+            bool simple = task_.conditional[op].empty();
+            bool used = add_part(pre, eff, cost[op], num_shared_, simple);
+            for (const auto& e : task_.conditional[op]) {
+                auto extended = pre;
+                for (uint32_t i = e.condition_begin; i < e.condition_end; ++i)
+                    extended.push_back(task_.fact(task_.effect_conditions[i]));
+                used |= add_part(extended, {task_.fact(e.effect)}, cost[op], num_shared_, false);
+            }
+            if (used) {
+                first_part_.push_back(static_cast<int>(initial_parts_.size()) - count_parts(num_shared_));
+                ++num_shared_;
+            }
+        }
+        std::vector<int> goals;
+        for (auto a : task_.goal) goals.push_back(task_.fact(a));
+        add_part(goals, {goal_fact_}, 0, num_shared_, false);
+        first_part_.push_back(static_cast<int>(initial_parts_.size()) - 1);
+        ++num_shared_;
+        first_part_.push_back(static_cast<int>(initial_parts_.size()));
+    }
+
+    int count_parts(int shared) const {
+        int count = 0;
+        for (size_t i = initial_parts_.size(); i-- > 0 && initial_parts_[i].shared == shared;) ++count;
+        return count;
+    }
+
+    void reach(int fact, int cost) {
+        if (cost < hmax_[fact]) {
+            hmax_[fact] = cost;
+            queue_.push(cost, fact);
+        }
+    }
+
+    void explore(const int* values) {
+        std::copy(initial_parts_.begin(), initial_parts_.end(), parts_.begin());
+        std::fill(hmax_.begin(), hmax_.end(), kUnreached);
+        queue_.clear();
+        reach(always_true_, 0);
+        for (int v = 0; v < task_.num_variables(); ++v) reach(task_.first_fact[v] + values[v], 0);
+        while (!queue_.empty()) {
+            auto [key, fact] = queue_.pop();
+            if (key > hmax_[fact]) continue;
+            for (int p : consumers_[fact]) {
+                Part& part = parts_[p];
+                if (--part.unsatisfied > 0) continue;
+                part.supporter = fact;  // settled last, hence largest
+                for (int effect : eff_[p]) reach(effect, key + part.cost);
+            }
+        }
+    }
+
+    // Repairs h^max after the operators of the cut became cheaper.
+    void repair() {
+        queue_.clear();
+        for (int p : cut_) {
+            const Part& part = parts_[p];
+            int cost = hmax_[part.supporter] + part.cost;
+            for (int effect : eff_[p]) reach(effect, cost);
+        }
+        while (!queue_.empty()) {
+            auto [key, fact] = queue_.pop();
+            if (key > hmax_[fact]) continue;
+            for (int p : consumers_[fact]) {
+                Part& part = parts_[p];
+                if (part.supporter != fact) continue;
+                int largest = fact;
+                for (int pre : pre_[p])
+                    if (hmax_[pre] > hmax_[largest]) largest = pre;
+                part.supporter = largest;
+                int cost = hmax_[largest] + part.cost;
+                for (int effect : eff_[p]) reach(effect, cost);
+            }
+        }
+    }
+
+    // Collects Z, and the parts that lead into it at a cost.
+    void mark_zone() {
+        zone_.clear();
+        candidates_.clear();
+        auto enter = [&](int fact) {
+            if (in_zone_[fact]) return;
+            in_zone_[fact] = 1;
+            zone_.push_back(fact);
+        };
+        enter(goal_fact_);
+        for (size_t i = 0; i < zone_.size(); ++i)
+            for (int p : achievers_[zone_[i]]) {
+                const Part& part = parts_[p];
+                if (part.supporter == kNone) continue;
+                if (part.cost == 0)
+                    enter(part.supporter);
+                else
+                    candidates_.push_back(p);
+            }
+    }
+
+    // Whether the fact is reached in the justification graph without passing Z.
+    bool is_before_zone(int fact, int goal_cost) {
+        if (hmax_[fact] < goal_cost) return true;
+        if (in_zone_[fact]) return false;
+        if (probed_[fact]) return probed_[fact] == kBefore;
+        probe_stack_.clear();
+        size_t first_probe = probes_.size();
+        auto visit = [&](int f) {
+            probed_[f] = kNotBefore;
+            probes_.push_back(f);
+            probe_stack_.push_back(f);
+        };
+        visit(fact);
+        while (!probe_stack_.empty()) {
+            int f = probe_stack_.back();
+            probe_stack_.pop_back();
+            for (int p : achievers_[f]) {
+                int supporter = parts_[p].supporter;
+                if (supporter == kNone || in_zone_[supporter] || enters_zone(p)) continue;
+                if (hmax_[supporter] < goal_cost || probed_[supporter] == kBefore) {
+                    // Whoever was visited on the way is decided later if anyone asks; this one is.
+                    for (size_t i = first_probe; i < probes_.size(); ++i) probed_[probes_[i]] = 0;
+                    probes_.resize(first_probe);
+                    probed_[fact] = kBefore;
+                    probes_.push_back(fact);
+                    return true;
+                }
+                if (!probed_[supporter]) visit(supporter);
+            }
+        }
+        return false;
+    }
+
+    bool enters_zone(int p) const {
+        auto effects = eff_[p];
+        return std::any_of(effects.begin(), effects.end(), [&](int f) { return in_zone_[f]; });
+    }
+
+    float evaluate_one(const int* values) {
+        if (task_.goal_is_false) return kDeadEnd;
+        explore(values);
+        if (hmax_[goal_fact_] == kUnreached) return kDeadEnd;
+        int64_t total = 0;
+        while (hmax_[goal_fact_] > 0) {
+            mark_zone();
+            cut_.clear();
+            int least = kUnreached;
+            cut_shared_.clear();
+            for (int p : candidates_) {
+                const Part& part = parts_[p];
+                if (in_zone_[part.supporter] || !is_before_zone(part.supporter, hmax_[goal_fact_])) continue;
+                if (in_cut_[part.shared]) continue;
+                in_cut_[part.shared] = 1;
+                cut_shared_.push_back(part.shared);
+                least = std::min(least, part.cost);
+            }
+            for (int fact : zone_) in_zone_[fact] = 0;
+            for (int fact : probes_) probed_[fact] = 0;
+            probes_.clear();
+            if (cut_shared_.empty()) throw std::logic_error("LM-cut: no cut although the goal is not free");
+            total += least;
+            for (int shared : cut_shared_) {
+                in_cut_[shared] = 0;
+                for (int p = first_part_[shared]; p < first_part_[shared + 1]; ++p) {
+                    parts_[p].cost -= least;
+                    if (parts_[p].supporter != kNone) cut_.push_back(p);
+                }
+            }
+            repair();
+        }
+        return static_cast<float>(total);
+    }
+
+    static constexpr char kBefore = 1, kNotBefore = 2;
+
+    const Task& task_;
+    int always_true_, goal_fact_;
+    int num_shared_ = 0;
+    Rows<int> pre_, eff_, consumers_, achievers_;
+    std::vector<Part> initial_parts_, parts_;
+    std::vector<int> first_part_;       // per shared cost
+    std::vector<int> hmax_;
+    std::vector<char> in_zone_, probed_, in_cut_;
+    std::vector<int> zone_, candidates_, cut_, cut_shared_, probes_, probe_stack_;
+    KeyQueue queue_;
+};
+
+}  // namespace
+
+std::unique_ptr<Evaluator> make_lmcut(const Task& task, CostType type) {
+    return std::make_unique<LandmarkCut>(task, type);
+}
+
+}  // namespace hstar

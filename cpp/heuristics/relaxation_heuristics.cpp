@@ -1,0 +1,291 @@
+#include "heuristics/relaxation_heuristics.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "heuristics/lanes.hpp"
+
+namespace hstar {
+
+namespace {
+
+WideKernel best_kernel() {
+#ifdef HSTAR_X86
+    if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) return wide_avx512();
+    if (__builtin_cpu_supports("avx2")) return wide_avx2();
+#endif
+    return wide_portable();
+}
+
+struct AlignedFree {
+    void operator()(void* p) const { std::free(p); }
+};
+
+}  // namespace
+
+// The kernel's arrays and the code that moves states in and results out.
+class WideWorkspace {
+  public:
+    WideWorkspace(const Task& task, const RelaxedTask& relaxed) : task_(task), relaxed_(relaxed), kernel_(best_kernel()) {
+        std::vector<int> position;
+        for (int op = 0; op < relaxed.num_operators(); ++op) {
+            position.push_back(static_cast<int>(records_.size()));
+            records_.insert(records_.end(), {relaxed.cost[op], static_cast<int>(relaxed.pre[op].size()),
+                                             static_cast<int>(relaxed.eff[op].size())});
+            records_.insert(records_.end(), relaxed.pre[op].begin(), relaxed.pre[op].end());
+            records_.insert(records_.end(), relaxed.eff[op].begin(), relaxed.eff[op].end());
+        }
+        for (int op : relaxed.consumers.data) consumers_.push_back(position[op]);
+        for (int edge : relaxed.achievers.data) {
+            achievers_.push_back(position[relaxed.edge_operator[edge]]);
+            achiever_origin_.push_back(relaxed.edge_origin[edge]);
+        }
+        size_t facts = static_cast<size_t>(relaxed.num_facts), ops = static_cast<size_t>(task.num_operators());
+        cost_.reset(static_cast<uint16_t*>(std::aligned_alloc(64, facts * 64)));
+        if (!cost_) throw std::bad_alloc();
+        bucket_head_.assign(65536, -1);
+        next_.assign(facts, -1);
+        previous_.assign(facts, -1);
+        queued_key_.assign(facts, -1);
+        needed_.assign(facts, 0);
+        pending_.assign(facts, 0);
+        stack_.assign(facts, 0);
+        needed_facts_.assign(facts, 0);
+        in_plan_.assign(ops, 0);
+        is_preferred_.assign(ops, 0);
+        plan_.assign(ops, 0);
+        data_ = {records_.data(),
+                 relaxed.consumers.offset.data(),
+                 consumers_.data(),
+                 relaxed.achievers.offset.data(),
+                 achievers_.data(),
+                 achiever_origin_.data(),
+                 relaxed.goals.data(),
+                 static_cast<int>(relaxed.goals.size()),
+                 relaxed.num_facts,
+                 cost_limit(relaxed),
+                 cost_.get(),
+                 bucket_head_.data(),
+                 next_.data(),
+                 previous_.data(),
+                 queued_key_.data(),
+                 needed_.data(),
+                 pending_.data(),
+                 stack_.data(),
+                 needed_facts_.data(),
+                 0,
+                 in_plan_.data(),
+                 is_preferred_.data(),
+                 plan_.data(),
+                 0};
+    }
+
+    static int cost_limit(const RelaxedTask& relaxed) {
+        size_t most = 1;
+        for (int op = 0; op < relaxed.num_operators(); ++op) most = std::max(most, relaxed.pre[op].size());
+        return static_cast<int>(65535 / (most + 1));
+    }
+    static bool fits(const RelaxedTask& relaxed) {
+        int limit = cost_limit(relaxed);
+        return std::all_of(relaxed.cost.begin(), relaxed.cost.end(), [&](int c) { return c < limit; });
+    }
+
+    WideResult explore(const StateBatch& batch, int first, int count, bool sum) {
+        std::memset(cost_.get(), 0xff, static_cast<size_t>(relaxed_.num_facts) * 64);
+        seeds_.clear();
+        auto hold_in_all = [&](int fact) {
+            std::memset(cost_.get() + static_cast<size_t>(fact) * kLanes, 0, 64);
+            seeds_.push_back(fact);
+        };
+        hold_in_all(relaxed_.always_true);
+        const int* base = batch.row(first);
+        for (int v = 0; v < batch.num_variables; ++v) {
+            int fact = relaxed_.fact_of[task_.first_fact[v] + base[v]];
+            if (fact >= 0) hold_in_all(fact);
+        }
+        // Unused lanes keep the first state; the others are corrected where they differ from it.
+        for (int lane = 1; lane < count; ++lane) {
+            const int* values = batch.row(first + lane);
+            for (int v = 0; v < batch.num_variables; ++v) {
+                if (values[v] == base[v]) continue;
+                int gone = relaxed_.fact_of[task_.first_fact[v] + base[v]];
+                int here = relaxed_.fact_of[task_.first_fact[v] + values[v]];
+                if (gone >= 0) cost_[static_cast<size_t>(gone) * kLanes + lane] = 65535;
+                if (here >= 0) {
+                    cost_[static_cast<size_t>(here) * kLanes + lane] = 0;
+                    seeds_.push_back(here);
+                }
+            }
+        }
+        return kernel_.explore(data_, seeds_.data(), static_cast<int>(seeds_.size()), sum);
+    }
+
+    int cost(int fact, int lane) const { return cost_[static_cast<size_t>(fact) * kLanes + lane]; }
+
+    void extract(uint32_t lanes) { kernel_.extract(data_, lanes); }
+    const WideKernelData& data() const { return data_; }
+    void clear_plan() {
+        for (int i = 0; i < data_.num_needed_facts; ++i) needed_[needed_facts_[i]] = 0;
+        for (int i = 0; i < data_.plan_size; ++i) in_plan_[plan_[i]] = is_preferred_[plan_[i]] = 0;
+    }
+
+  private:
+    const Task& task_;
+    const RelaxedTask& relaxed_;
+    WideKernel kernel_;
+    WideKernelData data_;
+    std::unique_ptr<uint16_t[], AlignedFree> cost_;
+    std::vector<int> records_, consumers_, achievers_, achiever_origin_;
+    std::vector<int> bucket_head_, next_, previous_, queued_key_, stack_, needed_facts_, plan_, seeds_;
+    std::vector<uint32_t> needed_, pending_, in_plan_, is_preferred_;
+};
+
+RelaxationHeuristic::RelaxationHeuristic(const Task& task, CostType type, Kind kind)
+    : task_(task), kind_(kind), relaxed_(task, type), exploration_(relaxed_) {
+    fact_marked_.assign(relaxed_.num_facts, 0);
+    op_marked_.assign(task.num_operators(), 0);
+    bool supported = kind != Kind::FF || !relaxed_.has_zero_cost;
+    if (supported && WideWorkspace::fits(relaxed_)) wide_ = std::make_unique<WideWorkspace>(task, relaxed_);
+}
+
+RelaxationHeuristic::~RelaxationHeuristic() = default;
+
+void RelaxationHeuristic::evaluate(const StateBatch& batch, float* h, Rows<int>* preferred) {
+    for (int first = 0; first < batch.count;) {
+        int count = std::min(kLanes, batch.count - first);
+        bool done = wide_ && count >= wide_threshold_ && !relaxed_.goal_is_false &&
+                    evaluate_wide(batch, first, count, h, preferred);
+        if (!done)
+            for (int i = first; i < first + count; ++i) h[i] = evaluate_one(batch.row(i), preferred);
+        first += count;
+    }
+}
+
+bool RelaxationHeuristic::evaluate_wide(const StateBatch& batch, int first, int count, float* h, Rows<int>* preferred) {
+    WideResult result = wide_->explore(batch, first, count, kind_ != Kind::Max);
+    if (result == WideResult::Overflow) return false;
+    uint32_t alive = count == kLanes ? ~0u : (1u << count) - 1;
+    for (int lane = 0; lane < count; ++lane) {
+        int64_t total = 0;
+        for (int goal : relaxed_.goals) {
+            int cost = wide_->cost(goal, lane);
+            if (cost == 65535) alive &= ~(1u << lane);
+            total = kind_ == Kind::Max ? std::max<int64_t>(total, cost) : total + cost;
+        }
+        h[first + lane] = (alive >> lane) & 1 ? static_cast<float>(total) : kDeadEnd;
+    }
+    if (kind_ != Kind::FF) {
+        if (preferred)
+            for (int lane = 0; lane < count; ++lane) preferred->close_row();
+        return true;
+    }
+    wide_->extract(alive);
+    const WideKernelData& data = wide_->data();
+    int64_t total[kLanes] = {};
+    for (int i = 0; i < data.plan_size; ++i) {
+        int cost = relaxed_.task_cost[data.plan[i]];
+        for (uint32_t lanes = data.in_plan[data.plan[i]]; lanes; lanes &= lanes - 1) total[__builtin_ctz(lanes)] += cost;
+    }
+    for (int lane = 0; lane < count; ++lane) {
+        if ((alive >> lane) & 1) h[first + lane] = static_cast<float>(total[lane]);
+        if (!preferred) continue;
+        size_t start = preferred->data.size();
+        for (int i = 0; i < data.plan_size; ++i)
+            if ((data.is_preferred[data.plan[i]] >> lane) & 1) preferred->push(data.plan[i]);
+        std::sort(preferred->data.begin() + start, preferred->data.end());
+        preferred->close_row();
+    }
+    wide_->clear_plan();
+    return true;
+}
+
+void RelaxationHeuristic::extract_relaxed_plan() {
+    relaxed_plan_.clear();
+    auto need = [&](int fact) {
+        if (fact_marked_[fact]) return;
+        fact_marked_[fact] = 1;
+        marked_facts_.push_back(fact);
+        if (exploration_.supporter(fact) != RelaxedExploration::kHolds) stack_.push_back(fact);
+    };
+    for (int goal : relaxed_.goals) need(goal);
+    while (!stack_.empty()) {
+        int edge = exploration_.supporter(stack_.back());
+        stack_.pop_back();
+        int op = relaxed_.edge_origin[edge];
+        if (!op_marked_[op]) {
+            op_marked_[op] = 1;
+            relaxed_plan_.push_back(op);
+        }
+        for (int fact : relaxed_.pre[relaxed_.edge_operator[edge]]) need(fact);
+    }
+    for (int fact : marked_facts_) fact_marked_[fact] = 0;
+    for (int op : relaxed_plan_) op_marked_[op] = 0;
+    marked_facts_.clear();
+}
+
+float RelaxationHeuristic::evaluate_one(const int* values, Rows<int>* preferred) {
+    using Combine = RelaxedExploration::Combine;
+    bool reachable = !relaxed_.goal_is_false &&
+                     (kind_ == Kind::Max ? exploration_.run<Combine::Max>(values, task_.num_variables(), task_.first_fact)
+                                         : exploration_.run<Combine::Sum>(values, task_.num_variables(), task_.first_fact));
+    if (!reachable) {
+        if (preferred) preferred->close_row();
+        return kDeadEnd;
+    }
+    int64_t total = 0;
+    if (kind_ == Kind::FF) {
+        extract_relaxed_plan();
+        for (int op : relaxed_plan_) total += relaxed_.task_cost[op];
+        if (preferred) {
+            size_t start = preferred->data.size();
+            for (int op : relaxed_plan_) {
+                auto pre = task_.pre[op];
+                if (std::all_of(pre.begin(), pre.end(), [&](Assignment a) { return values[a.variable] == a.value; }))
+                    preferred->push(op);
+            }
+            std::sort(preferred->data.begin() + start, preferred->data.end());
+        }
+    } else {
+        for (int goal : relaxed_.goals)
+            total = kind_ == Kind::Max ? std::max<int64_t>(total, exploration_.cost(goal)) : total + exploration_.cost(goal);
+    }
+    if (preferred) preferred->close_row();
+    return static_cast<float>(total);
+}
+
+void RelaxationHeuristic::plan_features(const StateBatch& batch, float* features) {
+    auto deletes = [&](int op) {
+        auto pre = task_.pre[op];
+        int count = static_cast<int>(task_.conditional[op].size());
+        for (auto effect : task_.effects[op])
+            count += std::any_of(pre.begin(), pre.end(), [&](Assignment a) { return a.variable == effect.variable; });
+        return count;
+    };
+    for (int i = 0; i < batch.count; ++i) {
+        float* row = features + static_cast<size_t>(i) * kNumFeatures;
+        int open = 0, deleted = 0;
+        for (auto [variable, value] : task_.goal) open += batch.row(i)[variable] != value;
+        float h = evaluate_one(batch.row(i), nullptr);
+        if (h != kDeadEnd)
+            for (int op : relaxed_plan_) deleted += deletes(op);
+        size_t length = h == kDeadEnd ? 0 : relaxed_plan_.size();
+        row[0] = static_cast<float>(open);
+        row[1] = h;
+        row[2] = static_cast<float>(deleted);
+        row[3] = length ? static_cast<float>(deleted) / static_cast<float>(length) : 0.0f;
+    }
+}
+
+std::unique_ptr<Evaluator> make_hmax(const Task& task, CostType type) {
+    return std::make_unique<RelaxationHeuristic>(task, type, RelaxationHeuristic::Kind::Max);
+}
+std::unique_ptr<Evaluator> make_hadd(const Task& task, CostType type) {
+    return std::make_unique<RelaxationHeuristic>(task, type, RelaxationHeuristic::Kind::Add);
+}
+std::unique_ptr<Evaluator> make_ff(const Task& task, CostType type) {
+    return std::make_unique<RelaxationHeuristic>(task, type, RelaxationHeuristic::Kind::FF);
+}
+
+}  // namespace hstar

@@ -1,0 +1,51 @@
+// h^max, h^add and h^FF (Bonet & Geffner 2001; Hoffmann & Nebel 2001), over one state or 32 at a time.
+//
+// h^FF extracts a relaxed plan from the cheapest supporters under h^add (Keyder & Geffner 2008): among supporters of
+// equal cost the first one in operator order is taken, so the value depends on the state alone. Its preferred
+// operators are those of the relaxed plan that are applicable.
+#pragma once
+#include <memory>
+
+#include "heuristics/evaluator.hpp"
+#include "heuristics/relaxed_exploration.hpp"
+#include "heuristics/relaxed_task.hpp"
+#include "heuristics/wide_exploration.hpp"
+
+namespace hstar {
+
+class WideWorkspace;
+
+class RelaxationHeuristic : public Evaluator {
+  public:
+    enum class Kind { Max, Add, FF };
+    RelaxationHeuristic(const Task& task, CostType type, Kind kind);
+    ~RelaxationHeuristic() override;
+
+    void evaluate(const StateBatch& batch, float* h, Rows<int>* preferred) override;
+    bool has_preferred_operators() const override { return kind_ == Kind::FF; }
+
+    // Per state: unsatisfied goals, h^FF, facts the relaxed plan's operators delete in total, and per operator
+    // (the features of Gomoluch et al. 2017). Infinite h^FF: the last two are zero. Kind::FF only.
+    static constexpr int kNumFeatures = 4;
+    void plan_features(const StateBatch& batch, float* features);
+
+    // Batches below this size are evaluated one state at a time.
+    void set_wide_threshold(int count) { wide_threshold_ = count; }
+
+  private:
+    float evaluate_one(const int* values, Rows<int>* preferred);
+    bool evaluate_wide(const StateBatch& batch, int first, int count, float* h, Rows<int>* preferred);
+    void extract_relaxed_plan();
+
+    const Task& task_;
+    Kind kind_;
+    RelaxedTask relaxed_;
+    RelaxedExploration exploration_;
+    std::unique_ptr<WideWorkspace> wide_;
+    int wide_threshold_ = 3;
+    std::vector<int> relaxed_plan_, stack_;
+    std::vector<char> fact_marked_, op_marked_;
+    std::vector<int> marked_facts_;
+};
+
+}  // namespace hstar

@@ -1,0 +1,41 @@
+// Ragged arrays: row i is data[offset[i] .. offset[i+1]). One allocation for any number of rows.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace hstar {
+
+template <class T>
+struct Rows {
+    std::vector<uint32_t> offset{0};
+    std::vector<T> data;
+
+    int size() const { return static_cast<int>(offset.size()) - 1; }
+    std::span<const T> operator[](int row) const {
+        return {data.data() + offset[row], data.data() + offset[row + 1]};
+    }
+    std::span<T> operator[](int row) { return {data.data() + offset[row], data.data() + offset[row + 1]}; }
+    void push(T item) { data.push_back(item); }
+    void close_row() { offset.push_back(static_cast<uint32_t>(data.size())); }
+    template <class Range>
+    void add_row(const Range& items) {
+        data.insert(data.end(), items.begin(), items.end());
+        close_row();
+    }
+};
+
+// Inverts "row -> items" into "item -> rows", both ascending.
+inline Rows<int> transpose(const Rows<int>& rows, int num_items) {
+    Rows<int> inverse;
+    inverse.offset.assign(num_items + 1, 0);
+    for (int item : rows.data) ++inverse.offset[item + 1];
+    for (int i = 0; i < num_items; ++i) inverse.offset[i + 1] += inverse.offset[i];
+    inverse.data.resize(rows.data.size());
+    std::vector<uint32_t> next(inverse.offset.begin(), inverse.offset.end() - 1);
+    for (int row = 0; row < rows.size(); ++row)
+        for (int item : rows[row]) inverse.data[next[item]++] = row;
+    return inverse;
+}
+
+}  // namespace hstar

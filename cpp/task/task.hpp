@@ -1,0 +1,76 @@
+// The planning task that search runs on: finite-domain variables, operators as flat arrays.
+//
+// A fact is a pair (variable, value), numbered consecutively: fact = first_fact[variable] + value.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "grounding/lifted.hpp"
+#include "rows.hpp"
+
+namespace hstar {
+
+struct Assignment {
+    int variable, value;
+    auto operator<=>(const Assignment&) const = default;
+};
+
+struct ConditionalEffect {
+    uint32_t condition_begin, condition_end;  // into Task::effect_conditions
+    Assignment effect;
+};
+
+struct Task {
+    std::vector<int> domain_size;      // per variable
+    std::vector<int> first_fact;       // per variable, and one past the end
+    std::vector<int> variable_of;      // per fact
+    Rows<Assignment> pre;              // per operator, sorted by variable
+    Rows<Assignment> effects;          // unconditional
+    Rows<ConditionalEffect> conditional;  // applied in this order after testing all on the old state: adds come last
+    std::vector<Assignment> effect_conditions;
+    std::vector<int> cost;
+    std::vector<int> initial_state;
+    std::vector<Assignment> goal;
+    bool goal_is_false = false;
+
+    // Names. An atom is a predicate and its arguments; complements are the negated atom; a missing one is the value
+    // "none of the others".
+    struct AtomName {
+        int predicate = -1;
+        bool negated = false;
+        std::vector<int> args;
+    };
+    std::vector<AtomName> atoms;       // per fact
+    std::shared_ptr<const LiftedTask> lifted;
+    std::vector<std::vector<int>> parameter_tuples;  // per schema
+    std::vector<int> op_schema;        // -1: an artificial operator that is not part of a plan
+    std::vector<uint32_t> op_tuple;
+    std::vector<std::vector<int>> mutex_groups;      // facts
+
+    int num_variables() const { return static_cast<int>(domain_size.size()); }
+    int num_facts() const { return static_cast<int>(variable_of.size()); }
+    int num_operators() const { return static_cast<int>(cost.size()); }
+    int fact(Assignment a) const { return first_fact[a.variable] + a.value; }
+    bool has_conditional_effects() const { return !conditional.data.empty(); }
+    bool is_artificial(int op) const { return op_schema[op] < 0; }
+
+    bool holds(uint32_t begin, uint32_t end, const int* values) const {
+        for (uint32_t i = begin; i < end; ++i)
+            if (values[effect_conditions[i].variable] != effect_conditions[i].value) return false;
+        return true;
+    }
+    bool is_goal(const int* values) const {
+        if (goal_is_false) return false;
+        for (auto [variable, value] : goal)
+            if (values[variable] != value) return false;
+        return true;
+    }
+    void apply(int op, const int* values, int* result) const;
+
+    std::string operator_name(int op) const;  // "(stack a b)"
+    std::string atom_name(int fact) const;    // "on(a, b)"
+};
+
+}  // namespace hstar

@@ -1,0 +1,62 @@
+"""hstar learns heuristics for forward search and shows what they are worth.
+
+    result = hstar.plan("domain.pddl", "problem.pddl", heuristic="ff", search="gbfs")
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from hstar.heuristics import HEURISTICS, make_heuristic
+from hstar.pddl import PddlError, Problem, UnsupportedPddlError, parse
+from hstar.resources import Budget, OutOfResources
+from hstar.search import ALGORITHMS, SearchOptions, SearchResult, plan_problem
+from hstar.search import search as search_task
+from hstar.task import Task, ground, load_task
+from hstar.validate import validate
+
+__all__ = [
+    "ALGORITHMS",
+    "HEURISTICS",
+    "Budget",
+    "OutOfResources",
+    "PddlError",
+    "Problem",
+    "SearchOptions",
+    "SearchResult",
+    "Task",
+    "UnsupportedPddlError",
+    "ground",
+    "load_task",
+    "make_heuristic",
+    "parse",
+    "plan",
+    "search_task",
+    "validate",
+]
+
+
+def plan(
+    domain: str | os.PathLike[str],
+    problem: str | os.PathLike[str],
+    heuristic: Any = "ff",
+    search: str = "gbfs",
+    *,
+    time_limit: float | None = None,
+    memory_limit: int | None = None,
+    keep_irrelevant: bool = False,
+    **options: Any,
+) -> SearchResult:
+    """Solve a problem; the plan is validated before it is returned.
+
+    `heuristic` is a name from HEURISTICS or a function from states int32[B, V] to B numbers;
+    `search` a name from ALGORITHMS; further options are those of SearchOptions. Limits in seconds
+    and bytes. Raises PddlError, ValueError, OutOfResources (limits reached while grounding).
+    """
+    chosen = SearchOptions(heuristic, search, **options)
+    budget = Budget.starting_now(time_limit, memory_limit)
+    with budget.enforced():
+        return plan_problem(
+            parse(domain, problem), chosen, budget, keep_irrelevant=keep_irrelevant
+        )

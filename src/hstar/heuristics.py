@@ -1,0 +1,66 @@
+"""Heuristics on batches of states.
+
+A heuristic is anything with `evaluate(states int32[B, V]) -> float32[B]`, infinity for dead ends.
+Those of the core are made by name; for search, a plain Python function serves as well.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from hstar import _core
+from hstar.task import Task
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+HEURISTICS: tuple[str, ...] = tuple(_core.heuristic_names())
+COST_TYPES = ("normal", "one", "plusone")
+
+
+class Heuristic(Protocol):
+    def evaluate(self, states: NDArray[np.int32]) -> NDArray[np.float32]:
+        """float32[B] from int32[B, V]"""
+
+
+class NativeHeuristic:
+    """A heuristic of the core, bound to a task.
+
+    `cost` says what an operator costs inside the heuristic: "normal" its cost, "one" 1, "plusone"
+    its cost plus 1. Costs are in the problem's unit times the task's `cost_scale`.
+    """
+
+    def __init__(self, task: Task, name: str, cost: str = "normal") -> None:
+        check_heuristic_name(name)
+        self.task = task
+        self.name = name
+        self.core = _core.Heuristic(task.core, name, cost)
+
+    def evaluate(self, states: NDArray[np.int32]) -> NDArray[np.float32]:
+        """float32[B] from int32[B, V]; infinity where the goal cannot be reached."""
+        return self.core.evaluate(_batch(states))
+
+    def preferred_operators(self, states: NDArray[np.int32]) -> list[list[int]]:
+        """Per state the operators of the relaxed plan that are applicable ("ff" only)."""
+        return self.core.preferred_operators(_batch(states))
+
+    def plan_features(self, states: NDArray[np.int32]) -> NDArray[np.float32]:
+        """float32[B, 4]: open goals, h^FF, deletes of the relaxed plan, deletes per step ("ff")."""
+        return self.core.plan_features(_batch(states))
+
+
+def _batch(states: NDArray[np.int32]) -> NDArray[np.int32]:
+    import numpy as np
+
+    return np.ascontiguousarray(np.atleast_2d(states), dtype=np.int32)
+
+
+def make_heuristic(task: Task, name: str, cost: str = "normal") -> NativeHeuristic:
+    """The heuristic of that name for a task. Raises ValueError for an unknown name."""
+    return NativeHeuristic(task, name, cost)
+
+
+def check_heuristic_name(name: str) -> None:
+    if name not in HEURISTICS:
+        raise ValueError(f"unknown heuristic '{name}'; choose one of {', '.join(HEURISTICS)}")

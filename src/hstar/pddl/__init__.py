@@ -1,0 +1,45 @@
+"""PDDL text to lifted domains and problems, with errors that say where and what to do.
+
+    problem = parse("domain.pddl", "p01.pddl")
+
+What is supported: typing with `either`, constants, equality, negative, disjunctive and quantified
+conditions, conditional and universal effects, action costs. Other features of PDDL raise
+UnsupportedPddlError; anything malformed raises PddlError.
+"""
+
+from __future__ import annotations
+
+import os
+
+from hstar.pddl.domain import read_domain
+from hstar.pddl.errors import PddlError, UnsupportedPddlError
+from hstar.pddl.locate import find_domain
+from hstar.pddl.model import Domain, Problem
+from hstar.pddl.problem import read_problem
+from hstar.pddl.source import load_source
+
+__all__ = [
+    "Domain",
+    "PddlError",
+    "Problem",
+    "UnsupportedPddlError",
+    "find_domain",
+    "parse",
+    "parse_domain",
+    "parse_problem",
+]
+
+
+def parse_domain(path: str | os.PathLike[str]) -> Domain:
+    """Read a domain file. Raises PddlError."""
+    return read_domain(load_source(path))
+
+
+def parse_problem(path: str | os.PathLike[str], domain: Domain) -> Problem:
+    """Read a problem file of a domain. Raises PddlError."""
+    return read_problem(load_source(path), domain)
+
+
+def parse(domain_path: str | os.PathLike[str], problem_path: str | os.PathLike[str]) -> Problem:
+    """Read a domain file and a problem file. Raises PddlError."""
+    return parse_problem(problem_path, parse_domain(domain_path))

@@ -1,0 +1,40 @@
+"""Which domain file belongs to a problem file, when only the problem is given."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from hstar.pddl.errors import PddlError
+
+_PARENTS_TO_TRY = 2
+
+
+def find_domain(problem_path: str | os.PathLike[str]) -> Path:
+    """The domain file of a problem, by the naming habits of benchmark collections.
+
+    Beside the problem p01.pddl these are tried in order: domain.pddl, domain_p01.pddl,
+    domain-p01.pddl, p01-domain.pddl, p01_domain.pddl; then domain.pddl in the two folders above
+    (collections with training/ and testing/ folders keep it there). Raises PddlError.
+    """
+    problem = Path(problem_path)
+    folder, name, stem = problem.parent, problem.name, problem.stem
+    beside = (
+        "domain.pddl",
+        f"domain_{name}",
+        f"domain-{name}",
+        f"{stem}-domain.pddl",
+        f"{stem}_domain.pddl",
+        f"{stem[:3]}-domain.pddl",  # p01-airport1.pddl has p01-domain.pddl
+    )
+    candidates = [folder / candidate for candidate in beside]
+    above = Path(os.path.abspath(folder)).parents
+    candidates += [parent / "domain.pddl" for parent in above[:_PARENTS_TO_TRY]]
+    for candidate in candidates:
+        if candidate.is_file() and candidate.name != name:
+            return candidate
+    raise PddlError(
+        f"no domain file given and no domain.pddl in {folder} or the {_PARENTS_TO_TRY} folders "
+        "above; name the domain file before the problem file",
+        str(problem),
+    )

@@ -1,0 +1,295 @@
+"""What a PDDL domain and problem say, before grounding.
+
+All names are lower-case strings. A term that starts with "?" is a variable, any other is an object
+or constant. The parser guarantees that every name is declared, that arities fit, and that no
+quantifier binds a variable that is already bound around it (it renames instead), so whoever
+substitutes variables need not think about capture. `str` of a formula is PDDL again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """The condition that always holds; PDDL writes it "(and)"."""
+
+    def __str__(self) -> str:
+        return "(and)"
+
+
+@dataclass(frozen=True, slots=True)
+class Falsity:
+    """The condition that never holds; PDDL writes it "(or)"."""
+
+    def __str__(self) -> str:
+        return "(or)"
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    predicate: str
+    args: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"({' '.join((self.predicate, *self.args))})"
+
+
+@dataclass(frozen=True, slots=True)
+class Equal:
+    left: str
+    right: str
+
+    def __str__(self) -> str:
+        return f"(= {self.left} {self.right})"
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """Negation; "(imply a b)" is stored as Or(Not(a), b)."""
+
+    formula: Formula
+
+    def __str__(self) -> str:
+        return f"(not {self.formula})"
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    parts: tuple[Formula, ...]
+
+    def __str__(self) -> str:
+        return f"(and {' '.join(map(str, self.parts))})"
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    parts: tuple[Formula, ...]
+
+    def __str__(self) -> str:
+        return f"(or {' '.join(map(str, self.parts))})"
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A typed variable; several types mean "(either ...)"."""
+
+    name: str
+    types: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.name} - {types_text(self.types)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Forall:
+    variables: tuple[Variable, ...]
+    body: Formula
+
+    def __str__(self) -> str:
+        return f"(forall ({' '.join(map(str, self.variables))}) {self.body})"
+
+
+@dataclass(frozen=True, slots=True)
+class Exists:
+    variables: tuple[Variable, ...]
+    body: Formula
+
+    def __str__(self) -> str:
+        return f"(exists ({' '.join(map(str, self.variables))}) {self.body})"
+
+
+Formula: TypeAlias = Truth | Falsity | Atom | Equal | Not | And | Or | Forall | Exists
+
+TRUTH = Truth()
+FALSITY = Falsity()
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """The declaration of a predicate or of a numeric function."""
+
+    name: str
+    parameters: tuple[Variable, ...]
+
+    def __str__(self) -> str:
+        return f"({' '.join((self.name, *map(str, self.parameters)))})"
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """For every binding of `variables` that makes `condition` true, `atom` becomes `positive`."""
+
+    variables: tuple[Variable, ...]
+    condition: Formula
+    atom: Atom
+    positive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionTerm:
+    """A static numeric function of the problem, as in "(distance ?from ?to)"."""
+
+    name: str
+    args: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"({' '.join((self.name, *self.args))})"
+
+
+CostTerm: TypeAlias = int | float | FunctionTerm
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """`cost` is a sum of terms; it is empty when the action does not change total-cost."""
+
+    name: str
+    parameters: tuple[Variable, ...]
+    precondition: Formula
+    effects: tuple[Effect, ...]
+    cost: tuple[CostTerm, ...]
+
+
+class TypeTree:
+    """Which types lie below which; worked out on demand, since most types are never asked for."""
+
+    __slots__ = ("_children", "_subtypes")
+
+    def __init__(self, parents: dict[str, tuple[str, ...]]) -> None:
+        self._children: dict[str, list[str]] = {}
+        self._subtypes: dict[str, frozenset[str]] = {}
+        for name, supertypes in parents.items():
+            for supertype in supertypes:
+                self._children.setdefault(supertype, []).append(name)
+
+    def subtypes(self, name: str) -> frozenset[str]:
+        """The type itself and everything below it."""
+        known = self._subtypes.get(name)
+        if known is None:
+            reached = {name}
+            waiting = [name]
+            while waiting:
+                for child in self._children.get(waiting.pop(), ()):
+                    if child not in reached:
+                        reached.add(child)
+                        waiting.append(child)
+            known = self._subtypes[name] = frozenset(reached)
+        return known
+
+    def has_type(self, types: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
+        """Whether something declared with `types` may stand where one of `wanted` is asked for."""
+        return any(one in self.subtypes(other) for other in wanted for one in types)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Domain:
+    """A planning domain. `types` maps a type to its parents; "object" is the root, with none."""
+
+    name: str
+    types: dict[str, tuple[str, ...]]
+    constants: dict[str, tuple[str, ...]]
+    predicates: dict[str, Predicate]
+    functions: dict[str, Predicate]
+    actions: tuple[Action, ...]
+    requirements: tuple[str, ...]
+    type_tree: TypeTree = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "type_tree", TypeTree(self.types))
+
+    def subtypes(self, type_name: str) -> frozenset[str]:
+        """The type itself and everything below it."""
+        return self.type_tree.subtypes(type_name)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Problem:
+    """A planning problem and its domain.
+
+    `objects` holds the constants of the domain first, then the objects, in file order. `init` holds
+    each true atom once, as ("on", "a", "b"). When `uses_metric` is False every action costs 1.
+    """
+
+    name: str
+    domain: Domain
+    objects: dict[str, tuple[str, ...]]
+    init: list[tuple[str, ...]]
+    function_values: dict[tuple[str, ...], int | float]
+    goal: Formula
+    uses_metric: bool
+    _objects_of: dict[tuple[str, ...], list[str]] = field(
+        init=False, repr=False, default_factory=dict
+    )
+
+    def objects_of(self, types: tuple[str, ...]) -> list[str]:
+        """The objects of any of these types, in the order of `objects`; do not change the list."""
+        known = self._objects_of.get(types)
+        if known is None:
+            known = objects_with_type(self.objects, self.domain.type_tree, types)
+            self._objects_of[types] = known
+        return known
+
+
+def objects_with_type(
+    objects: dict[str, tuple[str, ...]], tree: TypeTree, wanted: tuple[str, ...]
+) -> list[str]:
+    """The names in `objects` that have one of the wanted types."""
+    fitting = frozenset().union(*map(tree.subtypes, wanted))
+    return [name for name, types in objects.items() if not fitting.isdisjoint(types)]
+
+
+def types_text(types: tuple[str, ...]) -> str:
+    """Types as PDDL writes them after "-"."""
+    return types[0] if len(types) == 1 else f"(either {' '.join(types)})"
+
+
+def negation(formula: Formula) -> Formula:
+    """Not(formula), without piling up negations."""
+    match formula:
+        case Not(inner):
+            return inner
+        case Truth():
+            return FALSITY
+        case Falsity():
+            return TRUTH
+        case _:
+            return Not(formula)
+
+
+def conjunction(parts: list[Formula]) -> Formula:
+    """And(parts), with nested conjunctions spliced in and constants worked out."""
+    flat: list[Formula] = []
+    for part in parts:
+        match part:
+            case And(inner):
+                flat.extend(inner)
+            case Truth():
+                pass
+            case Falsity():
+                return FALSITY
+            case _:
+                flat.append(part)
+    if len(flat) > 1:
+        return And(tuple(flat))
+    return flat[0] if flat else TRUTH
+
+
+def disjunction(parts: list[Formula]) -> Formula:
+    """Or(parts), with nested disjunctions spliced in and constants worked out."""
+    flat: list[Formula] = []
+    for part in parts:
+        match part:
+            case Or(inner):
+                flat.extend(inner)
+            case Falsity():
+                pass
+            case Truth():
+                return TRUTH
+            case _:
+                flat.append(part)
+    if len(flat) > 1:
+        return Or(tuple(flat))
+    return flat[0] if flat else FALSITY

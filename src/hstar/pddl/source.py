@@ -1,0 +1,139 @@
+"""A text file in memory, and where in it things are.
+
+Positions are character offsets until an error needs them as line and column. To keep offsets
+true, nothing here changes the length of the text: comments become spaces, CR LF becomes space LF,
+and only ASCII letters are lower-cased (lower-casing the rest can change their number).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+from hstar.pddl.errors import InputFileError, PddlError
+
+# One character more than any sane benchmark; keeps `hstar plan /dev/zero` from eating the machine.
+_MAX_BYTES = 1 << 30
+_FIRST_BYTES = 1 << 16
+_COMMENT = re.compile(r";[^\n]*")
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+_PARENTHESIS_OR_NAME = re.compile(r"[()]|\??[^()\s?]+|\?")
+
+
+class Source:
+    """The text of one file, lower-cased and without comments."""
+
+    __slots__ = ("error_class", "path", "text")
+
+    def __init__(self, path: str, text: str, error_class: type[InputFileError] = PddlError) -> None:
+        self.path = path
+        self.text = text
+        self.error_class = error_class
+
+    def place(self, offset: int) -> tuple[int, int]:
+        """Line and column of an offset, both from 1."""
+        line = self.text.count("\n", 0, offset) + 1
+        column = offset - (self.text.rfind("\n", 0, offset) + 1) + 1
+        return line, column
+
+    def error(
+        self, offset: int, message: str, kind: type[InputFileError] | None = None
+    ) -> InputFileError:
+        """The error to raise for the text at `offset`."""
+        line, column = self.place(offset)
+        return (kind or self.error_class)(message, self.path, line, column)
+
+    def item_offset(self, list_start: int, index: int) -> int:
+        """Offset of item number `index` of the list whose "(" is at `list_start`.
+
+        Lists store where they start but not where their items do, because reading must be fast and
+        errors need not be: this scans the list again.
+        """
+        depth = 0
+        for match in _PARENTHESIS_OR_NAME.finditer(self.text, list_start + 1):
+            token = match[0]
+            if token == ")":
+                if depth == 0:
+                    return match.start()
+                depth -= 1
+                continue
+            if depth == 0:
+                if index == 0:
+                    return match.start()
+                index -= 1
+            if token == "(":
+                depth += 1
+        return len(self.text)
+
+
+def load_source(
+    path: str | os.PathLike[str],
+    error_class: type[InputFileError] = PddlError,
+    *,
+    may_be_empty: bool = False,
+) -> Source:
+    """Read a file; raises `error_class` when it is missing, unreadable, binary or empty."""
+    name = os.fspath(path)
+    source = source_from_bytes(name, _read_bytes(name, error_class), error_class)
+    if not may_be_empty and (not source.text or source.text.isspace()):
+        raise source.error(
+            0, "the file is empty or has only comments; check that it was written completely"
+        )
+    return source
+
+
+def source_from_bytes(
+    name: str, raw: bytes, error_class: type[InputFileError] = PddlError
+) -> Source:
+    """Decode and normalise the bytes of a file called `name`."""
+    if raw.startswith(b"\xef\xbb\xbf"):
+        raw = raw[3:]
+    if b"\r" in raw:
+        raw = raw.replace(b"\r\n", b" \n").replace(b"\r", b"\n")
+    if 0 in raw:
+        message = (
+            "a NUL byte, so this is a binary or UTF-16 file; give a text file in UTF-8 encoding"
+        )
+        before = Source(name, raw[: raw.index(0)].decode("latin-1"), error_class)
+        raise before.error(len(before.text), message)
+    raw = raw.lower()
+    try:
+        return Source(name, _blank_comments(raw.decode()), error_class)
+    except UnicodeDecodeError:
+        pass
+    # Old benchmark files carry Latin-1 author names in comments, which is harmless; but a name
+    # read with the wrong encoding would not match the same name in another file.
+    source = Source(name, _blank_comments(raw.decode("latin-1")), error_class)
+    strange = _NOT_ASCII.search(source.text)
+    if strange:
+        raise source.error(
+            strange.start(),
+            f"byte 0x{ord(strange[0]):02x} is not valid UTF-8; save the file in UTF-8 encoding",
+        )
+    return source
+
+
+def _read_bytes(name: str, error_class: type[InputFileError]) -> bytes:
+    try:
+        with open(name, "rb") as file:
+            raw = file.read(_FIRST_BYTES)
+            if 0 not in raw:
+                raw += file.read(_MAX_BYTES)
+    except FileNotFoundError:
+        raise error_class("there is no such file; check the path", name) from None
+    except IsADirectoryError:
+        raise error_class("this is a directory; name a file inside it", name) from None
+    except PermissionError:
+        raise error_class("no permission to read the file; check its mode", name) from None
+    except (OSError, ValueError) as failure:
+        reason = failure.strerror if isinstance(failure, OSError) else str(failure)
+        raise error_class(f"cannot read the file ({reason}); check the path", name) from None
+    if len(raw) > _MAX_BYTES:
+        raise error_class("the file is larger than 1 GiB; give a smaller file", name)
+    return raw
+
+
+def _blank_comments(text: str) -> str:
+    if ";" not in text:
+        return text
+    return _COMMENT.sub(lambda match: " " * len(match[0]), text)

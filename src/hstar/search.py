@@ -1,0 +1,218 @@
+"""Search: which algorithms there are, and what comes out.
+
+Every algorithm runs in the core's one best-first loop; what the counters mean is defined there.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from hstar import _core
+from hstar.heuristics import COST_TYPES, check_heuristic_name
+from hstar.pddl.model import Problem
+from hstar.planfile import format_plan
+from hstar.resources import Budget
+from hstar.task import Task, ground
+from hstar.validate import validate
+
+ALGORITHMS: dict[str, str] = {
+    "gbfs": "greedy best-first search, eager",
+    "lazy": "greedy best-first search, lazy, with preferred operators",
+    "astar": "A* with reopening",
+    "wastar": "weighted A* with reopening",
+    "gbfls": "greedy best-first search with look-ahead",
+    "bfs": "breadth-first search",
+}
+
+EXIT_CODES = {
+    "solved": 0,
+    "unsolvable": 11,
+    "gave up": 12,
+    "out of memory": 22,
+    "out of time": 23,
+    "interrupted": 130,
+    "terminated": 143,
+}
+
+HeuristicFunction = Callable[[Any], Any]  # int32[B, V] -> B numbers
+
+
+class InvalidPlanError(Exception):
+    """The search returned a plan that the validator rejects: a bug in hstar."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """How to search. `None` means no limit."""
+
+    heuristic: str | HeuristicFunction = "ff"
+    algorithm: str = "gbfs"
+    cost: str = "normal"
+    weight: float = 3.0
+    batch: int = 1
+    preferred: bool = True
+    max_evaluations: int | None = None
+    max_expansions: int | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.heuristic, str):
+            check_heuristic_name(self.heuristic)
+        if self.algorithm not in ALGORITHMS:
+            known = ", ".join(ALGORITHMS)
+            raise ValueError(f"unknown search '{self.algorithm}'; choose one of {known}")
+        if self.cost not in COST_TYPES:
+            raise ValueError(f"unknown cost '{self.cost}'; choose one of {', '.join(COST_TYPES)}")
+        if self.weight < 1:
+            raise ValueError(f"the weight must be at least 1, not {self.weight:g}")
+        if self.batch < 1:
+            raise ValueError(f"the batch must be at least 1, not {self.batch}")
+
+    def describe(self) -> str:
+        heuristic = self.heuristic if isinstance(self.heuristic, str) else "your function"
+        return f"{ALGORITHMS[self.algorithm]}; heuristic {heuristic}, cost {self.cost}"
+
+
+# What `hstar plan` uses when asked for nothing in particular.
+STRONGEST = SearchOptions(heuristic="ff", algorithm="lazy", cost="one")
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """What a search found and what it took. Times in seconds; `initial_h` may be infinite."""
+
+    solved: bool
+    status: str
+    plan: list[str] | None
+    plan_cost: int | float | None
+    plan_length: int | None
+    evaluated: int
+    evaluations: int
+    expanded: int
+    generated: int
+    reopened: int
+    deadends: int
+    initial_h: float
+    states: int
+    state_bytes: int
+    search_time: float
+    total_time: float
+    peak_memory_kb: int
+    exit_code: int
+    unit_cost: bool = field(default=True)
+
+    @property
+    def plan_text(self) -> str:
+        """The plan as a file in Fast Downward's format. Raises ValueError if there is none."""
+        if self.plan is None or self.plan_cost is None:
+            raise ValueError(f"there is no plan: {self.status}")
+        return format_plan(_steps(self.plan), self.plan_cost, self.unit_cost)
+
+    def to_json(self) -> str:
+        """One JSON object; infinity is null."""
+        fields = asdict(self)
+        del fields["unit_cost"]
+        if not math.isfinite(self.initial_h):
+            fields["initial_h"] = None
+        return json.dumps(fields)
+
+    def _repr_html_(self) -> str:
+        shown = {
+            "status": self.status,
+            "plan cost": self.plan_cost,
+            "plan length": self.plan_length,
+            "evaluated states": self.evaluated,
+            "expanded states": self.expanded,
+            "search time": f"{self.search_time:.3f} s",
+        }
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{name}</th><td>{html.escape(str(value))}</td></tr>"
+            for name, value in shown.items()
+            if value is not None
+        )
+        steps = "".join(f"<li><code>{html.escape(step)}</code></li>" for step in self.plan or ())
+        listing = f"<details><summary>plan</summary><ol>{steps}</ol></details>" if steps else ""
+        return f"<table>{rows}</table>{listing}"
+
+
+def search(
+    task: Task,
+    heuristic: str | HeuristicFunction = "ff",
+    algorithm: str = "gbfs",
+    *,
+    budget: Budget | None = None,
+    **options: Any,
+) -> SearchResult:
+    """Search for a plan. Further options are those of SearchOptions. Raises ValueError."""
+    return run(task, SearchOptions(heuristic, algorithm, **options), budget or Budget())
+
+
+def run(task: Task, options: SearchOptions, budget: Budget) -> SearchResult:
+    """Search for a plan and validate it. Raises InvalidPlanError if it does not hold."""
+    start = _core.monotonic_seconds()
+    heuristic = "blind" if options.algorithm == "bfs" else options.heuristic
+    with budget.native():
+        found = task.core.search(
+            heuristic=heuristic,
+            cost=options.cost,
+            algorithm=options.algorithm,
+            weight=options.weight,
+            batch=options.batch,
+            use_preferred=options.preferred,
+            lookahead_depth=_lookahead_depth(task) if options.algorithm == "gbfls" else 0,
+            max_evaluations=options.max_evaluations or 0,
+            max_expansions=options.max_expansions or 0,
+            deadline=budget.deadline,
+            memory_bytes=budget.memory_bytes,
+        )
+    status, plan, cost = found.pop("status"), found.pop("plan"), found.pop("plan_cost")
+    solved = status == "solved"
+    if solved:
+        _check(task.problem, plan, task.unscaled(cost))
+    return SearchResult(
+        solved=solved,
+        status=status,
+        plan=plan if solved else None,
+        plan_cost=task.unscaled(cost) if solved else None,
+        plan_length=len(plan) if solved else None,
+        total_time=_core.monotonic_seconds() - start,
+        peak_memory_kb=_core.peak_resident_bytes() // 1024,
+        exit_code=EXIT_CODES[status],
+        unit_cost=not task.problem.uses_metric,
+        **found,
+    )
+
+
+def plan_problem(problem: Problem, options: SearchOptions, budget: Budget, **grounding: Any) -> SearchResult:
+    """Ground a problem and search; the total time includes both."""
+    start = _core.monotonic_seconds()
+    result = run(ground(problem, budget=budget, **grounding), options, budget)
+    return replace(result, total_time=_core.monotonic_seconds() - start)
+
+
+def _lookahead_depth(task: Task) -> int:
+    """5 h^FF(I), or 50 where that is infinite (the reward-shaping paper, appendix A.3)."""
+    h = task.core.initial_value("ff", "one")
+    return int(5 * h) if math.isfinite(h) else 50
+
+
+def _steps(plan: list[str]) -> list[tuple[str, ...]]:
+    return [tuple(step.strip("()").split()) for step in plan]
+
+
+def _check(problem: Problem, plan: list[str], cost: int | float) -> None:
+    verdict = validate(problem, _steps(plan))
+    if not verdict.valid:
+        raise InvalidPlanError(
+            f"the search returned an invalid plan (step {verdict.step}, {verdict.action}: "
+            f"{verdict.reason}); this is a bug in hstar, please report it with the PDDL files"
+        )
+    if not math.isclose(verdict.cost, cost, rel_tol=1e-9, abs_tol=1e-9):
+        raise InvalidPlanError(
+            f"the search says the plan costs {cost}, the validator says {verdict.cost}; "
+            "this is a bug in hstar, please report it with the PDDL files"
+        )

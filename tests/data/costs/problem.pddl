@@ -1,0 +1,8 @@
+(define (problem two-towns)
+  (:domain parcels)
+  (:objects van - truck box - parcel north south - town)
+  (:init (at van north) (at box south) (road north south) (road south north)
+         (= (length north south) 10) (= (length south north) 12.0) (= (toll) 0.25)
+         (= (total-cost) 0))
+  (:goal (at box north))
+  (:metric minimize (total-cost)))

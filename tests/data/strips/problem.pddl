@@ -1,0 +1,5 @@
+(define (problem three-blocks)
+  (:domain towers)
+  (:objects a b c)
+  (:init (hand-free) (table a) (on b a) (clear b) (table c) (clear c))
+  (:goal (and (on a b) (on b c))))
