@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,10 +13,6 @@ from typing import Any
 
 TIME_LIMIT = 23  # exit code, also given to runs that had to be killed
 GRACE = 30  # seconds a run may overstay its own time limit before it is killed
-
-
-class HstarMissingError(Exception):
-    """hstar is not installed in this environment."""
 
 
 @dataclass(frozen=True)
@@ -34,33 +30,33 @@ class PlanRun:
         return self.fields.get(name)
 
 
-def executable() -> str:
-    """The hstar script beside this interpreter, else the one on the path."""
-    beside = Path(sys.executable).parent / "hstar"
-    found = str(beside) if beside.exists() else shutil.which("hstar")
-    if found is None:
-        raise HstarMissingError("no `hstar` program found: install the package first")
-    return found
+def command(*arguments: str) -> list[str]:
+    """The hstar script of this environment; an uninstalled source tree is started by import."""
+    script = Path(sys.executable).parent / "hstar"
+    if script.exists():
+        return [str(script), *arguments]
+    return [sys.executable, "-c", "import sys, hstar.cli; sys.exit(hstar.cli.main())", *arguments]
 
 
 def plan(
     domain: Path, problem: Path, *flags: str, time_limit: float, plan_file: Path | None = None
 ) -> PlanRun:
     """One run with a time limit in seconds; never raises for what the planner does."""
-    command = [executable(), "plan", str(domain), str(problem), "--json", *flags]
-    command += ["--overall-time-limit", f"{time_limit:g}s"]
-    if plan_file is not None:
-        plan_file.unlink(missing_ok=True)
-        command += ["--plan-file", str(plan_file)]
-    start = time.perf_counter()
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=time_limit + GRACE, check=False
-        )
-    except subprocess.TimeoutExpired:
+    with tempfile.TemporaryDirectory() as folder:
+        # Without a file of its own, hstar would leave its plan in the working directory.
+        target = plan_file or Path(folder, "plan")
+        target.unlink(missing_ok=True)
+        full = command("plan", str(domain), str(problem), "--json", *flags)
+        full += ["--overall-time-limit", f"{time_limit:g}s", "--plan-file", str(target)]
+        start = time.perf_counter()
+        try:
+            done = subprocess.run(
+                full, capture_output=True, text=True, timeout=time_limit + GRACE, check=False
+            )
+        except subprocess.TimeoutExpired:
+            wall = time.perf_counter() - start
+            return PlanRun(TIME_LIMIT, wall, error="overstayed its own time limit, was killed")
         wall = time.perf_counter() - start
-        return PlanRun(TIME_LIMIT, wall, error="overstayed its own time limit and was killed")
-    wall = time.perf_counter() - start
     try:
         fields = json.loads(done.stdout)
     except json.JSONDecodeError:

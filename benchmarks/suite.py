@@ -60,9 +60,8 @@ def check_plan(task: PddlTask, plan_file: Path) -> tuple[str, bool, str]:
         return "unified-planning", done.returncode == VALID, last_line(done.stdout)
     limit = f"no answer in {CHECK_SECONDS} s"
     why = limit if done is None else last_line(done.stdout or done.stderr)
-    own = run_checker(
-        [planner.executable(), "validate", str(task.domain), str(task.problem), str(plan_file)]
-    )
+    files = map(str, (task.domain, task.problem, plan_file))
+    own = run_checker(planner.command("validate", *files))
     accepted = own is not None and own.returncode == 0
     return "hstar", accepted, f"not checked independently: {why}"
 

@@ -87,6 +87,9 @@ class StripsTask:
                 yield op.name, op.cost, frozenset((state - delete) | add)
 
 
+IMPOSSIBLE = (-1, -1)
+
+
 def from_task(task: Any) -> StripsTask:
     """The core's grounded task with one fact per (variable, value)."""
     sizes = list(task.domain_sizes)
@@ -105,6 +108,8 @@ def from_task(task: Any) -> StripsTask:
         ops.append(Op(operator.name, operator.cost, pre, effects))
     facts = frozenset((var, val) for var, size in enumerate(sizes) for val in range(size))
     goal = frozenset((int(v), int(d)) for v, d in task.goal)
+    if task.goal_is_false:  # the grounder saw it; nothing ever adds this fact
+        goal = frozenset({IMPOSSIBLE})
     return StripsTask(facts, fdr_state(task.initial_state), goal, tuple(ops))
 
 
@@ -330,8 +335,8 @@ def h_add(task: StripsTask, state: State) -> float:
     return value_of(task.goal, h, sum)
 
 
-def h_goalcount(task: StripsTask, state: State) -> int:
-    return len(task.goal - state)
+def h_goalcount(task: StripsTask, state: State) -> float:
+    return math.inf if IMPOSSIBLE in task.goal else len(task.goal - state)
 
 
 def has_conditional_effects(task: StripsTask) -> bool:

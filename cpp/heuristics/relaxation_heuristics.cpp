@@ -54,7 +54,6 @@ class WideWorkspace {
         stack_.assign(facts, 0);
         needed_facts_.assign(facts, 0);
         in_plan_.assign(ops, 0);
-        is_preferred_.assign(ops, 0);
         plan_.assign(ops, 0);
         data_ = {records_.data(),
                  relaxed.consumers.offset.data(),
@@ -77,7 +76,6 @@ class WideWorkspace {
                  needed_facts_.data(),
                  0,
                  in_plan_.data(),
-                 is_preferred_.data(),
                  plan_.data(),
                  0};
     }
@@ -128,7 +126,7 @@ class WideWorkspace {
     const WideKernelData& data() const { return data_; }
     void clear_plan() {
         for (int i = 0; i < data_.num_needed_facts; ++i) needed_[needed_facts_[i]] = 0;
-        for (int i = 0; i < data_.plan_size; ++i) in_plan_[plan_[i]] = is_preferred_[plan_[i]] = 0;
+        for (int i = 0; i < data_.plan_size; ++i) in_plan_[plan_[i]] = 0;
     }
 
   private:
@@ -139,7 +137,7 @@ class WideWorkspace {
     std::unique_ptr<uint16_t[], AlignedFree> cost_;
     std::vector<int> records_, consumers_, achievers_, achiever_origin_;
     std::vector<int> bucket_head_, next_, previous_, queued_key_, stack_, needed_facts_, plan_, seeds_;
-    std::vector<uint32_t> needed_, pending_, in_plan_, is_preferred_;
+    std::vector<uint32_t> needed_, pending_, in_plan_;
 };
 
 RelaxationHeuristic::RelaxationHeuristic(const Task& task, CostType type, Kind kind)
@@ -191,14 +189,23 @@ bool RelaxationHeuristic::evaluate_wide(const StateBatch& batch, int first, int 
     for (int lane = 0; lane < count; ++lane) {
         if ((alive >> lane) & 1) h[first + lane] = static_cast<float>(total[lane]);
         if (!preferred) continue;
-        size_t start = preferred->data.size();
+        relaxed_plan_.clear();
         for (int i = 0; i < data.plan_size; ++i)
-            if ((data.is_preferred[data.plan[i]] >> lane) & 1) preferred->push(data.plan[i]);
-        std::sort(preferred->data.begin() + start, preferred->data.end());
-        preferred->close_row();
+            if ((data.in_plan[data.plan[i]] >> lane) & 1) relaxed_plan_.push_back(data.plan[i]);
+        add_preferred(batch.row(first + lane), *preferred);
     }
     wide_->clear_plan();
     return true;
+}
+
+void RelaxationHeuristic::add_preferred(const int* values, Rows<int>& preferred) const {
+    for (int op : relaxed_plan_) {
+        auto pre = task_.pre[op];
+        if (std::all_of(pre.begin(), pre.end(), [&](Assignment a) { return values[a.variable] == a.value; }))
+            preferred.push(op);
+    }
+    std::sort(preferred.data.begin() + preferred.offset.back(), preferred.data.end());
+    preferred.close_row();
 }
 
 void RelaxationHeuristic::extract_relaxed_plan() {
@@ -239,13 +246,8 @@ float RelaxationHeuristic::evaluate_one(const int* values, Rows<int>* preferred)
         extract_relaxed_plan();
         for (int op : relaxed_plan_) total += relaxed_.task_cost[op];
         if (preferred) {
-            size_t start = preferred->data.size();
-            for (int op : relaxed_plan_) {
-                auto pre = task_.pre[op];
-                if (std::all_of(pre.begin(), pre.end(), [&](Assignment a) { return values[a.variable] == a.value; }))
-                    preferred->push(op);
-            }
-            std::sort(preferred->data.begin() + start, preferred->data.end());
+            add_preferred(values, *preferred);
+            preferred = nullptr;
         }
     } else {
         for (int goal : relaxed_.goals)

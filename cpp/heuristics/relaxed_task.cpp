@@ -1,7 +1,6 @@
 #include "heuristics/relaxed_task.hpp"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "hash.hpp"
 
@@ -14,31 +13,42 @@ struct Edge {
 };
 
 // Relaxed operators before they are numbered by use.
-struct Draft {
+class Draft {
+  public:
     Rows<int> pre;
     std::vector<std::vector<Edge>> eff;
     std::vector<int> cost;
-    std::unordered_multimap<uint64_t, int> by_precondition;
 
-    void add(std::vector<int> pre_facts, int op_cost, int fact, int origin) {
-        uint64_t hash = hash_ints(pre_facts.data(), pre_facts.size(), static_cast<uint64_t>(op_cost));
-        auto [begin, end] = by_precondition.equal_range(hash);
-        int op = -1;
-        for (auto it = begin; it != end; ++it) {
-            auto other = pre[it->second];
-            if (cost[it->second] == op_cost &&
+    // The relaxed operator with these preconditions (sorted) and cost, made if there is none.
+    int find_or_add(const std::vector<int>& pre_facts, int op_cost) {
+        if (2 * (cost.size() + 1) > table_.size()) grow();
+        size_t mask = table_.size() - 1;
+        size_t slot = hash_ints(pre_facts.data(), pre_facts.size(), static_cast<uint64_t>(op_cost)) & mask;
+        for (; table_[slot] >= 0; slot = (slot + 1) & mask) {
+            auto other = pre[table_[slot]];
+            if (cost[table_[slot]] == op_cost &&
                 std::equal(other.begin(), other.end(), pre_facts.begin(), pre_facts.end()))
-                op = it->second;
+                return table_[slot];
         }
-        if (op < 0) {
-            op = static_cast<int>(cost.size());
-            by_precondition.emplace(hash, op);
-            pre.add_row(pre_facts);
-            eff.emplace_back();
-            cost.push_back(op_cost);
-        }
-        eff[op].push_back({fact, origin});
+        table_[slot] = static_cast<int>(cost.size());
+        pre.add_row(pre_facts);
+        eff.emplace_back();
+        cost.push_back(op_cost);
+        return table_[slot];
     }
+
+  private:
+    void grow() {
+        table_.assign(std::max<size_t>(1024, table_.size() * 4), -1);
+        size_t mask = table_.size() - 1;
+        for (size_t op = 0; op < cost.size(); ++op) {
+            auto facts = pre[static_cast<int>(op)];
+            size_t slot = hash_ints(facts.data(), facts.size(), static_cast<uint64_t>(cost[op])) & mask;
+            while (table_[slot] >= 0) slot = (slot + 1) & mask;
+            table_[slot] = static_cast<int>(op);
+        }
+    }
+    std::vector<int> table_;
 };
 
 }  // namespace
@@ -53,23 +63,32 @@ RelaxedTask::RelaxedTask(const Task& task, CostType cost_type) {
 
     const int true_fact = task.num_facts();
     Draft draft;
+    std::vector<int> needed, wanted;
+    auto add_effects = [&](int op) {
+        std::sort(needed.begin(), needed.end());
+        std::erase_if(wanted, [&](int fact) {
+            return !asked_for[fact] || std::binary_search(needed.begin(), needed.end(), fact);
+        });
+        if (wanted.empty()) return;
+        if (needed.empty()) needed.push_back(true_fact);
+        auto& edges = draft.eff[draft.find_or_add(needed, task_cost[op])];
+        for (int fact : wanted) edges.push_back({fact, op});
+    };
     for (int op = 0; op < task.num_operators(); ++op) {
-        std::vector<int> pre_facts;
-        for (auto a : task.pre[op]) pre_facts.push_back(task.fact(a));
-        auto add_effect = [&](std::vector<int> needed, Assignment effect) {
-            int fact = task.fact(effect);
-            if (!asked_for[fact]) return;
-            std::sort(needed.begin(), needed.end());
-            if (std::binary_search(needed.begin(), needed.end(), fact)) return;
-            if (needed.empty()) needed.push_back(true_fact);
-            draft.add(std::move(needed), task_cost[op], fact, op);
+        auto need_preconditions = [&] {
+            needed.clear();
+            for (auto a : task.pre[op]) needed.push_back(task.fact(a));
         };
-        for (auto effect : task.effects[op]) add_effect(pre_facts, effect);
+        need_preconditions();
+        wanted.clear();
+        for (auto effect : task.effects[op]) wanted.push_back(task.fact(effect));
+        add_effects(op);
         for (const auto& effect : task.conditional[op]) {
-            auto needed = pre_facts;
+            need_preconditions();
             for (uint32_t i = effect.condition_begin; i < effect.condition_end; ++i)
                 needed.push_back(task.fact(task.effect_conditions[i]));
-            add_effect(needed, effect.effect);
+            wanted.assign(1, task.fact(effect.effect));
+            add_effects(op);
         }
     }
     for (auto& edges : draft.eff) {
@@ -108,7 +127,7 @@ RelaxedTask::RelaxedTask(const Task& task, CostType cost_type) {
         for (int fact : draft.pre[op]) pre.push(number[fact]);
         std::sort(pre.data.begin() + pre.offset.back(), pre.data.end());
         pre.close_row();
-        std::vector<Edge> edges = draft.eff[op];
+        std::vector<Edge>& edges = draft.eff[op];
         std::sort(edges.begin(), edges.end(), [&](Edge a, Edge b) { return number[a.fact] < number[b.fact]; });
         for (Edge edge : edges) {
             eff.push(number[edge.fact]);

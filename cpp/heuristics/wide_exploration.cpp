@@ -120,7 +120,6 @@ static void extract(WideKernelData& d, uint32_t lanes) {
             const int op = d.achiever_origin[a];
             if (d.in_plan[op] == 0) d.plan[d.plan_size++] = op;
             d.in_plan[op] |= chosen;
-            d.is_preferred[op] |= chosen & equal(cost, fill(static_cast<uint16_t>(record[0])));
             for (int i = 0; i < record[1]; ++i) need(record[3 + i], chosen);
         }
     }

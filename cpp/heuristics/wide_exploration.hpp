@@ -39,7 +39,6 @@ struct WideKernelData {
     int* needed_facts;                // facts some lane needs: `needed` is to be cleared there
     int num_needed_facts;
     uint32_t* in_plan;                // per operator of the task: lanes; to be cleared for `plan`
-    uint32_t* is_preferred;           // per operator of the task: lanes
     int* plan;                        // operators with any lane
     int plan_size;
 };

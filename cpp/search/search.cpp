@@ -129,7 +129,6 @@ class SearchSpace {
             }
         }
         result.counters.evaluated += ids.size();
-        work_ += 16 * ids.size();
     }
     Rows<int> preferred;
 
@@ -149,11 +148,12 @@ class SearchSpace {
         std::reverse(result.plan.begin(), result.plan.end());
     }
 
-    // Reads the clock now and then; throws Stopped. True: a limit on evaluations or expansions is reached.
+    // Throws Stopped when time or memory is spent. True: a limit on evaluations or expansions is reached.
     bool exhausted() {
-        if (++work_ >= 1024) {
-            work_ = 0;
+        double now = monotonic_seconds();
+        if (now > next_check_) {
             options.limits.check();
+            next_check_ = now + 0.005;
         }
         const auto& c = result.counters;
         return (options.max_evaluations && c.evaluations >= options.max_evaluations) ||
@@ -186,7 +186,7 @@ class SearchSpace {
     std::vector<int> ops_, values_;
     std::vector<uint64_t> hashes_;
     std::vector<float> batch_h_;
-    uint64_t work_ = 0;
+    double next_check_ = 0;
 };
 
 // Expands whole nodes: gbfs, astar, wastar, gbfls, bfs.

@@ -53,6 +53,11 @@ class Task:
         return self.core.num_operators
 
     @property
+    def goal_is_false(self) -> bool:
+        """The goal is impossible even when nothing is ever deleted; `goal` says nothing then."""
+        return self.core.goal_is_false
+
+    @property
     def state_bytes(self) -> int:
         """Size of a packed state in memory."""
         return self.core.state_bytes
