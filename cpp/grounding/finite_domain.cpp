@@ -51,9 +51,35 @@ std::vector<std::vector<int>> cover(const std::vector<std::vector<int>>& groups,
     return variables;
 }
 
+// Tells whether facts exclude each other because two of them are in one mutex group.
+class MutexTest {
+  public:
+    MutexTest(const std::vector<std::vector<int>>& groups, int num_facts) : seen_(groups.size(), 0) {
+        Rows<int> members;
+        for (const auto& group : groups) members.add_row(group);
+        groups_of_ = transpose(members, num_facts);
+    }
+    bool exclusive(std::initializer_list<std::span<const int>> conditions) {
+        ++round_;
+        for (auto facts : conditions)
+            for (int fact : facts)
+                for (int group : groups_of_[fact]) {
+                    if (seen_[group] == round_) return true;
+                    seen_[group] = round_;
+                }
+        return false;
+    }
+
+  private:
+    Rows<int> groups_of_;
+    std::vector<uint32_t> seen_;
+    uint32_t round_ = 0;
+};
+
 class TaskBuilder {
   public:
-    TaskBuilder(const StripsTask& strips, Task& task) : strips_(strips), task_(task) {}
+    TaskBuilder(const StripsTask& strips, const std::vector<std::vector<int>>& groups, Task& task)
+        : strips_(strips), task_(task), mutex_(groups, strips.num_facts) {}
 
     void make_variables(const std::vector<std::vector<int>>& variables, const FactTable& facts) {
         assignment_.assign(strips_.num_facts, {-1, -1});
@@ -90,7 +116,7 @@ class TaskBuilder {
 
     void add_operator(int op) {
         std::vector<Assignment> pre, effects;
-        if (!translate(strips_.pre[op], pre)) return;
+        if (mutex_.exclusive({strips_.pre[op]}) || !translate(strips_.pre[op], pre)) return;
         for (int fact : strips_.add[op])
             if (kept(fact)) effects.push_back(assignment_[fact]);
         std::sort(effects.begin(), effects.end());
@@ -125,6 +151,7 @@ class TaskBuilder {
             int fact = strips_.effects.fact[effect];
             if (!kept(fact)) continue;
             std::vector<Assignment> condition;
+            if (mutex_.exclusive({strips_.pre[op], strips_.effects.condition[effect]})) continue;
             if (!translate(strips_.effects.condition[effect], condition)) continue;
             bool possible = true;
             std::erase_if(condition, [&](Assignment a) {
@@ -166,7 +193,8 @@ class TaskBuilder {
     }
 
     void set_goal() {
-        task_.goal_is_false = strips_.goal_is_false || !translate(strips_.goal, task_.goal);
+        task_.goal_is_false =
+            strips_.goal_is_false || mutex_.exclusive({strips_.goal}) || !translate(strips_.goal, task_.goal);
     }
 
     std::vector<int> fact_of(const std::vector<int>& group) const {
@@ -308,6 +336,7 @@ class TaskBuilder {
 
     const StripsTask& strips_;
     Task& task_;
+    MutexTest mutex_;
     std::vector<Assignment> assignment_;  // per STRIPS fact
     std::vector<int> none_;               // per variable: the value "none of those", or -1
     std::vector<int> table_;
@@ -337,7 +366,7 @@ Task ground(std::shared_ptr<const LiftedTask> lifted, const GroundingOptions& op
 
     Task task;
     task.lifted = lifted;
-    TaskBuilder builder(strips, task);
+    TaskBuilder builder(strips, groups, task);
     builder.make_variables(cover(groups, keep), reached.facts);
     for (int op = 0; op < strips.num_operators(); ++op) {
         if ((op & 0xffff) == 0xffff) limits.check();

@@ -3,15 +3,16 @@
 //
 //     h := 0
 //     while h^max(goal) > 0:
-//         justification graph: each operator has an arc from its supporter (a precondition of largest h^max)
+//         justification graph: each operator has an arc from its supporter (a precondition of largest h^max, ties
+//             broken as in Lauer & Fickert, "Beating LM-cut with LM-cut", HSDIP 2020)
 //         Z := facts from which the goal is reached through free operators
-//         L := operators with an arc from outside Z (and reachable without passing Z) into Z
+//         L := operators with an arc into Z whose supporter is reached without using an operator that enters Z
 //         h += m, cost(o) -= m for all o in L,   m := smallest cost in L
 //
-// Two observations make a round cheap. All facts of Z have h^max of at least that of the goal, so a supporter with less
-// is reachable without passing Z by its own chain of supporters: only the rare others need a search, and the forward
-// sweep over the graph disappears. And h^max only falls between rounds, from the operators of L onwards, so it is
-// repaired, not recomputed.
+// Two things make a round cheap. Whether a supporter is reached is asked only for the operators that enter Z, and
+// answered backwards along the arcs that gave the facts their h^max, with a search only where that path uses an
+// operator that enters Z; no sweep over the whole graph is needed. And h^max only falls between rounds, from the
+// operators of L onwards, so it is repaired, not recomputed.
 //
 // Conditional effects: each is a part with its own preconditions, but an operator's parts share one cost. A cut that
 // holds any part holds the operator, so costs are partitioned among landmarks of the real operators: admissible.
@@ -38,7 +39,9 @@ class LandmarkCut : public Evaluator {
         parts_.resize(initial_parts_.size());
         hmax_.resize(num_facts);
         in_zone_.assign(num_facts, 0);
-        probed_.assign(num_facts, 0);
+        probed_.assign(num_facts, kUnknown);
+        reached_by_.resize(num_facts);
+        enters_zone_.assign(initial_parts_.size(), 0);
         in_cut_.assign(num_shared_, 0);
     }
 
@@ -121,9 +124,10 @@ class LandmarkCut : public Evaluator {
         return count;
     }
 
-    void reach(int fact, int cost) {
+    void reach(int fact, int cost, int by_part) {
         if (cost < hmax_[fact]) {
             hmax_[fact] = cost;
+            reached_by_[fact] = by_part;
             queue_.push(cost, fact);
         }
     }
@@ -132,8 +136,8 @@ class LandmarkCut : public Evaluator {
         std::copy(initial_parts_.begin(), initial_parts_.end(), parts_.begin());
         std::fill(hmax_.begin(), hmax_.end(), kUnreached);
         queue_.clear();
-        reach(always_true_, 0);
-        for (int v = 0; v < task_.num_variables(); ++v) reach(task_.first_fact[v] + values[v], 0);
+        reach(always_true_, 0, kNone);
+        for (int v = 0; v < task_.num_variables(); ++v) reach(task_.first_fact[v] + values[v], 0, kNone);
         while (!queue_.empty()) {
             auto [key, fact] = queue_.pop();
             if (key > hmax_[fact]) continue;
@@ -141,7 +145,7 @@ class LandmarkCut : public Evaluator {
                 Part& part = parts_[p];
                 if (--part.unsatisfied > 0) continue;
                 part.supporter = fact;  // settled last, hence largest
-                for (int effect : eff_[p]) reach(effect, key + part.cost);
+                for (int effect : eff_[p]) reach(effect, key + part.cost, p);
             }
         }
     }
@@ -152,7 +156,7 @@ class LandmarkCut : public Evaluator {
         for (int p : cut_) {
             const Part& part = parts_[p];
             int cost = hmax_[part.supporter] + part.cost;
-            for (int effect : eff_[p]) reach(effect, cost);
+            for (int effect : eff_[p]) reach(effect, cost, p);
         }
         while (!queue_.empty()) {
             auto [key, fact] = queue_.pop();
@@ -165,7 +169,7 @@ class LandmarkCut : public Evaluator {
                     if (hmax_[pre] > hmax_[largest]) largest = pre;
                 part.supporter = largest;
                 int cost = hmax_[largest] + part.cost;
-                for (int effect : eff_[p]) reach(effect, cost);
+                for (int effect : eff_[p]) reach(effect, cost, p);
             }
         }
     }
@@ -174,6 +178,7 @@ class LandmarkCut : public Evaluator {
     void mark_zone() {
         zone_.clear();
         candidates_.clear();
+        ++round_;
         auto enter = [&](int fact) {
             if (in_zone_[fact]) return;
             in_zone_[fact] = 1;
@@ -182,57 +187,92 @@ class LandmarkCut : public Evaluator {
         enter(goal_fact_);
         for (size_t i = 0; i < zone_.size(); ++i)
             for (int p : achievers_[zone_[i]]) {
-                const Part& part = parts_[p];
-                if (part.supporter == kNone) continue;
-                if (part.cost == 0)
-                    enter(part.supporter);
-                else
+                Part& part = parts_[p];
+                if (part.supporter == kNone || enters_zone_[p] == round_) continue;
+                enters_zone_[p] = round_;
+                if (part.cost > 0) {
                     candidates_.push_back(p);
+                } else {
+                    part.supporter = least_growing_supporter(p);
+                    enter(part.supporter);
+                }
             }
     }
 
-    // Whether the fact is reached in the justification graph without passing Z.
-    bool is_before_zone(int fact, int goal_cost) {
-        if (hmax_[fact] < goal_cost) return true;
-        if (in_zone_[fact]) return false;
-        if (probed_[fact]) return probed_[fact] == kBefore;
-        probe_stack_.clear();
-        size_t first_probe = probes_.size();
-        auto visit = [&](int f) {
-            probed_[f] = kNotBefore;
-            probes_.push_back(f);
-            probe_stack_.push_back(f);
-        };
-        visit(fact);
-        while (!probe_stack_.empty()) {
-            int f = probe_stack_.back();
-            probe_stack_.pop_back();
-            for (int p : achievers_[f]) {
-                int supporter = parts_[p].supporter;
-                if (supporter == kNone || in_zone_[supporter] || enters_zone(p)) continue;
-                if (hmax_[supporter] < goal_cost || probed_[supporter] == kBefore) {
-                    // Whoever was visited on the way is decided later if anyone asks; this one is.
-                    for (size_t i = first_probe; i < probes_.size(); ++i) probed_[probes_[i]] = 0;
-                    probes_.resize(first_probe);
-                    probed_[fact] = kBefore;
-                    probes_.push_back(fact);
-                    return true;
-                }
-                if (!probed_[supporter]) visit(supporter);
+    // Among the preconditions of largest h^max, one that makes Z grow as little as possible: a member of Z already,
+    // else one that no free operator achieves. Smaller zones give sharper cuts.
+    int least_growing_supporter(int p) const {
+        int chosen = parts_[p].supporter;
+        if (in_zone_[chosen]) return chosen;
+        bool is_border = false;
+        for (int fact : pre_[p]) {
+            if (hmax_[fact] != hmax_[chosen]) continue;
+            if (in_zone_[fact]) return fact;
+            if (!is_border && no_free_achiever(fact)) {
+                chosen = fact;
+                is_border = true;
             }
         }
-        return false;
+        return chosen;
     }
 
-    bool enters_zone(int p) const {
-        auto effects = eff_[p];
-        return std::any_of(effects.begin(), effects.end(), [&](int f) { return in_zone_[f]; });
+    bool no_free_achiever(int fact) const {
+        auto parts = achievers_[fact];
+        return std::none_of(parts.begin(), parts.end(),
+                            [&](int p) { return parts_[p].cost == 0 && parts_[p].supporter != kNone; });
+    }
+
+    // Whether the fact is reached in the justification graph without an operator that enters Z.
+    bool is_before_zone(int fact) {
+        // Usually the arcs that gave the facts their h^max lead back to the state.
+        size_t first = probes_.size();
+        int f = fact;
+        while (probed_[f] == kUnknown && reached_by_[f] != kNone && enters_zone_[reached_by_[f]] != round_) {
+            probed_[f] = kOnPath;
+            probes_.push_back(f);
+            f = parts_[reached_by_[f]].supporter;
+        }
+        bool found = probed_[f] == kBefore || (probed_[f] == kUnknown && reached_by_[f] == kNone);
+        for (size_t i = first; i < probes_.size(); ++i) probed_[probes_[i]] = found ? kBefore : kUnknown;
+        return found || (probed_[fact] == kUnknown && search_before_zone(fact));
+    }
+
+    // The same by depth-first search against the arcs.
+    bool search_before_zone(int fact) {
+        size_t first = probes_.size();
+        path_.assign(1, {fact, achievers_.offset[fact]});
+        probed_[fact] = kOnPath;
+        probes_.push_back(fact);
+        while (!path_.empty()) {
+            auto& [f, next] = path_.back();
+            if (next == achievers_.offset[f + 1]) {
+                path_.pop_back();
+                continue;
+            }
+            int p = achievers_.data[next++];
+            int supporter = parts_[p].supporter;
+            if (supporter == kNone || enters_zone_[p] == round_) continue;
+            if (probed_[supporter] == kBefore || reached_by_[supporter] == kNone) {
+                // Facts given up on the way may still be reached through those on the path: forget them.
+                for (size_t i = first; i < probes_.size(); ++i) probed_[probes_[i]] = kUnknown;
+                for (auto& [on_path, ignored] : path_) probed_[on_path] = kBefore;
+                return true;
+            }
+            if (probed_[supporter] == kUnknown) {
+                probed_[supporter] = kOnPath;
+                probes_.push_back(supporter);
+                path_.push_back({supporter, achievers_.offset[supporter]});
+            }
+        }
+        for (size_t i = first; i < probes_.size(); ++i) probed_[probes_[i]] = kNotBefore;
+        return false;
     }
 
     float evaluate_one(const int* values) {
         if (task_.goal_is_false) return kDeadEnd;
         explore(values);
         if (hmax_[goal_fact_] == kUnreached) return kDeadEnd;
+        const int initial_hmax = hmax_[goal_fact_];
         int64_t total = 0;
         while (hmax_[goal_fact_] > 0) {
             mark_zone();
@@ -241,14 +281,14 @@ class LandmarkCut : public Evaluator {
             cut_shared_.clear();
             for (int p : candidates_) {
                 const Part& part = parts_[p];
-                if (in_zone_[part.supporter] || !is_before_zone(part.supporter, hmax_[goal_fact_])) continue;
+                if (in_zone_[part.supporter] || !is_before_zone(part.supporter)) continue;
                 if (in_cut_[part.shared]) continue;
                 in_cut_[part.shared] = 1;
                 cut_shared_.push_back(part.shared);
                 least = std::min(least, part.cost);
             }
             for (int fact : zone_) in_zone_[fact] = 0;
-            for (int fact : probes_) probed_[fact] = 0;
+            for (int fact : probes_) probed_[fact] = kUnknown;
             probes_.clear();
             if (cut_shared_.empty()) throw std::logic_error("LM-cut: no cut although the goal is not free");
             total += least;
@@ -261,10 +301,11 @@ class LandmarkCut : public Evaluator {
             }
             repair();
         }
-        return static_cast<float>(total);
+        // Where parts share a cost, a cut may also cheapen what lies beyond it, and the sum fall short of h^max.
+        return static_cast<float>(std::max<int64_t>(total, initial_hmax));
     }
 
-    static constexpr char kBefore = 1, kNotBefore = 2;
+    enum Probe : char { kUnknown, kOnPath, kBefore, kNotBefore };
 
     const Task& task_;
     int always_true_, goal_fact_;
@@ -273,8 +314,13 @@ class LandmarkCut : public Evaluator {
     std::vector<Part> initial_parts_, parts_;
     std::vector<int> first_part_;       // per shared cost
     std::vector<int> hmax_;
-    std::vector<char> in_zone_, probed_, in_cut_;
-    std::vector<int> zone_, candidates_, cut_, cut_shared_, probes_, probe_stack_;
+    std::vector<int> reached_by_;       // per fact: the part that gave it its h^max, kNone where it holds
+    std::vector<char> in_zone_, in_cut_;
+    std::vector<Probe> probed_;         // per fact, kUnknown between rounds
+    std::vector<uint32_t> enters_zone_; // per part: the round in which it did last
+    uint32_t round_ = 0;
+    std::vector<int> zone_, candidates_, cut_, cut_shared_, probes_;
+    std::vector<std::pair<int, uint32_t>> path_;  // facts and their next achiever to try
     KeyQueue queue_;
 };
 
