@@ -1,5 +1,5 @@
-// The only file that knows Python. Few, fat functions: a lifted task in, a grounded task out; batches of states in,
-// arrays out. The GIL is released while the core works.
+// The only file that knows Python. Few, fat functions: a lifted task in, a grounded task out; batches of
+// states in, arrays out. The GIL is released while the core works.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
@@ -27,10 +27,14 @@ struct StoppedError : std::runtime_error {
 
 const char* reason_name(StopReason reason) {
     switch (reason) {
-        case StopReason::Time: return "time";
-        case StopReason::Memory: return "memory";
-        case StopReason::Interrupt: return "interrupt";
-        case StopReason::Terminate: return "terminate";
+        case StopReason::Time:
+            return "time";
+        case StopReason::Memory:
+            return "memory";
+        case StopReason::Interrupt:
+            return "interrupt";
+        case StopReason::Terminate:
+            return "terminate";
     }
     return "";
 }
@@ -78,8 +82,10 @@ Formula to_formula(nb::handle object) {
 Condition to_condition(nb::handle object) {
     nb::tuple tuple = nb::cast<nb::tuple>(object);
     Condition condition;
-    for (nb::handle literal : nb::cast<nb::sequence>(tuple[0])) condition.literals.push_back(to_literal(literal));
-    for (nb::handle formula : nb::cast<nb::sequence>(tuple[1])) condition.formulas.push_back(to_formula(formula));
+    for (nb::handle literal : nb::cast<nb::sequence>(tuple[0]))
+        condition.literals.push_back(to_literal(literal));
+    for (nb::handle formula : nb::cast<nb::sequence>(tuple[1]))
+        condition.formulas.push_back(to_formula(formula));
     return condition;
 }
 
@@ -108,7 +114,8 @@ std::shared_ptr<LiftedTask> to_lifted(nb::dict spec) {
     lifted->actions = nb::cast<std::vector<std::string>>(spec["actions"]);
     lifted->action_arity = nb::cast<Ints>(spec["action_arity"]);
     lifted->type_sets = nb::cast<std::vector<Ints>>(spec["type_sets"]);
-    for (nb::handle schema : nb::cast<nb::sequence>(spec["schemas"])) lifted->schemas.push_back(to_schema(schema));
+    for (nb::handle schema : nb::cast<nb::sequence>(spec["schemas"]))
+        lifted->schemas.push_back(to_schema(schema));
     for (nb::handle item : nb::cast<nb::sequence>(spec["goals"])) {
         nb::tuple goal = nb::cast<nb::tuple>(item);
         lifted->goals.push_back({nb::cast<Ints>(goal[0]), to_condition(goal[1])});
@@ -138,8 +145,8 @@ struct BoundTask {
             for (int v = 0; v < task.num_variables(); ++v) {
                 int value = states.data()[i * states.shape(1) + v];
                 if (value < 0 || value >= task.domain_size[v])
-                    throw std::invalid_argument("state " + std::to_string(i) + " has no value " + std::to_string(value) +
-                                                " for variable " + std::to_string(v));
+                    throw std::invalid_argument("state " + std::to_string(i) + " has no value " +
+                                                std::to_string(value) + " for variable " + std::to_string(v));
             }
     }
 };
@@ -151,7 +158,8 @@ nb::object to_numpy(std::vector<T> data, std::vector<size_t> shape) {
     return nb::cast(nb::ndarray<nb::numpy, T>(owner->data(), shape.size(), shape.data(), deleter));
 }
 
-std::unique_ptr<BoundTask> ground_task(nb::dict spec, bool keep_irrelevant, double deadline, uint64_t memory_bytes) {
+std::unique_ptr<BoundTask> ground_task(nb::dict spec, bool keep_irrelevant, double deadline,
+                                       uint64_t memory_bytes) {
     auto lifted = to_lifted(spec);
     nb::gil_scoped_release release;
     SignalScope signals;
@@ -187,11 +195,13 @@ nb::tuple operator_parts(const BoundTask& bound, int op) {
     const Task& task = bound.task;
     if (op < 0 || op >= task.num_operators()) throw nb::index_error("no such operator");
     nb::list effects;
-    for (auto [variable, value] : task.effects[op]) effects.append(nb::make_tuple(nb::list(), variable, value));
+    for (auto [variable, value] : task.effects[op])
+        effects.append(nb::make_tuple(nb::list(), variable, value));
     for (const auto& e : task.conditional[op])
-        effects.append(nb::make_tuple(
-            assignments(std::span(task.effect_conditions).subspan(e.condition_begin, e.condition_end - e.condition_begin)),
-            e.effect.variable, e.effect.value));
+        effects.append(
+            nb::make_tuple(assignments(std::span(task.effect_conditions)
+                                           .subspan(e.condition_begin, e.condition_end - e.condition_begin)),
+                           e.effect.variable, e.effect.value));
     return nb::make_tuple(task.operator_name(op), task.cost[op], assignments(task.pre[op]), effects);
 }
 
@@ -206,7 +216,9 @@ CostType to_cost_type(const std::string& name) {
 
 struct BoundHeuristic {
     BoundHeuristic(nb::object owner, const BoundTask& bound, const std::string& name, const std::string& cost)
-        : owner(std::move(owner)), bound(bound), evaluator(make_evaluator(name, bound.task, to_cost_type(cost))) {}
+        : owner(std::move(owner)),
+          bound(bound),
+          evaluator(make_evaluator(name, bound.task, to_cost_type(cost))) {}
     nb::object owner;  // keeps the task alive
     const BoundTask& bound;
     std::unique_ptr<Evaluator> evaluator;
@@ -251,7 +263,8 @@ struct BoundHeuristic {
     }
 
     void set_wide_threshold(int count) {
-        if (auto* relaxation = dynamic_cast<RelaxationHeuristic*>(evaluator.get())) relaxation->set_wide_threshold(count);
+        if (auto* relaxation = dynamic_cast<RelaxationHeuristic*>(evaluator.get()))
+            relaxation->set_wide_threshold(count);
     }
 };
 
@@ -263,7 +276,8 @@ class CallableEvaluator : public Evaluator {
     void evaluate(const StateBatch& batch, float* h, Rows<int>* preferred) override {
         nb::gil_scoped_acquire acquire;
         size_t count = batch.count, variables = batch.num_variables;
-        nb::object states = to_numpy(Ints(batch.values, batch.values + count * variables), {count, variables});
+        nb::object states =
+            to_numpy(Ints(batch.values, batch.values + count * variables), {count, variables});
         nb::object numpy = nb::module_::import_("numpy");
         nb::object answer = numpy.attr("ascontiguousarray")(callable_(states), "float32");
         auto values = nb::cast<nb::ndarray<const float, nb::c_contig, nb::device::cpu>>(answer);
@@ -272,7 +286,8 @@ class CallableEvaluator : public Evaluator {
                                         " states and must return as many numbers, in one dimension");
         for (size_t i = 0; i < count; ++i) {
             h[i] = values.data()[i];
-            if (h[i] != h[i]) throw std::invalid_argument("the heuristic returned NaN; use inf for dead ends");
+            if (h[i] != h[i])
+                throw std::invalid_argument("the heuristic returned NaN; use inf for dead ends");
             if (preferred) preferred->close_row();
         }
     }
@@ -285,20 +300,28 @@ class CallableEvaluator : public Evaluator {
 
 const char* status_name(SearchStatus status) {
     switch (status) {
-        case SearchStatus::Solved: return "solved";
-        case SearchStatus::Unsolvable: return "unsolvable";
-        case SearchStatus::GaveUp: return "gave up";
-        case SearchStatus::OutOfTime: return "out of time";
-        case SearchStatus::OutOfMemory: return "out of memory";
-        case SearchStatus::Interrupted: return "interrupted";
-        case SearchStatus::Terminated: return "terminated";
+        case SearchStatus::Solved:
+            return "solved";
+        case SearchStatus::Unsolvable:
+            return "unsolvable";
+        case SearchStatus::GaveUp:
+            return "gave up";
+        case SearchStatus::OutOfTime:
+            return "out of time";
+        case SearchStatus::OutOfMemory:
+            return "out of memory";
+        case SearchStatus::Interrupted:
+            return "interrupted";
+        case SearchStatus::Terminated:
+            return "terminated";
     }
     return "";
 }
 
-nb::dict search_task(const BoundTask& bound, nb::object heuristic, const std::string& cost, const std::string& algorithm,
-                     double weight, int batch, bool use_preferred, int lookahead_depth, uint64_t max_evaluations,
-                     uint64_t max_expansions, double deadline, uint64_t memory_bytes) {
+nb::dict search_task(const BoundTask& bound, nb::object heuristic, const std::string& cost,
+                     const std::string& algorithm, double weight, int batch, bool use_preferred,
+                     int lookahead_depth, uint64_t max_evaluations, uint64_t max_expansions, double deadline,
+                     uint64_t memory_bytes) {
     SearchOptions options;
     options.algorithm = algorithm;
     options.weight = weight;
@@ -354,7 +377,8 @@ NB_MODULE(_core, m) {
         .def_prop_ro("domain_sizes", [](const BoundTask& b) { return b.task.domain_size; })
         .def_prop_ro("num_facts", [](const BoundTask& b) { return b.task.num_facts(); })
         .def_prop_ro("num_operators", [](const BoundTask& b) { return b.task.num_operators(); })
-        .def_prop_ro("has_conditional_effects", [](const BoundTask& b) { return b.task.has_conditional_effects(); })
+        .def_prop_ro("has_conditional_effects",
+                     [](const BoundTask& b) { return b.task.has_conditional_effects(); })
         .def_prop_ro("goal", [](const BoundTask& b) { return assignments(b.task.goal); })
         .def_prop_ro("goal_is_false", [](const BoundTask& b) { return b.task.goal_is_false; })
         .def_prop_ro("initial_values", [](const BoundTask& b) { return b.task.initial_state; })
@@ -379,9 +403,10 @@ NB_MODULE(_core, m) {
                  return h;
              })
         .def("successors", &successors)
-        .def("search", &search_task, nb::arg("heuristic"), nb::arg("cost"), nb::arg("algorithm"), nb::arg("weight"),
-             nb::arg("batch"), nb::arg("use_preferred"), nb::arg("lookahead_depth"), nb::arg("max_evaluations"),
-             nb::arg("max_expansions"), nb::arg("deadline"), nb::arg("memory_bytes"));
+        .def("search", &search_task, nb::arg("heuristic"), nb::arg("cost"), nb::arg("algorithm"),
+             nb::arg("weight"), nb::arg("batch"), nb::arg("use_preferred"), nb::arg("lookahead_depth"),
+             nb::arg("max_evaluations"), nb::arg("max_expansions"), nb::arg("deadline"),
+             nb::arg("memory_bytes"));
 
     nb::class_<BoundHeuristic>(m, "Heuristic")
         .def("__init__",

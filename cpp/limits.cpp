@@ -11,7 +11,9 @@ namespace hstar {
 
 namespace {
 volatile sig_atomic_t g_signal = 0;
-void note_signal(int signal) { g_signal = signal; }
+void note_signal(int signal) {
+    g_signal = signal;
+}
 
 uint64_t read_status_kb(const char* field) {
     FILE* file = std::fopen("/proc/self/status", "r");
@@ -43,7 +45,9 @@ uint64_t resident_bytes() {
     return read == 2 ? resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) : 0;
 }
 
-uint64_t peak_resident_bytes() { return read_status_kb("VmHWM:") * 1024; }
+uint64_t peak_resident_bytes() {
+    return read_status_kb("VmHWM:") * 1024;
+}
 
 void Limits::check_signals() const {
     if (g_signal == SIGINT) throw Stopped{StopReason::Interrupt};

@@ -1,5 +1,5 @@
-// Limits of time and memory, and signals, for everything that may run long. Code calls check() now and then; it
-// throws Stopped, and whoever owns the work returns what is known so far.
+// Limits of time and memory, and signals, for everything that may run long. Code calls check() now and then;
+// it throws Stopped, and whoever owns the work returns what is known so far.
 #pragma once
 #include <cstdint>
 

@@ -14,13 +14,16 @@ size_t FactTable::slot_of(int predicate, const int* args) const {
     size_t slot = hash_ints(args, arity, predicate) & mask_;
     while (table_[slot] >= 0) {
         int fact = table_[slot];
-        if (predicate_[fact] == predicate && std::equal(args, args + arity, args_.data() + begin_[fact])) break;
+        if (predicate_[fact] == predicate && std::equal(args, args + arity, args_.data() + begin_[fact]))
+            break;
         slot = (slot + 1) & mask_;
     }
     return slot;
 }
 
-int FactTable::find(int predicate, const int* args) const { return table_[slot_of(predicate, args)]; }
+int FactTable::find(int predicate, const int* args) const {
+    return table_[slot_of(predicate, args)];
+}
 
 std::pair<int, bool> FactTable::intern(int predicate, const int* args) {
     size_t slot = slot_of(predicate, args);

@@ -15,7 +15,8 @@ namespace hstar {
 namespace {
 
 // Greedy cover: the group with most uncovered facts becomes the next variable (Helmert 2009).
-std::vector<std::vector<int>> cover(const std::vector<std::vector<int>>& groups, const std::vector<char>& keep) {
+std::vector<std::vector<int>> cover(const std::vector<std::vector<int>>& groups,
+                                    const std::vector<char>& keep) {
     std::vector<char> uncovered = keep;
     auto count = [&](int group) {
         size_t size = 0;
@@ -121,9 +122,11 @@ class TaskBuilder {
             if (kept(fact)) effects.push_back(assignment_[fact]);
         std::sort(effects.begin(), effects.end());
         for (size_t i = 1; i < effects.size(); ++i)
-            if (effects[i].variable == effects[i - 1].variable) return;  // adds two mutex facts: never applicable
+            if (effects[i].variable == effects[i - 1].variable)
+                return;  // adds two mutex facts: never applicable
         auto set_by_add = [&](int variable) {
-            return std::any_of(effects.begin(), effects.end(), [&](Assignment a) { return a.variable == variable; });
+            return std::any_of(effects.begin(), effects.end(),
+                               [&](Assignment a) { return a.variable == variable; });
         };
         struct Effect {
             std::vector<Assignment> condition;
@@ -181,11 +184,14 @@ class TaskBuilder {
         task_.effects.add_row(effects);
         for (const Effect& effect : conditional) {
             auto begin = static_cast<uint32_t>(task_.effect_conditions.size());
-            task_.effect_conditions.insert(task_.effect_conditions.end(), effect.condition.begin(), effect.condition.end());
-            task_.conditional.push({begin, static_cast<uint32_t>(task_.effect_conditions.size()), effect.effect});
+            task_.effect_conditions.insert(task_.effect_conditions.end(), effect.condition.begin(),
+                                           effect.condition.end());
+            task_.conditional.push(
+                {begin, static_cast<uint32_t>(task_.effect_conditions.size()), effect.effect});
         }
         task_.conditional.close_row();
-        if (strips_.cost[op] > 100'000'000) throw std::invalid_argument("an action costs more than 100000000 units");
+        if (strips_.cost[op] > 100'000'000)
+            throw std::invalid_argument("an action costs more than 100000000 units");
         task_.cost.push_back(static_cast<int>(strips_.cost[op]));
         task_.op_schema.push_back(strips_.origin[op].schema);
         task_.op_tuple.push_back(strips_.origin[op].instance);
@@ -223,18 +229,20 @@ class TaskBuilder {
         return true;
     }
 
-    // Variables that need a value for "none of the facts": initially so, or some operator deletes without adding.
+    // Variables that need a value for "none of the facts": initially so, or some operator deletes without
+    // adding.
     std::vector<char> find_variables_that_may_be_empty(const std::vector<std::vector<int>>& variables) const {
         std::vector<char> needs_none(variables.size(), 0);
         for (size_t v = 0; v < variables.size(); ++v)
-            needs_none[v] = std::none_of(variables[v].begin(), variables[v].end(), [&](int f) { return strips_.init[f]; });
+            needs_none[v] = std::none_of(variables[v].begin(), variables[v].end(),
+                                         [&](int f) { return strips_.init[f]; });
         for (int op = 0; op < strips_.num_operators(); ++op) {
             for (int fact : strips_.del[op]) {
                 if (!kept(fact) || needs_none[assignment_[fact].variable]) continue;
                 int variable = assignment_[fact].variable;
                 auto add = strips_.add[op];
-                needs_none[variable] =
-                    std::none_of(add.begin(), add.end(), [&](int f) { return assignment_[f].variable == variable; });
+                needs_none[variable] = std::none_of(
+                    add.begin(), add.end(), [&](int f) { return assignment_[f].variable == variable; });
             }
             for (int effect : strips_.conditional[op]) {
                 int fact = strips_.effects.fact[effect];
@@ -252,7 +260,9 @@ class TaskBuilder {
             if (assignment_[fact].variable == variable) return true;
         auto condition = strips_.effects.condition[deletion];
         for (int effect : strips_.conditional[op]) {
-            if (!strips_.effects.adds[effect] || assignment_[strips_.effects.fact[effect]].variable != variable) continue;
+            if (!strips_.effects.adds[effect] ||
+                assignment_[strips_.effects.fact[effect]].variable != variable)
+                continue;
             auto needed = strips_.effects.condition[effect];
             bool implied = std::all_of(needed.begin(), needed.end(), [&](int literal) {
                 return std::find(condition.begin(), condition.end(), literal) != condition.end();
@@ -270,22 +280,27 @@ class TaskBuilder {
         mix(task_.pre[op]);
         mix(task_.effects[op]);
         for (const auto& e : task_.conditional[op]) {
-            mix(std::span(task_.effect_conditions).subspan(e.condition_begin, e.condition_end - e.condition_begin));
+            mix(std::span(task_.effect_conditions)
+                    .subspan(e.condition_begin, e.condition_end - e.condition_begin));
             mix(std::span(&e.effect, 1));
         }
         return h;
     }
 
     bool same_operator(int a, int b) const {
-        auto equal = [](auto left, auto right) { return std::equal(left.begin(), left.end(), right.begin(), right.end()); };
+        auto equal = [](auto left, auto right) {
+            return std::equal(left.begin(), left.end(), right.begin(), right.end());
+        };
         if (!equal(task_.pre[a], task_.pre[b]) || !equal(task_.effects[a], task_.effects[b])) return false;
         auto left = task_.conditional[a], right = task_.conditional[b];
         if (left.size() != right.size()) return false;
         auto conditions = [&](const ConditionalEffect& e) {
-            return std::span(task_.effect_conditions).subspan(e.condition_begin, e.condition_end - e.condition_begin);
+            return std::span(task_.effect_conditions)
+                .subspan(e.condition_begin, e.condition_end - e.condition_begin);
         };
         for (size_t i = 0; i < left.size(); ++i)
-            if (left[i].effect != right[i].effect || !equal(conditions(left[i]), conditions(right[i]))) return false;
+            if (left[i].effect != right[i].effect || !equal(conditions(left[i]), conditions(right[i])))
+                return false;
         return true;
     }
 
@@ -343,12 +358,13 @@ class TaskBuilder {
     std::vector<uint64_t> hashes_;
 };
 
-// Facts worth a place in the state: those some operator changes and, unless asked otherwise, that matter for the goal.
+// Facts worth a place in the state: those some operator changes and, unless asked otherwise, that matter for
+// the goal.
 std::vector<char> choose_facts(const StripsTask& strips, const Relevance& relevance, bool keep_irrelevant) {
     if (!keep_irrelevant) return relevance.fact;
     std::vector<char> keep(strips.num_facts, 0);
-    for (const auto* facts : {&strips.add.data, &strips.del.data, &strips.effects.fact, &strips.goal, &strips.pre.data,
-                              &strips.effects.condition.data})
+    for (const auto* facts : {&strips.add.data, &strips.del.data, &strips.effects.fact, &strips.goal,
+                              &strips.pre.data, &strips.effects.condition.data})
         for (int fact : *facts) keep[fact] = 1;
     return keep;
 }

@@ -14,7 +14,9 @@ constexpr size_t kMaxDisjuncts = 4096;
 const Dnf kTrue{{}};
 const Dnf kFalse{};
 
-bool is_true(const Dnf& dnf) { return dnf.size() == 1 && dnf[0].empty(); }
+bool is_true(const Dnf& dnf) {
+    return dnf.size() == 1 && dnf[0].empty();
+}
 
 // Sorts, removes duplicates; false if the conjunction contradicts itself.
 bool tidy(Conjunction& literals) {
@@ -223,10 +225,12 @@ class Instantiator {
         Conjunction literals;
         if (!decide_all(schema.precondition.literals, literals)) return;
         Dnf preconditions{literals};
-        for (const Formula& formula : schema.precondition.formulas) preconditions = conjoin(preconditions, expand(formula));
+        for (const Formula& formula : schema.precondition.formulas)
+            preconditions = conjoin(preconditions, expand(formula));
         if (preconditions.empty()) return;
         ground_effects_.clear();
-        for (const EffectSchema& effect : schema.effects) collect_effects(effect, 0, schema.parameter_types.size());
+        for (const EffectSchema& effect : schema.effects)
+            collect_effects(effect, 0, schema.parameter_types.size());
         int64_t cost = schema.cost;
         for (const CostTerm& term : schema.cost_terms) cost += function_value(term);
         for (const Conjunction& pre : preconditions)
@@ -240,13 +244,15 @@ class Instantiator {
         if (entry < 0) {
             std::string text = lifted_.functions[term.function];
             for (size_t p = 0; p < term.args.size(); ++p) text += " " + lifted_.objects[args_[p]];
-            throw std::invalid_argument("the cost (" + text + ") has no value; add (= (" + text + ") ...) to :init");
+            throw std::invalid_argument("the cost (" + text + ") has no value; add (= (" + text +
+                                        ") ...) to :init");
         }
         return lifted_.numbers[function_number_[entry]];
     }
 
     // Adds one operator, its effects simplified under its precondition.
-    void emit(const Conjunction& pre, const std::vector<GroundEffect>& effects, int64_t cost, OperatorOrigin origin) {
+    void emit(const Conjunction& pre, const std::vector<GroundEffect>& effects, int64_t cost,
+              OperatorOrigin origin) {
         auto required = [&](int literal) { return std::binary_search(pre.begin(), pre.end(), literal); };
         std::vector<int> add, del;
         std::vector<GroundEffect> conditional;
@@ -292,9 +298,10 @@ class Instantiator {
         task_.origin.push_back(origin);
     }
 
-    // Where a fact may be deleted and added at once, the delete gets the condition that no add fires; afterwards
-    // the order in which effects are applied does not matter.
-    static void resolve_conflicts(const Conjunction& pre, std::vector<int>& del, std::vector<GroundEffect>& conditional) {
+    // Where a fact may be deleted and added at once, the delete gets the condition that no add fires;
+    // afterwards the order in which effects are applied does not matter.
+    static void resolve_conflicts(const Conjunction& pre, std::vector<int>& del,
+                                  std::vector<GroundEffect>& conditional) {
         auto conflicting_adds = [&](int fact) {
             std::vector<Conjunction> conditions;
             for (const GroundEffect& effect : conditional)
@@ -331,7 +338,8 @@ class Instantiator {
                 resolved.push_back(effect);
                 continue;
             }
-            for (auto& condition : unless(effect.condition, adds)) resolved.push_back({condition, effect.fact, false});
+            for (auto& condition : unless(effect.condition, adds))
+                resolved.push_back({condition, effect.fact, false});
         }
         // The new conditions may repeat or contradict the precondition.
         std::vector<GroundEffect> simplified;

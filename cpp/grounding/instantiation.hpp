@@ -1,5 +1,5 @@
-// From reached parameter tuples to ground operators: conditions are decided as far as static and unreachable atoms
-// allow, quantifiers expanded, disjunctions split into several operators or effects.
+// From reached parameter tuples to ground operators: conditions are decided as far as static and unreachable
+// atoms allow, quantifiers expanded, disjunctions split into several operators or effects.
 #pragma once
 #include <stdexcept>
 
@@ -14,7 +14,8 @@ struct Unsupported : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// May add an artificial goal fact to `reached` (a disjunctive goal becomes one fact and an operator per disjunct).
+// May add an artificial goal fact to `reached` (a disjunctive goal becomes one fact and an operator per
+// disjunct).
 StripsTask instantiate(const LiftedTask& lifted, Reachability& reached, const Limits& limits);
 
 }  // namespace hstar

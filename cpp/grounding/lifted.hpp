@@ -1,9 +1,9 @@
 // The lifted planning task as the grounder takes it: names are numbers, conditions are normalised.
 //
-// The front end has already removed implications, pushed negations to the atoms, split disjunctions that stand at
-// the top of a condition into separate schemas, and turned existential quantifiers there into parameters. What is
-// left besides literals (universal quantifiers, disjunctions below them) is kept as a formula and decided per
-// instance.
+// The front end has already removed implications, pushed negations to the atoms, split disjunctions that
+// stand at the top of a condition into separate schemas, and turned existential quantifiers there into
+// parameters. What is left besides literals (universal quantifiers, disjunctions below them) is kept as a
+// formula and decided per instance.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -13,7 +13,9 @@ namespace hstar {
 
 // A term is a variable index (>= 0) or an object (~term).
 using Term = int;
-inline bool is_variable(Term term) { return term >= 0; }
+inline bool is_variable(Term term) {
+    return term >= 0;
+}
 
 constexpr int kEquality = -1;  // the predicate of (= a b)
 
@@ -27,9 +29,9 @@ struct Formula {
     enum class Kind { Literal, And, Or, Forall, Exists };
     Kind kind = Kind::And;
     Literal literal;
-    std::vector<Formula> parts;        // And, Or: any number; quantifiers: one
-    std::vector<int> variables;        // quantifiers: indices of the bound variables ...
-    std::vector<int> variable_types;   // ... and their type sets
+    std::vector<Formula> parts;       // And, Or: any number; quantifiers: one
+    std::vector<int> variables;       // quantifiers: indices of the bound variables ...
+    std::vector<int> variable_types;  // ... and their type sets
 };
 
 struct Condition {
@@ -40,7 +42,7 @@ struct Condition {
 struct EffectSchema {
     std::vector<int> variable_types;  // quantified variables, numbered after the schema's parameters
     Condition condition;
-    Literal atom;                     // negated: a delete effect
+    Literal atom;  // negated: a delete effect
 };
 
 struct CostTerm {
@@ -49,8 +51,8 @@ struct CostTerm {
 };
 
 struct ActionSchema {
-    int action = 0;                   // several schemas may stem from one action
-    std::vector<int> parameter_types; // type set of each parameter, hidden (existential) ones last
+    int action = 0;                    // several schemas may stem from one action
+    std::vector<int> parameter_types;  // type set of each parameter, hidden (existential) ones last
     Condition precondition;
     std::vector<EffectSchema> effects;
     int64_t cost = 0;
@@ -67,18 +69,20 @@ struct LiftedTask {
     std::vector<std::string> predicates;
     std::vector<int> predicate_arity;
     std::vector<std::string> actions;
-    std::vector<int> action_arity;    // how many parameters are printed
+    std::vector<int> action_arity;            // how many parameters are printed
     std::vector<std::vector<int>> type_sets;  // objects of each type combination in use, ascending
     std::vector<ActionSchema> schemas;
     std::vector<GoalSchema> goals;
-    std::vector<int> init;            // flat: predicate, args...
+    std::vector<int> init;  // flat: predicate, args...
     std::vector<std::string> functions;
     std::vector<int> function_arity;
-    std::vector<int> function_values; // flat: function, args..., index into numbers
+    std::vector<int> function_values;  // flat: function, args..., index into numbers
     std::vector<int64_t> numbers;
 };
 
 // A disjunctive goal is replaced by one fact of this predicate, which no action of the user mentions.
-inline int artificial_goal_predicate(const LiftedTask& lifted) { return static_cast<int>(lifted.predicates.size()); }
+inline int artificial_goal_predicate(const LiftedTask& lifted) {
+    return static_cast<int>(lifted.predicates.size());
+}
 
 }  // namespace hstar

@@ -10,7 +10,8 @@ namespace {
 
 constexpr size_t kMaxCandidates = 300;
 
-// One predicate of a candidate. parameter[p] is the parameter at argument position p, kCounted for the counted one.
+// One predicate of a candidate. parameter[p] is the parameter at argument position p, kCounted for the
+// counted one.
 constexpr int kCounted = -1;
 struct Part {
     int predicate;
@@ -27,8 +28,9 @@ class GroupFinder {
         facts_of_.resize(2 * num_predicates);
         predicate_.resize(task.num_facts);
         for (int fact = 0; fact < task.num_facts; ++fact) {
-            predicate_[fact] = task.complement_of[fact] < 0 ? facts.predicate(fact)
-                                                            : num_predicates + facts.predicate(task.complement_of[fact]);
+            predicate_[fact] = task.complement_of[fact] < 0
+                                   ? facts.predicate(fact)
+                                   : num_predicates + facts.predicate(task.complement_of[fact]);
             facts_of_[predicate_[fact]].push_back(fact);
         }
         adders_of_.resize(2 * num_predicates);
@@ -53,7 +55,8 @@ class GroupFinder {
             int arity = static_cast<int>(args(facts_of_[predicate][0]).size());
             for (int counted = kCounted; counted < arity; ++counted) {
                 Part part{predicate, {}};
-                for (int p = 0, next = 0; p < arity; ++p) part.parameter.push_back(p == counted ? kCounted : next++);
+                for (int p = 0, next = 0; p < arity; ++p)
+                    part.parameter.push_back(p == counted ? kCounted : next++);
                 enqueue({part});
             }
         }
@@ -70,12 +73,14 @@ class GroupFinder {
     }
 
     void note_adder(int predicate, int op) {
-        if (adders_of_[predicate].empty() || adders_of_[predicate].back() != op) adders_of_[predicate].push_back(op);
+        if (adders_of_[predicate].empty() || adders_of_[predicate].back() != op)
+            adders_of_[predicate].push_back(op);
     }
 
     void enqueue(Candidate candidate) {
         std::sort(candidate.begin(), candidate.end());
-        if (queue_.size() < kMaxCandidates && known_.insert(candidate).second) queue_.push_back(std::move(candidate));
+        if (queue_.size() < kMaxCandidates && known_.insert(candidate).second)
+            queue_.push_back(std::move(candidate));
     }
 
     static int num_parameters(const Candidate& candidate) {
@@ -183,8 +188,8 @@ class GroupFinder {
             if (group.size() > 1) groups_.push_back(std::move(group));
     }
 
-    // Extends the candidate by a predicate of which the threatening operator gives up a fact, so that the weight of
-    // the threatened instance no longer grows.
+    // Extends the candidate by a predicate of which the threatening operator gives up a fact, so that the
+    // weight of the threatened instance no longer grows.
     void refine(const Candidate& candidate, int op, int instance) {
         int k = num_parameters(candidate);
         std::vector<int> tuple(k);
@@ -215,7 +220,8 @@ class GroupFinder {
         }
     }
 
-    // Tries every way to find parameter values among the arguments; what is left over is the counted position.
+    // Tries every way to find parameter values among the arguments; what is left over is the counted
+    // position.
     void match_parameters(const Candidate& candidate, Part& part, const std::vector<int>& tuple,
                           std::span<const int> fact_args, int parameter) {
         if (parameter == static_cast<int>(tuple.size())) {
@@ -236,14 +242,14 @@ class GroupFinder {
     const FactTable& facts_;
     int num_predicates_;
     const Limits& limits_;
-    std::vector<int> predicate_;                // per fact
-    std::vector<std::vector<int>> facts_of_;    // per predicate
-    std::vector<std::vector<int>> adders_of_;   // per predicate: operators
-    Rows<int> given_up_;                        // per operator: facts it requires and deletes
+    std::vector<int> predicate_;               // per fact
+    std::vector<std::vector<int>> facts_of_;   // per predicate
+    std::vector<std::vector<int>> adders_of_;  // per predicate: operators
+    Rows<int> given_up_;                       // per operator: facts it requires and deletes
     std::deque<Candidate> queue_;
     std::set<Candidate> known_;
-    std::vector<int> instance_;                 // per fact, of the candidate under proof
-    std::vector<char> alive_;                   // per instance
+    std::vector<int> instance_;  // per fact, of the candidate under proof
+    std::vector<char> alive_;    // per instance
     std::vector<int> checked_;
     int round_ = 0;
     std::vector<std::vector<int>> groups_;
@@ -251,8 +257,8 @@ class GroupFinder {
 
 }  // namespace
 
-std::vector<std::vector<int>> find_mutex_groups(const StripsTask& task, const FactTable& facts, int num_predicates,
-                                                const Limits& limits) {
+std::vector<std::vector<int>> find_mutex_groups(const StripsTask& task, const FactTable& facts,
+                                                int num_predicates, const Limits& limits) {
     return GroupFinder(task, facts, num_predicates, limits).run();
 }
 

@@ -47,7 +47,8 @@ class Index {
     int next(int entry) const { return entries_[entry].next; }
     const std::vector<int>& positions() const { return positions_; }
     double mean_group_size() const {
-        return groups_.empty() ? 0.0 : static_cast<double>(entries_.size()) / static_cast<double>(groups_.size());
+        return groups_.empty() ? 0.0
+                               : static_cast<double>(entries_.size()) / static_cast<double>(groups_.size());
     }
 
   private:
@@ -91,20 +92,20 @@ class Index {
 };
 
 struct Rule {
-    int schema = -1;                  // the action whose instances it lists; -1 for a conditional effect
+    int schema = -1;  // the action whose instances it lists; -1 for a conditional effect
     std::vector<int> variable_types;
-    std::vector<Literal> body;        // positive atoms
-    std::vector<Literal> filters;     // (in)equalities and negated static atoms
+    std::vector<Literal> body;     // positive atoms
+    std::vector<Literal> filters;  // (in)equalities and negated static atoms
     std::vector<Literal> heads;
 };
 
 struct Step {
-    const Literal* atom = nullptr;    // null: enumerate the objects of a variable's type
+    const Literal* atom = nullptr;  // null: enumerate the objects of a variable's type
     int variable = -1;
-    Index* index = nullptr;           // null: all arguments are bound, look the fact up
-    bool skip_trigger = false;        // atoms before the trigger must not use the trigger fact again
-    std::vector<int> binds;           // positions that bind a variable for the first time
-    std::vector<int> compares;        // positions repeating a variable bound at an earlier position of this atom
+    Index* index = nullptr;     // null: all arguments are bound, look the fact up
+    bool skip_trigger = false;  // atoms before the trigger must not use the trigger fact again
+    std::vector<int> binds;     // positions that bind a variable for the first time
+    std::vector<int> compares;  // positions repeating a variable bound at an earlier position of this atom
     std::vector<const Literal*> filters;  // decidable once this step is done
     mutable std::vector<int> key;         // scratch: a step is active at most once at a time
 };
@@ -112,13 +113,16 @@ struct Step {
 struct JoinPlan {
     const Rule* rule = nullptr;
     int trigger = -1;
-    std::vector<Step> steps;          // the first one matches the trigger fact, if there is a trigger
+    std::vector<Step> steps;  // the first one matches the trigger fact, if there is a trigger
 };
 
 class Explorer {
   public:
     Explorer(const LiftedTask& lifted, const Limits& limits)
-        : lifted_(lifted), limits_(limits), types_(lifted), result_{FactTable(arities(lifted)), 0, {}, {}, {}} {}
+        : lifted_(lifted),
+          limits_(limits),
+          types_(lifted),
+          result_{FactTable(arities(lifted)), 0, {}, {}, {}} {}
 
     Reachability run() {
         find_fluents();
@@ -184,8 +188,8 @@ class Explorer {
                 }
                 Rule conditional;
                 conditional.variable_types = schema.parameter_types;
-                conditional.variable_types.insert(conditional.variable_types.end(), effect.variable_types.begin(),
-                                                  effect.variable_types.end());
+                conditional.variable_types.insert(conditional.variable_types.end(),
+                                                  effect.variable_types.begin(), effect.variable_types.end());
                 add_condition(conditional, schema.precondition);
                 add_condition(conditional, effect.condition);
                 conditional.heads.push_back(effect.atom);
@@ -263,7 +267,8 @@ class Explorer {
         auto positions = bound_positions(atom, bound);
         if (positions.size() < atom.args.size()) step.index = index_for(atom.predicate, positions);
         for (size_t p = 0; p < atom.args.size(); ++p) {
-            if (std::find(positions.begin(), positions.end(), static_cast<int>(p)) != positions.end()) continue;
+            if (std::find(positions.begin(), positions.end(), static_cast<int>(p)) != positions.end())
+                continue;
             if (bound[atom.args[p]]) {
                 step.compares.push_back(static_cast<int>(p));
             } else {
@@ -282,7 +287,8 @@ class Explorer {
         std::vector<char> atom_done(rule.body.size(), 0), filter_done(rule.filters.size(), 0);
         auto attach_filters = [&](Step& step) {
             for (size_t i = 0; i < rule.filters.size(); ++i)
-                if (!filter_done[i] && bound_positions(rule.filters[i], bound).size() == rule.filters[i].args.size()) {
+                if (!filter_done[i] &&
+                    bound_positions(rule.filters[i], bound).size() == rule.filters[i].args.size()) {
                     filter_done[i] = 1;
                     step.filters.push_back(&rule.filters[i]);
                 }
@@ -320,7 +326,8 @@ class Explorer {
                 if (bound[v] || in_body[v]) continue;
                 double matches = static_cast<double>(lifted_.type_sets[rule.variable_types[v]].size());
                 // Free parameters multiply whatever follows, so they wait until all atoms are joined.
-                if (best_atom < 0 && (best < 0 || matches < best)) best = matches, best_variable = static_cast<int>(v);
+                if (best_atom < 0 && (best < 0 || matches < best))
+                    best = matches, best_variable = static_cast<int>(v);
             }
             Step step;
             if (best_atom >= 0) {
@@ -366,7 +373,8 @@ class Explorer {
         for (size_t p = 0; p < atom.args.size(); ++p) args_[p] = value(atom.args[p]);
     }
 
-    // Binds the step's variables to the fact's arguments; false if types, repeated variables or filters disagree.
+    // Binds the step's variables to the fact's arguments; false if types, repeated variables or filters
+    // disagree.
     bool bind(const JoinPlan& plan, const Step& step, int fact) {
         if (((++matches_) & 0xffff) == 0) limits_.check();
         auto args = result_.facts.args(fact);
@@ -400,7 +408,8 @@ class Explorer {
         if (!step.index) {
             ground_args(*step.atom);
             int fact = result_.facts.find(step.atom->predicate, args_.data());
-            if (fact < 0 || (step.skip_trigger && fact == trigger_fact) || !is_taken(fact, trigger_fact)) return;
+            if (fact < 0 || (step.skip_trigger && fact == trigger_fact) || !is_taken(fact, trigger_fact))
+                return;
             if (filters_hold(step)) extend(plan, depth + 1, trigger_fact);
             return;
         }
@@ -414,8 +423,8 @@ class Explorer {
         }
     }
 
-    // Facts still in the queue are known to the table but must not take part in joins yet. Fluent facts enter the
-    // queue in the order of their ids, so an id comparison tells.
+    // Facts still in the queue are known to the table but must not take part in joins yet. Fluent facts enter
+    // the queue in the order of their ids, so an id comparison tells.
     bool is_taken(int fact, int trigger_fact) const {
         return !result_.is_fluent[result_.facts.predicate(fact)] || fact <= trigger_fact;
     }
@@ -452,6 +461,8 @@ class Explorer {
 
 }  // namespace
 
-Reachability explore(const LiftedTask& lifted, const Limits& limits) { return Explorer(lifted, limits).run(); }
+Reachability explore(const LiftedTask& lifted, const Limits& limits) {
+    return Explorer(lifted, limits).run();
+}
 
 }  // namespace hstar

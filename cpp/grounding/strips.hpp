@@ -1,4 +1,5 @@
-// The ground task in positive normal form: facts are true or false, preconditions and goals ask only for true ones.
+// The ground task in positive normal form: facts are true or false, preconditions and goals ask only for true
+// ones.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -10,10 +11,14 @@
 namespace hstar {
 
 // A ground literal: 2 * fact, plus one if negated.
-inline int positive(int fact) { return 2 * fact; }
-inline int negative(int fact) { return 2 * fact + 1; }
+inline int positive(int fact) {
+    return 2 * fact;
+}
+inline int negative(int fact) {
+    return 2 * fact + 1;
+}
 
-struct ConditionalEffects {      // effect e changes fact[e] if every condition[e] holds
+struct ConditionalEffects {  // effect e changes fact[e] if every condition[e] holds
     std::vector<int> fact;
     std::vector<char> adds;
     Rows<int> condition;
@@ -22,22 +27,22 @@ struct ConditionalEffects {      // effect e changes fact[e] if every condition[
 
 // Where an operator came from, to print its name.
 struct OperatorOrigin {
-    int schema = -1;             // -1: reaches the artificial goal fact, never printed
-    uint32_t instance = 0;       // which parameter tuple of the schema
+    int schema = -1;        // -1: reaches the artificial goal fact, never printed
+    uint32_t instance = 0;  // which parameter tuple of the schema
 };
 
 // Conditions hold literals until compile_away_negation(), facts afterwards.
 struct StripsTask {
     int num_facts = 0;
-    std::vector<int> complement_of;   // per fact: the fact it negates, or -1
-    Rows<int> pre, add, del;          // unconditional effects; add wins over delete, and the two are disjoint
-    Rows<int> conditional;            // per operator: indices into effects
+    std::vector<int> complement_of;  // per fact: the fact it negates, or -1
+    Rows<int> pre, add, del;         // unconditional effects; add wins over delete, and the two are disjoint
+    Rows<int> conditional;           // per operator: indices into effects
     ConditionalEffects effects;
     std::vector<int64_t> cost;
     std::vector<OperatorOrigin> origin;
-    std::vector<char> init;           // per fact
+    std::vector<char> init;  // per fact
     std::vector<int> goal;
-    bool goal_is_false = false;       // the goal is impossible even without deletes
+    bool goal_is_false = false;  // the goal is impossible even without deletes
 
     int num_operators() const { return static_cast<int>(cost.size()); }
 };

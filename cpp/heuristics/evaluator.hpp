@@ -1,7 +1,7 @@
 // A heuristic as search sees it: a batch of states in, a number each out.
 //
-// Search hands over all new successors of an expansion at once. They differ from each other in a few variables only,
-// so an evaluator can share most of the work between them.
+// Search hands over all new successors of an expansion at once. They differ from each other in a few
+// variables only, so an evaluator can share most of the work between them.
 #pragma once
 #include <cstddef>
 #include <limits>

@@ -1,6 +1,6 @@
 // 32 unsigned 16-bit numbers side by side, with saturating addition (65535 stays 65535 and means infinity).
-// Everything is static: each translation unit that includes this is compiled for its own instruction set, and the
-// linker must not mix them.
+// Everything is static: each translation unit that includes this is compiled for its own instruction set, and
+// the linker must not mix them.
 #pragma once
 #include <cstdint>
 
@@ -16,14 +16,30 @@ using LaneMask = uint32_t;
 struct Lanes {
     __m512i v;
 };
-static inline Lanes load(const uint16_t* p) { return {_mm512_load_si512(p)}; }
-static inline void store(uint16_t* p, Lanes a) { _mm512_store_si512(p, a.v); }
-static inline Lanes fill(uint16_t x) { return {_mm512_set1_epi16(static_cast<short>(x))}; }
-static inline Lanes add(Lanes a, Lanes b) { return {_mm512_adds_epu16(a.v, b.v)}; }
-static inline Lanes min(Lanes a, Lanes b) { return {_mm512_min_epu16(a.v, b.v)}; }
-static inline Lanes max(Lanes a, Lanes b) { return {_mm512_max_epu16(a.v, b.v)}; }
-static inline LaneMask less(Lanes a, Lanes b) { return _mm512_cmplt_epu16_mask(a.v, b.v); }
-static inline LaneMask equal(Lanes a, Lanes b) { return _mm512_cmpeq_epu16_mask(a.v, b.v); }
+static inline Lanes load(const uint16_t* p) {
+    return {_mm512_load_si512(p)};
+}
+static inline void store(uint16_t* p, Lanes a) {
+    _mm512_store_si512(p, a.v);
+}
+static inline Lanes fill(uint16_t x) {
+    return {_mm512_set1_epi16(static_cast<short>(x))};
+}
+static inline Lanes add(Lanes a, Lanes b) {
+    return {_mm512_adds_epu16(a.v, b.v)};
+}
+static inline Lanes min(Lanes a, Lanes b) {
+    return {_mm512_min_epu16(a.v, b.v)};
+}
+static inline Lanes max(Lanes a, Lanes b) {
+    return {_mm512_max_epu16(a.v, b.v)};
+}
+static inline LaneMask less(Lanes a, Lanes b) {
+    return _mm512_cmplt_epu16_mask(a.v, b.v);
+}
+static inline LaneMask equal(Lanes a, Lanes b) {
+    return _mm512_cmpeq_epu16_mask(a.v, b.v);
+}
 static inline int smallest(Lanes a, LaneMask among) {
     __m512i kept = _mm512_mask_blend_epi16(among, _mm512_set1_epi16(-1), a.v);
     __m256i half = _mm256_min_epu16(_mm512_castsi512_si256(kept), _mm512_extracti64x4_epi64(kept, 1));
@@ -66,7 +82,9 @@ static inline LaneMask to_mask(__m256i low, __m256i high) {
 static inline LaneMask equal(Lanes a, Lanes b) {
     return to_mask(_mm256_cmpeq_epi16(a.low, b.low), _mm256_cmpeq_epi16(a.high, b.high));
 }
-static inline LaneMask less(Lanes a, Lanes b) { return ~equal(max(a, b), a); }
+static inline LaneMask less(Lanes a, Lanes b) {
+    return ~equal(max(a, b), a);
+}
 static inline int smallest(Lanes a, LaneMask among) {
     alignas(32) uint16_t x[kLanes];
     store(x, a);

@@ -1,21 +1,23 @@
-// The landmark-cut heuristic (Helmert & Domshlak, "Landmarks, critical paths and abstractions: what's the difference
-// anyway?", ICAPS 2009).
+// The landmark-cut heuristic (Helmert & Domshlak, "Landmarks, critical paths and abstractions: what's the
+// difference anyway?", ICAPS 2009).
 //
 //     h := 0
 //     while h^max(goal) > 0:
-//         justification graph: each operator has an arc from its supporter (a precondition of largest h^max, ties
+//         justification graph: each operator has an arc from its supporter (a precondition of largest h^max,
+//         ties
 //             broken as in Lauer & Fickert, "Beating LM-cut with LM-cut", HSDIP 2020)
 //         Z := facts from which the goal is reached through free operators
-//         L := operators with an arc into Z whose supporter is reached without using an operator that enters Z
-//         h += m, cost(o) -= m for all o in L,   m := smallest cost in L
+//         L := operators with an arc into Z whose supporter is reached without using an operator that enters
+//         Z h += m, cost(o) -= m for all o in L,   m := smallest cost in L
 //
-// Two things make a round cheap. Whether a supporter is reached is asked only for the operators that enter Z, and
-// answered backwards along the arcs that gave the facts their h^max, with a search only where that path uses an
-// operator that enters Z; no sweep over the whole graph is needed. And h^max only falls between rounds, from the
-// operators of L onwards, so it is repaired, not recomputed.
+// Two things make a round cheap. Whether a supporter is reached is asked only for the operators that enter Z,
+// and answered backwards along the arcs that gave the facts their h^max, with a search only where that path
+// uses an operator that enters Z; no sweep over the whole graph is needed. And h^max only falls between
+// rounds, from the operators of L onwards, so it is repaired, not recomputed.
 //
-// Conditional effects: each is a part with its own preconditions, but an operator's parts share one cost. A cut that
-// holds any part holds the operator, so costs are partitioned among landmarks of the real operators: admissible.
+// Conditional effects: each is a part with its own preconditions, but an operator's parts share one cost. A
+// cut that holds any part holds the operator, so costs are partitioned among landmarks of the real operators:
+// admissible.
 #include <algorithm>
 #include <map>
 #include <stdexcept>
@@ -59,8 +61,8 @@ class LandmarkCut : public Evaluator {
     struct Part {
         int cost;
         int unsatisfied;
-        int supporter;   // precondition of largest h^max, kNone while unreached
-        int shared;      // parts with the same number share one cost
+        int supporter;  // precondition of largest h^max, kNone while unreached
+        int shared;     // parts with the same number share one cost
     };
 
     void build_parts(const std::vector<int>& cost) {
@@ -71,7 +73,8 @@ class LandmarkCut : public Evaluator {
         asked_for[goal_fact_] = 1;
         // Operators that are equal in the relaxation are one; the cheapest counts.
         std::map<std::pair<std::vector<int>, std::vector<int>>, int> known;
-        auto add_part = [&](std::vector<int> pre, std::vector<int> eff, int part_cost, int shared, bool mergeable) {
+        auto add_part = [&](std::vector<int> pre, std::vector<int> eff, int part_cost, int shared,
+                            bool mergeable) {
             std::sort(pre.begin(), pre.end());
             std::sort(eff.begin(), eff.end());
             eff.erase(std::unique(eff.begin(), eff.end()), eff.end());
@@ -199,8 +202,8 @@ class LandmarkCut : public Evaluator {
             }
     }
 
-    // Among the preconditions of largest h^max, one that makes Z grow as little as possible: a member of Z already,
-    // else one that no free operator achieves. Smaller zones give sharper cuts.
+    // Among the preconditions of largest h^max, one that makes Z grow as little as possible: a member of Z
+    // already, else one that no free operator achieves. Smaller zones give sharper cuts.
     int least_growing_supporter(int p) const {
         int chosen = parts_[p].supporter;
         if (in_zone_[chosen]) return chosen;
@@ -301,7 +304,8 @@ class LandmarkCut : public Evaluator {
             }
             repair();
         }
-        // Where parts share a cost, a cut may also cheapen what lies beyond it, and the sum fall short of h^max.
+        // Where parts share a cost, a cut may also cheapen what lies beyond it, and the sum fall short of
+        // h^max.
         return static_cast<float>(std::max<int64_t>(total, initial_hmax));
     }
 
@@ -312,12 +316,12 @@ class LandmarkCut : public Evaluator {
     int num_shared_ = 0;
     Rows<int> pre_, eff_, consumers_, achievers_;
     std::vector<Part> initial_parts_, parts_;
-    std::vector<int> first_part_;       // per shared cost
+    std::vector<int> first_part_;  // per shared cost
     std::vector<int> hmax_;
-    std::vector<int> reached_by_;       // per fact: the part that gave it its h^max, kNone where it holds
+    std::vector<int> reached_by_;  // per fact: the part that gave it its h^max, kNone where it holds
     std::vector<char> in_zone_, in_cut_;
-    std::vector<Probe> probed_;         // per fact, kUnknown between rounds
-    std::vector<uint32_t> enters_zone_; // per part: the round in which it did last
+    std::vector<Probe> probed_;          // per fact, kUnknown between rounds
+    std::vector<uint32_t> enters_zone_;  // per part: the round in which it did last
     uint32_t round_ = 0;
     std::vector<int> zone_, candidates_, cut_, cut_shared_, probes_;
     std::vector<std::pair<int, uint32_t>> path_;  // facts and their next achiever to try

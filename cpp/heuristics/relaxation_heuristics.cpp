@@ -28,7 +28,8 @@ struct AlignedFree {
 // The kernel's arrays and the code that moves states in and results out.
 class WideWorkspace {
   public:
-    WideWorkspace(const Task& task, const RelaxedTask& relaxed) : task_(task), relaxed_(relaxed), kernel_(best_kernel()) {
+    WideWorkspace(const Task& task, const RelaxedTask& relaxed)
+        : task_(task), relaxed_(relaxed), kernel_(best_kernel()) {
         std::vector<int> position;
         for (int op = 0; op < relaxed.num_operators(); ++op) {
             position.push_back(static_cast<int>(records_.size()));
@@ -42,7 +43,8 @@ class WideWorkspace {
             achievers_.push_back(position[relaxed.edge_operator[edge]]);
             achiever_origin_.push_back(relaxed.edge_origin[edge]);
         }
-        size_t facts = static_cast<size_t>(relaxed.num_facts), ops = static_cast<size_t>(task.num_operators());
+        size_t facts = static_cast<size_t>(relaxed.num_facts),
+               ops = static_cast<size_t>(task.num_operators());
         cost_.reset(static_cast<uint16_t*>(std::aligned_alloc(64, facts * 64)));
         if (!cost_) throw std::bad_alloc();
         bucket_head_.assign(65536, -1);
@@ -161,7 +163,8 @@ void RelaxationHeuristic::evaluate(const StateBatch& batch, float* h, Rows<int>*
     }
 }
 
-bool RelaxationHeuristic::evaluate_wide(const StateBatch& batch, int first, int count, float* h, Rows<int>* preferred) {
+bool RelaxationHeuristic::evaluate_wide(const StateBatch& batch, int first, int count, float* h,
+                                        Rows<int>* preferred) {
     WideResult result = wide_->explore(batch, first, count, kind_ != Kind::Max);
     if (result == WideResult::Overflow) return false;
     uint32_t alive = count == kLanes ? ~0u : (1u << count) - 1;
@@ -184,7 +187,8 @@ bool RelaxationHeuristic::evaluate_wide(const StateBatch& batch, int first, int 
     int64_t total[kLanes] = {};
     for (int i = 0; i < data.plan_size; ++i) {
         int cost = relaxed_.task_cost[data.plan[i]];
-        for (uint32_t lanes = data.in_plan[data.plan[i]]; lanes; lanes &= lanes - 1) total[__builtin_ctz(lanes)] += cost;
+        for (uint32_t lanes = data.in_plan[data.plan[i]]; lanes; lanes &= lanes - 1)
+            total[__builtin_ctz(lanes)] += cost;
     }
     for (int lane = 0; lane < count; ++lane) {
         if ((alive >> lane) & 1) h[first + lane] = static_cast<float>(total[lane]);
@@ -235,8 +239,9 @@ void RelaxationHeuristic::extract_relaxed_plan() {
 float RelaxationHeuristic::evaluate_one(const int* values, Rows<int>* preferred) {
     using Combine = RelaxedExploration::Combine;
     bool reachable = !relaxed_.goal_is_false &&
-                     (kind_ == Kind::Max ? exploration_.run<Combine::Max>(values, task_.num_variables(), task_.first_fact)
-                                         : exploration_.run<Combine::Sum>(values, task_.num_variables(), task_.first_fact));
+                     (kind_ == Kind::Max
+                          ? exploration_.run<Combine::Max>(values, task_.num_variables(), task_.first_fact)
+                          : exploration_.run<Combine::Sum>(values, task_.num_variables(), task_.first_fact));
     if (!reachable) {
         if (preferred) preferred->close_row();
         return kDeadEnd;
@@ -251,7 +256,8 @@ float RelaxationHeuristic::evaluate_one(const int* values, Rows<int>* preferred)
         }
     } else {
         for (int goal : relaxed_.goals)
-            total = kind_ == Kind::Max ? std::max<int64_t>(total, exploration_.cost(goal)) : total + exploration_.cost(goal);
+            total = kind_ == Kind::Max ? std::max<int64_t>(total, exploration_.cost(goal))
+                                       : total + exploration_.cost(goal);
     }
     if (preferred) preferred->close_row();
     return static_cast<float>(total);
@@ -262,7 +268,8 @@ void RelaxationHeuristic::plan_features(const StateBatch& batch, float* features
         auto pre = task_.pre[op];
         int count = static_cast<int>(task_.conditional[op].size());
         for (auto effect : task_.effects[op])
-            count += std::any_of(pre.begin(), pre.end(), [&](Assignment a) { return a.variable == effect.variable; });
+            count += std::any_of(pre.begin(), pre.end(),
+                                 [&](Assignment a) { return a.variable == effect.variable; });
         return count;
     };
     for (int i = 0; i < batch.count; ++i) {

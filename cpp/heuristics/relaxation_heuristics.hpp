@@ -1,8 +1,8 @@
 // h^max, h^add and h^FF (Bonet & Geffner 2001; Hoffmann & Nebel 2001), over one state or 32 at a time.
 //
-// h^FF extracts a relaxed plan from the cheapest supporters under h^add (Keyder & Geffner 2008): among supporters of
-// equal cost the first one in operator order is taken, so the value depends on the state alone. Its preferred
-// operators are those of the relaxed plan that are applicable.
+// h^FF extracts a relaxed plan from the cheapest supporters under h^add (Keyder & Geffner 2008): among
+// supporters of equal cost the first one in operator order is taken, so the value depends on the state alone.
+// Its preferred operators are those of the relaxed plan that are applicable.
 #pragma once
 #include <memory>
 
@@ -24,8 +24,8 @@ class RelaxationHeuristic : public Evaluator {
     void evaluate(const StateBatch& batch, float* h, Rows<int>* preferred) override;
     bool has_preferred_operators() const override { return kind_ == Kind::FF; }
 
-    // Per state: unsatisfied goals, h^FF, facts the relaxed plan's operators delete in total, and per operator
-    // (the features of Gomoluch et al. 2017). Infinite h^FF: the last two are zero. Kind::FF only.
+    // Per state: unsatisfied goals, h^FF, facts the relaxed plan's operators delete in total, and per
+    // operator (the features of Gomoluch et al. 2017). Infinite h^FF: the last two are zero. Kind::FF only.
     static constexpr int kNumFeatures = 4;
     void plan_features(const StateBatch& batch, float* features);
 
@@ -36,7 +36,8 @@ class RelaxationHeuristic : public Evaluator {
     float evaluate_one(const int* values, Rows<int>* preferred);
     bool evaluate_wide(const StateBatch& batch, int first, int count, float* h, Rows<int>* preferred);
     void extract_relaxed_plan();
-    void add_preferred(const int* values, Rows<int>& preferred) const;  // one row: applicable steps of relaxed_plan_
+    void add_preferred(const int* values,
+                       Rows<int>& preferred) const;  // one row: applicable steps of relaxed_plan_
 
     const Task& task_;
     Kind kind_;

@@ -7,7 +7,8 @@
 namespace hstar {
 
 void KeyQueue::clear() {
-    for (int key = low_; key <= high_ && key < static_cast<int>(buckets_.size()); ++key) buckets_[key].clear();
+    for (int key = low_; key <= high_ && key < static_cast<int>(buckets_.size()); ++key)
+        buckets_[key].clear();
     heap_.clear();
     low_ = 0;
     high_ = 0;
@@ -69,7 +70,8 @@ bool RelaxedExploration::run(const int* values, int num_variables, const std::ve
     }
     size_t open_goals = relaxed_.goals.size();
     if (open_goals == 0) return true;
-    const bool ties = !relaxed_.has_zero_cost;  // with free operators a later equal supporter could close a cycle
+    const bool ties =
+        !relaxed_.has_zero_cost;  // with free operators a later equal supporter could close a cycle
     const int* eff_data = relaxed_.eff.data.data();
     while (!queue_.empty()) {
         auto [key, fact] = queue_.pop();
@@ -98,7 +100,9 @@ bool RelaxedExploration::run(const int* values, int num_variables, const std::ve
     return false;
 }
 
-template bool RelaxedExploration::run<RelaxedExploration::Combine::Max>(const int*, int, const std::vector<int>&);
-template bool RelaxedExploration::run<RelaxedExploration::Combine::Sum>(const int*, int, const std::vector<int>&);
+template bool RelaxedExploration::run<RelaxedExploration::Combine::Max>(const int*, int,
+                                                                        const std::vector<int>&);
+template bool RelaxedExploration::run<RelaxedExploration::Combine::Sum>(const int*, int,
+                                                                        const std::vector<int>&);
 
 }  // namespace hstar

@@ -39,8 +39,8 @@ class RelaxedExploration {
     bool run(const int* values, int num_variables, const std::vector<int>& first_fact);
 
     int cost(int fact) const { return cost_[fact]; }
-    // The effect that reaches the fact most cheaply, the first of equals; only for facts with positive cost or,
-    // where operators are free, whatever has one.
+    // The effect that reaches the fact most cheaply, the first of equals; only for facts with positive cost
+    // or, where operators are free, whatever has one.
     int supporter(int fact) const { return supporter_[fact]; }
     static constexpr int kHolds = -1;
 

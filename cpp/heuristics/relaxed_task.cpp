@@ -93,13 +93,15 @@ RelaxedTask::RelaxedTask(const Task& task, CostType cost_type) {
     }
     for (auto& edges : draft.eff) {
         std::stable_sort(edges.begin(), edges.end(), [](Edge a, Edge b) { return a.fact < b.fact; });
-        edges.erase(std::unique(edges.begin(), edges.end(), [](Edge a, Edge b) { return a.fact == b.fact; }), edges.end());
+        edges.erase(std::unique(edges.begin(), edges.end(), [](Edge a, Edge b) { return a.fact == b.fact; }),
+                    edges.end());
     }
 
     // Number facts and operators by a breadth-first exploration from the initial state.
     std::vector<int> number(task.num_facts() + 1, -1);
     std::vector<int> order, op_order, unsatisfied;
-    for (int op = 0; op < draft.pre.size(); ++op) unsatisfied.push_back(static_cast<int>(draft.pre[op].size()));
+    for (int op = 0; op < draft.pre.size(); ++op)
+        unsatisfied.push_back(static_cast<int>(draft.pre[op].size()));
     auto draft_consumers = transpose(draft.pre, task.num_facts() + 1);
     auto reach = [&](int fact) {
         if (number[fact] >= 0) return;
@@ -128,7 +130,8 @@ RelaxedTask::RelaxedTask(const Task& task, CostType cost_type) {
         std::sort(pre.data.begin() + pre.offset.back(), pre.data.end());
         pre.close_row();
         std::vector<Edge>& edges = draft.eff[op];
-        std::sort(edges.begin(), edges.end(), [&](Edge a, Edge b) { return number[a.fact] < number[b.fact]; });
+        std::sort(edges.begin(), edges.end(),
+                  [&](Edge a, Edge b) { return number[a.fact] < number[b.fact]; });
         for (Edge edge : edges) {
             eff.push(number[edge.fact]);
             edge_origin.push_back(edge.origin);

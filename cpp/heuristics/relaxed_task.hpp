@@ -1,9 +1,10 @@
 // The delete relaxation as flat arrays, for h^max, h^add and h^FF.
 //
-// Operators with equal preconditions and cost are one relaxed operator with all their effects: to sail from one port
-// to each of fifty others takes one counter, not fifty. A conditional effect is an operator whose preconditions
-// include the condition. Facts nothing asks for are left out. Facts and operators are numbered in the order in which
-// a first exploration from the initial state reaches them, so that what is used together lies together.
+// Operators with equal preconditions and cost are one relaxed operator with all their effects: to sail from
+// one port to each of fifty others takes one counter, not fifty. A conditional effect is an operator whose
+// preconditions include the condition. Facts nothing asks for are left out. Facts and operators are numbered
+// in the order in which a first exploration from the initial state reaches them, so that what is used
+// together lies together.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -17,18 +18,18 @@ namespace hstar {
 struct RelaxedTask {
     RelaxedTask(const Task& task, CostType cost_type);
 
-    int num_facts = 0;                 // the last one holds in every state: operators without preconditions need it
+    int num_facts = 0;  // the last one holds in every state: operators without preconditions need it
     int always_true = 0;
-    std::vector<int> fact_of;          // per (variable, value) fact of the task: relaxed fact, or -1
-    Rows<int> pre;                     // per operator: facts
-    Rows<int> eff;                     // per operator: facts
-    std::vector<int> edge_origin;      // per entry of eff.data: the task's operator (the first of equals)
-    std::vector<int> edge_operator;    // per entry of eff.data: the relaxed operator
-    std::vector<int> cost;             // per operator
-    Rows<int> consumers;               // per fact: operators that need it
-    Rows<int> achievers;               // per fact: entries of eff.data
+    std::vector<int> fact_of;        // per (variable, value) fact of the task: relaxed fact, or -1
+    Rows<int> pre;                   // per operator: facts
+    Rows<int> eff;                   // per operator: facts
+    std::vector<int> edge_origin;    // per entry of eff.data: the task's operator (the first of equals)
+    std::vector<int> edge_operator;  // per entry of eff.data: the relaxed operator
+    std::vector<int> cost;           // per operator
+    Rows<int> consumers;             // per fact: operators that need it
+    Rows<int> achievers;             // per fact: entries of eff.data
     std::vector<int> goals;
-    std::vector<int> task_cost;        // per operator of the task, adjusted
+    std::vector<int> task_cost;  // per operator of the task, adjusted
     bool has_zero_cost = false;
     bool goal_is_false = false;
 

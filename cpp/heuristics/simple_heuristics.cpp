@@ -60,18 +60,19 @@ struct Entry {
     std::unique_ptr<Evaluator> (*make)(const Task&, CostType);
 };
 const Entry kRegistry[] = {
-    {"blind", make_blind},
-    {"goalcount", [](const Task& task, CostType) { return make_goalcount(task); }},
-    {"hmax", make_hmax},
-    {"hadd", make_hadd},
-    {"ff", make_ff},
-    {"lmcut", make_lmcut},
+    {"blind", make_blind}, {"goalcount", [](const Task& task, CostType) { return make_goalcount(task); }},
+    {"hmax", make_hmax},   {"hadd", make_hadd},
+    {"ff", make_ff},       {"lmcut", make_lmcut},
 };
 
 }  // namespace
 
-std::unique_ptr<Evaluator> make_blind(const Task& task, CostType type) { return std::make_unique<Blind>(task, type); }
-std::unique_ptr<Evaluator> make_goalcount(const Task& task) { return std::make_unique<GoalCount>(task); }
+std::unique_ptr<Evaluator> make_blind(const Task& task, CostType type) {
+    return std::make_unique<Blind>(task, type);
+}
+std::unique_ptr<Evaluator> make_goalcount(const Task& task) {
+    return std::make_unique<GoalCount>(task);
+}
 
 std::unique_ptr<Evaluator> make_evaluator(const std::string& name, const Task& task, CostType type) {
     for (const Entry& entry : kRegistry)

@@ -83,7 +83,8 @@ static WideResult explore_lanes(WideKernelData& d, const int* seeds, int num_see
     for (; queued > 0; ++key)
         while (d.bucket_head[key] >= 0) unlink(d, d.bucket_head[key]), --queued;
     while (settled_goals < d.num_goals &&
-           less(load(d.cost + static_cast<int64_t>(d.goals[settled_goals]) * kLanes), fill(65535)) == ~LaneMask{0})
+           less(load(d.cost + static_cast<int64_t>(d.goals[settled_goals]) * kLanes), fill(65535)) ==
+               ~LaneMask{0})
         ++settled_goals;
     if (settled_goals == d.num_goals) return WideResult::Settled;
     return large ? WideResult::Overflow : WideResult::SomeUnreachable;
@@ -125,6 +126,8 @@ static void extract(WideKernelData& d, uint32_t lanes) {
     }
 }
 
-WideKernel HSTAR_WIDE() { return {explore, extract}; }
+WideKernel HSTAR_WIDE() {
+    return {explore, extract};
+}
 
 }  // namespace hstar

@@ -1,7 +1,7 @@
 // OPEN: entries ordered by (f, h), first in first out among equals.
 //
-// Buckets in a sorted map: heuristics have few distinct values, so most operations hit the bucket used last. Entries
-// are links of 12 bytes in one pool, reused once popped.
+// Buckets in a sorted map: heuristics have few distinct values, so most operations hit the bucket used last.
+// Entries are links of 12 bytes in one pool, reused once popped.
 #pragma once
 #include <cstdint>
 #include <map>

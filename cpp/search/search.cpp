@@ -21,7 +21,7 @@ enum Status : uint8_t { kSeen = 0, kOpen = 1, kClosed = 2, kDead = 3 };
 // What search knows of a state besides the state itself.
 struct Node {
     StateId parent;
-    uint32_t op : 30;      // the operator that led here
+    uint32_t op : 30;  // the operator that led here
     uint32_t status : 2;
     int g;
 };
@@ -32,10 +32,17 @@ constexpr float kNotEvaluated = std::numeric_limits<float>::quiet_NaN();
 class SearchSpace {
   public:
     SearchSpace(const Task& task, Evaluator& evaluator, const SearchOptions& options)
-        : task(task), evaluator(evaluator), options(options), packing(task), registry(packing), generator(task),
-          row_bytes_(packing.buffer_bytes()), keep_h_(options.algorithm != "bfs") {
+        : task(task),
+          evaluator(evaluator),
+          options(options),
+          packing(task),
+          registry(packing),
+          generator(task),
+          row_bytes_(packing.buffer_bytes()),
+          keep_h_(options.algorithm != "bfs") {
         buffer_.resize(row_bytes_);
-        if (task.num_operators() >= static_cast<int>(kNoOperator)) throw std::length_error("more than a billion operators");
+        if (task.num_operators() >= static_cast<int>(kNoOperator))
+            throw std::length_error("more than a billion operators");
     }
 
     const Task& task;
@@ -45,7 +52,7 @@ class SearchSpace {
     StateRegistry registry;
     SuccessorGenerator generator;
     ChunkedArray<Node> nodes;
-    ChunkedArray<float> h;          // per state, once evaluated
+    ChunkedArray<float> h;  // per state, once evaluated
     SearchResult result;
 
     struct Successor {
@@ -117,7 +124,8 @@ class SearchSpace {
         int variables = task.num_variables();
         values_.resize(ids.size() * std::max(1, variables));
         batch_h_.resize(ids.size());
-        for (size_t i = 0; i < ids.size(); ++i) packing.unpack(registry.row(ids[i]), values_.data() + i * variables);
+        for (size_t i = 0; i < ids.size(); ++i)
+            packing.unpack(registry.row(ids[i]), values_.data() + i * variables);
         preferred = Rows<int>();
         evaluator.evaluate({values_.data(), static_cast<int>(ids.size()), variables}, batch_h_.data(),
                            want_preferred ? &preferred : nullptr);
@@ -174,7 +182,8 @@ class SearchSpace {
         for (const ConditionalEffect& e : task.conditional[op]) {
             bool fires = true;
             for (uint32_t i = e.condition_begin; i < e.condition_end && fires; ++i)
-                fires = packing.get(parent_row_, task.effect_conditions[i].variable) == task.effect_conditions[i].value;
+                fires = packing.get(parent_row_, task.effect_conditions[i].variable) ==
+                        task.effect_conditions[i].value;
             if (fires) packing.set(row, e.effect.variable, e.effect.value);
         }
     }
@@ -265,7 +274,8 @@ class EagerSearch {
         return true;
     }
 
-    // Generates the successors; new ones wait for evaluation. True if a goal was generated and ends the search.
+    // Generates the successors; new ones wait for evaluation. True if a goal was generated and ends the
+    // search.
     bool expand(StateId id) {
         auto& counters = space_.result.counters;
         space_.generate(id);
@@ -288,7 +298,8 @@ class EagerSearch {
             } else if (is_astar_ && successor_g < node.g && node.status != kDead) {
                 space_.set_parent(successor.id, id, successor.op, successor_g);
                 if (node.status == kClosed) ++counters.reopened;
-                if (!std::isnan(space_.h[successor.id])) open(successor.id);  // else it is opened after evaluation
+                if (!std::isnan(space_.h[successor.id]))
+                    open(successor.id);  // else it is opened after evaluation
             }
             if (!is_bfs_) ++counters.evaluations;
         }
@@ -338,7 +349,8 @@ class EagerSearch {
     }
 
     StateId best_successor(StateId id) {
-        // The successors of the expansion are known and evaluated; generating them again only finds their ids.
+        // The successors of the expansion are known and evaluated; generating them again only finds their
+        // ids.
         auto generated = space_.result.counters.generated;
         space_.generate(id);
         space_.result.counters.generated = generated;
@@ -359,9 +371,10 @@ class EagerSearch {
     std::vector<StateId> pending_;
 };
 
-// Evaluates a state when it is expanded, not when it is generated; OPEN holds (parent, operator) ordered by the
-// parent's h. Entries by preferred operators also enter a second list. The lists take turns; each improvement of the
-// best h gives the preferred list `boost` turns in advance (Richter & Helmert, ICAPS 2009).
+// Evaluates a state when it is expanded, not when it is generated; OPEN holds (parent, operator) ordered by
+// the parent's h. Entries by preferred operators also enter a second list. The lists take turns; each
+// improvement of the best h gives the preferred list `boost` turns in advance (Richter & Helmert, ICAPS
+// 2009).
 class LazySearch {
   public:
     explicit LazySearch(SearchSpace& space) : space_(space) {}
@@ -388,7 +401,8 @@ class LazySearch {
     // Takes up to `batch` entries and generates their states; those seen for the first time wait in ids_.
     void fetch() {
         ids_.clear();
-        for (int taken = 0; taken < space_.options.batch && !(open_[0].empty() && open_[1].empty()); ++taken) {
+        for (int taken = 0; taken < space_.options.batch && !(open_[0].empty() && open_[1].empty());
+             ++taken) {
             int list = open_[1].empty() || (!open_[0].empty() && turn_[0] <= turn_[1]) ? 0 : 1;
             ++turn_[list];
             OpenEntry entry = open_[list].pop();
@@ -436,7 +450,7 @@ class LazySearch {
     }
 
     SearchSpace& space_;
-    std::array<OpenList, 2> open_;   // all operators, preferred operators
+    std::array<OpenList, 2> open_;  // all operators, preferred operators
     std::array<int64_t, 2> turn_{0, 0};
     std::vector<StateId> ids_;
     std::vector<int> one_op_;
@@ -456,15 +470,24 @@ SearchResult run_search(const Task& task, Evaluator& evaluator, const SearchOpti
             EagerSearch(space).run();
     } catch (const Stopped& stopped) {
         switch (stopped.reason) {
-            case StopReason::Time: space.result.status = SearchStatus::OutOfTime; break;
-            case StopReason::Memory: space.result.status = SearchStatus::OutOfMemory; break;
-            case StopReason::Interrupt: space.result.status = SearchStatus::Interrupted; break;
-            case StopReason::Terminate: space.result.status = SearchStatus::Terminated; break;
+            case StopReason::Time:
+                space.result.status = SearchStatus::OutOfTime;
+                break;
+            case StopReason::Memory:
+                space.result.status = SearchStatus::OutOfMemory;
+                break;
+            case StopReason::Interrupt:
+                space.result.status = SearchStatus::Interrupted;
+                break;
+            case StopReason::Terminate:
+                space.result.status = SearchStatus::Terminated;
+                break;
         }
     } catch (const std::bad_alloc&) {
         space.result.status = SearchStatus::OutOfMemory;
     }
-    if (space.result.status == SearchStatus::Unsolvable && space.result.counters.deadends > 0 && !evaluator.is_safe())
+    if (space.result.status == SearchStatus::Unsolvable && space.result.counters.deadends > 0 &&
+        !evaluator.is_safe())
         space.result.status = SearchStatus::GaveUp;
     space.result.num_states = space.registry.size();
     space.result.state_bytes = space.packing.num_bytes();

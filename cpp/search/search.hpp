@@ -21,12 +21,12 @@ namespace hstar {
 
 struct SearchOptions {
     std::string algorithm = "gbfs";
-    double weight = 1;                 // wastar
-    int batch = 1;                     // how many nodes are expanded at once
-    bool use_preferred = true;         // lazy: a second open list for preferred operators
-    int boost = 1000;                  // lazy: how much an improvement favours the preferred list
-    int lookahead_depth = 50;          // gbfls
-    uint64_t max_evaluations = 0;      // 0: no limit
+    double weight = 1;             // wastar
+    int batch = 1;                 // how many nodes are expanded at once
+    bool use_preferred = true;     // lazy: a second open list for preferred operators
+    int boost = 1000;              // lazy: how much an improvement favours the preferred list
+    int lookahead_depth = 50;      // gbfls
+    uint64_t max_evaluations = 0;  // 0: no limit
     uint64_t max_expansions = 0;
     Limits limits;
 };
@@ -45,11 +45,11 @@ enum class SearchStatus { Solved, Unsolvable, GaveUp, OutOfTime, OutOfMemory, In
 
 struct SearchResult {
     SearchStatus status = SearchStatus::GaveUp;
-    std::vector<int> plan;             // operators
+    std::vector<int> plan;  // operators
     SearchCounters counters;
     float initial_h = 0;
-    uint64_t num_states = 0;           // registered states
-    int state_bytes = 0;               // packed size of a state
+    uint64_t num_states = 0;  // registered states
+    int state_bytes = 0;      // packed size of a state
     double seconds = 0;
 };
 

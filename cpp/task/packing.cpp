@@ -8,7 +8,8 @@ Packing::Packing(const Task& task) {
     uint64_t bits = 0;
     for (int size : task.domain_size) {
         int width = std::bit_width(static_cast<unsigned>(size - 1));
-        fields_.push_back({static_cast<uint32_t>(bits / 8), static_cast<uint32_t>(bits % 8), (uint64_t{1} << width) - 1});
+        fields_.push_back(
+            {static_cast<uint32_t>(bits / 8), static_cast<uint32_t>(bits % 8), (uint64_t{1} << width) - 1});
         bits += width;
     }
     num_bytes_ = static_cast<int>((bits + 7) / 8);

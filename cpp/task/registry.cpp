@@ -19,7 +19,8 @@ std::pair<StateId, bool> StateRegistry::insert(const unsigned char* padded_state
         chunks_.push_back(std::make_unique_for_overwrite<unsigned char[]>(kRows * stride_ + kSlack));
     StateId id = size_++;
     table_[slot] = id;
-    std::memcpy(chunks_[id >> kShift].get() + static_cast<size_t>(id & (kRows - 1)) * stride_, padded_state, stride_);
+    std::memcpy(chunks_[id >> kShift].get() + static_cast<size_t>(id & (kRows - 1)) * stride_, padded_state,
+                stride_);
     if (size_ > table_.size() / 4 * 3) rehash();
     return {id, true};
 }

@@ -1,8 +1,9 @@
 // All states seen by a search, each stored once.
 //
-// A state's id is its position in one logical array of packed rows, cut into chunks so that growing never copies.
-// Uniqueness comes from an open-addressing table that holds ids only (4 bytes a slot); a probe compares the row itself.
-// Looking up a batch in two passes, first prefetch() for every state, then insert(), hides most of the cache misses.
+// A state's id is its position in one logical array of packed rows, cut into chunks so that growing never
+// copies. Uniqueness comes from an open-addressing table that holds ids only (4 bytes a slot); a probe
+// compares the row itself. Looking up a batch in two passes, first prefetch() for every state, then insert(),
+// hides most of the cache misses.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -25,7 +26,9 @@ class StateRegistry {
     const unsigned char* row(StateId id) const {
         return chunks_[id >> kShift].get() + static_cast<size_t>(id & (kRows - 1)) * stride_;
     }
-    uint64_t hash(const unsigned char* padded_state) const { return hash_padded_bytes(padded_state, stride_); }
+    uint64_t hash(const unsigned char* padded_state) const {
+        return hash_padded_bytes(padded_state, stride_);
+    }
     void prefetch_slot(uint64_t hash) const { __builtin_prefetch(&table_[hash & mask_]); }
     void prefetch_row(uint64_t hash) const {
         StateId id = table_[hash & mask_];

@@ -16,7 +16,7 @@ SuccessorGenerator::SuccessorGenerator(const Task& task) : task_(task) {
 }
 
 int SuccessorGenerator::build(std::vector<int>& ops, size_t begin, size_t end) {
-    int entry = -1;      // the first node of the chain that operators not mentioning a variable fall through
+    int entry = -1;  // the first node of the chain that operators not mentioning a variable fall through
     size_t rest_slot = 0;
     auto is_leaf = [&](int op) { return tested_[op] == static_cast<int>(task_.pre[op].size()); };
     auto leaf_end = static_cast<size_t>(
@@ -24,7 +24,8 @@ int SuccessorGenerator::build(std::vector<int>& ops, size_t begin, size_t end) {
     size_t first = begin;
     size_t leaf_size = leaf_end - begin;
     begin = leaf_end;
-    // How many operators mention each untested variable. The counters are shared with the calls above: save theirs.
+    // How many operators mention each untested variable. The counters are shared with the calls above: save
+    // theirs.
     std::vector<std::pair<int, int>> saved;
     for (size_t i = begin; i < end; ++i)
         for (auto [v, value] : task_.pre[ops[i]])
@@ -36,7 +37,8 @@ int SuccessorGenerator::build(std::vector<int>& ops, size_t begin, size_t end) {
         for (auto [v, value] : task_.pre[ops[i]]) mentions_[v] += !is_tested_[v];
     std::priority_queue<std::pair<int, int>> most_mentioned;  // (count, -variable); counts may be out of date
     for (auto [v, old] : saved) most_mentioned.push({mentions_[v], -v});
-    // Each turn of the loop makes one node; the operators that do not mention its variable go on to the next turn.
+    // Each turn of the loop makes one node; the operators that do not mention its variable go on to the next
+    // turn.
     while (true) {
         int variable = -1;
         while (begin < end) {
@@ -101,7 +103,8 @@ int SuccessorGenerator::build(std::vector<int>& ops, size_t begin, size_t end) {
         }
         for (size_t i = begin; i < split; ++i) --tested_[ops[i]];
         is_tested_[variable] = 0;
-        // Operators that do not mention the variable: in the rest chain it stays untested, as none of them needs it.
+        // Operators that do not mention the variable: in the rest chain it stays untested, as none of them
+        // needs it.
         begin = split;
         if (begin == end) break;
     }

@@ -1,8 +1,9 @@
 // Which operators are applicable in a state, without looking at all of them.
 //
 // A decision tree over variables: an inner node tests one variable and has a child per value plus one for the
-// operators that do not mention it; a leaf lists operators whose preconditions are all tested. Each node tests the
-// variable that most of its operators mention, so the operators under different values are separated early.
+// operators that do not mention it; a leaf lists operators whose preconditions are all tested. Each node
+// tests the variable that most of its operators mention, so the operators under different values are
+// separated early.
 #pragma once
 #include <vector>
 
@@ -54,8 +55,9 @@ class SuccessorGenerator {
     }
 
   private:
-    // A node is: leaf size, variable (-1: none), child for operators not mentioning it, leaf operators, then either
-    // a jump table (0, child per value) or, where few values have a child, (count, value, child, value, child, ...).
+    // A node is: leaf size, variable (-1: none), child for operators not mentioning it, leaf operators, then
+    // either a jump table (0, child per value) or, where few values have a child, (count, value, child,
+    // value, child, ...).
     static int child(const int* children, int value) {
         int count = children[0];
         if (count == 0) return children[1 + value];
@@ -67,9 +69,9 @@ class SuccessorGenerator {
 
     const Task& task_;
     std::vector<int> code_;
-    std::vector<int> tested_;       // per operator, while building: how many preconditions are tested above
-    std::vector<char> is_tested_;   // per variable, while building
-    std::vector<int> mentions_;     // per variable, while building
+    std::vector<int> tested_;      // per operator, while building: how many preconditions are tested above
+    std::vector<char> is_tested_;  // per variable, while building
+    std::vector<int> mentions_;    // per variable, while building
     int root_;
 };
 

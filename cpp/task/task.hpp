@@ -23,31 +23,32 @@ struct ConditionalEffect {
 };
 
 struct Task {
-    std::vector<int> domain_size;      // per variable
-    std::vector<int> first_fact;       // per variable, and one past the end
-    std::vector<int> variable_of;      // per fact
-    Rows<Assignment> pre;              // per operator, sorted by variable
-    Rows<Assignment> effects;          // unconditional
-    Rows<ConditionalEffect> conditional;  // applied in this order after testing all on the old state: adds come last
+    std::vector<int> domain_size;  // per variable
+    std::vector<int> first_fact;   // per variable, and one past the end
+    std::vector<int> variable_of;  // per fact
+    Rows<Assignment> pre;          // per operator, sorted by variable
+    Rows<Assignment> effects;      // unconditional
+    Rows<ConditionalEffect>
+        conditional;  // applied in this order after testing all on the old state: adds come last
     std::vector<Assignment> effect_conditions;
     std::vector<int> cost;
     std::vector<int> initial_state;
     std::vector<Assignment> goal;
     bool goal_is_false = false;
 
-    // Names. An atom is a predicate and its arguments; complements are the negated atom; a missing one is the value
-    // "none of the others".
+    // Names. An atom is a predicate and its arguments; complements are the negated atom; a missing one is the
+    // value "none of the others".
     struct AtomName {
         int predicate = -1;
         bool negated = false;
         std::vector<int> args;
     };
-    std::vector<AtomName> atoms;       // per fact
+    std::vector<AtomName> atoms;  // per fact
     std::shared_ptr<const LiftedTask> lifted;
     std::vector<std::vector<int>> parameter_tuples;  // per schema
-    std::vector<int> op_schema;        // -1: an artificial operator that is not part of a plan
+    std::vector<int> op_schema;                      // -1: an artificial operator that is not part of a plan
     std::vector<uint32_t> op_tuple;
-    std::vector<std::vector<int>> mutex_groups;      // facts
+    std::vector<std::vector<int>> mutex_groups;  // facts
 
     int num_variables() const { return static_cast<int>(domain_size.size()); }
     int num_facts() const { return static_cast<int>(variable_of.size()); }

@@ -1,6 +1,6 @@
 """hstar learns heuristics for forward search and shows what they are worth.
 
-    result = hstar.plan("domain.pddl", "problem.pddl", heuristic="ff", search="gbfs")
+result = hstar.plan("domain.pddl", "problem.pddl", heuristic="ff", search="gbfs")
 """
 
 from __future__ import annotations
@@ -57,6 +57,4 @@ def plan(
     chosen = SearchOptions(heuristic, search, **options)
     budget = Budget.starting_now(time_limit, memory_limit)
     with budget.enforced():
-        return plan_problem(
-            parse(domain, problem), chosen, budget, keep_irrelevant=keep_irrelevant
-        )
+        return plan_problem(parse(domain, problem), chosen, budget, keep_irrelevant=keep_irrelevant)

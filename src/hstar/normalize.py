@@ -199,9 +199,7 @@ class Normalizer:
             return self._literal(formula.formula, True, scope)
         return self._literal(formula, False, scope)
 
-    def _literal(
-        self, atom: Formula, negated: bool, scope: Scope
-    ) -> tuple[int, bool, list[int]]:
+    def _literal(self, atom: Formula, negated: bool, scope: Scope) -> tuple[int, bool, list[int]]:
         if isinstance(atom, Equal):
             terms = [self._term(atom.left, scope), self._term(atom.right, scope)]
             return (EQUALITY, negated, terms)

@@ -78,7 +78,7 @@ class SearchOptions:
 
 
 # What `hstar plan` uses when asked for nothing in particular.
-STRONGEST = SearchOptions(heuristic="ff", algorithm="lazy", cost="one")
+STRONGEST = SearchOptions(heuristic="ff", algorithm="lazy", cost="one", batch=32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +187,9 @@ def run(task: Task, options: SearchOptions, budget: Budget) -> SearchResult:
     )
 
 
-def plan_problem(problem: Problem, options: SearchOptions, budget: Budget, **grounding: Any) -> SearchResult:
+def plan_problem(
+    problem: Problem, options: SearchOptions, budget: Budget, **grounding: Any
+) -> SearchResult:
     """Ground a problem and search; the total time includes both."""
     start = _core.monotonic_seconds()
     result = run(ground(problem, budget=budget, **grounding), options, budget)

@@ -72,10 +72,12 @@ class RandomTask {
                 if (number(0, 2) != 0) continue;
                 lifted->init.push_back(p);
                 int rest = t;
-                for (size_t i = 0; i < args.size(); ++i, rest /= num_objects) lifted->init.push_back(rest % num_objects);
+                for (size_t i = 0; i < args.size(); ++i, rest /= num_objects)
+                    lifted->init.push_back(rest % num_objects);
             }
         }
-        for (int i = number(1, 4) == 1 ? 2 : 1; i > 0; --i) lifted->goals.push_back({{}, condition(0, number(1, 2))});
+        for (int i = number(1, 4) == 1 ? 2 : 1; i > 0; --i)
+            lifted->goals.push_back({{}, condition(0, number(1, 2))});
     }
 
     std::shared_ptr<const LiftedTask> lifted() const { return lifted_; }
@@ -90,7 +92,8 @@ class RandomTask {
         Literal result;
         result.predicate = number(0, static_cast<int>(lifted_->predicates.size()) - 1);
         result.negated = number(0, 2) == 0;
-        for (int i = 0; i < lifted_->predicate_arity[result.predicate]; ++i) result.args.push_back(term(variables));
+        for (int i = 0; i < lifted_->predicate_arity[result.predicate]; ++i)
+            result.args.push_back(term(variables));
         return result;
     }
     Condition condition(int variables, int count) {
@@ -188,7 +191,8 @@ void test_wide_equals_single(const Task& task, const std::map<State, int>& state
     values.resize(std::max<size_t>(1, values.size()));
     StateBatch batch{values.data(), count, task.num_variables()};
     for (CostType cost : {CostType::Normal, CostType::One, CostType::PlusOne})
-        for (auto kind : {RelaxationHeuristic::Kind::Max, RelaxationHeuristic::Kind::Add, RelaxationHeuristic::Kind::FF}) {
+        for (auto kind : {RelaxationHeuristic::Kind::Max, RelaxationHeuristic::Kind::Add,
+                          RelaxationHeuristic::Kind::FF}) {
             RelaxationHeuristic heuristic(task, cost, kind);
             std::vector<float> single(count), wide(count);
             Rows<int> single_preferred, wide_preferred;
@@ -197,7 +201,8 @@ void test_wide_equals_single(const Task& task, const std::map<State, int>& state
             heuristic.set_wide_threshold(1);
             heuristic.evaluate(batch, wide.data(), &wide_preferred);
             check(single == wide, "32 states at once have the values they have alone", seed);
-            check(single_preferred.data == wide_preferred.data && single_preferred.offset == wide_preferred.offset,
+            check(single_preferred.data == wide_preferred.data &&
+                      single_preferred.offset == wide_preferred.offset,
                   "32 states at once have the preferred operators they have alone", seed);
         }
 }
