@@ -133,9 +133,14 @@ std::shared_ptr<LiftedTask> to_lifted(nb::dict spec) {
 
 // A task with what Python asks of it often.
 struct BoundTask {
-    explicit BoundTask(Task grounded) : task(std::move(grounded)), generator(task) {}
+    explicit BoundTask(Task grounded) : task(std::move(grounded)) {}
     Task task;
-    SuccessorGenerator generator;
+
+    // Built on first use: describing a task does not need it.
+    const SuccessorGenerator& generator() const {
+        if (!generator_) generator_ = std::make_unique<SuccessorGenerator>(task);
+        return *generator_;
+    }
 
     void check_states(const States& states) const {
         if (static_cast<int>(states.shape(1)) != task.num_variables())
@@ -149,6 +154,9 @@ struct BoundTask {
                                                 std::to_string(value) + " for variable " + std::to_string(v));
             }
     }
+
+  private:
+    mutable std::unique_ptr<SuccessorGenerator> generator_;
 };
 
 template <class T>
@@ -176,7 +184,7 @@ nb::object successors(const BoundTask& bound, States state) {
     if (state.shape(0) != 1) throw std::invalid_argument("expected one state");
     const Task& task = bound.task;
     Ints ops;
-    bound.generator.applicable([&](int variable) { return state.data()[variable]; }, ops);
+    bound.generator().applicable([&](int variable) { return state.data()[variable]; }, ops);
     std::sort(ops.begin(), ops.end());
     size_t variables = task.num_variables();
     Ints values(ops.size() * variables);
@@ -340,7 +348,7 @@ nb::dict search_task(const BoundTask& bound, nb::object heuristic, const std::st
     {
         nb::gil_scoped_release release;
         SignalScope signals;
-        result = run_search(bound.task, *evaluator, options);
+        result = run_search(bound.task, bound.generator(), *evaluator, options);
     }
     nb::dict d;
     d["status"] = status_name(result.status);

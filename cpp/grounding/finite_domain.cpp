@@ -14,6 +14,8 @@ namespace hstar {
 
 namespace {
 
+constexpr int64_t kMaxCost = 10'000'000;
+
 // Greedy cover: the group with most uncovered facts becomes the next variable (Helmert 2009).
 std::vector<std::vector<int>> cover(const std::vector<std::vector<int>>& groups,
                                     const std::vector<char>& keep) {

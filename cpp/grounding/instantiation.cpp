@@ -76,7 +76,7 @@ class Instantiator {
         for (size_t i = 0; i < lifted_.schemas.size(); ++i) {
             int arity = static_cast<int>(lifted_.schemas[i].parameter_types.size());
             for (int instance = 0; instance < reached_.instance_count[i]; ++instance) {
-                if (((++work_) & 0xfff) == 0) limits_.check();
+                tick();
                 binding_.assign(reached_.instances[i].begin() + static_cast<int64_t>(instance) * arity,
                                 reached_.instances[i].begin() + static_cast<int64_t>(instance + 1) * arity);
                 add_operators(static_cast<int>(i), instance);
@@ -90,6 +90,10 @@ class Instantiator {
     }
 
   private:
+    void tick() {
+        if (((++ticks_) & 0xfff) == 0) limits_.check();
+    }
+
     int value(Term term) const { return is_variable(term) ? binding_[term] : ~term; }
 
     int find(const Literal& atom) {
@@ -155,7 +159,7 @@ class Instantiator {
     // Returns false once the result cannot change any more.
     bool expand_quantifier(const Formula& formula, size_t depth, Dnf& result) {
         if (depth == formula.variables.size()) {
-            if (((++work_) & 0xfff) == 0) limits_.check();
+            tick();
             if (formula.kind == Formula::Kind::Forall) {
                 result = conjoin(result, expand(formula.parts[0]));
                 return !result.empty();
@@ -166,6 +170,7 @@ class Instantiator {
         int variable = formula.variables[depth];
         if (static_cast<size_t>(variable) >= binding_.size()) binding_.resize(variable + 1, 0);
         for (int object : lifted_.type_sets[formula.variable_types[depth]]) {
+            tick();
             binding_[variable] = object;
             if (!expand_quantifier(formula, depth + 1, result)) return false;
         }
@@ -194,12 +199,13 @@ class Instantiator {
             size_t variable = num_parameters + depth;
             if (variable >= binding_.size()) binding_.resize(variable + 1, 0);
             for (int object : lifted_.type_sets[effect.variable_types[depth]]) {
+                tick();
                 binding_[variable] = object;
                 if (may_hold(effect.condition, variable)) collect_effects(effect, depth + 1, num_parameters);
             }
             return;
         }
-        if (((++work_) & 0xfff) == 0) limits_.check();
+        tick();
         int fact = find(effect.atom);
         if (fact < 0) return;
         for (auto& condition : expand(effect.condition))
@@ -381,11 +387,12 @@ class Instantiator {
 
     void expand_goal(const GoalSchema& schema, size_t depth, Dnf& goal) {
         if (depth == schema.variable_types.size()) {
-            if (((++work_) & 0xfff) == 0) limits_.check();
+            tick();
             disjoin(goal, expand(schema.condition));
             return;
         }
         for (int object : lifted_.type_sets[schema.variable_types[depth]]) {
+            tick();
             binding_[depth] = object;
             if (may_hold(schema.condition, depth)) expand_goal(schema, depth + 1, goal);
         }
@@ -452,7 +459,7 @@ class Instantiator {
     std::vector<int> binding_;
     std::vector<int> args_;
     std::vector<GroundEffect> ground_effects_;
-    uint64_t work_ = 0;
+    uint64_t ticks_ = 0;
 };
 
 }  // namespace

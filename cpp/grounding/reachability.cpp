@@ -352,6 +352,10 @@ class Explorer {
         return plan;
     }
 
+    void tick() {
+        if (((++ticks_) & 0xffff) == 0) limits_.check();
+    }
+
     int value(Term term) const { return is_variable(term) ? binding_[term] : ~term; }
 
     bool filters_hold(const Step& step) {
@@ -376,7 +380,7 @@ class Explorer {
     // Binds the step's variables to the fact's arguments; false if types, repeated variables or filters
     // disagree.
     bool bind(const JoinPlan& plan, const Step& step, int fact) {
-        if (((++matches_) & 0xffff) == 0) limits_.check();
+        tick();
         auto args = result_.facts.args(fact);
         for (int position : step.binds) {
             int variable = step.atom->args[position];
@@ -400,6 +404,7 @@ class Explorer {
                 return;
             }
             for (int object : lifted_.type_sets[plan.rule->variable_types[step.variable]]) {
+                tick();
                 binding_[step.variable] = object;
                 if (filters_hold(step)) extend(plan, depth + 1, trigger_fact);
             }
@@ -430,7 +435,7 @@ class Explorer {
     }
 
     void conclude(const Rule& rule) {
-        if (((++matches_) & 0xffff) == 0) limits_.check();
+        tick();
         if (rule.schema >= 0) {
             auto& tuples = result_.instances[rule.schema];
             tuples.insert(tuples.end(), binding_.begin(), binding_.end());
@@ -456,7 +461,7 @@ class Explorer {
     std::vector<int> queue_;
     std::vector<int> binding_;
     std::vector<int> args_;
-    uint64_t matches_ = 0;
+    uint64_t ticks_ = 0;
 };
 
 }  // namespace

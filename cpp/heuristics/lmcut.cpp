@@ -128,6 +128,7 @@ class LandmarkCut : public Evaluator {
     }
 
     void reach(int fact, int cost, int by_part) {
+        if (cost >= kUnreached) throw std::overflow_error("LM-cut: costs add up to more than 10^9 units");
         if (cost < hmax_[fact]) {
             hmax_[fact] = cost;
             reached_by_[fact] = by_part;

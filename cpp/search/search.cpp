@@ -9,7 +9,6 @@
 #include "search/open_list.hpp"
 #include "task/packing.hpp"
 #include "task/registry.hpp"
-#include "task/successors.hpp"
 
 namespace hstar {
 
@@ -31,13 +30,14 @@ constexpr float kNotEvaluated = std::numeric_limits<float>::quiet_NaN();
 // Parts every algorithm shares: the state space, nodes, evaluation in batches, plan extraction, limits.
 class SearchSpace {
   public:
-    SearchSpace(const Task& task, Evaluator& evaluator, const SearchOptions& options)
+    SearchSpace(const Task& task, const SuccessorGenerator& generator, Evaluator& evaluator,
+                const SearchOptions& options)
         : task(task),
           evaluator(evaluator),
           options(options),
           packing(task),
           registry(packing),
-          generator(task),
+          generator(generator),
           row_bytes_(packing.buffer_bytes()),
           keep_h_(options.algorithm != "bfs") {
         buffer_.resize(row_bytes_);
@@ -50,7 +50,7 @@ class SearchSpace {
     const SearchOptions& options;
     Packing packing;
     StateRegistry registry;
-    SuccessorGenerator generator;
+    const SuccessorGenerator& generator;
     ChunkedArray<Node> nodes;
     ChunkedArray<float> h;  // per state, once evaluated
     SearchResult result;
@@ -140,7 +140,23 @@ class SearchSpace {
     }
     Rows<int> preferred;
 
-    int cost(int op) const { return task.cost[op]; }
+    // The cost of a path, one step longer.
+    int extended(int g, int op) const {
+        int64_t sum = static_cast<int64_t>(g) + task.cost[op];
+        if (sum > std::numeric_limits<int>::max())
+            throw std::overflow_error(
+                "a path costs more than 2^31 units; divide the action costs by a common factor");
+        return static_cast<int>(sum);
+    }
+
+    // How many nodes may be expanded at once without passing a limit.
+    int batch_size() const {
+        uint64_t size = static_cast<uint64_t>(options.batch);
+        if (options.max_expansions) size = std::min(size, options.max_expansions - result.counters.expanded);
+        if (options.max_evaluations)
+            size = std::min(size, options.max_evaluations - result.counters.evaluations);
+        return static_cast<int>(size);
+    }
 
     void set_parent(StateId child, StateId parent, int op, int g) {
         Node& node = nodes[child];
@@ -257,7 +273,8 @@ class EagerSearch {
     // Takes the best nodes from OPEN and closes them; false if one is a goal.
     bool fetch(std::vector<StateId>& batch) {
         batch.clear();
-        while (!open_.empty() && static_cast<int>(batch.size()) < space_.options.batch) {
+        int size = space_.batch_size();
+        while (!open_.empty() && static_cast<int>(batch.size()) < size) {
             StateId id = open_.top().state;
             bool stale = space_.nodes[id].status != kOpen;
             if (!stale && is_astar_ && space_.is_goal(id)) {
@@ -282,7 +299,7 @@ class EagerSearch {
         int g = space_.nodes[id].g;
         for (const auto& successor : space_.successors) {
             Node& node = space_.nodes[successor.id];
-            int successor_g = g + space_.cost(successor.op);
+            int successor_g = space_.extended(g, successor.op);
             if (at_evaluation_limit()) break;
             if (successor.is_new) {
                 space_.set_parent(successor.id, id, successor.op, successor_g);
@@ -332,7 +349,7 @@ class EagerSearch {
             for (const auto& successor : space_.successors) {
                 if (at_evaluation_limit()) return false;
                 if (successor.is_new) {
-                    space_.set_parent(successor.id, s, successor.op, g + space_.cost(successor.op));
+                    space_.set_parent(successor.id, s, successor.op, space_.extended(g, successor.op));
                     if (space_.is_goal(successor.id)) {
                         space_.finish(successor.id);
                         return true;
@@ -401,8 +418,8 @@ class LazySearch {
     // Takes up to `batch` entries and generates their states; those seen for the first time wait in ids_.
     void fetch() {
         ids_.clear();
-        for (int taken = 0; taken < space_.options.batch && !(open_[0].empty() && open_[1].empty());
-             ++taken) {
+        int size = space_.batch_size();
+        for (int taken = 0; taken < size && !(open_[0].empty() && open_[1].empty()); ++taken) {
             int list = open_[1].empty() || (!open_[0].empty() && turn_[0] <= turn_[1]) ? 0 : 1;
             ++turn_[list];
             OpenEntry entry = open_[list].pop();
@@ -414,7 +431,7 @@ class LazySearch {
             auto successor = space_.successors[0];
             if (!successor.is_new) continue;
             space_.set_parent(successor.id, entry.state, entry.op,
-                              space_.nodes[entry.state].g + space_.cost(entry.op));
+                              space_.extended(space_.nodes[entry.state].g, entry.op));
             ids_.push_back(successor.id);
         }
     }
@@ -460,9 +477,10 @@ class LazySearch {
 
 }  // namespace
 
-SearchResult run_search(const Task& task, Evaluator& evaluator, const SearchOptions& options) {
+SearchResult run_search(const Task& task, const SuccessorGenerator& generator, Evaluator& evaluator,
+                        const SearchOptions& options) {
     double start = monotonic_seconds();
-    SearchSpace space(task, evaluator, options);
+    SearchSpace space(task, generator, evaluator, options);
     try {
         if (options.algorithm == "lazy")
             LazySearch(space).run();

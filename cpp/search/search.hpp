@@ -15,6 +15,7 @@
 
 #include "heuristics/evaluator.hpp"
 #include "limits.hpp"
+#include "task/successors.hpp"
 #include "task/task.hpp"
 
 namespace hstar {
@@ -53,6 +54,7 @@ struct SearchResult {
     double seconds = 0;
 };
 
-SearchResult run_search(const Task& task, Evaluator& evaluator, const SearchOptions& options);
+SearchResult run_search(const Task& task, const SuccessorGenerator& generator, Evaluator& evaluator,
+                        const SearchOptions& options);
 
 }  // namespace hstar

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Raises the OSError that write_atomically would, before the work whose result it writes."""
+    target = Path(path)
+    with _naming(target):
+        if target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if target.is_file() or not target.exists():
+            tempfile.TemporaryFile(dir=target.parent).close()
 
 
 def write_atomically(path: str | os.PathLike[str], text: str) -> None:
     """Write a text file completely or not at all. Raises OSError naming the final path."""
     target = Path(path)
-    try:
+    with _naming(target):
         if target.exists() and not target.is_file():  # a pipe or device: nothing to rename over
             target.write_text(text, encoding="utf-8")
             return
@@ -25,6 +38,12 @@ def write_atomically(path: str | os.PathLike[str], text: str) -> None:
         except BaseException:
             os.unlink(temporary)
             raise
+
+
+@contextmanager
+def _naming(target: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         error.filename = f"cannot write {target}"
         raise

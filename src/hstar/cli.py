@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
 from hstar import _core
-from hstar.atomic import write_atomically
+from hstar.atomic import check_writable, write_atomically
 from hstar.heuristics import COST_TYPES, HEURISTICS
 from hstar.info import describe_task
 from hstar.pddl import find_domain, parse
@@ -25,6 +27,7 @@ from hstar.search import (
     SearchOptions,
     SearchResult,
     plan_problem,
+    stopped_before_search,
 )
 from hstar.task import ground
 from hstar.validate import validate
@@ -36,7 +39,7 @@ INTERRUPTED = 130
 EPILOG = """\
 exit codes: 0 plan found (or plan valid), 1 plan invalid, 11 no plan exists, 12 gave up,
 22 out of memory, 23 out of time, 31 bad input file, 34 unsupported PDDL, 35 internal error,
-36 wrong usage, 130 interrupted, 143 terminated
+36 wrong usage or unwritable output, 130 interrupted, 143 terminated
 """
 
 
@@ -49,16 +52,22 @@ class Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The entry point of the program `hstar`; ends the process."""
+    if sys.stdout is None:  # closed by the caller: nobody wants to read it
+        sys.stdout = io.StringIO()
+    if isinstance(sys.stdout, io.TextIOWrapper):  # it may not know the letters of PDDL names
+        sys.stdout.reconfigure(errors="backslashreplace")
     sys.exit(run(sys.argv[1:] if arguments is None else arguments))
 
 
 def run(arguments: Sequence[str]) -> int:
     """Carry out a command line and return the exit code."""
-    options = build_parser().parse_args(arguments)
     try:
-        code: int = options.command(options)
-        sys.stdout.flush()
-        return code
+        try:
+            options = build_parser().parse_args(arguments)
+            code: int = options.command(options)
+            return code
+        finally:
+            sys.stdout.flush()  # so that failing to write is noticed here, not after the end
     except InputFileError as error:
         return fail(str(error), error.exit_code)
     except OutOfResources as error:
@@ -66,15 +75,18 @@ def run(arguments: Sequence[str]) -> int:
     except InvalidPlanError as error:
         return fail(str(error), INTERNAL_ERROR)
     except OSError as error:
-        if isinstance(error, BrokenPipeError):
-            # The reader of our output is gone; nothing is left to say to it.
+        if error.filename is None:  # only writing to a stream leaves the name out
+            # The rest of the output is dropped, or Python would fail over it again at its end.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return INTERNAL_ERROR
+            return fail(f"cannot write to standard output: {error.strerror}", USAGE_ERROR)
         return fail(f"{error.filename}: {error.strerror}", USAGE_ERROR)
     except KeyboardInterrupt:
         return fail("interrupted", INTERRUPTED)
     except MemoryError:
         return fail("out of memory", 22)
+    except Exception:
+        traceback.print_exc()
+        return fail("this is a bug in hstar, please report it with the files", INTERNAL_ERROR)
 
 
 def fail(message: str, code: int) -> int:
@@ -111,7 +123,7 @@ def build_parser() -> Parser:
         help=f"operator costs inside the heuristic: {', '.join(COST_TYPES)}",
     )
     plan.add_argument("--weight", type=float, metavar="W", help="of h in wastar (default 3)")
-    plan.add_argument("--batch", type=int, metavar="K", help="expand the K best at once")
+    plan.add_argument("--batch", type=positive, metavar="K", help="expand the K best at once")
     plan.add_argument(
         "--no-preferred", action="store_true", help="lazy search without preferred operators"
     )
@@ -158,9 +170,12 @@ def add_limits(parser: Parser) -> None:
 
 
 def positive(text: str) -> int:
-    value = int(text)
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
     if value <= 0:
-        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a positive whole number")
     return value
 
 
@@ -192,10 +207,11 @@ def input_files(files: list[str]) -> tuple[Path, Path]:
 def search_options(options: argparse.Namespace) -> SearchOptions:
     """The configuration asked for; the strongest one where nothing is said."""
     chosen = STRONGEST
-    if options.heuristic or options.search:
-        algorithm = options.search or "gbfs"
-        admissible = algorithm == "astar"
-        heuristic = options.heuristic or ("lmcut" if admissible else "ff")
+    if options.heuristic is not None or options.search is not None:
+        algorithm = options.search if options.search is not None else "gbfs"
+        heuristic = options.heuristic
+        if heuristic is None:
+            heuristic = "lmcut" if algorithm == "astar" else "ff"
         chosen = SearchOptions(heuristic, algorithm)
     given = {
         "cost": options.cost,
@@ -215,13 +231,19 @@ def plan_command(options: argparse.Namespace) -> int:
         chosen = search_options(options)
     except (UsageError, ValueError) as error:
         return fail(f"{error}; see 'hstar plan --help'", USAGE_ERROR)
+    check_writable(options.plan_file)
     budget = Budget.starting_now(options.overall_time_limit, options.overall_memory_limit)
     say = print if not options.json else no_output
-    with budget.enforced():
-        problem = parse(domain_path, problem_path)
-        say(f"Domain: {problem.domain.name}. Problem: {problem.name}.")
-        say(f"Search: {chosen.describe()}.", flush=True)
-        result = plan_problem(problem, chosen, budget, keep_irrelevant=options.keep_irrelevant)
+    try:
+        with budget.enforced():
+            problem = parse(domain_path, problem_path)
+            say(f"Domain: {problem.domain.name}. Problem: {problem.name}.")
+            say(f"Search: {chosen.describe()}.", flush=True)
+            result = plan_problem(problem, chosen, budget, keep_irrelevant=options.keep_irrelevant)
+    except OutOfResources as error:
+        if options.json:
+            print(stopped_before_search(error, _core.monotonic_seconds() - start).to_json())
+        raise
     result = replace(result, total_time=_core.monotonic_seconds() - start)
     if result.solved:
         write_atomically(options.plan_file, result.plan_text)
@@ -265,8 +287,7 @@ def validate_command(options: argparse.Namespace) -> int:
     if verdict.valid:
         print(f"Plan valid: {verdict.length} step(s), cost {verdict.cost}.")
         return 0
-    where = f"step {verdict.step}, {verdict.action}: " if verdict.step is not None else ""
-    print(f"Plan invalid: {where}{verdict.reason}")
+    print(f"Plan invalid: {verdict.reason}")
     return 1
 
 
@@ -286,3 +307,7 @@ def info_command(options: argparse.Namespace) -> int:
     description.times = {"parse_time": parsed - start, "ground_time": grounded - parsed}
     print(description.to_json() if options.json else description.to_text())
     return 0
+
+
+if __name__ == "__main__":
+    main()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from hstar import _core
-from hstar.task import Task
+from hstar.task import Task, state_rows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,21 +39,15 @@ class NativeHeuristic:
 
     def evaluate(self, states: NDArray[np.int32]) -> NDArray[np.float32]:
         """float32[B] from int32[B, V]; infinity where the goal cannot be reached."""
-        return self.core.evaluate(_batch(states))
+        return self.core.evaluate(state_rows(states))
 
     def preferred_operators(self, states: NDArray[np.int32]) -> list[list[int]]:
         """Per state the operators of the relaxed plan that are applicable ("ff" only)."""
-        return self.core.preferred_operators(_batch(states))
+        return self.core.preferred_operators(state_rows(states))
 
     def plan_features(self, states: NDArray[np.int32]) -> NDArray[np.float32]:
         """float32[B, 4]: open goals, h^FF, deletes of the relaxed plan, deletes per step ("ff")."""
-        return self.core.plan_features(_batch(states))
-
-
-def _batch(states: NDArray[np.int32]) -> NDArray[np.int32]:
-    import numpy as np
-
-    return np.ascontiguousarray(np.atleast_2d(states), dtype=np.int32)
+        return self.core.plan_features(state_rows(states))
 
 
 def make_heuristic(task: Task, name: str, cost: str = "normal") -> NativeHeuristic:

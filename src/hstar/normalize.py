@@ -37,6 +37,7 @@ from hstar.pddl.model import (
 EQUALITY = -1  # the predicate number of (= a b)
 MAX_DISJUNCTS = 1024
 MAX_COST_SCALE = 1_000_000
+TOO_LARGE_COST = 2**40  # fits into the core's numbers, which refuses operators that cost so much
 
 Scope = dict[str, int]  # variable name -> number
 Disjunct = tuple[tuple[Variable, ...], tuple[Formula, ...]]  # hidden variables, conjuncts
@@ -58,7 +59,8 @@ class Normalizer:
         self.type_set_of: dict[tuple[str, ...], int] = {}
         self.type_sets: list[list[int]] = []
         self.fresh_names = 0
-        self.cost_scale = _common_denominator(self._cost_numbers()) if problem.uses_metric else 1
+        self.place = ""  # what is being normalised, for messages
+        self.cost_scale = self._common_denominator() if problem.uses_metric else 1
 
     def specification(self) -> dict[str, Any]:
         domain = self.problem.domain
@@ -82,6 +84,7 @@ class Normalizer:
     # -- actions and goals
 
     def _schemas(self, number: int, action: Action) -> Iterable[tuple[Any, ...]]:
+        self.place = f"action '{action.name}'"
         cost, cost_terms = self._cost(action.cost)
         for hidden, conjuncts in self._disjuncts(action.precondition):
             parameters = action.parameters + hidden
@@ -115,6 +118,7 @@ class Normalizer:
             )
 
     def _goals(self) -> list[tuple[Any, ...]]:
+        self.place = "the goal"
         goals = []
         for hidden, conjuncts in self._disjuncts(self.problem.goal):
             scope = _extend({}, hidden)
@@ -139,8 +143,9 @@ class Normalizer:
                     split = self._split(part)
                     if len(result) * len(split) > MAX_DISJUNCTS:
                         raise UnsupportedPddlError(
-                            f"a condition of domain '{self.problem.domain.name}' expands to more "
-                            f"than {MAX_DISJUNCTS} disjuncts; rewrite it with fewer nested 'or's"
+                            f"a condition of {self.place} expands to more than "
+                            f"{MAX_DISJUNCTS} disjuncts; rewrite it with fewer nested 'or's",
+                            self.problem.path,
                         )
                     result = [
                         (hidden + more_hidden, conjuncts + more_conjuncts)
@@ -232,6 +237,18 @@ class Normalizer:
 
     # -- costs
 
+    def _common_denominator(self) -> int:
+        scale = 1
+        for number in self._cost_numbers():
+            scale = lcm(scale, Fraction(str(number)).denominator)
+            if scale > MAX_COST_SCALE:
+                raise PddlError(
+                    f"action costs such as {number} have too many decimals; "
+                    "round them so that all are multiples of one millionth",
+                    self.problem.path,
+                )
+        return scale
+
     def _cost_numbers(self) -> Iterable[int | float]:
         used = set()
         for action in self.problem.domain.actions:
@@ -252,7 +269,7 @@ class Normalizer:
         return constant, [term for term in terms if isinstance(term, FunctionTerm)]
 
     def _scaled(self, number: int | float) -> int:
-        return int(Fraction(str(number)) * self.cost_scale)
+        return min(int(Fraction(str(number)) * self.cost_scale), TOO_LARGE_COST)
 
     def _function_values(self) -> tuple[list[int], list[int]]:
         flat: list[int] = []
@@ -310,15 +327,3 @@ def _rename(formula: Formula, renaming: dict[str, str]) -> Formula:
             return Exists(variables, _rename(body, renaming))
         case _:
             return formula
-
-
-def _common_denominator(numbers: Iterable[int | float]) -> int:
-    scale = 1
-    for number in numbers:
-        scale = lcm(scale, Fraction(str(number)).denominator)
-        if scale > MAX_COST_SCALE:
-            raise PddlError(
-                f"action costs such as {number} have too many decimals; "
-                "round them so that all are multiples of one millionth"
-            )
-    return scale

@@ -1,21 +1,30 @@
 """Limits of time and memory, in Python and in the core.
 
 The core checks the deadline and the resident size itself. While Python code runs, a timer signal
-guards the deadline; a limit on the data segment guards memory in both.
+does the same. A limit on the data segment stops what would grow too much between two checks; Python
+must not run into it bit by bit, because CPython 3.11 can hang when nothing at all is left.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import resource
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
 
 from hstar import _core
+
+Handler = Callable[[int, FrameType | None], object] | int | None
+
+_LONGEST_TIME = 1e9  # more than any run; timers do not take any number
+_LARGEST_MEMORY = 2**62
+_CHECK_SECONDS = 0.005  # Python code takes some 3 MB in that time
+_REMINDER_SECONDS = 0.5
 
 
 class OutOfResources(Exception):
@@ -44,51 +53,99 @@ class Budget:
 
     @staticmethod
     def starting_now(seconds: float | None, memory_bytes: int | None) -> Budget:
-        deadline = _core.monotonic_seconds() + seconds if seconds is not None else 0.0
-        return Budget(deadline, memory_bytes or 0)
+        """Limits from now on, None for none. Raises ValueError unless they are positive."""
+        if seconds is not None and not seconds > 0:
+            raise ValueError(f"the time limit must be positive, not {seconds}")
+        if memory_bytes is not None and not memory_bytes > 0:
+            raise ValueError(f"the memory limit must be positive, not {memory_bytes}")
+        deadline = 0.0
+        if seconds is not None:
+            deadline = _core.monotonic_seconds() + min(seconds, _LONGEST_TIME)
+        return Budget(deadline, min(memory_bytes or 0, _LARGEST_MEMORY))
 
     @contextmanager
     def enforced(self) -> Iterator[None]:
-        """Holds Python code to the budget; raises OutOfResources."""
+        """Holds Python code to the budget; raises OutOfResources, also for SIGINT and SIGTERM."""
+        self._check()
         limits = resource.getrlimit(resource.RLIMIT_DATA)
         if self.memory_bytes:
-            resource.setrlimit(resource.RLIMIT_DATA, (self.memory_bytes, limits[1]))
-        old = _install(signal.SIGALRM, _on_alarm)
+            finite = [limit for limit in limits if limit != resource.RLIM_INFINITY]
+            resource.setrlimit(resource.RLIMIT_DATA, (min([self.memory_bytes, *finite]), limits[1]))
+        old = _install({signal.SIGALRM: self._on_alarm, signal.SIGTERM: _on_terminate})
         self._start_timer()
         try:
             yield
         except MemoryError:
             raise OutOfResources(*_STOPPED["memory"]) from None
+        except KeyboardInterrupt:
+            raise OutOfResources(*_STOPPED["interrupt"]) from None
         finally:
             _stop_timer()
-            if old is not None:
-                signal.signal(signal.SIGALRM, old)
+            _install(old)
             if self.memory_bytes:
                 resource.setrlimit(resource.RLIMIT_DATA, limits)
 
     @contextmanager
-    def native(self) -> Iterator[None]:
-        """Around calls of the core, which keeps the deadline itself."""
+    def native(self, *, resume: bool = True) -> Iterator[None]:
+        """Around calls of the core, which keeps the deadline itself.
+
+        `resume` says whether the timer guards the Python code that follows.
+        """
         _stop_timer()
         try:
             yield
         except _core.Stopped as error:
             raise OutOfResources(*_STOPPED[str(error)]) from None
         finally:
-            self._start_timer()
+            if resume:
+                self._start_timer()
 
     def _start_timer(self) -> None:
-        if self.deadline and _in_main_thread() and signal.getsignal(signal.SIGALRM) is _on_alarm:
+        if not _in_main_thread() or signal.getsignal(signal.SIGALRM) != self._on_alarm:
+            return
+        if self.memory_bytes:
+            signal.setitimer(signal.ITIMER_REAL, _CHECK_SECONDS)
+        elif self.deadline:
             remaining = max(self.deadline - _core.monotonic_seconds(), 1e-3)
             signal.setitimer(signal.ITIMER_REAL, remaining)
 
+    def _on_alarm(self, _signal: int, _frame: FrameType | None) -> None:
+        try:
+            self._check()
+        except OutOfResources:
+            # Not at once again while this one travels, but should a destructor swallow it.
+            signal.setitimer(signal.ITIMER_REAL, _REMINDER_SECONDS)
+            raise
+        self._start_timer()
 
-def _on_alarm(_signal: int, _frame: FrameType | None) -> None:
-    raise OutOfResources(*_STOPPED["time"])
+    def _check(self) -> None:
+        if self.deadline and _core.monotonic_seconds() >= self.deadline:
+            raise OutOfResources(*_STOPPED["time"])
+        if self.memory_bytes and _resident_bytes() > self.memory_bytes:
+            raise OutOfResources(*_STOPPED["memory"])
 
 
-def _install(number: int, handler: signal.Handlers | object) -> signal.Handlers | None:
-    return signal.signal(number, handler) if _in_main_thread() else None  # type: ignore[arg-type,return-value]
+def _resident_bytes() -> int:
+    file = os.open("/proc/self/statm", os.O_RDONLY)
+    try:
+        return int(os.read(file, 100).split()[1]) * resource.getpagesize()
+    finally:
+        os.close(file)
+
+
+def _on_terminate(_signal: int, _frame: FrameType | None) -> None:
+    raise OutOfResources(*_STOPPED["terminate"])
+
+
+def _install(handlers: Mapping[int, Handler]) -> dict[int, Handler]:
+    """Sets signal handlers and returns those that were there; only the main thread may."""
+    if not _in_main_thread():
+        return {}
+    return {
+        number: signal.signal(number, handler)
+        for number, handler in handlers.items()
+        if handler is not None  # one that C code set, which Python cannot set again
+    }
 
 
 def _stop_timer() -> None:
@@ -109,7 +166,7 @@ def parse_time(text: str) -> float:
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text)
     if not match or float(match[1]) == 0:
         raise ValueError(f"'{text}' is not a time; write for example 300, 5s, 5m or 2h")
-    return float(match[1]) * _TIME_UNITS[match[2]]
+    return min(float(match[1]) * _TIME_UNITS[match[2]], _LONGEST_TIME)
 
 
 def parse_memory(text: str) -> int:
@@ -117,4 +174,4 @@ def parse_memory(text: str) -> int:
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMG]?)(?:i?B)?", text, re.IGNORECASE)
     if not match or float(match[1]) == 0:
         raise ValueError(f"'{text}' is not an amount of memory; write for example 500M or 8G")
-    return int(float(match[1]) * _MEMORY_UNITS[match[2].upper()])
+    return int(min(float(match[1]) * _MEMORY_UNITS[match[2].upper()], _LARGEST_MEMORY))

@@ -14,9 +14,10 @@ from typing import Any
 
 from hstar import _core
 from hstar.heuristics import COST_TYPES, check_heuristic_name
+from hstar.pddl.errors import PddlError
 from hstar.pddl.model import Problem
 from hstar.planfile import format_plan
-from hstar.resources import Budget
+from hstar.resources import Budget, OutOfResources
 from hstar.task import Task, ground
 from hstar.validate import validate
 
@@ -38,6 +39,9 @@ EXIT_CODES = {
     "interrupted": 130,
     "terminated": 143,
 }
+
+MAX_BATCH = 2**20
+MAX_COUNT = 2**63 - 1
 
 HeuristicFunction = Callable[[Any], Any]  # int32[B, V] -> B numbers
 
@@ -67,10 +71,13 @@ class SearchOptions:
             raise ValueError(f"unknown search '{self.algorithm}'; choose one of {known}")
         if self.cost not in COST_TYPES:
             raise ValueError(f"unknown cost '{self.cost}'; choose one of {', '.join(COST_TYPES)}")
-        if self.weight < 1:
-            raise ValueError(f"the weight must be at least 1, not {self.weight:g}")
-        if self.batch < 1:
-            raise ValueError(f"the batch must be at least 1, not {self.batch}")
+        if not 1 <= self.weight < math.inf:
+            raise ValueError(f"the weight must be finite and at least 1, not {self.weight:g}")
+        if not 1 <= self.batch <= MAX_BATCH:
+            raise ValueError(f"the batch must be between 1 and {MAX_BATCH}, not {self.batch}")
+        for limit in (self.max_evaluations, self.max_expansions):
+            if limit is not None and not 1 <= limit <= MAX_COUNT:
+                raise ValueError(f"limits must be between 1 and {MAX_COUNT}, not {limit}")
 
     def describe(self) -> str:
         heuristic = self.heuristic if isinstance(self.heuristic, str) else "your function"
@@ -83,7 +90,10 @@ STRONGEST = SearchOptions(heuristic="ff", algorithm="lazy", cost="one", batch=32
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """What a search found and what it took. Times in seconds; `initial_h` may be infinite."""
+    """What a search found and what it took. Times in seconds; `initial_h` may be infinite.
+
+    `initial_h` is None where the search never began.
+    """
 
     solved: bool
     status: str
@@ -96,7 +106,7 @@ class SearchResult:
     generated: int
     reopened: int
     deadends: int
-    initial_h: float
+    initial_h: float | None
     states: int
     state_bytes: int
     search_time: float
@@ -116,7 +126,7 @@ class SearchResult:
         """One JSON object; infinity is null."""
         fields = asdict(self)
         del fields["unit_cost"]
-        if not math.isfinite(self.initial_h):
+        if self.initial_h is not None and not math.isfinite(self.initial_h):
             fields["initial_h"] = None
         return json.dumps(fields)
 
@@ -152,23 +162,29 @@ def search(
 
 
 def run(task: Task, options: SearchOptions, budget: Budget) -> SearchResult:
-    """Search for a plan and validate it. Raises InvalidPlanError if it does not hold."""
+    """Search for a plan and validate it.
+
+    Raises InvalidPlanError if it does not hold, PddlError if costs are too large to add up.
+    """
     start = _core.monotonic_seconds()
     heuristic = "blind" if options.algorithm == "bfs" else options.heuristic
-    with budget.native():
-        found = task.core.search(
-            heuristic=heuristic,
-            cost=options.cost,
-            algorithm=options.algorithm,
-            weight=options.weight,
-            batch=options.batch,
-            use_preferred=options.preferred,
-            lookahead_depth=_lookahead_depth(task) if options.algorithm == "gbfls" else 0,
-            max_evaluations=options.max_evaluations or 0,
-            max_expansions=options.max_expansions or 0,
-            deadline=budget.deadline,
-            memory_bytes=budget.memory_bytes,
-        )
+    try:
+        with budget.native(resume=False):  # a result, once there, is not lost to a late alarm
+            found = task.core.search(
+                heuristic=heuristic,
+                cost=options.cost,
+                algorithm=options.algorithm,
+                weight=options.weight,
+                batch=options.batch,
+                use_preferred=options.preferred,
+                lookahead_depth=_lookahead_depth(task) if options.algorithm == "gbfls" else 0,
+                max_evaluations=options.max_evaluations or 0,
+                max_expansions=options.max_expansions or 0,
+                deadline=budget.deadline,
+                memory_bytes=budget.memory_bytes,
+            )
+    except OverflowError as error:
+        raise PddlError(str(error), task.problem.path) from error
     status, plan, cost = found.pop("status"), found.pop("plan"), found.pop("plan_cost")
     solved = status == "solved"
     if solved:
@@ -196,6 +212,30 @@ def plan_problem(
     return replace(result, total_time=_core.monotonic_seconds() - start)
 
 
+def stopped_before_search(error: OutOfResources, seconds: float) -> SearchResult:
+    """The result of a run that ended while reading or grounding: nothing was counted."""
+    return SearchResult(
+        solved=False,
+        status=error.status,
+        plan=None,
+        plan_cost=None,
+        plan_length=None,
+        evaluated=0,
+        evaluations=0,
+        expanded=0,
+        generated=0,
+        reopened=0,
+        deadends=0,
+        initial_h=None,
+        states=0,
+        state_bytes=0,
+        search_time=0.0,
+        total_time=seconds,
+        peak_memory_kb=_core.peak_resident_bytes() // 1024,
+        exit_code=error.exit_code,
+    )
+
+
 def _lookahead_depth(task: Task) -> int:
     """5 h^FF(I), or 50 where that is infinite (the reward-shaping paper, appendix A.3)."""
     h = task.core.initial_value("ff", "one")
@@ -210,8 +250,8 @@ def _check(problem: Problem, plan: list[str], cost: int | float) -> None:
     verdict = validate(problem, _steps(plan))
     if not verdict.valid:
         raise InvalidPlanError(
-            f"the search returned an invalid plan (step {verdict.step}, {verdict.action}: "
-            f"{verdict.reason}); this is a bug in hstar, please report it with the PDDL files"
+            f"the search returned an invalid plan ({verdict.reason}); "
+            "this is a bug in hstar, please report it with the PDDL files"
         )
     if not math.isclose(verdict.cost, cost, rel_tol=1e-9, abs_tol=1e-9):
         raise InvalidPlanError(

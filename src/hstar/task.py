@@ -96,10 +96,7 @@ class Task:
 
     def successors(self, state: States) -> tuple[NDArray[np.int32], States]:
         """The applicable operators int32[n] and the states they lead to int32[n, V]."""
-        import numpy as np
-
-        row = np.ascontiguousarray(state, dtype=np.int32).reshape(1, -1)
-        return self.core.successors(row)
+        return self.core.successors(state_rows(state))
 
     def unscaled(self, cost: int) -> int | float:
         """A cost of the core in the problem's own unit."""
@@ -107,6 +104,24 @@ class Task:
             return cost
         whole, rest = divmod(cost, self.cost_scale)
         return whole if rest == 0 else cost / self.cost_scale
+
+
+def state_rows(states: States) -> States:
+    """States as the core takes them, int32[B, V]; a single state becomes a batch of one.
+
+    Raises ValueError for what is no array of whole numbers: numpy would cut decimals off.
+    """
+    import numpy as np
+
+    rows = np.atleast_2d(states)
+    if rows.ndim != 2 or rows.dtype.kind not in "iu":
+        raise ValueError(
+            f"states must be whole numbers of shape [B, V], not {rows.dtype} {list(rows.shape)}"
+        )
+    narrow = np.ascontiguousarray(rows, dtype=np.int32)
+    if rows.dtype != np.int32 and not np.array_equal(narrow, rows):
+        raise ValueError("states hold numbers outside the range of int32")
+    return narrow
 
 
 def ground(
@@ -129,9 +144,9 @@ def ground(
                 memory_bytes=budget.memory_bytes,
             )
     except _core.Unsupported as error:
-        raise UnsupportedPddlError(str(error), problem.name) from error
+        raise UnsupportedPddlError(str(error), problem.path) from error
     except ValueError as error:
-        raise PddlError(str(error), problem.name) from error
+        raise PddlError(str(error), problem.path) from error
     return Task(problem, core, normalizer.cost_scale)
 
 

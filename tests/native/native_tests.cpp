@@ -208,6 +208,7 @@ void test_wide_equals_single(const Task& task, const std::map<State, int>& state
 }
 
 void test_searches(const Task& task, const std::map<State, int>& states, bool complete, int seed) {
+    SuccessorGenerator generator(task);
     int best = -1;
     for (const auto& [state, distance] : states)
         if (task.is_goal(state.data()) && (best < 0 || distance < best)) best = distance;
@@ -220,7 +221,7 @@ void test_searches(const Task& task, const std::map<State, int>& states, bool co
                 options.batch = batch;
                 options.max_expansions = 20000;
                 auto evaluator = make_evaluator(name, task, CostType::Normal);
-                SearchResult result = run_search(task, *evaluator, options);
+                SearchResult result = run_search(task, generator, *evaluator, options);
                 if (result.status != SearchStatus::Solved) {
                     if (complete) check(best < 0, "a search without a plan means there is none", seed);
                     continue;

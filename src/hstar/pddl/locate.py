@@ -18,6 +18,10 @@ def find_domain(problem_path: str | os.PathLike[str]) -> Path:
     (collections with training/ and testing/ folders keep it there). Raises PddlError.
     """
     problem = Path(problem_path)
+    if not problem.exists():
+        raise PddlError("there is no such file; check the path", str(problem))
+    if problem.is_dir():
+        raise PddlError("this is a directory; name a file inside it", str(problem))
     folder, name, stem = problem.parent, problem.name, problem.stem
     beside = (
         "domain.pddl",

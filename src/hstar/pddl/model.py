@@ -211,6 +211,7 @@ class Problem:
 
     `objects` holds the constants of the domain first, then the objects, in file order. `init` holds
     each true atom once, as ("on", "a", "b"). When `uses_metric` is False every action costs 1.
+    `path` is the file it was read from.
     """
 
     name: str
@@ -220,6 +221,7 @@ class Problem:
     function_values: dict[tuple[str, ...], int | float]
     goal: Formula
     uses_metric: bool
+    path: str
     _objects_of: dict[tuple[str, ...], list[str]] = field(
         init=False, repr=False, default_factory=dict
     )

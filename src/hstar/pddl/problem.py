@@ -64,6 +64,7 @@ def read_problem(source: Source, domain: Domain) -> Problem:
         function_values=init.function_values,
         goal=goal,
         uses_metric=_read_metric(source, sections.get(":metric")),
+        path=source.path,
     )
 
 

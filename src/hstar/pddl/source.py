@@ -14,7 +14,7 @@ from hstar.pddl.errors import InputFileError, PddlError
 
 # One character more than any sane benchmark; keeps `hstar plan /dev/zero` from eating the machine.
 _MAX_BYTES = 1 << 30
-_FIRST_BYTES = 1 << 16
+_CHUNK_BYTES = 1 << 20
 _COMMENT = re.compile(r";[^\n]*")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _PARENTHESIS_OR_NAME = re.compile(r"[()]|\??[^()\s?]+|\?")
@@ -115,10 +115,7 @@ def source_from_bytes(
 
 def _read_bytes(name: str, error_class: type[InputFileError]) -> bytes:
     try:
-        with open(name, "rb") as file:
-            raw = file.read(_FIRST_BYTES)
-            if 0 not in raw:
-                raw += file.read(_MAX_BYTES)
+        raw = _read_chunks(name)
     except FileNotFoundError:
         raise error_class("there is no such file; check the path", name) from None
     except IsADirectoryError:
@@ -131,6 +128,22 @@ def _read_bytes(name: str, error_class: type[InputFileError]) -> bytes:
     if len(raw) > _MAX_BYTES:
         raise error_class("the file is larger than 1 GiB; give a smaller file", name)
     return raw
+
+
+def _read_chunks(name: str) -> bytes:
+    """The bytes of a file, up to the first NUL or a little more than the largest size allowed.
+
+    In chunks, because read(size) takes memory for all of `size`, however short the file is.
+    """
+    chunks: list[bytes] = []
+    size = 0
+    with open(name, "rb") as file:
+        while chunk := file.read(_CHUNK_BYTES):
+            chunks.append(chunk)
+            size += len(chunk)
+            if 0 in chunk or size > _MAX_BYTES:
+                break
+    return b"".join(chunks)
 
 
 def _blank_comments(text: str) -> str:
