@@ -1,4 +1,4 @@
-"""The same command gives the same answer, whatever the hash seed, and is all there or not at all."""
+"""One command, one answer, whatever the hash seed; and that answer whole or not at all."""
 
 from __future__ import annotations
 
