@@ -1,8 +1,8 @@
 """Checks one plan with unified-planning: ``independent_validator.py DOMAIN PROBLEM PLAN``.
 
-Some IPC files are beyond its reader, so it gets copies that say the same with other names: variables
-set apart ("aircraft?a"), action names that no predicate shares, distinct parameter names in predicate
-declarations ("(in ?obj ?obj)").
+Some IPC files are beyond its reader, so it gets copies that say the same with other names:
+variables set apart ("aircraft?a"), action names that no predicate shares, distinct parameter names
+in predicate declarations ("(in ?obj ?obj)").
 
 A program of its own, because unified-planning is slow to import and now and then runs for minutes:
 the caller gives it a time limit. Exit codes: 0 valid, 1 invalid, 2 unified-planning cannot read or

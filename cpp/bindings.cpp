@@ -8,6 +8,8 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <mutex>
+
 #include "grounding/finite_domain.hpp"
 #include "grounding/instantiation.hpp"
 #include "heuristics/relaxation_heuristics.hpp"
@@ -230,6 +232,7 @@ struct BoundHeuristic {
     nb::object owner;  // keeps the task alive
     const BoundTask& bound;
     std::unique_ptr<Evaluator> evaluator;
+    std::mutex mutex;  // evaluators have work space of their own, and threads may share one
 
     StateBatch batch(const States& states) const {
         bound.check_states(states);
@@ -241,6 +244,7 @@ struct BoundHeuristic {
         std::vector<float> h(b.count);
         {
             nb::gil_scoped_release release;
+            std::lock_guard lock(mutex);
             evaluator->evaluate(b, h.data(), nullptr);
         }
         return to_numpy(std::move(h), {states.shape(0)});
@@ -250,7 +254,11 @@ struct BoundHeuristic {
         StateBatch b = batch(states);
         std::vector<float> h(b.count);
         Rows<int> preferred;
-        evaluator->evaluate(b, h.data(), &preferred);
+        {
+            nb::gil_scoped_release release;
+            std::lock_guard lock(mutex);
+            evaluator->evaluate(b, h.data(), &preferred);
+        }
         std::vector<Ints> result;
         for (int i = 0; i < b.count; ++i) result.emplace_back(preferred[i].begin(), preferred[i].end());
         return result;
@@ -265,6 +273,7 @@ struct BoundHeuristic {
         std::vector<float> features(b.count * columns);
         {
             nb::gil_scoped_release release;
+            std::lock_guard lock(mutex);
             relaxation->plan_features(b, features.data());
         }
         return to_numpy(std::move(features), {states.shape(0), columns});
@@ -345,10 +354,11 @@ nb::dict search_task(const BoundTask& bound, nb::object heuristic, const std::st
     else
         evaluator = std::make_unique<CallableEvaluator>(heuristic);
     SearchResult result;
+    const SuccessorGenerator& generator = bound.generator();  // made while no other thread can
     {
         nb::gil_scoped_release release;
         SignalScope signals;
-        result = run_search(bound.task, bound.generator(), *evaluator, options);
+        result = run_search(bound.task, generator, *evaluator, options);
     }
     nb::dict d;
     d["status"] = status_name(result.status);

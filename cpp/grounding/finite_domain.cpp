@@ -14,7 +14,7 @@ namespace hstar {
 
 namespace {
 
-constexpr int64_t kMaxCost = 10'000'000;
+constexpr int64_t kMaxCost = 100'000'000;
 
 // Greedy cover: the group with most uncovered facts becomes the next variable (Helmert 2009).
 std::vector<std::vector<int>> cover(const std::vector<std::vector<int>>& groups,
@@ -120,66 +120,57 @@ class TaskBuilder {
     void add_operator(int op) {
         std::vector<Assignment> pre, effects;
         if (mutex_.exclusive({strips_.pre[op]}) || !translate(strips_.pre[op], pre)) return;
-        for (int fact : strips_.add[op])
-            if (kept(fact)) effects.push_back(assignment_[fact]);
-        std::sort(effects.begin(), effects.end());
-        for (size_t i = 1; i < effects.size(); ++i)
-            if (effects[i].variable == effects[i - 1].variable)
-                return;  // adds two mutex facts: never applicable
-        auto set_by_add = [&](int variable) {
-            return std::any_of(effects.begin(), effects.end(),
-                               [&](Assignment a) { return a.variable == variable; });
-        };
         struct Effect {
             std::vector<Assignment> condition;
             Assignment effect;
         };
-        std::vector<Effect> conditional;
-        std::vector<Assignment> clears;
-        auto add_delete = [&](std::vector<Assignment> condition, Assignment deleted) {
-            const Assignment* required = find_variable(pre, deleted.variable);
-            if (required && required->value != deleted.value) return;
-            Assignment cleared{deleted.variable, none_[deleted.variable]};
-            if (!required && !find_variable(condition, deleted.variable)) {
-                condition.push_back(deleted);
-                std::sort(condition.begin(), condition.end());
-            }
-            if (condition.empty())
-                clears.push_back(cleared);
-            else
-                conditional.push_back({std::move(condition), cleared});
-        };
-        for (int fact : strips_.del[op])
-            if (kept(fact) && !set_by_add(assignment_[fact].variable)) add_delete({}, assignment_[fact]);
-        std::vector<Effect> conditional_adds;
+        std::vector<Effect> adds, deletes;  // conditional ones
+        for (int fact : strips_.add[op])
+            if (kept(fact)) effects.push_back(assignment_[fact]);
         for (int effect : strips_.conditional[op]) {
             int fact = strips_.effects.fact[effect];
-            if (!kept(fact)) continue;
             std::vector<Assignment> condition;
-            if (mutex_.exclusive({strips_.pre[op], strips_.effects.condition[effect]})) continue;
-            if (!translate(strips_.effects.condition[effect], condition)) continue;
-            bool possible = true;
-            std::erase_if(condition, [&](Assignment a) {
-                const Assignment* required = find_variable(pre, a.variable);
-                if (required && required->value != a.value) possible = false;
-                return required && required->value == a.value;
-            });
-            if (!possible) continue;
-            Assignment changed = assignment_[fact];
-            if (strips_.effects.adds[effect]) {
-                if (condition.empty())
-                    effects.push_back(changed);
-                else
-                    conditional_adds.push_back({std::move(condition), changed});
-            } else if (!set_by_add(changed.variable) && none_[changed.variable] >= 0) {
-                const Assignment* tested = find_variable(condition, changed.variable);
-                if (!tested || tested->value == changed.value) add_delete(std::move(condition), changed);
+            if (!kept(fact) || !translate_condition(op, effect, pre, condition)) continue;
+            if (!strips_.effects.adds[effect])
+                deletes.push_back({std::move(condition), assignment_[fact]});
+            else if (condition.empty())
+                effects.push_back(assignment_[fact]);
+            else
+                adds.push_back({std::move(condition), assignment_[fact]});
+        }
+        for (int fact : strips_.del[op])
+            if (kept(fact)) deletes.push_back({{}, assignment_[fact]});
+        std::sort(effects.begin(), effects.end());
+        effects.erase(std::unique(effects.begin(), effects.end()), effects.end());
+        for (size_t i = 1; i < effects.size(); ++i)
+            if (effects[i].variable == effects[i - 1].variable)
+                return;  // adds two mutex facts: never applicable
+
+        // A delete sets its variable to "none", where the fact is true and no unconditional add sets it
+        // anyway.
+        std::vector<Assignment> clears;
+        std::vector<Effect> conditional;
+        for (Effect& deleted : deletes) {
+            auto [variable, value] = deleted.effect;
+            Assignment cleared{variable, none_[variable]};
+            const Assignment* required = find_variable(pre, variable);
+            const Assignment* tested = find_variable(deleted.condition, variable);
+            if (cleared.value < 0 || find_variable(effects, variable)) continue;
+            if ((required && required->value != value) || (tested && tested->value != value)) continue;
+            if (!required && !tested) {
+                deleted.condition.push_back({variable, value});
+                std::sort(deleted.condition.begin(), deleted.condition.end());
             }
+            if (deleted.condition.empty())
+                clears.push_back(cleared);
+            else
+                conditional.push_back({std::move(deleted.condition), cleared});
         }
         effects.insert(effects.end(), clears.begin(), clears.end());
         std::sort(effects.begin(), effects.end());
+        effects.erase(std::unique(effects.begin(), effects.end()), effects.end());
         std::erase_if(effects, [&](Assignment a) { return std::binary_search(pre.begin(), pre.end(), a); });
-        conditional.insert(conditional.end(), conditional_adds.begin(), conditional_adds.end());
+        conditional.insert(conditional.end(), adds.begin(), adds.end());  // last, because they win
         if (effects.empty() && conditional.empty()) return;
 
         task_.pre.add_row(pre);
@@ -192,8 +183,10 @@ class TaskBuilder {
                 {begin, static_cast<uint32_t>(task_.effect_conditions.size()), effect.effect});
         }
         task_.conditional.close_row();
-        if (strips_.cost[op] > 100'000'000)
-            throw std::invalid_argument("an action costs more than 100000000 units");
+        if (strips_.cost[op] > kMaxCost)
+            throw std::invalid_argument("an action costs " + std::to_string(strips_.cost[op]) +
+                                        " times the smallest unit of all costs; at most " +
+                                        std::to_string(kMaxCost) + " are supported, so round the costs");
         task_.cost.push_back(static_cast<int>(strips_.cost[op]));
         task_.op_schema.push_back(strips_.origin[op].schema);
         task_.op_tuple.push_back(strips_.origin[op].instance);
@@ -219,6 +212,21 @@ class TaskBuilder {
         for (const Assignment& a : assignments)
             if (a.variable == variable) return &a;
         return nullptr;
+    }
+
+    // What is left to test of a conditional effect when its operator is applicable; false if it can never
+    // fire.
+    bool translate_condition(int op, int effect, const std::vector<Assignment>& pre,
+                             std::vector<Assignment>& result) {
+        if (mutex_.exclusive({strips_.pre[op], strips_.effects.condition[effect]})) return false;
+        if (!translate(strips_.effects.condition[effect], result)) return false;
+        bool possible = true;
+        std::erase_if(result, [&](Assignment a) {
+            const Assignment* required = find_variable(pre, a.variable);
+            if (required && required->value != a.value) possible = false;
+            return required && required->value == a.value;
+        });
+        return possible;
     }
 
     // False if the facts are mutex.

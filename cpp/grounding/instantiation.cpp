@@ -27,12 +27,22 @@ bool tidy(Conjunction& literals) {
     return true;
 }
 
-Dnf conjoin(const Dnf& left, const Dnf& right) {
-    if (is_true(left)) return right;
-    if (is_true(right)) return left;
-    if (left.size() * right.size() > kMaxDisjuncts)
-        throw Unsupported("a condition expands to more than " + std::to_string(kMaxDisjuncts) +
-                          " disjuncts; rewrite it with fewer nested disjunctions");
+[[noreturn]] void refuse_size() {
+    throw Unsupported("a condition expands to more than " + std::to_string(kMaxDisjuncts) +
+                      " disjuncts; rewrite it with fewer nested disjunctions");
+}
+
+// left := left and right. What is appended is tidied later, so that long conjunctions grow in linear time.
+void conjoin(Dnf& left, const Dnf& right) {
+    if (right.empty()) {
+        left.clear();
+        return;
+    }
+    if (right.size() == 1) {
+        for (auto& disjunct : left) disjunct.insert(disjunct.end(), right[0].begin(), right[0].end());
+        return;
+    }
+    if (left.size() * right.size() > kMaxDisjuncts) refuse_size();
     Dnf result;
     for (const auto& a : left)
         for (const auto& b : right) {
@@ -40,9 +50,18 @@ Dnf conjoin(const Dnf& left, const Dnf& right) {
             both.insert(both.end(), b.begin(), b.end());
             if (tidy(both)) result.push_back(std::move(both));
         }
-    return result;
+    left = std::move(result);
 }
 
+void tidy(Dnf& dnf) {
+    std::erase_if(dnf, [](Conjunction& disjunct) { return !tidy(disjunct); });
+    std::sort(dnf.begin(), dnf.end());
+    dnf.erase(std::unique(dnf.begin(), dnf.end()), dnf.end());
+    if (!dnf.empty() && dnf[0].empty()) dnf = kTrue;
+    if (dnf.size() > kMaxDisjuncts) refuse_size();
+}
+
+// left := left or right, tidied now and then.
 void disjoin(Dnf& left, const Dnf& right) {
     if (is_true(left)) return;
     if (is_true(right)) {
@@ -50,11 +69,7 @@ void disjoin(Dnf& left, const Dnf& right) {
         return;
     }
     left.insert(left.end(), right.begin(), right.end());
-    std::sort(left.begin(), left.end());
-    left.erase(std::unique(left.begin(), left.end()), left.end());
-    if (left.size() > kMaxDisjuncts)
-        throw Unsupported("a condition expands to more than " + std::to_string(kMaxDisjuncts) +
-                          " disjuncts; rewrite it with fewer nested disjunctions");
+    if (left.size() > 2 * kMaxDisjuncts) tidy(left);
 }
 
 class Instantiator {
@@ -133,9 +148,10 @@ class Instantiator {
             case Formula::Kind::And: {
                 Dnf result = kTrue;
                 for (const Formula& part : formula.parts) {
-                    result = conjoin(result, expand(part));
+                    conjoin(result, expand(part));
                     if (result.empty()) break;
                 }
+                tidy(result);
                 return result;
             }
             case Formula::Kind::Or: {
@@ -144,12 +160,14 @@ class Instantiator {
                     disjoin(result, expand(part));
                     if (is_true(result)) break;
                 }
+                tidy(result);
                 return result;
             }
             case Formula::Kind::Forall:
             case Formula::Kind::Exists: {
                 Dnf result = formula.kind == Formula::Kind::Forall ? kTrue : kFalse;
                 expand_quantifier(formula, 0, result);
+                tidy(result);
                 return result;
             }
         }
@@ -161,7 +179,7 @@ class Instantiator {
         if (depth == formula.variables.size()) {
             tick();
             if (formula.kind == Formula::Kind::Forall) {
-                result = conjoin(result, expand(formula.parts[0]));
+                conjoin(result, expand(formula.parts[0]));
                 return !result.empty();
             }
             disjoin(result, expand(formula.parts[0]));
@@ -183,8 +201,9 @@ class Instantiator {
         Dnf result{literals};
         for (const Formula& formula : condition.formulas) {
             if (result.empty()) break;
-            result = conjoin(result, expand(formula));
+            conjoin(result, expand(formula));
         }
+        tidy(result);
         return result;
     }
 
@@ -228,11 +247,7 @@ class Instantiator {
 
     void add_operators(int schema_index, int instance) {
         const ActionSchema& schema = lifted_.schemas[schema_index];
-        Conjunction literals;
-        if (!decide_all(schema.precondition.literals, literals)) return;
-        Dnf preconditions{literals};
-        for (const Formula& formula : schema.precondition.formulas)
-            preconditions = conjoin(preconditions, expand(formula));
+        Dnf preconditions = expand(schema.precondition);
         if (preconditions.empty()) return;
         ground_effects_.clear();
         for (const EffectSchema& effect : schema.effects)
@@ -319,8 +334,9 @@ class Instantiator {
             for (const Conjunction& add : adds) {
                 Dnf negated;
                 for (int literal : add) negated.push_back({literal ^ 1});
-                remaining = conjoin(remaining, negated);
+                conjoin(remaining, negated);
             }
+            tidy(remaining);
             return remaining;
         };
         std::vector<GroundEffect> resolved;
@@ -373,6 +389,7 @@ class Instantiator {
             binding_.assign(schema.variable_types.size(), 0);
             expand_goal(schema, 0, goal);
         }
+        tidy(goal);
         if (goal.empty()) {
             task_.goal_is_false = true;
         } else if (goal.size() == 1) {

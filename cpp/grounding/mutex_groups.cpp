@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <limits>
 #include <set>
 
 namespace hstar {
@@ -9,6 +10,7 @@ namespace hstar {
 namespace {
 
 constexpr size_t kMaxCandidates = 300;
+constexpr int kMaxMatches = 24;  // ways to line up one fact's arguments with the parameters
 
 // One predicate of a candidate. parameter[p] is the parameter at argument position p, kCounted for the
 // counted one.
@@ -110,6 +112,7 @@ class GroupFinder {
         for (const Part& part : candidate)
             for (int fact : facts_of_[part.predicate]) weight[instance_[fact]] += task_.init[fact];
         alive_.assign(num_instances, 1);
+        balance_.assign(num_instances, 0);
         int num_alive = 0;
         for (int i = 0; i < num_instances; ++i) num_alive += (alive_[i] = weight[i] <= 1);
 
@@ -120,10 +123,11 @@ class GroupFinder {
                 if (num_alive == 0) break;
                 if (checked_[op] == round_) continue;
                 checked_[op] = round_;
-                int broken;
-                while ((broken = broken_instance(op)) >= 0) {
-                    if (threat < 0) threat = op, threatened = broken;
-                    alive_[broken] = 0;
+                tick();
+                find_broken(op);
+                for (int instance : broken_) {
+                    if (threat < 0) threat = op, threatened = instance;
+                    alive_[instance] = 0;
                     --num_alive;
                 }
             }
@@ -136,45 +140,74 @@ class GroupFinder {
 
     bool in_live_instance(int fact) const { return instance_[fact] >= 0 && alive_[instance_[fact]]; }
 
-    // An instance the operator may add to without giving up as much, or -1.
-    int broken_instance(int op) const {
-        auto conditional = task_.conditional[op];
-        for (int fact : task_.add[op]) {
-            if (!in_live_instance(fact)) continue;
-            int i = instance_[fact], balance = 0;
-            for (int other : task_.add[op]) balance += instance_[other] == i;
-            for (int given : given_up_[op]) balance -= instance_[given] == i;
-            for (int effect : conditional)
-                balance += task_.effects.adds[effect] && instance_[task_.effects.fact[effect]] == i;
-            if (balance > 0) return i;
-        }
-        for (int effect : conditional) {
-            int fact = task_.effects.fact[effect];
-            if (!task_.effects.adds[effect] || !in_live_instance(fact)) continue;
-            int i = instance_[fact], adds = 0;
-            for (int other : task_.add[op]) adds += instance_[other] == i;
-            for (int other : conditional)
-                adds += task_.effects.adds[other] && instance_[task_.effects.fact[other]] == i;
-            if (adds > 1 || !gives_up(op, effect, i)) return i;
-        }
-        return -1;
+    void tick() {
+        if (((++ticks_) & 0xfff) == 0) limits_.check();
     }
 
-    // Whether the operator certainly deletes a true fact of instance i whenever the effect fires.
-    bool gives_up(int op, int effect, int i) const {
+    // Fills broken_ with the live instances the operator may add to without giving up as much.
+    void find_broken(int op) {
+        broken_.clear();
+        auto conditional = task_.conditional[op];
+        auto count = [&](int fact, int by) {
+            if (instance_[fact] >= 0) balance_[instance_[fact]] += by;
+        };
+        auto count_adds = [&](int by) {
+            for (int fact : task_.add[op]) count(fact, by);
+            for (int effect : conditional)
+                if (task_.effects.adds[effect]) count(task_.effects.fact[effect], by);
+        };
+        auto report = [&](int instance) {
+            if (std::find(broken_.begin(), broken_.end(), instance) == broken_.end())
+                broken_.push_back(instance);
+        };
+        count_adds(1);
+        // A conditional add must be the only one, and come with a delete that surely takes a fact away.
+        deletes_.clear();
+        if (!conditional.empty()) collect_deletes(op);
+        for (int effect : conditional) {
+            tick();
+            int fact = task_.effects.fact[effect];
+            if (!task_.effects.adds[effect] || !in_live_instance(fact)) continue;
+            if (balance_[instance_[fact]] > 1 || !gives_up(op, effect, instance_[fact]))
+                report(instance_[fact]);
+        }
+        for (int fact : given_up_[op]) count(fact, -1);
+        for (int fact : task_.add[op])
+            if (in_live_instance(fact) && balance_[instance_[fact]] > 0) report(instance_[fact]);
+        for (int fact : given_up_[op]) count(fact, 1);
+        count_adds(-1);
+    }
+
+    // The operator's deletes by instance: (instance, effect), unconditional ones as ~fact.
+    void collect_deletes(int op) {
+        for (int fact : task_.del[op])
+            if (in_live_instance(fact)) deletes_.push_back({instance_[fact], ~fact});
+        for (int effect : task_.conditional[op])
+            if (!task_.effects.adds[effect] && in_live_instance(task_.effects.fact[effect]))
+                deletes_.push_back({instance_[task_.effects.fact[effect]], effect});
+        std::sort(deletes_.begin(), deletes_.end());
+    }
+
+    // Whether the operator certainly deletes a true fact of the instance whenever the effect fires.
+    bool gives_up(int op, int effect, int instance) const {
         auto fires_with = [&](int fact) {
             auto pre = task_.pre[op];
             auto condition = task_.effects.condition[effect];
             return std::find(pre.begin(), pre.end(), fact) != pre.end() ||
                    std::find(condition.begin(), condition.end(), fact) != condition.end();
         };
-        for (int fact : task_.del[op])
-            if (instance_[fact] == i && fires_with(fact)) return true;
-        for (int other : task_.conditional[op]) {
-            int fact = task_.effects.fact[other];
-            if (task_.effects.adds[other] || instance_[fact] != i || !fires_with(fact)) continue;
-            auto condition = task_.effects.condition[other];
-            if (std::all_of(condition.begin(), condition.end(), fires_with)) return true;
+        auto first = std::pair{instance, std::numeric_limits<int>::min()};
+        for (auto at = std::lower_bound(deletes_.begin(), deletes_.end(), first);
+             at != deletes_.end() && at->first == instance; ++at) {
+            int deletion = at->second;
+            if (deletion < 0) {
+                if (fires_with(~deletion)) return true;
+                continue;
+            }
+            auto condition = task_.effects.condition[deletion];
+            if (fires_with(task_.effects.fact[deletion]) &&
+                std::all_of(condition.begin(), condition.end(), fires_with))
+                return true;
         }
         return false;
     }
@@ -216,6 +249,7 @@ class GroupFinder {
             int arity = static_cast<int>(fact_args.size());
             if (present || (arity != k && arity != k + 1)) continue;
             Part part{predicate, std::vector<int>(arity, kCounted)};
+            matches_left_ = kMaxMatches;
             match_parameters(candidate, part, tuple, fact_args, 0);
         }
     }
@@ -224,7 +258,9 @@ class GroupFinder {
     // position.
     void match_parameters(const Candidate& candidate, Part& part, const std::vector<int>& tuple,
                           std::span<const int> fact_args, int parameter) {
+        if (queue_.size() >= kMaxCandidates || matches_left_ == 0) return;
         if (parameter == static_cast<int>(tuple.size())) {
+            --matches_left_;
             Candidate extended = candidate;
             extended.push_back(part);
             enqueue(std::move(extended));
@@ -250,6 +286,11 @@ class GroupFinder {
     std::set<Candidate> known_;
     std::vector<int> instance_;  // per fact, of the candidate under proof
     std::vector<char> alive_;    // per instance
+    std::vector<int> balance_;   // per instance, 0 between operators
+    std::vector<int> broken_;    // instances broken by the operator looked at last
+    std::vector<std::pair<int, int>> deletes_;
+    int matches_left_ = 0;
+    uint64_t ticks_ = 0;
     std::vector<int> checked_;
     int round_ = 0;
     std::vector<std::vector<int>> groups_;

@@ -57,68 +57,86 @@ void compile_away_negation(StripsTask& task) {
     task.num_facts = num_facts;
 }
 
-Relevance find_relevant(const StripsTask& task) {
-    // Backwards from the goal: an operator is relevant if it adds a relevant fact, and then all it needs is.
-    Rows<int> adders;
-    {
-        Rows<int> adds;
+namespace {
+
+// Marks what matters, backwards from the goal. A fact matters if some relevant operator needs it. An operator
+// is relevant if it adds a fact that matters, or deletes one whose absence matters: the conditions of a
+// conditional delete, which does harm only while they hold.
+class RelevanceMarker {
+  public:
+    explicit RelevanceMarker(const StripsTask& task) : task_(task) {
+        Rows<int> adds, deletes, changed;
+        effect_operator_.resize(task.effects.size());
         for (int op = 0; op < task.num_operators(); ++op) {
             for (int fact : task.add[op]) adds.push(fact);
-            for (int effect : task.conditional[op])
-                if (task.effects.adds[effect]) adds.push(task.effects.fact[effect]);
-            adds.close_row();
-        }
-        adders = transpose(adds, task.num_facts);
-    }
-    Relevance relevant{std::vector<char>(task.num_facts, 0), std::vector<char>(task.num_operators(), 0)};
-    std::vector<int> queue;
-    auto need = [&](int fact) {
-        if (!relevant.fact[fact]) {
-            relevant.fact[fact] = 1;
-            queue.push_back(fact);
-        }
-    };
-    for (int fact : task.goal) need(fact);
-    while (!queue.empty()) {
-        int fact = queue.back();
-        queue.pop_back();
-        for (int op : adders[fact]) {
-            if (!relevant.op[op]) {
-                relevant.op[op] = 1;
-                for (int condition : task.pre[op]) need(condition);
+            for (int fact : task.del[op]) deletes.push(fact);
+            for (int effect : task.conditional[op]) {
+                (task.effects.adds[effect] ? adds : deletes).push(task.effects.fact[effect]);
+                effect_operator_[effect] = op;
             }
-            // Of a conditional effect only those that change something relevant matter.
-            for (int effect : task.conditional[op])
-                if (relevant.fact[task.effects.fact[effect]])
-                    for (int condition : task.effects.condition[effect]) need(condition);
+            adds.close_row();
+            deletes.close_row();
+        }
+        for (int fact : task.effects.fact) {
+            changed.push(fact);
+            changed.close_row();
+        }
+        adders_ = transpose(adds, task.num_facts);
+        deleters_ = transpose(deletes, task.num_facts);
+        effects_on_ = transpose(changed, task.num_facts);
+        absence_matters_.assign(task.num_facts, 0);
+        relevant_ = {std::vector<char>(task.num_facts, 0), std::vector<char>(task.num_operators(), 0)};
+    }
+
+    Relevance run() {
+        for (int fact : task_.goal) need(fact);
+        while (!queue_.empty()) {
+            int fact = queue_.back();
+            queue_.pop_back();
+            for (int op : adders_[fact]) use_operator(op);
+            for (int effect : effects_on_[fact])
+                if (relevant_.op[effect_operator_[effect]]) use_effect(effect);
+        }
+        return std::move(relevant_);
+    }
+
+  private:
+    void need(int fact) {
+        if (relevant_.fact[fact]) return;
+        relevant_.fact[fact] = 1;
+        queue_.push_back(fact);
+    }
+    void need_absence(int fact) {
+        if (absence_matters_[fact]) return;
+        absence_matters_[fact] = 1;
+        for (int op : deleters_[fact]) use_operator(op);
+    }
+    void use_operator(int op) {
+        if (relevant_.op[op]) return;
+        relevant_.op[op] = 1;
+        for (int fact : task_.pre[op]) need(fact);
+        for (int effect : task_.conditional[op])
+            if (relevant_.fact[task_.effects.fact[effect]]) use_effect(effect);
+    }
+    void use_effect(int effect) {
+        for (int fact : task_.effects.condition[effect]) {
+            need(fact);
+            if (!task_.effects.adds[effect]) need_absence(fact);
         }
     }
-    // Conditional deletes of facts found relevant later bring in their conditions too: iterate to a fixpoint.
-    bool changed = true;
-    while (changed) {
-        changed = false;
-        for (int op = 0; op < task.num_operators(); ++op) {
-            if (!relevant.op[op]) continue;
-            for (int effect : task.conditional[op])
-                if (relevant.fact[task.effects.fact[effect]])
-                    for (int condition : task.effects.condition[effect])
-                        if (!relevant.fact[condition]) {
-                            need(condition);
-                            changed = true;
-                        }
-        }
-        while (!queue.empty()) {
-            int fact = queue.back();
-            queue.pop_back();
-            for (int op : adders[fact])
-                if (!relevant.op[op]) {
-                    relevant.op[op] = 1;
-                    changed = true;
-                    for (int condition : task.pre[op]) need(condition);
-                }
-        }
-    }
-    return relevant;
+
+    const StripsTask& task_;
+    Rows<int> adders_, deleters_, effects_on_;
+    std::vector<int> effect_operator_;
+    std::vector<char> absence_matters_;
+    std::vector<int> queue_;
+    Relevance relevant_;
+};
+
+}  // namespace
+
+Relevance find_relevant(const StripsTask& task) {
+    return RelevanceMarker(task).run();
 }
 
 }  // namespace hstar

@@ -50,7 +50,7 @@ struct StripsTask {
 // Replaces each negative literal by a new fact that is true when the original one is false.
 void compile_away_negation(StripsTask& task);
 
-// Facts that can matter for reaching the goal, and the operators that add one of them.
+// Facts that can matter for reaching the goal, and the operators that can help with one of them.
 struct Relevance {
     std::vector<char> fact, op;
 };

@@ -3,7 +3,9 @@
 // Search hands over all new successors of an expansion at once. They differ from each other in a few
 // variables only, so an evaluator can share most of the work between them.
 #pragma once
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <memory>
 #include <string>
@@ -15,6 +17,12 @@
 namespace hstar {
 
 constexpr float kDeadEnd = std::numeric_limits<float>::infinity();
+
+// An integer value as float; beyond 2^24 rounded down, so that an admissible value stays admissible.
+inline float to_float_below(int64_t value) {
+    float rounded = static_cast<float>(value);
+    return static_cast<int64_t>(rounded) > value ? std::nextafterf(rounded, 0.0f) : rounded;
+}
 
 struct StateBatch {
     const int* values;  // count x num_variables
@@ -30,6 +38,8 @@ class Evaluator {
     // operators per state (empty where the heuristic has none).
     virtual void evaluate(const StateBatch& batch, float* h, Rows<int>* preferred) = 0;
     virtual bool has_preferred_operators() const { return false; }
+    // How many states may be handed over at once without risk to time limits.
+    virtual int slice() const { return std::numeric_limits<int>::max(); }
     // Whether kDeadEnd is a proof. If not, an exhausted search has proved nothing.
     virtual bool is_safe() const { return true; }
 };

@@ -47,6 +47,8 @@ class LandmarkCut : public Evaluator {
         in_cut_.assign(num_shared_, 0);
     }
 
+    int slice() const override { return 1; }
+
     void evaluate(const StateBatch& batch, float* h, Rows<int>* preferred) override {
         for (int i = 0; i < batch.count; ++i) {
             h[i] = evaluate_one(batch.row(i));
@@ -307,7 +309,7 @@ class LandmarkCut : public Evaluator {
         }
         // Where parts share a cost, a cut may also cheapen what lies beyond it, and the sum fall short of
         // h^max.
-        return static_cast<float>(std::max<int64_t>(total, initial_hmax));
+        return to_float_below(std::max<int64_t>(total, initial_hmax));
     }
 
     enum Probe : char { kUnknown, kOnPath, kBefore, kNotBefore };

@@ -175,7 +175,7 @@ bool RelaxationHeuristic::evaluate_wide(const StateBatch& batch, int first, int 
             if (cost == 65535) alive &= ~(1u << lane);
             total = kind_ == Kind::Max ? std::max<int64_t>(total, cost) : total + cost;
         }
-        h[first + lane] = (alive >> lane) & 1 ? static_cast<float>(total) : kDeadEnd;
+        h[first + lane] = (alive >> lane) & 1 ? to_float_below(total) : kDeadEnd;
     }
     if (kind_ != Kind::FF) {
         if (preferred)
@@ -191,7 +191,7 @@ bool RelaxationHeuristic::evaluate_wide(const StateBatch& batch, int first, int 
             total[__builtin_ctz(lanes)] += cost;
     }
     for (int lane = 0; lane < count; ++lane) {
-        if ((alive >> lane) & 1) h[first + lane] = static_cast<float>(total[lane]);
+        if ((alive >> lane) & 1) h[first + lane] = to_float_below(total[lane]);
         if (!preferred) continue;
         relaxed_plan_.clear();
         for (int i = 0; i < data.plan_size; ++i)
@@ -260,7 +260,7 @@ float RelaxationHeuristic::evaluate_one(const int* values, Rows<int>* preferred)
                                        : total + exploration_.cost(goal);
     }
     if (preferred) preferred->close_row();
-    return static_cast<float>(total);
+    return to_float_below(total);
 }
 
 void RelaxationHeuristic::plan_features(const StateBatch& batch, float* features) {

@@ -23,6 +23,7 @@ class RelaxationHeuristic : public Evaluator {
 
     void evaluate(const StateBatch& batch, float* h, Rows<int>* preferred) override;
     bool has_preferred_operators() const override { return kind_ == Kind::FF; }
+    int slice() const override { return 32; }
 
     // Per state: unsatisfied goals, h^FF, facts the relaxed plan's operators delete in total, and per
     // operator (the features of Gomoluch et al. 2017). Infinite h^FF: the last two are zero. Kind::FF only.

@@ -120,7 +120,9 @@ RelaxedTask::RelaxedTask(const Task& task, CostType cost_type) {
                 for (Edge edge : draft.eff[op]) reach(edge.fact);
             }
     for (int fact = 0; fact < task.num_facts(); ++fact)
-        if (asked_for[fact]) reach(fact);  // not reachable, but states and goals may name it
+        if (asked_for[fact]) reach(fact);  // not reachable from here, but states and goals may name it
+    for (int op = 0; op < draft.pre.size(); ++op)
+        if (unsatisfied[op] > 0) op_order.push_back(op);
 
     num_facts = static_cast<int>(order.size());
     always_true = number[true_fact];

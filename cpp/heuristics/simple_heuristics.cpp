@@ -23,7 +23,7 @@ class Blind : public Evaluator {
   public:
     Blind(const Task& task, CostType type) : task_(task) {
         auto cost = adjusted_costs(task, type);
-        if (!cost.empty()) cheapest_ = static_cast<float>(*std::min_element(cost.begin(), cost.end()));
+        if (!cost.empty()) cheapest_ = to_float_below(*std::min_element(cost.begin(), cost.end()));
     }
     void evaluate(const StateBatch& batch, float* h, Rows<int>* preferred) override {
         for (int i = 0; i < batch.count; ++i) {

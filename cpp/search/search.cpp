@@ -127,8 +127,13 @@ class SearchSpace {
         for (size_t i = 0; i < ids.size(); ++i)
             packing.unpack(registry.row(ids[i]), values_.data() + i * variables);
         preferred = Rows<int>();
-        evaluator.evaluate({values_.data(), static_cast<int>(ids.size()), variables}, batch_h_.data(),
-                           want_preferred ? &preferred : nullptr);
+        const size_t slice = static_cast<size_t>(evaluator.slice());
+        for (size_t first = 0; first < ids.size(); first += std::min(slice, ids.size() - first)) {
+            check_limits();
+            size_t count = std::min(slice, ids.size() - first);
+            evaluator.evaluate({values_.data() + first * variables, static_cast<int>(count), variables},
+                               batch_h_.data() + first, want_preferred ? &preferred : nullptr);
+        }
         for (size_t i = 0; i < ids.size(); ++i) {
             h[ids[i]] = batch_h_[i];
             if (batch_h_[i] == kDeadEnd) {
@@ -172,13 +177,17 @@ class SearchSpace {
         std::reverse(result.plan.begin(), result.plan.end());
     }
 
-    // Throws Stopped when time or memory is spent. True: a limit on evaluations or expansions is reached.
-    bool exhausted() {
+    // Throws Stopped when time or memory is spent, or a signal came.
+    void check_limits() {
         double now = monotonic_seconds();
-        if (now > next_check_) {
-            options.limits.check();
-            next_check_ = now + 0.005;
-        }
+        if (now < next_check_) return;
+        options.limits.check();
+        next_check_ = now + 0.005;
+    }
+
+    // True: a limit on evaluations or expansions is reached.
+    bool exhausted() {
+        check_limits();
         const auto& c = result.counters;
         return (options.max_evaluations && c.evaluations >= options.max_evaluations) ||
                (options.max_expansions && c.expanded >= options.max_expansions);
@@ -251,7 +260,7 @@ class EagerSearch {
                 for (StateId id : batch)
                     if (look_ahead(id)) return;
         }
-        space_.result.status = SearchStatus::Unsolvable;
+        space_.result.status = incomplete_ ? SearchStatus::GaveUp : SearchStatus::Unsolvable;
     }
 
   private:
@@ -323,9 +332,11 @@ class EagerSearch {
         return false;
     }
 
-    bool at_evaluation_limit() const {
+    // Once true, successors are left out, and running out of nodes proves nothing.
+    bool at_evaluation_limit() {
         uint64_t limit = space_.options.max_evaluations;
-        return limit && space_.result.counters.evaluations >= limit;
+        incomplete_ |= limit && space_.result.counters.evaluations >= limit;
+        return incomplete_;
     }
 
     // Evaluates the states generated since the last call and opens them.
@@ -384,6 +395,7 @@ class EagerSearch {
     SearchSpace& space_;
     OpenList open_;
     bool is_astar_, is_bfs_, lookahead_;
+    bool incomplete_ = false;
     double weight_;
     std::vector<StateId> pending_;
 };
