@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -129,6 +130,7 @@ def main() -> int:
     parser.add_argument("-H", dest="heuristic", help="as for hstar plan")
     parser.add_argument("-s", dest="search", help="as for hstar plan")
     parser.add_argument("--memory", default="4G", help="limit per run (default 4G)")
+    parser.add_argument("--jobs", type=int, default=1, help="problems at a time (default 1)")
     parser.add_argument("--only", default="", help="only tasks whose name contains this")
     parser.add_argument("-o", dest="output", type=Path, help="write one JSON row per task here")
     args = parser.parse_args()
@@ -139,9 +141,10 @@ def main() -> int:
     if not tasks:
         parser.error(f"no PDDL problems with a domain below {args.suite}")
     rows = []
-    with tempfile.TemporaryDirectory() as folder:
-        for task in tasks:
-            row = run_task(task, flags, args.time, Path(folder, "plan"))
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(args.jobs) as pool:
+        plan_files = (Path(folder, f"plan{i}") for i in range(len(tasks)))
+        runs = pool.map(lambda t, file: run_task(t, flags, args.time, file), tasks, plan_files)
+        for row in runs:
             rows.append(row)
             print(f"{row.task}: {row.outcome} {row.message}".rstrip(), file=sys.stderr, flush=True)
     print(table(rows))
