@@ -5,7 +5,7 @@ variables set apart ("aircraft?a"), action names that no predicate shares, disti
 in predicate declarations ("(in ?obj ?obj)").
 
 A program of its own, because unified-planning is slow to import and now and then runs for minutes:
-the caller gives it a time limit. Exit codes: 0 valid, 1 invalid, 2 unified-planning cannot read or
+the caller gives it a time limit. Exit codes: 0 valid, 3 invalid, 2 unified-planning cannot read or
 check this task, which says nothing about the plan.
 """
 
@@ -18,7 +18,7 @@ import warnings
 from itertools import count
 from pathlib import Path
 
-VALID, INVALID, CANNOT_TELL = 0, 1, 2
+VALID, CANNOT_TELL, INVALID = 0, 2, 3  # never 1, which is how Python itself fails
 
 
 def readable_domain(text: str) -> str:
