@@ -40,6 +40,8 @@ class Evaluator {
     virtual bool has_preferred_operators() const { return false; }
     // How many states may be handed over at once without risk to time limits.
     virtual int slice() const { return std::numeric_limits<int>::max(); }
+    // Whether computing a value again is cheaper than remembering it.
+    virtual bool is_trivial() const { return false; }
     // Whether kDeadEnd is a proof. If not, an exhausted search has proved nothing.
     virtual bool is_safe() const { return true; }
 };

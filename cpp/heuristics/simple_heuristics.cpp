@@ -25,6 +25,7 @@ class Blind : public Evaluator {
         auto cost = adjusted_costs(task, type);
         if (!cost.empty()) cheapest_ = to_float_below(*std::min_element(cost.begin(), cost.end()));
     }
+    bool is_trivial() const override { return true; }
     void evaluate(const StateBatch& batch, float* h, Rows<int>* preferred) override {
         for (int i = 0; i < batch.count; ++i) {
             h[i] = task_.is_goal(batch.row(i)) ? 0 : cheapest_;

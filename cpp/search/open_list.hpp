@@ -1,7 +1,7 @@
 // OPEN: entries ordered by (f, h), first in first out among equals.
 //
 // Buckets in a sorted map: heuristics have few distinct values, so most operations hit the bucket used last.
-// Entries are links of 12 bytes in one pool, reused once popped.
+// Entries are links in one pool, reused once popped.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -16,24 +16,52 @@ struct OpenKey {
     auto operator<=>(const OpenKey&) const = default;
 };
 
-struct OpenEntry {
-    uint32_t state;
-    int op;  // lazy search: the operator to apply to the state; eager search: unused
-};
-
+template <class Entry>
 class OpenList {
   public:
-    void push(OpenKey key, OpenEntry entry);
     bool empty() const { return size_ == 0; }
     size_t size() const { return size_; }
-    OpenKey best_key() const { return buckets_.begin()->first; }
-    OpenEntry top() const { return pool_[buckets_.begin()->second.first].entry; }
-    OpenEntry pop();
+    const Entry& top() const { return pool_[buckets_.begin()->second.first].entry; }
+
+    void push(OpenKey key, Entry entry) {
+        uint32_t link = free_;
+        if (link != kNil) {
+            free_ = pool_[link].next;
+        } else {
+            link = pool_size_++;
+            pool_.grow_to(pool_size_);
+        }
+        pool_[link] = {entry, kNil};
+        if (recent_ == buckets_.end() || recent_->first != key) recent_ = buckets_.try_emplace(key).first;
+        Bucket& bucket = recent_->second;
+        if (bucket.last == kNil)
+            bucket.first = link;
+        else
+            pool_[bucket.last].next = link;
+        bucket.last = link;
+        ++size_;
+    }
+
+    Entry pop() {
+        auto best = buckets_.begin();
+        Bucket& bucket = best->second;
+        uint32_t link = bucket.first;
+        Entry entry = pool_[link].entry;
+        bucket.first = pool_[link].next;
+        pool_[link].next = free_;
+        free_ = link;
+        if (bucket.first == kNil) {
+            if (recent_ == best) recent_ = buckets_.end();
+            buckets_.erase(best);
+        }
+        --size_;
+        return entry;
+    }
 
   private:
     static constexpr uint32_t kNil = 0xffffffffu;
     struct Link {
-        OpenEntry entry;
+        Entry entry;
         uint32_t next;
     };
     struct Bucket {
@@ -41,7 +69,7 @@ class OpenList {
     };
     using Buckets = std::map<OpenKey, Bucket>;
     Buckets buckets_;
-    Buckets::iterator recent_ = buckets_.end();
+    typename Buckets::iterator recent_ = buckets_.end();
     ChunkedArray<Link> pool_;
     uint32_t pool_size_ = 0;
     uint32_t free_ = kNil;

@@ -39,7 +39,7 @@ class SearchSpace {
           registry(packing),
           generator(generator),
           row_bytes_(packing.buffer_bytes()),
-          keep_h_(options.algorithm != "bfs") {
+          keep_h_(options.algorithm != "bfs" && !(evaluator.is_trivial() && options.algorithm != "gbfls")) {
         buffer_.resize(row_bytes_);
         if (task.num_operators() >= static_cast<int>(kNoOperator))
             throw std::length_error("more than a billion operators");
@@ -135,7 +135,7 @@ class SearchSpace {
                                batch_h_.data() + first, want_preferred ? &preferred : nullptr);
         }
         for (size_t i = 0; i < ids.size(); ++i) {
-            h[ids[i]] = batch_h_[i];
+            if (keep_h_) h[ids[i]] = batch_h_[i];
             if (batch_h_[i] == kDeadEnd) {
                 ++result.counters.deadends;
                 nodes[ids[i]].status = kDead;
@@ -144,6 +144,18 @@ class SearchSpace {
         result.counters.evaluated += ids.size();
     }
     Rows<int> preferred;
+
+    // The value of a state evaluated before, or NaN if it still waits for evaluation.
+    float value(StateId id) {
+        if (keep_h_) return h[id];
+        float result;
+        values_.resize(std::max(1, task.num_variables()));
+        packing.unpack(registry.row(id), values_.data());
+        evaluator.evaluate({values_.data(), 1, task.num_variables()}, &result, nullptr);
+        return result;
+    }
+    // Of the states given to evaluate() last.
+    float last_value(size_t i) const { return batch_h_[i]; }
 
     // The cost of a path, one step longer.
     int extended(int g, int op) const {
@@ -243,7 +255,7 @@ class EagerSearch {
             return;
         }
         evaluate_initial(initial);
-        if (space_.nodes[initial].status != kDead) open(initial);
+        if (space_.nodes[initial].status != kDead) open(initial, space_.result.initial_h);
         std::vector<StateId> batch;
         while (!open_.empty()) {
             if (space_.exhausted()) {
@@ -268,15 +280,14 @@ class EagerSearch {
         if (is_bfs_) return;
         space_.evaluate({initial});
         space_.result.counters.evaluations = 1;
-        space_.result.initial_h = space_.h[initial];
+        space_.result.initial_h = space_.last_value(0);
     }
 
-    void open(StateId id) {
+    void open(StateId id, float h) {
         Node& node = space_.nodes[id];
         node.status = kOpen;
-        float h = is_bfs_ ? 0 : space_.h[id];
         double f = is_bfs_ ? 0 : is_astar_ ? node.g + weight_ * h : h;
-        open_.push({f, is_astar_ ? h : 0}, {id, 0});
+        open_.push({f, is_astar_ ? h : 0}, id);
     }
 
     // Takes the best nodes from OPEN and closes them; false if one is a goal.
@@ -284,7 +295,7 @@ class EagerSearch {
         batch.clear();
         int size = space_.batch_size();
         while (!open_.empty() && static_cast<int>(batch.size()) < size) {
-            StateId id = open_.top().state;
+            StateId id = open_.top();
             bool stale = space_.nodes[id].status != kOpen;
             if (!stale && is_astar_ && space_.is_goal(id)) {
                 // A goal ends the search only when nothing better is being expanded along with it.
@@ -319,13 +330,12 @@ class EagerSearch {
                 node.status = kOpen;
                 pending_.push_back(successor.id);
             } else if (node.status == kSeen) {
-                node.status = kOpen;
-                open(successor.id);
+                open(successor.id, space_.value(successor.id));
             } else if (is_astar_ && successor_g < node.g && node.status != kDead) {
                 space_.set_parent(successor.id, id, successor.op, successor_g);
                 if (node.status == kClosed) ++counters.reopened;
-                if (!std::isnan(space_.h[successor.id]))
-                    open(successor.id);  // else it is opened after evaluation
+                float h = space_.value(successor.id);
+                if (!std::isnan(h)) open(successor.id, h);  // else it is opened after evaluation
             }
             if (!is_bfs_) ++counters.evaluations;
         }
@@ -342,8 +352,9 @@ class EagerSearch {
     // Evaluates the states generated since the last call and opens them.
     void flush() {
         if (!is_bfs_) space_.evaluate(pending_);
-        for (StateId id : pending_)
-            if (space_.nodes[id].status != kDead) open(id);
+        for (size_t i = 0; i < pending_.size(); ++i)
+            if (space_.nodes[pending_[i]].status != kDead)
+                open(pending_[i], is_bfs_ ? 0 : space_.last_value(i));
         pending_.clear();
     }
 
@@ -393,7 +404,7 @@ class EagerSearch {
     }
 
     SearchSpace& space_;
-    OpenList open_;
+    OpenList<StateId> open_;
     bool is_astar_, is_bfs_, lookahead_;
     bool incomplete_ = false;
     double weight_;
@@ -405,6 +416,11 @@ class EagerSearch {
 // improvement of the best h gives the preferred list `boost` turns in advance (Richter & Helmert, ICAPS
 // 2009).
 class LazySearch {
+    struct OpenEntry {
+        StateId state;
+        int op;  // to be applied to the state
+    };
+
   public:
     explicit LazySearch(SearchSpace& space) : space_(space) {}
 
@@ -412,7 +428,7 @@ class LazySearch {
         StateId initial = space_.insert_initial();
         ids_ = {initial};
         process();
-        space_.result.initial_h = space_.h[initial];
+        space_.result.initial_h = space_.last_value(0);
         if (done_) return;
         while (!open_[0].empty() || !open_[1].empty()) {
             if (space_.exhausted()) {
@@ -462,7 +478,7 @@ class LazySearch {
                 done_ = true;
                 return;
             }
-            float h = space_.h[id];
+            float h = space_.last_value(i);
             if (h < best_h_) {
                 best_h_ = h;
                 turn_[1] -= space_.options.boost;
@@ -479,7 +495,7 @@ class LazySearch {
     }
 
     SearchSpace& space_;
-    std::array<OpenList, 2> open_;  // all operators, preferred operators
+    std::array<OpenList<OpenEntry>, 2> open_;  // all operators, preferred operators
     std::array<int64_t, 2> turn_{0, 0};
     std::vector<StateId> ids_;
     std::vector<int> one_op_;

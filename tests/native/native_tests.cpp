@@ -274,17 +274,17 @@ void test_lmcut_is_admissible(const Task& task, const std::map<State, int>& stat
 
 void test_open_list() {
     std::mt19937 random(1);
-    OpenList open;
+    OpenList<uint32_t> open;
     std::multimap<std::pair<double, float>, uint32_t> plain;  // equal keys keep insertion order
     bool same = true;
     for (uint32_t i = 0; i < 20000; ++i) {
         if (random() % 3 && !(open.size() > 500)) {
             double f = random() % 20;
             float h = static_cast<float>(random() % 5);
-            open.push({f, h}, {i, 0});
+            open.push({f, h}, i);
             plain.emplace(std::pair{f, h}, i);
         } else if (!open.empty()) {
-            same &= open.pop().state == plain.begin()->second;
+            same &= open.pop() == plain.begin()->second;
             plain.erase(plain.begin());
         }
     }
