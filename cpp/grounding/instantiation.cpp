@@ -2,75 +2,11 @@
 
 #include <algorithm>
 
+#include "grounding/dnf.hpp"
+
 namespace hstar {
 
 namespace {
-
-// Disjunctive normal form over ground literals: no disjunct = false, an empty disjunct = true.
-using Conjunction = std::vector<int>;
-using Dnf = std::vector<Conjunction>;
-constexpr size_t kMaxDisjuncts = 4096;
-
-const Dnf kTrue{{}};
-const Dnf kFalse{};
-
-bool is_true(const Dnf& dnf) {
-    return dnf.size() == 1 && dnf[0].empty();
-}
-
-// Sorts, removes duplicates; false if the conjunction contradicts itself.
-bool tidy(Conjunction& literals) {
-    std::sort(literals.begin(), literals.end());
-    literals.erase(std::unique(literals.begin(), literals.end()), literals.end());
-    for (size_t i = 1; i < literals.size(); ++i)
-        if ((literals[i] ^ 1) == literals[i - 1] && literals[i] / 2 == literals[i - 1] / 2) return false;
-    return true;
-}
-
-[[noreturn]] void refuse_size() {
-    throw Unsupported("a condition expands to more than " + std::to_string(kMaxDisjuncts) +
-                      " disjuncts; rewrite it with fewer nested disjunctions");
-}
-
-// left := left and right. What is appended is tidied later, so that long conjunctions grow in linear time.
-void conjoin(Dnf& left, const Dnf& right) {
-    if (right.empty()) {
-        left.clear();
-        return;
-    }
-    if (right.size() == 1) {
-        for (auto& disjunct : left) disjunct.insert(disjunct.end(), right[0].begin(), right[0].end());
-        return;
-    }
-    if (left.size() * right.size() > kMaxDisjuncts) refuse_size();
-    Dnf result;
-    for (const auto& a : left)
-        for (const auto& b : right) {
-            Conjunction both(a);
-            both.insert(both.end(), b.begin(), b.end());
-            if (tidy(both)) result.push_back(std::move(both));
-        }
-    left = std::move(result);
-}
-
-void tidy(Dnf& dnf) {
-    std::erase_if(dnf, [](Conjunction& disjunct) { return !tidy(disjunct); });
-    std::sort(dnf.begin(), dnf.end());
-    dnf.erase(std::unique(dnf.begin(), dnf.end()), dnf.end());
-    if (!dnf.empty() && dnf[0].empty()) dnf = kTrue;
-    if (dnf.size() > kMaxDisjuncts) refuse_size();
-}
-
-// left := left or right, tidied now and then.
-void disjoin(Dnf& left, const Dnf& right) {
-    if (is_true(left)) return;
-    if (is_true(right)) {
-        left = kTrue;
-        return;
-    }
-    left.insert(left.end(), right.begin(), right.end());
-    if (left.size() > 2 * kMaxDisjuncts) tidy(left);
-}
 
 class Instantiator {
   public:

@@ -1,18 +1,12 @@
 // From reached parameter tuples to ground operators: conditions are decided as far as static and unreachable
 // atoms allow, quantifiers expanded, disjunctions split into several operators or effects.
 #pragma once
-#include <stdexcept>
-
+#include "grounding/dnf.hpp"
 #include "grounding/lifted.hpp"
 #include "grounding/reachability.hpp"
 #include "grounding/strips.hpp"
 
 namespace hstar {
-
-// A construct the grounder cannot represent in reasonable space.
-struct Unsupported : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
 
 // May add an artificial goal fact to `reached` (a disjunctive goal becomes one fact and an operator per
 // disjunct).

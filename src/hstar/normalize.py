@@ -32,6 +32,7 @@ from hstar.pddl.model import (
     Problem,
     Truth,
     Variable,
+    substitute,
 )
 
 EQUALITY = -1  # the predicate number of (= a b)
@@ -164,7 +165,7 @@ class Normalizer:
                     renamed.append(Variable(renaming[variable.name], variable.types))
                 return [
                     (tuple(renamed) + hidden, conjuncts)
-                    for hidden, conjuncts in self._split(_rename(body, renaming))
+                    for hidden, conjuncts in self._split(substitute(body, renaming))
                 ]
             case _:
                 return [((), (formula,))]
@@ -307,23 +308,3 @@ def _negation_normal_form(formula: Formula, positive: bool) -> Formula:
             return Exists(variables, inner)
         case _:
             return formula if positive else Not(formula)
-
-
-def _rename(formula: Formula, renaming: dict[str, str]) -> Formula:
-    match formula:
-        case Atom(predicate, args):
-            return Atom(predicate, tuple(renaming.get(arg, arg) for arg in args))
-        case Equal(left, right):
-            return Equal(renaming.get(left, left), renaming.get(right, right))
-        case Not(inner):
-            return Not(_rename(inner, renaming))
-        case And(parts):
-            return And(tuple(_rename(part, renaming) for part in parts))
-        case Or(parts):
-            return Or(tuple(_rename(part, renaming) for part in parts))
-        case Forall(variables, body):
-            return Forall(variables, _rename(body, renaming))
-        case Exists(variables, body):
-            return Exists(variables, _rename(body, renaming))
-        case _:
-            return formula

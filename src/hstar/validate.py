@@ -29,8 +29,7 @@ from hstar.pddl.model import (
     Problem,
     Truth,
     Variable,
-    conjunction,
-    disjunction,
+    substitute,
     types_text,
 )
 
@@ -158,7 +157,7 @@ class _Replay:
                 return self._first_violated_binding(variables, body, binding, wanted)
             case Exists(variables, body) if not wanted:
                 return self._first_violated_binding(variables, body, binding, wanted)
-        grounded = _substitute(formula, binding)
+        grounded = substitute(formula, binding)
         return grounded if wanted else Not(grounded)
 
     def _first_violated(
@@ -233,26 +232,6 @@ class _Replay:
 
 def _ground(atom: Atom, binding: Binding) -> tuple[str, ...]:
     return (atom.predicate, *[binding.get(arg, arg) for arg in atom.args])
-
-
-def _substitute(formula: Formula, binding: Binding) -> Formula:
-    match formula:
-        case Atom(predicate, args):
-            return Atom(predicate, tuple(binding.get(arg, arg) for arg in args))
-        case Equal(left, right):
-            return Equal(binding.get(left, left), binding.get(right, right))
-        case Not(inner):
-            return Not(_substitute(inner, binding))
-        case And(parts):
-            return conjunction([_substitute(part, binding) for part in parts])
-        case Or(parts):
-            return disjunction([_substitute(part, binding) for part in parts])
-        case Forall(variables, body):
-            return Forall(variables, _substitute(body, binding))
-        case Exists(variables, body):
-            return Exists(variables, _substitute(body, binding))
-        case _:
-            return formula
 
 
 def _shown(formula: Formula) -> str:

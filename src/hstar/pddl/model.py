@@ -8,6 +8,7 @@ substitutes variables need not think about capture. `str` of a formula is PDDL a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -295,3 +296,24 @@ def disjunction(parts: list[Formula]) -> Formula:
     if len(flat) > 1:
         return Or(tuple(flat))
     return flat[0] if flat else FALSITY
+
+
+def substitute(formula: Formula, renaming: Mapping[str, str]) -> Formula:
+    """The formula with terms replaced; quantified variables must not be among them."""
+    match formula:
+        case Atom(predicate, args):
+            return Atom(predicate, tuple(renaming.get(arg, arg) for arg in args))
+        case Equal(left, right):
+            return Equal(renaming.get(left, left), renaming.get(right, right))
+        case Not(inner):
+            return Not(substitute(inner, renaming))
+        case And(parts):
+            return conjunction([substitute(part, renaming) for part in parts])
+        case Or(parts):
+            return disjunction([substitute(part, renaming) for part in parts])
+        case Forall(variables, body):
+            return Forall(variables, substitute(body, renaming))
+        case Exists(variables, body):
+            return Exists(variables, substitute(body, renaming))
+        case _:
+            return formula
