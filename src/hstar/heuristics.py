@@ -6,7 +6,8 @@ Those of the core are made by name; for search, a plain Python function serves a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
 
 from hstar import _core
 from hstar.task import Task, state_rows
@@ -22,6 +23,17 @@ COST_TYPES = ("normal", "one", "plusone")
 class Heuristic(Protocol):
     def evaluate(self, states: NDArray[np.int32]) -> NDArray[np.float32]:
         """float32[B] from int32[B, V]"""
+
+
+class TaskHeuristic(Protocol):
+    """A heuristic that is not yet bound to a task, such as a learned one."""
+
+    @property
+    def label(self) -> str:
+        """What to call it in logs and tables."""
+
+    def bind(self, task: Task) -> _core.Heuristic | Callable[[Any], Any]:
+        """The heuristic for the states of a task. Raises ValueError if it does not fit."""
 
 
 class NativeHeuristic:
@@ -55,6 +67,14 @@ def make_heuristic(task: Task, name: str, cost: str = "normal") -> NativeHeurist
     return NativeHeuristic(task, name, cost)
 
 
+def is_model_file(name: str) -> bool:
+    """Whether what was given as a heuristic means a file with a learned one."""
+    return name.endswith(".safetensors")
+
+
 def check_heuristic_name(name: str) -> None:
     if name not in HEURISTICS:
-        raise ValueError(f"unknown heuristic '{name}'; choose one of {', '.join(HEURISTICS)}")
+        raise ValueError(
+            f"unknown heuristic '{name}'; choose one of {', '.join(HEURISTICS)}, "
+            "or give a model file (.safetensors)"
+        )

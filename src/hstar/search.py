@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from hstar import _core
-from hstar.heuristics import COST_TYPES, check_heuristic_name
+from hstar.heuristics import COST_TYPES, TaskHeuristic, check_heuristic_name
 from hstar.pddl.errors import PddlError
 from hstar.pddl.model import Problem
 from hstar.planfile import format_plan
@@ -54,7 +54,7 @@ class InvalidPlanError(Exception):
 class SearchOptions:
     """How to search. `None` means no limit."""
 
-    heuristic: str | HeuristicFunction = "ff"
+    heuristic: str | HeuristicFunction | TaskHeuristic = "ff"
     algorithm: str = "gbfs"
     cost: str = "normal"
     weight: float = 3.0
@@ -80,8 +80,10 @@ class SearchOptions:
                 raise ValueError(f"limits must be between 1 and {MAX_COUNT}, not {limit}")
 
     def describe(self) -> str:
-        heuristic = self.heuristic if isinstance(self.heuristic, str) else "your function"
-        return f"{ALGORITHMS[self.algorithm]}; heuristic {heuristic}, cost {self.cost}"
+        if isinstance(self.heuristic, str):
+            return f"{ALGORITHMS[self.algorithm]}; heuristic {self.heuristic}, cost {self.cost}"
+        label = getattr(self.heuristic, "label", "your function")
+        return f"{ALGORITHMS[self.algorithm]}; heuristic {label}"
 
 
 # What `hstar plan` uses when asked for nothing in particular.
@@ -151,7 +153,7 @@ class SearchResult:
 
 def search(
     task: Task,
-    heuristic: str | HeuristicFunction = "ff",
+    heuristic: str | HeuristicFunction | TaskHeuristic = "ff",
     algorithm: str = "gbfs",
     *,
     budget: Budget | None = None,
@@ -167,7 +169,7 @@ def run(task: Task, options: SearchOptions, budget: Budget) -> SearchResult:
     Raises InvalidPlanError if it does not hold, PddlError if costs are too large to add up.
     """
     start = _core.monotonic_seconds()
-    heuristic = "blind" if options.algorithm == "bfs" else options.heuristic
+    heuristic = "blind" if options.algorithm == "bfs" else _bound(options.heuristic, task)
     try:
         with budget.native(resume=False):  # a result, once there, is not lost to a late alarm
             found = task.core.search(
@@ -201,6 +203,14 @@ def run(task: Task, options: SearchOptions, budget: Budget) -> SearchResult:
         unit_cost=not task.problem.uses_metric,
         **found,
     )
+
+
+def _bound(heuristic: str | HeuristicFunction | TaskHeuristic, task: Task) -> Any:
+    """What the core takes: a name, a heuristic of its own, or a function."""
+    if isinstance(heuristic, str):
+        return heuristic
+    bind = getattr(heuristic, "bind", None)
+    return bind(task) if bind is not None else heuristic
 
 
 def plan_problem(

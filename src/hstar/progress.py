@@ -1,0 +1,86 @@
+"""How far long work has come: a bar on a terminal, a plain line now and then elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import TextIO
+
+BAR_WIDTH = 28
+TERMINAL_SECONDS = 0.1
+PLAIN_SECONDS = 10.0
+
+
+class Progress:
+    """Reports on stderr, so that what a command prints can be piped on.
+
+    `total` may be None where the end is not known. Use as a context manager, or call `close`.
+    """
+
+    def __init__(self, title: str, total: int | None = None, stream: TextIO | None = None) -> None:
+        self.title = title
+        self.total = total
+        self.stream = stream if stream is not None else sys.stderr
+        self.on_terminal = self.stream.isatty()
+        self.started = time.monotonic()
+        self.shown_at = float("-inf")
+        self.line = ""
+        self.shown = ""
+
+    def update(self, done: int, text: str = "") -> None:
+        """Say that `done` of the total is finished; shown only if the last line is old enough."""
+        self.line = self._format(done, text)
+        pause = TERMINAL_SECONDS if self.on_terminal else PLAIN_SECONDS
+        if time.monotonic() - self.shown_at >= pause:
+            self._show()
+
+    def close(self) -> None:
+        """Show where it ended."""
+        if self.line and self.line != self.shown:
+            self._show()
+        if self.on_terminal and self.shown:
+            print(file=self.stream, flush=True)
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _format(self, done: int, text: str) -> str:
+        elapsed = time.monotonic() - self.started
+        parts = [self.title]
+        if self.total:
+            share = min(done / self.total, 1.0)
+            if self.on_terminal:
+                filled = int(share * BAR_WIDTH)
+                parts.append(f"[{'#' * filled}{'.' * (BAR_WIDTH - filled)}]")
+            parts.append(f"{done}/{self.total}")
+            if 0 < done < self.total:
+                parts.append(f"{_clock(elapsed * (self.total - done) / done)} left")
+        else:
+            parts.append(str(done))
+        parts.append(f"{_clock(elapsed)} gone")
+        if text:
+            parts.append(text)
+        return "  ".join(parts)
+
+    def _show(self) -> None:
+        self.shown_at = time.monotonic()
+        self.shown = self.line
+        if self.on_terminal:
+            print(f"\r\x1b[2K{self.line}", end="", file=self.stream, flush=True)
+        else:
+            print(self.line, file=self.stream, flush=True)
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
