@@ -16,24 +16,48 @@ PACKAGE = Path(hstar.__file__).parent
 
 # Lowest first. Modules on one line do not know of each other; a new module takes its place here.
 LAYERS: list[set[str]] = [
-    {"_core", "pddl"},
-    {"atomic", "planfile", "validate"},
+    {"_core", "pddl", "version"},
+    {"atomic", "planfile", "validate", "progress"},
     {"normalize"},
     {"resources"},
     {"task"},
     {"heuristics"},
     {"info"},
     {"search"},
+    {"domains"},
+    {"teachers"},
+    {"distributions", "dataset", "encoding", "modelfile", "checkpoint", "sampling"},
+    {"models", "losses"},
+    {"objectives"},
+    {"evaluation", "train"},
+    {"learned"},
+    {"bench"},
+    {"report"},
+    {"papers"},
+    {"commands"},
     {"__init__", "cli"},
 ]
 # What a module may import of hstar where the layers below it are more than it needs.
 ONLY: dict[str, set[str]] = {
-    "pddl": {"pddl"},
+    "pddl": set(),
     "atomic": {"pddl"},
     "planfile": {"pddl"},
     "validate": {"pddl"},
     "normalize": {"pddl"},
     "resources": {"_core"},
+    "progress": set(),
+    "domains": {"atomic", "pddl", "progress", "version"},
+    "distributions": set(),
+    "learned": {
+        "_core",
+        "encoding",
+        "heuristics",
+        "losses",
+        "modelfile",
+        "models",
+        "pddl",
+        "task",
+    },
 }
 HEAVY = ["numpy", "torch", "rich", "polars", "asyncio", "multiprocessing"]
 
@@ -69,7 +93,7 @@ def test_imports_point_downwards(path: Path) -> None:
     module = module_of(path)
     level = next(i for i, layer in enumerate(LAYERS) if module in layer)
     allowed = ONLY.get(module, set().union(*LAYERS[:level]))
-    assert imported(path) <= allowed
+    assert imported(path) <= allowed | {module}
 
 
 @pytest.mark.parametrize("module", ["hstar", "hstar.cli"])

@@ -20,17 +20,18 @@ def check_writable(path: str | os.PathLike[str]) -> None:
             tempfile.TemporaryFile(dir=target.parent).close()
 
 
-def write_atomically(path: str | os.PathLike[str], text: str) -> None:
-    """Write a text file completely or not at all. Raises OSError naming the final path."""
+def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None:
+    """Write a file completely or not at all. Raises OSError naming the final path."""
     target = Path(path)
+    data = content.encode() if isinstance(content, str) else content
     with _naming(target):
         if target.exists() and not target.is_file():  # a pipe or device: nothing to rename over
-            target.write_text(text, encoding="utf-8")
+            target.write_bytes(data)
             return
         handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
         try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
             mask = os.umask(0)
             os.umask(mask)
             os.chmod(temporary, 0o666 & ~mask)

@@ -10,14 +10,15 @@ import traceback
 from collections.abc import Sequence
 from typing import NoReturn
 
-from hstar.commands import info, plan, validate
+from hstar.commands import bench, demo, generate, info, label, paper, plan, report, train, validate
 from hstar.commands.arguments import EPILOG, UsageError
 from hstar.pddl.errors import InputFileError, escape
 from hstar.resources import OutOfResources
 from hstar.search import InvalidPlanError
+from hstar.version import VERSION
 
 # In the order of `hstar --help`.
-COMMANDS = (plan, validate, info)
+COMMANDS = (plan, validate, info, generate, label, train, bench, report, paper, demo)
 
 INTERNAL_ERROR = 35
 USAGE_ERROR = 36
@@ -84,7 +85,7 @@ def build_parser() -> Parser:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version="hstar 0.1.0")
+    parser.add_argument("--version", action="version", version=f"hstar {VERSION}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for command in COMMANDS:
         command.add_parser(commands)

@@ -1,0 +1,119 @@
+"""A benchmark's result: one row per run, with downward-lab's names where it has one.
+
+The file is Parquet; how the rows were made (command, date, options) is in its own metadata, so that
+it cannot get lost or be mixed up.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hstar.pddl.errors import InputFileError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FORMAT = "hstar-runs-1"
+METADATA_KEY = "hstar"
+
+Row = dict[str, Any]
+
+# Column -> type. `coverage` is 1 for a validated plan, else 0; `error` the status of the run, which
+# is "solved" where all went well; `evaluated` counts states, `evaluations` calls (see the core);
+# times are seconds, `memory` the peak resident size in KB. Null: there is no such number.
+COLUMNS: dict[str, type] = {
+    "run": str,
+    "suite": str,
+    "domain": str,
+    "problem": str,
+    "algorithm": str,
+    "heuristic": str,
+    "model": str,
+    "seed": int,
+    "max_evaluations": int,
+    "coverage": int,
+    "error": str,
+    "cost": float,
+    "plan_length": int,
+    "evaluated": int,
+    "evaluations": int,
+    "expanded": int,
+    "generated": int,
+    "reopened": int,
+    "dead_ends": int,
+    "initial_h_value": float,
+    "search_time": float,
+    "total_time": float,
+    "memory": int,
+    "exit_code": int,
+    "message": str,
+    "hstar": str,
+    "commit": str,
+    "machine": str,
+}
+TIMES = ("search_time", "total_time", "memory")  # what differs between two equal benchmarks
+
+# How a run may end without anything being wrong with the program or the files.
+EXPLAINED = ("solved", "unsolvable", "gave up", "out of time", "out of memory")
+
+
+class RunsError(InputFileError):
+    """A file of runs that cannot be read as one."""
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The rows of a benchmark and how they were made (empty where the file does not say)."""
+
+    rows: pl.DataFrame
+    provenance: Mapping[str, Any]
+
+
+def frame(rows: Iterable[Row]) -> pl.DataFrame:
+    """Rows as a table with the columns above, in their order."""
+    import polars as pl
+
+    types = {str: pl.String, int: pl.Int64, float: pl.Float64}
+    return pl.DataFrame(list(rows), schema={name: types[kind] for name, kind in COLUMNS.items()})
+
+
+def to_parquet(rows: pl.DataFrame, provenance: Mapping[str, Any]) -> bytes:
+    file = io.BytesIO()
+    metadata = json.dumps({"format": FORMAT, **provenance}, sort_keys=True)
+    rows.write_parquet(file, metadata={METADATA_KEY: metadata})
+    return file.getvalue()
+
+
+def read_runs(path: str | os.PathLike[str]) -> Runs:
+    """The runs in a Parquet file. Raises RunsError for anything else."""
+    import polars as pl
+
+    name = str(path)
+    if not Path(path).is_file():
+        raise RunsError("there is no such file; make one with 'hstar bench'", name)
+    try:
+        rows = pl.read_parquet(name)
+        text = pl.read_parquet_metadata(name).get(METADATA_KEY, "{}")
+        provenance = json.loads(text)
+    except (pl.exceptions.PolarsError, OSError, ValueError) as error:
+        raise RunsError(f"this is no Parquet file of runs ({_first_line(error)})", name) from error
+    missing = [column for column in COLUMNS if column not in rows.columns]
+    if missing:
+        raise RunsError(
+            f"the columns {', '.join(missing)} are missing; is this the output of 'hstar bench'?",
+            name,
+        )
+    written = provenance.pop("format", FORMAT)
+    if written != FORMAT:
+        raise RunsError(f"the format is {written}, this hstar reads {FORMAT}", name)
+    return Runs(rows.select(list(COLUMNS)), provenance)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

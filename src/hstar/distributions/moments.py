@@ -1,0 +1,270 @@
+"""Moments of a Gaussian cut to an interval, by formulas that do not cancel.
+
+The textbook formulas divide differences of phi and Phi. They lose every digit when the interval
+is narrow or lies in the tail, and give NaN for infinite bounds. Networks drive mu far below the
+bound (15 sigma is routine) and two bounds may nearly touch, so training meets all of it.
+
+Everything here is seen from an origin o: with e = (x - o) / sigma and kappa = (o - mu) / sigma
+the density of e is exp(-kappa e - e^2 / 2) / mass, and for any origin
+
+    log p(x)        = -e (kappa + e / 2) - log(sigma mass)
+    dlog p / dmu    = (e - E[e]) / sigma
+    dlog p / dsigma = (2 kappa (e - E[e]) + e^2 - E[e^2]) / sigma
+    E[x]            = o + sigma E[e]
+    dE / dmu        = Var[e]
+    dE / dsigma     = 2 kappa Var[e] + Cov[e, e^2]
+
+What differs is which origin keeps these free of cancellation. Let h be half the width of the
+interval and A the distance of its middle from mu, both in units of sigma.
+
+narrow    h <= 1 and |A| h <= 1: the density is nearly flat. Origin: the middle of the interval.
+          Pairing e with -e turns the odd moments into integrals of e sinh(A e) exp(-e^2 / 2),
+          whose integrands keep their sign: E[e] is exact even where it is 1e-20 of the width.
+tail      otherwise, if mu is a quarter of sigma or more outside. Origin: the bound near mu, so
+          that kappa > 0 and every moment of e >= 0 integrates a positive function.
+interior  otherwise. Origin: mu. Closed forms with erf, in which the difference of the densities
+          at the bounds is taken with expm1.
+
+Integrals are Gauss-Legendre sums over the stretch where the integrand matters; the integrands are
+entire and fall by at most exp(-43), so few nodes reach the last digits of float64.
+
+All arithmetic is float64, whatever the parameters were: they are then exact, and a training batch
+is only a few hundred numbers. Nothing here is recorded by autograd (the gradients are the formulas
+above), so a branch that is not chosen may hold NaN without harm.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+SQRT_HALF = math.sqrt(0.5)
+SQRT_TWO_PI = math.sqrt(2.0 * math.pi)
+TAIL_BEGINS = 0.25  # sigma outside the interval. At 0, E[e^2] = 1 and x = mu + sigma would cancel
+TAIL_EXPONENT = 43.0  # integrals end where the density has fallen by exp(-43)
+FAR = 40.0  # exp(-FAR^2 / 2) is 0 in float64: a bound that far from mu, in sigma, is no bound
+
+# The lower half of the Gauss-Legendre rules with 10 and 24 nodes on [0, 1]: (node, weight). The
+# first nodes are needed to more digits than numpy's rule on [-1, 1] has left when moved to [0, 1].
+NARROW_RULE = (
+    (0.01304673574141414, 0.03333567215434407),
+    (0.06746831665550775, 0.0747256745752903),
+    (0.1602952158504878, 0.10954318125799102),
+    (0.2833023029353764, 0.13463335965499817),
+    (0.4255628305091844, 0.14776211235737644),
+)
+TAIL_RULE = (
+    (0.00240639000148932, 0.0061706148999936),
+    (0.012635722014345251, 0.014265694314466832),
+    (0.030862723998633622, 0.022138719408709904),
+    (0.056792236497799485, 0.02964929245771839),
+    (0.08999900701304854, 0.03667324070554015),
+    (0.12993790421072282, 0.04309508076597664),
+    (0.17595317403151223, 0.04880932605205694),
+    (0.22728926430558022, 0.05372213505798282),
+    (0.2831032461869774, 0.0577528340268628),
+    (0.3424786601519183, 0.060835236463901696),
+    (0.40444056626319186, 0.06291872817341415),
+    (0.4679715535686972, 0.06396909767337608),
+)
+Rule = tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Where the bounds lie as seen from mu: float64 tensors of one shape, and bool masks.
+
+    Distances are in units of sigma and mirrored where the upper bound is the nearer one, so that
+    the near bound always lies below the far one: a <= b, |a| <= |b|. An infinite bound makes
+    ``width``, ``half_width`` and ``tilt`` infinite.
+    """
+
+    mu: Tensor
+    sigma: Tensor
+    width: Tensor
+    middle: Tensor  # the middle is middle + middle_low without rounding,
+    middle_low: Tensor  # because mu and x may agree with it to the last digit
+    near: Tensor  # the bound nearer to mu
+    sign: Tensor  # -1 where that is the upper one, else 1
+    a: Tensor  # from mu to the near bound
+    b: Tensor  # from mu to the far bound
+    half_width: Tensor  # h
+    tilt: Tensor  # |A|
+    narrow: Tensor
+    tail: Tensor
+
+
+@dataclass(frozen=True)
+class Moments:
+    """What the formulas at the top of this file need; float64 tensors of one shape."""
+
+    sigma: Tensor
+    origin: Tensor  # the origin is origin + origin_low
+    origin_low: Tensor
+    kappa: Tensor
+    log_mass: Tensor  # log(sigma mass)
+    first: Tensor  # E[e]
+    root: Tensor  # E[e^2] = root^2 + second: root is 1 in the interior, where x = mu + sigma
+    second: Tensor  # leaves only `second` of e^2 - E[e^2], and 0 elsewhere
+    variance: Tensor  # Var[e] = dE / dmu
+    mean_by_sigma: Tensor  # dE / dsigma
+
+
+@functools.cache
+def rule_on(rule: Rule, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Nodes and weights of a symmetric rule on [0, 1], float64, shape (nodes,)."""
+    nodes = [u for u, _ in rule] + [1.0 - u for u, _ in reversed(rule)]
+    weights = [w for _, w in rule] + [w for _, w in reversed(rule)]
+    return (
+        torch.tensor(nodes, dtype=torch.float64, device=device),
+        torch.tensor(weights, dtype=torch.float64, device=device),
+    )
+
+
+@functools.cache
+def powers_on(rule: Rule, device: torch.device, *powers: int) -> Tensor:
+    """Columns w u^k, shape (nodes, powers); values at the nodes @ columns are integrals."""
+    nodes, weights = rule_on(rule, device)
+    return torch.stack([weights * nodes**power for power in powers], -1)
+
+
+def add_exactly(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    """x + y as a rounded sum and its rounding error (Knuth's TwoSum)."""
+    total = x + y
+    part = total - x
+    return total, (x - (total - part)) + (y - part)
+
+
+def place(mu: Tensor, sigma: Tensor, lower: Tensor, upper: Tensor) -> Interval:
+    """Where the interval lies and which formulas apply. Arguments are float64 and of one shape."""
+    total, total_low = add_exactly(lower, upper)
+    width = upper - lower
+    # An infinite bound leaves NaN in the rounding error, two leave it in the total.
+    middle, middle_low = 0.5 * total, (0.5 * total_low).nan_to_num(0.0)
+    from_mu = ((middle - mu) + middle_low).nan_to_num(math.inf, math.inf, -math.inf)
+    mirrored = from_mu < 0.0
+    below, above = lower - mu, upper - mu
+    a = torch.where(mirrored, -above, below) / sigma
+    b = torch.where(mirrored, -below, above) / sigma
+    half_width = 0.5 * width / sigma
+    tilt = from_mu.abs() / sigma
+    narrow = (half_width <= 1.0) & (tilt * half_width <= 1.0)
+    return Interval(
+        mu=mu,
+        sigma=sigma,
+        width=width,
+        middle=middle,
+        middle_low=middle_low,
+        near=torch.where(mirrored, upper, lower),
+        sign=1.0 - 2.0 * mirrored.to(mu.dtype),
+        a=a,
+        b=b,
+        half_width=half_width,
+        tilt=tilt,
+        narrow=narrow,
+        tail=(a >= TAIL_BEGINS) & ~narrow,
+    )
+
+
+# The next three functions return the mass, E[e], E[e^2] - root^2, Var[e] and dE/dsigma along a new
+# first dimension, as if the lower bound were the near one.
+
+
+def narrow_moments(interval: Interval) -> Tensor:
+    """About the middle. Instead of the mass it returns mass / (2 h) - 1, exact where that is tiny.
+
+    With z = A e in [0, 1], up = exp(z) - 1 and down = 1 - exp(-z):
+    sinh z = (up + down) / 2 and cosh z - 1 = up down / 2, without cancellation.
+    """
+    device = interval.mu.device
+    u, _ = rule_on(NARROW_RULE, device)
+    h, tilt = interval.half_width, interval.tilt
+    e = h.unsqueeze(-1) * u  # (..., nodes)
+    up = torch.expm1(tilt.unsqueeze(-1) * e)
+    down = up / (up + 1.0)
+    bend = torch.expm1(-0.5 * e * e)
+    half_density = 0.5 * bend + 0.5
+    even = bend + half_density * (up * down)  # exp(-e^2 / 2) cosh z - 1
+    odd = half_density * (up + down)  # exp(-e^2 / 2) sinh z
+    flatness, square = (even @ powers_on(NARROW_RULE, device, 0, 2)).unbind(-1)
+    linear, cubic = (odd @ powers_on(NARROW_RULE, device, 1, 3)).unbind(-1)
+    h_by_total = h / (flatness + 1.0)
+    first = -h_by_total * linear
+    second = h * h_by_total * (square + 1.0 / 3.0)
+    variance = second - first * first
+    covariance = -(h * h * h_by_total) * cubic - first * second
+    mean_by_sigma = 2.0 * tilt * variance + covariance
+    return torch.stack((flatness, first, second, variance, mean_by_sigma))
+
+
+def tail_moments(interval: Interval) -> Tensor:
+    """About the near bound."""
+    device = interval.mu.device
+    u, _ = rule_on(TAIL_RULE, device)
+    columns = powers_on(TAIL_RULE, device, 0, 1)
+    a = interval.a
+    vanished = (2.0 * TAIL_EXPONENT) / (a + torch.sqrt(a * a + 2.0 * TAIL_EXPONENT))
+    length = torch.minimum(2.0 * interval.half_width, vanished)
+    e = length.unsqueeze(-1) * u  # (..., nodes)
+    density = torch.exp(-e * (a.unsqueeze(-1) + 0.5 * e))
+    total, linear = (density @ columns).unbind(-1)
+    first = linear / total  # in units of `length` up to here
+    spread, slant = (density * (u - first.unsqueeze(-1)).square() @ columns).unbind(-1)
+    first = length * first
+    scale = length * length / total
+    variance = scale * spread
+    # Cov[e, e^2] = E[(e - m) (e^2 - m^2)] = E[(e - m)^2 (e + m)], m = E[e]: only positive terms.
+    covariance = length * scale * slant + first * variance
+    second = variance + first * first
+    mean_by_sigma = 2.0 * a * variance + covariance
+    return torch.stack((length * total, first, second, variance, mean_by_sigma))
+
+
+def interior_moments(interval: Interval) -> Tensor:
+    """About mu.
+
+    With p_a = phi(a) / Z and p_b alike, E[e] = p_a - p_b, E[e^2] = 1 + a p_a - b p_b and
+    dE/dsigma = p_a (1 + a (a - E[e])) - p_b (1 + b (b - E[e])), arranged to contain p_a - p_b.
+    """
+    bounds = torch.stack((interval.a, interval.b)).clamp(-FAR, FAR)
+    a, b = bounds
+    below_a, below_b = torch.erf(SQRT_HALF * bounds)
+    mass = (0.5 * SQRT_TWO_PI) * (below_b - below_a)
+    p_a, p_b = torch.exp(-0.5 * bounds.square()) / mass
+    a_plus_b = (2.0 * interval.tilt).clamp(max=2.0 * FAR)  # known better than its terms
+    # (b^2 - a^2) / 2 = 2 A h, and A h is known better than either square.
+    first = -p_a * torch.expm1(-2.0 * interval.tilt * interval.half_width)
+    second = a * p_a - b * p_b
+    variance = (1.0 + second) - first * first
+    mean_by_sigma = first * (1.0 + a * (a - first)) - p_b * (b - a) * (a_plus_b - first)
+    return torch.stack((mass, first, second, variance, mean_by_sigma))
+
+
+def moments(interval: Interval) -> Moments:
+    """All three formulas for every element, then a choice: cheaper than sorting the elements."""
+    narrow, tail, sign = interval.narrow, interval.tail, interval.sign
+
+    def choose(if_narrow: Tensor, if_tail: Tensor, if_interior: Tensor) -> Tensor:
+        return torch.where(narrow, if_narrow, torch.where(tail, if_tail, if_interior))
+
+    mass, first, second, variance, mean_by_sigma = choose(
+        narrow_moments(interval), tail_moments(interval), interior_moments(interval)
+    )
+    zero = torch.zeros_like(mass)
+    return Moments(
+        sigma=interval.sigma,
+        origin=choose(interval.middle, interval.near, interval.mu),
+        origin_low=torch.where(narrow, interval.middle_low, zero),
+        kappa=choose(interval.tilt, interval.a, zero) * sign,
+        log_mass=torch.log(torch.where(narrow, interval.width, mass * interval.sigma))
+        + torch.log1p(torch.where(narrow, mass, zero)),
+        first=first * sign,
+        root=(~(narrow | tail)).to(zero.dtype),
+        second=second,
+        variance=variance,
+        mean_by_sigma=mean_by_sigma * sign,
+    )

@@ -1,0 +1,31 @@
+"""Random problems of well-known planning domains, for training, validation and test.
+
+generate("blocksworld", "problems")            the sizes and numbers of the literature
+text = regenerate("ferry", {"locations": 3, "cars": 4}, "train", seed=7, retry=0)
+text = DOMAINS["gripper"].make({"balls": 4}, random.Random(0), "my-problem")
+"""
+
+from __future__ import annotations
+
+from hstar.domains.folder import FolderError, WrittenSplit, generate
+from hstar.domains.generator import SPLITS, Generator, Parameter, Parameters, SplitPlan
+from hstar.domains.instance import Instance
+from hstar.domains.registry import DOMAINS, find_generator
+from hstar.domains.splits import Drawn, draw, regenerate
+
+__all__ = [
+    "DOMAINS",
+    "SPLITS",
+    "Drawn",
+    "FolderError",
+    "Generator",
+    "Instance",
+    "Parameter",
+    "Parameters",
+    "SplitPlan",
+    "WrittenSplit",
+    "draw",
+    "find_generator",
+    "generate",
+    "regenerate",
+]

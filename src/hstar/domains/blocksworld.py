@@ -1,0 +1,114 @@
+"""Blocksworld with four operators; initial and goal states uniformly random.
+
+The domain is listing 1 of Nunez-Molina et al., "On Using Admissible Bounds for Learning Forward
+Search Heuristics". States are drawn as in Slaney and Thiebaux, "Blocks World revisited" (2001):
+let g(n, k) be the number of states that can still be built from n towers whose place is open and k
+that stand on the table,
+
+    g(0, k) = 1,    g(n, k) = g(n-1, k+1) + (n-1+k) g(n-1, k);
+
+an open tower goes to the table with probability g(n-1, k+1) / g(n, k) and else onto one of the
+n-1+k others, all equally likely. Integers are exact, so that the states are exactly uniform.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import pairwise
+from random import Random
+
+from hstar.domains.generator import Generator, Parameter, Parameters, SplitPlan, grid
+from hstar.domains.instance import Atom, Instance
+
+DOMAIN = """\
+(define (domain blocksworld-4ops)
+  (:requirements :strips)
+  (:predicates (clear ?x) (on-table ?x) (arm-empty) (holding ?x) (on ?x ?y))
+
+  (:action pickup
+    :parameters (?ob)
+    :precondition (and (clear ?ob) (on-table ?ob) (arm-empty))
+    :effect (and (holding ?ob) (not (clear ?ob)) (not (on-table ?ob)) (not (arm-empty))))
+
+  (:action putdown
+    :parameters (?ob)
+    :precondition (holding ?ob)
+    :effect (and (clear ?ob) (arm-empty) (on-table ?ob) (not (holding ?ob))))
+
+  (:action stack
+    :parameters (?ob ?underob)
+    :precondition (and (clear ?underob) (holding ?ob))
+    :effect (and (arm-empty) (clear ?ob) (on ?ob ?underob)
+                 (not (clear ?underob)) (not (holding ?ob))))
+
+  (:action unstack
+    :parameters (?ob ?underob)
+    :precondition (and (on ?ob ?underob) (clear ?ob) (arm-empty))
+    :effect (and (holding ?ob) (clear ?underob)
+                 (not (on ?ob ?underob)) (not (clear ?ob)) (not (arm-empty)))))
+"""
+
+
+@cache
+def completions(blocks: int) -> list[list[int]]:
+    """The table g[n][k] for n + k <= blocks."""
+    table = [[1] * (blocks + 1)]
+    for n in range(1, blocks + 1):
+        above = table[-1]
+        table.append(
+            [above[k + 1] + (n - 1 + k) * above[k] for k in range(blocks + 1 - n)],
+        )
+    return table
+
+
+def random_state(blocks: tuple[str, ...], rng: Random) -> list[list[str]]:
+    """A uniformly random state with an empty hand: towers, each from the table upwards."""
+    g = completions(len(blocks))
+    placing = [[block] for block in blocks]
+    table: list[list[str]] = []
+    while placing:
+        tower = placing.pop()
+        n, k = len(placing) + 1, len(table)
+        if rng.randrange(g[n][k]) < g[n - 1][k + 1]:
+            table.append(tower)
+        else:
+            below = rng.randrange(n - 1 + k)
+            (placing[below] if below < n - 1 else table[below - n + 1]).extend(tower)
+    return table
+
+
+def sample(parameters: Parameters, rng: Random) -> Instance:
+    blocks = tuple(f"b{number}" for number in range(1, int(parameters["blocks"]) + 1))
+    start = _on(random_state(blocks, rng))
+    goal = _on(random_state(blocks, rng))
+    covered = set(start.values())
+    init: list[Atom] = [("arm-empty",)]
+    init += [("on", b, start[b]) if b in start else ("on-table", b) for b in blocks]
+    init += [("clear", b) for b in blocks if b not in covered]
+    return Instance(
+        objects={"": blocks},
+        init=tuple(init),
+        goal=tuple(("on", b, goal[b]) for b in blocks if b in goal),
+    )
+
+
+def _on(towers: list[list[str]]) -> dict[str, str]:
+    """Which block each block lies on."""
+    return {upper: lower for tower in towers for lower, upper in pairwise(tower)}
+
+
+GENERATOR = Generator(
+    name="blocksworld",
+    summary="stack blocks with one hand; start and goal are uniformly random states",
+    domain_name="blocksworld-4ops",
+    domain_pddl=DOMAIN,
+    parameters=(Parameter("blocks", "number of blocks", 2),),
+    splits={
+        "train": SplitPlan(grid(blocks=range(5, 17)), 38),
+        "validation": SplitPlan(grid(blocks=range(5, 17)), 11),
+        "test": SplitPlan(grid(blocks=range(11, 23)), 11),
+    },
+    sample=sample,
+    enlarge=lambda size: {"blocks": size["blocks"] + 1},
+    large=17,
+)

@@ -1,0 +1,68 @@
+"""Ferry: one boat, one car at a time; every location is joined to every other.
+
+The domain is listing 2 of Nunez-Molina et al., "On Using Admissible Bounds for Learning Forward
+Search Heuristics". Where cars and ferry start and where cars go is uniformly random; a car may
+stand at its goal already.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+from hstar.domains.generator import Generator, Parameter, Parameters, SplitPlan, grid
+from hstar.domains.instance import Atom, Instance
+
+DOMAIN = """\
+(define (domain ferry)
+  (:predicates (not-eq ?x ?y) (car ?c) (location ?l) (at-ferry ?l) (at ?c ?l) (empty-ferry) (on ?c))
+
+  (:action sail
+    :parameters (?from ?to)
+    :precondition (and (not-eq ?from ?to) (location ?from) (location ?to) (at-ferry ?from))
+    :effect (and (at-ferry ?to) (not (at-ferry ?from))))
+
+  (:action board
+    :parameters (?car ?loc)
+    :precondition (and (car ?car) (location ?loc) (at ?car ?loc) (at-ferry ?loc) (empty-ferry))
+    :effect (and (on ?car) (not (at ?car ?loc)) (not (empty-ferry))))
+
+  (:action debark
+    :parameters (?car ?loc)
+    :precondition (and (car ?car) (location ?loc) (on ?car) (at-ferry ?loc))
+    :effect (and (at ?car ?loc) (empty-ferry) (not (on ?car)))))
+"""
+
+
+def sample(parameters: Parameters, rng: Random) -> Instance:
+    locations = tuple(f"l{number}" for number in range(int(parameters["locations"])))
+    cars = tuple(f"c{number}" for number in range(int(parameters["cars"])))
+    init: list[Atom] = [("location", place) for place in locations]
+    init += [("car", car) for car in cars]
+    init += [("not-eq", one, other) for one in locations for other in locations if one != other]
+    init += [("empty-ferry",), ("at-ferry", rng.choice(locations))]
+    init += [("at", car, rng.choice(locations)) for car in cars]
+    goal = tuple(("at", car, rng.choice(locations)) for car in cars)
+    return Instance(objects={"": locations + cars}, init=tuple(init), goal=goal)
+
+
+SMALL = grid(locations=range(2, 7), cars=range(2, 7))
+LARGE = grid(locations=range(10, 31, 5), cars=range(10, 31, 5))
+
+GENERATOR = Generator(
+    name="ferry",
+    summary="bring cars to their locations with a ferry that carries one",
+    domain_name="ferry",
+    domain_pddl=DOMAIN,
+    parameters=(
+        Parameter("locations", "number of locations", 2),
+        Parameter("cars", "number of cars", 1),
+    ),
+    splits={
+        "train": SplitPlan(SMALL, 16),
+        "validation": SplitPlan(SMALL, 4),
+        "test": SplitPlan(LARGE, 4),
+    },
+    sample=sample,
+    enlarge=lambda size: size | {"cars": size["cars"] + 1},
+    large=20,
+)

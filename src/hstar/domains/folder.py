@@ -1,0 +1,224 @@
+"""Problem folders: DIR/train, DIR/validation and DIR/test, each complete in itself.
+
+A folder holds domain.pddl, the problems, and manifest.json, which says how each problem was made.
+It appears under its name only when it is complete, and is never mixed with what it does not hold.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hstar.atomic import write_atomically
+from hstar.domains.generator import SPLITS, Generator, Parameters
+from hstar.domains.registry import find_generator
+from hstar.domains.splits import Drawn, draw_split
+from hstar.progress import Progress
+from hstar.version import VERSION
+
+FORMAT = "hstar-problems-1"
+MANIFEST = "manifest.json"
+DOMAIN_FILE = "domain.pddl"
+
+
+class FolderError(ValueError):
+    """A folder holds something else than what would be written to it."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(f"{path} {problem}")
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenSplit:
+    """What `generate` wrote. `resized` problems have another size than asked for, because that one
+    has no further problems; `written` is the number of files that were not there already."""
+
+    split: str
+    directory: Path
+    problems: int
+    forms: int  # problems that differ in more than the names of their objects
+    resized: int
+    written: int
+
+
+def generate(
+    domain: str | Generator,
+    directory: str | os.PathLike[str],
+    splits: Sequence[str] = SPLITS,
+    seed: int = 0,
+    *,
+    count: int | None = None,
+    ranges: Mapping[str, Sequence[int | float]] | None = None,
+    progress: bool = False,
+) -> list[WrittenSplit]:
+    """Write the problem folders of some splits below a directory.
+
+    The same arguments give the same bytes. `count` is the number of problems of each split and
+    `ranges` the values of some size parameters, see Generator.plan. Raises ValueError for arguments
+    that do not fit and FolderError if a folder holds something else, before anything is written;
+    OSError if it cannot be written.
+    """
+    generator = find_generator(domain) if isinstance(domain, str) else domain
+    if seed < 0:
+        raise ValueError(f"the seed must be at least 0, not {seed}")
+    root = Path(directory)
+    _check_siblings(root, generator)
+    drawn = {
+        split: _draw(generator, split, generator.plan(split, ranges, count), seed, progress)
+        for split in dict.fromkeys(splits)
+    }
+    folders = {
+        split: _files(generator, split, [problem for _, problem in pairs])
+        for split, pairs in drawn.items()
+    }
+    for split, files in folders.items():
+        _check_folder(root / split, files)
+    return [
+        WrittenSplit(
+            split=split,
+            directory=root / split,
+            problems=len(pairs),
+            forms=len({problem.canonical for _, problem in pairs}),
+            resized=sum(asked != problem.parameters for asked, problem in pairs),
+            written=_write_folder(root / split, folders[split]),
+        )
+        for split, pairs in drawn.items()
+    ]
+
+
+def _draw(
+    generator: Generator,
+    split: str,
+    plan: Sequence[tuple[Parameters, int]],
+    seed: int,
+    progress: bool,
+) -> list[tuple[Parameters, Drawn]]:
+    if not progress:
+        return draw_split(generator, split, plan, seed)
+    total = sum(count for _, count in plan)
+    with Progress(f"{generator.name} {split}", total) as bar:
+        return draw_split(generator, split, plan, seed, on_problem=bar.update)
+
+
+def _files(generator: Generator, split: str, problems: Sequence[Drawn]) -> dict[str, str]:
+    """The whole folder: file names and texts."""
+    files = {DOMAIN_FILE: generator.domain_pddl}
+    entries = []
+    for problem in problems:
+        name = f"{problem.name}.pddl"
+        files[name] = problem.text
+        entries.append(
+            {
+                "file": name,
+                "parameters": problem.parameters,
+                "seed": problem.seed,
+                "retry": problem.retry,
+                "digest": hashlib.sha256(problem.text.encode()).hexdigest(),
+                "canonical": problem.canonical,
+            }
+        )
+    manifest = {
+        "format": FORMAT,
+        "generator": generator.name,
+        "split": split,
+        "hstar": VERSION,
+        "problems": entries,
+    }
+    return files | {MANIFEST: json.dumps(manifest, indent=1) + "\n"}
+
+
+def _read_manifest(folder: Path) -> dict[str, Any] | None:
+    """The manifest of a folder as far as it says how problems are made; None if there is none."""
+    try:
+        manifest = json.loads((folder / MANIFEST).read_bytes())
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return None
+    if not isinstance(manifest, dict):
+        return None
+    return {key: value for key, value in manifest.items() if key != "hstar"}
+
+
+def _check_siblings(root: Path, generator: Generator) -> None:
+    """Problems of two domains do not belong side by side."""
+    if root.exists() and not root.is_dir():
+        raise FolderError(root, "is not a folder; choose another name or remove it")
+    for split in SPLITS:
+        manifest = _read_manifest(root / split)
+        if manifest is not None and manifest.get("generator") != generator.name:
+            raise FolderError(
+                root / split,
+                f"holds problems of {manifest.get('generator')}, not of {generator.name}; "
+                "choose another folder or remove this one",
+            )
+
+
+def _check_folder(folder: Path, files: Mapping[str, str]) -> None:
+    """Whether a folder is absent, empty, or holds these files or some of them. FolderError if not.
+
+    Files that are no PDDL may lie in it.
+    """
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise FolderError(folder, "is not a folder; choose another name or remove it")
+    present = {path.name for path in folder.iterdir()}
+    if not present:
+        return
+    manifest = _read_manifest(folder)
+    wanted = json.loads(files[MANIFEST])
+    del wanted["hstar"]
+    if manifest is None:
+        raise FolderError(
+            folder,
+            "is not empty and has no manifest of problems; choose another folder or empty it",
+        )
+    if manifest != wanted:
+        raise FolderError(
+            folder,
+            "holds problems made with other options; choose another folder or remove this one",
+        )
+    foreign = sorted(name for name in present - set(files) if name.endswith(".pddl"))
+    if foreign:
+        raise FolderError(
+            folder / foreign[0],
+            "is not named in the manifest beside it; move it away or choose another folder",
+        )
+
+
+def _write_folder(folder: Path, files: Mapping[str, str]) -> int:
+    """Write what is missing or damaged; a new folder appears at once. Returns how many files."""
+    if (folder / MANIFEST).exists():
+        damaged = {
+            name: text
+            for name, text in files.items()
+            if name != MANIFEST and _read_bytes(folder / name) != text.encode()
+        }
+        for name, text in damaged.items():
+            write_atomically(folder / name, text)
+        return len(damaged)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    partial = folder.parent / f".{folder.name}.partial"
+    if partial.exists():  # left by a process that was killed
+        shutil.rmtree(partial)
+    partial.mkdir()
+    try:
+        for name, text in files.items():
+            write_atomically(partial / name, text)
+        partial.replace(folder)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+    return len(files)
+
+
+def _read_bytes(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None

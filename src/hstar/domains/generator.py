@@ -1,0 +1,137 @@
+"""What makes a generator: the domain, its size parameters, and the sizes of the usual splits.
+
+A new domain is one file with a Generator and one line in registry.py.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import TypeAlias
+
+from hstar.domains.instance import Instance
+
+Parameters: TypeAlias = dict[str, int | float]
+
+SPLITS = ("train", "validation", "test")
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A number that sets the size of a problem; `whole` ones are never fractions."""
+
+    name: str
+    meaning: str
+    minimum: float
+    maximum: float = 1_000  # nobody plans with more, and a slip should not fill the memory
+    whole: bool = True
+
+    def check(self, value: int | float) -> int | float:
+        """The value as an int if `whole`, else as a float. Raises ValueError with the range."""
+        fits = self.minimum <= value <= self.maximum and (not self.whole or value == int(value))
+        if not fits:
+            kind = "a whole number" if self.whole else "a number"
+            raise ValueError(
+                f"{self.name} must be {kind} from {self.minimum:g} to {self.maximum:g}, "
+                f"not {value:g}"
+            )
+        return int(value) if self.whole else float(value)
+
+
+@dataclass(frozen=True, slots=True)
+class SplitPlan:
+    """The sizes of a split, and how many problems (seeds) of each size."""
+
+    sizes: tuple[Parameters, ...]
+    seeds: int
+
+    @property
+    def count(self) -> int:
+        return len(self.sizes) * self.seeds
+
+
+@dataclass(frozen=True, slots=True)
+class Generator:
+    """How random problems of one domain are drawn.
+
+    `sample` draws an instance, which may be one that is solved already. `enlarge` gives the size to
+    turn to when a size has no further instances. `mismatch` says what is wrong with parameters
+    that are fine one by one but not together, or "". Problems with at least `large` objects are
+    mostly kept for test, see splits.py; more than the usual training problems have.
+    """
+
+    name: str
+    summary: str
+    domain_name: str
+    domain_pddl: str
+    parameters: tuple[Parameter, ...]
+    splits: Mapping[str, SplitPlan]
+    sample: Callable[[Parameters, Random], Instance]
+    enlarge: Callable[[Parameters], Parameters]
+    large: int
+    mismatch: Callable[[Parameters], str] = lambda parameters: ""
+
+    def make(self, parameters: Parameters, rng: Random, name: str) -> str:
+        """The PDDL of a random problem. Raises ValueError for parameters that do not fit."""
+        return self.sample(self.check(parameters), rng).to_pddl(name, self.domain_name)
+
+    def check(self, parameters: Mapping[str, int | float]) -> Parameters:
+        """The parameters in the generator's order and number types. Raises ValueError."""
+        known = [parameter.name for parameter in self.parameters]
+        if set(parameters) != set(known):
+            raise ValueError(
+                f"{self.name} takes the parameters {', '.join(known)}, "
+                f"not {', '.join(parameters) or 'none'}"
+            )
+        checked = {one.name: one.check(parameters[one.name]) for one in self.parameters}
+        wrong = self.mismatch(checked)
+        if wrong:
+            raise ValueError(f"{self.name}: {wrong}")
+        return checked
+
+    def plan(
+        self,
+        split: str,
+        ranges: Mapping[str, Sequence[int | float]] | None = None,
+        count: int | None = None,
+    ) -> list[tuple[Parameters, int]]:
+        """The sizes of a split and how many problems of each.
+
+        `ranges` replaces the values of some parameters; all combinations with the usual values of
+        the others are then taken. `count` problems are spread evenly over the sizes. Raises
+        ValueError.
+        """
+        if split not in self.splits:
+            raise ValueError(f"unknown split '{split}'; choose one of {', '.join(self.splits)}")
+        usual = self.splits[split]
+        sizes = list(usual.sizes)
+        if ranges:
+            values = {
+                one.name: ranges.get(one.name) or sorted({size[one.name] for size in sizes})
+                for one in self.parameters
+            }
+            foreign = set(ranges) - set(values)
+            if foreign:
+                raise ValueError(
+                    f"{self.name} has no parameter '{min(foreign)}', only {', '.join(values)}"
+                )
+            sizes = list(grid(**values))
+        sizes = [self.check(size) for size in sizes]
+        if count is None:
+            return [(size, usual.seeds) for size in sizes]
+        if count < 1:
+            raise ValueError(f"the number of problems must be positive, not {count}")
+        shares = [0] * len(sizes)
+        for number in range(count):
+            shares[number * len(sizes) // count] += 1
+        return [(size, share) for size, share in zip(sizes, shares, strict=True) if share]
+
+
+def grid(**values: Sequence[int | float]) -> tuple[Parameters, ...]:
+    """All combinations, the last parameter varying fastest."""
+    return tuple(
+        dict(zip(values, combination, strict=True))
+        for combination in itertools.product(*values.values())
+    )

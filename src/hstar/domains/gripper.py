@@ -1,0 +1,67 @@
+"""Gripper: a robot with two hands carries balls between two rooms.
+
+The domain is listing 3 of Nunez-Molina et al., "On Using Admissible Bounds for Learning Forward
+Search Heuristics". Unlike in the competition, the rooms of the robot, of the balls and of their
+goals are uniformly random; a ball may lie in its goal room already.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+from hstar.domains.generator import Generator, Parameter, Parameters, SplitPlan, grid
+from hstar.domains.instance import Atom, Instance
+
+DOMAIN = """\
+(define (domain gripper)
+  (:predicates (room ?r) (ball ?b) (gripper ?g) (at-robby ?r) (at ?b ?r) (free ?g) (carry ?o ?g))
+
+  (:action move
+    :parameters (?from ?to)
+    :precondition (and (room ?from) (room ?to) (at-robby ?from))
+    :effect (and (at-robby ?to) (not (at-robby ?from))))
+
+  (:action pick
+    :parameters (?obj ?room ?gripper)
+    :precondition (and (ball ?obj) (room ?room) (gripper ?gripper)
+                       (at ?obj ?room) (at-robby ?room) (free ?gripper))
+    :effect (and (carry ?obj ?gripper) (not (at ?obj ?room)) (not (free ?gripper))))
+
+  (:action drop
+    :parameters (?obj ?room ?gripper)
+    :precondition (and (ball ?obj) (room ?room) (gripper ?gripper)
+                       (carry ?obj ?gripper) (at-robby ?room))
+    :effect (and (at ?obj ?room) (free ?gripper) (not (carry ?obj ?gripper)))))
+"""
+
+ROOMS = ("rooma", "roomb")
+GRIPPERS = ("left", "right")
+
+
+def sample(parameters: Parameters, rng: Random) -> Instance:
+    balls = tuple(f"ball{number}" for number in range(1, int(parameters["balls"]) + 1))
+    init: list[Atom] = [("room", room) for room in ROOMS]
+    init += [("gripper", gripper) for gripper in GRIPPERS]
+    init += [("ball", ball) for ball in balls]
+    init += [("free", gripper) for gripper in GRIPPERS]
+    init += [("at-robby", rng.choice(ROOMS))]
+    init += [("at", ball, rng.choice(ROOMS)) for ball in balls]
+    goal = tuple(("at", ball, rng.choice(ROOMS)) for ball in balls)
+    return Instance(objects={"": ROOMS + GRIPPERS + balls}, init=tuple(init), goal=goal)
+
+
+GENERATOR = Generator(
+    name="gripper",
+    summary="carry balls between two rooms with two hands",
+    domain_name="gripper",
+    domain_pddl=DOMAIN,
+    parameters=(Parameter("balls", "number of balls", 1),),
+    splits={
+        "train": SplitPlan(grid(balls=range(2, 11, 2)), 80),
+        "validation": SplitPlan(grid(balls=range(2, 11, 2)), 20),
+        "test": SplitPlan(grid(balls=range(20, 61, 10)), 20),
+    },
+    sample=sample,
+    enlarge=lambda size: {"balls": size["balls"] + 2},  # the usual sizes are even
+    large=24,
+)

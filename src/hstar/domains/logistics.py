@@ -1,0 +1,114 @@
+"""Logistics: trucks within cities, airplanes between their airports.
+
+The untyped STRIPS domain of the planning competitions of 1998 and 2000, where types are unary
+predicates. Each city has one truck; its first location is the airport. Where trucks (in their
+city), airplanes (at airports) and packages are, and where packages go, is uniformly random.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+from hstar.domains.generator import Generator, Parameter, Parameters, SplitPlan, grid
+from hstar.domains.instance import Atom, Instance
+
+DOMAIN = """\
+(define (domain logistics-strips)
+  (:requirements :strips)
+  (:predicates (obj ?obj) (truck ?truck) (location ?loc) (airplane ?airplane) (city ?city)
+               (airport ?airport) (at ?obj ?loc) (in ?obj ?vehicle) (in-city ?loc ?city))
+
+  (:action load-truck
+    :parameters (?obj ?truck ?loc)
+    :precondition (and (obj ?obj) (truck ?truck) (location ?loc) (at ?truck ?loc) (at ?obj ?loc))
+    :effect (and (in ?obj ?truck) (not (at ?obj ?loc))))
+
+  (:action load-airplane
+    :parameters (?obj ?airplane ?loc)
+    :precondition (and (obj ?obj) (airplane ?airplane) (location ?loc)
+                       (at ?airplane ?loc) (at ?obj ?loc))
+    :effect (and (in ?obj ?airplane) (not (at ?obj ?loc))))
+
+  (:action unload-truck
+    :parameters (?obj ?truck ?loc)
+    :precondition (and (obj ?obj) (truck ?truck) (location ?loc) (at ?truck ?loc) (in ?obj ?truck))
+    :effect (and (at ?obj ?loc) (not (in ?obj ?truck))))
+
+  (:action unload-airplane
+    :parameters (?obj ?airplane ?loc)
+    :precondition (and (obj ?obj) (airplane ?airplane) (location ?loc)
+                       (at ?airplane ?loc) (in ?obj ?airplane))
+    :effect (and (at ?obj ?loc) (not (in ?obj ?airplane))))
+
+  (:action drive-truck
+    :parameters (?truck ?from ?to ?city)
+    :precondition (and (truck ?truck) (location ?from) (location ?to) (city ?city)
+                       (at ?truck ?from) (in-city ?from ?city) (in-city ?to ?city))
+    :effect (and (at ?truck ?to) (not (at ?truck ?from))))
+
+  (:action fly-airplane
+    :parameters (?airplane ?from ?to)
+    :precondition (and (airplane ?airplane) (airport ?from) (airport ?to) (at ?airplane ?from))
+    :effect (and (at ?airplane ?to) (not (at ?airplane ?from)))))
+"""
+
+
+def sample(parameters: Parameters, rng: Random) -> Instance:
+    numbers = range(int(parameters["cities"]))
+    airplanes = tuple(f"a{number}" for number in range(int(parameters["airplanes"])))
+    cities = tuple(f"c{number}" for number in numbers)
+    trucks = tuple(f"t{number}" for number in numbers)
+    within = [
+        tuple(f"l{number}-{place}" for place in range(int(parameters["locations"])))
+        for number in numbers
+    ]
+    locations = tuple(place for places in within for place in places)
+    airports = tuple(places[0] for places in within)
+    packages = tuple(f"p{number}" for number in range(int(parameters["packages"])))
+    init: list[Atom] = [("airplane", airplane) for airplane in airplanes]
+    init += [("city", city) for city in cities]
+    init += [("truck", truck) for truck in trucks]
+    init += [("location", place) for place in locations]
+    init += [("airport", place) for place in airports]
+    init += [("obj", package) for package in packages]
+    for city, places in zip(cities, within, strict=True):
+        init += [("in-city", place, city) for place in places]
+    for truck, places in zip(trucks, within, strict=True):
+        init.append(("at", truck, rng.choice(places)))
+    init += [("at", airplane, rng.choice(airports)) for airplane in airplanes]
+    init += [("at", package, rng.choice(locations)) for package in packages]
+    return Instance(
+        objects={"": airplanes + cities + trucks + locations + packages},
+        init=tuple(init),
+        goal=tuple(("at", package, rng.choice(locations)) for package in packages),
+    )
+
+
+NAMES = ("airplanes", "cities", "locations", "packages")
+SMALL = tuple(
+    size
+    for size in grid(**{name: range(1, 4) for name in NAMES})
+    if size["cities"] * size["locations"] > 1  # with one location every problem is solved
+)
+LARGE: tuple[Parameters, ...] = tuple(dict.fromkeys(NAMES, number) for number in range(4, 9))
+
+GENERATOR = Generator(
+    name="logistics",
+    summary="deliver packages by trucks within cities and airplanes between them",
+    domain_name="logistics-strips",
+    domain_pddl=DOMAIN,
+    parameters=(
+        Parameter("airplanes", "number of airplanes", 1),
+        Parameter("cities", "number of cities", 1),
+        Parameter("locations", "locations in each city", 1),
+        Parameter("packages", "number of packages", 1),
+    ),
+    splits={
+        "train": SplitPlan(SMALL, 5),
+        "validation": SplitPlan(SMALL, 1),
+        "test": SplitPlan(LARGE, 20),
+    },
+    sample=sample,
+    enlarge=lambda size: size | {"locations": size["locations"] + 1},
+    large=32,
+)

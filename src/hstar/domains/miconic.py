@@ -1,0 +1,90 @@
+"""Miconic: a lift brings passengers to their floors.
+
+The STRIPS domain of the planning competition of 2000. Where the lift starts and where passengers
+wait and go is uniformly random; nobody waits at the own destination.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+from hstar.domains.generator import Generator, Parameter, Parameters, SplitPlan, grid
+from hstar.domains.instance import Atom, Instance
+
+DOMAIN = """\
+(define (domain miconic)
+  (:requirements :strips :typing)
+  (:types passenger floor - object)
+  (:predicates
+    (origin ?person - passenger ?floor - floor)
+    (destin ?person - passenger ?floor - floor)
+    (above ?lower - floor ?upper - floor)
+    (boarded ?person - passenger)
+    (served ?person - passenger)
+    (lift-at ?floor - floor))
+
+  (:action board
+    :parameters (?f - floor ?p - passenger)
+    :precondition (and (lift-at ?f) (origin ?p ?f))
+    :effect (boarded ?p))
+
+  (:action depart
+    :parameters (?f - floor ?p - passenger)
+    :precondition (and (lift-at ?f) (destin ?p ?f) (boarded ?p))
+    :effect (and (served ?p) (not (boarded ?p))))
+
+  (:action up
+    :parameters (?f1 - floor ?f2 - floor)
+    :precondition (and (lift-at ?f1) (above ?f1 ?f2))
+    :effect (and (lift-at ?f2) (not (lift-at ?f1))))
+
+  (:action down
+    :parameters (?f1 - floor ?f2 - floor)
+    :precondition (and (lift-at ?f1) (above ?f2 ?f1))
+    :effect (and (lift-at ?f2) (not (lift-at ?f1)))))
+"""
+
+
+def sample(parameters: Parameters, rng: Random) -> Instance:
+    floors = tuple(f"f{number}" for number in range(int(parameters["floors"])))
+    passengers = tuple(f"p{number}" for number in range(int(parameters["passengers"])))
+    init: list[Atom] = [
+        ("above", lower, upper)
+        for number, lower in enumerate(floors)
+        for upper in floors[number + 1 :]
+    ]
+    init.append(("lift-at", rng.choice(floors)))
+    for passenger in passengers:
+        origin = rng.choice(floors)
+        destination = rng.choice([floor for floor in floors if floor != origin])
+        init += [("origin", passenger, origin), ("destin", passenger, destination)]
+    return Instance(
+        objects={"passenger": passengers, "floor": floors},
+        init=tuple(init),
+        goal=tuple(("served", passenger) for passenger in passengers),
+    )
+
+
+SMALL = grid(floors=range(3, 9), passengers=range(2, 7))
+LARGE: tuple[Parameters, ...] = tuple(
+    {"floors": number, "passengers": number} for number in range(10, 31, 5)
+)
+
+GENERATOR = Generator(
+    name="miconic",
+    summary="serve passengers with a lift",
+    domain_name="miconic",
+    domain_pddl=DOMAIN,
+    parameters=(
+        Parameter("floors", "number of floors", 2),
+        Parameter("passengers", "number of passengers", 1),
+    ),
+    splits={
+        "train": SplitPlan(SMALL, 12),
+        "validation": SplitPlan(SMALL, 3),
+        "test": SplitPlan(LARGE, 20),
+    },
+    sample=sample,
+    enlarge=lambda size: size | {"passengers": size["passengers"] + 1},
+    large=20,
+)

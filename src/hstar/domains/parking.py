@@ -1,0 +1,120 @@
+"""Parking: rearrange cars that stand at curbs, one or two in a row.
+
+The STRIPS domain of the planning competition of 2011, without action costs. Start and goal are
+random arrangements: cars in random order are dealt to random free places, a place behind another
+car only after the one at the curb. At least three curbs and two free places are needed so that
+every arrangement can be reached from every other.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+from hstar.domains.generator import Generator, Parameter, Parameters, SplitPlan
+from hstar.domains.instance import Atom, Instance
+
+DOMAIN = """\
+(define (domain parking)
+  (:requirements :strips :typing)
+  (:types car curb)
+  (:predicates
+    (at-curb ?car - car)
+    (at-curb-num ?car - car ?curb - curb)
+    (behind-car ?car ?front-car - car)
+    (car-clear ?car - car)
+    (curb-clear ?curb - curb))
+
+  (:action move-curb-to-curb
+    :parameters (?car - car ?curbsrc ?curbdest - curb)
+    :precondition (and (car-clear ?car) (curb-clear ?curbdest) (at-curb-num ?car ?curbsrc))
+    :effect (and (curb-clear ?curbsrc) (at-curb-num ?car ?curbdest)
+                 (not (curb-clear ?curbdest)) (not (at-curb-num ?car ?curbsrc))))
+
+  (:action move-curb-to-car
+    :parameters (?car - car ?curbsrc - curb ?cardest - car)
+    :precondition (and (car-clear ?car) (car-clear ?cardest) (at-curb-num ?car ?curbsrc)
+                       (at-curb ?cardest))
+    :effect (and (curb-clear ?curbsrc) (behind-car ?car ?cardest)
+                 (not (car-clear ?cardest)) (not (at-curb-num ?car ?curbsrc))
+                 (not (at-curb ?car))))
+
+  (:action move-car-to-curb
+    :parameters (?car - car ?carsrc - car ?curbdest - curb)
+    :precondition (and (car-clear ?car) (curb-clear ?curbdest) (behind-car ?car ?carsrc))
+    :effect (and (car-clear ?carsrc) (at-curb-num ?car ?curbdest) (at-curb ?car)
+                 (not (curb-clear ?curbdest)) (not (behind-car ?car ?carsrc))))
+
+  (:action move-car-to-car
+    :parameters (?car - car ?carsrc - car ?cardest - car)
+    :precondition (and (car-clear ?car) (car-clear ?cardest) (behind-car ?car ?carsrc)
+                       (at-curb ?cardest))
+    :effect (and (car-clear ?carsrc) (behind-car ?car ?cardest)
+                 (not (car-clear ?cardest)) (not (behind-car ?car ?carsrc)))))
+"""
+
+
+def sample(parameters: Parameters, rng: Random) -> Instance:
+    curbs = tuple(f"curb_{number}" for number in range(int(parameters["curbs"])))
+    cars = tuple(f"car_{number}" for number in range(int(parameters["cars"])))
+    rows = random_rows(curbs, cars, rng)
+    init = _parked(rows)
+    init += [("at-curb", row[0]) for row in rows.values() if row]
+    init += [("car-clear", row[-1]) for row in rows.values() if row]
+    init += [("curb-clear", curb) for curb, row in rows.items() if not row]
+    goal = _parked(random_rows(curbs, cars, rng))
+    return Instance(objects={"car": cars, "curb": curbs}, init=tuple(init), goal=tuple(goal))
+
+
+def random_rows(curbs: tuple[str, ...], cars: tuple[str, ...], rng: Random) -> dict[str, list[str]]:
+    """The cars at each curb, that at the curb first."""
+    rows: dict[str, list[str]] = {curb: [] for curb in curbs}
+    order = list(cars)
+    rng.shuffle(order)
+    for car in order:
+        rows[rng.choice([curb for curb in curbs if len(rows[curb]) < 2])].append(car)
+    return rows
+
+
+def _parked(rows: dict[str, list[str]]) -> list[Atom]:
+    atoms: list[Atom] = []
+    for curb, row in rows.items():
+        if row:
+            atoms.append(("at-curb-num", row[0], curb))
+        if len(row) == 2:
+            atoms.append(("behind-car", row[1], row[0]))
+    return atoms
+
+
+def mismatch(parameters: Parameters) -> str:
+    most = 2 * (parameters["curbs"] - 1)
+    if parameters["cars"] <= most:
+        return ""
+    return f"{parameters['curbs']} curbs take at most {most} cars, not {parameters['cars']}"
+
+
+SMALL: tuple[Parameters, ...] = tuple(
+    {"curbs": curbs, "cars": cars} for curbs in (3, 4, 5) for cars in range(curbs, 2 * curbs - 1)
+)
+LARGE: tuple[Parameters, ...] = tuple(
+    {"curbs": curbs, "cars": 2 * (curbs - 1)} for curbs in range(6, 11)
+)
+
+GENERATOR = Generator(
+    name="parking",
+    summary="rearrange cars parked one behind the other",
+    domain_name="parking",
+    domain_pddl=DOMAIN,
+    parameters=(
+        Parameter("curbs", "number of curbs", 3),
+        Parameter("cars", "number of cars, at most 2 (curbs - 1)", 1),
+    ),
+    splits={
+        "train": SplitPlan(SMALL, 40),
+        "validation": SplitPlan(SMALL, 10),
+        "test": SplitPlan(LARGE, 20),
+    },
+    sample=sample,
+    enlarge=lambda size: {"curbs": size["curbs"] + 1, "cars": size["cars"] + 1},
+    large=16,
+    mismatch=mismatch,
+)

@@ -1,0 +1,134 @@
+"""Satellite: point instruments at directions, calibrate them, take images.
+
+The STRIPS domain of the planning competition of 2002. Each satellite carries one to `instruments`
+instruments; each supports a random set of modes, at least one, and is calibrated at a random
+ground station. Every star is to be photographed in a mode that some instrument supports; each
+satellite is to point somewhere in the end with probability 0.3. All choices are uniform.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+from hstar.domains.generator import Generator, Parameter, Parameters, SplitPlan, grid
+from hstar.domains.instance import Atom, Instance
+
+DOMAIN = """\
+(define (domain satellite)
+  (:requirements :strips :typing)
+  (:types satellite direction instrument mode)
+  (:predicates
+    (on_board ?i - instrument ?s - satellite)
+    (supports ?i - instrument ?m - mode)
+    (pointing ?s - satellite ?d - direction)
+    (power_avail ?s - satellite)
+    (power_on ?i - instrument)
+    (calibrated ?i - instrument)
+    (have_image ?d - direction ?m - mode)
+    (calibration_target ?i - instrument ?d - direction))
+
+  (:action turn_to
+    :parameters (?s - satellite ?d_new - direction ?d_prev - direction)
+    :precondition (pointing ?s ?d_prev)
+    :effect (and (pointing ?s ?d_new) (not (pointing ?s ?d_prev))))
+
+  (:action switch_on
+    :parameters (?i - instrument ?s - satellite)
+    :precondition (and (on_board ?i ?s) (power_avail ?s))
+    :effect (and (power_on ?i) (not (calibrated ?i)) (not (power_avail ?s))))
+
+  (:action switch_off
+    :parameters (?i - instrument ?s - satellite)
+    :precondition (and (on_board ?i ?s) (power_on ?i))
+    :effect (and (power_avail ?s) (not (power_on ?i))))
+
+  (:action calibrate
+    :parameters (?s - satellite ?i - instrument ?d - direction)
+    :precondition (and (on_board ?i ?s) (calibration_target ?i ?d) (pointing ?s ?d) (power_on ?i))
+    :effect (calibrated ?i))
+
+  (:action take_image
+    :parameters (?s - satellite ?d - direction ?i - instrument ?m - mode)
+    :precondition (and (calibrated ?i) (on_board ?i ?s) (supports ?i ?m) (power_on ?i)
+                       (pointing ?s ?d))
+    :effect (have_image ?d ?m)))
+"""
+
+POINTING_GOALS = 0.3
+
+
+def sample(parameters: Parameters, rng: Random) -> Instance:
+    satellites = tuple(f"satellite{number}" for number in range(int(parameters["satellites"])))
+    modes = tuple(f"mode{number}" for number in range(int(parameters["modes"])))
+    stations = tuple(f"station{number}" for number in range(int(parameters["stations"])))
+    stars = tuple(f"star{number}" for number in range(int(parameters["stars"])))
+    directions = stations + stars
+    instruments: list[str] = []
+    supported: set[str] = set()
+    init: list[Atom] = []
+    for satellite in satellites:
+        for _ in range(rng.randint(1, int(parameters["instruments"]))):
+            instrument = f"instrument{len(instruments)}"
+            instruments.append(instrument)
+            init.append(("on_board", instrument, satellite))
+            chosen = _some(modes, rng)
+            supported.update(chosen)
+            init += [("supports", instrument, mode) for mode in chosen]
+            init.append(("calibration_target", instrument, rng.choice(stations)))
+        init += [("power_avail", satellite), ("pointing", satellite, rng.choice(directions))]
+    usable = [mode for mode in modes if mode in supported]
+    goal: list[Atom] = [("have_image", star, rng.choice(usable)) for star in stars]
+    goal += [
+        ("pointing", satellite, rng.choice(directions))
+        for satellite in satellites
+        if rng.random() < POINTING_GOALS
+    ]
+    return Instance(
+        objects={
+            "satellite": satellites,
+            "instrument": tuple(instruments),
+            "mode": modes,
+            "direction": directions,
+        },
+        init=tuple(init),
+        goal=tuple(goal),
+    )
+
+
+def _some(items: tuple[str, ...], rng: Random) -> list[str]:
+    """A uniformly random subset that is not empty."""
+    bits = rng.randrange(1, 1 << len(items))
+    return [item for number, item in enumerate(items) if bits >> number & 1]
+
+
+NAMES = ("satellites", "instruments", "modes", "stations", "stars")
+SMALL = grid(
+    satellites=range(1, 3),
+    instruments=range(1, 3),
+    modes=range(1, 4),
+    stations=range(1, 3),
+    stars=range(1, 4),
+)
+LARGE: tuple[Parameters, ...] = tuple(dict.fromkeys(NAMES, number) for number in range(4, 9))
+
+GENERATOR = Generator(
+    name="satellite",
+    summary="take images of stars with the instruments of satellites",
+    domain_name="satellite",
+    domain_pddl=DOMAIN,
+    parameters=(
+        Parameter("satellites", "number of satellites", 1),
+        Parameter("instruments", "most instruments on a satellite", 1),
+        Parameter("modes", "modes of images", 1),
+        Parameter("stations", "ground stations for calibration", 1),
+        Parameter("stars", "stars to take images of", 1),
+    ),
+    splits={
+        "train": SplitPlan(SMALL, 5),
+        "validation": SplitPlan(SMALL, 1),
+        "test": SplitPlan(LARGE, 20),
+    },
+    sample=sample,
+    enlarge=lambda size: size | {"stars": size["stars"] + 1},
+    large=18,
+)

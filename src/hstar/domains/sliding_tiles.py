@@ -1,0 +1,100 @@
+"""Sliding tiles on a board of any shape (the 15-puzzle); start uniform among the solvable ones.
+
+The goal has the tiles in order and the gap in the last corner. A permutation of tiles and gap can
+be brought there if and only if its parity is that of the gap's distance from the last corner
+(Wilson 1974: true of all boards with at least two rows and columns). Half of all permutations can,
+and swapping two tiles turns any of the others into one that can.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+from hstar.domains.generator import Generator, Parameter, Parameters, SplitPlan
+from hstar.domains.instance import Atom, Instance
+
+DOMAIN = """\
+(define (domain sliding-tiles)
+  (:requirements :strips :typing)
+  (:types position tile)
+  (:predicates
+    (at ?tile - tile ?position - position)
+    (neighbor ?one - position ?other - position)
+    (empty ?position - position))
+
+  (:action move
+    :parameters (?tile - tile ?from ?to - position)
+    :precondition (and (neighbor ?from ?to) (at ?tile ?from) (empty ?to))
+    :effect (and (at ?tile ?to) (empty ?from) (not (at ?tile ?from)) (not (empty ?to)))))
+"""
+
+
+def sample(parameters: Parameters, rng: Random) -> Instance:
+    rows, columns = int(parameters["rows"]), int(parameters["columns"])
+    cells = {(r, c): f"p_{r + 1}_{c + 1}" for r in range(rows) for c in range(columns)}
+    positions = tuple(cells.values())
+    tiles = tuple(f"t_{number}" for number in range(1, rows * columns))
+    board = random_board(rows, columns, rng)
+    gap = rows * columns - 1
+    init: list[Atom] = [
+        ("empty", place) if tile == gap else ("at", tiles[tile], place)
+        for place, tile in zip(positions, board, strict=True)
+    ]
+    for (r, c), cell in cells.items():
+        beside = [(r - 1, c), (r + 1, c), (r, c - 1), (r, c + 1)]
+        init += [("neighbor", cell, cells[other]) for other in beside if other in cells]
+    return Instance(
+        objects={"position": positions, "tile": tiles},
+        init=tuple(init),
+        goal=tuple(("at", tile, place) for tile, place in zip(tiles, positions, strict=False)),
+    )
+
+
+def random_board(rows: int, columns: int, rng: Random) -> list[int]:
+    """What lies on each position, row by row: tiles from 0, the gap as the largest number."""
+    board = list(range(rows * columns))
+    rng.shuffle(board)
+    gap = board.index(rows * columns - 1)
+    distance = (rows - 1 - gap // columns) + (columns - 1 - gap % columns)
+    if (_swaps(board) - distance) % 2:
+        first, second = [place for place in range(len(board)) if place != gap][:2]
+        board[first], board[second] = board[second], board[first]
+    return board
+
+
+def _swaps(permutation: list[int]) -> int:
+    """How many swaps sort a permutation: its length less the number of its cycles."""
+    seen: set[int] = set()
+    cycles = 0
+    for start in permutation:
+        cycles += start not in seen
+        while start not in seen:
+            seen.add(start)
+            start = permutation[start]
+    return len(permutation) - cycles
+
+
+def _sizes(*shapes: tuple[int, int]) -> tuple[Parameters, ...]:
+    return tuple({"rows": rows, "columns": columns} for rows, columns in shapes)
+
+
+SMALL = _sizes((2, 3), (2, 4), (3, 3))
+
+GENERATOR = Generator(
+    name="sliding-tiles",
+    summary="sort the tiles of a board with one gap",
+    domain_name="sliding-tiles",
+    domain_pddl=DOMAIN,
+    parameters=(
+        Parameter("rows", "rows of the board", 2, 100),
+        Parameter("columns", "columns of the board", 2, 100),
+    ),
+    splits={
+        "train": SplitPlan(SMALL, 120),
+        "validation": SplitPlan(SMALL, 30),
+        "test": SplitPlan(_sizes((3, 4), (4, 4), (4, 5), (5, 5)), 25),
+    },
+    sample=sample,
+    enlarge=lambda size: size | {"columns": size["columns"] + 1},
+    large=23,
+)

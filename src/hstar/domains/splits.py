@@ -1,0 +1,218 @@
+"""Drawing problems so that no two splits share one, and no split holds one twice.
+
+Every problem belongs to one split for ever. Which, is decided by a hash of its canonical form (the
+problem up to the names of its objects, see canonical.py), whatever size, seed or number of problems
+is asked for. So training, validation and test sets never share a problem, nor one that differs only
+in names, even when they are generated apart, with other sizes or other seeds. Of ten hash values,
+seven are for training, two for validation and one for test; of problems with many objects
+(Generator.large), eight are for test and one for each of the others. Those of visitall are few.
+
+Random numbers come from a stream of their own for each (generator, split, parameters, seed, retry);
+draws that are solved already or belong to another split are passed over. `regenerate` therefore
+gives any problem again without its neighbours, and with retry = 1, 2, ... other problems in its
+place, of the same size and the same split.
+
+Small sizes have few problems: gripper with two balls has 24, and 7 up to names. Within a split a
+problem is taken, in this order of preference,
+1. if it is new up to names,
+2. if its text is new: when many seeds in a row gave nothing better, the size has no more of kind 1,
+3. at the next larger size (Generator.enlarge) that still has one of kind 1.
+The manifest says what was taken: the parameters are those of the problem, not those asked for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from hstar.domains.canonical import canonical_form
+from hstar.domains.generator import Generator, Parameters
+from hstar.domains.instance import Instance
+from hstar.domains.registry import find_generator
+
+USUAL_SHARES = ("train",) * 7 + ("validation",) * 2 + ("test",)
+LARGE_SHARES = ("test",) * 8 + ("train", "validation")
+SALT = 3  # any would do; with this one the usual splits of ferry and visitall's test keep all sizes
+
+DRAWS = 200  # from one stream, before it is said to have nothing for its split
+SEEDS = 250  # tried for one problem, before a size is said to have nothing new
+SEED_STEP = 1_000  # between the seeds tried for one problem
+BASE_STEP = 1_000_000  # between the seeds of what `--seed 0` and `--seed 1` generate
+ENLARGEMENTS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A problem and what makes it again; `digest` and `canonical` leave its name aside."""
+
+    name: str
+    text: str
+    parameters: Parameters
+    seed: int
+    retry: int
+    digest: str
+    canonical: str
+
+
+def owner(generator: Generator, instance: Instance, canonical: str) -> str:
+    """The split that a problem belongs to; depends on nothing but the problem up to names."""
+    objects = {name for atom in instance.init + instance.goal for name in atom[1:]}
+    shares = LARGE_SHARES if len(objects) >= generator.large else USUAL_SHARES
+    hashed = hashlib.sha256(f"{generator.name}{SALT} {canonical}".encode()).digest()
+    return shares[int.from_bytes(hashed[:8], "big") % len(shares)]
+
+
+def draw(
+    generator: Generator,
+    parameters: Mapping[str, int | float],
+    split: str,
+    seed: int,
+    retry: int,
+    known_forms: dict[str, str] | None = None,
+) -> Drawn | None:
+    """The problem of a stream, or None if the split seems to have none of this size.
+
+    `known_forms` remembers canonical forms by digest from call to call: small sizes have few
+    problems, which are drawn again and again. Raises ValueError for parameters that do not fit or
+    an unknown split.
+    """
+    if split not in generator.splits:
+        raise ValueError(f"unknown split '{split}'; choose one of {', '.join(generator.splits)}")
+    size = generator.check(parameters)
+    key = json.dumps([generator.name, split, size, seed, retry])
+    rng = Random(int.from_bytes(hashlib.sha256(key.encode()).digest(), "big"))
+    forms = {} if known_forms is None else known_forms
+    for _ in range(DRAWS):
+        instance = generator.sample(size, rng)
+        if instance.solved:
+            continue
+        digest = instance.digest()
+        if digest not in forms:
+            forms[digest] = canonical_form(instance)
+        if owner(generator, instance, forms[digest]) == split:
+            name = problem_name(size, seed, retry)
+            text = instance.to_pddl(f"{generator.name}-{split}-{name}", generator.domain_name)
+            return Drawn(name, text, size, seed, retry, digest, forms[digest])
+    return None
+
+
+def regenerate(
+    generator_name: str,
+    parameters: Mapping[str, int | float],
+    split: str,
+    seed: int,
+    retry: int,
+) -> str:
+    """The text of a problem from its manifest entry (retry 0), or of another in its place.
+
+    Raises ValueError if there is no such generator or it has no such problem.
+    """
+    drawn = draw(find_generator(generator_name), parameters, split, seed, retry)
+    if drawn is None:
+        raise ValueError(f"{generator_name} has no problem of size {dict(parameters)} for {split}")
+    return drawn.text
+
+
+def problem_name(parameters: Parameters, seed: int, retry: int) -> str:
+    """Such as "blocks07-seed003"; fractions are written in hundredths, as names have no dots."""
+    parts = [
+        f"{name}{value:02d}" if isinstance(value, int) else f"{name}{round(value * 100):03d}"
+        for name, value in parameters.items()
+    ]
+    return "-".join([*parts, f"seed{seed:03d}", *([f"retry{retry}"] if retry else [])])
+
+
+class SplitDrawer:
+    """Draws the problems of one split one after the other, none of them twice."""
+
+    def __init__(self, generator: Generator, split: str, seed: int) -> None:
+        self.generator = generator
+        self.split = split
+        self.base = seed * BASE_STEP
+        self.known_forms: dict[str, str] = {}
+        self.forms: set[str] = set()
+        self.digests: set[str] = set()
+        self.without_new_forms: set[str] = set()
+        self.used_up: set[str] = set()
+
+    def take(self, size: Parameters, number: int) -> Drawn | None:
+        """The number-th problem (from 1) of a size, or None if the size is used up."""
+        if repr(size) in self.used_up:
+            return None
+        spare: Drawn | None = None
+        for drawn in self._candidates(size, number):
+            if drawn.canonical not in self.forms:
+                return self._keep(drawn)
+            if spare is None and drawn.digest not in self.digests:
+                spare = drawn
+            if spare is not None and repr(size) in self.without_new_forms:
+                return self._keep(spare)
+        self.without_new_forms.add(repr(size))
+        if spare is not None:
+            return self._keep(spare)
+        self.used_up.add(repr(size))
+        return None
+
+    def take_larger(self, size: Parameters, number: int) -> Drawn:
+        """A problem of the next larger size that has one which is new up to names.
+
+        Raises ValueError when larger sizes do not help.
+        """
+        for _ in range(ENLARGEMENTS):
+            size = self.generator.check(self.generator.enlarge(size))
+            if repr(size) in self.without_new_forms:
+                continue
+            for drawn in self._candidates(size, number):
+                if drawn.canonical not in self.forms:
+                    return self._keep(drawn)
+            self.without_new_forms.add(repr(size))
+        raise ValueError(f"{self.generator.name} has no more problems, even of size {size}")
+
+    def _keep(self, drawn: Drawn) -> Drawn:
+        self.forms.add(drawn.canonical)
+        self.digests.add(drawn.digest)
+        return drawn
+
+    def _candidates(self, size: Parameters, number: int) -> Iterator[Drawn]:
+        for attempt in range(SEEDS):
+            seed = self.base + number + attempt * SEED_STEP
+            drawn = draw(self.generator, size, self.split, seed, 0, self.known_forms)
+            if drawn is None:
+                return
+            yield drawn
+
+
+def draw_split(
+    generator: Generator,
+    split: str,
+    sizes: Sequence[tuple[Parameters, int]],
+    seed: int = 0,
+    on_problem: Callable[[int], None] | None = None,
+) -> list[tuple[Parameters, Drawn]]:
+    """All problems of a split with the sizes asked for, in the order of their names.
+
+    `on_problem` is called with the number of problems drawn so far. Raises ValueError.
+    """
+    drawer = SplitDrawer(generator, split, seed)
+    drawn: list[tuple[Parameters, Drawn]] = []
+    left: list[tuple[Parameters, int]] = []
+
+    def add(asked: Parameters, problem: Drawn) -> None:
+        drawn.append((asked, problem))
+        if on_problem is not None:
+            on_problem(len(drawn))
+
+    for size, count in sizes:
+        for number in range(1, count + 1):
+            problem = drawer.take(size, number)
+            if problem is not None:
+                add(size, problem)
+            else:
+                left.append((size, number))
+    # Larger sizes first give what was asked of them, then what smaller ones could not.
+    for size, number in left:
+        add(size, drawer.take_larger(size, number))
+    return sorted(drawn, key=lambda pair: pair[1].name)

@@ -1,0 +1,77 @@
+"""Visitall: walk on a full square grid until all goal cells have been visited.
+
+The domain is listing 4 of Nunez-Molina et al., "On Using Admissible Bounds for Learning Forward
+Search Heuristics". The start is uniformly random; it is a goal, and every other cell is one with
+probability `ratio`; draws without any other goal are repeated.
+
+With ratio 1 only the start varies: a grid of side 3 has 9 such problems, 3 up to symmetry. When
+those are used up, a ratio 0.1 smaller is taken, which keeps the problems as small as asked for.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+from hstar.domains.generator import Generator, Parameter, Parameters, SplitPlan, grid
+from hstar.domains.instance import Atom, Instance
+
+DOMAIN = """\
+(define (domain visit-all)
+  (:requirements :typing)
+  (:types place - object)
+  (:predicates (connected ?x ?y - place) (at-robot ?x - place) (visited ?x - place))
+
+  (:action move
+    :parameters (?curpos ?nextpos - place)
+    :precondition (and (at-robot ?curpos) (connected ?curpos ?nextpos))
+    :effect (and (at-robot ?nextpos) (not (at-robot ?curpos)) (visited ?nextpos))))
+"""
+
+SMALLEST_RATIO = 0.5  # of `enlarge`; below it the grid grows instead
+
+
+def sample(parameters: Parameters, rng: Random) -> Instance:
+    side = int(parameters["side"])
+    cells = {(x, y): f"loc-x{x}-y{y}" for x in range(side) for y in range(side)}
+    places = tuple(cells.values())
+    start = rng.choice(places)
+    goal = [start]
+    while len(goal) == 1:
+        goal = [cell for cell in places if (rng.random() < parameters["ratio"]) or cell == start]
+    init: list[Atom] = [("at-robot", start), ("visited", start)]
+    for (x, y), cell in cells.items():
+        beside = [(x - 1, y), (x + 1, y), (x, y - 1), (x, y + 1)]
+        init += [("connected", cell, cells[other]) for other in beside if other in cells]
+    return Instance(
+        objects={"place": places},
+        init=tuple(init),
+        goal=tuple(("visited", cell) for cell in goal),
+    )
+
+
+def enlarge(size: Parameters) -> Parameters:
+    if size["ratio"] > SMALLEST_RATIO:
+        return size | {"ratio": max(round(size["ratio"] - 0.1, 6), SMALLEST_RATIO)}
+    return size | {"side": size["side"] + 1}
+
+
+RATIOS = (0.5, 1.0)
+
+GENERATOR = Generator(
+    name="visitall",
+    summary="visit the goal cells of a square grid",
+    domain_name="visit-all",
+    domain_pddl=DOMAIN,
+    parameters=(
+        Parameter("side", "cells along a side of the grid", 2),
+        Parameter("ratio", "probability that a cell is a goal", 0.01, 1.0, whole=False),
+    ),
+    splits={
+        "train": SplitPlan(grid(side=range(3, 6), ratio=RATIOS), 70),
+        "validation": SplitPlan(grid(side=range(3, 6), ratio=RATIOS), 17),
+        "test": SplitPlan(grid(side=range(6, 9), ratio=RATIOS), 17),
+    },
+    sample=sample,
+    enlarge=enlarge,
+    large=36,  # with ratio 1 the three test sizes have 22 problems up to symmetry
+)

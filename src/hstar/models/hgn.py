@@ -1,0 +1,333 @@
+"""STRIPS-HGN: a recurrent network on the hypergraph of a task (Shen, Trevizan, Thiebaux, 2020).
+
+With e an edge, v a node, u the globals, r and s the nodes in an edge's receiver and sender slots:
+
+    e0, v0, u0 = MLP(cost, senders, receivers), MLP(in state, in goal), MLP(nodes, edges)
+    repeat:  e = MLP(e0, e, r0_1, r_1, .., s0_1, s_1, ..)
+             v = MLP(sum of e that v receives from, v0, v)
+             u = MLP(sum of all e, sum of all v, u0, u)
+    output = Linear(MLP(u))
+
+Every MLP has two layers, both with a leaky ReLU. All steps share their weights. Only the last is
+decoded, and no ReLU follows, as in Núñez-Molina et al. (IJCAI 2024); Shen et al. train on all steps
+and end in a ReLU. A missing slot contributes nothing.
+
+The first layer of the edges reads some 700 numbers each; they are never put side by side. Its
+weights for a slot are applied to the nodes that occur in that slot, and every edge adds up what its
+slots got. The weights for e0, r0, s0 and v0 are applied once, before the steps.
+
+Rows of several graphs lie one after the other. When all states belong to one graph, each row holds
+all of them instead (`lanes`), and the graph's indices serve them all.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn.functional import leaky_relu_
+
+from hstar.models.hypergraph import Bags, Floats, Hypergraph, Wiring, wire
+
+SLOPE = 0.01
+ROWS_AT_ONCE = 8192  # edges times states that a prediction computes at once, to stay in caches
+
+
+@dataclass(frozen=True, slots=True)
+class HGNConfig:
+    """`normalise` feeds log(1 + x) of costs and numbers of nodes, edges, senders, receivers."""
+
+    receiver_slots: int
+    sender_slots: int
+    hidden: int = 32
+    steps: int = 4
+    outputs: int = 2
+    normalise: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("hidden", "steps", "outputs"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"'{name}' of a hypergraph network must be at least 1")
+
+    @staticmethod
+    def from_dict(fields: dict[str, Any]) -> HGNConfig:
+        return HGNConfig(**fields)
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, eq=False)
+class HypergraphBatch:
+    """States to compute on: `lanes` states for each graph of the wiring."""
+
+    wiring: Wiring
+    nodes: Tensor  # float32[nodes, lanes, 2]: in the state, in the goal
+    edges: Tensor  # float32[edges, 3]
+    globals: Tensor  # float32[graphs, 2]: number of nodes, number of edges
+
+    @staticmethod
+    def build(
+        groups: Sequence[tuple[Hypergraph, NDArray[Any]]], config: HGNConfig
+    ) -> HypergraphBatch:
+        """All states of all groups in order; a group is a graph and its states' bits [S, nodes].
+
+        Raises ValueError if a graph needs more slots than the network has.
+        """
+        if len(groups) == 1 and len(groups[0][1]):
+            graphs, bits = [groups[0][0]], groups[0][1].T
+        else:
+            graphs = [graph for graph, states in groups for _ in range(len(states))]
+            rows = [states.reshape(-1, 1) for _, states in groups]
+            bits = np.concatenate([np.zeros((0, 1), dtype=np.float32), *rows])
+        return _batch(graphs, bits, wire(graphs, config.receiver_slots, config.sender_slots))
+
+    def to(self, device: torch.device) -> HypergraphBatch:
+        if self.nodes.device == device:
+            return self
+        return HypergraphBatch(
+            self.wiring.to(device),
+            self.nodes.to(device),
+            self.edges.to(device),
+            self.globals.to(device),
+        )
+
+
+def _batch(graphs: Sequence[Hypergraph], bits: NDArray[Any], wiring: Wiring) -> HypergraphBatch:
+    """`bits` [nodes of all graphs, lanes]"""
+    nodes = np.empty((*bits.shape, 2), dtype=np.float32)
+    nodes[:, :, 0] = bits
+    nodes[:, :, 1] = np.concatenate([np.zeros(0), *(graph.goal for graph in graphs)])[:, None]
+    edges = np.concatenate([np.zeros((0, 3), np.float32), *(graph.edges for graph in graphs)])
+    sizes = [(graph.num_nodes, graph.num_edges) for graph in graphs]
+    return HypergraphBatch(
+        wiring,
+        torch.from_numpy(nodes),
+        torch.from_numpy(edges),
+        torch.tensor(sizes, dtype=torch.float32).view(-1, 2),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class HypergraphInputs:
+    """States of many problems to draw batches from: the graph of each, and which nodes are true."""
+
+    config: HGNConfig
+    graphs: tuple[Hypergraph, ...]  # one per state, the same object for states of one problem
+    bits: tuple[NDArray[np.bool_], ...]  # bool[nodes] each
+
+    @staticmethod
+    def of(
+        groups: Sequence[tuple[Hypergraph, NDArray[Any]]], config: HGNConfig
+    ) -> HypergraphInputs:
+        """All states of all groups in order; a group is a graph and its states' bits [S, nodes]."""
+        graphs = tuple(graph for graph, states in groups for _ in range(len(states)))
+        bits = tuple(row for _, states in groups for row in states.astype(bool))
+        return HypergraphInputs(config, graphs, bits)
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """int64[S]: the number of objects."""
+        return np.array([graph.num_objects for graph in self.graphs], dtype=np.int64)
+
+    def select(self, rows: NDArray[np.int64]) -> HypergraphBatch:
+        """Raises ValueError if a graph needs more slots than the network has."""
+        graphs, bits = [self.graphs[row] for row in rows], [self.bits[row] for row in rows]
+        if len(set(graphs)) == 1:
+            return HypergraphBatch.build([(graphs[0], np.stack(bits))], self.config)
+        groups = [(graph, row[None]) for graph, row in zip(graphs, bits, strict=True)]
+        return HypergraphBatch.build(groups, self.config)
+
+
+class _BagSum(torch.autograd.Function):
+    """Sums of rows (rows, W) -> (results, W)."""
+
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor, bags: Bags, transposed: Bags) -> Tensor:
+        ctx.transposed = transposed
+        return bags.sum(rows)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Any:
+        return ctx.transposed.sum(gradient.contiguous()), None, None
+
+
+class _SlotSum(torch.autograd.Function):
+    """Per edge the sum of weights[column] applied to the nodes in its slots.
+
+    (nodes, lanes * H), (columns, H, H) -> (edges, lanes * H)
+    """
+
+    @staticmethod
+    def forward(ctx: Any, nodes: Tensor, weights: Tensor, wiring: Wiring) -> Tensor:
+        ctx.wiring = wiring
+        ctx.save_for_backward(nodes, weights)
+        pairs = wiring.pair_nodes.sum(nodes)
+        return wiring.edge_pairs.sum(_per_column(pairs, weights, wiring))
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Any:
+        wiring: Wiring = ctx.wiring
+        nodes, weights = ctx.saved_tensors
+        by_pair = wiring.pair_edges.sum(gradient.contiguous())
+        by_node = _per_column(by_pair, weights.transpose(1, 2), wiring)
+        pairs = wiring.pair_nodes.sum(nodes)  # gathered again: cheaper than memory for all steps
+        by_weight = torch.empty_like(weights)
+        columns = zip(*(_columns(x, weights, wiring) for x in (pairs, by_pair)), strict=True)
+        for k, (x, y) in enumerate(columns):
+            torch.mm(x.t(), y, out=by_weight[k])
+        return wiring.node_pairs.sum(by_node), by_weight, None
+
+
+def _per_column(pairs: Tensor, weights: Tensor, wiring: Wiring) -> Tensor:
+    """Each pair times the matrix of its column; (pairs, lanes * H) both."""
+    result = torch.empty_like(pairs)
+    columns = (_columns(x, weights, wiring) for x in (pairs, result))
+    for x, out, matrix in zip(*columns, weights, strict=True):
+        torch.mm(x, matrix, out=out)
+    return result
+
+
+def _columns(pairs: Tensor, weights: Tensor, wiring: Wiring) -> Sequence[Tensor]:
+    """The pairs of each column, (pairs * lanes, H)."""
+    width = weights.shape[1]
+    lanes = pairs.shape[1] // width
+    narrow = pairs.view(len(pairs) * lanes, width)
+    return torch.split_with_sizes(narrow, [size * lanes for size in wiring.columns])
+
+
+class MLP(nn.Module):
+    """Two layers, each with a leaky ReLU."""
+
+    def __init__(self, inputs: int, hidden: int) -> None:
+        super().__init__()
+        self.first = nn.Linear(inputs, hidden)
+        self.second = nn.Linear(hidden, hidden)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.from_first(self.first(x))
+
+    def from_first(self, sums: Tensor) -> Tensor:
+        """The output, from the sums of the first layer, which are overwritten."""
+        return leaky_relu_(self.second(leaky_relu_(sums, SLOPE)), SLOPE)
+
+
+class _Update(nn.Module):
+    def __init__(self, edge: int, node: int, globals: int, hidden: int) -> None:
+        super().__init__()
+        self.edge = MLP(edge, hidden)
+        self.node = MLP(node, hidden)
+        self.globals = MLP(globals, hidden)
+
+
+class HGN(nn.Module):
+    """float[B, outputs] from a HypergraphBatch of B states, in the dtype of the weights."""
+
+    def __init__(self, config: HGNConfig, generator: torch.Generator | None = None) -> None:
+        super().__init__()
+        self.config = config
+        hidden = config.hidden
+        slots = config.receiver_slots + config.sender_slots
+        self.encoder = _Update(3, 2, 2, hidden)
+        self.core = _Update(2 * hidden * (1 + slots), 3 * hidden, 4 * hidden, hidden)
+        self.decoder = MLP(hidden, hidden)
+        self.output = nn.Linear(hidden, config.outputs)
+        with torch.no_grad():
+            for layer in self.modules():
+                if isinstance(layer, nn.Linear):
+                    bound = 1 / math.sqrt(layer.in_features)
+                    layer.weight.uniform_(-bound, bound, generator=generator)
+                    layer.bias.uniform_(-bound, bound, generator=generator)
+
+    def forward(self, batch: HypergraphBatch) -> Tensor:
+        weights = self.core.edge.first.weight
+        batch = batch.to(weights.device)
+        edges, graphs = batch.edges.to(weights.dtype), batch.globals.to(weights.dtype)
+        if self.config.normalise:
+            edges, graphs = edges.log1p(), graphs.log1p()
+        lanes = batch.nodes.shape[1]
+        e0 = _in_lanes(self.encoder.edge(edges), lanes)  # (edges * lanes, H)
+        v0 = self.encoder.node(batch.nodes.to(weights.dtype).view(-1, 2))  # (nodes * lanes, H)
+        u0 = _in_lanes(self.encoder.globals(graphs), lanes)  # (graphs * lanes, H)
+        u = self._steps(e0, v0, u0, batch.wiring, lanes)
+        result: Tensor = self.output(self.decoder(u))
+        return result
+
+    def _steps(self, e0: Tensor, v0: Tensor, u0: Tensor, wiring: Wiring, lanes: int) -> Tensor:
+        """The globals after all steps."""
+
+        def slot_sum(nodes: Tensor, matrices: Tensor) -> Tensor:
+            x = _wide(nodes, lanes)
+            return _narrow(_SlotSum.apply(x, matrices, wiring), lanes)  # type: ignore[no-untyped-call]
+
+        def bag_sum(rows: Tensor, bags: Bags, transposed: Bags) -> Tensor:
+            x = _wide(rows, lanes)
+            return _narrow(_BagSum.apply(x, bags, transposed), lanes)  # type: ignore[no-untyped-call]
+
+        edge, node, hidden = self.core.edge, self.core.node, self.config.hidden
+        # Weights of the edges' first layer: (out, the edge and its slots, initial or now, in).
+        parts = edge.first.weight.view(hidden, -1, 2, hidden)
+        slots0, slots = parts[:, 1:].permute(2, 1, 3, 0).contiguous()  # (columns, in, out) both
+        from_e0, from_e = parts[:, 0].permute(1, 2, 0)  # (in, out) both
+        from_sum, from_v0, from_v = node.first.weight.view(hidden, 3, hidden).permute(1, 2, 0)
+        e_constant = torch.addmm(edge.first.bias, e0, from_e0) + slot_sum(v0, slots0)
+        v_constant = torch.addmm(node.first.bias, v0, from_v0)
+
+        e, v, u = e0, v0, u0
+        for _ in range(self.config.steps):
+            sums = torch.addmm(e_constant, e, from_e).add_(slot_sum(v, slots))
+            e = edge.from_first(sums)
+            received = bag_sum(e, wiring.receiver_edges, wiring.edge_receivers)
+            v = node.from_first(torch.addmm(v_constant, received, from_sum).addmm_(v, from_v))
+            all_e = bag_sum(e, wiring.graph_edges, wiring.edge_graph)
+            all_v = bag_sum(v, wiring.graph_nodes, wiring.node_graph)
+            u = self.core.globals(torch.cat([all_e, all_v, u0, u], dim=1))
+        return u
+
+
+def _in_lanes(rows: Tensor, lanes: int) -> Tensor:
+    """(rows, H) -> (rows * lanes, H), each row repeated"""
+    return rows[:, None].expand(-1, lanes, -1).reshape(len(rows) * lanes, rows.shape[1])
+
+
+def _wide(rows: Tensor, lanes: int) -> Tensor:
+    """(rows * lanes, H) -> (rows, lanes * H)"""
+    return rows.view(len(rows) // lanes, lanes * rows.shape[1])
+
+
+def _narrow(rows: Tensor, lanes: int) -> Tensor:
+    """(rows, lanes * H) -> (rows * lanes, H)"""
+    return rows.view(len(rows) * lanes, rows.shape[1] // lanes)
+
+
+def predict(model: HGN, hypergraph: Hypergraph, state_bits: NDArray[Any]) -> Floats:
+    """float32[S, outputs] from the bits [S, nodes] of states of one task.
+
+    Raises ValueError if the hypergraph needs more slots than the network has.
+    """
+    config = model.config
+    device = model.output.weight.device
+    wiring = _single(hypergraph, config.receiver_slots, config.sender_slots, device)
+    at_once = max(1, ROWS_AT_ONCE // max(hypergraph.num_edges, 1))
+    results = [np.zeros((0, config.outputs), dtype=np.float32)]
+    with torch.inference_mode():
+        for first in range(0, len(state_bits), at_once):
+            bits = state_bits[first : first + at_once].T
+            values = model(_batch([hypergraph], bits, wiring))
+            results.append(values.cpu().numpy().astype(np.float32))
+    return np.concatenate(results)
+
+
+@functools.lru_cache(maxsize=8)
+def _single(
+    graph: Hypergraph, receiver_slots: int, sender_slots: int, device: torch.device
+) -> Wiring:
+    """Kept, because a search asks for few states of the same graph again and again."""
+    return wire([graph], receiver_slots, sender_slots).to(device)

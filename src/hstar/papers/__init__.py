@@ -1,0 +1,1 @@
+"""The papers: a recipe each, and the tables and figures they are compared by."""

@@ -1,0 +1,29 @@
+"""Runs as tables, plots and one HTML page that needs nothing else.
+
+`Page` with its tables and figures is also what other reports are made of.
+"""
+
+from __future__ import annotations
+
+from hstar.report.compare import Comparison, compare
+from hstar.report.page import Page
+from hstar.report.plots import cactus, new_figure, scatter
+from hstar.report.runs import build_page, comparison_text, summary_text, write_report
+from hstar.report.tables import Cell, Spans, markdown_table, text_table
+
+__all__ = [
+    "Cell",
+    "Comparison",
+    "Page",
+    "Spans",
+    "build_page",
+    "cactus",
+    "compare",
+    "comparison_text",
+    "markdown_table",
+    "new_figure",
+    "scatter",
+    "summary_text",
+    "text_table",
+    "write_report",
+]

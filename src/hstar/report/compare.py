@@ -1,0 +1,113 @@
+"""Numbers that compare heuristics fairly: on the same problems, unsolved ones not forgotten."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hstar.bench import Runs
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SHORTEST_TIME = 1e-4  # seconds; below that a clock says little, and logarithms need some bound
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Runs with a `label` per heuristic (column of tables), and an `instance` per problem.
+
+    `labels` and `domains` are in the order of the runs.
+    """
+
+    rows: pl.DataFrame
+    labels: list[str]
+    domains: list[str]
+
+    def coverage(self, label: str, domain: str | None = None) -> tuple[int, int]:
+        """(solved, run) of a heuristic in a domain, None for all."""
+        own = self._own(label, domain)
+        return int(own["coverage"].sum()), own.height
+
+    def mean_evaluations(self, label: str, domain: str | None = None) -> float | None:
+        """Unsolved problems count as the limit; None if there is one without such a limit."""
+        counted = []
+        for solved, evaluations, limit in (
+            self._own(label, domain)
+            .select("coverage", "evaluations", "max_evaluations")
+            .iter_rows()
+        ):
+            if not solved and limit is None:
+                return None
+            counted.append(evaluations if solved else limit)
+        return sum(counted) / len(counted) if counted else None
+
+    def solved_by_all(self) -> set[str]:
+        """Problems that every heuristic solved."""
+        solved: dict[str, set[str]] = {}
+        for instance, label, coverage in self.rows.select(
+            "instance", "label", "coverage"
+        ).iter_rows():
+            if coverage:
+                solved.setdefault(instance, set()).add(label)
+        return {instance for instance, labels in solved.items() if len(labels) == len(self.labels)}
+
+    def geometric_mean(self, label: str, column: str) -> float | None:
+        """Over the problems that all heuristics solved; None if there are none."""
+        common = self.solved_by_all()
+        own = self._own(label).filter(self._own(label)["instance"].is_in(sorted(common)))
+        smallest = SHORTEST_TIME if column.endswith("time") else 1.0
+        values = [max(float(value), smallest) for value in own[column]]
+        if not values:
+            return None
+        return math.exp(sum(map(math.log, values)) / len(values))
+
+    def mean_cost(self, label: str) -> float | None:
+        """Of the plans for problems that all heuristics solved."""
+        own = self._own(label)
+        costs = own.filter(own["instance"].is_in(sorted(self.solved_by_all())))["cost"]
+        return sum(costs) / len(costs) if len(costs) else None
+
+    def _own(self, label: str, domain: str | None = None) -> pl.DataFrame:
+        own = self.rows.filter(self.rows["label"] == label)
+        return own if domain is None else own.filter(own["domain"] == domain)
+
+
+def compare(runs: Sequence[Runs], names: Sequence[str] = ()) -> Comparison:
+    """Runs of one or more files, told apart.
+
+    Heuristics are called by their name, with the search around it if there are several searches,
+    and with the file's name (from `names`) if several files have runs of that heuristic on the same
+    problem. A domain that lies in several suites is one row of a table per suite.
+    """
+    import polars as pl
+
+    tables = []
+    for i, part in enumerate(runs):
+        name = names[i] if i < len(names) else f"file {i + 1}"
+        tables.append(part.rows.with_columns(pl.lit(name).alias("file")))
+    rows = pl.concat(tables)
+    label = pl.col("heuristic")
+    if rows["algorithm"].n_unique() > 1:
+        label = pl.format("{}({})", "algorithm", "heuristic")
+    rows = rows.with_columns(
+        label.alias("label"), pl.format("{}/{}", "suite", "problem").alias("instance")
+    )
+    if rows.select("label", "instance").is_duplicated().any():
+        rows = rows.with_columns(pl.format("{} ({})", "label", "file").alias("label"))
+    suites = {domain: own["suite"].n_unique() for (domain,), own in rows.group_by("domain")}
+    shared = [domain for domain, count in suites.items() if count > 1]
+    rows = rows.with_columns(
+        pl.when(pl.col("domain").is_in(shared))
+        .then(pl.format("{} ({})", "domain", "suite"))
+        .otherwise(pl.col("domain"))
+        .alias("domain")
+    )
+    rows = rows.unique(["label", "instance"], keep="first", maintain_order=True)
+    return Comparison(
+        rows=rows,
+        labels=rows["label"].unique(maintain_order=True).to_list(),
+        domains=rows["domain"].unique(maintain_order=True).to_list(),
+    )

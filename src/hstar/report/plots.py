@@ -1,0 +1,211 @@
+"""Plots of runs: how many problems are solved within a limit, and one heuristic against another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from hstar.bench import Runs
+from hstar.report.compare import compare
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+INK = "#010203"  # stands for the colour of the text, black on paper and white on a dark screen
+
+# Settled here rather than by a user's matplotlibrc, so that equal data give equal bytes.
+STYLE: Any = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "hstar",
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 9.0,
+    "axes.titlesize": 10.0,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "savefig.facecolor": "none",
+    "savefig.bbox": "standard",
+    "legend.framealpha": 0.0,
+    "legend.frameon": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.25,
+    "grid.linewidth": 0.5,
+    "path.simplify": True,
+    **dict.fromkeys(
+        (
+            "text.color",
+            "axes.edgecolor",
+            "axes.labelcolor",
+            "axes.titlecolor",
+            "xtick.color",
+            "ytick.color",
+            "grid.color",
+            "legend.labelcolor",
+        ),
+        INK,
+    ),
+}
+
+# Readable on white and on black, and told apart by most colour-blind readers (Okabe and Ito).
+COLOURS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#8a7a00", "#777777")
+DASHES = ("solid", "dashed", "dotted", "dashdot")
+
+NAMES = {"evaluations": "evaluations", "search_time": "search time in seconds"}
+SMALLEST = {"evaluations": 1.0, "search_time": 1e-4}  # logarithms need something above zero
+
+
+def new_figure(
+    width: float, height: float, rows: int = 1, columns: int = 1
+) -> tuple[Figure, list[Axes]]:
+    """A figure in inches and its panels row by row, in the style of all reports."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(width, height), layout="constrained")
+        axes = figure.subplots(rows, columns, squeeze=False)
+    return figure, list(axes.flat)
+
+
+def cactus(
+    rows: pl.DataFrame, column: str = "evaluations", labels: Sequence[str] | None = None
+) -> Figure:
+    """How many problems each heuristic has solved (y) within so many evaluations or seconds (x).
+
+    `rows` are those of a benchmark or of a Comparison, or have the columns label, domain, problem,
+    coverage and `column`. Where a label has several runs of a problem, such as seeds, its line is
+    their mean. `labels` are those to draw, default all.
+    """
+    rows = _labelled(rows)
+    figure, (axes,) = new_figure(5.4, 3.6)
+    smallest = SMALLEST.get(column, 1e-9)
+    solved: dict[str, list[float]] = {}
+    share: dict[str, float] = {}  # what a run counts: 1 / runs per problem
+    for label in labels or rows["label"].unique(maintain_order=True).to_list():
+        own = rows.filter(rows["label"] == label)
+        share[label] = own["instance"].n_unique() / max(own.height, 1)
+        reached = own.filter(own["coverage"] == 1)[column]
+        solved[label] = sorted(max(float(value), smallest) for value in reached)
+    end = max((values[-1] for values in solved.values() if values), default=1.0)
+    for i, (label, values) in enumerate(solved.items()):
+        counts = [(k + 1) * share[label] for k in range(len(values))]
+        total = counts[-1] if counts else 0.0
+        axes.step(
+            [*values, end],
+            [*counts, total],
+            where="post",
+            label=f"{label} ({total:.4g})",
+            color=COLOURS[i % len(COLOURS)],
+            linestyle=DASHES[i // len(COLOURS) % len(DASHES)],
+            linewidth=1.4,
+        )
+    axes.set_xscale("log")
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel(NAMES.get(column, column))
+    axes.set_ylabel("problems solved")
+    _legend(axes, len(solved))
+    return figure
+
+
+def scatter(rows: pl.DataFrame, first: str, second: str, column: str = "evaluations") -> Figure:
+    """Each problem as a point: the first heuristic's number (x) against the second's (y).
+
+    Below the diagonal the second is better. What one did not solve lies on a line of its own at the
+    edge; what neither solved is left out. The axes say how often each was better. `rows` are those
+    of a benchmark or of a Comparison, or have the columns label, domain, problem, coverage and
+    `column`. Several runs of a problem are paired in their order, or each with the only other.
+    """
+    rows = _labelled(rows)
+    figure, (axes,) = new_figure(4.4, 4.2)
+    points = _paired(rows, first, second, column)
+    known = [value for _, x, y in points for value in (x, y) if value is not None]
+    low, high = min(known, default=1.0) / 1.5, max(known, default=10.0) * 1.5
+    unsolved = high * (high / low) ** 0.08
+    edge = unsolved * (high / low) ** 0.04
+    for i, domain in enumerate(dict.fromkeys(domain for domain, _, _ in points)):
+        own = [(x, y) for name, x, y in points if name == domain]
+        axes.plot(
+            [unsolved if x is None else x for x, _ in own],
+            [unsolved if y is None else y for _, y in own],
+            linestyle="none",
+            marker="ox+sD^v*"[i % 8],
+            markersize=4,
+            color=COLOURS[i % len(COLOURS)],
+            label=domain,
+            clip_on=False,
+        )
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlim(low, edge)
+    axes.set_ylim(low, edge)
+    axes.plot([low, high], [low, high], color=INK, linewidth=0.8, alpha=0.6)
+    for draw in (axes.axvline, axes.axhline):
+        draw(unsolved, color=INK, linewidth=0.6, linestyle="dotted")
+    wins = [_wins(points, better) for better in (0, 1)]
+    name = NAMES.get(column, column)
+    axes.set_xlabel(f"{first}: {name}\nbetter on {wins[0]}; dotted line: unsolved")
+    axes.set_ylabel(f"{second}: {name}\nbetter on {wins[1]}")
+    axes.set_aspect("equal")
+    _legend(axes, len({domain for domain, _, _ in points}))
+    return figure
+
+
+def _labelled(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows with a label per line or axis, and an instance per problem."""
+    import polars as pl
+
+    if "label" not in rows.columns:
+        return compare([Runs(rows, {})]).rows
+    if "instance" not in rows.columns:
+        return rows.with_columns(pl.format("{}/{}", "domain", "problem").alias("instance"))
+    return rows
+
+
+def _legend(axes: Axes, entries: int) -> None:
+    if entries:
+        size = 8 if entries <= 8 else 6
+        axes.legend(fontsize=size, labelcolor=INK, frameon=False)
+
+
+Point = tuple[str, float | None, float | None]  # domain, x, y; None where not solved
+
+
+def _paired(rows: pl.DataFrame, first: str, second: str, column: str) -> list[Point]:
+    """A point for each problem that both ran on and at least one solved."""
+    smallest = SMALLEST.get(column, 1e-9)
+    found: dict[str, dict[str, list[float | None]]] = {}
+    domains: dict[str, str] = {}
+    for instance, domain, label, coverage, value in rows.select(
+        "instance", "domain", "label", "coverage", column
+    ).iter_rows():
+        if label in (first, second):
+            domains[instance] = domain
+            number = max(float(value), smallest) if coverage else None
+            found.setdefault(instance, {}).setdefault(label, []).append(number)
+    return [
+        (domains[instance], x, y)
+        for instance, values in found.items()
+        for x, y in _pairs(values.get(first, []), values.get(second, []))
+        if x is not None or y is not None
+    ]
+
+
+def _pairs(
+    x: list[float | None], y: list[float | None]
+) -> Iterable[tuple[float | None, float | None]]:
+    if len(x) == 1:
+        return zip(x * len(y), y, strict=True)
+    if len(y) == 1:
+        return zip(x, y * len(x), strict=True)
+    return zip(x, y, strict=False)
+
+
+def _wins(points: Sequence[Point], better: int) -> int:
+    """How often the first (0) or the second (1) took less, not solving being more than anything."""
+    infinite = float("inf")
+    pairs = [(infinite if x is None else x, infinite if y is None else y) for _, x, y in points]
+    return sum(pair[better] < pair[1 - better] for pair in pairs)

@@ -1,0 +1,196 @@
+"""The report on a benchmark: what went wrong, what was solved, and at which price."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hstar.bench import EXPLAINED, Runs, read_runs
+from hstar.report.compare import Comparison, compare
+from hstar.report.page import Page
+from hstar.report.plots import cactus, scatter
+from hstar.report.tables import Cell, text_table
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MOST_PAIRS = 12  # of scatter plots
+NOTHING = "\N{EN DASH}"
+
+
+def write_report(
+    inputs: Sequence[str | os.PathLike[str]],
+    output: str | os.PathLike[str],
+    title: str = "Benchmark",
+) -> Comparison:
+    """Write an HTML page about the runs in Parquet files. Raises RunsError and OSError."""
+    runs = [read_runs(path) for path in inputs]
+    names = [Path(path).name for path in inputs]
+    build_page(runs, names, title).write(output)
+    return compare(runs, names)
+
+
+def build_page(runs: Sequence[Runs], names: Sequence[str], title: str = "Benchmark") -> Page:
+    found = compare(runs, names)
+    page = Page(title)
+    _add_provenance(page, runs, names)
+    _add_errors(page, found)
+    page.add_heading("Coverage")
+    headers, rows = coverage_table(found)
+    page.add_table(headers, rows, "Problems solved; the most in bold.")
+    page.add_heading("Summary")
+    titles, lines = summary_table(found)
+    common = len(found.solved_by_all())
+    page.add_table(
+        titles,
+        lines,
+        "Mean evaluations over all problems, unsolved ones counted as the limit. Geometric means "
+        f"and plan cost over the {common} problems that every heuristic solved.",
+    )
+    page.add_heading("Solved within a limit")
+    page.add_figures(
+        [
+            (cactus(found.rows, "evaluations"), "Problems solved within so many evaluations."),
+            (cactus(found.rows, "search_time"), "Problems solved within so many seconds."),
+        ]
+    )
+    _add_scatter_plots(page, found)
+    _add_problems(page, found)
+    return page
+
+
+def summary_text(rows: pl.DataFrame) -> str:
+    """The tables about the rows of one benchmark, for a terminal."""
+    return comparison_text(compare([Runs(rows, {})]))
+
+
+def comparison_text(found: Comparison) -> str:
+    """The tables of a report for a terminal; errors that need a look come first."""
+    parts = [text_table(*coverage_table(found)), text_table(*summary_table(found))]
+    odd = unexplained(found.rows)
+    if odd.height:
+        shown = [
+            list(row) for row in odd.select("problem", "label", "error", "message").iter_rows()
+        ]
+        parts.insert(0, text_table(["unexplained", "heuristic", "error", "message"], shown))
+    return "\n\n".join(parts)
+
+
+def unexplained(rows: pl.DataFrame) -> pl.DataFrame:
+    """Runs that ended in a way a search should not."""
+    return rows.filter(~rows["error"].is_in(EXPLAINED))
+
+
+def coverage_table(found: Comparison) -> tuple[list[str], list[list[Cell]]]:
+    """Domains by heuristics, with the number of problems, and a total."""
+    rows = []
+    everything: list[tuple[str, str | None]] = [(domain, domain) for domain in found.domains]
+    for name, domain in [*everything, ("total", None)]:
+        counts = [found.coverage(label, domain) for label in found.labels]
+        most = max(solved for solved, _ in counts)
+        problems = max(run for _, run in counts)
+        cells = [
+            Cell(
+                str(solved) if run == problems else f"{solved} of {run}",
+                bold=solved == most and len(counts) > 1 and any(s != most for s, _ in counts),
+            )
+            for solved, run in counts
+        ]
+        rows.append([Cell(name), Cell(str(problems)), *cells])
+    return ["domain", "problems", *found.labels], rows
+
+
+def summary_table(found: Comparison) -> tuple[list[str], list[list[str]]]:
+    """A line per heuristic."""
+    rows = []
+    for label in found.labels:
+        solved, run = found.coverage(label)
+        rows.append(
+            [
+                label,
+                f"{solved}/{run}",
+                _number(found.mean_evaluations(label), 1),
+                _number(found.geometric_mean(label, "evaluations"), 1),
+                _number(found.geometric_mean(label, "search_time"), 4),
+                _number(found.mean_cost(label), 2),
+            ]
+        )
+    headers = [
+        "heuristic",
+        "solved",
+        "evaluations, mean",
+        "evaluations, geometric",
+        "search time, geometric",
+        "plan cost, mean",
+    ]
+    return headers, rows
+
+
+def _number(value: float | None, digits: int) -> str:
+    return NOTHING if value is None else f"{value:.{digits}f}"
+
+
+def _add_provenance(page: Page, runs: Sequence[Runs], names: Sequence[str]) -> None:
+    rows = []
+    for part, name in zip(runs, names, strict=True):
+        made = part.provenance
+        facts: dict[str, Any] = {
+            "file": name,
+            "runs": part.rows.height,
+            "command": made.get("command"),
+            "date": made.get("date"),
+            **{key.replace("_", " "): value for key, value in made.get("options", {}).items()},
+        }
+        for column in ("hstar", "commit", "machine"):
+            facts[column] = ", ".join(part.rows[column].unique(maintain_order=True).drop_nulls())
+        rows += [[key, value] for key, value in facts.items() if value not in (None, "")]
+    page.add_table(["made by", ""], rows, text=True)
+
+
+def _add_errors(page: Page, found: Comparison) -> None:
+    odd = unexplained(found.rows)
+    page.add_heading("Unexplained errors")
+    if not odd.height:
+        page.add_text("None: every run ended with a plan, a proof that there is none, or a limit.")
+        return
+    columns = ["domain", "problem", "label", "error", "exit_code", "message"]
+    rows = [["" if v is None else v for v in row] for row in odd.select(columns).iter_rows()]
+    headers = ["domain", "problem", "heuristic", "error", "exit code", "message"]
+    page.add_table(headers, rows, f"{odd.height} runs", text=True)
+
+
+def _add_scatter_plots(page: Page, found: Comparison) -> None:
+    first, *others = found.labels
+    if not others:
+        return
+    page.add_heading(f"{first} against the others")
+    for other in others[:MOST_PAIRS]:
+        page.add_figures(
+            [
+                (scatter(found.rows, first, other, column), f"{first} and {other}: {name}.")
+                for column, name in (("evaluations", "evaluations"), ("search_time", "time"))
+            ]
+        )
+    if len(others) > MOST_PAIRS:
+        page.add_text(f"{len(others) - MOST_PAIRS} further pairs are not drawn.")
+
+
+def _add_problems(page: Page, found: Comparison) -> None:
+    page.add_heading("Every problem")
+    page.add_text("Evaluations where solved, else how the run ended.")
+    outcomes: dict[tuple[str, str], str] = {}
+    problems: dict[str, dict[str, str]] = {}
+    for domain, instance, problem, label, coverage, evaluations, error in found.rows.select(
+        "domain", "instance", "problem", "label", "coverage", "evaluations", "error"
+    ).iter_rows():
+        problems.setdefault(domain, {})[instance] = problem
+        outcomes[instance, label] = str(evaluations) if coverage else error
+    for domain, names in problems.items():
+        rows = [
+            [name, *(outcomes.get((instance, label), NOTHING) for label in found.labels)]
+            for instance, name in names.items()
+        ]
+        title = f"{domain}: {len(rows)} problems"
+        page.add_table(["problem", *found.labels], rows, folded=title)

@@ -1,0 +1,124 @@
+"""Tables as plain text, Markdown and HTML from the same cells.
+
+A cell is anything with a `str`; a `Cell` can be bold and have a second line beneath, such as the
+number it is to be compared with. The first column is aligned left, the others right, because they
+hold numbers.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+Spans = Sequence[tuple[str, int]]  # headings above the headers: text, number of columns
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """`below` is a second, less prominent line; `bold` and `bold_below` mark the best ones."""
+
+    text: str
+    bold: bool = False
+    below: str = ""
+    bold_below: bool = False
+
+    def __str__(self) -> str:
+        return self.text
+
+
+Row = Sequence[object]
+
+
+def text_table(headers: Row, rows: Sequence[Row], spans: Spans = ()) -> str:
+    """A table for a terminal, bold cells marked with a star. Raises ValueError for ragged rows."""
+    lines = _lines(headers, rows, lambda text: f"*{text}")
+    names = list(map(str, headers))
+    width = [max(map(len, column)) for column in zip(names, *lines, strict=True)]
+    column = 0
+    for text, count in spans:  # a heading may need more room than the columns beneath it
+        column += count
+        room = sum(width[column - count : column]) + 2 * (count - 1)
+        width[column - 1] += max(len(text) - room, 0)
+    rule = ["-" * count for count in width]
+    shown = [_aligned(line, width) for line in [names, rule, *lines]]
+    if spans:
+        shown.insert(0, _spanned(spans, width))
+    return "\n".join(line.rstrip() for line in shown)
+
+
+def markdown_table(headers: Row, rows: Sequence[Row], spans: Spans = ()) -> str:
+    """A GitHub table; headings that span columns are put before each of their headers."""
+    titles = [text for text, count in spans for _ in range(count)] or [""] * len(headers)
+    names = [f"{title} {name}".strip() for title, name in zip(titles, headers, strict=True)]
+    lines = _lines(headers, rows, lambda text: f"**{text}**")
+    rule = [":--", *["--:"] * (len(headers) - 1)]
+    return "\n".join(
+        f"| {' | '.join(_one_line(cell) for cell in line)} |" for line in [names, rule, *lines]
+    )
+
+
+def html_table(headers: Row, rows: Sequence[Row], caption: str = "", spans: Spans = ()) -> str:
+    """A <table> in a box that scrolls sideways where the screen is too narrow."""
+    parts = ['<div class="scroll"><table>']
+    if caption:
+        parts.append(f"<caption>{html.escape(caption)}</caption>")
+    parts.append("<thead>")
+    if spans:
+        above = "".join(
+            f'<th class="span" colspan="{count}">{html.escape(text)}</th>' for text, count in spans
+        )
+        parts.append(f"<tr>{above}</tr>")
+    names = "".join(f"<th>{html.escape(str(name))}</th>" for name in headers)
+    parts.append(f"<tr>{names}</tr></thead><tbody>")
+    for row in rows:
+        _check_width(headers, row)
+        parts.append(f"<tr>{''.join(map(_html_cell, row))}</tr>")
+    parts.append("</tbody></table></div>")
+    return "\n".join(parts)
+
+
+def _html_cell(cell: object) -> str:
+    if not isinstance(cell, Cell):
+        return f"<td>{html.escape(str(cell))}</td>"
+    text = html.escape(cell.text)
+    text = f"<b>{text}</b>" if cell.bold else text
+    if cell.below:
+        below = html.escape(cell.below)
+        text += f"<small>{f'<b>{below}</b>' if cell.bold_below else below}</small>"
+    return f"<td>{text}</td>"
+
+
+def _lines(headers: Row, rows: Sequence[Row], mark: Callable[[str], str]) -> list[list[str]]:
+    """Rows as text; one whose cells have something below becomes two lines."""
+    lines = []
+    for row in rows:
+        _check_width(headers, row)
+        cells = [cell if isinstance(cell, Cell) else Cell(str(cell)) for cell in row]
+        lines.append([mark(c.text) if c.bold and c.text else c.text for c in cells])
+        if any(cell.below for cell in cells):
+            lines.append([mark(c.below) if c.bold_below and c.below else c.below for c in cells])
+    return lines
+
+
+def _check_width(headers: Row, row: Row) -> None:
+    if len(row) != len(headers):
+        raise ValueError(f"a row of {len(row)} cells under {len(headers)} headers: {list(row)}")
+
+
+def _aligned(cells: list[str], width: list[int]) -> str:
+    first, *others = zip(cells, width, strict=True)
+    return "  ".join([first[0].ljust(first[1]), *(text.rjust(w) for text, w in others)])
+
+
+def _spanned(spans: Spans, width: list[int]) -> str:
+    parts, column = [], 0
+    for text, count in spans:
+        room = sum(width[column : column + count]) + 2 * (count - 1)
+        parts.append(text.center(room))
+        column += count
+    return "  ".join(parts)
+
+
+def _one_line(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")

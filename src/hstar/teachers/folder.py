@@ -1,0 +1,142 @@
+"""A folder of problems: domain.pddl, the problem files, and the manifest of a generator, if any."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hstar.domains.folder import DOMAIN_FILE, MANIFEST
+from hstar.domains.folder import FORMAT as MANIFEST_FORMAT
+from hstar.pddl import Domain, Problem
+from hstar.pddl.domain import read_domain
+from hstar.pddl.errors import InputFileError
+from hstar.pddl.problem import read_problem
+from hstar.pddl.source import load_source
+
+
+class ProblemFolderError(InputFileError):
+    """The folder or its manifest is not what it should be."""
+
+
+@dataclass(frozen=True, slots=True)
+class FolderProblem:
+    """A problem file. `parameters`, `seed` and `retry` are what its generator was called with.
+
+    `content` is a digest of what the problem says, whatever its name and layout; it is empty where
+    no generator could make another one.
+    """
+
+    file: str
+    text: str
+    content: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    retry: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemFolder:
+    """`generator` is None where no manifest says how the problems were made."""
+
+    path: Path
+    domain: Domain
+    domain_text: str
+    problems: tuple[FolderProblem, ...]
+    generator: str | None = None
+    split: str = ""
+
+
+def text_digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def content_digest(problem: Problem) -> str:
+    """Equal for problems that differ at most in their names and in how they are written down."""
+    values = sorted((*name, repr(value)) for name, value in problem.function_values.items())
+    content = [sorted(problem.objects.items()), sorted(problem.init), values, str(problem.goal)]
+    return text_digest(json.dumps(content))
+
+
+def read_folder(directory: str | os.PathLike[str]) -> ProblemFolder:
+    """Read and parse every problem of a folder, in the order of its manifest or else by name.
+
+    Raises InputFileError for the first file that is missing or wrong.
+    """
+    path = Path(directory)
+    if not path.is_dir():
+        raise ProblemFolderError("there is no such folder; check the path", str(path))
+    domain_path = path / DOMAIN_FILE
+    if not domain_path.is_file():
+        inner = sorted(p.parent.name for p in path.glob(f"*/{DOMAIN_FILE}"))
+        hint = f"name one of its folders: {', '.join(inner)}" if inner else "put one there"
+        raise ProblemFolderError(f"there is no {DOMAIN_FILE} in this folder; {hint}", str(path))
+    domain = read_domain(load_source(domain_path))
+    manifest = _read_manifest(path / MANIFEST)
+    entries: list[dict[str, Any]] = manifest.get("problems", [])
+    if not manifest:
+        names = sorted(p.name for p in path.glob("*.pddl") if p.name != DOMAIN_FILE)
+        entries = [{"file": name} for name in names]
+    if not entries:
+        raise ProblemFolderError("there are no problem files (*.pddl) in this folder", str(path))
+    return ProblemFolder(
+        path,
+        domain,
+        _read_text(domain_path),
+        tuple(_read_problem(path / entry["file"], domain, entry) for entry in entries),
+        manifest.get("generator"),
+        manifest.get("split", ""),
+    )
+
+
+def _read_problem(path: Path, domain: Domain, entry: dict[str, Any]) -> FolderProblem:
+    parsed = read_problem(load_source(path), domain)
+    text = _read_text(path)
+    if entry.get("digest", text_digest(text)) != text_digest(text):
+        raise ProblemFolderError(
+            f"the file is not the one that {MANIFEST} describes; restore it, "
+            f"or delete {MANIFEST} to use the folder as it is",
+            str(path),
+        )
+    return FolderProblem(
+        file=entry["file"],
+        text=text,
+        content=content_digest(parsed) if "parameters" in entry else "",
+        parameters=entry.get("parameters", {}),
+        seed=entry.get("seed", 0),
+        retry=entry.get("retry", 0),
+    )
+
+
+def _read_text(path: Path) -> str:
+    """The text as it stands; old files carry Latin-1 author names in comments."""
+    raw = path.read_bytes()
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
+
+
+def _read_manifest(path: Path) -> dict[str, Any]:
+    """What a generator wrote about the folder; empty where there is nothing."""
+    if not path.exists():
+        return {}
+    advice = "write the folder again with 'hstar generate', or delete the manifest"
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ProblemFolderError(f"not JSON ({error}); {advice}", str(path)) from None
+    if not isinstance(manifest, dict) or manifest.get("format") != MANIFEST_FORMAT:
+        raise ProblemFolderError(
+            f"not a manifest of the format {MANIFEST_FORMAT}; {advice}", str(path)
+        )
+    problems = manifest.get("problems")
+    listed = isinstance(problems, list) and all(
+        isinstance(p, dict) and isinstance(p.get("file"), str) for p in problems
+    )
+    if not listed:
+        raise ProblemFolderError(f"its list of problems is missing or damaged; {advice}", str(path))
+    return manifest

@@ -1,0 +1,290 @@
+"""Benchmarks: the right rows, in the same order, whatever crashes on the way."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import small_domains
+from bench_suite import COUNTS, without_times, write_suite
+from hard_tasks import large_search
+from program import hstar
+
+import hstar as hstar_package
+from hstar import learned
+from hstar.bench import COLUMNS, BenchOptions, RunsError, SuiteError, read_runs, run_bench
+from hstar.bench import pool as bench_pool
+from hstar.bench.runs import _find_heuristics
+from hstar.heuristics import make_heuristic
+from hstar.pddl import PddlError
+from hstar.task import Task
+
+PROBLEMS = COUNTS["blocks"]
+
+
+@pytest.fixture(scope="module")
+def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_suite(tmp_path_factory.mktemp("suite"))
+
+
+@pytest.fixture(scope="module")
+def hard(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with one problem that blind search does not solve in any time a test has."""
+    folder = tmp_path_factory.mktemp("hard")
+    large_search(folder)
+    return folder
+
+
+def test_rows_are_those_of_single_searches(suite: Path) -> None:
+    rows = run_bench(BenchOptions([suite / "blocks", suite / "ferry"], ["ff", "blind"]))
+    assert rows.columns == list(COLUMNS)
+    assert rows["run"].n_unique() == rows.height == 2 * (PROBLEMS + 3)
+    for row in rows.iter_rows(named=True):
+        folder = Path(row["suite"])
+        result = hstar_package.plan(
+            folder / "domain.pddl", folder / row["problem"], row["heuristic"]
+        )
+        expected = {
+            "domain": folder.name,
+            "algorithm": "gbfs",
+            "model": "",
+            "seed": -1,
+            "max_evaluations": None,
+            "coverage": int(result.solved),
+            "error": result.status,
+            "cost": result.plan_cost,
+            "plan_length": result.plan_length,
+            "evaluated": result.evaluated,
+            "evaluations": result.evaluations,
+            "expanded": result.expanded,
+            "generated": result.generated,
+            "reopened": result.reopened,
+            "dead_ends": result.deadends,
+            "initial_h_value": result.initial_h,
+            "exit_code": result.exit_code,
+            "message": "",
+        }
+        assert {name: row[name] for name in expected} == expected
+        assert row["total_time"] >= row["search_time"] >= 0
+        assert row["memory"] > 1000
+
+
+def test_rows_are_in_natural_order_of_problems_then_heuristics(suite: Path) -> None:
+    rows = run_bench(BenchOptions([suite / "ferry", suite / "blocks"], ["goalcount", "ff"]))
+    expected = [("ferry", f"p{i}.pddl", h) for i in range(3) for h in ("goalcount", "ff")]
+    expected += [("blocks", f"p{i}.pddl", h) for i in range(PROBLEMS) for h in ("goalcount", "ff")]
+    assert list(rows.select("domain", "problem", "heuristic").iter_rows()) == expected
+
+
+def test_the_number_of_jobs_changes_times_only(suite: Path) -> None:
+    """The folder above stands for the domains in it."""
+    one, two = (run_bench(BenchOptions([suite], ["ff", "lmcut"], jobs=jobs)) for jobs in (1, 2))
+    assert without_times(one).equals(without_times(two))
+    assert one["domain"].unique(maintain_order=True).to_list() == ["blocks", "ferry"]
+
+
+def test_limits_end_runs_and_not_the_benchmark(suite: Path, hard: Path) -> None:
+    few = run_bench(BenchOptions([suite / "blocks"], ["blind"], max_evaluations=5))
+    assert set(few["error"]) == {"gave up", "solved"}
+    assert few.filter(few["error"] == "gave up")["coverage"].sum() == 0
+    assert few["evaluations"].max() <= 5
+    assert few["max_evaluations"].to_list() == [5] * PROBLEMS
+    limited = BenchOptions([hard, suite / "ferry"], ["blind"], time_limit=0.5)
+    assert run_bench(limited)["error"].to_list() == ["out of time", *["solved"] * 3]
+    small = BenchOptions([hard, suite / "ferry"], ["blind"], memory_limit=60 * 2**20)
+    rows = run_bench(small)
+    assert rows["error"].to_list() == ["out of memory", *["solved"] * 3]
+    assert rows["exit_code"].to_list() == [22, 0, 0, 0]
+
+
+WORKER = """
+import os, time
+from hstar.bench import worker
+whole = worker.plan_problem
+def plan_problem(problem, *rest, **options):
+    if problem.path.endswith("p1.pddl"):
+        {action}
+    return whole(problem, *rest, **options)
+worker.plan_problem = plan_problem
+worker.main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("action", "error", "exit_code", "message"),
+    [
+        ("os.abort()", "crashed", -signal.SIGABRT, "the process ended with signal SIGABRT"),
+        ("os._exit(3)", "crashed", 3, "the process ended with exit code 3"),
+        ("raise RuntimeError('broken')", "crashed", 35, "RuntimeError: broken"),
+        ("raise ValueError('odd')", "bad input", 31, "odd"),
+        ("print('noise'); raise KeyError('x')", "crashed", 35, "KeyError: 'x'"),
+    ],
+)
+def test_a_crash_is_a_row(
+    suite: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    action: str,
+    error: str,
+    exit_code: int,
+    message: str,
+) -> None:
+    monkeypatch.setattr(bench_pool, "COMMAND", (sys.executable, "-c", WORKER.format(action=action)))
+    rows = run_bench(BenchOptions([suite / "ferry"], ["ff"]))
+    assert rows["error"].to_list() == ["solved", error, "solved"]
+    crashed = rows.row(1, named=True)
+    assert (crashed["coverage"], crashed["exit_code"]) == (0, exit_code)
+    assert crashed["message"].startswith(message)
+    assert crashed["evaluations"] is None
+
+
+def test_a_worker_that_ignores_the_time_limit_is_ended(
+    suite: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    action = "import signal; signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])"
+    command = WORKER.format(action=f"{action}; time.sleep(1000)")
+    monkeypatch.setattr(bench_pool, "COMMAND", (sys.executable, "-c", command))
+    monkeypatch.setattr(bench_pool, "GRACE_SECONDS", 2.0)
+    rows = run_bench(BenchOptions([suite / "ferry"], ["ff"], time_limit=2.0))
+    assert rows["error"].to_list() == ["solved", "out of time", "solved"]
+    assert rows["message"][1] == "did not stop at the time limit and was ended"
+
+
+def test_the_file_says_how_it_was_made(suite: Path, tmp_path: Path) -> None:
+    output = tmp_path / "runs.parquet"
+    done = hstar("bench", suite / "ferry", "-H", "ff", "blind", "--seed", "5", "-o", output)
+    assert done.code == 0
+    assert "total" in done.out and "3/3" in done.out
+    found = read_runs(output)
+    assert found.rows["seed"].to_list() == [5] * 6
+    assert found.provenance["command"].startswith("hstar bench ")
+    assert found.provenance["options"]["search"] == "gbfs"
+    assert list(tmp_path.iterdir()) == [output]
+
+
+def test_models_are_called_by_their_stem_and_seed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = []
+    for name in ("a/x", "b/x", "b/y", "b/ff"):
+        path = tmp_path / f"{name}.safetensors"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(name.encode())
+        paths.append(str(path))
+
+    class Model:
+        def __init__(self, path: str) -> None:
+            self.metadata: dict[str, Any] = {}
+            if path.endswith("x.safetensors"):
+                self.metadata["training"] = {"options": {"seed": 42}}
+
+    monkeypatch.setattr(learned, "load_model", Model)
+    found = _find_heuristics(BenchOptions([tmp_path], ["ff", *paths]))
+    assert [h.label for h in found] == ["ff", paths[0], paths[1], "y", paths[3]]
+    assert [h.seed for h in found] == [None, 42, 42, None, None]
+    assert len({h.digest for h in found}) == 5
+
+
+MODEL_WORKER = """
+from hstar import learned
+from hstar.bench import worker
+from test_bench import GoalCount
+learned.load_model = GoalCount
+worker.main()
+"""
+
+
+class GoalCount:
+    """As load_model returns them: a heuristic without a task, here one that counts open goals."""
+
+    def __init__(self, path: str) -> None:
+        self.label = path
+        self.metadata: dict[str, Any] = {"seed": 7}
+
+    def bind(self, task: Task) -> Any:
+        if task.problem.domain.name == "ferry":
+            raise ValueError("this model is for another domain")
+        return make_heuristic(task, "goalcount").evaluate
+
+
+def test_models_run_in_the_workers(
+    suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = tmp_path / "mine.safetensors"
+    model.write_bytes(b"")
+    monkeypatch.setattr(learned, "load_model", GoalCount)
+    monkeypatch.setattr(bench_pool, "COMMAND", (sys.executable, "-c", MODEL_WORKER))
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+    rows = run_bench(BenchOptions([suite], ["goalcount", model]))
+    named, ours = (rows.filter(rows["heuristic"] == name) for name in ("goalcount", "mine"))
+    assert set(ours["model"]) == {str(model)}
+    assert set(ours["seed"]) == {7}
+    blocks = ["coverage", "evaluations", "expanded", "cost"]
+    assert ours[:PROBLEMS].select(blocks).equals(named[:PROBLEMS].select(blocks))
+    assert ours["error"].to_list()[PROBLEMS:] == ["bad input"] * 3
+    assert ours["message"][-1] == "this model is for another domain"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["nowhere"], 31, "there is no such file"),
+        (["empty"], 31, "there are no PDDL problems in this folder"),
+        (["blocks", "-H", "fff"], 36, "unknown heuristic 'fff'"),
+        (["blocks", "-H", "ff", "ff"], 36, "given twice"),
+        (["blocks", "-s", "dfs"], 36, "unknown search 'dfs'"),
+        (["blocks", "-H", "no.safetensors"], None, "no.safetensors"),
+        (["blocks", "blocks/p1.pddl"], 31, "named twice"),
+        (["bad"], 31, "bad/p1.pddl:1:"),
+        (["blocks", "-o", "no/runs.parquet"], 36, "no/runs.parquet"),
+    ],
+)
+def test_mistakes_are_named_before_any_run(
+    suite: Path, tmp_path: Path, arguments: list[str], code: int | None, says: str
+) -> None:
+    (tmp_path / "blocks").symlink_to(suite / "blocks")
+    (tmp_path / "empty").mkdir()
+    bad = tmp_path / "bad"
+    bad.mkdir()
+    (bad / "domain.pddl").write_text(small_domains.BLOCKS)
+    (bad / "p1.pddl").write_text("(define (problem x) (:domain blocks) (:goal (on a b)))")
+    output = [] if "-o" in arguments else ["-o", "runs.parquet"]
+    done = hstar("bench", *arguments, *output, cwd=tmp_path)
+    assert done.code == code or (code is None and done.code != 0)
+    assert says in done.err
+    assert done.err.count("\n") == 1
+    assert not list(tmp_path.glob("runs*"))
+
+
+def test_unsupported_pddl_is_a_row(suite: Path, tmp_path: Path) -> None:
+    (tmp_path / "domain.pddl").write_text(
+        "(define (domain d) (:requirements :derived-predicates) (:predicates (p) (q))"
+        " (:derived (q) (p)) (:action a :parameters () :effect (p)))"
+    )
+    (tmp_path / "p1.pddl").write_text("(define (problem x) (:domain d) (:init) (:goal (q)))")
+    rows = run_bench(BenchOptions([tmp_path, suite / "ferry"], ["ff"]))
+    assert rows["error"].to_list() == ["unsupported", *["solved"] * 3]
+    assert rows["exit_code"][0] == 34
+    assert "domain.pddl:1:" in rows["message"][0]
+
+
+def test_bad_pddl_and_empty_suites_raise(tmp_path: Path) -> None:
+    with pytest.raises(SuiteError):
+        run_bench(BenchOptions([tmp_path]))
+    (tmp_path / "p.pddl").write_text("(define (problem x) (:domain d) (:goal (q)))")
+    with pytest.raises(PddlError):
+        run_bench(BenchOptions([tmp_path]))
+
+
+def test_files_that_are_no_runs(tmp_path: Path) -> None:
+    with pytest.raises(RunsError, match="no such file"):
+        read_runs(tmp_path / "none.parquet")
+    (tmp_path / "text.parquet").write_text("no")
+    with pytest.raises(RunsError, match="no Parquet file of runs"):
+        read_runs(tmp_path / "text.parquet")
+    pl.DataFrame({"run": ["x"]}).write_parquet(tmp_path / "other.parquet")
+    with pytest.raises(RunsError, match="the columns suite, domain"):
+        read_runs(tmp_path / "other.parquet")

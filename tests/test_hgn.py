@@ -1,0 +1,541 @@
+"""The hypergraph network against a slow version of it, and what must not change its outputs."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import small_domains
+import torch
+from numpy.typing import NDArray
+from random_tasks import random_task
+
+from hstar.models.hgn import HGN, HGNConfig, HypergraphBatch, HypergraphInputs, predict
+from hstar.models.hypergraph import (
+    Hypergraph,
+    build_hypergraph,
+    fact_bits,
+    needed_slots,
+    state_bits,
+)
+from hstar.task import Task, load_task
+
+DOMAINS = sorted(small_domains.ALL)
+
+# Constants in conditions, a quantified precondition, a repeated parameter, conditional effects.
+ODD_DOMAIN = """(define (domain odd) (:requirements :adl)
+(:types room thing) (:constants hall attic - room)
+(:predicates (at ?t - thing ?r - room) (lit ?r - room) (near ?a ?b - room) (clean ?t - thing)
+  (done))
+(:action carry :parameters (?t - thing ?a ?b - room)
+  :precondition (and (at ?t ?a) (lit hall) (lit attic) (lit ?b))
+  :effect (and (at ?t ?b) (not (at ?t ?a)) (near ?a ?b)
+    (forall (?o - thing) (when (at ?o ?a) (clean ?o)))))
+(:action light :parameters (?r - room) :precondition (not (lit ?r))
+  :effect (and (lit ?r) (lit hall)))
+(:action finish :parameters () :precondition (and (near hall hall) (forall (?t - thing) (clean ?t)))
+  :effect (done)))
+"""
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """These networks are small: threads that wait for each other on a busy machine take longest."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def odd_problem(things: int, rooms: int) -> str:
+    names = [f"t{i}" for i in range(things)]
+    places = [f"r{i}" for i in range(rooms)]
+    init = [f"(at {t} {places[i % rooms]})" for i, t in enumerate(names)]
+    return small_domains.problem_text(
+        "odd", f"{' '.join(names)} - thing {' '.join(places)} - room", init, ["(done)"]
+    )
+
+
+def read_task(folder: Path, domain: str, problem: str) -> Task:
+    (folder / "domain.pddl").write_text(domain)
+    (folder / "problem.pddl").write_text(problem)
+    return load_task(folder / "domain.pddl", folder / "problem.pddl")
+
+
+def small_task(folder: Path, name: str, seed: int = 0) -> Task:
+    return read_task(folder, *small_domains.ALL[name](random.Random(seed)))
+
+
+def some_states(task: Task, count: int, seed: int = 0) -> NDArray[np.int32]:
+    """States of a random walk."""
+    rng = random.Random(seed)
+    states = [task.initial_state]
+    while len(states) < count:
+        _, successors = task.successors(states[-1])
+        states.append(successors[rng.randrange(len(successors))] if len(successors) else states[0])
+    return np.stack(states)
+
+
+def network(*graphs: Hypergraph, seed: int = 0, **options: Any) -> HGN:
+    receivers, senders = needed_slots(graphs)
+    generator = torch.Generator().manual_seed(seed)
+    return HGN(HGNConfig(receivers, senders, **options), generator)
+
+
+# -- the slow version: the same network, read off the papers, one edge and node at a time
+
+
+def oracle_edges(task: Task) -> list[tuple[float, list[list[str]], list[list[str]]]]:
+    """Per edge its cost and, slot by slot, the atoms that receive and those that send."""
+    constants = task.problem.domain.constants
+    edges = []
+    for index in range(task.num_operators):
+        operator = task.operator(index)
+        parameters = operator.name.strip("()").split()[1:]
+
+        def key(atom: str, parameters: list[str] = parameters) -> tuple[Any, ...]:
+            predicate, *arguments = re.findall(r"[^(), ]+", atom)
+            places: list[tuple[int, Any]] = []
+            for name in arguments:
+                if name in parameters:
+                    places.append((0, parameters.index(name)))
+                else:
+                    places.append((1, name) if name in constants else (2, ""))
+            return (predicate, places)
+
+        def slots(facts: list[tuple[int, int]], key: Any = key) -> list[list[str]]:
+            names = {task.fact_name(*fact) for fact in facts}
+            atoms = [name for name in names if name[0] != "<" and not name.startswith("not ")]
+            keys = sorted({repr(key(atom)): key(atom) for atom in atoms}.values())
+            return [sorted(atom for atom in atoms if key(atom) == wanted) for wanted in keys]
+
+        adds: dict[tuple[tuple[int, int], ...], list[tuple[int, int]]] = {}
+        for conditions, variable, value in operator.effects:
+            if slots([(variable, value)]):
+                adds.setdefault(tuple(sorted(conditions)), []).append((variable, value))
+        for conditions, added in (adds or {(): []}).items():
+            senders = slots([*operator.preconditions, *conditions])
+            edges.append((float(operator.cost), slots(added), senders))
+    return edges
+
+
+def oracle(model: HGN, task: Task, state: NDArray[np.int32]) -> NDArray[np.float64]:
+    """float64[outputs], with every input of every layer written out."""
+    weights = {name: value.detach().double().numpy() for name, value in model.state_dict().items()}
+    config = model.config
+
+    def linear(name: str, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        return weights[f"{name}.weight"] @ x + weights[f"{name}.bias"]
+
+    def mlp(name: str, *inputs: NDArray[np.float64]) -> NDArray[np.float64]:
+        x = np.concatenate(inputs)
+        for layer in ("first", "second"):
+            x = linear(f"{name}.{layer}", x)
+            x = np.where(x > 0, x, 0.01 * x)
+        return x
+
+    def features(*numbers: float) -> NDArray[np.float64]:
+        return np.log1p(numbers) if config.normalise else np.array(numbers, dtype=np.float64)
+
+    facts = [(v, x) for v, size in enumerate(task.domain_sizes) for x in range(size)]
+    atoms = [n for n in (task.fact_name(*f) for f in facts) if n[0] != "<" and n[:4] != "not "]
+    true, goal = set(task.atoms(state)), {task.fact_name(*fact) for fact in task.goal}
+    edges = oracle_edges(task)
+    v0 = {a: mlp("encoder.node", np.array([a in true, a in goal], float)) for a in atoms}
+    e0 = [
+        mlp("encoder.edge", features(cost, sum(map(len, senders)), sum(map(len, receivers))))
+        for cost, receivers, senders in edges
+    ]
+    u0 = mlp("encoder.globals", features(len(atoms), len(edges)))
+    v, e, u = v0, e0, u0
+    nothing = np.zeros(config.hidden)
+    for _ in range(config.steps):
+        new_e = []
+        for i, (_, receivers, senders) in enumerate(edges):
+            inputs = [e0[i], e[i]]
+            for slots, count in (
+                (receivers, config.receiver_slots),
+                (senders, config.sender_slots),
+            ):
+                for slot in [*slots, *([[]] * (count - len(slots)))]:
+                    for latent in (v0, v):
+                        inputs.append(sum((latent[atom] for atom in slot), nothing))
+            new_e.append(mlp("core.edge", *inputs))
+        e = new_e
+        received = dict.fromkeys(atoms, nothing)
+        for i, (_, receivers, _) in enumerate(edges):
+            for atom in (atom for slot in receivers for atom in slot):
+                received[atom] = received[atom] + e[i]
+        v = {atom: mlp("core.node", received[atom], v0[atom], v[atom]) for atom in atoms}
+        u = mlp("core.globals", sum(e, nothing), sum(v.values(), nothing), u0, u)
+    return linear("output", mlp("decoder", u))
+
+
+def assert_like_oracle(model: HGN, task: Task, states: NDArray[np.int32]) -> None:
+    graph = build_hypergraph(task)
+    bits = state_bits(graph, task, states)
+    expected = np.stack([oracle(model, task, state) for state in states])
+    np.testing.assert_allclose(predict(model, graph, bits), expected, rtol=1e-5, atol=1e-5)
+    exact = model.double()(HypergraphBatch.build([(graph, bits)], model.config))
+    np.testing.assert_allclose(exact.detach().numpy(), expected, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_random_tasks_agree_with_the_slow_version(seed: int, tmp_path: Path) -> None:
+    text = random_task(seed)
+    task = read_task(tmp_path, text.domain, text.problem)
+    model = network(build_hypergraph(task), seed=seed, hidden=8, steps=3, normalise=seed % 2 == 0)
+    assert_like_oracle(model, task, some_states(task, 3, seed))
+
+
+@pytest.mark.parametrize("name", DOMAINS)
+def test_classic_domains_agree_with_the_slow_version(name: str, tmp_path: Path) -> None:
+    task = small_task(tmp_path, name, seed=3)
+    assert_like_oracle(network(build_hypergraph(task)), task, some_states(task, 2))
+
+
+def test_an_odd_domain_agrees_with_the_slow_version(tmp_path: Path) -> None:
+    task = read_task(tmp_path, ODD_DOMAIN, odd_problem(3, 3))
+    assert_like_oracle(network(build_hypergraph(task), hidden=7), task, some_states(task, 3))
+
+
+def test_more_slots_than_needed_agree_with_the_slow_version(tmp_path: Path) -> None:
+    """As where the training problems have actions that this one lacks."""
+    task = small_task(tmp_path, "blocks")
+    model = HGN(HGNConfig(receiver_slots=5, sender_slots=7, hidden=4, outputs=1))
+    assert_like_oracle(model, task, some_states(task, 2))
+
+
+def test_gradients(tmp_path: Path) -> None:
+    """Of the sums whose gradients are written by hand, by finite differences."""
+    tasks = [small_task(tmp_path, name) for name in ("gripper", "gripper", "ferry")]
+    graphs = [build_hypergraph(task) for task in tasks]
+    model = network(*graphs, hidden=2, steps=2).double()
+    names, weights = zip(*model.named_parameters(), strict=True)
+    with torch.no_grad():  # mostly positive, so that no layer of so few units is nearly dead
+        for weight in weights:
+            weight.uniform_(-0.05, 0.5, generator=torch.Generator().manual_seed(weight.numel()))
+    groups = [
+        (graph, state_bits(graph, task, some_states(task, 2)))
+        for graph, task in zip(graphs, tasks, strict=True)
+    ]
+    for chosen in (groups, groups[:1]):  # rows of several graphs, and several states in a row
+        batch = HypergraphBatch.build(chosen, model.config)
+
+        def outputs(*values: torch.Tensor, batch: HypergraphBatch = batch) -> torch.Tensor:
+            named = dict(zip(names, values, strict=True))
+            result: torch.Tensor = torch.func.functional_call(model, named, (batch,))
+            return result
+
+        slopes = torch.autograd.grad(outputs(*weights).sum(), weights)
+        slots = slopes[names.index("core.edge.first.weight")][:, 4:]
+        assert slots.abs().max() > 0.1  # or the differences would drown in the tolerance
+        assert torch.autograd.gradcheck(outputs, weights, atol=1e-6, rtol=1e-4)
+
+
+# -- what must not matter
+
+
+def renamed(text: str, names: dict[str, str]) -> str:
+    return re.sub(r"(?<=[( ])[a-z][a-z0-9]*(?=[) ])", lambda m: names.get(m[0], m[0]), text)
+
+
+def shuffled_problem(task: Task, names: dict[str, str], rng: random.Random) -> str:
+    """The problem with other names, its objects and initial atoms in another order."""
+    problem = task.problem
+    own = [name for name in problem.objects if name not in problem.domain.constants]
+    objects = [f"{names[o]} - {problem.objects[o][0]}" for o in rng.sample(own, len(own))]
+    init = [f"({' '.join([a, *(names.get(x, x) for x in args)])})" for a, *args in problem.init]
+    init += [
+        f"(= ({' '.join([f, *(names.get(x, x) for x in args)])}) {value})"
+        for (f, *args), value in problem.function_values.items()
+    ]
+    metric = "(:metric minimize (total-cost))" if problem.uses_metric else ""
+    return small_domains.problem_text(
+        problem.domain.name,
+        " ".join(objects),
+        rng.sample(init, len(init)),
+        [renamed(str(problem.goal), names)],
+        metric,
+    )
+
+
+def with_actions_reversed(domain: str) -> str:
+    head, *actions = domain.rstrip().removesuffix(")").split("(:action")
+    return "(:action".join([head, *actions[::-1]]) + ")"
+
+
+@pytest.mark.parametrize("name", [*DOMAINS, "odd"])
+@pytest.mark.parametrize("seed", range(3))
+def test_names_and_orders_do_not_matter(name: str, seed: int, tmp_path: Path) -> None:
+    rng = random.Random(seed)
+    domain, problem = (
+        (ODD_DOMAIN, odd_problem(3, 3)) if name == "odd" else small_domains.ALL[name](rng)
+    )
+    task = read_task(tmp_path, domain, problem)
+    own = [o for o in task.problem.objects if o not in task.problem.domain.constants]
+    names = dict(zip(own, rng.sample([f"x{i}" for i in range(len(own))], len(own)), strict=True))
+    other = read_task(tmp_path, with_actions_reversed(domain), shuffled_problem(task, names, rng))
+
+    graph, other_graph = build_hypergraph(task), build_hypergraph(other)
+    states = some_states(task, 6, seed)
+    bits = state_bits(graph, task, states)
+    atoms = [re.sub(r"[a-z0-9]+(?=[,)])", lambda m: names.get(m[0], m[0]), a) for a in graph.atoms]
+    column = {atom: i for i, atom in enumerate(atoms)}
+    assert set(other_graph.atoms) == set(atoms)
+    other_bits = bits[:, [column[atom] for atom in other_graph.atoms]]
+    # Otherwise the test shows nothing.
+    assert [names[o] for o in sorted(own)] != sorted(names.values())
+    assert [names[o] for o in own] != [o for o in other.problem.objects if o in names.values()]
+
+    model = network(graph)
+    values = predict(model, graph, bits)
+    assert np.ptp(values[:, 0]) > 0
+    np.testing.assert_allclose(
+        predict(model, other_graph, other_bits), values, rtol=1e-5, atol=1e-5
+    )
+
+
+def test_an_unused_object_does_not_matter(tmp_path: Path) -> None:
+    """A block that lies nowhere can never be moved, so it makes no node and no edge."""
+    domain, problem = small_domains.blocks(random.Random(1))
+    more = problem.replace("(:objects ", "(:objects unused ")
+    tasks = [read_task(tmp_path, domain, text) for text in (problem, more)]
+    assert len(tasks[1].problem.objects) == len(tasks[0].problem.objects) + 1
+    graphs = [build_hypergraph(task) for task in tasks]
+    model = network(*graphs)
+    values = [
+        predict(model, graph, state_bits(graph, task, task.initial_state))
+        for graph, task in zip(graphs, tasks, strict=True)
+    ]
+    np.testing.assert_allclose(values[0], values[1], rtol=1e-6)
+
+
+def test_a_batch_is_its_states_one_by_one(tmp_path: Path) -> None:
+    tasks = [small_task(tmp_path, "logistics", seed) for seed in range(4)]
+    graphs = [build_hypergraph(task) for task in tasks]
+    groups = [
+        (graph, state_bits(graph, task, some_states(task, count)))
+        for graph, task, count in zip(graphs, tasks, (3, 1, 0, 5), strict=True)
+    ]
+    model = network(*graphs)
+    single = np.concatenate(
+        [predict(model, graph, row[None]) for graph, bits in groups for row in bits]
+    )
+    assert len(np.unique(single[:, 0])) > 5
+
+    together = model(HypergraphBatch.build(groups, model.config)).detach().numpy()
+    np.testing.assert_allclose(together, single, rtol=1e-5, atol=1e-6)
+    by_graph = np.concatenate([predict(model, graph, bits) for graph, bits in groups])
+    np.testing.assert_allclose(by_graph, single, rtol=1e-5, atol=1e-6)
+
+    inputs = HypergraphInputs.of(groups, model.config)
+    assert inputs.sizes.tolist() == [graph.num_objects for graph, bits in groups for _ in bits]
+    for rows in ([5, 0, 8, 3, 0], [2, 1], [7]):
+        chosen = model(inputs.select(np.array(rows))).detach().numpy()
+        np.testing.assert_allclose(chosen, single[rows], rtol=1e-5, atol=1e-6)
+
+
+def test_many_states_are_predicted_in_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = small_task(tmp_path, "blocks")
+    graph = build_hypergraph(task)
+    model, bits = network(graph), state_bits(graph, task, some_states(task, 11))
+    expected = predict(model, graph, bits)
+    monkeypatch.setattr("hstar.models.hgn.ROWS_AT_ONCE", 4 * graph.num_edges)
+    assert expected.dtype == np.float32 and expected.shape == (11, 2)
+    np.testing.assert_allclose(predict(model, graph, bits), expected, rtol=1e-5, atol=1e-6)
+    assert predict(model, graph, bits[:0]).shape == (0, 2)
+
+
+# -- training
+
+
+def train(seed: int, folder: Path) -> tuple[list[float], bytes]:
+    """Learns how many goals are open; the losses, and the weights in the end."""
+    tasks = [small_task(folder, "blocks", number) for number in range(3)]
+    graphs = [build_hypergraph(task) for task in tasks]
+    groups = [
+        (graph, state_bits(graph, task, some_states(task, 6, number)))
+        for number, (graph, task) in enumerate(zip(graphs, tasks, strict=True))
+    ]
+    wanted = np.concatenate([(graph.goal * (1 - bits)).sum(axis=1) for graph, bits in groups])
+    model = network(*graphs, outputs=1, seed=seed, hidden=16, steps=2)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    inputs = HypergraphInputs.of(groups, model.config)
+    rng = np.random.default_rng(seed)
+    losses = []
+    for _ in range(30):
+        rows = rng.choice(len(wanted), 12, replace=False)
+        outputs = model(inputs.select(rows))[:, 0]
+        loss = ((outputs - torch.from_numpy(wanted[rows])) ** 2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(float(loss.detach()))
+    return losses, b"".join(p.detach().numpy().tobytes() for p in model.parameters())
+
+
+def test_training_reduces_the_loss_and_repeats_exactly(tmp_path: Path) -> None:
+    losses, weights = train(1, tmp_path)
+    assert np.mean(losses[-5:]) < 0.5 * np.mean(losses[:5])
+    assert train(1, tmp_path) == (losses, weights)
+    assert train(2, tmp_path)[1] != weights
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_a_gpu_computes_the_same(tmp_path: Path) -> None:
+    tasks = [small_task(tmp_path, "blocks", seed) for seed in range(3)]
+    graphs = [build_hypergraph(task) for task in tasks]
+    groups = [
+        (graph, state_bits(graph, task, some_states(task, 3)))
+        for graph, task in zip(graphs, tasks, strict=True)
+    ]
+    results = []
+    for device in ("cpu", "cuda"):
+        model = network(*graphs).to(device)
+        outputs = model(HypergraphBatch.build(groups, model.config))
+        slopes = torch.autograd.grad(outputs.sum(), list(model.parameters()))
+        alone = torch.from_numpy(predict(model, *groups[0]))
+        results.append([outputs.detach().cpu(), alone, *(slope.cpu() for slope in slopes)])
+    for ours, theirs in zip(*results, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-3, atol=1e-4)
+
+
+# -- the hypergraph
+
+
+def test_blocksworld_hypergraph(tmp_path: Path) -> None:
+    problem = small_domains.problem_text(
+        "blocks", "a b", ["(ontable a)", "(ontable b)", "(clear a)", "(clear b)", "(handempty)"],
+        ["(on a b)"],
+    )  # fmt: skip
+    task = read_task(tmp_path, small_domains.BLOCKS, problem)
+    graph = build_hypergraph(task)
+    assert {"on(a, b)", "clear(a)", "handempty()"} <= set(graph.atoms)
+    assert [a for a, wanted in zip(graph.atoms, graph.goal, strict=True) if wanted] == ["on(a, b)"]
+    assert graph.slots == (3, 3) and graph.num_objects == 2
+    operators = [task.operator_name(i) for i in range(task.num_operators)]
+    features = dict(zip(operators, graph.edges.tolist(), strict=True))
+    assert features["(stack a b)"] == [1, 2, 3]
+    assert features["(unstack a b)"] == [1, 3, 2]
+
+    edge = operators.index("(stack a b)")
+    first = int(graph.edge_pairs.counts[:edge].sum())
+    pairs = graph.edge_pairs.items[first:][: graph.edge_pairs.counts[edge]].tolist()
+    sizes = [*graph.receiver_pairs, *graph.sender_pairs]
+    columns = np.repeat(np.arange(len(sizes)), sizes)
+    slots = {int(columns[pair]): graph.atoms[graph.pair_nodes[pair]] for pair in pairs}
+    assert slots == {
+        0: "clear(a)", 1: "handempty()", 2: "on(a, b)", 3: "clear(b)", 4: "holding(a)",
+    }  # fmt: skip
+
+
+def test_costs(tmp_path: Path) -> None:
+    task = small_task(tmp_path, "transport", seed=1)
+    costs = [task.operator(i).cost for i in range(task.num_operators)]
+    assert len(set(costs)) > 1
+    np.testing.assert_allclose(build_hypergraph(task).edges[:, 0], costs)
+    assert set(build_hypergraph(task, "one").edges[:, 0]) == {1}
+    with pytest.raises(ValueError, match="unknown cost type 'two'"):
+        build_hypergraph(task, "two")
+
+
+def test_conditional_effects_are_edges_of_their_own(tmp_path: Path) -> None:
+    task = small_task(tmp_path, "briefcase")
+    graph = build_hypergraph(task)
+    things = [name for name in task.problem.objects if name.startswith("thing")]
+    go = [i for i in range(task.num_operators) if task.operator_name(i).startswith("(go ")]
+    others = task.num_operators - len(go)
+    # Moving is one edge for the place and one per thing that may be in the briefcase.
+    assert graph.num_edges == len(go) * (1 + len(things)) + others
+    # "here" sends to "here"; "here" and "in" send to "at". No edge has a negative sender.
+    assert not [atom for atom in graph.atoms if "not" in atom]
+    assert [1, 2, 1] in graph.edges.tolist()
+
+
+def test_quantified_preconditions_share_a_slot(tmp_path: Path) -> None:
+    """Or larger problems would need slots that no smaller one could train."""
+    slots = set()
+    for things in (2, 3, 6):
+        task = read_task(tmp_path, ODD_DOMAIN, odd_problem(things, 3))
+        graph = build_hypergraph(task)
+        assert graph.edges[:, 1].max() >= things
+        slots.add(graph.slots)
+    assert len(slots) == 1
+
+
+def test_state_bits(tmp_path: Path) -> None:
+    task = small_task(tmp_path, "briefcase")
+    graph = build_hypergraph(task)
+    states = some_states(task, 9)
+    bits = state_bits(graph, task, states)
+    assert bits.dtype == np.float32 and bits.shape == (9, graph.num_nodes)
+    for state, row in zip(states, bits, strict=True):
+        true = {atom for atom, bit in zip(graph.atoms, row, strict=True) if bit}
+        assert true == set(task.atoms(state))
+    facts = states + np.cumsum([0, *task.domain_sizes[:-1]])
+    np.testing.assert_array_equal(fact_bits(graph, [*facts]), bits)
+    np.testing.assert_array_equal(fact_bits(graph, [facts[0], facts[1][:0]])[1], 0 * bits[0])
+
+
+def test_bits_of_another_task_are_refused(tmp_path: Path) -> None:
+    task, other = small_task(tmp_path, "gripper"), small_task(tmp_path, "ferry")
+    graph = build_hypergraph(task)
+    with pytest.raises(ValueError, match="belongs to another task"):
+        state_bits(graph, other, other.initial_state)
+    for wrong in (task.initial_state[:-1], task.initial_state + 100, task.initial_state - 100):
+        with pytest.raises(ValueError, match="no states of the task"):
+            state_bits(graph, task, wrong)
+
+
+def test_an_action_that_needs_more_slots_is_named(tmp_path: Path) -> None:
+    task = small_task(tmp_path, "blocks")
+    graph = build_hypergraph(task)
+    bits = state_bits(graph, task, task.initial_state)
+    with pytest.raises(ValueError, match=r"action \((put-down|stack) .*\) has 3 adds.* at most 2"):
+        predict(HGN(HGNConfig(receiver_slots=2, sender_slots=3)), graph, bits)
+    with pytest.raises(ValueError, match=r"action \((pick-up|unstack) .*\) has 3 preconditions"):
+        HypergraphBatch.build([(graph, bits)], HGNConfig(receiver_slots=3, sender_slots=2))
+
+
+def test_a_task_without_operators(tmp_path: Path) -> None:
+    problem = small_domains.problem_text(
+        "blocks", "a", ["(ontable a)", "(clear a)", "(handempty)"], ["(clear a)"]
+    )
+    domain = re.sub(r"\(:action.*", ")", small_domains.BLOCKS, flags=re.DOTALL)
+    task = read_task(tmp_path, domain, problem)
+    assert task.num_operators == 0
+    assert_like_oracle(HGN(HGNConfig(3, 3)), task, some_states(task, 2))
+    assert needed_slots([build_hypergraph(task)]) == needed_slots([]) == (0, 0)
+    assert_like_oracle(HGN(HGNConfig(0, 0)), task, some_states(task, 2))
+
+
+# -- the configuration
+
+
+def test_the_published_network_has_38626_weights() -> None:
+    model = HGN(HGNConfig(receiver_slots=3, sender_slots=7, outputs=2))
+    assert sum(weight.numel() for weight in model.parameters()) == 38_626
+
+
+def test_configurations_are_json(tmp_path: Path) -> None:
+    config = HGNConfig(3, 7, hidden=8, steps=2, outputs=1, normalise=False)
+    assert HGNConfig.from_dict(json.loads(json.dumps(config.to_dict()))) == config
+    with pytest.raises(ValueError, match="'steps'"):
+        HGNConfig(3, 7, steps=0)
+
+
+def test_normalising_feeds_logarithms(tmp_path: Path) -> None:
+    task = small_task(tmp_path, "blocks")
+    graph = build_hypergraph(task)
+    bits = state_bits(graph, task, task.initial_state)
+    raw = predict(network(graph, normalise=False), graph, bits)
+    assert abs(raw - predict(network(graph), graph, bits)).max() > 1e-3
