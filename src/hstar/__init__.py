@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from hstar.heuristics import HEURISTICS, make_heuristic
+from hstar.heuristics import HEURISTICS, TaskHeuristic, make_heuristic
 from hstar.pddl import PddlError, Problem, UnsupportedPddlError, parse
 from hstar.resources import Budget, OutOfResources
 from hstar.search import ALGORITHMS, SearchOptions, SearchResult, plan_problem
@@ -28,6 +28,7 @@ __all__ = [
     "Task",
     "UnsupportedPddlError",
     "ground",
+    "load_model",
     "load_task",
     "make_heuristic",
     "parse",
@@ -50,11 +51,21 @@ def plan(
 ) -> SearchResult:
     """Solve a problem; the plan is validated before it is returned.
 
-    `heuristic` is a name from HEURISTICS or a function from states int32[B, V] to B numbers;
-    `search` a name from ALGORITHMS; further options are those of SearchOptions. Limits in seconds
+    `heuristic` is a name from HEURISTICS, a model from load_model, or a function from states
+    int32[B, V] to B numbers; `search` a name from ALGORITHMS; further options are those of SearchOptions. Limits in seconds
     and bytes. Raises PddlError, ValueError, OutOfResources (limits reached while grounding).
     """
     chosen = SearchOptions(heuristic, search, **options)
     budget = Budget.starting_now(time_limit, memory_limit)
     with budget.enforced():
         return plan_problem(parse(domain, problem), chosen, budget, keep_irrelevant=keep_irrelevant)
+
+
+def load_model(path: str | os.PathLike[str], decode: str | None = None) -> TaskHeuristic:
+    """A learned heuristic from its file, for any task of its domain. Raises ModelFileError.
+
+    `decode` overrides how outputs become a value: "mean", "clip", "truncated-mean" or "value".
+    """
+    from hstar import learned
+
+    return learned.load_model(path, decode)

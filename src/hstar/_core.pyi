@@ -1,4 +1,4 @@
-"""Types of the native core; see cpp/bindings.cpp."""
+"""Types of the native core; see cpp/bindings."""
 
 from collections.abc import Callable
 from typing import Any
@@ -30,7 +30,7 @@ class Task:
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]: ...
     def search(
         self,
-        heuristic: str | Callable[[Any], Any],
+        heuristic: str | Heuristic | Callable[[Any], Any],
         cost: str,
         algorithm: str,
         weight: float,
@@ -45,11 +45,47 @@ class Task:
 
 class Heuristic:
     def __init__(self, task: Task, name: str, cost: str) -> None: ...
+    @staticmethod
+    def learned(task: Task, spec: dict[str, Any]) -> Heuristic: ...
     def evaluate(self, states: NDArray[np.int32]) -> NDArray[np.float32]: ...
     def preferred_operators(self, states: NDArray[np.int32]) -> list[list[int]]: ...
     def plan_features(self, states: NDArray[np.int32]) -> NDArray[np.float32]: ...
     def set_wide_threshold(self, count: int) -> None: ...
 
+class NlmShape:
+    num_parameters: int
+    weight_shapes: list[tuple[int, int, int, int]]
+    def __init__(
+        self,
+        breadth: int,
+        depth: int,
+        width: int,
+        outputs: int,
+        exclude_self: bool,
+        dense: bool,
+        activation: str,
+        channels: list[int],
+    ) -> None: ...
+
+def nlm_forward(
+    shape: NlmShape,
+    theta: NDArray[np.float32],
+    sizes: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    entries: NDArray[np.int32],
+    values: NDArray[np.float32],
+    threads: int,
+) -> NDArray[np.float32]: ...
+def nlm_backward(
+    shape: NlmShape,
+    theta: NDArray[np.float32],
+    sizes: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    entries: NDArray[np.int32],
+    values: NDArray[np.float32],
+    grad: NDArray[np.float32],
+    threads: int,
+) -> NDArray[np.float32]: ...
 def ground(
     spec: dict[str, Any], keep_irrelevant: bool, deadline: float, memory_bytes: int
 ) -> Task: ...

@@ -14,17 +14,18 @@
 #include "task/packing.hpp"
 #include "task/registry.hpp"
 #include "task/successors.hpp"
+#include "tests.hpp"
 
 using namespace hstar;
 
-namespace {
-
-int g_passed = 0, g_failed = 0;
+static int g_passed = 0, g_failed = 0;
 
 void check(bool holds, const char* what, int seed) {
     (holds ? g_passed : g_failed) += 1;
     if (!holds) std::printf("FAILED (seed %d): %s\n", seed, what);
 }
+
+namespace {
 
 // Random lifted tasks with negative, conditional, quantified and disjunctive parts, and costs from 0 to 3.
 class RandomTask {
@@ -296,6 +297,7 @@ void test_open_list() {
 int main(int argc, char** argv) {
     int count = argc > 1 ? std::atoi(argv[1]) : 300;
     test_open_list();
+    for (int seed = 0; seed < count; ++seed) test_nlm(seed);
     for (int seed = 0; seed < count; ++seed) {
         RandomTask random(seed);
         for (bool keep_irrelevant : {true, false}) {
@@ -305,6 +307,7 @@ int main(int argc, char** argv) {
             bool complete = states.size() < kLimit;
             test_successors_and_packing(task, states, seed);
             test_wide_equals_single(task, states, seed);
+            test_learned_heuristics(task, seed);
             test_searches(task, states, complete, seed);
             if (complete) test_lmcut_is_admissible(task, states, seed);
         }

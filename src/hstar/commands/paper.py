@@ -22,7 +22,7 @@ def add_parser(commands: Commands) -> None:
         ),
     )
     parser.add_argument("paper", metavar="PAPER", help=f"one of {', '.join(PAPERS)}")
-    parser.add_argument("--scale", default="smoke", help="smoke, small or full")
+    parser.add_argument("--scale", default="smoke", help="smoke, small, proposed or full")
     parser.add_argument("-o", "--output", metavar="DIR", help="default: build/PAPER-SCALE")
     parser.add_argument("--jobs", type=positive, metavar="N", help="default: one per core")
     parser.add_argument("--device", default="auto", help="to train on: auto, cpu or cuda")

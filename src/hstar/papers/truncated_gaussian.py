@@ -253,7 +253,7 @@ def collect(experiment: Experiment) -> Results:
                 found = json.loads(held.read_text(encoding="utf-8"))
                 curve = found.pop("curve")
                 found.pop("seconds")
-                metrics.append(found)
+                metrics.append({**found, "nll_clip": None})  # clipping has no likelihood
                 kept = {"domain": domain, **asdict(variant)}
                 curves += [{**kept, "seed": seed, "step": s, "val_mse": e} for s, e in curve]
                 for column in DECODINGS[variant.loss]:

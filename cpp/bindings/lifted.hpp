@@ -1,0 +1,12 @@
+#pragma once
+#include <memory>
+
+#include "bindings/bindings.hpp"
+#include "grounding/lifted.hpp"
+
+namespace hstar::bindings {
+
+// From the dictionary that hstar.normalize makes.
+std::shared_ptr<const LiftedTask> to_lifted(nb::dict spec);
+
+}  // namespace hstar::bindings

@@ -1,0 +1,18 @@
+#include "bindings/bindings.hpp"
+#include "grounding/dnf.hpp"
+
+using namespace hstar;
+using namespace hstar::bindings;
+
+NB_MODULE(_core, m) {
+    m.doc() =
+        "The native core of hstar: grounding, heuristics, search, inference and training of small models.";
+    nb::exception<StoppedError>(m, "Stopped");
+    nb::exception<Unsupported>(m, "Unsupported");
+    nb::class_<BoundTask> task = bind_task(m);
+    bind_heuristics(m);
+    bind_search(task);
+    bind_learned(m);
+    m.def("monotonic_seconds", &monotonic_seconds);
+    m.def("peak_resident_bytes", &peak_resident_bytes);
+}

@@ -1,0 +1,139 @@
+#include <algorithm>
+#include <stdexcept>
+
+#include "bindings/bindings.hpp"
+#include "bindings/lifted.hpp"
+#include "grounding/finite_domain.hpp"
+#include "grounding/instantiation.hpp"
+#include "task/packing.hpp"
+
+namespace hstar::bindings {
+
+const SuccessorGenerator& BoundTask::generator() const {
+    if (!generator_) generator_ = std::make_unique<SuccessorGenerator>(task);
+    return *generator_;
+}
+
+void BoundTask::check_states(const States& states) const {
+    if (static_cast<int>(states.shape(1)) != task.num_variables())
+        throw std::invalid_argument("states must have one column per variable (" +
+                                    std::to_string(task.num_variables()) + ")");
+    for (size_t i = 0; i < states.shape(0); ++i)
+        for (int v = 0; v < task.num_variables(); ++v) {
+            int value = states.data()[i * states.shape(1) + v];
+            if (value < 0 || value >= task.domain_size[v])
+                throw std::invalid_argument("state " + std::to_string(i) + " has no value " +
+                                            std::to_string(value) + " for variable " + std::to_string(v));
+        }
+}
+
+Limits make_limits(double deadline, uint64_t memory_bytes) {
+    Limits limits;
+    limits.deadline = deadline;
+    limits.memory_bytes = memory_bytes;
+    return limits;
+}
+
+namespace {
+
+const char* reason_name(StopReason reason) {
+    switch (reason) {
+        case StopReason::Time:
+            return "time";
+        case StopReason::Memory:
+            return "memory";
+        case StopReason::Interrupt:
+            return "interrupt";
+        case StopReason::Terminate:
+            return "terminate";
+    }
+    return "";
+}
+
+std::unique_ptr<BoundTask> ground_task(nb::dict spec, bool keep_irrelevant, double deadline,
+                                       uint64_t memory_bytes) {
+    auto lifted = to_lifted(spec);
+    nb::gil_scoped_release release;
+    SignalScope signals;
+    try {
+        return std::make_unique<BoundTask>(
+            ground(lifted, GroundingOptions{keep_irrelevant}, make_limits(deadline, memory_bytes)));
+    } catch (const Stopped& stopped) {
+        throw StoppedError(reason_name(stopped.reason));
+    }
+}
+
+nb::object successors(const BoundTask& bound, States state) {
+    bound.check_states(state);
+    if (state.shape(0) != 1) throw std::invalid_argument("expected one state");
+    const Task& task = bound.task;
+    Ints ops;
+    bound.generator().applicable([&](int variable) { return state.data()[variable]; }, ops);
+    std::sort(ops.begin(), ops.end());
+    size_t variables = task.num_variables();
+    Ints values(ops.size() * variables);
+    for (size_t i = 0; i < ops.size(); ++i) task.apply(ops[i], state.data(), values.data() + i * variables);
+    size_t count = ops.size();
+    return nb::make_tuple(to_numpy(std::move(ops), {count}), to_numpy(std::move(values), {count, variables}));
+}
+
+nb::list assignments(std::span<const Assignment> items) {
+    nb::list result;
+    for (auto [variable, value] : items) result.append(nb::make_tuple(variable, value));
+    return result;
+}
+
+nb::tuple operator_parts(const BoundTask& bound, int op) {
+    const Task& task = bound.task;
+    if (op < 0 || op >= task.num_operators()) throw nb::index_error("no such operator");
+    nb::list effects;
+    for (auto [variable, value] : task.effects[op])
+        effects.append(nb::make_tuple(nb::list(), variable, value));
+    for (const auto& e : task.conditional[op])
+        effects.append(
+            nb::make_tuple(assignments(std::span(task.effect_conditions)
+                                           .subspan(e.condition_begin, e.condition_end - e.condition_begin)),
+                           e.effect.variable, e.effect.value));
+    return nb::make_tuple(task.operator_name(op), task.cost[op], assignments(task.pre[op]), effects);
+}
+
+}  // namespace
+
+nb::class_<BoundTask> bind_task(nb::module_& m) {
+    nb::class_<BoundTask> task(m, "Task");
+    task.def_prop_ro("domain_sizes", [](const BoundTask& b) { return b.task.domain_size; })
+        .def_prop_ro("num_facts", [](const BoundTask& b) { return b.task.num_facts(); })
+        .def_prop_ro("num_operators", [](const BoundTask& b) { return b.task.num_operators(); })
+        .def_prop_ro("has_conditional_effects",
+                     [](const BoundTask& b) { return b.task.has_conditional_effects(); })
+        .def_prop_ro("goal", [](const BoundTask& b) { return assignments(b.task.goal); })
+        .def_prop_ro("goal_is_false", [](const BoundTask& b) { return b.task.goal_is_false; })
+        .def_prop_ro("initial_values", [](const BoundTask& b) { return b.task.initial_state; })
+        .def_prop_ro("mutex_groups", [](const BoundTask& b) { return b.task.mutex_groups; })
+        .def_prop_ro("state_bytes", [](const BoundTask& b) { return Packing(b.task).num_bytes(); })
+        .def("atom_name",
+             [](const BoundTask& b, int fact) {
+                 if (fact < 0 || fact >= b.task.num_facts()) throw nb::index_error("no such fact");
+                 return b.task.atom_name(fact);
+             })
+        .def("operator_name",
+             [](const BoundTask& b, int op) {
+                 if (op < 0 || op >= b.task.num_operators()) throw nb::index_error("no such operator");
+                 return b.task.operator_name(op);
+             })
+        .def("operator_parts", &operator_parts)
+        .def("initial_value",
+             [](const BoundTask& b, const std::string& name, const std::string& cost) {
+                 float h = 0;
+                 make_evaluator(name, b.task, to_cost_type(cost))
+                     ->evaluate({b.task.initial_state.data(), 1, b.task.num_variables()}, &h, nullptr);
+                 return h;
+             })
+        .def("successors", &successors);
+
+    m.def("ground", &ground_task, nb::arg("spec"), nb::arg("keep_irrelevant"), nb::arg("deadline"),
+          nb::arg("memory_bytes"));
+    return task;
+}
+
+}  // namespace hstar::bindings
