@@ -5,6 +5,7 @@ using namespace hstar;
 using namespace hstar::bindings;
 
 NB_MODULE(_core, m) {
+    nb::set_leak_warnings(false);  // objects that torch or a script holds until the end are no leak
     m.doc() =
         "The native core of hstar: grounding, heuristics, search, inference and training of small models.";
     nb::exception<StoppedError>(m, "Stopped");

@@ -70,7 +70,8 @@ class Budget:
         limits = resource.getrlimit(resource.RLIMIT_DATA)
         if self.memory_bytes:
             finite = [limit for limit in limits if limit != resource.RLIM_INFINITY]
-            resource.setrlimit(resource.RLIMIT_DATA, (min([self.memory_bytes, *finite]), limits[1]))
+            data = max(self.memory_bytes - _resident_bytes(kind=_SHARED), 2**20)  # code is no data
+            resource.setrlimit(resource.RLIMIT_DATA, (min([data, *finite]), limits[1]))
         old = _install({signal.SIGALRM: self._on_alarm, signal.SIGTERM: _on_terminate})
         self._start_timer()
         try:
@@ -125,10 +126,13 @@ class Budget:
             raise OutOfResources(*_STOPPED["memory"])
 
 
-def _resident_bytes() -> int:
+_ALL, _SHARED = 1, 2  # columns of statm: resident pages, and those of them that are files'
+
+
+def _resident_bytes(kind: int = _ALL) -> int:
     file = os.open("/proc/self/statm", os.O_RDONLY)
     try:
-        return int(os.read(file, 100).split()[1]) * resource.getpagesize()
+        return int(os.read(file, 100).split()[kind]) * resource.getpagesize()
     finally:
         os.close(file)
 

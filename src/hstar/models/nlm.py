@@ -46,7 +46,7 @@ class NLMConfig:
     outputs: int = 2
     exclude_self: bool = True
     dense: bool = False
-    activation: str = "relu"
+    activation: str = "sigmoid"
 
     @staticmethod
     def from_dict(fields: dict[str, Any]) -> NLMConfig:

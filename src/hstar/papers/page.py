@@ -65,8 +65,7 @@ def build_page(results: Results, scale: Scale, name: str, command: str, seconds:
             f"command: {command}",
             f"machine: {platform.machine()}, {platform.system()}, Python "
             f"{platform.python_version()}; {seconds:.0f} s in all",
-            f"{len(scale.seeds)} seed(s), steps of training: "
-            + ", ".join(f"{model} {steps}" for model, steps in scale.steps.items()),
+            f"{len(scale.seeds)} seed(s), training: {_training(scale)}",
             f"search: at most {scale.max_evaluations} evaluations; unsolved problems count as that",
         ]
     )
@@ -95,6 +94,13 @@ def build_page(results: Results, scale: Scale, name: str, command: str, seconds:
         text=True,
     )
     return page
+
+
+def _training(scale: Scale) -> str:
+    parts = [f"{model} {steps} steps" for model, steps in scale.steps.items()]
+    if scale.epochs is not None:
+        parts.append(f"nlm {scale.epochs} passes over its data")
+    return ", ".join(parts)
 
 
 def markdown(results: Results) -> str:

@@ -15,6 +15,7 @@ on where it was.
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -164,7 +165,7 @@ def train_one(experiment: Experiment, domain: str, variant: Variant, seed: int) 
     path = experiment.model(domain, variant, seed)
     path.parent.mkdir(parents=True, exist_ok=True)
     given = {
-        "steps": scale.steps[variant.model],
+        "steps": training_steps(scale, variant.model, len(training)),
         "batch": scale.batch,
         "evaluate_every": scale.evaluate_every,
         "device": experiment.device,
@@ -187,6 +188,12 @@ def train_one(experiment: Experiment, domain: str, variant: Variant, seed: int) 
     write_atomically(path.with_suffix(".metrics.json"), json.dumps(found) + "\n")
     error = f"test error {found['mse']:.2f}" if "mse" in found else "ranking"
     return f"{domain} {variant.name}: {error}, {result.seconds:.0f} s"
+
+
+def training_steps(scale: Scale, model: str, states: int) -> int:
+    if model == "nlm" and scale.epochs is not None:
+        return math.ceil(scale.epochs * states / scale.batch)
+    return scale.steps[model]
 
 
 def plan_with_models(experiment: Experiment, domain: str) -> None:
