@@ -255,7 +255,6 @@ def test_a_disjunctive_goal_is_refused(goal: str, tmp_path: Path) -> None:
         Encoder(task, Vocabulary.of(task.problem.domain))
 
 
-@pytest.mark.xfail(strict=True, reason="a literal named twice by the goal counts twice")
 @pytest.mark.parametrize(
     "goal",
     ["(and (at cup hall) (at cup hall))", "(and (at cup hall) (forall (?t - thing) (at ?t hall)))"],

@@ -219,10 +219,11 @@ def test_what_an_objective_implies() -> None:
         ({"loss": "hinge"}, f"unknown loss 'hinge'; choose one of {', '.join(LOSSES)}"),
         ({"base": "oracle"}, f"unknown base 'oracle'; choose one of {', '.join(BASES)}"),
         ({"lower": "ff"}, f"unknown lower bound 'ff'; choose one of {', '.join(LOWER_BOUNDS)}"),
-        ({"sigma": 0.0}, "sigma must be positive, not 0.0"),
-        ({"sigma": math.nan}, "sigma must be positive, not nan"),
-        ({"epsilon": 0.0}, "epsilon must be positive, not 0.0"),
-        ({"epsilon": -1.0}, "epsilon must be positive, not -1.0"),
+        ({"sigma": 0.0}, "sigma must be positive and finite, not 0.0"),
+        ({"sigma": math.inf}, "sigma must be positive and finite, not inf"),
+        ({"sigma": math.nan}, "sigma must be positive and finite, not nan"),
+        ({"epsilon": 0.0}, "epsilon must be positive and finite, not 0.0"),
+        ({"epsilon": -1.0}, "epsilon must be positive and finite, not -1.0"),
     ],
 )
 def test_an_objective_that_makes_no_sense_is_refused(fields: dict[str, Any], message: str) -> None:

@@ -84,6 +84,17 @@ class TaskBuilder {
     TaskBuilder(const StripsTask& strips, const std::vector<std::vector<int>>& groups, Task& task)
         : strips_(strips), task_(task), mutex_(groups, strips.num_facts) {}
 
+    // "None of those" has no name, except where the only fact is "not X" and X is no fact itself: then it is
+    // X.
+    Task::AtomName name_of_none(const std::vector<int>& group) const {
+        if (group.size() != 1) return {};
+        int atom = strips_.complement_of[group[0]];
+        if (atom < 0 || assignment_[atom].variable >= 0) return {};
+        Task::AtomName name = task_.atoms.back();
+        name.negated = false;
+        return name;
+    }
+
     void make_variables(const std::vector<std::vector<int>>& variables, const FactTable& facts) {
         assignment_.assign(strips_.num_facts, {-1, -1});
         for (size_t v = 0; v < variables.size(); ++v)
@@ -104,7 +115,7 @@ class TaskBuilder {
             int size = static_cast<int>(variables[v].size());
             if (needs_none[v]) {
                 if (value < 0) value = size;
-                task_.atoms.emplace_back();
+                task_.atoms.push_back(name_of_none(variables[v]));
                 ++size;
             }
             task_.domain_size.push_back(size);

@@ -52,8 +52,9 @@ def plan(
     """Solve a problem; the plan is validated before it is returned.
 
     `heuristic` is a name from HEURISTICS, a model from load_model, or a function from states
-    int32[B, V] to B numbers; `search` a name from ALGORITHMS; further options are those of SearchOptions. Limits in seconds
-    and bytes. Raises PddlError, ValueError, OutOfResources (limits reached while grounding).
+    int32[B, V] to B numbers; `search` is a name from ALGORITHMS; further options are those of
+    SearchOptions. Limits in seconds and bytes. Raises PddlError, ModelFileError, ValueError,
+    OutOfResources (limits reached while grounding).
     """
     chosen = SearchOptions(heuristic, search, **options)
     budget = Budget.starting_now(time_limit, memory_limit)

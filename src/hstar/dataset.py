@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from hstar.encoding import domain_hash
 from hstar.pddl import Domain
 from hstar.pddl.domain import read_domain
 from hstar.pddl.source import source_from_bytes
@@ -75,6 +76,18 @@ class Dataset:
         )
 
 
+def check_same_kind(first: Dataset, second: Dataset) -> None:
+    """Raises ValueError if labels of two files cannot be compared."""
+    if domain_hash(first.domain) != domain_hash(second.domain):
+        raise ValueError(
+            f"the labels are of different domains: {first.domain.name} and {second.domain.name}"
+        )
+    if first.cost != second.cost:
+        raise ValueError(
+            f"the labels count costs differently: --cost {first.cost} and --cost {second.cost}"
+        )
+
+
 def load_dataset(path: str | os.PathLike[str]) -> Dataset:
     """Read a file of labels and ground its problems. Raises LabelsError, PddlError."""
     return dataset_of(read_labels(Path(path)), os.fspath(path))
@@ -92,6 +105,8 @@ def dataset_of(labels: Labels, path: str) -> Dataset:
         task = ground(lifted)
         number = {task.core.atom_name(f): f for f in range(task.num_facts)}
         states = rows.filter(rows["problem"] == problem.problem)["state"].to_list()
+        if labels.teacher == "plans":  # given plans may touch atoms that cannot matter
+            states = [[atom for atom in state if atom in number] for state in states]
         try:
             facts = tuple(np.array([number[a] for a in state], dtype=np.int64) for state in states)
         except KeyError as error:

@@ -200,7 +200,7 @@ class Encoder:
         facts = [_parse_atom(task.core.atom_name(f)) for f in range(task.num_facts)]
         tracked = {atom for atom in facts if atom is not None}
         untracked = [atom for atom in problem.init if atom not in tracked]
-        goal = list(goal_literals(problem))
+        goal = list(dict.fromkeys(goal_literals(problem)))
         mentioned = {
             name
             for atom in itertools.chain(tracked, untracked, (atom for atom, _ in goal))

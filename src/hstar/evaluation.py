@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from hstar.dataset import Dataset
+from hstar.encoding import domain_hash
 from hstar.losses import RANKING, Objective
 from hstar.modelfile import read_model
 from hstar.models import KINDS
@@ -40,6 +41,12 @@ def evaluate_model(path: str | os.PathLike[str], dataset: Dataset) -> Metrics:
     objective = Objective.from_dict(held.metadata["objective"])
     if objective.loss in RANKING:
         raise ValueError("a ranking model does not estimate costs, so it has no error")
+    trained = held.metadata
+    if domain_hash(dataset.domain) != trained["domain"]["hash"] or dataset.cost != trained["cost"]:
+        raise ValueError(
+            f"{os.fspath(path)} was trained on domain {trained['domain']['name']} with --cost "
+            f"{trained['cost']}; the labels are of {dataset.domain.name} with --cost {dataset.cost}"
+        )
     kind = held.metadata["model"]
     model = KINDS[kind].build(held.metadata["config"], torch.Generator())
     model.load_state_dict({name: torch.from_numpy(a) for name, a in held.tensors.items()})

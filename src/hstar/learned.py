@@ -52,7 +52,10 @@ class LearnedHeuristic:
         bind = BINDERS.get(self.metadata["model"])
         if bind is None:
             raise self._error(f"this version of hstar has no model '{self.metadata['model']}'")
-        return bind(self, task)
+        try:
+            return bind(self, task)
+        except ValueError as error:
+            raise self._error(f"the model cannot take this problem: {error}") from error
 
     def specification(self) -> dict[str, Any]:
         """What the core must know besides the network."""

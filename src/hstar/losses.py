@@ -53,10 +53,10 @@ class Objective:
         ):
             if value not in known:
                 raise ValueError(f"unknown {what} '{value}'; choose one of {', '.join(known)}")
-        if self.sigma is not None and not self.sigma > 0:
-            raise ValueError(f"sigma must be positive, not {self.sigma}")
-        if not self.epsilon > 0:
-            raise ValueError(f"epsilon must be positive, not {self.epsilon}")
+        if self.sigma is not None and not 0 < self.sigma < math.inf:
+            raise ValueError(f"sigma must be positive and finite, not {self.sigma}")
+        if not 0 < self.epsilon < math.inf:
+            raise ValueError(f"epsilon must be positive and finite, not {self.epsilon}")
 
     @staticmethod
     def from_dict(fields: dict[str, Any]) -> Objective:

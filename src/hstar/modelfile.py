@@ -58,7 +58,7 @@ def read_model(path: str | os.PathLike[str]) -> ModelFile:
         raise ModelFileError("no such model file; train one with 'hstar train'", name) from None
     except OSError as error:
         raise ModelFileError(f"cannot read the model: {error.strerror or error}", name) from None
-    except (SafetensorError, ValueError) as error:
+    except (SafetensorError, ValueError, TypeError) as error:
         raise ModelFileError(f"this is no intact .safetensors file ({error})", name) from None
     if text is None:
         raise ModelFileError("the file has no hstar metadata; it was not made by hstar", name)

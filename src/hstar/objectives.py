@@ -206,6 +206,8 @@ class RankingTask:
                 continue  # every state has one successor: nothing to prefer
             facts = list(states.astype(np.int64) + _first_facts(labelled))
             features = make_heuristic(labelled.task, "ff", dataset.cost).plan_features(states)
+            features[:, 1] /= labelled.task.cost_scale
+            features = _large_where_infinite(features)
             base = _base_values(labelled, states, objective.base, dataset.cost)
             inputs = KINDS[kind].inputs(config, [TaskStates(labelled.task, facts, features)])
             self.problems.append((inputs, torch.from_numpy(base).to(self.device), pairs))
@@ -266,8 +268,14 @@ def _base_values(
     if base == "none":
         return np.zeros(len(states), dtype=np.float32)
     values = make_heuristic(labelled.task, base, cost).evaluate(states) / labelled.task.cost_scale
-    largest = np.max(values, initial=0.0, where=np.isfinite(values))
-    return np.where(np.isfinite(values), values, 2 * largest + 1).astype(np.float32)
+    return _large_where_infinite(values)
+
+
+def _large_where_infinite(values: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
+    """Dead ends get a number that is worse than any other, since losses cannot take infinity."""
+    finite = np.isfinite(values)
+    largest = np.max(values, initial=0.0, where=finite)
+    return np.where(finite, values, 2 * largest + 1).astype(np.float32)
 
 
 def _first_facts(labelled: LabelledTask) -> NDArray[np.int64]:

@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from hstar.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
-from hstar.dataset import Dataset
+from hstar.dataset import Dataset, check_same_kind
 from hstar.encoding import domain_hash
 from hstar.losses import RANKING, Objective
 from hstar.modelfile import ModelFile, write_model
@@ -163,6 +163,7 @@ class Trainer:
         self.options = options
         self.training = training
         self.device = choose_device(options.device)
+        check_same_kind(training, validation)
         objective = options.objective
         kind = KINDS[options.model]
         tasks = [labelled.task for labelled in training.tasks]
@@ -178,7 +179,10 @@ class Trainer:
         self.step = 0
         self.optimiser = torch.optim.AdamW(
             self.model.parameters(),
-            lr=torch.tensor(options.learning_rate) if self._on_gpu else options.learning_rate,
+            # On the GPU, so that recorded steps read the rate of the moment.
+            lr=torch.tensor(options.learning_rate, device=self.device)
+            if self._on_gpu
+            else options.learning_rate,
             weight_decay=options.weight_decay,
             capturable=self._on_gpu,
         )

@@ -59,7 +59,7 @@ def run_paper(scale: str, output: Path, jobs: int, device: str, seed: int, comma
         getattr(results, name).write_parquet(output / f"{name}.parquet")
     seconds = time.monotonic() - start
     build_page(results, experiment.scale, scale, command, seconds).write(output / "report.html")
-    write_atomically(output / "tables.md", markdown(results))
+    write_atomically(output / "tables.md", markdown(results, experiment.scale))
     print(summary_text(results))
     print(
         f"{seconds:.0f} s. The whole comparison: {output / 'report.html'}, {output / 'tables.md'}"

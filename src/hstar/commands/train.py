@@ -76,6 +76,11 @@ def run(options: argparse.Namespace) -> int:
     if options.threads:
         torch.set_num_threads(options.threads)
     seeds = _seeds(options.seeds)
+    chosen = {seed: _train_options(options, seed) for seed in seeds}
+    if options.test and options.loss in ("l-gbfs", "l-star"):
+        raise UsageError("a ranking loss does not estimate costs, so there is no error to --test")
+    if not options.output.endswith(".safetensors"):
+        raise UsageError(f"the output must end in .safetensors, not '{options.output}'")
     outputs = {seed: _output(options.output, seed, len(seeds)) for seed in seeds}
     for path in outputs.values():
         check_writable(path)
@@ -87,13 +92,15 @@ def run(options: argparse.Namespace) -> int:
     else:
         training, validation = training.split(0.1, seed=0)
     test = load_dataset(options.test) if options.test else None
+    if options.model == "nlm":
+        _name_omitted(training, chosen[seeds[0]])
     print(
         f"{len(training)} states of {len(training.tasks)} problems to train on, "
         f"{len(validation)} of {len(validation.tasks)} to validate on",
         flush=True,
     )
     for seed, path in outputs.items():
-        result = _train(training, validation, path, _train_options(options, seed), options)
+        result = _train(training, validation, path, chosen[seed], options)
         print(
             f"{path}: best at step {result.best.step} of {result.curve[-1].step}, "
             f"{_errors(result.best)}, {result.parameters} parameters, {result.seconds:.0f} s",
@@ -102,8 +109,22 @@ def run(options: argparse.Namespace) -> int:
         if test is not None:
             from hstar.evaluation import evaluate_model
 
-            print(f"{path}: on test problems {evaluate_model(path, test).describe()}", flush=True)
+            try:
+                metrics = evaluate_model(path, test)
+            except ValueError as error:
+                raise UsageError(str(error)) from error
+            print(f"{path}: on test problems {metrics.describe()}", flush=True)
     return 0
+
+
+def _name_omitted(training: Dataset, options: TrainOptions) -> None:
+    """Say which predicates an NLM of this breadth cannot see."""
+    from hstar.encoding import Vocabulary
+
+    breadth = options.model_options.get("breadth", 3)
+    if isinstance(breadth, int):
+        for name in Vocabulary.of(training.domain, breadth).omitted:
+            print(f"predicate {name} has more than {breadth} arguments: the network ignores it")
 
 
 def _train(

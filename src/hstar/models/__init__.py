@@ -74,8 +74,11 @@ class NLMKind:
         self, domain: Domain, tasks: Sequence[Task], outputs: int, options: dict[str, Any]
     ) -> dict[str, Any]:
         chosen = dict(options)
-        types = bool(chosen.pop("types", True))
-        vocabulary = Vocabulary.of(domain, int(chosen.get("breadth", 3)), types)
+        types = chosen.pop("types", True)
+        breadth = chosen.get("breadth", 3)
+        if not isinstance(types, bool) or not isinstance(breadth, int):
+            raise ValueError("the option types is true or false, breadth a whole number")
+        vocabulary = Vocabulary.of(domain, breadth, types)
         channels = tuple(vocabulary.channels)
         try:
             network = NLMConfig(channels=channels, outputs=outputs, **chosen)

@@ -7,8 +7,9 @@ A layer keeps one tensor X[r] per arity r up to the breadth. For each arity
 where expand repeats along a new last index, min and max reduce the last index, and permute puts the
 r! orders of the indices side by side. The concatenation is never formed: the linear map of each
 order is applied first, and its results are gathered and added. Arities that cannot reach the output
-are left out. `exclude_self` ignores tuples with equal indices when reducing; `dense` appends each
-layer's input to its output (the variant of Gehring et al. 2022).
+are left out. With `exclude_self`, tuples with equal indices count as 0 for the maximum and as 1 for
+the minimum (both neutral for sigmoids; a rectifier's minimum is thereby at most 1). `dense` appends
+each layer's input to its output (the variant of Gehring et al. 2022).
 
 On a CPU the core computes values and gradients; elsewhere the same network runs in torch.
 """

@@ -19,6 +19,11 @@ from hstar.report import Page, cactus, markdown_table, scatter, text_table
 if TYPE_CHECKING:
     import polars as pl
 
+ABOUT_LABELS = (
+    "Errors are means over the test problems that A* with LM-cut solved within the limits, the "
+    "easier ones; the paper's own set is larger because its limit was 30 minutes. Planning uses "
+    "all chosen test problems, solved optimally or not."
+)
 OUR_LABEL = "learned (TN)"
 FF_LABEL = "h^FF"
 
@@ -81,9 +86,16 @@ def build_page(results: Results, scale: Scale, name: str, command: str, seconds:
             ),
         ]
     )
+    failures = failed_runs(results)
+    if failures:
+        page.add_heading("Runs that failed")
+        page.add_text("They count as unsolved above; their numbers say nothing about a heuristic.")
+        page.add_list(failures)
     page.add_heading("Learning")
     page.add_figure(figure2(results.curves), "Figure 2 of the paper: error on validation problems.")
     page.add_heading("The paper's tables")
+    page.add_text(ABOUT_LABELS)
+    page.add_table(*labelled(results, scale))
     for table in measured_tables(results):
         table.add_to(page)
     page.add_heading("The paper's claims")
@@ -96,6 +108,32 @@ def build_page(results: Results, scale: Scale, name: str, command: str, seconds:
     return page
 
 
+def labelled(results: Results, scale: Scale) -> tuple[list[str], list[list[str]]]:
+    """How many test problems have labels, and how many are planned for by each kind of model."""
+    import polars as pl
+
+    rows = []
+    for domain in scale.domains:
+        own = results.metrics.filter((pl.col("domain") == domain) & (pl.col("model") == "ff"))
+        problems, states = (own[name][0] if len(own) else 0 for name in ("problems", "states"))
+        rows.append([domain, str(problems), str(states)])
+    planned = ", ".join(f"{count} ({model})" for model, count in scale.planning.items())
+    return ["domain", "labelled test problems", "their states"], [
+        *rows,
+        ["planned for", planned, ""],
+    ]
+
+
+def failed_runs(results: Results) -> list[str]:
+    """Runs that ended neither with a plan nor at a limit."""
+    explained = ("solved", "unsolvable", "gave up")
+    return [
+        f"{row['domain']} {row['problem']}, {row['model']} {row['variant']}: {row['error']}"
+        for row in results.planning.iter_rows(named=True)
+        if row["error"] not in explained
+    ]
+
+
 def _training(scale: Scale) -> str:
     parts = [f"{model} {steps} steps" for model, steps in scale.steps.items()]
     if scale.epochs is not None:
@@ -103,9 +141,10 @@ def _training(scale: Scale) -> str:
     return ", ".join(parts)
 
 
-def markdown(results: Results) -> str:
+def markdown(results: Results, scale: Scale) -> str:
     """All tables and claims as Markdown."""
-    parts = [markdown_table(*summary(results))]
+    parts = [markdown_table(*summary(results)), ABOUT_LABELS]
+    parts.append(markdown_table(*labelled(results, scale)))
     parts += [table.markdown() for table in measured_tables(results)]
     found = claims(results.metrics, results.planning, results.curves)
     parts.append(
@@ -125,7 +164,7 @@ def _mean(numbers: pl.Series) -> float:
 
 
 def _median(numbers: pl.Series) -> float:
-    return float(np.median(numbers.to_numpy()))
+    return float(np.median(numbers.drop_nulls().to_numpy()))
 
 
 def _compared(results: Results) -> pl.DataFrame:

@@ -45,6 +45,7 @@ class Scale:
     evaluate_every: int = 200
     batch: int = 256
     epochs: int | None = None
+    schedule: str = "cosine"
     nlm_options: Mapping[str, object] = field(default_factory=dict)
 
 
@@ -143,6 +144,7 @@ FULL = Scale(
     label_limits={"train": 300.0, "validation": 300.0, "test": 1800.0},
     label_retries=20,
     evaluate_every=500,
+    schedule="constant",
     nlm_options={"activation": "sigmoid", "exclude_self": False, "types": False},
 )
 

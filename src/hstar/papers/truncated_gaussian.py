@@ -30,11 +30,15 @@ from hstar.bench import BenchOptions, run_bench
 from hstar.domains import generate
 from hstar.papers.scales import DOMAINS, SCALES, Scale
 from hstar.papers.variants import DECODINGS, Variant
+from hstar.pddl.errors import InputFileError
 from hstar.progress import Progress
 from hstar.teachers import LabelOptions, label
+from hstar.version import VERSION
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from hstar.dataset import Dataset
 
 SPLITS = ("train", "validation", "test")
 Say = Callable[[str], None]
@@ -76,7 +80,8 @@ class Results:
 
 
 def run_experiment(experiment: Experiment) -> Results:
-    """All stages but the page."""
+    """All stages but the page. Raises ExperimentError where the directory holds another one."""
+    keep_settings(experiment)
     for domain in experiment.scale.domains:
         make_problems(experiment, domain)
     for domain in experiment.scale.domains:
@@ -85,6 +90,34 @@ def run_experiment(experiment: Experiment) -> Results:
     for domain in experiment.scale.domains:
         plan_with_models(experiment, domain)
     return collect(experiment)
+
+
+class ExperimentError(InputFileError):
+    """A directory holds the files of another experiment."""
+
+
+def keep_settings(experiment: Experiment) -> None:
+    """Write what is run to experiment.json, so that files of other settings are not reused."""
+    path = experiment.directory / "experiment.json"
+    settings = {"scale": asdict(experiment.scale), "seed": experiment.seed, "hstar": VERSION}
+    text = json.dumps(settings, indent=1, default=list) + "\n"
+    if path.is_file() and path.read_text(encoding="utf-8") != text:
+        raise ExperimentError(
+            "the directory holds an experiment with other settings; choose another directory "
+            "with -o, or delete this one",
+            str(path),
+        )
+    write_atomically(path, text)
+
+
+def test_data(experiment: Experiment, domain: str) -> Dataset | None:
+    """The labelled test states of a domain; None if no test problem was solved."""
+    from hstar.dataset import dataset_of
+    from hstar.teachers import read_labels
+
+    path = experiment.labels(domain, "test")
+    labels = read_labels(path)
+    return dataset_of(labels, str(path)) if len(labels.rows) else None
 
 
 def make_problems(experiment: Experiment, domain: str) -> None:
@@ -168,6 +201,7 @@ def train_one(experiment: Experiment, domain: str, variant: Variant, seed: int) 
         "steps": training_steps(scale, variant.model, len(training)),
         "batch": scale.batch,
         "evaluate_every": scale.evaluate_every,
+        "schedule": scale.schedule,
         "device": experiment.device,
         "model_options": dict(scale.nlm_options) if variant.model == "nlm" else {},
     }
@@ -181,10 +215,9 @@ def train_one(experiment: Experiment, domain: str, variant: Variant, seed: int) 
     found: dict[str, Any] = {"domain": domain, **asdict(variant), "seed": seed}
     found["seconds"] = round(result.seconds, 1)
     found["curve"] = [(line.step, line.validation_mse) for line in result.curve]
-    if variant.loss not in RANKING and experiment.labels(domain, "test").is_file():
-        test = load_dataset(experiment.labels(domain, "test"))
-        metrics = evaluate_model(path, test)
-        found |= asdict(metrics)
+    test = test_data(experiment, domain)
+    if variant.loss not in RANKING and test is not None:
+        found |= asdict(evaluate_model(path, test))
     write_atomically(path.with_suffix(".metrics.json"), json.dumps(found) + "\n")
     error = f"test error {found['mse']:.2f}" if "mse" in found else "ranking"
     return f"{domain} {variant.name}: {error}, {result.seconds:.0f} s"
@@ -238,16 +271,14 @@ def collect(experiment: Experiment) -> Results:
     """What the files of all stages say, as frames."""
     import polars as pl
 
-    from hstar.dataset import load_dataset
     from hstar.evaluation import baseline_mse
 
     metrics: list[dict[str, Any]] = []
     curves: list[dict[str, Any]] = []
     planning: list[dict[str, Any]] = []
     for domain in experiment.scale.domains:
-        labels = experiment.labels(domain, "test")
-        if labels.is_file():
-            test = load_dataset(labels)
+        test = test_data(experiment, domain)
+        if test is not None:
             about = {"states": len(test), "problems": len(test.tasks)}
             for name in ("ff", "lmcut"):
                 mse = baseline_mse(test, name)
@@ -287,8 +318,12 @@ def in_processes(
         return
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         futures: list[Future[str]] = [pool.submit(work, *item) for item in waiting]
-        for future in as_completed(futures):
-            yield future.result()
+        try:
+            for future in as_completed(futures):
+                yield future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def experiment_at(scale: str, directory: str | os.PathLike[str], **options: Any) -> Experiment:
@@ -322,6 +357,7 @@ def _planning_rows(path: Path, fields: dict[str, Any], seed: int) -> list[dict[s
                 "evaluations": run["evaluations"] if solved else limit,
                 "evaluated": run["evaluated"],
                 "search_time": run["search_time"],
+                "error": run["error"],
             }
         )
     return rows
