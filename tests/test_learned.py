@@ -353,7 +353,6 @@ def test_a_ranking_is_output_plus_base(kind: str, tmp_path: Path) -> None:
     np.testing.assert_allclose(values(heuristic, task, states), expected, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.xfail(strict=True, reason="the core clips, torch does not, and one of them fails")
 @pytest.mark.parametrize("decode", ["clip", "truncated-mean"])
 @pytest.mark.parametrize("kind", TINY)
 def test_a_ranking_is_not_decoded_as_a_distribution(kind: str, decode: str, tmp_path: Path) -> None:
@@ -370,9 +369,7 @@ def test_a_ranking_is_not_decoded_as_a_distribution(kind: str, decode: str, tmp_
     [
         "nlm",
         "linear",
-        pytest.param(
-            "hgn", marks=pytest.mark.xfail(strict=True, reason="edges keep the problem's costs")
-        ),
+        "hgn",
     ],
 )
 def test_a_model_of_unit_costs_ignores_the_costs_of_a_problem(kind: str, tmp_path: Path) -> None:
@@ -659,7 +656,6 @@ WIDE = """(define (domain wide) (:predicates (a ?x) (b ?x) (c ?x) (next ?x ?y))
 """
 
 
-@pytest.mark.xfail(strict=True, reason="the search stops with an internal error")
 def test_a_problem_that_needs_more_slots_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -105,8 +105,11 @@ def dataset_of(labels: Labels, path: str) -> Dataset:
         task = ground(lifted)
         number = {task.core.atom_name(f): f for f in range(task.num_facts)}
         states = rows.filter(rows["problem"] == problem.problem)["state"].to_list()
+        plan = tuple(problem.plan)
         if labels.teacher == "plans":  # given plans may touch atoms that cannot matter
             states = [[atom for atom in state if atom in number] for state in states]
+            steps = zip(plan, states, states[1:], strict=False)
+            plan = tuple(step for step, before, after in steps if before != after)
         try:
             facts = tuple(np.array([number[a] for a in state], dtype=np.int64) for state in states)
         except KeyError as error:
@@ -115,7 +118,7 @@ def dataset_of(labels: Labels, path: str) -> Dataset:
                 "label the problems again",
                 path,
             ) from None
-        tasks.append(LabelledTask(problem.problem, task, tuple(problem.plan), facts))
+        tasks.append(LabelledTask(problem.problem, task, plan, facts))
     columns = {
         name: rows[name].cast(float).fill_null(float("nan")).to_numpy().astype(np.float32)
         for name in (*LABEL_COLUMNS, *HEURISTIC_COLUMNS)

@@ -37,6 +37,8 @@ class LearnedHeuristic:
         self.decode = decode or str(model.metadata["decode"])
         if self.decode not in DECODERS:
             raise ValueError(f"unknown decoding '{self.decode}'; choose one of {DECODERS}")
+        if model.metadata["decode"] == "value" != self.decode:
+            raise ValueError("a ranking has no distribution to decode; take its value")
 
     @property
     def label(self) -> str:
@@ -142,7 +144,8 @@ def _bind_hgn(heuristic: LearnedHeuristic, task: Task) -> Callable[[Any], Any]:
     tensors = heuristic.model.tensors
     model.load_state_dict({name: torch.from_numpy(array) for name, array in tensors.items()})
     model.eval()
-    graph = build_hypergraph(task)
+    graph = build_hypergraph(task, specification["cost"])
+    predict(model, graph, np.zeros((0, graph.num_nodes), dtype=np.float32))  # has it the slots?
     needed = [name for name in (specification["base"], specification["lower"]) if name]
     symbolic = {name: make_heuristic(task, name, specification["cost"]) for name in needed}
 

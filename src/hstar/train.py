@@ -295,6 +295,8 @@ def choose_device(name: str) -> torch.device:
         device = torch.device(name)
     except RuntimeError:
         raise ValueError(f"unknown device '{name}'; choose auto, cpu or cuda") from None
+    if device.type not in ("cpu", "cuda"):
+        raise ValueError(f"cannot train on device '{name}'; choose auto, cpu or cuda")
     if device.type == "cuda" and not torch.cuda.is_available():
         raise ValueError("there is no GPU that torch can use; choose --device cpu")
     return device
@@ -308,7 +310,9 @@ def _fingerprint(
     for data in (training, validation):
         sha.update(domain_hash(data.domain).encode())
         for labelled in data.tasks:
-            sha.update(labelled.name.encode())
+            sha.update(json.dumps([labelled.name, labelled.plan]).encode())
+            for facts in labelled.facts:
+                sha.update(facts.tobytes())
         for name in sorted(data.columns):
             sha.update(data.columns[name].tobytes())
     return sha.hexdigest()

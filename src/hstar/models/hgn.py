@@ -53,8 +53,11 @@ class HGNConfig:
 
     def __post_init__(self) -> None:
         for name in ("hidden", "steps", "outputs"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"'{name}' of a hypergraph network must be at least 1")
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < 1:
+                raise ValueError(f"'{name}' of a hypergraph network must be a positive number")
+        if not isinstance(self.normalise, bool):
+            raise ValueError("'normalise' of a hypergraph network must be true or false")
 
     @staticmethod
     def from_dict(fields: dict[str, Any]) -> HGNConfig:

@@ -49,6 +49,17 @@ class NLMConfig:
     dense: bool = False
     activation: str = "sigmoid"
 
+    def __post_init__(self) -> None:
+        for names, kind, what in (
+            (("breadth", "depth", "width", "outputs"), int, "a whole number"),
+            (("exclude_self", "dense"), bool, "true or false"),
+            (("activation",), str, "sigmoid or relu"),
+        ):
+            for name in names:
+                value = getattr(self, name)
+                if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+                    raise ValueError(f"'{name}' of an NLM must be {what}, not {value!r}")
+
     @staticmethod
     def from_dict(fields: dict[str, Any]) -> NLMConfig:
         return NLMConfig(**{**fields, "channels": tuple(fields["channels"])})
