@@ -23,7 +23,8 @@ Handler = Callable[[int, FrameType | None], object] | int | None
 
 _LONGEST_TIME = 1e9  # more than any run; timers do not take any number
 _LARGEST_MEMORY = 2**62
-_CHECK_SECONDS = 0.005  # Python code takes some 3 MB in that time
+_CHECK_SECONDS = 0.005
+_GROWTH_BYTES = 4 * 2**20  # Python code takes some 3 MB between two checks
 _REMINDER_SECONDS = 0.5
 
 
@@ -70,7 +71,10 @@ class Budget:
         limits = resource.getrlimit(resource.RLIMIT_DATA)
         if self.memory_bytes:
             finite = [limit for limit in limits if limit != resource.RLIM_INFINITY]
-            data = max(self.memory_bytes - _resident_bytes(kind=_SHARED), 2**20)  # code is no data
+            # Program code is resident but no data. Some room is left, so that what grows steadily
+            # is stopped by the timer and only large jumps run into this limit.
+            code = max(_resident_bytes(kind=_SHARED) - _GROWTH_BYTES, 0)
+            data = max(self.memory_bytes - code, 2**20)
             resource.setrlimit(resource.RLIMIT_DATA, (min([data, *finite]), limits[1]))
         old = _install({signal.SIGALRM: self._on_alarm, signal.SIGTERM: _on_terminate})
         self._start_timer()
@@ -126,7 +130,7 @@ class Budget:
             raise OutOfResources(*_STOPPED["memory"])
 
 
-_ALL, _SHARED = 1, 2  # columns of statm: resident pages, and those of them that are files'
+_ALL, _SHARED = 1, 2  # columns of statm: resident pages, and those of them that are files
 
 
 def _resident_bytes(kind: int = _ALL) -> int:
