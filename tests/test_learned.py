@@ -24,8 +24,8 @@ from safetensors.numpy import save_file
 from hstar.cli import run as run_cli
 from hstar.encoding import domain_hash
 from hstar.heuristics import make_heuristic
-from hstar.learned import LearnedHeuristic, load_model
-from hstar.losses import BASES, DECODERS, LOWER_BOUNDS, Objective, Targets, decoded
+from hstar.learned import DECODERS, LearnedHeuristic, load_model
+from hstar.losses import BASES, LOWER_BOUNDS, Objective, Targets, decoded
 from hstar.modelfile import ModelFile, ModelFileError, read_model, write_model
 from hstar.models import KINDS, TaskStates
 from hstar.pddl import UnsupportedPddlError, parse

@@ -10,9 +10,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from hstar.learned import DECODERS
 from hstar.losses import (
     BASES,
-    DECODERS,
     FIXED_SIGMA,
     LOSSES,
     LOWER_BOUNDS,

@@ -26,7 +26,6 @@ from hstar.distributions import Gaussian, TruncatedGaussian
 
 LOSSES = ("gaussian", "truncated-gaussian", "l-gbfs", "l-star")
 RANKING = ("l-gbfs", "l-star")
-DECODERS = ("value", "mean", "clip", "truncated-mean")
 BASES = ("none", "ff", "lmcut", "hmax", "hadd", "goalcount")
 LOWER_BOUNDS = ("lmcut", "hmax", "blind", "none")
 

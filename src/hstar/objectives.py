@@ -7,7 +7,7 @@ of its plan against all that search would have had open beside them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -35,11 +35,6 @@ EVALUATION_TUPLES = 4_000_000  # how many rows of arity 3 are evaluated at once
 WARM_UP_STEPS = 3  # a GPU's libraries allocate in the first steps, which must not be recorded
 
 
-class Prediction(Protocol):
-    def __call__(self, rows: NDArray[np.int64]) -> Tensor:
-        """The network's outputs for these states."""
-
-
 class LikelihoodTask:
     """Labelled states under a distribution of h*.
 
@@ -61,8 +56,9 @@ class LikelihoodTask:
         self.objective = objective
         self.device = next(model.parameters()).device
         self.columns = _target_columns(dataset, objective)
+        features = dataset.features
         states = [
-            TaskStates(labelled.task, labelled.facts, dataset.features[rows])
+            TaskStates(labelled.task, labelled.facts, features[rows])
             for labelled, rows in _rows_of_tasks(dataset)
         ]
         self.inputs = KINDS[kind].inputs(config, states)
