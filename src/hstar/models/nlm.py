@@ -47,7 +47,7 @@ class NLMConfig:
     outputs: int = 2
     exclude_self: bool = True
     dense: bool = False
-    activation: str = "sigmoid"
+    activation: str = "relu"
 
     def __post_init__(self) -> None:
         for names, kind, what in (

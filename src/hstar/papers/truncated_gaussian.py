@@ -203,8 +203,11 @@ def train_one(experiment: Experiment, domain: str, variant: Variant, seed: int) 
         "evaluate_every": scale.evaluate_every,
         "schedule": scale.schedule,
         "device": experiment.device,
-        "model_options": dict(scale.nlm_options) if variant.model == "nlm" else {},
     }
+    if variant.model == "nlm":
+        given["model_options"] = dict(scale.nlm_options)
+        if scale.nlm_weight_decay is not None:
+            given["weight_decay"] = scale.nlm_weight_decay
     options = TrainOptions(
         model=variant.model,
         objective=variant.objective,
