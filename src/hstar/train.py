@@ -67,7 +67,7 @@ class TrainOptions:
 
 # What suits each model; anything given explicitly goes first.
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "nlm": {"weight_decay": 3e-2},
+    "nlm": {},
     "hgn": {"learning_rate": 1e-3, "weight_decay": 0.0},
     "linear": {"weight_decay": 0.0},
 }

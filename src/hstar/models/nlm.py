@@ -47,7 +47,7 @@ class NLMConfig:
     outputs: int = 2
     exclude_self: bool = True
     dense: bool = False
-    activation: str = "relu"
+    activation: str = "sigmoid"
 
     def __post_init__(self) -> None:
         for names, kind, what in (
@@ -82,9 +82,11 @@ class NLM(nn.Module):
         self.theta = nn.Parameter(torch.empty(self.shape.num_parameters))
         start = 0
         with torch.no_grad():
-            for _, _, outputs, inputs in self.shape.weight_shapes:
+            for layer, _, outputs, inputs in self.shape.weight_shapes:
                 end = start + outputs * (inputs + 1)
-                bound = 1 / math.sqrt(max(inputs, 1))
+                # A sigmoid's slope is at most 1/4: without wider weights signals fade with depth.
+                hidden = config.activation == "sigmoid" and layer < config.depth - 1
+                bound = (4 if hidden else 1) / math.sqrt(max(inputs, 1))
                 self.theta[start:end].uniform_(-bound, bound, generator=generator)
                 start = end
 
