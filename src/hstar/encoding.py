@@ -28,10 +28,12 @@ from hstar.pddl.model import (
     Atom,
     Domain,
     Equal,
+    Exists,
     Falsity,
     Forall,
     Formula,
     Not,
+    Or,
     Problem,
     Truth,
     substitute,
@@ -209,9 +211,6 @@ class Encoder:
         mentioned.update(problem.domain.constants)
         self.objects = [name for name in problem.objects if name in mentioned]
         self._number = {name: i for i, name in enumerate(self.objects)}
-        self.fact_names = {
-            task.core.atom_name(f): f for f, atom in enumerate(facts) if atom is not None
-        }
 
         base: list[tuple[tuple[int, int] | None, float]] = []
         base += [(self._entry(vocabulary.state_channel(a[0]), a[1:]), 1.0) for a in untracked]
@@ -238,23 +237,6 @@ class Encoder:
         """The inputs of states int32[S, V]."""
         first_fact = np.cumsum([0, *self.task.domain_sizes[:-1]])
         return self.encode_facts(states + first_fact)
-
-    def encode_atoms(self, states: Iterable[Sequence[str]]) -> Batch:
-        """The inputs of states given as their true atoms, such as "on(a, b)".
-
-        Raises ValueError for an atom that the task does not have.
-        """
-        batches = []
-        for atoms in states:
-            try:
-                facts = [self.fact_names[atom] for atom in atoms]
-            except KeyError as error:
-                raise ValueError(
-                    f"problem {quote(self.task.problem.name)} has no atom {error}; labels and "
-                    "problem do not belong together"
-                ) from None
-            batches.append(self.encode_facts(np.array([facts], dtype=np.int64)))
-        return Batch.concatenate(batches)
 
     def encode_facts(self, facts: NDArray[np.int64]) -> Batch:
         """The inputs of states given as facts int64[S, k]."""
@@ -303,34 +285,63 @@ class Encoder:
 
 
 def goal_literals(problem: Problem) -> Iterable[Literal]:
-    """The goal as literals. Raises UnsupportedPddlError if it is no conjunction of literals."""
+    """The goal as literals. Raises UnsupportedPddlError if it is no conjunction of literals.
 
-    def walk(formula: Formula) -> Iterable[Literal]:
+    What holds or fails in all states alike is left out: it tells a network nothing.
+    """
+
+    def walk(formula: Formula, wanted: bool) -> Iterable[Literal]:
         match formula:
-            case Truth():
+            case _ if _constant(formula) is not None:
                 return
             case Atom(predicate, args):
-                yield (predicate, *args), True
-            case Not(Atom(predicate, args)):
-                yield (predicate, *args), False
-            case And(parts):
-                for part in parts:
-                    yield from walk(part)
-            case Forall(variables, body):
+                yield (predicate, *args), wanted
+            case Not(inner):
+                yield from walk(inner, not wanted)
+            case And(parts) | Or(parts):
+                # A disjunction whose other parts fail anyway is no choice; that of negations is a
+                # negated conjunction.
+                open_parts = [part for part in parts if _constant(part) is None]
+                if isinstance(formula, And) != wanted and len(open_parts) > 1:
+                    raise _disjunction(formula)
+                for part in open_parts:
+                    yield from walk(part, wanted)
+            case Forall(variables, body) | Exists(variables, body):
                 domains = [problem.objects_of(variable.types) for variable in variables]
-                for names in itertools.product(*domains):
-                    renaming = {v.name: n for v, n in zip(variables, names, strict=True)}
-                    yield from walk(substitute(body, renaming))
-            case Equal() | Not(Equal()) | Falsity():
-                return  # it holds or fails in all states alike, so it tells a network nothing
-            case _:
-                raise UnsupportedPddlError(
-                    "networks read goals that are conjunctions of literals, but this goal contains "
-                    f"{quote(str(formula))}; use a built-in heuristic",
-                    problem.path,
+                parts = tuple(
+                    substitute(body, {v.name: n for v, n in zip(variables, names, strict=True)})
+                    for names in itertools.product(*domains)
                 )
+                yield from walk(And(parts) if isinstance(formula, Forall) else Or(parts), wanted)
 
-    return walk(problem.goal)
+    def _disjunction(formula: Formula) -> UnsupportedPddlError:
+        return UnsupportedPddlError(
+            "networks read goals that are conjunctions of literals, but this goal contains a "
+            f"choice: {quote(str(formula))}; use a built-in heuristic",
+            problem.path,
+        )
+
+    return walk(problem.goal, True)
+
+
+def _constant(formula: Formula) -> bool | None:
+    """The truth of a formula without variables, if it is the same in all states at a glance."""
+    match formula:
+        case Truth() | Falsity():
+            return isinstance(formula, Truth)
+        case Equal(left, right):
+            return left == right
+        case Not(inner):
+            value = _constant(inner)
+            return None if value is None else not value
+        case And(parts) | Or(parts):
+            values = {_constant(part) for part in parts}
+            decisive = isinstance(formula, Or)  # one true part decides a disjunction
+            if decisive in values:
+                return decisive
+            return None if None in values else not decisive
+        case _:
+            return None
 
 
 def _parse_atom(name: str) -> tuple[str, ...] | None:
