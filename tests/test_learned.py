@@ -306,7 +306,8 @@ def outputs_of(heuristic: LearnedHeuristic, task: Task, states: States) -> torch
 @pytest.mark.parametrize("cost", ["one", "normal"])
 @pytest.mark.parametrize("kind", TINY)
 def test_values_are_the_decoded_outputs(kind: str, cost: str, tmp_path: Path) -> None:
-    """For all bases, lower bounds, decodings and kinds of sigma; and dead ends are infinite."""
+    """For all bases, lower bounds, decodings and kinds of sigma, blended or not; and dead ends are
+    infinite."""
     task = read_task(tmp_path, ICE, ice_problem())
     states = all_states(task)
     symbolic = {
@@ -314,15 +315,17 @@ def test_values_are_the_decoded_outputs(kind: str, cost: str, tmp_path: Path) ->
     }
     symbolic["none"] = np.zeros(len(states), dtype=np.float32)
     assert 0 < np.isinf(symbolic["ff"]).sum() < len(states)
-    for sigma in (None, 1.4):
+    for sigma, blend in itertools.product((None, 1.4), (False, True)):
         outputs = None
         for base, lower, decode in itertools.product(BASES, LOWER_BOUNDS, DECODERS):
-            objective = Objective("truncated-gaussian", sigma, base, lower, epsilon=0.2)
+            if blend and "none" in (base, lower):
+                continue
+            objective = Objective("truncated-gaussian", sigma, base, lower, 0.2, blend)
             heuristic = untrained(kind, task, objective, cost)
             heuristic.decode = decode
             if outputs is None:
                 outputs = outputs_of(heuristic, task, states)
-            bounded = decode in ("clip", "truncated-mean") and lower != "none"
+            bounded = (blend or decode in ("clip", "truncated-mean")) and lower != "none"
             bound = symbolic[lower] if bounded else np.full(len(states), -np.inf, np.float32)
             dead = np.isinf(symbolic[base]) | (bound == np.inf)
             if kind == "linear":
@@ -338,7 +341,7 @@ def test_values_are_the_decoded_outputs(kind: str, cost: str, tmp_path: Path) ->
             expected = np.full(len(states), np.inf, dtype=np.float32)
             expected[~dead] = decoded(outputs[alive], targets, objective, decode).numpy()
             found = values(heuristic, task, states)
-            message = f"{sigma} {base} {lower} {decode}"
+            message = f"{sigma} {blend} {base} {lower} {decode}"
             np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4, err_msg=message)
 
 

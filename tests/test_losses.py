@@ -52,15 +52,26 @@ def sigmoid(x: float) -> float:
 
 
 def test_the_location_corrects_the_base_and_the_scale_is_between_bounds() -> None:
-    mu, sigma = location_and_scale(OUTPUTS, BOUNDED.base, Objective())
+    mu, sigma = location_and_scale(OUTPUTS, BOUNDED, Objective())
     assert mu.tolist() == pytest.approx([6.5, 1.5, 4.0], rel=1e-12)
     learned = [0.1 + 10 * sigmoid(x) for x in (0, 2, -3)]
     assert sigma.tolist() == pytest.approx(learned, rel=1e-12)
     extreme = torch.tensor([[0.0, -1e4], [0.0, 1e4]], dtype=torch.float64)
-    _, sigma = location_and_scale(extreme, column(0, 0), Objective())
+    _, sigma = location_and_scale(extreme, targets([0, 0], [0, 0], [0, 0]), Objective())
     assert sigma.tolist() == pytest.approx([0.1, 10.1], rel=1e-12)
     fixed = Objective(sigma=0.7)
-    assert location_and_scale(OUTPUTS[:, :1], BOUNDED.base, fixed)[1].tolist() == [0.7] * 3
+    assert location_and_scale(OUTPUTS[:, :1], BOUNDED, fixed)[1].tolist() == [0.7] * 3
+
+
+@pytest.mark.parametrize("sigma", [None, 0.7])
+def test_a_blend_moves_from_the_base_towards_the_bound(sigma: float | None) -> None:
+    shares = torch.tensor([[2.0], [-1e4], [1e4]], dtype=torch.float64)  # a half, none, all
+    outputs = torch.cat([OUTPUTS if sigma is None else OUTPUTS[:, :1], shares], dim=1)
+    objective = Objective(sigma=sigma, blend=True)
+    assert objective.outputs == outputs.shape[1]
+    mu, scale = location_and_scale(outputs, BOUNDED, objective)
+    assert mu.tolist() == pytest.approx([7.0, 1.5, 7.0], rel=1e-12)
+    assert torch.equal(scale, location_and_scale(OUTPUTS, BOUNDED, Objective(sigma=sigma))[1])
 
 
 @pytest.mark.parametrize("sigma", [None, 0.7])
@@ -223,6 +234,13 @@ def test_what_an_objective_implies() -> None:
         ({"sigma": math.inf}, "sigma must be positive and finite, not inf"),
         ({"sigma": math.nan}, "sigma must be positive and finite, not nan"),
         ({"epsilon": 0.0}, "epsilon must be positive and finite, not 0.0"),
+        *(
+            (
+                {"blend": True, **fields},
+                "to blend takes a base, a lower bound, and a distribution of h*",
+            )
+            for fields in ({"base": "none"}, {"lower": "none"}, {"loss": "l-star"})
+        ),
         ({"epsilon": -1.0}, "epsilon must be positive and finite, not -1.0"),
     ],
 )

@@ -120,6 +120,7 @@ def test_values_in_search_are_network_plus_symbolic_values(seed: int, tmp_path: 
         "epsilon": 0.1,
         "decode": decode,
         "sigma": sigma,
+        "blend": False,
     }
     states = random_walk(rng, task, 30)
     if rng.random() < 0.7:
@@ -189,6 +190,7 @@ def blocks_model(tmp_path: Path, decode: str = "mean") -> tuple[Task, dict[str, 
         "epsilon": 0.1,
         "decode": decode,
         "sigma": 0.0,
+        "blend": False,
         "shape": shape.native(),
         "theta": random_theta(rng, shape),
         **code.spec,
@@ -220,6 +222,9 @@ def test_bad_models_are_refused(tmp_path: Path) -> None:
         {"base": "magic"},
         {"decode": "guess"},
         {"sigma": -1.0},
+        {"blend": True, "lower": ""},
+        {"blend": True, "base": ""},
+        {"blend": True, "decode": "truncated-mean"},  # the model has two outputs, sigma takes one
         {"sigma": "wide"},
         {"epsilon": math.nan},
         {"theta": theta[:-1]},

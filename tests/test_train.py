@@ -377,7 +377,8 @@ def test_every_objective_trains_and_plans(
     for (base, lower), sigma in itertools.product(
         [*bases, ("hmax", "lmcut"), ("hadd", "blind"), ("goalcount", "hmax")], (None, 1.4)
     ):
-        objective = Objective(loss, sigma, base, lower)
+        blend = base in ("ff", "hadd") and lower != "none" and loss not in RANKING
+        objective = Objective(loss, sigma, base, lower, blend=blend)
         path = tmp_path / "m.safetensors"
         result = train(data, data, path, options(model, objective, steps=steps))
         assert math.isfinite(result.best.validation_loss), objective

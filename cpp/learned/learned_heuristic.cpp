@@ -34,14 +34,16 @@ class LearnedHeuristic : public Evaluator {
   public:
     // `known`: the name of a heuristic whose values the model computes anyway.
     LearnedHeuristic(const Task& task, const Decoding& decoding, int outputs, std::string known)
-        : decoding_(decoding), known_(std::move(known)) {
+        : decoding_(decoding), outputs_(outputs), known_(std::move(known)) {
         const bool needs_sigma = decoding.decode == Decode::TruncatedMean;
-        require(outputs >= (needs_sigma && decoding.sigma == 0 ? 2 : 1),
-                "a truncated mean needs a fixed sigma or a model with two outputs");
+        require(outputs >= (needs_sigma && decoding.sigma == 0 ? 2 : 1) + (decoding.blend ? 1 : 0),
+                "a truncated mean needs a fixed sigma or one more output of the model, blending another");
+        require(!decoding.blend || !(decoding.base.empty() || decoding.lower.empty()),
+                "there must be a base and a lower bound to blend");
         require(std::isfinite(decoding.sigma) && decoding.sigma >= 0 && std::isfinite(decoding.epsilon) &&
                     decoding.epsilon >= 0,
                 "sigma and epsilon must be finite and not negative");
-        if (decoding_.decode == Decode::Mean) decoding_.lower.clear();  // not looked at
+        if (decoding_.decode == Decode::Mean && !decoding_.blend) decoding_.lower.clear();  // not looked at
         auto make = [&](const std::string& name) {
             return name.empty() || name == known_ ? nullptr : make_evaluator(name, task, decoding.cost);
         };
@@ -89,7 +91,8 @@ class LearnedHeuristic : public Evaluator {
 
   private:
     float decode(const float* output, float base, float lower) const {
-        const double mu = static_cast<double>(output[0]) + base;
+        double mu = static_cast<double>(output[0]) + base;
+        if (decoding_.blend) mu += sigmoid(output[outputs_ - 1] - 2.0) * (lower - base);
         double sigma = decoding_.sigma;
         if (decoding_.decode == Decode::TruncatedMean && sigma == 0) sigma = 0.1 + 10 * sigmoid(output[1]);
         double value = mu;
@@ -107,6 +110,7 @@ class LearnedHeuristic : public Evaluator {
     }
 
     Decoding decoding_;
+    int outputs_;
     std::string known_;
     std::unique_ptr<Evaluator> base_, lower_;  // only those whose values come from nowhere else
     std::vector<float> base_values_, lower_values_;

@@ -62,7 +62,8 @@ class LearnedHeuristic:
     def specification(self) -> dict[str, Any]:
         """What the core must know besides the network."""
         objective = self.metadata["objective"]
-        needs_bound = self.decode in ("clip", "truncated-mean")
+        blend = bool(objective.get("blend", False))
+        needs_bound = blend or self.decode in ("clip", "truncated-mean")
         return {
             "model": self.metadata["model"],
             "cost": self.metadata["cost"],
@@ -71,6 +72,7 @@ class LearnedHeuristic:
             "epsilon": float(objective["epsilon"]),
             "decode": self.decode,
             "sigma": float(objective["sigma"] or 0.0),
+            "blend": blend,
         }
 
     def _check_domain(self, task: Task) -> None:

@@ -3,10 +3,13 @@
 Distributions of h* given a state (Núñez-Molina et al. 2024):
 
     mu = output 0 + base(s),  sigma = 0.1 + 10 sigmoid(output 1)  or a constant
+    mu = output 0 + (1 - w) base(s) + w l(s),  w = sigmoid(last output - 2)  with `blend`
     gaussian             -log N(h* | mu, sigma)
     truncated-gaussian   -log TN(h* | mu, sigma, l - epsilon, u + epsilon)
 
-with l an admissible heuristic and u the cost of a known plan, where there is one. Ranking losses
+with l an admissible heuristic and u the cost of a known plan, where there is one. A base can be far
+off in proportion to a problem's size, which a bounded correction cannot follow; blending lets the
+network turn to the bound instead (its start is close to the base). Ranking losses
 (Chrestien et al. 2023) compare h of the states on a plan with that of states beside it:
 
     l-gbfs   mean softplus(h(better) - h(worse))
@@ -32,6 +35,7 @@ LOWER_BOUNDS = ("lmcut", "hmax", "blind", "none")
 # The paper says 1/sqrt(2); its runs used sqrt(2). For a Gaussian both give squared errors.
 FIXED_SIGMA = math.sqrt(2)
 LEAST_SIGMA, SIGMA_RANGE = 0.1, 10.0
+BLEND_START = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,7 @@ class Objective:
     base: str = "ff"
     lower: str = "lmcut"
     epsilon: float = 0.1
+    blend: bool = False
 
     def __post_init__(self) -> None:
         for value, known, what in (
@@ -54,6 +59,8 @@ class Objective:
                 raise ValueError(f"unknown {what} '{value}'; choose one of {', '.join(known)}")
         if self.sigma is not None and not 0 < self.sigma < math.inf:
             raise ValueError(f"sigma must be positive and finite, not {self.sigma}")
+        if self.blend and ("none" in (self.base, self.lower) or self.loss in RANKING):
+            raise ValueError("to blend takes a base, a lower bound, and a distribution of h*")
         if not 0 < self.epsilon < math.inf:
             raise ValueError(f"epsilon must be positive and finite, not {self.epsilon}")
 
@@ -67,7 +74,7 @@ class Objective:
     @property
     def outputs(self) -> int:
         """How many numbers the network gives per state."""
-        return 1 if self.sigma is not None or self.loss in RANKING else 2
+        return 1 + (self.sigma is None and self.loss not in RANKING) + self.blend
 
     @property
     def decode(self) -> str:
@@ -90,10 +97,12 @@ class Targets:
 
 
 def location_and_scale(
-    outputs: Tensor, base: Tensor, objective: Objective
+    outputs: Tensor, targets: Targets, objective: Objective
 ) -> tuple[Tensor, Tensor]:
     """mu and sigma, float[B] each, from the outputs float[B, K]."""
-    mu = outputs[:, 0] + base
+    mu = outputs[:, 0] + targets.base
+    if objective.blend:
+        mu = mu + torch.sigmoid(outputs[:, -1] - BLEND_START) * (targets.lower - targets.base)
     if objective.sigma is not None:
         return mu, torch.full_like(mu, objective.sigma)
     return mu, LEAST_SIGMA + SIGMA_RANGE * torch.sigmoid(outputs[:, 1])
@@ -101,7 +110,7 @@ def location_and_scale(
 
 def negative_log_likelihood(outputs: Tensor, targets: Targets, objective: Objective) -> Tensor:
     """float[B]"""
-    mu, sigma = location_and_scale(outputs, targets.base, objective)
+    mu, sigma = location_and_scale(outputs, targets, objective)
     if objective.loss == "gaussian":
         return -Gaussian(mu, sigma).log_prob(targets.h_star)
     return -_truncated(mu, sigma, targets, objective).log_prob(targets.h_star)
@@ -111,7 +120,7 @@ def decoded(outputs: Tensor, targets: Targets, objective: Objective, decode: str
     """The heuristic values float[B] that search would use."""
     if objective.loss in RANKING:
         return outputs[:, 0] + targets.base
-    mu, sigma = location_and_scale(outputs, targets.base, objective)
+    mu, sigma = location_and_scale(outputs, targets, objective)
     if decode == "clip":
         return torch.minimum(torch.maximum(mu, targets.lower), targets.upper)
     if decode == "truncated-mean":

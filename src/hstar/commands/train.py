@@ -46,6 +46,11 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("--sigma", default="learn", help="'learn' or a positive number")
     parser.add_argument("--base", default="ff", help="heuristic to correct: none, ff, lmcut, ...")
     parser.add_argument("--lower", default="lmcut", help="lower bound: lmcut, hmax, blind or none")
+    parser.add_argument(
+        "--blend",
+        action="store_true",
+        help="learn how far to move from the base towards the lower bound, too",
+    )
     parser.add_argument("--epsilon", type=float, default=0.1, help="how far bounds are opened")
     parser.add_argument("--steps", type=positive, metavar="N")
     parser.add_argument("--batch", type=positive, metavar="N", help="states per step (256)")
@@ -187,7 +192,9 @@ def _train_options(options: argparse.Namespace, seed: int) -> TrainOptions:
         if getattr(options, name) is not None
     }
     try:
-        objective = Objective(options.loss, sigma, options.base, options.lower, options.epsilon)
+        objective = Objective(
+            options.loss, sigma, options.base, options.lower, options.epsilon, options.blend
+        )
         return TrainOptions(
             model=options.model,
             model_options=dict(_model_option(text) for text in options.option),

@@ -19,22 +19,24 @@ DECODINGS = {  # loss -> column of the planning tables -> how outputs are decode
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """`sigma` is "learn" or "fixed"."""
+    """`sigma` is "learn" or "fixed"; `blend` is not in the paper."""
 
     model: str
     loss: str
     sigma: str = "learn"
     base: str = "ff"
     lower: str = "lmcut"
+    blend: bool = False
 
     @property
     def name(self) -> str:
-        return "-".join((self.model, self.loss, self.sigma, self.base, self.lower))
+        fields = (self.model, self.loss, self.sigma, self.base, self.lower)
+        return "-".join((*fields, "blend") if self.blend else fields)
 
     @property
     def objective(self) -> Objective:
         sigma = FIXED_SIGMA if self.sigma == "fixed" else None
-        return Objective(self.loss, sigma, self.base, self.lower)
+        return Objective(self.loss, sigma, self.base, self.lower, blend=self.blend)
 
 
 def grid(model: str) -> list[Variant]:
