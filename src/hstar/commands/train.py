@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,8 +49,9 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("--lower", default="lmcut", help="lower bound: lmcut, hmax, blind or none")
     parser.add_argument(
         "--blend",
-        action="store_true",
-        help="learn how far to move from the base towards the lower bound, too",
+        action=argparse.BooleanOptionalAction,
+        help="learn how far to move from the base towards the lower bound (default: where there "
+        "are both)",
     )
     parser.add_argument("--epsilon", type=float, default=0.1, help="how far bounds are opened")
     parser.add_argument("--steps", type=positive, metavar="N")
@@ -192,9 +194,9 @@ def _train_options(options: argparse.Namespace, seed: int) -> TrainOptions:
         if getattr(options, name) is not None
     }
     try:
-        objective = Objective(
-            options.loss, sigma, options.base, options.lower, options.epsilon, options.blend
-        )
+        plain = Objective(options.loss, sigma, options.base, options.lower, options.epsilon)
+        blend = plain.can_blend if options.blend is None else options.blend
+        objective = replace(plain, blend=blend)
         return TrainOptions(
             model=options.model,
             model_options=dict(_model_option(text) for text in options.option),
