@@ -144,21 +144,25 @@ Grouping make_grouping(const std::string& kind, uint64_t number) {
     throw std::invalid_argument("unknown grouping '" + kind + "'");
 }
 
-void make_pdb(BoundPdb* self, const BoundIndex& index, const std::string& kind, uint64_t number, Bytes bytes,
-              int bits, const Ints& levels, nb::object base) {
-    Grouping grouping = make_grouping(kind, number);
-    if (number == 0) throw std::invalid_argument("groups have at least one member");
-    TableView view;
-    view.data = bytes.data();
-    view.bits = bits;
-    view.size = grouping.num_cells(index.index->size());
-    if (bytes.size() != TableView::num_bytes(view.size, bits))
+TableView make_view(const Bytes& bytes, uint64_t cells, int bits, const Ints& levels) {
+    if (bits != 2 && bits != 4 && bits != 8 && bits != 16 && bits != 32)
+        throw std::invalid_argument("entries have 2, 4, 8, 16 or 32 bits");
+    if (bytes.size() != TableView::num_bytes(cells, bits))
         throw std::invalid_argument("the table has " + std::to_string(bytes.size()) + " bytes instead of " +
-                                    std::to_string(TableView::num_bytes(view.size, bits)));
+                                    std::to_string(TableView::num_bytes(cells, bits)));
+    TableView view{bytes.data(), cells, bits, {0, 0, 0, 0}};
     if (bits == 2) {
         if (levels.size() != 4) throw std::invalid_argument("a table of 2 bits has four levels");
         std::copy(levels.begin(), levels.end(), view.levels);
     }
+    return view;
+}
+
+void make_pdb(BoundPdb* self, const BoundIndex& index, const std::string& kind, uint64_t number, Bytes bytes,
+              int bits, const Ints& levels, nb::object base) {
+    Grouping grouping = make_grouping(kind, number);
+    if (number == 0) throw std::invalid_argument("groups have at least one member");
+    TableView view = make_view(bytes, grouping.num_cells(index.index->size()), bits, levels);
     std::shared_ptr<const Pdb> rest;
     if (!base.is_none()) rest = nb::cast<const BoundPdb&>(base).pdb;
     auto pdb = std::make_shared<Pdb>(index.index, grouping, view, rest);
@@ -210,8 +214,6 @@ void bind_pdb(nb::module_& m) {
              nb::arg("table"), nb::arg("bits"), nb::arg("levels"), nb::arg("base").none())
         .def_prop_ro("num_cells", [](const BoundPdb& b) { return b.pdb->table().size; })
         .def("lookup", &lookup)
-        .def("histogram",
-             [](const BoundPdb& b) { return guarded([&] { return histogram(b.pdb->table()); }); })
         .def("regrouped",
              [](const BoundPdb& b, const BoundIndex& to, const std::string& kind, uint64_t number) {
                  Grouping grouping = make_grouping(kind, std::max<uint64_t>(number, 1));
@@ -244,6 +246,10 @@ void bind_pdb(nb::module_& m) {
             }
             return to_numpy(std::move(h), {states.shape(0)});
         });
+    m.def("table_histogram", [](Bytes bytes, uint64_t cells, int bits, const Ints& levels) {
+        TableView view = make_view(bytes, cells, bits, levels);
+        return guarded([&] { return histogram(view); });
+    });
     m.def("task_fingerprint", [](const BoundTask& b) { return fingerprint(b.task); });
 }
 
