@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hstar import _core
 from hstar.pdb.database import PatternDatabase
-from hstar.pdb.file import read_pdb
+from hstar.pdb.file import PdbFileError, read_pdb
 from hstar.puzzles import Puzzle
 from hstar.task import Task, state_rows
 
@@ -45,8 +45,11 @@ class PdbHeuristic:
         return self._on_puzzle[puzzle.name]
 
     def bind(self, task: Task) -> _core.Heuristic:
-        """The heuristic for a task's states. Raises ValueError if one is of another task."""
-        bound = [[database.bind(task) for database in one] for one in self.sums]
+        """The heuristic for a task's states. Raises PdbFileError if one is of another task."""
+        try:
+            bound = [[database.bind(task) for database in one] for one in self.sums]
+        except ValueError as error:
+            raise PdbFileError(f"{error}; build one for this problem", self.label) from error
         return _core.Heuristic.pdb(task.core, bound)
 
     def evaluate(self, states: NDArray[np.int32]) -> NDArray[np.float32]:
