@@ -6,8 +6,7 @@ using namespace hstar::bindings;
 
 NB_MODULE(_core, m) {
     nb::set_leak_warnings(false);  // objects that torch or a script holds until the end are no leak
-    m.doc() =
-        "The native core of hstar: grounding, heuristics, search, pattern databases, small models.";
+    m.doc() = "The native core of hstar: grounding, heuristics, search, pattern databases, small models.";
     nb::exception<StoppedError>(m, "Stopped");
     nb::exception<Unsupported>(m, "Unsupported");
     nb::class_<BoundTask> task = bind_task(m);

@@ -165,8 +165,12 @@ void make_pdb(BoundPdb* self, const BoundIndex& index, const std::string& kind, 
     TableView view = make_view(bytes, grouping.num_cells(index.index->size()), bits, levels);
     std::shared_ptr<const Pdb> rest;
     if (!base.is_none()) rest = nb::cast<const BoundPdb&>(base).pdb;
-    auto pdb = std::make_shared<Pdb>(index.index, grouping, view, rest);
-    new (self) BoundPdb{index, bytes, base, pdb};
+    // The array is a Python object, and the last to use it may be a search without the GIL.
+    std::shared_ptr<const void> memory(new Bytes(bytes), [](const void* array) {
+        nb::gil_scoped_acquire acquire;
+        delete static_cast<const Bytes*>(array);
+    });
+    new (self) BoundPdb{index, std::make_shared<Pdb>(index.index, grouping, view, memory, rest)};
 }
 
 nb::object lookup(const BoundPdb& self, States states) {
@@ -187,7 +191,8 @@ std::vector<PdbEvaluator::Sum> to_sums(const nb::list& sums) {
     std::vector<PdbEvaluator::Sum> result;
     for (nb::handle sum : sums) {
         result.emplace_back();
-        for (nb::handle pdb : nb::cast<nb::list>(sum)) result.back().push_back(nb::cast<const BoundPdb&>(pdb).pdb);
+        for (nb::handle pdb : nb::cast<nb::list>(sum))
+            result.back().push_back(nb::cast<const BoundPdb&>(pdb).pdb);
     }
     return result;
 }
@@ -230,19 +235,17 @@ void bind_pdb(nb::module_& m) {
             return to_python(guarded([&] { return quantized(b.pdb->table(), narrow); }));
         });
     nb::class_<BoundPuzzleHeuristic>(m, "PuzzleHeuristic")
-        .def("__init__",
-             [](BoundPuzzleHeuristic* self, nb::object puzzle, const nb::list& sums) {
-                 new (self) BoundPuzzleHeuristic(puzzle, to_sums(sums));
-             })
+        .def("__init__", [](BoundPuzzleHeuristic* self, nb::object puzzle,
+                            const nb::list& sums) { new (self) BoundPuzzleHeuristic(puzzle, to_sums(sums)); })
         .def("evaluate", [](BoundPuzzleHeuristic& self, States states) {
             self.bound.check_states(states);
             std::vector<float> h(states.shape(0));
             {
                 nb::gil_scoped_release release;
                 std::lock_guard lock(self.mutex);
-                self.evaluator.evaluate({states.data(), static_cast<int>(states.shape(0)),
-                                         static_cast<int>(states.shape(1))},
-                                        h.data(), nullptr);
+                self.evaluator.evaluate(
+                    {states.data(), static_cast<int>(states.shape(0)), static_cast<int>(states.shape(1))},
+                    h.data(), nullptr);
             }
             return to_numpy(std::move(h), {states.shape(0)});
         });

@@ -65,8 +65,8 @@ nb::object apply(const BoundPuzzle& bound, States states, Flat moves) {
         applicable.clear();
         puzzle.applicable(state, applicable);
         if (std::find(applicable.begin(), applicable.end(), moves.data()[i]) == applicable.end())
-            throw std::invalid_argument("move " + std::to_string(moves.data()[i]) + " cannot be made in state " +
-                                        std::to_string(i));
+            throw std::invalid_argument("move " + std::to_string(moves.data()[i]) +
+                                        " cannot be made in state " + std::to_string(i));
         puzzle.apply(moves.data()[i], state, next.data() + i * variables);
     }
     return to_numpy(std::move(next), {states.shape(0), variables});
@@ -151,8 +151,9 @@ nb::dict search(const BoundPuzzle& bound, States state, nb::object heuristic, co
         std::unique_lock<std::mutex> lock;
         if (given) lock = std::unique_lock(given->mutex);
         SignalScope signals;
-        result = given && algorithm == "idastar" ? deepen(bound, *given, space, options)
-                                                 : run_search(space, given ? given->evaluator : *made, options);
+        result = given && algorithm == "idastar"
+                     ? deepen(bound, *given, space, options)
+                     : run_search(space, given ? given->evaluator : *made, options);
     }
     nb::dict d = to_dict(result);
     nb::list plan;
@@ -171,13 +172,14 @@ void bind_puzzles(nb::module_& m) {
         .def_prop_ro("goal", [](const BoundPuzzle& b) { return b.puzzle->goal; })
         .def_prop_ro("move_names", [](const BoundPuzzle& b) { return b.puzzle->move_names; })
         .def_prop_ro("inverse_moves", [](const BoundPuzzle& b) { return b.puzzle->inverse; })
-        .def_prop_ro("groups",
-                     [](const BoundPuzzle& b) {
-                         nb::list groups;
-                         for (const PieceGroup& g : b.puzzle->groups)
-                             groups.append(nb::make_tuple(g.name, g.first, g.count, g.locations, g.orientations));
-                         return groups;
-                     })
+        .def_prop_ro(
+            "groups",
+            [](const BoundPuzzle& b) {
+                nb::list groups;
+                for (const PieceGroup& g : b.puzzle->groups)
+                    groups.append(nb::make_tuple(g.name, g.first, g.count, g.locations, g.orientations));
+                return groups;
+            })
         .def_prop_ro("num_states",
                      [](const BoundPuzzle& b) -> std::optional<uint64_t> {
                          if (!b.puzzle->index()) return std::nullopt;
@@ -194,8 +196,8 @@ void bind_puzzles(nb::module_& m) {
         .def("apply", &apply)
         .def("rank", &rank)
         .def("unrank", &unrank)
-        .def("random_moves",
-             [](const BoundPuzzle& b, int count, uint64_t seed) { return b.puzzle->random_moves(count, seed); })
+        .def("random_moves", [](const BoundPuzzle& b, int count,
+                                uint64_t seed) { return b.puzzle->random_moves(count, seed); })
         .def("search", &search, nb::arg("state"), nb::arg("heuristic"), nb::arg("algorithm"),
              nb::arg("weight"), nb::arg("batch"), nb::arg("max_evaluations"), nb::arg("max_expansions"),
              nb::arg("deadline"), nb::arg("memory_bytes"));

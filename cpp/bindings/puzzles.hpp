@@ -30,8 +30,6 @@ struct BoundIndex {
 
 struct BoundPdb {
     BoundIndex index;
-    Bytes bytes;  // keeps the table alive
-    nb::object base;
     std::shared_ptr<const Pdb> pdb;
 };
 

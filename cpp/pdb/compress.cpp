@@ -107,7 +107,8 @@ Table subtracted(const Pdb& source, const Pdb& base, const Limits& limits) {
         is_smaller &= less <= value;
         table.set(i, less <= value ? value - less : 0);
     });
-    if (!is_smaller) throw std::invalid_argument("the base exceeds the database: it has other moves or costs");
+    if (!is_smaller)
+        throw std::invalid_argument("the base exceeds the database: it has other moves or costs");
     return table;
 }
 

@@ -6,8 +6,12 @@
 namespace hstar {
 
 Pdb::Pdb(std::shared_ptr<const PatternIndex> index, Grouping grouping, TableView table,
-         std::shared_ptr<const Pdb> base)
-    : index_(std::move(index)), grouping_(grouping), table_(table), base_(std::move(base)) {
+         std::shared_ptr<const void> memory, std::shared_ptr<const Pdb> base)
+    : index_(std::move(index)),
+      grouping_(grouping),
+      table_(table),
+      memory_(std::move(memory)),
+      base_(std::move(base)) {
     if (grouping_.number == 0) throw std::invalid_argument("groups have at least one member");
     uint64_t cells = grouping_.num_cells(index_->size());
     if (table_.size != cells)

@@ -42,9 +42,10 @@ struct Grouping {
 
 class Pdb {
   public:
-    // Throws std::invalid_argument if the table has not one entry per cell.
+    // `memory` keeps the table alive; null if the caller does. Throws std::invalid_argument if the table has
+    // not one entry per cell.
     Pdb(std::shared_ptr<const PatternIndex> index, Grouping grouping, TableView table,
-        std::shared_ptr<const Pdb> base);
+        std::shared_ptr<const void> memory, std::shared_ptr<const Pdb> base);
 
     const PatternIndex& index() const { return *index_; }
     const Grouping& grouping() const { return grouping_; }
@@ -61,6 +62,7 @@ class Pdb {
     std::shared_ptr<const PatternIndex> index_;
     Grouping grouping_;
     TableView table_;
+    std::shared_ptr<const void> memory_;
     std::shared_ptr<const Pdb> base_;
 };
 

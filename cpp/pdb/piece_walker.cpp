@@ -22,7 +22,8 @@ class PieceWalker {
   public:
     static constexpr uint64_t kStepsPerCheck = 1024;
 
-    PieceWalker(const Puzzle& puzzle, const std::vector<int>& start, const std::vector<TrackedPattern>& patterns)
+    PieceWalker(const Puzzle& puzzle, const std::vector<int>& start,
+                const std::vector<TrackedPattern>& patterns)
         : puzzle_(puzzle), start_(start), patterns_(patterns) {
         for (int last = -1; last < puzzle.num_moves(); ++last) {
             allowed_.emplace_back();
@@ -86,8 +87,7 @@ class PieceWalker {
             uint32_t orientation = level.end[k].orientation;
             for (size_t i = 0; i < count; ++i) {
                 uint32_t entry = row[level.children[i].move];
-                Place place{tables.permutation(entry),
-                            tables.orientation(orientation, tables.vector(entry))};
+                Place place{tables.permutation(entry), tables.orientation(orientation, tables.vector(entry))};
                 level.places[i * tracked + k] = place;
                 cells[i] = pattern.cell(place.permutation, place.orientation);
                 pattern.pdb->table().prefetch(cells[i]);
@@ -110,7 +110,8 @@ class PieceWalker {
         // The next expansions begin with these rows.
         for (size_t i = 0; i < count; ++i)
             __builtin_prefetch(patterns_[0].moves->row(level.places[i * tracked].permutation));
-        smallest_left_out_ = smallest_over == kUnreached ? static_cast<double>(kDeadEnd) : smallest_over + 1.0;
+        smallest_left_out_ =
+            smallest_over == kUnreached ? static_cast<double>(kDeadEnd) : smallest_over + 1.0;
         return static_cast<int>(count);
     }
     // A lower bound: what one database rules out has not been looked up in the next.

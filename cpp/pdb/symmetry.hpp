@@ -27,9 +27,9 @@ class CornerSymmetryIndex : public PatternIndex {
 
     PieceIndex all_;
     std::vector<cube::Permutation> symmetries_, inverses_;
-    std::vector<uint16_t> class_of_;     // per permutation
-    std::vector<uint8_t> to_class_;      // per permutation: a symmetry that leads to the representative
-    std::vector<uint32_t> classes_;      // the representatives: the first permutation of each class
+    std::vector<uint16_t> class_of_;  // per permutation
+    std::vector<uint8_t> to_class_;   // per permutation: a symmetry that leads to the representative
+    std::vector<uint32_t> classes_;   // the representatives: the first permutation of each class
 };
 
 }  // namespace hstar

@@ -40,7 +40,9 @@ struct TableView {
         }
     }
     void prefetch(uint64_t i) const { __builtin_prefetch(data + i * static_cast<uint64_t>(bits) / 8); }
-    static uint64_t num_bytes(uint64_t size, int bits) { return (size * static_cast<uint64_t>(bits) + 7) / 8; }
+    static uint64_t num_bytes(uint64_t size, int bits) {
+        return (size * static_cast<uint64_t>(bits) + 7) / 8;
+    }
 };
 
 // A table being written. All entries begin as unreached (2 bits: as the lowest level).

@@ -86,9 +86,9 @@ std::unique_ptr<Puzzle> make_topspin(int tokens, int turnstile) {
         tables.push_back({table});
         names.push_back("turn" + std::to_string(first));
     }
-    return std::make_unique<PiecePuzzle>("topspin-" + std::to_string(tokens) + "-" + std::to_string(turnstile),
-                                         std::vector<PieceGroup>{{"tokens", 0, tokens, tokens, 1}},
-                                         std::move(names), std::move(tables));
+    return std::make_unique<PiecePuzzle>(
+        "topspin-" + std::to_string(tokens) + "-" + std::to_string(turnstile),
+        std::vector<PieceGroup>{{"tokens", 0, tokens, tokens, 1}}, std::move(names), std::move(tables));
 }
 
 std::unique_ptr<Puzzle> make_puzzle(const std::string& name) {
@@ -107,9 +107,9 @@ std::unique_ptr<Puzzle> make_puzzle(const std::string& name) {
     };
     int a = numbers.empty() ? 0 : numbers[0], b = numbers.size() < 2 ? 0 : numbers[1];
     if (kind == "tiles") {
-        expect(2, a >= 2 && b >= 2 && a <= 6 && b <= 6,
-               "write tiles-3x3 with rows and columns from 2 to 6");
-        if (name != "tiles-" + std::to_string(a) + "x" + std::to_string(b)) expect(0, false, "write tiles-3x3");
+        expect(2, a >= 2 && b >= 2 && a <= 6 && b <= 6, "write tiles-3x3 with rows and columns from 2 to 6");
+        if (name != "tiles-" + std::to_string(a) + "x" + std::to_string(b))
+            expect(0, false, "write tiles-3x3");
         return std::make_unique<SlidingTiles>(a, b);
     }
     if (kind == "pancake") {
@@ -117,8 +117,9 @@ std::unique_ptr<Puzzle> make_puzzle(const std::string& name) {
         return make_pancake(a);
     }
     if (kind == "topspin") {
-        expect(2, a <= 36 && b >= 2 && b <= a - 2,
-               "write topspin-12-4 with at most 36 tokens and a turnstile of at least 2, two less than tokens");
+        expect(
+            2, a <= 36 && b >= 2 && b <= a - 2,
+            "write topspin-12-4 with at most 36 tokens and a turnstile of at least 2, two less than tokens");
         expect(2, b % 2 == 0 || a % 2 == 1,
                "an odd turnstile on an even ring never moves a token to a place of other parity");
         return make_topspin(a, b);

@@ -44,8 +44,8 @@ void Puzzle::check_state(const int* state) const {
         for (int i = 0; i < group.count; ++i) {
             int value = state[group.first + i];
             if (value < 0 || value >= group.locations * group.orientations)
-                throw std::invalid_argument("variable " + std::to_string(group.first + i) +
-                                            " has no value " + std::to_string(value));
+                throw std::invalid_argument("variable " + std::to_string(group.first + i) + " has no value " +
+                                            std::to_string(value));
             uint64_t bit = uint64_t{1} << value / group.orientations;
             if (seen & bit)
                 throw std::invalid_argument("two " + std::string(group.name) + " are in place " +

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-
 namespace hstar {
 
 namespace {
@@ -37,8 +36,9 @@ class SpaceWalker {
         level.h.resize(count);
         for (int first = 0; first < count;) {
             int slice = std::min(count - first, evaluator_.slice());
-            evaluator_.evaluate({level.states.data() + static_cast<size_t>(first) * variables_, slice, variables_},
-                                level.h.data() + first, nullptr);
+            evaluator_.evaluate(
+                {level.states.data() + static_cast<size_t>(first) * variables_, slice, variables_},
+                level.h.data() + first, nullptr);
             first += slice;
         }
         counters.evaluated += count;

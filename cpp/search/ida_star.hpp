@@ -1,4 +1,5 @@
-// IDA* (Korf, "Depth-first iterative-deepening", 1985): depth-first searches with growing bounds on f = g + h.
+// IDA* (Korf, "Depth-first iterative-deepening", 1985): depth-first searches with growing bounds on f = g +
+// h.
 //
 //     bound = h(start)
 //     repeat: visit(start);  bound = the smallest f seen that is larger than bound
@@ -6,7 +7,8 @@
 //
 // A walker holds the path and generates the children of its end, all at once, with their h:
 //     reset(counters)                  the path is the start alone; its h is start_h()
-//     expand(last, budget, counters)   generates the children of the end and returns their number. It may leave
+//     expand(last, budget, counters)   generates the children of the end and returns their number. It may
+//     leave
 //                                      out those with cost + h over the budget: smallest_left_out() is then a
 //                                      lower bound on their cost + h that is over the budget
 //     op(i), cost(i), h(i)             of child i; still there after entering and leaving one of them

@@ -28,8 +28,8 @@ void TaskSpace::apply_one(int op, const unsigned char* parent, unsigned char* ro
     for (const ConditionalEffect& e : task_.conditional[op]) {
         bool fires = true;
         for (uint32_t i = e.condition_begin; i < e.condition_end && fires; ++i)
-            fires = packing_.get(parent, task_.effect_conditions[i].variable) ==
-                    task_.effect_conditions[i].value;
+            fires =
+                packing_.get(parent, task_.effect_conditions[i].variable) == task_.effect_conditions[i].value;
         if (fires) packing_.set(row, e.effect.variable, e.effect.value);
     }
 }

@@ -34,8 +34,10 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("puzzle", metavar="PUZZLE", help="such as cube3 or tiles-4x4")
     start = parser.add_mutually_exclusive_group(required=True)
     start.add_argument("--state", metavar="STATE", help="what is in each place")
-    start.add_argument("--moves", metavar="MOVES", help="the goal after these moves: \"R U2 F'\"")
-    start.add_argument("--scramble", type=positive, metavar="N", help="N random moves from the goal")
+    start.add_argument("--moves", metavar="MOVES", help='the goal after these moves: "R U2 F\'"')
+    start.add_argument(
+        "--scramble", type=positive, metavar="N", help="N random moves from the goal"
+    )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of --scramble")
     parser.add_argument(
         "-H",

@@ -25,8 +25,8 @@ class Layout:
     (Myrvold-Ruskey, piece 0 least significant) or "lex"; `symmetric` means an index per class of
     symmetric states. `grouping` is "none", "div" (neighbours: index // number) or "mod" (index %
     number), a cell holding the minimum of its group. The `cells` have `bits` bits; with 2, they
-    choose one of the four `levels`. `additive` tables of disjoint patterns may be added. For tasks, `cost`
-    is "normal" or "one" and `fingerprint` says which task it is.
+    choose one of the four `levels`. `additive` tables of disjoint patterns may be added. For tasks,
+    `cost` is "normal" or "one" and `fingerprint` says which task it is.
     """
 
     space: str
@@ -93,9 +93,7 @@ class PatternDatabase:
     def histogram(self) -> tuple[list[int], int]:
         """How many cells have each value (without the base's), and how many are unreachable."""
         layout = self.layout
-        counts = _core.table_histogram(
-            self.table, layout.cells, layout.bits, list(layout.levels)
-        )
+        counts = _core.table_histogram(self.table, layout.cells, layout.bits, list(layout.levels))
         return counts[:-1], counts[-1]
 
     @property
@@ -145,7 +143,9 @@ def build_pdb(
         name = space.name
         is_tiles = name.startswith("tiles-")
         if additive and not is_tiles:
-            raise ValueError(f"there are no additive databases of {name}: a move shifts many pieces")
+            raise ValueError(
+                f"there are no additive databases of {name}: a move shifts many pieces"
+            )
         if is_tiles and additive and 0 in pieces:
             raise ValueError("the blank (piece 0) cannot be in an additive pattern")
         if is_tiles and not additive and 0 not in pieces:
@@ -175,4 +175,3 @@ def build_pdb(
 def fingerprint(task: Task) -> str:
     """Changes with a task's variables, operators, costs and goal."""
     return f"{_core.task_fingerprint(task.core):016x}"
-

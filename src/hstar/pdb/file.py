@@ -51,7 +51,7 @@ def write_pdb(path: str | os.PathLike[str], database: PatternDatabase) -> None:
         text,
     ]
     for one in chain:
-        parts += [memoryview(one.table), bytes(-one.table.nbytes % ALIGNMENT)]
+        parts += [one.table.data, bytes(-one.table.nbytes % ALIGNMENT)]
     write_parts_atomically(path, parts)
 
 
@@ -85,7 +85,7 @@ def read_pdb(path: str | os.PathLike[str], *, verify: bool = True) -> PatternDat
         raise PdbFileError("the file has the wrong length; build the pattern database again", name)
     database: PatternDatabase | None = None
     for layout, table, description in reversed(list(zip(layouts, tables, header, strict=True))):
-        if verify and hashlib.sha256(table).hexdigest() != description["sha256"]:
+        if verify and hashlib.sha256(table.data).hexdigest() != description["sha256"]:
             raise PdbFileError(
                 "the table was changed (its digest does not match); build it again", name
             )
@@ -113,7 +113,7 @@ def _description(database: PatternDatabase) -> dict[str, Any]:
     counts, unreached = database.histogram
     return {
         **asdict(database.layout),
-        "sha256": hashlib.sha256(database.table).hexdigest(),
+        "sha256": hashlib.sha256(database.table.data).hexdigest(),
         "counts": counts,
         "unreached": unreached,
     }
@@ -138,9 +138,7 @@ def _layout(description: dict[str, Any], name: str) -> Layout:
     try:
         known = {one.name: description[one.name] for one in fields(Layout)}
         return Layout(
-            **known
-            | {"pattern": tuple(known["pattern"])}
-            | {"levels": tuple(known["levels"])}
+            **known | {"pattern": tuple(known["pattern"])} | {"levels": tuple(known["levels"])}
         )
     except (KeyError, TypeError):
         raise PdbFileError("the header lacks what this hstar needs; build it again", name) from None

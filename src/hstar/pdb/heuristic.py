@@ -67,11 +67,10 @@ def load_heuristic(text: str) -> PdbHeuristic:
     Raises PdbFileError and ValueError.
     """
     names = text.removeprefix(PREFIX)
-    files: dict[str, PatternDatabase] = {}
-    for name in names.replace("+", ",").split(","):
-        if not name:
-            raise ValueError(f"'{text}' names no file; write {PREFIX}FILE,FILE or {PREFIX}FILE+FILE")
-        files[name] = files[name] if name in files else read_pdb(name)
+    every = set(names.replace("+", ",").split(","))
+    if "" in every:
+        raise ValueError(f"'{text}' names no file; write {PREFIX}FILE,FILE or {PREFIX}FILE+FILE")
+    files = {name: read_pdb(name) for name in sorted(every)}
     label = ",".join(
         "+".join(os.path.basename(name) for name in one.split("+")) for one in names.split(",")
     )
@@ -83,7 +82,9 @@ def _check_sum(databases: Sequence[PatternDatabase]) -> None:
     seen: set[int] = set()
     for database in databases:
         if not database.layout.additive:
-            raise ValueError("only additive pattern databases may be added; use ',' for the maximum")
+            raise ValueError(
+                "only additive pattern databases may be added; use ',' for the maximum"
+            )
         if seen & set(database.layout.pattern):
             raise ValueError("the patterns of a sum must not share pieces")
         seen |= set(database.layout.pattern)

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from hstar import _core
 
-EDGE_PLACES = "UF UR UB UL DF DR DB DL FR FL BR BL".split()
-CORNER_PLACES = "UFR URB UBL ULF DRF DFL DLB DBR".split()
+EDGE_PLACES = ["UF", "UR", "UB", "UL", "DF", "DR", "DB", "DL", "FR", "FL", "BR", "BL"]
+CORNER_PLACES = ["UFR", "URB", "UBL", "ULF", "DRF", "DFL", "DLB", "DBR"]
 SOLVED = {"cube3": EDGE_PLACES + CORNER_PLACES, "cube2": CORNER_PLACES}
 
 

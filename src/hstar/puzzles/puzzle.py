@@ -72,7 +72,7 @@ class Puzzle:
         return self.core.successors(state_rows(states))
 
     def apply(self, states: States, moves: int | Sequence[int] | NDArray[np.int32]) -> States:
-        """One move per state; a single one serves for all. Raises ValueError if one cannot be made."""
+        """A move per state, or one for all. Raises ValueError if one cannot be made."""
         rows = state_rows(states)
         each = np.broadcast_to(np.asarray(moves, dtype=np.int32), (len(rows),))
         return self.core.apply(rows, np.ascontiguousarray(each))
@@ -90,7 +90,8 @@ class Puzzle:
         rows = state_rows(self.goal if state is None else state)
         for move in moves:
             rows = self.apply(rows, move)
-        return rows[0]
+        end: States = rows[0]
+        return end
 
     def scramble(self, length: int, seed: int) -> States:
         """A random walk from the goal that never undoes a move. Raises ValueError."""
@@ -121,7 +122,11 @@ class Puzzle:
 
     def _names_of_moves(self) -> str:
         names = self.move_names
-        return f"it has {' '.join(names)}" if len(names) <= 20 else f"it has {names[0]} ... {names[-1]}"
+        return (
+            f"it has {' '.join(names)}"
+            if len(names) <= 20
+            else f"it has {names[0]} ... {names[-1]}"
+        )
 
 
 def make_puzzle(name: str) -> Puzzle:

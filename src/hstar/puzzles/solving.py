@@ -69,7 +69,9 @@ def solve(
     status, plan = found.pop("status"), found.pop("plan")
     solved = status == "solved"
     if solved and not np.array_equal(puzzle.after(plan, state), puzzle.goal):
-        raise InvalidPlanError("the search returned moves that miss the goal; this is a bug in hstar")
+        raise InvalidPlanError(
+            "the search returned moves that miss the goal; this is a bug in hstar"
+        )
     return SearchResult(
         solved=solved,
         status=status,
