@@ -54,7 +54,7 @@ auto guarded(Work work) {
 
 nb::tuple to_python(Table table) {
     int bits = table.bits();
-    std::vector<uint8_t> bytes = table.take_bytes();
+    HugeVector<uint8_t> bytes = table.take_bytes();
     size_t size = bytes.size();
     return nb::make_tuple(to_numpy(std::move(bytes), {size}), bits);
 }
