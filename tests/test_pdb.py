@@ -24,6 +24,7 @@ from hstar.pdb import (
     write_pdb,
 )
 from hstar.puzzles import Puzzle, make_puzzle, solve
+from hstar.resources import Budget, OutOfResources
 
 # Table 3 of the admissible-cea paper.
 CORNERS = [1, 18, 243, 2874, 28000, 205416, 1168516, 5402628, 20776176, 45391616, 15139616, 64736]
@@ -349,6 +350,17 @@ def test_limits_of_deepening(cube: Puzzle, corners: PatternDatabase) -> None:
     result = solve(cube, state, heuristic, "idastar", max_evaluations=50_000)
     assert result.status == "gave up" and 50_000 <= result.evaluated < 50_100
     assert result.plan is None and result.generated + 1 == result.evaluated
+
+
+def test_time_is_kept(cube: Puzzle, corners: PatternDatabase) -> None:
+    state = cube.scramble(20, 5)
+    for heuristic in (PdbHeuristic([corners]), "blind"):
+        budget = Budget.starting_now(0.8, None)
+        assert solve(cube, state, heuristic, "idastar", budget=budget).status == "out of time"
+    with pytest.raises(OutOfResources, match="out of time"):
+        build_pdb(cube, range(8), budget=Budget.starting_now(0.1, None))
+    with pytest.raises(OutOfResources, match="out of memory"):
+        build_pdb(cube, range(8), budget=Budget.starting_now(None, 2**20))
 
 
 def test_heuristics_that_do_not_fit_are_refused() -> None:

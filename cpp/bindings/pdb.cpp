@@ -217,7 +217,6 @@ void bind_pdb(nb::module_& m) {
     nb::class_<BoundPdb>(m, "Pdb")
         .def("__init__", &make_pdb, nb::arg("index"), nb::arg("grouping"), nb::arg("number"),
              nb::arg("table"), nb::arg("bits"), nb::arg("levels"), nb::arg("base").none())
-        .def_prop_ro("num_cells", [](const BoundPdb& b) { return b.pdb->table().size; })
         .def("lookup", &lookup)
         .def("regrouped",
              [](const BoundPdb& b, const BoundIndex& to, const std::string& kind, uint64_t number) {
@@ -235,15 +234,17 @@ void bind_pdb(nb::module_& m) {
             return to_python(guarded([&] { return quantized(b.pdb->table(), narrow); }));
         });
     nb::class_<BoundPuzzleHeuristic>(m, "PuzzleHeuristic")
-        .def("__init__", [](BoundPuzzleHeuristic* self, nb::object puzzle,
-                            const nb::list& sums) { new (self) BoundPuzzleHeuristic(puzzle, to_sums(sums)); })
+        .def("__init__",
+             [](BoundPuzzleHeuristic* self, nb::object puzzle, const nb::list& sums) {
+                 new (self) BoundPuzzleHeuristic(puzzle, std::make_unique<PdbEvaluator>(to_sums(sums)));
+             })
         .def("evaluate", [](BoundPuzzleHeuristic& self, States states) {
             self.bound.check_states(states);
             std::vector<float> h(states.shape(0));
             {
                 nb::gil_scoped_release release;
                 std::lock_guard lock(self.mutex);
-                self.evaluator.evaluate(
+                self.evaluator->evaluate(
                     {states.data(), static_cast<int>(states.shape(0)), static_cast<int>(states.shape(1))},
                     h.data(), nullptr);
             }

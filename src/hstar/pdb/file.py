@@ -94,14 +94,6 @@ def read_pdb(path: str | os.PathLike[str], *, verify: bool = True) -> PatternDat
     return database
 
 
-def read_counts(path: str | os.PathLike[str]) -> list[tuple[list[int], int]]:
-    """What a file says of its tables: the counts of values and of unreachable cells, base last."""
-    name = os.fspath(path)
-    with open(name, "rb") as file:
-        header = _read_header(file.read(PREFIX.size), file.read, name)
-    return [(one["counts"], one["unreached"]) for one in header]
-
-
 def _chain(database: PatternDatabase) -> Iterator[PatternDatabase]:
     one: PatternDatabase | None = database
     while one is not None:
