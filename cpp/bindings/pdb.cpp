@@ -117,6 +117,8 @@ nb::object unrank(const BoundIndex& self, Indices ranks) {
     return to_numpy(std::move(values), {count, columns});
 }
 
+constexpr uint64_t kMostStates = uint64_t{1} << 34;  // a table of them would still fit in memory somewhere
+
 nb::tuple build(const BoundIndex& self, bool additive, const std::string& cost, double deadline,
                 uint64_t memory_bytes) {
     Limits limits = make_limits(deadline, memory_bytes);
@@ -128,6 +130,7 @@ nb::tuple build(const BoundIndex& self, bool additive, const std::string& cost, 
     }
     const Puzzle& puzzle = *nb::cast<const BoundPuzzle&>(self.owner).puzzle;
     auto* index = dynamic_cast<const PieceIndex*>(self.index.get());
+    if (self.index->size() > kMostStates) throw std::invalid_argument("the pattern has too many states");
     if (!index || index->order != IndexOrder::MyrvoldRuskey)
         throw std::invalid_argument("databases are built in Myrvold-Ruskey order and compressed afterwards");
     return to_python(guarded([&] {

@@ -122,7 +122,9 @@ def _read_header(prefix: bytes, read: Any, name: str) -> list[dict[str, Any]]:
         raise PdbFileError("the file is cut off; build the pattern database again", name)
     if hashlib.sha256(text).digest() != digest:
         raise PdbFileError("the header was changed (its digest does not match)", name)
-    header: list[dict[str, Any]] = json.loads(text)
+    header = json.loads(text)
+    if not isinstance(header, list) or not header:
+        raise PdbFileError("the header describes no table; build it again", name)
     return header
 
 
