@@ -24,6 +24,8 @@ LAYERS: list[set[str]] = [
     {"heuristics"},
     {"info"},
     {"search"},
+    {"puzzles"},
+    {"pdb"},
     {"domains"},
     {"teachers"},
     {"distributions", "encoding", "modelfile", "checkpoint", "sampling"},

@@ -16,6 +16,7 @@
 
 #include "heuristics/evaluator.hpp"
 #include "limits.hpp"
+#include "search/search.hpp"
 #include "task/successors.hpp"
 #include "task/task.hpp"
 
@@ -33,14 +34,16 @@ struct StoppedError : std::runtime_error {
 };
 
 // Hands a vector over to Python without a copy.
-template <class T>
-nb::object to_numpy(std::vector<T> data, std::vector<size_t> shape) {
-    auto* owner = new std::vector<T>(std::move(data));
-    nb::capsule deleter(owner, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+template <class T, class Allocator>
+nb::object to_numpy(std::vector<T, Allocator> data, std::vector<size_t> shape) {
+    using Vector = std::vector<T, Allocator>;
+    auto* owner = new Vector(std::move(data));
+    nb::capsule deleter(owner, [](void* p) noexcept { delete static_cast<Vector*>(p); });
     return nb::cast(nb::ndarray<nb::numpy, T>(owner->data(), shape.size(), shape.data(), deleter));
 }
 
 Limits make_limits(double deadline, uint64_t memory_bytes);
+const char* reason_name(StopReason reason);
 CostType to_cost_type(const std::string& name);
 
 // A task with what Python asks of it often.
@@ -75,11 +78,20 @@ struct BoundHeuristic {
 
 // From the dictionary that hstar.learned makes.
 std::unique_ptr<BoundHeuristic> make_learned_heuristic(nb::object task, const nb::dict& spec);
+// The maximum of sums of pattern databases of the task.
+std::unique_ptr<BoundHeuristic> make_pdb_heuristic(nb::object task, const nb::list& sums);
+
+// A Python callable: states int32 [B, V] -> B numbers.
+std::unique_ptr<Evaluator> make_callable(nb::object callable);
+// All but the plan and its cost.
+nb::dict to_dict(const SearchResult& result);
 
 // Each adds its part to the module.
 nb::class_<BoundTask> bind_task(nb::module_& m);
 void bind_heuristics(nb::module_& m);
 void bind_search(nb::class_<BoundTask>& task);
 void bind_learned(nb::module_& m);
+void bind_puzzles(nb::module_& m);
+void bind_pdb(nb::module_& m);
 
 }  // namespace hstar::bindings

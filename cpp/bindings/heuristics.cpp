@@ -73,6 +73,7 @@ void bind_heuristics(nb::module_& m) {
                  new (self) BoundHeuristic(task, make_evaluator(name, grounded, to_cost_type(cost)));
              })
         .def_static("learned", &make_learned_heuristic, nb::arg("task"), nb::arg("spec"))
+        .def_static("pdb", &make_pdb_heuristic, nb::arg("task"), nb::arg("sums"))
         .def("evaluate", &BoundHeuristic::evaluate)
         .def("preferred_operators", &BoundHeuristic::preferred_operators)
         .def("plan_features", &BoundHeuristic::plan_features)

@@ -6,14 +6,15 @@ using namespace hstar::bindings;
 
 NB_MODULE(_core, m) {
     nb::set_leak_warnings(false);  // objects that torch or a script holds until the end are no leak
-    m.doc() =
-        "The native core of hstar: grounding, heuristics, search, inference and training of small models.";
+    m.doc() = "The native core of hstar: grounding, heuristics, search, pattern databases, small models.";
     nb::exception<StoppedError>(m, "Stopped");
     nb::exception<Unsupported>(m, "Unsupported");
     nb::class_<BoundTask> task = bind_task(m);
     bind_heuristics(m);
     bind_search(task);
     bind_learned(m);
+    bind_puzzles(m);
+    bind_pdb(m);
     m.def("monotonic_seconds", &monotonic_seconds);
     m.def("peak_resident_bytes", &peak_resident_bytes);
 }

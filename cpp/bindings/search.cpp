@@ -77,7 +77,7 @@ nb::dict search_task(const BoundTask& bound, nb::object heuristic, const std::st
         given = nb::cast<BoundHeuristic*>(heuristic);
         if (&given->bound != &bound) throw std::invalid_argument("the heuristic was made for another task");
     } else {
-        made = std::make_unique<CallableEvaluator>(heuristic);
+        made = make_callable(heuristic);
     }
     Evaluator& evaluator = given ? *given->evaluator : *made;
     SearchResult result;
@@ -89,8 +89,7 @@ nb::dict search_task(const BoundTask& bound, nb::object heuristic, const std::st
         SignalScope signals;
         result = run_search(bound.task, generator, evaluator, options);
     }
-    nb::dict d;
-    d["status"] = status_name(result.status);
+    nb::dict d = to_dict(result);
     nb::list plan;
     int64_t plan_cost = 0;
     for (int op : result.plan) {
@@ -100,6 +99,18 @@ nb::dict search_task(const BoundTask& bound, nb::object heuristic, const std::st
     }
     d["plan"] = plan;
     d["plan_cost"] = plan_cost;
+    return d;
+}
+
+}  // namespace
+
+std::unique_ptr<Evaluator> make_callable(nb::object callable) {
+    return std::make_unique<CallableEvaluator>(std::move(callable));
+}
+
+nb::dict to_dict(const SearchResult& result) {
+    nb::dict d;
+    d["status"] = status_name(result.status);
     d["evaluated"] = result.counters.evaluated;
     d["evaluations"] = result.counters.evaluations;
     d["expanded"] = result.counters.expanded;
@@ -112,8 +123,6 @@ nb::dict search_task(const BoundTask& bound, nb::object heuristic, const std::st
     d["search_time"] = result.seconds;
     return d;
 }
-
-}  // namespace
 
 void bind_search(nb::class_<BoundTask>& task) {
     task.def("search", &search_task, nb::arg("heuristic"), nb::arg("cost"), nb::arg("algorithm"),

@@ -34,8 +34,6 @@ Limits make_limits(double deadline, uint64_t memory_bytes) {
     return limits;
 }
 
-namespace {
-
 const char* reason_name(StopReason reason) {
     switch (reason) {
         case StopReason::Time:
@@ -49,6 +47,8 @@ const char* reason_name(StopReason reason) {
     }
     return "";
 }
+
+namespace {
 
 std::unique_ptr<BoundTask> ground_task(nb::dict spec, bool keep_irrelevant, double deadline,
                                        uint64_t memory_bytes) {

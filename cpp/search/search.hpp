@@ -7,6 +7,7 @@
 //     wastar      g + w h       expansion     yes
 //     gbfls       h             generation    no      greedy look-ahead after each expansion
 //     bfs         depth         generation    no      no heuristic
+//     idastar     g + h         expansion     -       depth first, remembers no states (ida_star.hpp)
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -15,6 +16,7 @@
 
 #include "heuristics/evaluator.hpp"
 #include "limits.hpp"
+#include "search/state_space.hpp"
 #include "task/successors.hpp"
 #include "task/task.hpp"
 
@@ -53,7 +55,9 @@ struct SearchResult {
     int state_bytes = 0;      // packed size of a state
     double seconds = 0;
 };
+SearchStatus status_of(StopReason reason);
 
+SearchResult run_search(const StateSpace& space, Evaluator& evaluator, const SearchOptions& options);
 SearchResult run_search(const Task& task, const SuccessorGenerator& generator, Evaluator& evaluator,
                         const SearchOptions& options);
 

@@ -28,27 +28,24 @@ constexpr float kNotEvaluated = std::numeric_limits<float>::quiet_NaN();
 // Parts every algorithm shares: the state space, nodes, evaluation in batches, plan extraction, limits.
 class SearchSpace {
   public:
-    SearchSpace(const Task& task, const SuccessorGenerator& generator, Evaluator& evaluator,
-                const SearchOptions& options)
-        : task(task),
+    SearchSpace(const StateSpace& space, Evaluator& evaluator, const SearchOptions& options)
+        : space(space),
           evaluator(evaluator),
           options(options),
-          packing(task),
+          packing(space.packing()),
           registry(packing),
-          generator(generator),
           row_bytes_(packing.buffer_bytes()),
           keep_h_(options.algorithm != "bfs" && !(evaluator.is_trivial() && options.algorithm != "gbfls")) {
         buffer_.resize(row_bytes_);
-        if (task.num_operators() >= static_cast<int>(kNoOperator))
+        if (space.num_operators() >= static_cast<int>(kNoOperator))
             throw std::length_error("more than a billion operators");
     }
 
-    const Task& task;
+    const StateSpace& space;
     Evaluator& evaluator;
     const SearchOptions& options;
-    Packing packing;
+    const Packing& packing;
     StateRegistry registry;
-    const SuccessorGenerator& generator;
     ChunkedArray<Node> nodes;
     ChunkedArray<float> h;  // per state, once evaluated
     SearchResult result;
@@ -62,7 +59,7 @@ class SearchSpace {
 
     // Registers the initial state.
     StateId insert_initial() {
-        packing.pack(task.initial_state.data(), buffer_.data());
+        packing.pack(space.initial_state.data(), buffer_.data());
         auto [id, is_new] = registry.insert(buffer_.data(), registry.hash(buffer_.data()));
         add_node(id, {kNoState, kNoOperator, kSeen, 0});
         return id;
@@ -73,15 +70,13 @@ class SearchSpace {
 
     // The successors by the given operators, all applicable in the state last loaded.
     void generate_with(const std::vector<int>& ops) {
-        // Three passes, so that the cache misses of the hash table and of the rows overlap.
+        // Several passes, so that the cache misses of the hash table and of the rows overlap.
         size_t count = ops.size();
         buffer_.resize((count + 1) * row_bytes_);
         hashes_.resize(count);
+        space.apply(ops, parent_buffer_.data(), buffer_.data(), row_bytes_);
         for (size_t i = 0; i < count; ++i) {
-            unsigned char* row = buffer_.data() + i * row_bytes_;
-            std::memcpy(row, parent_buffer_.data(), row_bytes_);
-            apply(ops[i], row);
-            hashes_[i] = registry.hash(row);
+            hashes_[i] = registry.hash(buffer_.data() + i * row_bytes_);
             registry.prefetch_slot(hashes_[i]);
         }
         for (size_t i = 0; i < count; ++i) registry.prefetch_row(hashes_[i]);
@@ -97,29 +92,20 @@ class SearchSpace {
     void load(StateId id) {
         parent_buffer_.assign(row_bytes_, 0);
         std::memcpy(parent_buffer_.data(), registry.row(id), packing.num_bytes());
-        parent_row_ = parent_buffer_.data();
     }
 
     const std::vector<int>& applicable_operators(StateId id) {
         load(id);
-        ops_.clear();
-        generator.applicable([&](int variable) { return packing.get(parent_row_, variable); }, ops_);
-        std::sort(ops_.begin(), ops_.end());
+        space.applicable(parent_buffer_.data(), ops_);
         return ops_;
     }
 
-    bool is_goal(StateId id) const {
-        if (task.goal_is_false) return false;
-        const unsigned char* row = registry.row(id);
-        for (auto [variable, value] : task.goal)
-            if (packing.get(row, variable) != value) return false;
-        return true;
-    }
+    bool is_goal(StateId id) const { return space.is_goal(registry.row(id)); }
 
     // Evaluates states not evaluated before. Fills h and, if wanted, `preferred` with a row each.
     void evaluate(const std::vector<StateId>& ids, bool want_preferred = false) {
         if (ids.empty()) return;
-        int variables = task.num_variables();
+        int variables = space.num_variables();
         values_.resize(ids.size() * std::max(1, variables));
         batch_h_.resize(ids.size());
         for (size_t i = 0; i < ids.size(); ++i)
@@ -147,9 +133,9 @@ class SearchSpace {
     float value(StateId id) {
         if (keep_h_) return h[id];
         float result;
-        values_.resize(std::max(1, task.num_variables()));
+        values_.resize(std::max(1, space.num_variables()));
         packing.unpack(registry.row(id), values_.data());
-        evaluator.evaluate({values_.data(), 1, task.num_variables()}, &result, nullptr);
+        evaluator.evaluate({values_.data(), 1, space.num_variables()}, &result, nullptr);
         return result;
     }
     // Of the states given to evaluate() last.
@@ -157,7 +143,7 @@ class SearchSpace {
 
     // The cost of a path, one step longer.
     int extended(int g, int op) const {
-        int64_t sum = static_cast<int64_t>(g) + task.cost[op];
+        int64_t sum = static_cast<int64_t>(g) + space.cost(op);
         if (sum > std::numeric_limits<int>::max())
             throw std::overflow_error(
                 "a path costs more than 2^31 units; divide the action costs by a common factor");
@@ -212,21 +198,9 @@ class SearchSpace {
         h[id] = kNotEvaluated;
     }
 
-    void apply(int op, unsigned char* row) const {
-        for (auto [variable, value] : task.effects[op]) packing.set(row, variable, value);
-        for (const ConditionalEffect& e : task.conditional[op]) {
-            bool fires = true;
-            for (uint32_t i = e.condition_begin; i < e.condition_end && fires; ++i)
-                fires = packing.get(parent_row_, task.effect_conditions[i].variable) ==
-                        task.effect_conditions[i].value;
-            if (fires) packing.set(row, e.effect.variable, e.effect.value);
-        }
-    }
-
     size_t row_bytes_;
     bool keep_h_;
     std::vector<unsigned char> buffer_, parent_buffer_;
-    const unsigned char* parent_row_ = nullptr;
     std::vector<int> ops_, values_;
     std::vector<uint64_t> hashes_;
     std::vector<float> batch_h_;

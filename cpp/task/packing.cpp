@@ -4,9 +4,9 @@
 
 namespace hstar {
 
-Packing::Packing(const Task& task) {
+Packing::Packing(const std::vector<int>& domain_size) {
     uint64_t bits = 0;
-    for (int size : task.domain_size) {
+    for (int size : domain_size) {
         int width = std::bit_width(static_cast<unsigned>(size - 1));
         fields_.push_back(
             {static_cast<uint32_t>(bits / 8), static_cast<uint32_t>(bits % 8), (uint64_t{1} << width) - 1});

@@ -14,7 +14,8 @@ constexpr int kSlack = 8;
 
 class Packing {
   public:
-    explicit Packing(const Task& task);
+    explicit Packing(const std::vector<int>& domain_size);
+    explicit Packing(const Task& task) : Packing(task.domain_size) {}
 
     int num_bytes() const { return num_bytes_; }
     // Bytes of a scratch buffer for one state, slack and hash padding included.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,16 +22,23 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None:
     """Write a file completely or not at all. Raises OSError naming the final path."""
+    write_parts_atomically(path, [content.encode() if isinstance(content, str) else content])
+
+
+def write_parts_atomically(
+    path: str | os.PathLike[str], parts: Iterable[bytes | memoryview]
+) -> None:
+    """The same for content in parts, which are never joined in memory."""
     target = Path(path)
-    data = content.encode() if isinstance(content, str) else content
     with _naming(target):
         if target.exists() and not target.is_file():  # a pipe or device: nothing to rename over
-            target.write_bytes(data)
+            with target.open("wb") as file:
+                file.writelines(parts)
             return
         handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(data)
+                file.writelines(parts)
             mask = os.umask(0)
             os.umask(mask)
             os.chmod(temporary, 0o666 & ~mask)

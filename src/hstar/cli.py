@@ -10,7 +10,20 @@ import traceback
 from collections.abc import Sequence
 from typing import NoReturn
 
-from hstar.commands import bench, demo, generate, info, label, paper, plan, report, train, validate
+from hstar.commands import (
+    bench,
+    demo,
+    generate,
+    info,
+    label,
+    paper,
+    pdb,
+    plan,
+    report,
+    solve,
+    train,
+    validate,
+)
 from hstar.commands.arguments import EPILOG, UsageError
 from hstar.pddl.errors import InputFileError, escape
 from hstar.resources import OutOfResources
@@ -18,7 +31,7 @@ from hstar.search import InvalidPlanError
 from hstar.version import VERSION
 
 # In the order of `hstar --help`.
-COMMANDS = (plan, validate, info, generate, label, train, bench, report, paper, demo)
+COMMANDS = (plan, validate, info, generate, label, train, bench, report, paper, pdb, solve, demo)
 
 INTERNAL_ERROR = 35
 USAGE_ERROR = 36

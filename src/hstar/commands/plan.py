@@ -42,7 +42,10 @@ def add_parser(commands: Commands) -> None:
     )
     add_files(parser)
     parser.add_argument(
-        "-H", "--heuristic", metavar="NAME", help=f"one of {', '.join(HEURISTICS)}, or a model file"
+        "-H",
+        "--heuristic",
+        metavar="NAME",
+        help=f"one of {', '.join(HEURISTICS)}, a model file, or pdb:FILE,FILE (pattern databases)",
     )
     parser.add_argument("-s", "--search", metavar="NAME", help=f"one of {', '.join(ALGORITHMS)}")
     parser.add_argument(
@@ -85,7 +88,11 @@ def search_options(options: argparse.Namespace) -> SearchOptions:
 
 
 def find_heuristic(name: str) -> str | TaskHeuristic:
-    """A heuristic of the core by its name, or the model in a file."""
+    """A heuristic of the core by its name, the model in a file, or pattern databases in files."""
+    if name.startswith("pdb:"):
+        from hstar.pdb import load_heuristic
+
+        return load_heuristic(name)
     if name in HEURISTICS or not is_model_file(name):
         return name
     from hstar.learned import load_model

@@ -1,0 +1,212 @@
+#include "bindings/puzzles.hpp"
+
+#include <stdexcept>
+
+#include "puzzles/cube_geometry.hpp"
+#include "puzzles/puzzle_space.hpp"
+
+namespace hstar::bindings {
+
+void BoundPuzzle::check_states(const States& states) const {
+    size_t variables = puzzle->num_variables();
+    if (states.shape(1) != variables)
+        throw std::invalid_argument("states of " + puzzle->name + " have " + std::to_string(variables) +
+                                    " columns, not " + std::to_string(states.shape(1)));
+    for (size_t i = 0; i < states.shape(0); ++i) puzzle->check_state(states.data() + i * variables);
+}
+
+namespace {
+
+class BlindPuzzle : public Evaluator {
+  public:
+    explicit BlindPuzzle(const Puzzle& puzzle) : goal_(puzzle.goal) {}
+    bool is_trivial() const override { return true; }
+    void evaluate(const StateBatch& batch, float* h, Rows<int>*) override {
+        for (int i = 0; i < batch.count; ++i)
+            h[i] = std::equal(goal_.begin(), goal_.end(), batch.row(i)) ? 0 : 1;
+    }
+
+  private:
+    const std::vector<int>& goal_;
+};
+
+nb::tuple successors(const BoundPuzzle& bound, States states) {
+    bound.check_states(states);
+    const Puzzle& puzzle = *bound.puzzle;
+    size_t variables = puzzle.num_variables();
+    Ints parents, moves, children, applicable;
+    {
+        nb::gil_scoped_release release;
+        for (size_t i = 0; i < states.shape(0); ++i) {
+            const int* state = states.data() + i * variables;
+            applicable.clear();
+            puzzle.applicable(state, applicable);
+            for (int move : applicable) {
+                parents.push_back(static_cast<int>(i));
+                moves.push_back(move);
+                children.resize(children.size() + variables);
+                puzzle.apply(move, state, children.data() + children.size() - variables);
+            }
+        }
+    }
+    size_t count = moves.size();
+    return nb::make_tuple(to_numpy(std::move(parents), {count}), to_numpy(std::move(moves), {count}),
+                          to_numpy(std::move(children), {count, variables}));
+}
+
+nb::object apply(const BoundPuzzle& bound, States states, Flat moves) {
+    bound.check_states(states);
+    const Puzzle& puzzle = *bound.puzzle;
+    size_t variables = puzzle.num_variables();
+    if (moves.shape(0) != states.shape(0)) throw std::invalid_argument("expected one move per state");
+    Ints next(states.shape(0) * variables), applicable;
+    for (size_t i = 0; i < states.shape(0); ++i) {
+        const int* state = states.data() + i * variables;
+        applicable.clear();
+        puzzle.applicable(state, applicable);
+        if (std::find(applicable.begin(), applicable.end(), moves.data()[i]) == applicable.end())
+            throw std::invalid_argument("move " + std::to_string(moves.data()[i]) +
+                                        " cannot be made in state " + std::to_string(i));
+        puzzle.apply(moves.data()[i], state, next.data() + i * variables);
+    }
+    return to_numpy(std::move(next), {states.shape(0), variables});
+}
+
+const PatternIndex& whole_index(const BoundPuzzle& bound) {
+    if (!bound.puzzle->index())
+        throw std::invalid_argument("the states of " + bound.puzzle->name +
+                                    " cannot be numbered in 64 bits; number a pattern instead");
+    return *bound.puzzle->index();
+}
+
+nb::object rank(const BoundPuzzle& bound, States states) {
+    const PatternIndex& index = whole_index(bound);
+    bound.check_states(states);
+    std::vector<int64_t> ranks(states.shape(0));
+    for (size_t i = 0; i < ranks.size(); ++i)
+        ranks[i] = static_cast<int64_t>(index.rank(states.data() + i * states.shape(1)));
+    return to_numpy(std::move(ranks), {states.shape(0)});
+}
+
+nb::object unrank(const BoundPuzzle& bound, Indices ranks) {
+    const PatternIndex& index = whole_index(bound);
+    size_t variables = bound.puzzle->num_variables();
+    Ints states;
+    for (size_t i = 0; i < ranks.shape(0); ++i) {
+        if (ranks.data()[i] < 0 || static_cast<uint64_t>(ranks.data()[i]) >= index.size())
+            throw std::invalid_argument("there is no state " + std::to_string(ranks.data()[i]));
+        Ints state = bound.puzzle->unrank(static_cast<uint64_t>(ranks.data()[i]));
+        states.insert(states.end(), state.begin(), state.end());
+    }
+    return to_numpy(std::move(states), {ranks.shape(0), variables});
+}
+
+SearchResult deepen(BoundPuzzleHeuristic& heuristic, const PuzzleSpace& space, const SearchOptions& options) {
+    double start = monotonic_seconds();
+    SearchResult result;
+    auto* databases = dynamic_cast<PdbEvaluator*>(heuristic.evaluator.get());
+    if (databases && !heuristic.is_prepared) {
+        try {
+            heuristic.deepening = PieceDeepening::make(*heuristic.bound.puzzle, *databases, options.limits);
+        } catch (const Stopped& stopped) {
+            result.status = status_of(stopped.reason);
+            return result;
+        }
+        heuristic.is_prepared = true;
+    }
+    if (!heuristic.deepening) return run_search(space, *heuristic.evaluator, options);
+    result = heuristic.deepening->search(space.initial_state, options);
+    result.state_bytes = space.packing().num_bytes();
+    result.seconds = monotonic_seconds() - start;
+    return result;
+}
+
+nb::dict search(const BoundPuzzle& bound, States state, nb::object heuristic, const std::string& algorithm,
+                double weight, int batch, uint64_t max_evaluations, uint64_t max_expansions, double deadline,
+                uint64_t memory_bytes) {
+    bound.check_states(state);
+    if (state.shape(0) != 1) throw std::invalid_argument("expected one state");
+    SearchOptions options;
+    options.algorithm = algorithm;
+    options.weight = weight;
+    options.batch = batch;
+    options.max_evaluations = max_evaluations;
+    options.max_expansions = max_expansions;
+    options.limits = make_limits(deadline, memory_bytes);
+    std::unique_ptr<Evaluator> made;
+    BoundPuzzleHeuristic* given = nullptr;
+    if (nb::isinstance<nb::str>(heuristic) && nb::cast<std::string>(heuristic) == "blind") {
+        made = std::make_unique<BlindPuzzle>(*bound.puzzle);
+    } else if (nb::isinstance<BoundPuzzleHeuristic>(heuristic)) {
+        given = nb::cast<BoundPuzzleHeuristic*>(heuristic);
+        if (given->bound.puzzle->name != bound.puzzle->name)
+            throw std::invalid_argument("the heuristic was made for " + given->bound.puzzle->name);
+    } else {
+        made = make_callable(heuristic);
+    }
+    PuzzleSpace space(*bound.puzzle, Ints(state.data(), state.data() + state.shape(1)));
+    SearchResult result;
+    {
+        nb::gil_scoped_release release;
+        std::unique_lock<std::mutex> lock;
+        if (given) lock = std::unique_lock(given->mutex);
+        SignalScope signals;
+        result = given && algorithm == "idastar"
+                     ? deepen(*given, space, options)
+                     : run_search(space, given ? *given->evaluator : *made, options);
+    }
+    nb::dict d = to_dict(result);
+    nb::list plan;
+    for (int move : result.plan) plan.append(move);
+    d["plan"] = plan;
+    return d;
+}
+
+}  // namespace
+
+void bind_puzzles(nb::module_& m) {
+    nb::class_<BoundPuzzle>(m, "Puzzle")
+        .def(nb::init<const std::string&>())
+        .def_prop_ro("name", [](const BoundPuzzle& b) { return b.puzzle->name; })
+        .def_prop_ro("domain_sizes", [](const BoundPuzzle& b) { return b.puzzle->domain_size; })
+        .def_prop_ro("goal", [](const BoundPuzzle& b) { return b.puzzle->goal; })
+        .def_prop_ro("move_names", [](const BoundPuzzle& b) { return b.puzzle->move_names; })
+        .def_prop_ro("inverse_moves", [](const BoundPuzzle& b) { return b.puzzle->inverse; })
+        .def_prop_ro(
+            "groups",
+            [](const BoundPuzzle& b) {
+                nb::list groups;
+                for (const PieceGroup& g : b.puzzle->groups)
+                    groups.append(nb::make_tuple(g.name, g.first, g.count, g.locations, g.orientations));
+                return groups;
+            })
+        .def_prop_ro("num_states",
+                     [](const BoundPuzzle& b) -> std::optional<uint64_t> {
+                         if (!b.puzzle->index()) return std::nullopt;
+                         return b.puzzle->index()->size();
+                     })
+        .def("may_follow",
+             [](const BoundPuzzle& b, int last, int next) {
+                 if (last < -1 || last >= b.puzzle->num_moves() || next < 0 || next >= b.puzzle->num_moves())
+                     throw nb::index_error("no such move");
+                 return b.puzzle->may_follow(last, next);
+             })
+        .def("check", &BoundPuzzle::check_states)
+        .def("successors", &successors)
+        .def("apply", &apply)
+        .def("rank", &rank)
+        .def("unrank", &unrank)
+        .def("random_moves", [](const BoundPuzzle& b, int count,
+                                uint64_t seed) { return b.puzzle->random_moves(count, seed); })
+        .def("search", &search, nb::arg("state"), nb::arg("heuristic"), nb::arg("algorithm"),
+             nb::arg("weight"), nb::arg("batch"), nb::arg("max_evaluations"), nb::arg("max_expansions"),
+             nb::arg("deadline"), nb::arg("memory_bytes"));
+    m.def("cube_place_names", [] {
+        std::vector<std::string> corners, edges;
+        for (int i = 0; i < cube::kCorners; ++i) corners.push_back(cube::corner_name(i));
+        for (int i = 0; i < cube::kEdges; ++i) edges.push_back(cube::edge_name(i));
+        return std::pair(corners, edges);
+    });
+}
+
+}  // namespace hstar::bindings

@@ -1,0 +1,153 @@
+// Patterns of edges: k pieces with two orientations each.
+//
+// The states that share the locations of the pieces are one line of 2^k bits, and a move takes a line to
+// another line with its bits permuted by an exclusive or on their numbers. So a breadth-first search on lines
+// handles up to 64 states with a few instructions, and the frontier is an eighth of a byte per state.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <stdexcept>
+
+#include "pdb/build.hpp"
+#include "pdb/piece_moves.hpp"
+
+namespace hstar {
+
+namespace {
+
+// Bit i of the result is bit i ^ x of the word; x < 64.
+inline uint64_t exclusive_or_bits(uint64_t word, uint32_t x) {
+    auto stage = [&](uint32_t bit, uint64_t mask) {
+        uint64_t swapped = (word & mask) << bit | (word >> bit & mask);
+        word = x & bit ? swapped : word;
+    };
+    stage(1, 0x5555555555555555ull);
+    stage(2, 0x3333333333333333ull);
+    stage(4, 0x0f0f0f0f0f0f0f0full);
+    stage(8, 0x00ff00ff00ff00ffull);
+    stage(16, 0x0000ffff0000ffffull);
+    stage(32, 0x00000000ffffffffull);
+    return word;
+}
+
+template <int Words>
+class LineSearch {
+    using Line = std::array<uint64_t, Words>;
+
+  public:
+    LineSearch(const PieceMoves& moves, Table& table, const Limits& limits)
+        : moves_(moves), table_(table), limits_(limits), lines_(moves.num_permutations()) {
+        full_.fill(0);
+        for (uint32_t o = 0; o < moves.num_orientations(); ++o) full_[o / 64] |= uint64_t{1} << (o % 64);
+        seen_.assign(lines_, Line{});
+        frontier_.assign(lines_, Line{});
+        next_.assign(lines_, Line{});
+    }
+
+    void run(uint32_t goal_line, uint32_t goal_orientation) {
+        frontier_[goal_line][goal_orientation / 64] |= uint64_t{1} << (goal_orientation % 64);
+        seen_[goal_line] = frontier_[goal_line];
+        record(goal_line, frontier_[goal_line], 0);
+        for (uint32_t depth = 1;; ++depth) {
+            uint32_t sources = 0, targets = 0;
+            for (uint32_t p = 0; p < lines_; ++p) {
+                sources += !is_empty(frontier_[p]);
+                targets += seen_[p] != full_;
+            }
+            if (sources == 0 || targets == 0) return;
+            if (depth > table_.largest()) throw std::length_error("distances exceed the table");
+            // The frontier is pushed forward while it is small; later, open lines look for it.
+            if (sources < targets)
+                push();
+            else
+                pull();
+            for (uint32_t p = 0; p < lines_; ++p) {
+                if (p % 4096 == 0) limits_.check();
+                Line fresh = next_[p];
+                for (int w = 0; w < Words; ++w) {
+                    fresh[w] &= ~seen_[p][w];
+                    seen_[p][w] |= fresh[w];
+                }
+                next_[p] = Line{};
+                frontier_[p] = fresh;
+                record(p, fresh, depth);
+            }
+        }
+    }
+
+  private:
+    static bool is_empty(const Line& line) {
+        uint64_t any = 0;
+        for (uint64_t word : line) any |= word;
+        return any == 0;
+    }
+
+    static void merge(Line& into, const Line& from, uint32_t x) {
+        for (uint32_t w = 0; w < Words; ++w) into[w] |= exclusive_or_bits(from[w ^ (x >> 6)], x & 63);
+    }
+
+    void push() {
+        for (uint32_t p = 0; p < lines_; ++p) {
+            if (p % 4096 == 0) limits_.check();
+            if (is_empty(frontier_[p])) continue;
+            const uint32_t* row = moves_.row(p);
+            for (int move = 0; move < moves_.num_moves(); ++move)
+                merge(next_[moves_.permutation(row[move])], frontier_[p], moves_.vector(row[move]));
+        }
+    }
+
+    // Moves come with their inverses, so the lines a move leads to are those it comes from.
+    void pull() {
+        for (uint32_t p = 0; p < lines_; ++p) {
+            if (p % 4096 == 0) limits_.check();
+            if (seen_[p] == full_) continue;
+            const uint32_t* row = moves_.row(p);
+            if (p + 4 < lines_) prefetch(moves_.row(p + 4));
+            Line found = seen_[p];
+            for (int move = 0; move < moves_.num_moves(); ++move)
+                merge(found, frontier_[moves_.permutation(row[move])], moves_.vector(row[move]));
+            next_[p] = found;
+        }
+    }
+
+    void prefetch(const uint32_t* row) const {
+        for (int move = 0; move < moves_.num_moves(); ++move)
+            __builtin_prefetch(&frontier_[moves_.permutation(row[move])]);
+    }
+
+    void record(uint32_t p, const Line& line, uint32_t depth) {
+        for (uint32_t w = 0; w < Words; ++w)
+            for (uint64_t bits = line[w]; bits; bits &= bits - 1) {
+                uint64_t orientation = 64 * w + static_cast<uint32_t>(std::countr_zero(bits));
+                table_.set(orientation * lines_ + p, depth);
+            }
+    }
+
+    const PieceMoves& moves_;
+    Table& table_;
+    const Limits& limits_;
+    uint32_t lines_;
+    Line full_;
+    HugeVector<Line> seen_, frontier_, next_;
+};
+
+}  // namespace
+
+Table build_flips(const PiecePuzzle& puzzle, const PieceIndex& index, const Limits& limits) {
+    PieceMoves moves(puzzle, index, limits);
+    Table table(index.size(), 4);  // no pattern of edges is further than 14 moves from its goal
+    auto goal_line = static_cast<uint32_t>(index.rank_permutation(puzzle.goal.data()));
+    auto goal_orientation = static_cast<uint32_t>(index.rank_orientation(puzzle.goal.data()));
+    auto search = [&]<int Words>() {
+        LineSearch<Words>(moves, table, limits).run(goal_line, goal_orientation);
+    };
+    if (index.num_orientations <= 64)
+        search.template operator()<1>();
+    else if (index.num_orientations <= 128)
+        search.template operator()<2>();
+    else
+        throw std::length_error("patterns of more than seven edges are too large");
+    return table;
+}
+
+}  // namespace hstar

@@ -1,0 +1,146 @@
+// Making databases smaller: regrouping, subtracting, rounding down.
+#include <algorithm>
+#include <stdexcept>
+
+#include "pdb/build.hpp"
+#include "pdb/pdb.hpp"
+#include "pdb/symmetry.hpp"
+
+namespace hstar {
+
+namespace {
+
+// Takes indices of a pattern of pieces to those of a pattern that is part of it, or of the same pieces in
+// another order. Locations and orientations are mapped apart, so two small tables serve for all indices.
+class PieceMap {
+  public:
+    PieceMap(const PieceIndex& from, const PieceIndex& to, std::vector<int> state) : to_(to) {
+        for (uint64_t p = 0; p < from.permutations.size(); ++p) {
+            from.unrank_parts(p, 0, state.data());
+            permutations_.push_back(static_cast<uint32_t>(to.rank_permutation(state.data())));
+        }
+        for (uint64_t o = 0; o < from.num_orientations; ++o) {
+            from.unrank_parts(0, o, state.data());
+            orientations_.push_back(static_cast<uint32_t>(to.rank_orientation(state.data())));
+        }
+    }
+    uint64_t operator()(uint64_t permutation, uint64_t orientation) const {
+        return orientations_[orientation] * to_.permutations.size() + permutations_[permutation];
+    }
+
+  private:
+    const PieceIndex& to_;
+    std::vector<uint32_t> permutations_, orientations_;
+};
+
+bool contains(const PatternIndex& whole, const PatternIndex& part) {
+    const auto& all = whole.variables();
+    return std::all_of(part.variables().begin(), part.variables().end(), [&](int variable) {
+        return std::find(all.begin(), all.end(), variable) != all.end();
+    });
+}
+
+std::vector<int> scratch_state(const PatternIndex& index) {
+    return std::vector<int>(1 + *std::max_element(index.variables().begin(), index.variables().end()), 0);
+}
+
+// Calls use(index, index in `to`) for every index of `from`.
+template <class Use>
+void for_each_pair(const PatternIndex& from, const PatternIndex& to, const Limits& limits, Use use) {
+    auto* pieces_from = dynamic_cast<const PieceIndex*>(&from);
+    auto* pieces_to = dynamic_cast<const PieceIndex*>(&to);
+    std::vector<int> state = scratch_state(from);
+    if (pieces_from && pieces_to && from.variables() == to.variables() &&
+        pieces_from->order == pieces_to->order) {
+        for (uint64_t i = 0; i < from.size(); ++i) {
+            if (i % 65536 == 0) limits.check();
+            use(i, i);
+        }
+    } else if (pieces_from && pieces_to) {
+        PieceMap map(*pieces_from, *pieces_to, state);
+        uint64_t i = 0, permutations = pieces_from->permutations.size();
+        for (uint64_t o = 0; o < pieces_from->num_orientations; ++o)
+            for (uint64_t p = 0; p < permutations; ++p, ++i) {
+                if (i % 65536 == 0) limits.check();
+                use(i, map(p, o));
+            }
+    } else {
+        for (uint64_t i = 0; i < from.size(); ++i) {
+            if (i % 65536 == 0) limits.check();
+            from.unrank(i, state.data());
+            use(i, to.rank(state.data()));
+        }
+    }
+}
+
+}  // namespace
+
+Table regrouped(const Pdb& source, const PatternIndex& to, const Grouping& grouping, const Limits& limits) {
+    const PatternIndex& from = source.index();
+    if (!contains(from, to) || !contains(to, from))
+        throw std::invalid_argument("compression keeps the pattern");
+    if (source.grouping().kind != Grouping::Kind::None)
+        throw std::invalid_argument("the database is grouped already; compress the original");
+    Table table(grouping.num_cells(to.size()), source.table().bits == 2 ? 8 : source.table().bits);
+    TableView view = table.view();
+    auto lower = [&](uint64_t i, uint64_t j) {
+        uint64_t cell = grouping.cell(j);
+        uint32_t value = source.at(i);
+        if (value < view.get(cell)) table.set(cell, value);
+    };
+    if (dynamic_cast<const CornerSymmetryIndex*>(&to))  // symmetric states have equal values: one will do
+        for_each_pair(to, from, limits, [&](uint64_t j, uint64_t i) { lower(i, j); });
+    else
+        for_each_pair(from, to, limits, lower);
+    return table;
+}
+
+Table subtracted(const Pdb& source, const Pdb& base, const Limits& limits) {
+    if (source.base() || base.base()) throw std::invalid_argument("the database is a difference already");
+    if (!contains(source.index(), base.index()))
+        throw std::invalid_argument("the base must look at pieces of the pattern only");
+    Table table(source.index().size(), source.table().bits == 2 ? 8 : source.table().bits);
+    bool is_smaller = true;
+    for_each_pair(source.index(), base.index(), limits, [&](uint64_t i, uint64_t j) {
+        uint32_t value = source.at(i), less = base.at(j);
+        if (value == kUnreached) return;
+        is_smaller &= less <= value;
+        table.set(i, less <= value ? value - less : 0);
+    });
+    if (!is_smaller)
+        throw std::invalid_argument("the base exceeds the database: it has other moves or costs");
+    return table;
+}
+
+Table quantized(const TableView& source, const uint8_t levels[4]) {
+    Table table(source.size, 2);
+    for (uint64_t i = 0; i < source.size; ++i) {
+        uint32_t value = source.get(i), chosen = 0;
+        for (uint32_t level = 1; level < 4; ++level)
+            if (levels[level] <= value && levels[level] >= levels[level - 1]) chosen = level;
+        if (levels[chosen] > value) throw std::invalid_argument("the lowest level exceeds a value");
+        table.set(i, chosen);
+    }
+    return table;
+}
+
+std::vector<uint64_t> histogram(const TableView& table) {
+    std::vector<uint64_t> counts;
+    uint64_t unreached = 0;
+    for (uint64_t i = 0; i < table.size; ++i) {
+        uint32_t value = table.get(i);
+        if (value == kUnreached) {
+            ++unreached;
+            continue;
+        }
+        if (value >= counts.size()) {
+            if (value >= uint32_t{1} << 24) throw std::length_error("values too large to be counted");
+            counts.resize(value + 1);
+        }
+        ++counts[value];
+    }
+    counts.push_back(unreached);
+    return counts;
+}
+
+}  // namespace hstar

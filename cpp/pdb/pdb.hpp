@@ -1,0 +1,93 @@
+// A pattern database as a heuristic: a state's index, the cell that holds it, the value of the cell.
+//
+//     h(state) = table[cell(index(state))] + base(state)
+//
+// An uncompressed database has a cell per index and no base. Every form of compression only lowers values:
+//   grouping   a cell holds the minimum over the indices i with the same i / k (neighbours) or i mod m
+//   order      which indices are neighbours: Myrvold-Ruskey or lexicographic
+//   levels     cells of 2 bits choose among four values, each value rounded down to the next of them
+//   delta      cells hold what is left after subtracting a smaller database, the base
+//   symmetry   an index per class of symmetric states; nothing is lost
+#pragma once
+#include <memory>
+
+#include "heuristics/evaluator.hpp"
+#include "limits.hpp"
+#include "pdb/table.hpp"
+#include "puzzles/pattern_index.hpp"
+
+namespace hstar {
+
+struct Grouping {
+    enum class Kind { None, Divide, Modulo };
+    Kind kind = Kind::None;
+    uint64_t number = 1;  // the divisor k or the modulus m
+
+    uint64_t cell(uint64_t index) const {
+        switch (kind) {
+            case Kind::Divide:
+                return index / number;
+            case Kind::Modulo:
+                return index % number;
+            default:
+                return index;
+        }
+    }
+    uint64_t num_cells(uint64_t indices) const {
+        return kind == Kind::None     ? indices
+               : kind == Kind::Divide ? (indices + number - 1) / number
+                                      : std::min(number, indices);
+    }
+};
+
+class Pdb {
+  public:
+    // `memory` keeps the table alive; null if the caller does. Throws std::invalid_argument if the table has
+    // not one entry per cell.
+    Pdb(std::shared_ptr<const PatternIndex> index, Grouping grouping, TableView table,
+        std::shared_ptr<const void> memory, std::shared_ptr<const Pdb> base);
+
+    const PatternIndex& index() const { return *index_; }
+    const Grouping& grouping() const { return grouping_; }
+    const TableView& table() const { return table_; }
+    const Pdb* base() const { return base_.get(); }
+
+    uint32_t at(uint64_t index) const { return table_.get(grouping_.cell(index)); }
+    // kUnreached for dead ends.
+    uint32_t lookup(const int* state) const;
+    // For `count` states, `stride` values apart: all memory is asked for before any is used.
+    void lookup(const int* states, int count, int stride, uint32_t* values) const;
+
+  private:
+    std::shared_ptr<const PatternIndex> index_;
+    Grouping grouping_;
+    TableView table_;
+    std::shared_ptr<const void> memory_;
+    std::shared_ptr<const Pdb> base_;
+};
+
+// The same values with cells over another index: `to` is the pattern's own index in another order, or that
+// of its symmetry classes.
+Table regrouped(const Pdb& source, const PatternIndex& to, const Grouping& grouping, const Limits& limits);
+// Values less those of the base. Throws std::invalid_argument if the base is larger anywhere.
+Table subtracted(const Pdb& source, const Pdb& base, const Limits& limits);
+// Cells of 2 bits; `levels` ascending, and the first no larger than any value.
+Table quantized(const TableView& source, const uint8_t levels[4]);
+// How often each value occurs; the last count is that of kUnreached.
+std::vector<uint64_t> histogram(const TableView& table);
+
+// The maximum over several sums of databases, each sum admissible by itself.
+class PdbEvaluator : public Evaluator {
+  public:
+    using Sum = std::vector<std::shared_ptr<const Pdb>>;
+    explicit PdbEvaluator(std::vector<Sum> sums) : sums_(std::move(sums)) {}
+    void evaluate(const StateBatch& batch, float* h, Rows<int>* preferred) override;
+    const std::vector<Sum>& sums() const { return sums_; }
+
+  private:
+    std::vector<Sum> sums_;
+    std::vector<uint32_t> values_;
+    std::vector<uint64_t> totals_;
+};
+
+}  // namespace hstar

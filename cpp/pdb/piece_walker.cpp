@@ -1,0 +1,230 @@
+#include "pdb/piece_walker.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "pdb/piece_moves.hpp"
+#include "search/ida_star.hpp"
+
+namespace hstar {
+
+inline uint64_t TrackedPattern::cell(uint32_t permutation, uint32_t orientation) const {
+    if (!reordered.empty()) permutation = reordered[permutation];
+    return pdb->grouping().cell(static_cast<uint64_t>(orientation) * moves->num_permutations() + permutation);
+}
+
+namespace {
+
+constexpr size_t kMaxPatterns = 16;
+constexpr uint64_t kMaxTableBytes = uint64_t{1} << 30;  // of moves; beyond that, states are ranked anew
+
+class PieceWalker {
+  public:
+    static constexpr uint64_t kStepsPerCheck = 1024;
+
+    PieceWalker(const Puzzle& puzzle, const std::vector<int>& start,
+                const std::vector<TrackedPattern>& patterns)
+        : puzzle_(puzzle), start_(start), patterns_(patterns) {
+        for (int last = -1; last < puzzle.num_moves(); ++last) {
+            allowed_.emplace_back();
+            for (int move = 0; move < puzzle.num_moves(); ++move)
+                if (puzzle.may_follow(last, move)) allowed_.back().push_back(move);
+        }
+    }
+
+    void reset(SearchCounters& counters) {
+        path_.clear();
+        Place places[kMaxPatterns];
+        start_h_ = 0;
+        uint32_t h = 0;
+        for (size_t k = 0; k < patterns_.size(); ++k) {
+            const TrackedPattern& pattern = patterns_[k];
+            PieceIndex plain(pattern.index->group, pattern.index->variables(), IndexOrder::MyrvoldRuskey);
+            places[k] = {static_cast<uint32_t>(plain.rank_permutation(start_.data())),
+                         static_cast<uint32_t>(plain.rank_orientation(start_.data()))};
+            uint32_t value = pattern.table.get(pattern.cell(places[k].permutation, places[k].orientation));
+            h = std::max(h, value);
+        }
+        start_h_ = h == kUnreached ? kDeadEnd : static_cast<float>(h);
+        levels_.resize(1);
+        levels_[0].end = std::vector<Place>(places, places + patterns_.size());
+        levels_[0].end_h = h;
+        ++counters.evaluated;
+    }
+    float start_h() const { return start_h_; }
+
+    bool is_goal() const {
+        if (levels_[path_.size()].end_h != 0) return false;
+        std::vector<int> state = start_, next = start_;
+        for (int move : path_) {
+            puzzle_.apply(move, state.data(), next.data());
+            state.swap(next);
+        }
+        return state == puzzle_.goal;
+    }
+
+    int expand(int last, double budget, SearchCounters& counters) {
+        Level& level = levels_[path_.size()];
+        const std::vector<int>& moves = allowed_[last + 1];
+        size_t count = moves.size(), tracked = patterns_.size();
+        level.children.resize(count);
+        level.places.resize(count * tracked);
+        level.cells.resize(count * tracked);
+        for (size_t i = 0; i < count; ++i) level.children[i] = {moves[i], 0};
+        // h is an integer: the largest a child may have.
+        auto largest = static_cast<uint32_t>(std::max(budget - 1, 0.0));
+        bool none_fits = budget < 1;
+        uint32_t smallest_over = kUnreached;
+        counters.generated += count;
+        counters.evaluated += count;
+        // The first database rules out most children; only what it leaves is looked up in the others. Memory
+        // is asked for before any value is used.
+        auto follow = [&](size_t first_pattern, size_t last_pattern) {
+            for (size_t k = first_pattern; k < last_pattern; ++k)
+                for (size_t i = 0; i < count; ++i) prepare(level, i, k);
+            for (size_t k = first_pattern; k < last_pattern; ++k) {
+                size_t kept = 0;
+                for (size_t i = 0; i < count; ++i) {
+                    uint32_t value = patterns_[k].table.get(level.cells[i * tracked + k]);
+                    if (value > largest || none_fits) {
+                        smallest_over = std::min(smallest_over, value);
+                        continue;
+                    }
+                    level.children[i].h = std::max(level.children[i].h, value);
+                    if (kept < i) move_child(level, i, kept);
+                    ++kept;
+                }
+                count = kept;
+            }
+        };
+        follow(0, 1);
+        follow(1, tracked);
+        // The next expansions begin with these rows.
+        for (size_t i = 0; i < count; ++i)
+            for (size_t k = 0; k < tracked; ++k) {
+                const uint32_t* row = patterns_[k].moves->row(level.places[i * tracked + k].permutation);
+                __builtin_prefetch(row);
+                __builtin_prefetch(row + patterns_[k].moves->num_moves() - 1);
+            }
+        smallest_left_out_ =
+            smallest_over == kUnreached ? static_cast<double>(kDeadEnd) : smallest_over + 1.0;
+        return static_cast<int>(count);
+    }
+    // A lower bound: what one database rules out has not been looked up in the next.
+    double smallest_left_out() const { return smallest_left_out_; }
+    int op(int i) const { return levels_[path_.size()].children[i].move; }
+    int cost(int) const { return 1; }
+    float h(int i) const { return static_cast<float>(levels_[path_.size()].children[i].h); }
+
+    void enter(int i) {
+        if (levels_.size() < path_.size() + 2) levels_.resize(path_.size() + 2);
+        const Level& level = levels_[path_.size()];
+        Level& below = levels_[path_.size() + 1];
+        size_t tracked = patterns_.size();
+        below.end.resize(tracked);
+        std::copy_n(level.places.begin() + static_cast<size_t>(i) * tracked, tracked, below.end.begin());
+        below.end_h = level.children[i].h;
+        path_.push_back(level.children[i].move);
+    }
+    void leave() { path_.pop_back(); }
+
+  private:
+    struct Place {
+        uint32_t permutation, orientation;
+    };
+    struct Child {
+        int move;
+        uint32_t h;
+    };
+    struct Level {
+        std::vector<Place> end;  // the node itself, in each pattern
+        uint32_t end_h = 0;
+        std::vector<Child> children;
+        std::vector<Place> places;    // children x patterns
+        std::vector<uint64_t> cells;  // children x patterns
+    };
+
+    // Where child i is in pattern k, and the cell that holds its value there.
+    void prepare(Level& level, size_t i, size_t k) const {
+        const TrackedPattern& pattern = patterns_[k];
+        const PieceMoves& moves = *pattern.moves;
+        uint32_t entry = moves.row(level.end[k].permutation)[level.children[i].move];
+        Place place{moves.permutation(entry),
+                    moves.orientation(level.end[k].orientation, moves.vector(entry))};
+        size_t at = i * patterns_.size() + k;
+        level.places[at] = place;
+        level.cells[at] = pattern.cell(place.permutation, place.orientation);
+        pattern.table.prefetch(level.cells[at]);
+    }
+
+    void move_child(Level& level, size_t from, size_t to) const {
+        size_t tracked = patterns_.size();
+        level.children[to] = level.children[from];
+        std::copy_n(level.places.begin() + from * tracked, tracked, level.places.begin() + to * tracked);
+        std::copy_n(level.cells.begin() + from * tracked, tracked, level.cells.begin() + to * tracked);
+    }
+
+    const Puzzle& puzzle_;
+    std::vector<int> start_;
+    const std::vector<TrackedPattern>& patterns_;
+    std::vector<std::vector<int>> allowed_;  // after each move, and after none
+    std::vector<int> path_;
+    std::vector<Level> levels_;
+    double smallest_left_out_ = 0;
+    float start_h_ = 0;
+};
+
+// A sample of the entries: databases with large values rule out most and are asked first.
+double sampled_mean(const TableView& table) {
+    uint64_t samples = std::min<uint64_t>(4096, table.size), sum = 0;
+    for (uint64_t i = 0; i < samples; ++i) {
+        uint32_t value = table.get(i * (table.size / samples));
+        sum += value == kUnreached ? 0 : value;
+    }
+    return static_cast<double>(sum) / static_cast<double>(samples);
+}
+
+}  // namespace
+
+std::unique_ptr<PieceDeepening> PieceDeepening::make(const Puzzle& puzzle, const PdbEvaluator& evaluator,
+                                                     const Limits& limits) {
+    auto* pieces = dynamic_cast<const PiecePuzzle*>(&puzzle);
+    if (!pieces || evaluator.sums().size() > kMaxPatterns || evaluator.sums().empty()) return nullptr;
+    std::unique_ptr<PieceDeepening> made(new PieceDeepening(*pieces));
+    for (const auto& sum : evaluator.sums()) {
+        if (sum.size() != 1 || sum[0]->base()) return nullptr;
+        auto* index = dynamic_cast<const PieceIndex*>(&sum[0]->index());
+        if (!index || index->permutations.size() * puzzle.num_moves() * 4 > kMaxTableBytes) return nullptr;
+        made->patterns_.push_back({sum[0], index, nullptr, {}, {}, sum[0]->table()});
+    }
+    std::map<std::pair<int, size_t>, std::shared_ptr<const PieceMoves>> shared;  // by group and size
+    for (TrackedPattern& pattern : made->patterns_) {
+        const PieceIndex& index = *pattern.index;
+        PieceIndex plain(index.group, index.variables(), IndexOrder::MyrvoldRuskey);
+        auto& moves = shared[{index.group.first, index.variables().size()}];
+        if (!moves) moves = std::make_shared<PieceMoves>(*pieces, plain, limits);
+        pattern.moves = moves;
+        uint64_t bytes = TableView::num_bytes(pattern.table.size, pattern.table.bits);
+        if (bytes <= kMaxTableBytes) {
+            pattern.memory.assign(pattern.table.data, pattern.table.data + bytes);
+            pattern.table.data = pattern.memory.data();
+        }
+        if (index.order == IndexOrder::MyrvoldRuskey) continue;
+        std::vector<int> state = puzzle.goal;
+        for (uint64_t p = 0; p < plain.permutations.size(); ++p) {
+            plain.unrank_parts(p, 0, state.data());
+            pattern.reordered.push_back(static_cast<uint32_t>(index.rank_permutation(state.data())));
+        }
+    }
+    std::stable_sort(made->patterns_.begin(), made->patterns_.end(), [](const auto& a, const auto& b) {
+        return sampled_mean(a.table) > sampled_mean(b.table);
+    });
+    return made;
+}
+
+SearchResult PieceDeepening::search(const std::vector<int>& start, const SearchOptions& options) const {
+    PieceWalker walker(puzzle_, start, patterns_);
+    return IdaStar(walker, options).run();
+}
+
+}  // namespace hstar

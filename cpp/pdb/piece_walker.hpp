@@ -1,0 +1,38 @@
+// IDA* on puzzles of pieces with pattern databases: the path is followed in the databases' own indices.
+#pragma once
+#include "pdb/pdb.hpp"
+#include "puzzles/puzzle.hpp"
+#include "search/search.hpp"
+
+namespace hstar {
+
+class PieceMoves;
+
+// One database and the moves of its pattern.
+struct TrackedPattern {
+    std::shared_ptr<const Pdb> pdb;
+    const PieceIndex* index;
+    std::shared_ptr<const PieceMoves> moves;
+    std::vector<uint32_t> reordered;  // lexicographic order: the rank of a permutation in it
+    HugeVector<uint8_t> memory;       // a copy of the table, which may lie in small pages of a file
+    TableView table;
+
+    uint64_t cell(uint32_t permutation, uint32_t orientation) const;
+};
+
+// Made once for a maximum of databases, then used for any number of searches.
+class PieceDeepening {
+  public:
+    // Null if a database has no moves in tables (a sum, a base, symmetry classes, tiles): the
+    // search_deepening of any evaluator serves for those. Throws Stopped.
+    static std::unique_ptr<PieceDeepening> make(const Puzzle& puzzle, const PdbEvaluator& evaluator,
+                                                const Limits& limits);
+    SearchResult search(const std::vector<int>& start, const SearchOptions& options) const;
+
+  private:
+    explicit PieceDeepening(const PiecePuzzle& puzzle) : puzzle_(puzzle) {}
+    const PiecePuzzle& puzzle_;
+    std::vector<TrackedPattern> patterns_;
+};
+
+}  // namespace hstar

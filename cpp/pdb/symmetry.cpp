@@ -1,0 +1,70 @@
+#include "pdb/symmetry.hpp"
+
+#include <array>
+#include <numeric>
+
+namespace hstar {
+
+namespace {
+std::vector<int> all_pieces(const PieceGroup& group) {
+    std::vector<int> pieces(group.count);
+    std::iota(pieces.begin(), pieces.end(), group.first);
+    return pieces;
+}
+}  // namespace
+
+CornerSymmetryIndex::CornerSymmetryIndex(const PieceGroup& corners)
+    : PatternIndex(all_pieces(corners)),
+      all_(corners, all_pieces(corners), IndexOrder::MyrvoldRuskey),
+      symmetries_(cube::corner_symmetries()) {
+    for (const cube::Permutation& symmetry : symmetries_) {
+        cube::Permutation inverse;
+        for (int i = 0; i < cube::kStickers; ++i) inverse[symmetry[i]] = static_cast<uint8_t>(i);
+        inverses_.push_back(inverse);
+    }
+    constexpr uint16_t kNone = 0xffff;
+    uint64_t permutations = all_.permutations.size();
+    class_of_.assign(permutations, kNone);
+    to_class_.assign(permutations, 0);
+    std::vector<int> state(corners.first + corners.count), image(state.size());
+    for (uint64_t p = 0; p < permutations; ++p) {
+        if (class_of_[p] != kNone) continue;
+        auto number = static_cast<uint16_t>(classes_.size());
+        classes_.push_back(static_cast<uint32_t>(p));
+        all_.unrank_parts(p, 0, state.data());
+        for (int s = 0; s < cube::kSymmetries; ++s) {
+            transform(s, state.data(), image.data());
+            uint64_t q = all_.rank_permutation(image.data());
+            if (class_of_[q] != kNone) continue;
+            class_of_[q] = number;
+            // The way back from q to p is the inverse of s.
+            for (int back = 0; back < cube::kSymmetries; ++back)
+                if (symmetries_[back] == inverses_[s]) to_class_[q] = static_cast<uint8_t>(back);
+        }
+    }
+}
+
+void CornerSymmetryIndex::transform(int symmetry, const int* state, int* image) const {
+    // A state takes sticker x of its pieces to where it is; its image takes sigma(x) to sigma of that.
+    const cube::Permutation& sigma = symmetries_[symmetry];
+    const cube::Permutation& inverse = inverses_[symmetry];
+    for (int piece = 0; piece < cube::kCorners; ++piece) {
+        int sticker = inverse[piece * 3];
+        int value = state[variables_[sticker / 3]];
+        int place = value / 3 * 3 + (value % 3 + sticker % 3) % 3;
+        image[variables_[piece]] = sigma[place];
+    }
+}
+
+uint64_t CornerSymmetryIndex::rank(const int* state) const {
+    std::array<int, cube::kCorners> image;  // the corners are the first variables of a state
+    uint64_t p = all_.rank_permutation(state);
+    transform(to_class_[p], state, image.data());
+    return all_.rank_orientation(image.data()) * classes_.size() + class_of_[p];
+}
+
+void CornerSymmetryIndex::unrank(uint64_t rank, int* state) const {
+    all_.unrank_parts(classes_[rank % classes_.size()], rank / classes_.size(), state);
+}
+
+}  // namespace hstar

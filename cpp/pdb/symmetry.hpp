@@ -1,0 +1,35 @@
+// The corners of the cube up to the 48 symmetries of space.
+//
+// Turning or mirroring the whole cube, and the names of its faces with it, takes a state to one as far from
+// the goal. The 40320 permutations of the corners fall into 984 classes, so 984 x 3^7 entries replace
+// 40320 x 3^7. Orientations do not fall into classes of their own: after the permutation is brought to the
+// representative of its class, they can be anything.
+#pragma once
+#include "puzzles/cube_geometry.hpp"
+#include "puzzles/pattern_index.hpp"
+
+namespace hstar {
+
+class CornerSymmetryIndex : public PatternIndex {
+  public:
+    // `corners` is the group of the cube's corners.
+    explicit CornerSymmetryIndex(const PieceGroup& corners);
+
+    // orientations * classes + class
+    uint64_t size() const override { return classes_.size() * all_.num_orientations; }
+    uint64_t rank(const int* state) const override;
+    // The representative, so rank(unrank(i)) == i where i is the index of some state.
+    void unrank(uint64_t rank, int* state) const override;
+    uint64_t num_classes() const { return classes_.size(); }
+
+  private:
+    void transform(int symmetry, const int* state, int* image) const;
+
+    PieceIndex all_;
+    std::vector<cube::Permutation> symmetries_, inverses_;
+    std::vector<uint16_t> class_of_;  // per permutation
+    std::vector<uint8_t> to_class_;   // per permutation: a symmetry that leads to the representative
+    std::vector<uint32_t> classes_;   // the representatives: the first permutation of each class
+};
+
+}  // namespace hstar

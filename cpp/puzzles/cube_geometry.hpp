@@ -1,0 +1,33 @@
+// The 3x3x3 cube as points in space: where its stickers are, where turns and symmetries take them.
+//
+// A corner sticker is number location * 3 + i, an edge sticker location * 2 + i, with i = 0 for the sticker
+// that shows the orientation. A piece is where its sticker 0 is, so turns and symmetries are permutations of
+// sticker numbers, and no table of twists has to be written down. The numbering is that of the common
+// pattern databases, so that their published statistics can be compared:
+//   corners UFL UFR UBR UBL DFL DFR DBR DBL; sticker 0 on U or D, then counter-clockwise
+//   edges   UL LF UF FR UR RB UB LB LD FD RD BD; sticker 0 on the face named first
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace hstar::cube {
+
+constexpr int kCorners = 8, kEdges = 12, kStickers = 24, kSymmetries = 48;
+constexpr char kFaces[] = "UDFBLR";
+
+using Permutation = std::array<uint8_t, kStickers>;  // sticker -> sticker
+
+// A quarter turn of a face, clockwise as seen from outside.
+Permutation turn_corners(int face);
+Permutation turn_edges(int face);
+
+// The rotations and reflections of the whole cube, identity first.
+std::vector<Permutation> corner_symmetries();
+
+// The faces of the stickers of a place, in order: "ULF", "FR", ...
+std::string corner_name(int location);
+std::string edge_name(int location);
+
+}  // namespace hstar::cube

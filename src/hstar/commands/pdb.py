@@ -1,0 +1,245 @@
+"""`hstar pdb`: build, compress and show pattern databases."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hstar import _core
+from hstar.atomic import check_writable
+from hstar.commands.arguments import (
+    EPILOG,
+    Commands,
+    UsageError,
+    add_limits,
+    input_files,
+    positive,
+)
+from hstar.pddl import parse
+from hstar.resources import Budget
+from hstar.task import Task, ground
+
+if TYPE_CHECKING:
+    from hstar.pdb import PatternDatabase
+    from hstar.puzzles import Puzzle
+
+BUILD = """\
+Build a pattern database: the distance of every abstract state to the goal. SPACE is a puzzle
+(cube3, cube2, tiles-RxC, pancake-N, topspin-N-K) or the PDDL files [DOMAIN] PROBLEM.
+
+patterns: corners, edges:0-5, tiles:1,2,5, or 1,2,5 where a puzzle has one sort of piece; for PDDL
+the numbers of variables as in 0,3,7-9, or goal for all that the goal mentions.
+"""
+
+COMPRESS = """\
+Make a pattern database smaller. What is left never exceeds the original, so it stays admissible.
+Steps are taken in this order: --subtract, --order and --symmetry, --div or --mod, --levels.
+"""
+
+
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "pdb", help="build, compress and show pattern databases", epilog=EPILOG
+    )
+    actions = parser.add_subparsers(metavar="ACTION", required=True)
+    for add in (add_build, add_compress, add_show):
+        add(actions)
+
+
+def add_build(actions: Commands) -> None:
+    parser = actions.add_parser(
+        "build",
+        help="compute a pattern database",
+        description=BUILD,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("space", nargs="+", metavar="SPACE", help="a puzzle, or [DOMAIN] PROBLEM")
+    parser.add_argument("--pattern", required=True, metavar="PATTERN", help="what is kept")
+    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="where to write it")
+    parser.add_argument(
+        "--additive", action="store_true", help="tiles: count only moves of the pattern's tiles"
+    )
+    parser.add_argument(
+        "--cost",
+        default="normal",
+        choices=["normal", "one"],
+        metavar="TYPE",
+        help="PDDL: what an operator costs, normal or one",
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+    add_limits(parser)
+    parser.set_defaults(command=run_build)
+
+
+def add_compress(actions: Commands) -> None:
+    parser = actions.add_parser(
+        "compress",
+        help="make a pattern database smaller",
+        description=COMPRESS,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("file", metavar="FILE", help="a pattern database")
+    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="where to write it")
+    parser.add_argument("--subtract", metavar="BASE", help="keep the difference to this database")
+    parser.add_argument("--order", choices=["mr", "lex"], help="sort the entries anew first")
+    parser.add_argument(
+        "--symmetry", action="store_true", help="cube3 corners: one entry per symmetry class"
+    )
+    parser.add_argument("--div", type=positive, metavar="K", help="minimum of K neighbours")
+    parser.add_argument("--mod", type=positive, metavar="M", help="minimum of equals modulo M")
+    parser.add_argument(
+        "--levels", metavar="VALUES", help="2 bits per entry: four values such as 0,6,7,8, or best"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+    parser.set_defaults(command=run_compress)
+
+
+def add_show(actions: Commands) -> None:
+    parser = actions.add_parser("show", help="describe a pattern database", epilog=EPILOG)
+    parser.add_argument("file", metavar="FILE", help="a pattern database")
+    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+    parser.set_defaults(command=run_show)
+
+
+def run_build(options: argparse.Namespace) -> int:
+    from hstar.pdb import build_pdb, parse_pattern, write_pdb
+
+    check_writable(options.output)
+    budget = Budget.starting_now(options.overall_time_limit, options.overall_memory_limit)
+    with budget.enforced():
+        space = find_space(options.space, budget)
+        start = _core.monotonic_seconds()
+        try:
+            pattern = parse_pattern(space, options.pattern)
+            database = build_pdb(
+                space, pattern, additive=options.additive, cost=options.cost, budget=budget
+            )
+        except ValueError as error:
+            raise UsageError(str(error)) from error
+        seconds = _core.monotonic_seconds() - start
+        write_pdb(options.output, database)
+    report(database, options.json, build_time=seconds)
+    return 0
+
+
+def run_compress(options: argparse.Namespace) -> int:
+    from hstar.pdb import compress, read_pdb, subtract, write_pdb
+
+    check_writable(options.output)
+    database = read_pdb(options.file)
+    try:
+        if options.subtract is not None:
+            database = subtract(database, read_pdb(options.subtract))
+        database = compress(
+            database,
+            div=options.div,
+            mod=options.mod,
+            order=options.order,
+            symmetric=options.symmetry,
+            levels=parse_levels(options.levels),
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    write_pdb(options.output, database)
+    report(database, options.json)
+    return 0
+
+
+def run_show(options: argparse.Namespace) -> int:
+    from hstar.pdb import read_pdb
+
+    report(read_pdb(options.file), options.json)
+    return 0
+
+
+def find_space(names: list[str], budget: Budget) -> Puzzle | Task:
+    """The puzzle of a name, or the task of PDDL files."""
+    if len(names) == 1 and not names[0].endswith(".pddl") and not Path(names[0]).exists():
+        if os.sep in names[0]:
+            raise UsageError(f"{names[0]}: no such file")
+        from hstar.puzzles import make_puzzle
+
+        try:
+            return make_puzzle(names[0])
+        except ValueError as error:
+            raise UsageError(str(error)) from error
+    domain, problem = input_files(names)
+    return ground(parse(domain, problem), budget=budget)
+
+
+def parse_levels(text: str | None) -> list[int] | str | None:
+    if text is None or text == "best":
+        return text
+    if not all(part.isdecimal() for part in text.split(",")):
+        raise UsageError(f"'{text}' are no levels; write for example 0,6,7,8, or best")
+    return [int(part) for part in text.split(",")]
+
+
+def describe(database: PatternDatabase) -> dict[str, Any]:
+    """What is said of a database: layout, size, mean and counts; of its base, too."""
+    layout = database.layout
+    counts, unreached = database.histogram
+    return {
+        "space": layout.space,
+        "pattern": list(layout.pattern),
+        "order": layout.order,
+        "symmetric": layout.symmetric,
+        "grouping": layout.grouping,
+        "number": layout.number,
+        "additive": layout.additive,
+        "cost": layout.cost,
+        "cells": layout.cells,
+        "bits": layout.bits,
+        "levels": list(layout.levels),
+        "bytes": database.num_bytes,
+        "mean": database.mean,
+        "counts": counts,
+        "unreached": unreached,
+        "base": None if database.base is None else describe(database.base),
+    }
+
+
+def report(database: PatternDatabase, as_json: bool, build_time: float | None = None) -> None:
+    """Print what a database holds."""
+    description = describe(database)
+    if as_json:
+        if build_time is not None:
+            description["build_time"] = build_time
+            description["peak_memory_kb"] = _core.peak_resident_bytes() // 1024
+        print(json.dumps(description))
+        return
+    print("\n".join(lines(description)))
+    if build_time is not None:
+        print(f"Build time: {build_time:.3f}s")
+        print(f"Peak memory: {_core.peak_resident_bytes() // 1024} KB")
+
+
+def lines(description: dict[str, Any]) -> list[str]:
+    pattern = ",".join(map(str, description["pattern"]))
+    extras = [f"{description['bits']} bits an entry"]
+    if description["grouping"] != "none":
+        extras.append(f"minimum over {description['grouping']} {description['number']}")
+    if description["order"] != "mr":
+        extras.append("lexicographic order")
+    extras += [word for word in ("symmetric", "additive") if description[word]]
+    if description["levels"]:
+        extras.append(f"levels {','.join(map(str, description['levels']))}")
+    result = [
+        f"Space: {description['space']}. Variables: {pattern}.",
+        f"Table: {description['cells']} entries, {', '.join(extras)}.",
+        f"Size: {description['bytes'] / 1e6:.3f} MB.",
+        f"Mean: {description['mean']:.6f}",
+        "Value: entries",
+    ]
+    result += [f"{h:5}: {count}" for h, count in enumerate(description["counts"]) if count]
+    if description["unreached"]:
+        result.append(f"unreachable: {description['unreached']}")
+    if description["base"] is not None:
+        total = description["mean"] + description["base"]["mean"]
+        result += [f"Mean with its base: {total:.6f}", "", "Base", *lines(description["base"])]
+    return result

@@ -1,0 +1,121 @@
+"""`hstar solve`: solve a puzzle."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from hstar import _core
+from hstar.commands.arguments import EPILOG, Commands, UsageError, add_limits, positive
+from hstar.commands.plan import report
+from hstar.resources import Budget, OutOfResources
+from hstar.search import SearchResult, stopped_before_search
+
+if TYPE_CHECKING:
+    from hstar.puzzles import Puzzle
+    from hstar.puzzles.puzzle import States
+
+SEARCHES = ("idastar", "astar", "wastar", "gbfs", "bfs")  # those of hstar.puzzles
+
+DESCRIPTION = """\
+Solve a puzzle: cube3, cube2, tiles-RxC, pancake-N or topspin-N-K. A state lists the piece in each
+place ("1 0 2 3 4 5 6 7 8"); for cubes, the stickers in each place ("UF UR UB ..."). With pattern
+databases that are admissible, idastar and astar find a shortest solution.
+"""
+
+
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "solve",
+        help="solve a puzzle",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("puzzle", metavar="PUZZLE", help="such as cube3 or tiles-4x4")
+    start = parser.add_mutually_exclusive_group(required=True)
+    start.add_argument("--state", metavar="STATE", help="what is in each place")
+    start.add_argument("--moves", metavar="MOVES", help='the goal after these moves: "R U2 F\'"')
+    start.add_argument(
+        "--scramble", type=positive, metavar="N", help="N random moves from the goal"
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of --scramble")
+    parser.add_argument(
+        "-H",
+        "--heuristic",
+        default="blind",
+        metavar="NAME",
+        help="blind, or pdb:FILE,FILE for a maximum and pdb:FILE+FILE for a sum of databases",
+    )
+    parser.add_argument(
+        "-s",
+        "--search",
+        default="idastar",
+        choices=SEARCHES,
+        metavar="NAME",
+        help=f"one of {', '.join(SEARCHES)} (default: idastar)",
+    )
+    parser.add_argument("--weight", type=float, default=3.0, metavar="W", help="of h in wastar")
+    parser.add_argument("--batch", type=positive, default=1, metavar="K", help="expand K at once")
+    parser.add_argument("--max-evaluations", type=positive, metavar="N")
+    parser.add_argument("--max-expansions", type=positive, metavar="N")
+    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+    add_limits(parser)
+    parser.set_defaults(command=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    start = _core.monotonic_seconds()
+    budget = Budget.starting_now(options.overall_time_limit, options.overall_memory_limit)
+    try:
+        with budget.enforced():
+            result = solve_puzzle(options, budget)
+    except OutOfResources as error:
+        if options.json:
+            print(stopped_before_search(error, _core.monotonic_seconds() - start).to_json())
+        raise
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    if options.json:
+        print(result.to_json())
+    else:
+        report(result)
+        seconds = max(result.search_time, 1e-9)
+        print(f"Nodes per second: {result.generated / seconds:.0f}")
+        print(f"Total with reading files: {_core.monotonic_seconds() - start:.6f}s")
+    return result.exit_code
+
+
+def solve_puzzle(options: argparse.Namespace, budget: Budget) -> SearchResult:
+    from hstar.puzzles import make_puzzle, solve
+
+    puzzle = make_puzzle(options.puzzle)
+    state = start_state(puzzle, options)
+    heuristic = options.heuristic
+    if heuristic.startswith("pdb:"):
+        from hstar.pdb import load_heuristic
+
+        heuristic = load_heuristic(heuristic)
+    if not options.json:
+        print(f"Puzzle: {puzzle.name}.")
+        print(f"State: {puzzle.format_state(state)}")
+        print(f"Search: {options.search}; heuristic {options.heuristic}.", flush=True)
+    return solve(
+        puzzle,
+        state,
+        heuristic,
+        options.search,
+        weight=options.weight,
+        batch=options.batch,
+        max_evaluations=options.max_evaluations,
+        max_expansions=options.max_expansions,
+        budget=budget,
+    )
+
+
+def start_state(puzzle: Puzzle, options: argparse.Namespace) -> States:
+    if options.state is not None:
+        return puzzle.parse_state(options.state)
+    if options.moves is not None:
+        return puzzle.after(puzzle.parse_moves(options.moves))
+    return puzzle.scramble(options.scramble, options.seed)

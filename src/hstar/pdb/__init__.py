@@ -1,0 +1,26 @@
+"""Pattern databases: exact distances in an abstraction, as a table over all abstract states.
+
+Build one of a puzzle or of a planning task, compress it, store it, and search with several.
+"""
+
+from hstar.pdb.compression import best_levels, compress, subtract
+from hstar.pdb.database import Layout, PatternDatabase, build_pdb, make_index
+from hstar.pdb.file import PdbFileError, read_pdb, write_pdb
+from hstar.pdb.heuristic import PdbHeuristic, load_heuristic
+from hstar.pdb.pattern import parse_pattern
+
+__all__ = [
+    "Layout",
+    "PatternDatabase",
+    "PdbFileError",
+    "PdbHeuristic",
+    "best_levels",
+    "build_pdb",
+    "compress",
+    "load_heuristic",
+    "make_index",
+    "parse_pattern",
+    "read_pdb",
+    "subtract",
+    "write_pdb",
+]

@@ -1,0 +1,131 @@
+"""Smaller databases. Every form only lowers values, so an admissible heuristic stays one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
+
+from hstar.pdb.database import PDDL, PatternDatabase, make_index
+from hstar.puzzles import Puzzle, make_puzzle
+from hstar.task import Task
+
+LARGEST_LEVEL = 255
+
+
+def compress(
+    database: PatternDatabase,
+    *,
+    div: int | None = None,
+    mod: int | None = None,
+    order: str | None = None,
+    symmetric: bool = False,
+    levels: Sequence[int] | str | None = None,
+    space: Puzzle | Task | None = None,
+) -> PatternDatabase:
+    """A database with fewer or smaller cells.
+
+    `div` takes the minimum over so many neighbours; `mod` over all indices that are equal modulo so
+    many cells. `order` "lex" first sorts the indices anew. `symmetric` keeps one entry per class of
+    symmetric states (all corners of cube3; nothing is lost). `levels` stores 2 bits: four ascending
+    values, each value rounded down to one of them, or "best" for those with the largest mean.
+    Raises ValueError. A database of a task needs that task as `space`.
+    """
+    if div is not None and mod is not None:
+        raise ValueError("choose div or mod, not both")
+    for number in (div, mod):
+        if number is not None and number < 1:
+            raise ValueError("groups have at least one member")
+    layout = database.layout
+    grouping, number = ("div", div) if div else ("mod", mod) if mod else ("none", 1)
+    if grouping != "none" or symmetric or order not in (None, layout.order):
+        bound = database.bind(_space(database, space))
+        if layout.space == PDDL:
+            if symmetric or order not in (None, "mr"):
+                raise ValueError("variables of a task have no other order and no symmetry")
+            index = database.index(_space(database, space))
+        else:
+            puzzle = _space(database, space)
+            assert isinstance(puzzle, Puzzle)
+            index = make_index(puzzle, layout.pattern, order or layout.order, symmetric)
+        table, bits = bound.regrouped(index, grouping, number or 1)
+        layout = replace(
+            layout,
+            bits=bits,
+            levels=(),
+            order=order or layout.order,
+            symmetric=symmetric,
+            grouping=grouping,
+            number=number or 1,
+            cells=_num_cells(index.size, grouping, number or 1),
+        )
+        database = PatternDatabase(layout, table, database.base)
+    if levels is not None:
+        chosen = best_levels(database.histogram[0]) if isinstance(levels, str) else tuple(levels)
+        _check_levels(chosen, database)
+        table, bits = database.bind(_space(database, space)).quantized(list(chosen))
+        database = PatternDatabase(
+            replace(database.layout, bits=bits, levels=chosen), table, database.base
+        )
+    return database
+
+
+def subtract(
+    database: PatternDatabase, base: PatternDatabase, space: Puzzle | Task | None = None
+) -> PatternDatabase:
+    """What is left of a database after a smaller one, whose pieces are some of its pieces.
+
+    The values of both are added again when a state is looked up. Raises ValueError.
+    """
+    if database.layout.grouping != "none" or database.layout.symmetric:
+        raise ValueError("subtract from the original first, then compress the difference")
+    if base.layout.space != database.layout.space or base.layout.cost != database.layout.cost:
+        raise ValueError("the base is a database of another space")
+    if base.layout.additive != database.layout.additive:
+        raise ValueError("the base counts other moves: one of the two is additive")
+    where = _space(database, space)
+    table, bits = database.bind(where).subtracted(base.bind(where))
+    layout = replace(database.layout, bits=bits, levels=())
+    return PatternDatabase(layout, table, base)
+
+
+def best_levels(counts: Sequence[int]) -> tuple[int, int, int, int]:
+    """The four values that keep the largest mean when all are rounded down to them."""
+    present = [value for value, count in enumerate(counts) if count]
+    if not present or present[-1] > LARGEST_LEVEL:
+        raise ValueError(f"levels are values up to {LARGEST_LEVEL}")
+    lowest, *others = present
+    if len(others) <= 3:
+        chosen = [lowest, *others, *[present[-1]] * (3 - len(others))]
+        return (chosen[0], chosen[1], chosen[2], chosen[3])
+
+    def total(levels: tuple[int, ...]) -> int:
+        return sum(
+            counts[value] * max(level for level in (lowest, *levels) if level <= value)
+            for value in present
+        )
+
+    best = max(combinations(others, 3), key=total)
+    return (lowest, *best)
+
+
+def _check_levels(levels: Sequence[int], database: PatternDatabase) -> None:
+    lowest = next((value for value, count in enumerate(database.histogram[0]) if count), 0)
+    if len(levels) != 4 or list(levels) != sorted(levels) or levels[0] < 0:
+        raise ValueError("levels are four values in ascending order")
+    if levels[0] > lowest or levels[-1] > LARGEST_LEVEL:
+        raise ValueError(f"levels begin at {lowest} at most and end at {LARGEST_LEVEL} at most")
+
+
+def _num_cells(indices: int, grouping: str, number: int) -> int:
+    if grouping == "div":
+        return -(-indices // number)
+    return min(indices, number) if grouping == "mod" else indices
+
+
+def _space(database: PatternDatabase, space: Puzzle | Task | None) -> Puzzle | Task:
+    if space is not None:
+        return space
+    if database.layout.space == PDDL:
+        raise ValueError("a database of a planning task is compressed together with the task")
+    return make_puzzle(database.layout.space)

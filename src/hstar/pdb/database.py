@@ -1,0 +1,177 @@
+"""A pattern database: its table, and what the table means."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hstar import _core
+from hstar.puzzles import Puzzle, make_puzzle
+from hstar.resources import Budget
+from hstar.task import Task, state_rows
+
+PDDL = "pddl"  # the space of a database of a planning task
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How a state finds its value: which pattern, in which order, grouped and stored how.
+
+    `space` is a puzzle's name or "pddl"; `pattern` lists variables. `order` is "mr"
+    (Myrvold-Ruskey, piece 0 least significant) or "lex"; `symmetric` means an index per class of
+    symmetric states. `grouping` is "none", "div" (neighbours: index // number) or "mod" (index %
+    number), a cell holding the minimum of its group. The `cells` have `bits` bits; with 2, they
+    choose one of the four `levels`. `additive` tables of disjoint patterns may be added. For tasks,
+    `cost` is "normal" or "one" and `fingerprint` says which task it is.
+    """
+
+    space: str
+    pattern: tuple[int, ...]
+    cells: int
+    bits: int
+    order: str = "mr"
+    symmetric: bool = False
+    grouping: str = "none"
+    number: int = 1
+    levels: tuple[int, ...] = ()
+    additive: bool = False
+    cost: str = "normal"
+    fingerprint: str = ""
+
+
+@dataclass(frozen=True)
+class PatternDatabase:
+    """A table uint8[bytes] and its layout; `base` is the database whose values are to be added."""
+
+    layout: Layout
+    table: NDArray[np.uint8] = field(repr=False)
+    base: PatternDatabase | None = None
+
+    def index(self, space: Puzzle | Task) -> _core.PatternIndex:
+        """The numbering of the pattern's states. Raises ValueError if the space is another one."""
+        layout = self.layout
+        if isinstance(space, Task):
+            if layout.space != PDDL:
+                raise ValueError(f"the pattern database is one of {layout.space}")
+            if layout.fingerprint != fingerprint(space):
+                raise ValueError("the pattern database was built for another task")
+            return _core.PatternIndex.projection(space.core, list(layout.pattern))
+        if layout.space != space.name:
+            what = "a planning task" if layout.space == PDDL else layout.space
+            raise ValueError(f"the pattern database is one of {what}, not of {space.name}")
+        return make_index(space, layout.pattern, layout.order, layout.symmetric)
+
+    def bind(self, space: Puzzle | Task) -> _core.Pdb:
+        """The database in the core. Raises ValueError if it is one of another space."""
+        layout = self.layout
+        return _core.Pdb(
+            index=self.index(space),
+            grouping=layout.grouping,
+            number=layout.number,
+            table=self.table,
+            bits=layout.bits,
+            levels=list(layout.levels),
+            base=None if self.base is None else self.base.bind(space),
+        )
+
+    @cached_property
+    def core(self) -> _core.Pdb:
+        """Of a puzzle: the database in the core. Raises ValueError for one of a task."""
+        if self.layout.space == PDDL:
+            raise ValueError("a database of a planning task needs the task: use bind(task)")
+        return self.bind(make_puzzle(self.layout.space))
+
+    def lookup(self, states: NDArray[np.int32]) -> NDArray[np.float32]:
+        """Of a puzzle: float32[B] from whole states int32[B, V]; infinity where unreachable."""
+        return self.core.lookup(state_rows(states))
+
+    @cached_property
+    def histogram(self) -> tuple[list[int], int]:
+        """How many cells have each value (without the base's), and how many are unreachable."""
+        layout = self.layout
+        counts = _core.table_histogram(self.table, layout.cells, layout.bits, list(layout.levels))
+        return counts[:-1], counts[-1]
+
+    @property
+    def mean(self) -> float:
+        """Of all cells that can be reached; a difference's own, without its base."""
+        counts, _ = self.histogram
+        return sum(value * count for value, count in enumerate(counts)) / max(sum(counts), 1)
+
+    @property
+    def num_bytes(self) -> int:
+        """Of the tables, that of the base included."""
+        return self.table.nbytes + (self.base.num_bytes if self.base else 0)
+
+
+def make_index(
+    puzzle: Puzzle, pattern: Sequence[int], order: str = "mr", symmetric: bool = False
+) -> _core.PatternIndex:
+    """The numbering of a pattern: rank(states) and unrank(ranks). Raises ValueError."""
+    if order not in ("mr", "lex"):
+        raise ValueError(f"unknown order '{order}'; choose mr or lex")
+    return _core.PatternIndex.pieces(puzzle.core, list(pattern), order, symmetric)
+
+
+def build_pdb(
+    space: Puzzle | Task,
+    pattern: Sequence[int],
+    *,
+    additive: bool = False,
+    cost: str = "normal",
+    budget: Budget | None = None,
+) -> PatternDatabase:
+    """The distances of all abstract states to the goal.
+
+    `pattern` lists variables. For tiles it always holds the blank, which is added as the first
+    piece, unless `additive`: then only moves of the pattern's tiles count. For tasks, `cost` says
+    what an operator costs ("normal" or "one"). Raises ValueError, and OutOfResources.
+    """
+    budget = budget or Budget()
+    pieces = list(pattern)
+    mark = ""
+    if isinstance(space, Task):
+        if additive:
+            raise ValueError("databases of planning tasks are not additive")
+        index = _core.PatternIndex.projection(space.core, pieces)
+        name, mark = PDDL, fingerprint(space)
+    else:
+        name = space.name
+        is_tiles = name.startswith("tiles-")
+        if additive and not is_tiles:
+            raise ValueError(
+                f"there are no additive databases of {name}: a move shifts many pieces"
+            )
+        if is_tiles and additive and 0 in pieces:
+            raise ValueError("the blank (piece 0) cannot be in an additive pattern")
+        if is_tiles and not additive and 0 not in pieces:
+            pieces = [0, *pieces]
+        index = make_index(space, pieces)
+    if cost not in ("normal", "one"):
+        raise ValueError(f"unknown cost '{cost}'; choose normal or one")
+    with budget.native():
+        table, bits = index.build(
+            additive=additive,
+            cost=cost,
+            deadline=budget.deadline,
+            memory_bytes=budget.memory_bytes,
+        )
+    layout = Layout(
+        space=name,
+        pattern=tuple(pieces),
+        cells=index.size,
+        bits=bits,
+        additive=additive,
+        cost=cost,
+        fingerprint=mark,
+    )
+    return PatternDatabase(layout, table)
+
+
+def fingerprint(task: Task) -> str:
+    """Changes with a task's variables, operators, costs and goal."""
+    return f"{_core.task_fingerprint(task.core):016x}"

@@ -1,0 +1,138 @@
+"""The file of a pattern database.
+
+    8 bytes   "HSTARPDB"
+    4 bytes   format version, little-endian
+    4 bytes   length of the header, little-endian
+    32 bytes  SHA-256 of the header
+    header    one JSON object, padded with spaces so that the tables begin at a multiple of 64
+    tables    the table of the database, then that of its base, each padded to a multiple of 64
+
+The header holds the layout (see Layout), the SHA-256 of each table and the counts of its values.
+A file is read memory mapped; every byte is covered by a digest, and a file that does not match is
+refused. The tables are those of cpp/pdb/table.hpp.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import struct
+from collections.abc import Iterator
+from dataclasses import asdict, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hstar.atomic import write_parts_atomically
+from hstar.pdb.database import Layout, PatternDatabase
+from hstar.pddl.errors import InputFileError
+
+MAGIC = b"HSTARPDB"
+VERSION = 1
+ALIGNMENT = 64
+PREFIX = struct.Struct("<8sII32s")
+LONGEST_HEADER = 2**24
+
+
+class PdbFileError(InputFileError):
+    """A file that is no intact pattern database; the message says why and what to do."""
+
+
+def write_pdb(path: str | os.PathLike[str], database: PatternDatabase) -> None:
+    """Write a database to a file, completely or not at all. Raises OSError."""
+    chain = list(_chain(database))
+    header = [_description(one) for one in chain]
+    text = json.dumps(header, sort_keys=True).encode()
+    text += b" " * (-(PREFIX.size + len(text)) % ALIGNMENT)
+    parts: list[bytes | memoryview] = [
+        PREFIX.pack(MAGIC, VERSION, len(text), hashlib.sha256(text).digest()),
+        text,
+    ]
+    for one in chain:
+        parts += [one.table.data, bytes(-one.table.nbytes % ALIGNMENT)]
+    write_parts_atomically(path, parts)
+
+
+def read_pdb(path: str | os.PathLike[str], *, verify: bool = True) -> PatternDatabase:
+    """Open a database, its tables memory mapped. Raises PdbFileError.
+
+    `verify` reads the tables once and compares their digests; without it, only the header and the
+    sizes are checked.
+    """
+    name = os.fspath(path)
+    try:
+        size = os.stat(name).st_size
+        with open(name, "rb") as file:
+            header = _read_header(file.read(PREFIX.size), file.read, name)
+            start = file.tell()
+        if size > start:
+            raw: NDArray[np.uint8] = np.memmap(name, dtype=np.uint8, mode="r", offset=0)
+        else:
+            raw = np.zeros(size, dtype=np.uint8)
+    except OSError as error:
+        raise PdbFileError(f"cannot read the pattern database: {error.strerror}", name) from None
+    layouts = [_layout(description, name) for description in header]
+    tables: list[NDArray[np.uint8]] = []
+    for layout in layouts:
+        length = (layout.cells * layout.bits + 7) // 8
+        if start + length > size:
+            raise PdbFileError("the file is cut off; build the pattern database again", name)
+        tables.append(raw[start : start + length])
+        start += length + -length % ALIGNMENT
+    if size != start:
+        raise PdbFileError("the file has the wrong length; build the pattern database again", name)
+    database: PatternDatabase | None = None
+    for layout, table, description in reversed(list(zip(layouts, tables, header, strict=True))):
+        if verify and hashlib.sha256(table.data).hexdigest() != description["sha256"]:
+            raise PdbFileError(
+                "the table was changed (its digest does not match); build it again", name
+            )
+        database = PatternDatabase(layout, table, database)
+    assert database is not None
+    return database
+
+
+def _chain(database: PatternDatabase) -> Iterator[PatternDatabase]:
+    one: PatternDatabase | None = database
+    while one is not None:
+        yield one
+        one = one.base
+
+
+def _description(database: PatternDatabase) -> dict[str, Any]:
+    counts, unreached = database.histogram
+    return {
+        **asdict(database.layout),
+        "sha256": hashlib.sha256(database.table.data).hexdigest(),
+        "counts": counts,
+        "unreached": unreached,
+    }
+
+
+def _read_header(prefix: bytes, read: Any, name: str) -> list[dict[str, Any]]:
+    if len(prefix) < PREFIX.size or prefix[: len(MAGIC)] != MAGIC:
+        raise PdbFileError("this is no pattern database of hstar; make one with 'hstar pdb'", name)
+    _, version, length, digest = PREFIX.unpack(prefix)
+    if version != VERSION:
+        raise PdbFileError(f"format {version} is unknown; this hstar reads format {VERSION}", name)
+    text = read(min(length, LONGEST_HEADER))
+    if len(text) < length:
+        raise PdbFileError("the file is cut off; build the pattern database again", name)
+    if hashlib.sha256(text).digest() != digest:
+        raise PdbFileError("the header was changed (its digest does not match)", name)
+    header = json.loads(text)
+    if not isinstance(header, list) or not header:
+        raise PdbFileError("the header describes no table; build it again", name)
+    return header
+
+
+def _layout(description: dict[str, Any], name: str) -> Layout:
+    try:
+        known = {one.name: description[one.name] for one in fields(Layout)}
+        return Layout(
+            **known | {"pattern": tuple(known["pattern"])} | {"levels": tuple(known["levels"])}
+        )
+    except (KeyError, TypeError):
+        raise PdbFileError("the header lacks what this hstar needs; build it again", name) from None

@@ -1,0 +1,90 @@
+"""Pattern databases as a heuristic for search: the maximum of databases and of sums of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hstar import _core
+from hstar.pdb.database import PatternDatabase
+from hstar.pdb.file import PdbFileError, read_pdb
+from hstar.puzzles import Puzzle
+from hstar.task import Task, state_rows
+
+PREFIX = "pdb:"
+
+
+class PdbHeuristic:
+    """The largest of several sums; a database alone is a sum of one. Raises ValueError.
+
+    Only additive databases of disjoint patterns may be added. Fits `hstar.search`, `hstar.plan` and
+    `hstar.puzzles.solve`.
+    """
+
+    def __init__(
+        self, sums: Sequence[PatternDatabase | Sequence[PatternDatabase]], label: str = "pdb"
+    ) -> None:
+        self.sums = [[one] if isinstance(one, PatternDatabase) else list(one) for one in sums]
+        self.label = label
+        if not self.sums or not all(self.sums):
+            raise ValueError("a heuristic has at least one pattern database")
+        self._on_puzzle: dict[str, _core.PuzzleHeuristic] = {}
+        for one in self.sums:
+            if len(one) > 1:
+                _check_sum(one)
+
+    def on_puzzle(self, puzzle: Puzzle) -> _core.PuzzleHeuristic:
+        """The heuristic for a puzzle's states. Raises ValueError if one is of another space."""
+        if puzzle.name not in self._on_puzzle:  # the core keeps its move tables with it
+            bound = [[database.bind(puzzle) for database in one] for one in self.sums]
+            self._on_puzzle[puzzle.name] = _core.PuzzleHeuristic(puzzle.core, bound)
+        return self._on_puzzle[puzzle.name]
+
+    def bind(self, task: Task) -> _core.Heuristic:
+        """The heuristic for a task's states. Raises PdbFileError if one is of another task."""
+        try:
+            bound = [[database.bind(task) for database in one] for one in self.sums]
+        except ValueError as error:
+            raise PdbFileError(f"{error}; build one for this problem", self.label) from error
+        return _core.Heuristic.pdb(task.core, bound)
+
+    def evaluate(self, states: NDArray[np.int32]) -> NDArray[np.float32]:
+        """Of a puzzle: float32[B] from int32[B, V]."""
+        return self.on_puzzle(self._puzzle).evaluate(state_rows(states))
+
+    @cached_property
+    def _puzzle(self) -> Puzzle:
+        return Puzzle(self.sums[0][0].layout.space)
+
+
+def load_heuristic(text: str) -> PdbHeuristic:
+    """From "pdb:FILE,FILE+FILE": the maximum of what commas separate, each a sum of files.
+
+    Raises PdbFileError and ValueError.
+    """
+    names = text.removeprefix(PREFIX)
+    every = set(names.replace("+", ",").split(","))
+    if "" in every:
+        raise ValueError(f"'{text}' names no file; write {PREFIX}FILE,FILE or {PREFIX}FILE+FILE")
+    files = {name: read_pdb(name) for name in sorted(every)}
+    label = ",".join(
+        "+".join(os.path.basename(name) for name in one.split("+")) for one in names.split(",")
+    )
+    sums = [[files[name] for name in one.split("+")] for one in names.split(",")]
+    return PdbHeuristic(sums, f"{PREFIX}{label}")
+
+
+def _check_sum(databases: Sequence[PatternDatabase]) -> None:
+    seen: set[int] = set()
+    for database in databases:
+        if not database.layout.additive:
+            raise ValueError(
+                "only additive pattern databases may be added; use ',' for the maximum"
+            )
+        if seen & set(database.layout.pattern):
+            raise ValueError("the patterns of a sum must not share pieces")
+        seen |= set(database.layout.pattern)

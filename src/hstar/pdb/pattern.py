@@ -1,0 +1,50 @@
+"""Patterns as text: which pieces of a puzzle, or which variables of a task, are kept."""
+
+from __future__ import annotations
+
+from hstar.puzzles import Group, Puzzle
+from hstar.task import Task
+
+
+def parse_pattern(space: Puzzle | Task, text: str) -> list[int]:
+    """The variables of a pattern. Raises ValueError.
+
+    A puzzle: "corners", "edges:0-5", "tiles:1,2,5" or, where there is one sort of piece, "1,2,5";
+    the sort alone means all of its pieces. A task: "0,3,7-9", or "goal" for the goal's variables.
+    """
+    if isinstance(space, Task):
+        if text == "goal":
+            return sorted(variable for variable, _ in space.goal)
+        return _numbers(text, space.num_variables, "variables")
+    name, _, numbers = text.rpartition(":") if ":" in text else ("", "", text)
+    names = [group.name for group in space.groups]
+    if not name and numbers in names:
+        group = _group(space, numbers)
+        return list(range(group.first, group.first + group.count))
+    if not name and len(names) > 1:
+        raise ValueError(f"say which pieces: {', '.join(f'{sort}:0-3' for sort in names)}")
+    group = _group(space, name or names[0])
+    return [group.first + number for number in _numbers(numbers, group.count, group.name)]
+
+
+def _group(puzzle: Puzzle, name: str) -> Group:
+    for group in puzzle.groups:
+        if group.name == name:
+            return group
+    known = ", ".join(group.name for group in puzzle.groups)
+    raise ValueError(f"{puzzle.name} has no pieces called '{name}'; it has {known}")
+
+
+def _numbers(text: str, count: int, what: str) -> list[int]:
+    numbers: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.partition("-")
+        if not first.isdecimal() or (dash and not last.isdecimal()):
+            raise ValueError(f"'{text}' is no pattern; write for example 0,3,5 or 0-5")
+        chosen = range(int(first), int(last if dash else first) + 1)
+        if not chosen or chosen[-1] >= count:
+            raise ValueError(f"'{part}' is out of range; {what} are numbered 0 to {count - 1}")
+        numbers += chosen
+    if len(set(numbers)) < len(numbers):
+        raise ValueError(f"'{text}' names something twice")
+    return numbers
