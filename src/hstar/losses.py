@@ -59,7 +59,7 @@ class Objective:
                 raise ValueError(f"unknown {what} '{value}'; choose one of {', '.join(known)}")
         if self.sigma is not None and not 0 < self.sigma < math.inf:
             raise ValueError(f"sigma must be positive and finite, not {self.sigma}")
-        if self.blend and not self.can_blend:
+        if self.blend and ("none" in (self.base, self.lower) or self.loss in RANKING):
             raise ValueError("to blend takes a base, a lower bound, and a distribution of h*")
         if not 0 < self.epsilon < math.inf:
             raise ValueError(f"epsilon must be positive and finite, not {self.epsilon}")
@@ -70,10 +70,6 @@ class Objective:
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
-
-    @property
-    def can_blend(self) -> bool:
-        return "none" not in (self.base, self.lower) and self.loss not in RANKING
 
     @property
     def outputs(self) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,9 +48,8 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("--lower", default="lmcut", help="lower bound: lmcut, hmax, blind or none")
     parser.add_argument(
         "--blend",
-        action=argparse.BooleanOptionalAction,
-        help="learn how far to move from the base towards the lower bound (default: where there "
-        "are both)",
+        action="store_true",
+        help="learn how far to move from the base towards the lower bound, too",
     )
     parser.add_argument("--epsilon", type=float, default=0.1, help="how far bounds are opened")
     parser.add_argument("--steps", type=positive, metavar="N")
@@ -194,9 +192,9 @@ def _train_options(options: argparse.Namespace, seed: int) -> TrainOptions:
         if getattr(options, name) is not None
     }
     try:
-        plain = Objective(options.loss, sigma, options.base, options.lower, options.epsilon)
-        blend = plain.can_blend if options.blend is None else options.blend
-        objective = replace(plain, blend=blend)
+        objective = Objective(
+            options.loss, sigma, options.base, options.lower, options.epsilon, options.blend
+        )
         return TrainOptions(
             model=options.model,
             model_options=dict(_model_option(text) for text in options.option),

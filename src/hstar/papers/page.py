@@ -19,10 +19,6 @@ from hstar.report import Page, cactus, markdown_table, scatter, text_table
 if TYPE_CHECKING:
     import polars as pl
 
-BLENDED = (
-    "Where the columns say learn/h^FF, the network here also learns how far to move from h^FF "
-    "towards the lower bound, which is not in the paper."
-)
 ABOUT_LABELS = (
     "Errors are means over the test problems that A* with LM-cut solved within the limits, the "
     "easier ones; the paper's own set is larger because its limit was 30 minutes. Planning uses "
@@ -75,7 +71,6 @@ def build_page(results: Results, scale: Scale, name: str, command: str, seconds:
             f"machine: {platform.machine()}, {platform.system()}, Python "
             f"{platform.python_version()}; {seconds:.0f} s in all",
             f"{len(scale.seeds)} seed(s), training: {_training(scale)}",
-            *([BLENDED] if any(variant.blend for variant in scale.variants) else []),
             f"search: at most {scale.max_evaluations} evaluations; unsolved problems count as that",
         ]
     )
@@ -149,7 +144,6 @@ def _training(scale: Scale) -> str:
 def markdown(results: Results, scale: Scale) -> str:
     """All tables and claims as Markdown."""
     parts = [markdown_table(*summary(results)), ABOUT_LABELS]
-    parts += [BLENDED] if any(variant.blend for variant in scale.variants) else []
     parts.append(markdown_table(*labelled(results, scale)))
     parts += [table.markdown() for table in measured_tables(results)]
     found = claims(results.metrics, results.planning, results.curves)

@@ -19,24 +19,22 @@ DECODINGS = {  # loss -> column of the planning tables -> how outputs are decode
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """`sigma` is "learn" or "fixed"; `blend` is not in the paper."""
+    """`sigma` is "learn" or "fixed"."""
 
     model: str
     loss: str
     sigma: str = "learn"
     base: str = "ff"
     lower: str = "lmcut"
-    blend: bool = False
 
     @property
     def name(self) -> str:
-        fields = (self.model, self.loss, self.sigma, self.base, self.lower)
-        return "-".join((*fields, "blend") if self.blend else fields)
+        return "-".join((self.model, self.loss, self.sigma, self.base, self.lower))
 
     @property
     def objective(self) -> Objective:
         sigma = FIXED_SIGMA if self.sigma == "fixed" else None
-        return Objective(self.loss, sigma, self.base, self.lower, blend=self.blend)
+        return Objective(self.loss, sigma, self.base, self.lower)
 
 
 def grid(model: str) -> list[Variant]:
