@@ -29,6 +29,7 @@ LAYERS: list[set[str]] = [
     {"domains"},
     {"teachers"},
     {"distributions", "encoding", "modelfile", "checkpoint", "sampling"},
+    {"certified"},
     {"dataset"},
     {"models", "losses"},
     {"objectives"},
