@@ -17,12 +17,12 @@ from hstar.pdb import (
     build_pdb,
     compress,
     load_heuristic,
+    make_index,
     parse_pattern,
     read_pdb,
     subtract,
     write_pdb,
 )
-from hstar.pdb.database import make_index
 from hstar.puzzles import Puzzle, make_puzzle, solve
 
 # Table 3 of the admissible-cea paper.

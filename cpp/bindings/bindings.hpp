@@ -34,10 +34,11 @@ struct StoppedError : std::runtime_error {
 };
 
 // Hands a vector over to Python without a copy.
-template <class T>
-nb::object to_numpy(std::vector<T> data, std::vector<size_t> shape) {
-    auto* owner = new std::vector<T>(std::move(data));
-    nb::capsule deleter(owner, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+template <class T, class Allocator>
+nb::object to_numpy(std::vector<T, Allocator> data, std::vector<size_t> shape) {
+    using Vector = std::vector<T, Allocator>;
+    auto* owner = new Vector(std::move(data));
+    nb::capsule deleter(owner, [](void* p) noexcept { delete static_cast<Vector*>(p); });
     return nb::cast(nb::ndarray<nb::numpy, T>(owner->data(), shape.size(), shape.data(), deleter));
 }
 

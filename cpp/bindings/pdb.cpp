@@ -43,7 +43,7 @@ namespace {
 
 nb::tuple to_python(Table table) {
     int bits = table.bits();
-    std::vector<uint8_t> bytes = table.take_bytes();
+    HugeVector<uint8_t> bytes = table.take_bytes();
     size_t size = bytes.size();
     return nb::make_tuple(to_numpy(std::move(bytes), {size}), bits);
 }

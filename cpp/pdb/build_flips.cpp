@@ -128,7 +128,7 @@ class LineSearch {
     const Limits& limits_;
     uint32_t lines_;
     Line full_;
-    std::vector<Line> seen_, frontier_, next_;
+    HugeVector<Line> seen_, frontier_, next_;
 };
 
 }  // namespace

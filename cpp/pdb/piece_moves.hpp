@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "huge_pages.hpp"
 #include "limits.hpp"
 #include "puzzles/puzzle.hpp"
 
@@ -42,8 +43,8 @@ class PieceMoves {
   private:
     int num_moves_, base_, shift_;
     uint32_t num_permutations_, num_orientations_, mask_;
-    std::vector<uint32_t> entries_;
-    std::vector<uint16_t> sums_;
+    HugeVector<uint32_t> entries_;
+    HugeVector<uint16_t> sums_;
 };
 
 }  // namespace hstar

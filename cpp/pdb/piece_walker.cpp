@@ -42,8 +42,7 @@ class PieceWalker {
             PieceIndex plain(pattern.index->group, pattern.index->variables(), IndexOrder::MyrvoldRuskey);
             places[k] = {static_cast<uint32_t>(plain.rank_permutation(start_.data())),
                          static_cast<uint32_t>(plain.rank_orientation(start_.data()))};
-            uint32_t value =
-                pattern.pdb->table().get(pattern.cell(places[k].permutation, places[k].orientation));
+            uint32_t value = pattern.table.get(pattern.cell(places[k].permutation, places[k].orientation));
             h = std::max(h, value);
         }
         start_h_ = h == kUnreached ? kDeadEnd : static_cast<float>(h);
@@ -70,6 +69,7 @@ class PieceWalker {
         size_t count = moves.size(), tracked = patterns_.size();
         level.children.resize(count);
         level.places.resize(count * tracked);
+        level.cells.resize(count * tracked);
         for (size_t i = 0; i < count; ++i) level.children[i] = {moves[i], 0};
         // h is an integer: the largest a child may have.
         auto largest = static_cast<uint32_t>(std::max(budget - 1, 0.0));
@@ -77,39 +77,35 @@ class PieceWalker {
         uint32_t smallest_over = kUnreached;
         counters.generated += count;
         counters.evaluated += count;
-        // One database after the other: what the first rules out is not looked up in the second. Within one,
-        // memory is asked for all children before any value is used.
-        uint64_t cells[PartialPermutations::kMaxLocations];
-        for (size_t k = 0; k < tracked && count > 0; ++k) {
-            const TrackedPattern& pattern = patterns_[k];
-            const PieceMoves& tables = *pattern.moves;
-            const uint32_t* row = tables.row(level.end[k].permutation);
-            uint32_t orientation = level.end[k].orientation;
-            for (size_t i = 0; i < count; ++i) {
-                uint32_t entry = row[level.children[i].move];
-                Place place{tables.permutation(entry), tables.orientation(orientation, tables.vector(entry))};
-                level.places[i * tracked + k] = place;
-                cells[i] = pattern.cell(place.permutation, place.orientation);
-                pattern.pdb->table().prefetch(cells[i]);
-            }
-            size_t kept = 0;
-            for (size_t i = 0; i < count; ++i) {
-                uint32_t value = pattern.pdb->table().get(cells[i]);
-                if (value > largest || none_fits) {
-                    smallest_over = std::min(smallest_over, value);
-                    continue;
+        // The first database rules out most children; only what it leaves is looked up in the others. Memory
+        // is asked for before any value is used.
+        auto follow = [&](size_t first_pattern, size_t last_pattern) {
+            for (size_t k = first_pattern; k < last_pattern; ++k)
+                for (size_t i = 0; i < count; ++i) prepare(level, i, k);
+            for (size_t k = first_pattern; k < last_pattern; ++k) {
+                size_t kept = 0;
+                for (size_t i = 0; i < count; ++i) {
+                    uint32_t value = patterns_[k].table.get(level.cells[i * tracked + k]);
+                    if (value > largest || none_fits) {
+                        smallest_over = std::min(smallest_over, value);
+                        continue;
+                    }
+                    level.children[i].h = std::max(level.children[i].h, value);
+                    if (kept < i) move_child(level, i, kept);
+                    ++kept;
                 }
-                level.children[kept] = {level.children[i].move, std::max(level.children[i].h, value)};
-                if (kept < i)
-                    std::copy_n(level.places.begin() + i * tracked, k + 1,
-                                level.places.begin() + kept * tracked);
-                ++kept;
+                count = kept;
             }
-            count = kept;
-        }
+        };
+        follow(0, 1);
+        follow(1, tracked);
         // The next expansions begin with these rows.
         for (size_t i = 0; i < count; ++i)
-            __builtin_prefetch(patterns_[0].moves->row(level.places[i * tracked].permutation));
+            for (size_t k = 0; k < tracked; ++k) {
+                const uint32_t* row = patterns_[k].moves->row(level.places[i * tracked + k].permutation);
+                __builtin_prefetch(row);
+                __builtin_prefetch(row + patterns_[k].moves->num_moves() - 1);
+            }
         smallest_left_out_ =
             smallest_over == kUnreached ? static_cast<double>(kDeadEnd) : smallest_over + 1.0;
         return static_cast<int>(count);
@@ -144,8 +140,29 @@ class PieceWalker {
         std::vector<Place> end;  // the node itself, in each pattern
         uint32_t end_h = 0;
         std::vector<Child> children;
-        std::vector<Place> places;  // children x patterns
+        std::vector<Place> places;    // children x patterns
+        std::vector<uint64_t> cells;  // children x patterns
     };
+
+    // Where child i is in pattern k, and the cell that holds its value there.
+    void prepare(Level& level, size_t i, size_t k) const {
+        const TrackedPattern& pattern = patterns_[k];
+        const PieceMoves& moves = *pattern.moves;
+        uint32_t entry = moves.row(level.end[k].permutation)[level.children[i].move];
+        Place place{moves.permutation(entry),
+                    moves.orientation(level.end[k].orientation, moves.vector(entry))};
+        size_t at = i * patterns_.size() + k;
+        level.places[at] = place;
+        level.cells[at] = pattern.cell(place.permutation, place.orientation);
+        pattern.table.prefetch(level.cells[at]);
+    }
+
+    void move_child(Level& level, size_t from, size_t to) const {
+        size_t tracked = patterns_.size();
+        level.children[to] = level.children[from];
+        std::copy_n(level.places.begin() + from * tracked, tracked, level.places.begin() + to * tracked);
+        std::copy_n(level.cells.begin() + from * tracked, tracked, level.cells.begin() + to * tracked);
+    }
 
     const Puzzle& puzzle_;
     std::vector<int> start_;
@@ -179,7 +196,7 @@ std::unique_ptr<PieceDeepening> PieceDeepening::make(const Puzzle& puzzle, const
         if (!pdb || pdb->base()) return nullptr;
         auto* index = dynamic_cast<const PieceIndex*>(&pdb->index());
         if (!index || index->permutations.size() * puzzle.num_moves() * 4 > kMaxTableBytes) return nullptr;
-        made->patterns_.push_back({pdb, index, nullptr, {}});
+        made->patterns_.push_back({pdb, index, nullptr, {}, {}, pdb->table()});
     }
     std::map<std::pair<int, size_t>, std::shared_ptr<const PieceMoves>> shared;  // by group and size
     for (TrackedPattern& pattern : made->patterns_) {
@@ -188,6 +205,11 @@ std::unique_ptr<PieceDeepening> PieceDeepening::make(const Puzzle& puzzle, const
         auto& moves = shared[{index.group.first, index.variables().size()}];
         if (!moves) moves = std::make_shared<PieceMoves>(*pieces, plain, limits);
         pattern.moves = moves;
+        uint64_t bytes = TableView::num_bytes(pattern.table.size, pattern.table.bits);
+        if (bytes <= kMaxTableBytes) {
+            pattern.memory.assign(pattern.table.data, pattern.table.data + bytes);
+            pattern.table.data = pattern.memory.data();
+        }
         if (index.order == IndexOrder::MyrvoldRuskey) continue;
         std::vector<int> state = puzzle.goal;
         for (uint64_t p = 0; p < plain.permutations.size(); ++p) {
@@ -196,7 +218,7 @@ std::unique_ptr<PieceDeepening> PieceDeepening::make(const Puzzle& puzzle, const
         }
     }
     std::stable_sort(made->patterns_.begin(), made->patterns_.end(), [](const auto& a, const auto& b) {
-        return sampled_mean(a.pdb->table()) > sampled_mean(b.pdb->table());
+        return sampled_mean(a.table) > sampled_mean(b.table);
     });
     return made;
 }

@@ -3,7 +3,8 @@
 #include <cstdint>
 #include <cstring>
 #include <stdexcept>
-#include <vector>
+
+#include "huge_pages.hpp"
 
 namespace hstar {
 
@@ -82,13 +83,13 @@ class Table {
                 std::memcpy(bytes_.data() + 4 * i, &value, 4);
         }
     }
-    std::vector<uint8_t> take_bytes() { return std::move(bytes_); }
+    HugeVector<uint8_t> take_bytes() { return std::move(bytes_); }
     uint8_t* bytes() { return bytes_.data(); }
 
   private:
     uint64_t size_;
     int bits_;
-    std::vector<uint8_t> bytes_;
+    HugeVector<uint8_t> bytes_;
 };
 
 // The narrowest of 4, 8, 16 and 32 bits that holds values up to `largest` and kUnreached.

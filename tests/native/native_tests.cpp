@@ -298,6 +298,7 @@ int main(int argc, char** argv) {
     int count = argc > 1 ? std::atoi(argv[1]) : 300;
     test_open_list();
     for (int seed = 0; seed < count; ++seed) test_nlm(seed);
+    for (int seed = 0; seed < count; ++seed) test_puzzles(seed);
     for (int seed = 0; seed < count; ++seed) {
         RandomTask random(seed);
         for (bool keep_irrelevant : {true, false}) {
@@ -308,6 +309,7 @@ int main(int argc, char** argv) {
             test_successors_and_packing(task, states, seed);
             test_wide_equals_single(task, states, seed);
             test_learned_heuristics(task, seed);
+            test_projection(task, seed);
             test_searches(task, states, complete, seed);
             if (complete) test_lmcut_is_admissible(task, states, seed);
         }

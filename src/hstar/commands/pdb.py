@@ -208,12 +208,15 @@ def report(database: PatternDatabase, as_json: bool, build_time: float | None = 
     """Print what a database holds."""
     description = describe(database)
     if as_json:
-        timed = {} if build_time is None else {"build_time": build_time}
-        print(json.dumps(description | timed))
+        if build_time is not None:
+            description["build_time"] = build_time
+            description["peak_memory_kb"] = _core.peak_resident_bytes() // 1024
+        print(json.dumps(description))
         return
     print("\n".join(lines(description)))
     if build_time is not None:
         print(f"Build time: {build_time:.3f}s")
+        print(f"Peak memory: {_core.peak_resident_bytes() // 1024} KB")
 
 
 def lines(description: dict[str, Any]) -> list[str]:

@@ -4,7 +4,7 @@ Build one of a puzzle or of a planning task, compress it, store it, and search w
 """
 
 from hstar.pdb.compression import best_levels, compress, subtract
-from hstar.pdb.database import Layout, PatternDatabase, build_pdb
+from hstar.pdb.database import Layout, PatternDatabase, build_pdb, make_index
 from hstar.pdb.file import PdbFileError, read_pdb, write_pdb
 from hstar.pdb.heuristic import PdbHeuristic, load_heuristic
 from hstar.pdb.pattern import parse_pattern
@@ -18,6 +18,7 @@ __all__ = [
     "build_pdb",
     "compress",
     "load_heuristic",
+    "make_index",
     "parse_pattern",
     "read_pdb",
     "subtract",
