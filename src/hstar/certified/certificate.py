@@ -99,7 +99,10 @@ def rebuild(
         cost=layout.cost,
         budget=budget,
     )
-    if hashlib.sha256(rebuilt.table.data).digest() != hashlib.sha256(model.base.table.data).digest():
+    if (
+        hashlib.sha256(rebuilt.table.data).digest()
+        != hashlib.sha256(model.base.table.data).digest()
+    ):
         raise ValueError("the table of the base in the file is not that of its pattern")
     return subtract(exact, rebuilt, space)
 

@@ -68,6 +68,7 @@ class Sweep:
         self.exact = exact.bind(space)
         self.space = space
         self.cells = exact.layout.cells
+        self.exact_counts, _ = exact.histogram
         self.options = options
 
     def count_values(self, model: LearnedDatabase, title: str = "sweep") -> ValueCounts:

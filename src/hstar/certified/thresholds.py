@@ -65,8 +65,8 @@ def make_strict(
     """The model with thresholds and exceptions: no state is overestimated any more.
 
     With a `budget`, the strongest that fits into so many bytes; with a `mean`, the smallest that
-    reaches it; with neither, the exceptions may take as much as the network. `size_of` says what
-    the file of a model takes. `share` looks at one in so many states to choose thresholds. Raises
+    reaches it; with neither, the exceptions may take an eighth of what the network takes. `size_of`
+    says what the file of a model takes. `share` looks at one in so many states to choose thresholds. Raises
     ValueError if the network alone exceeds the budget or the mean is out of reach.
     """
     classes = model.network.num_classes
@@ -76,10 +76,10 @@ def make_strict(
         exceptions=(),
     )
     counts = sweep.count_levels(open_model, GRID, share)
-    reached = round(counts.states * sweep.cells / max(_swept(sweep, counts, share), 1))
+    reached = sum(sweep.exact_counts)
     choices = frontier(counts, model.values, reached)
     own = size_of(open_model)
-    room = float(own if budget is None else budget - own)
+    room = own / 8 if budget is None else float(budget - own)
     if room < 0:
         raise ValueError(f"the network alone takes {own} bytes of a budget of {budget}")
     for _ in range(8):
@@ -94,11 +94,6 @@ def make_strict(
             return strict, choice
         room = min(room, choice.num_bytes) - 1.05 * excess - 1
     raise ValueError(f"no thresholds make the file fit into {budget} bytes")
-
-
-def _swept(sweep: Sweep, counts: LevelCounts, share: int) -> float:
-    """How many indices the counts come from."""
-    return sweep.cells if share == 1 else sweep.cells / share
 
 
 def _choose(choices: list[Choice], room: float, mean: float | None) -> Choice:
