@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,19 +10,16 @@ from numpy.typing import NDArray
 
 from hstar.pdb import (
     PatternDatabase,
-    PdbFileError,
     PdbHeuristic,
     best_levels,
     build_pdb,
     compress,
-    load_heuristic,
     make_index,
     parse_pattern,
-    read_pdb,
     subtract,
-    write_pdb,
 )
 from hstar.puzzles import Puzzle, make_puzzle, solve
+from hstar.resources import Budget, OutOfResources
 
 # Table 3 of the admissible-cea paper.
 CORNERS = [1, 18, 243, 2874, 28000, 205416, 1168516, 5402628, 20776176, 45391616, 15139616, 64736]
@@ -351,6 +347,17 @@ def test_limits_of_deepening(cube: Puzzle, corners: PatternDatabase) -> None:
     assert result.plan is None and result.generated + 1 == result.evaluated
 
 
+def test_time_is_kept(cube: Puzzle, corners: PatternDatabase) -> None:
+    state = cube.scramble(20, 5)
+    for heuristic in (PdbHeuristic([corners]), "blind"):
+        budget = Budget.starting_now(0.8, None)
+        assert solve(cube, state, heuristic, "idastar", budget=budget).status == "out of time"
+    with pytest.raises(OutOfResources, match="out of time"):
+        build_pdb(cube, range(8), budget=Budget.starting_now(0.1, None))
+    with pytest.raises(OutOfResources, match="out of memory"):
+        build_pdb(cube, range(8), budget=Budget.starting_now(None, 2**20))
+
+
 def test_heuristics_that_do_not_fit_are_refused() -> None:
     database = database_of("pancake-6", "0-2")
     with pytest.raises(ValueError, match="not of pancake-7"):
@@ -364,61 +371,3 @@ def test_heuristics_that_do_not_fit_are_refused() -> None:
         database_of("pancake-6", "0-2", True)
     with pytest.raises(ValueError, match="blank"):
         database_of("tiles-3x3", "0-2", True)
-
-
-# ---------------------------------------------------------------- files
-
-
-def test_files_hold_everything(tmp_path: Path, cube: Puzzle) -> None:
-    small = database_of("cube3", "edges:0-3")
-    chained = compress(
-        subtract(small, database_of("cube3", "edges:1,2")), div=3, order="lex", levels="best"
-    )
-    states = scrambles(cube, 300)
-    for database in (small, chained):
-        path = tmp_path / "one.pdb"
-        write_pdb(path, database)
-        again = read_pdb(path)
-        assert again.layout == database.layout
-        assert again.histogram == database.histogram
-        assert np.array_equal(again.lookup(states), database.lookup(states))
-        before = path.read_bytes()
-        write_pdb(path, again)
-        assert path.read_bytes() == before
-
-
-def test_every_changed_byte_is_noticed(tmp_path: Path) -> None:
-    path = tmp_path / "small.pdb"
-    write_pdb(path, database_of("pancake-5", "0-3"))
-    good = path.read_bytes()
-    for position in range(len(good)):
-        if good[position:].strip(b"\0") == b"":  # padding after the table means nothing
-            break
-        changed = bytearray(good)
-        changed[position] ^= 1
-        path.write_bytes(changed)
-        with pytest.raises(PdbFileError):
-            read_pdb(path)
-
-
-@pytest.mark.parametrize(
-    ("cut", "message"),
-    [(0, "no pattern database"), (30, "no pattern"), (100, "cut off"), (-1, "length")],
-)
-def test_files_that_are_cut_off_are_refused(tmp_path: Path, cut: int, message: str) -> None:
-    path = tmp_path / "small.pdb"
-    write_pdb(path, database_of("pancake-5", "0-3"))
-    path.write_bytes(path.read_bytes()[:cut])
-    with pytest.raises(PdbFileError, match=message):
-        read_pdb(path)
-
-
-def test_foreign_files_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "foreign.pdb"
-    path.write_bytes(b"PK\3\4" * 100)
-    with pytest.raises(PdbFileError, match="no pattern database of hstar"):
-        load_heuristic(f"pdb:{path}")
-    with pytest.raises(PdbFileError, match="cannot read"):
-        load_heuristic(f"pdb:{tmp_path / 'missing.pdb'}")
-    with pytest.raises(ValueError, match="names no file"):
-        load_heuristic("pdb:a,")

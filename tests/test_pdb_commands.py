@@ -7,6 +7,9 @@ from pathlib import Path
 
 from program import hstar
 
+from hstar.commands.solve import SEARCHES
+from hstar.puzzles import PUZZLE_ALGORITHMS
+
 
 def build(folder: Path, name: str, space: str, pattern: str, *more: str) -> Path:
     path = folder / name
@@ -46,6 +49,11 @@ def test_sums_of_additive_databases(tmp_path: Path) -> None:
 def test_moves_are_printed(tmp_path: Path) -> None:
     done = hstar("solve", "pancake-5", "--moves", "flip3 flip5")
     assert done.code == 0 and "flip5\nflip3\nPlan length: 2" in done.out
+
+
+def test_the_command_knows_every_search() -> None:
+    """They are written out there, so that starting the program does not load NumPy."""
+    assert tuple(PUZZLE_ALGORITHMS) == SEARCHES
 
 
 def test_exit_codes(tmp_path: Path) -> None:

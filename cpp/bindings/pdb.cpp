@@ -106,6 +106,8 @@ nb::object unrank(const BoundIndex& self, Indices ranks) {
     return to_numpy(std::move(values), {count, columns});
 }
 
+constexpr uint64_t kMostStates = uint64_t{1} << 34;  // a table of them would still fit in memory somewhere
+
 nb::tuple build(const BoundIndex& self, bool additive, const std::string& cost, double deadline,
                 uint64_t memory_bytes) {
     Limits limits = make_limits(deadline, memory_bytes);
@@ -117,6 +119,7 @@ nb::tuple build(const BoundIndex& self, bool additive, const std::string& cost, 
     }
     const Puzzle& puzzle = *nb::cast<const BoundPuzzle&>(self.owner).puzzle;
     auto* index = dynamic_cast<const PieceIndex*>(self.index.get());
+    if (self.index->size() > kMostStates) throw std::invalid_argument("the pattern has too many states");
     if (!index || index->order != IndexOrder::MyrvoldRuskey)
         throw std::invalid_argument("databases are built in Myrvold-Ruskey order and compressed afterwards");
     return to_python(guarded([&] {
@@ -209,7 +212,6 @@ void bind_pdb(nb::module_& m) {
     nb::class_<BoundPdb>(m, "Pdb")
         .def("__init__", &make_pdb, nb::arg("index"), nb::arg("grouping"), nb::arg("number"),
              nb::arg("table"), nb::arg("bits"), nb::arg("levels"), nb::arg("base").none())
-        .def_prop_ro("num_cells", [](const BoundPdb& b) { return b.pdb->table().size; })
         .def("lookup", [](const BoundPdb& b, States states) { return look_up(b.index, *b.pdb, states); })
         .def("regrouped",
              [](const BoundPdb& b, const BoundIndex& to, const std::string& kind, uint64_t number) {
@@ -227,15 +229,17 @@ void bind_pdb(nb::module_& m) {
             return to_python(guarded([&] { return quantized(b.pdb->table(), narrow); }));
         });
     nb::class_<BoundPuzzleHeuristic>(m, "PuzzleHeuristic")
-        .def("__init__", [](BoundPuzzleHeuristic* self, nb::object puzzle,
-                            const nb::list& sums) { new (self) BoundPuzzleHeuristic(puzzle, to_sums(sums)); })
+        .def("__init__",
+             [](BoundPuzzleHeuristic* self, nb::object puzzle, const nb::list& sums) {
+                 new (self) BoundPuzzleHeuristic(puzzle, std::make_unique<PdbEvaluator>(to_sums(sums)));
+             })
         .def("evaluate", [](BoundPuzzleHeuristic& self, States states) {
             self.bound.check_states(states);
             std::vector<float> h(states.shape(0));
             {
                 nb::gil_scoped_release release;
                 std::lock_guard lock(self.mutex);
-                self.evaluator.evaluate(
+                self.evaluator->evaluate(
                     {states.data(), static_cast<int>(states.shape(0)), static_cast<int>(states.shape(1))},
                     h.data(), nullptr);
             }

@@ -105,16 +105,17 @@ SearchResult deepen(const BoundPuzzle& bound, BoundPuzzleHeuristic& heuristic, c
                     const SearchOptions& options) {
     double start = monotonic_seconds();
     SearchResult result;
-    if (!heuristic.is_prepared) {
+    auto* databases = dynamic_cast<PdbEvaluator*>(heuristic.evaluator.get());
+    if (databases && !heuristic.is_prepared) {
         try {
-            heuristic.deepening = PieceDeepening::make(*bound.puzzle, heuristic.evaluator, options.limits);
+            heuristic.deepening = PieceDeepening::make(*bound.puzzle, *databases, options.limits);
         } catch (const Stopped& stopped) {
             result.status = status_of(stopped.reason);
             return result;
         }
         heuristic.is_prepared = true;
     }
-    if (!heuristic.deepening) return run_search(space, heuristic.evaluator, options);
+    if (!heuristic.deepening) return run_search(space, *heuristic.evaluator, options);
     result = heuristic.deepening->search(space.initial_state, options);
     result.state_bytes = space.packing().num_bytes();
     result.seconds = monotonic_seconds() - start;
@@ -153,7 +154,7 @@ nb::dict search(const BoundPuzzle& bound, States state, nb::object heuristic, co
         SignalScope signals;
         result = given && algorithm == "idastar"
                      ? deepen(bound, *given, space, options)
-                     : run_search(space, given ? given->evaluator : *made, options);
+                     : run_search(space, given ? *given->evaluator : *made, options);
     }
     nb::dict d = to_dict(result);
     nb::list plan;

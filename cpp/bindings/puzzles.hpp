@@ -54,17 +54,17 @@ auto guarded(Work work) {
     }
 }
 
-// A maximum of sums of databases on a puzzle.
+// An evaluator of the core for a puzzle.
 struct BoundPuzzleHeuristic {
-    nb::object owner;
+    nb::object owner;  // keeps the puzzle alive
     const BoundPuzzle& bound;
-    PdbEvaluator evaluator;
+    std::unique_ptr<Evaluator> evaluator;
     std::mutex mutex;
-    std::unique_ptr<PieceDeepening> deepening;  // made when first needed
+    std::unique_ptr<PieceDeepening> deepening;  // made when first needed, if the evaluator is fit for it
     bool is_prepared = false;
 
-    BoundPuzzleHeuristic(nb::object puzzle, std::vector<PdbEvaluator::Sum> sums)
-        : owner(std::move(puzzle)), bound(nb::cast<const BoundPuzzle&>(owner)), evaluator(std::move(sums)) {}
+    BoundPuzzleHeuristic(nb::object puzzle, std::unique_ptr<Evaluator> made)
+        : owner(std::move(puzzle)), bound(nb::cast<const BoundPuzzle&>(owner)), evaluator(std::move(made)) {}
 };
 
 }  // namespace hstar::bindings

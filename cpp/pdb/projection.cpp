@@ -174,7 +174,6 @@ Table build_projection(const Task& task, const ProjectionIndex& index, const std
     }
     Task backward = reversed(abstraction, index);
     SuccessorGenerator generator(backward);
-    Table distance(index.size(), 32);
     std::vector<uint32_t> best(index.size(), kUnreached);
     using Entry = std::pair<uint32_t, uint64_t>;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
@@ -216,8 +215,12 @@ Table build_projection(const Task& task, const ProjectionIndex& index, const std
             open.emplace(best[before], before);
         }
     }
-    for (uint64_t i = 0; i < index.size(); ++i) distance.set(i, best[i]);
-    return narrowed(std::move(distance));
+    uint32_t largest = 0;
+    for (uint32_t distance : best)
+        if (distance != kUnreached) largest = std::max(largest, distance);
+    Table table(index.size(), bits_for(largest));
+    for (uint64_t i = 0; i < index.size(); ++i) table.set(i, best[i]);
+    return table;
 }
 
 uint64_t fingerprint(const Task& task) {

@@ -101,7 +101,6 @@ class PatternIndex:
     ) -> tuple[NDArray[np.uint8], int]: ...
 
 class Pdb:
-    num_cells: int
     def __init__(
         self,
         index: PatternIndex,

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from hstar import _core
 from hstar.commands.arguments import EPILOG, Commands, UsageError, add_limits, positive
 from hstar.commands.plan import report
-from hstar.resources import Budget
+from hstar.resources import Budget, OutOfResources
+from hstar.search import SearchResult, stopped_before_search
 
 if TYPE_CHECKING:
     from hstar.puzzles import Puzzle
@@ -64,36 +65,17 @@ def add_parser(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from hstar.puzzles import make_puzzle, solve
-
     start = _core.monotonic_seconds()
     budget = Budget.starting_now(options.overall_time_limit, options.overall_memory_limit)
-    with budget.enforced():
-        try:
-            puzzle = make_puzzle(options.puzzle)
-            state = start_state(puzzle, options)
-            heuristic = options.heuristic
-            if heuristic.startswith("pdb:"):
-                from hstar.pdb import load_heuristic
-
-                heuristic = load_heuristic(heuristic)
-            if not options.json:
-                print(f"Puzzle: {puzzle.name}.")
-                print(f"State: {puzzle.format_state(state)}")
-                print(f"Search: {options.search}; heuristic {options.heuristic}.", flush=True)
-            result = solve(
-                puzzle,
-                state,
-                heuristic,
-                options.search,
-                weight=options.weight,
-                batch=options.batch,
-                max_evaluations=options.max_evaluations,
-                max_expansions=options.max_expansions,
-                budget=budget,
-            )
-        except ValueError as error:
-            raise UsageError(str(error)) from error
+    try:
+        with budget.enforced():
+            result = solve_puzzle(options, budget)
+    except OutOfResources as error:
+        if options.json:
+            print(stopped_before_search(error, _core.monotonic_seconds() - start).to_json())
+        raise
+    except ValueError as error:
+        raise UsageError(str(error)) from error
     if options.json:
         print(result.to_json())
     else:
@@ -102,6 +84,33 @@ def run(options: argparse.Namespace) -> int:
         print(f"Nodes per second: {result.generated / seconds:.0f}")
         print(f"Total with reading files: {_core.monotonic_seconds() - start:.6f}s")
     return result.exit_code
+
+
+def solve_puzzle(options: argparse.Namespace, budget: Budget) -> SearchResult:
+    from hstar.puzzles import make_puzzle, solve
+
+    puzzle = make_puzzle(options.puzzle)
+    state = start_state(puzzle, options)
+    heuristic = options.heuristic
+    if heuristic.startswith("pdb:"):
+        from hstar.pdb import load_heuristic
+
+        heuristic = load_heuristic(heuristic)
+    if not options.json:
+        print(f"Puzzle: {puzzle.name}.")
+        print(f"State: {puzzle.format_state(state)}")
+        print(f"Search: {options.search}; heuristic {options.heuristic}.", flush=True)
+    return solve(
+        puzzle,
+        state,
+        heuristic,
+        options.search,
+        weight=options.weight,
+        batch=options.batch,
+        max_evaluations=options.max_evaluations,
+        max_expansions=options.max_expansions,
+        budget=budget,
+    )
 
 
 def start_state(puzzle: Puzzle, options: argparse.Namespace) -> States:

@@ -94,14 +94,6 @@ def read_pdb(path: str | os.PathLike[str], *, verify: bool = True) -> PatternDat
     return database
 
 
-def read_counts(path: str | os.PathLike[str]) -> list[tuple[list[int], int]]:
-    """What a file says of its tables: the counts of values and of unreachable cells, base last."""
-    name = os.fspath(path)
-    with open(name, "rb") as file:
-        header = _read_header(file.read(PREFIX.size), file.read, name)
-    return [(one["counts"], one["unreached"]) for one in header]
-
-
 def _chain(database: PatternDatabase) -> Iterator[PatternDatabase]:
     one: PatternDatabase | None = database
     while one is not None:
@@ -130,7 +122,9 @@ def _read_header(prefix: bytes, read: Any, name: str) -> list[dict[str, Any]]:
         raise PdbFileError("the file is cut off; build the pattern database again", name)
     if hashlib.sha256(text).digest() != digest:
         raise PdbFileError("the header was changed (its digest does not match)", name)
-    header: list[dict[str, Any]] = json.loads(text)
+    header = json.loads(text)
+    if not isinstance(header, list) or not header:
+        raise PdbFileError("the header describes no table; build it again", name)
     return header
 
 

@@ -58,10 +58,6 @@ def _number(name: str) -> int:
     return next((i for i, known in enumerate(names) if sorted(known) == sorted(name)), -1)
 
 
-def _variable(puzzle: str, kind: int, number: int) -> int:
-    return number if kind == 3 else 8 + number
-
-
 def _parse_cube(puzzle: str, words: list[str]) -> NDArray[np.int32]:
     places = SOLVED[puzzle]
     if len(words) != len(places):
@@ -75,7 +71,7 @@ def _parse_cube(puzzle: str, words: list[str]) -> NDArray[np.int32]:
         if word not in turned:
             sort = "corner" if kind == 3 else "edge"
             raise ValueError(f"'{word}' in the place of {place} is no {sort}")
-        variable = _variable(puzzle, kind, piece)
+        variable = piece if kind == 3 else 8 + piece
         if state[variable] >= 0:
             raise ValueError(f"the piece {place if word == place else word} is in two places")
         # The face of the place where the sticker that shows the orientation lies.
