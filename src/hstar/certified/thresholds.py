@@ -66,8 +66,9 @@ def make_strict(
 
     With a `budget`, the strongest that fits into so many bytes; with a `mean`, the smallest that
     reaches it; with neither, the exceptions may take an eighth of what the network takes. `size_of`
-    says what the file of a model takes. `share` looks at one in so many states to choose thresholds. Raises
-    ValueError if the network alone exceeds the budget or the mean is out of reach.
+    says what the file of a model takes. `share` looks at one in so many states to choose
+    thresholds. Raises ValueError if the network alone exceeds the budget or the mean is out of
+    reach.
     """
     classes = model.network.num_classes
     open_model = replace(

@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hstar import _core
 from hstar.atomic import check_writable
+from hstar.commands import certified
 from hstar.commands.arguments import (
     EPILOG,
     Commands,
     UsageError,
     add_limits,
-    input_files,
     positive,
 )
-from hstar.pddl import parse
+from hstar.commands.spaces import find_space
 from hstar.resources import Budget
-from hstar.task import Task, ground
 
 if TYPE_CHECKING:
     from hstar.pdb import PatternDatabase
-    from hstar.puzzles import Puzzle
 
 BUILD = """\
 Build a pattern database: the distance of every abstract state to the goal. SPACE is a puzzle
@@ -42,10 +38,10 @@ Steps are taken in this order: --subtract, --order and --symmetry, --div or --mo
 
 def add_parser(commands: Commands) -> None:
     parser = commands.add_parser(
-        "pdb", help="build, compress and show pattern databases", epilog=EPILOG
+        "pdb", help="build, compress, show, learn and verify pattern databases", epilog=EPILOG
     )
     actions = parser.add_subparsers(metavar="ACTION", required=True)
-    for add in (add_build, add_compress, add_show):
+    for add in (add_build, add_compress, add_show, certified.add_learn, certified.add_verify):
         add(actions)
 
 
@@ -155,21 +151,6 @@ def run_show(options: argparse.Namespace) -> int:
 
     report(read_pdb(options.file), options.json)
     return 0
-
-
-def find_space(names: list[str], budget: Budget) -> Puzzle | Task:
-    """The puzzle of a name, or the task of PDDL files."""
-    if len(names) == 1 and not names[0].endswith(".pddl") and not Path(names[0]).exists():
-        if os.sep in names[0]:
-            raise UsageError(f"{names[0]}: no such file")
-        from hstar.puzzles import make_puzzle
-
-        try:
-            return make_puzzle(names[0])
-        except ValueError as error:
-            raise UsageError(str(error)) from error
-    domain, problem = input_files(names)
-    return ground(parse(domain, problem), budget=budget)
 
 
 def parse_levels(text: str | None) -> list[int] | str | None:

@@ -2,8 +2,8 @@
 
 "uniform" draws every index alike. "proportional" gives each class its exact share of the batch, and
 at least one place, and draws uniformly within (the paper: "the number of sampled states from each
-class is proportional to its size"). "tempered" gives class c the share n_c^alpha / sum of all: alpha 1
-is proportional, alpha 0 gives all classes alike.
+class is proportional to its size"). "tempered" gives class c the share n_c^alpha / sum of all:
+alpha 1 is proportional, alpha 0 gives all classes alike.
 
 Every step has random numbers of its own, so a resumed run draws what an undisturbed one does.
 """

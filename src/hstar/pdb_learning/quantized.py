@@ -1,7 +1,7 @@
 """The network with the rounding of the integer network, in a form that can be trained.
 
-Weights are whole multiples of a step per output channel, activations of a step per layer;
-rounding passes gradients on as if it were not there, and the steps are learned with the rest (Esser et al.,
+Weights are whole multiples of a step per output channel, activations of a step per layer. Rounding
+passes gradients on as if it were not there, and the steps are learned with the rest (Esser et al.,
 "Learned step size quantization", 2020). Sums are formed of whole numbers below 2^24, which float32
 (and TF32, whose inputs hold 11 bits) adds exactly, so training sees what the integer network does
 up to the last bit of a multiplier.
