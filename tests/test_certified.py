@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from program import run
+from program import hstar as run
 from small_patterns import OPTIONS, database_of, difference
 
 import hstar
@@ -73,7 +73,8 @@ def test_strict_never_overestimates(strict: Path) -> None:
     assert certificate.states == 720 and certificate.overestimates == 0
     assert certificate.mean == pytest.approx(float(learned.mean()), abs=1e-12)
     assert dict(map(tuple, certificate.histogram)) == {
-        int(value): int(count) for value, count in zip(*np.unique(learned, return_counts=True))
+        int(value): int(count)
+        for value, count in zip(*np.unique(learned, return_counts=True), strict=True)
     }
     assert file.model.exceptions and 0 < certificate.mean <= database.mean
 
@@ -276,13 +277,13 @@ def test_commands(strict: Path, folder: Path, tmp_path: Path) -> None:
     model = tmp_path / "model.safetensors"
     quick = "--hidden 12 --width 8 --blocks 1 --steps 20 --batch 128 --device cpu --threads 1"
     done = run("pdb", "learn", str(table), "-o", str(model), *quick.split(), "--json")
-    assert done.returncode == 0, done.stderr
-    learned = json.loads(done.stdout)
+    assert done.code == 0, done.err
+    learned = json.loads(done.out)
     assert learned["overestimates"] == 0 and learned["bytes"] == model.stat().st_size
     done = run("pdb", "verify", str(model), "--threads", "2", "--batch", "50", "--json")
-    assert done.returncode == 0 and json.loads(done.stdout)["holds"]
+    assert done.code == 0 and json.loads(done.out)["holds"]
     done = run("solve", PANCAKE, "--scramble", "5", "-H", f"pdb:{model}", "-s", "astar")
-    assert done.returncode == 0
+    assert done.code == 0
     content = bytearray(model.read_bytes())
     content[-1] ^= 1
     model.write_bytes(content)
@@ -291,7 +292,7 @@ def test_commands(strict: Path, folder: Path, tmp_path: Path) -> None:
         ["solve", PANCAKE, "--scramble", "5", "-H", f"pdb:{model}"],
     ):
         done = run(*command)
-        assert done.returncode == 31 and "changed" in done.stderr
+        assert done.code == 31 and "changed" in done.err
 
 
 def test_another_space_is_refused(strict: Path) -> None:

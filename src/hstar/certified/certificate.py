@@ -9,7 +9,7 @@ from typing import Any
 
 from hstar.certified.file import CertifiedFileError, LearnedFile, digests, read_learned
 from hstar.certified.model import LearnedDatabase
-from hstar.certified.sweep import Sweep, SweepOptions, ValueCounts
+from hstar.certified.sweep import AnySweep, Sweep, SweepOptions, ValueCounts
 from hstar.pdb import PatternDatabase, build_pdb, subtract
 from hstar.pdb.database import PDDL
 from hstar.puzzles import Puzzle, make_puzzle
@@ -56,7 +56,7 @@ class Verification:
         return not self.differences and self.certificate.overestimates == 0
 
 
-def certify(model: LearnedDatabase, exact: PatternDatabase, sweep: Sweep) -> Certificate:
+def certify(model: LearnedDatabase, exact: PatternDatabase, sweep: AnySweep) -> Certificate:
     """Sweep over every state. The caller looks at `overestimates`."""
     return describe(model, exact, sweep.count_values(model, "certify"))
 

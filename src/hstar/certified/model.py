@@ -27,6 +27,11 @@ class ExceptionSet:
     parameter: int
     code: bytes = field(repr=False)
 
+    def members(self, universe: int = 2**55) -> list[int]:
+        """The indices. Raises ValueError for a damaged code."""
+        code = np.frombuffer(self.code, dtype=np.uint8)
+        return _core.RiceSet(universe, self.count, self.parameter, code).members()
+
     @classmethod
     def encode(cls, members: NDArray[np.uint64] | Sequence[int]) -> ExceptionSet:
         """Of ascending indices."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,8 +56,26 @@ class LevelCounts:
     states: int
 
 
+class AnySweep(Protocol):
+    """Over all states of a pattern, wherever the work is done."""
+
+    cells: int
+    exact_counts: list[int]
+
+    def count_values(self, model: LearnedDatabase, title: str = ...) -> ValueCounts:
+        """Every state's result."""
+
+    def count_levels(
+        self, model: LearnedDatabase, grid: list[int], share: int = ..., title: str = ...
+    ) -> LevelCounts:
+        """Of one in about `share` states: enough to choose thresholds by."""
+
+    def find_overestimates(self, model: LearnedDatabase, title: str = ...) -> list[Counts]:
+        """Sorted indices: list j those whose class is too large by more than j."""
+
+
 class Sweep:
-    """A learned database and the exact one, bound to their space. Raises ValueError."""
+    """In the core. Raises ValueError unless the exact database is one of the space."""
 
     def __init__(
         self,

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from hstar.certified.decoding import ONE, Decoding, ratio_of
 from hstar.certified.model import ExceptionSet, LearnedDatabase
-from hstar.certified.sweep import LevelCounts, Sweep
+from hstar.certified.sweep import AnySweep, LevelCounts
 
 # From 2^-32 to 1, eight steps an octave where most decisions fall.
 GRID = sorted({0, ONE, *(math.floor(2 ** (step / 8)) for step in range(32 * 8))})
@@ -54,7 +54,7 @@ def frontier(counts: LevelCounts, values: tuple[int, ...], states: int) -> list[
 
 def make_strict(
     model: LearnedDatabase,
-    sweep: Sweep,
+    sweep: AnySweep,
     size_of: Callable[[LearnedDatabase], int],
     *,
     budget: int | None = None,

@@ -14,7 +14,7 @@ from hstar.certified.certificate import Certificate, certify
 from hstar.certified.decoding import Decoding
 from hstar.certified.file import LearnedFile, digests, to_bytes, write_learned
 from hstar.certified.model import LearnedDatabase
-from hstar.certified.sweep import Sweep, SweepOptions
+from hstar.certified.sweep import AnySweep, Sweep, SweepOptions
 from hstar.certified.thresholds import make_strict
 from hstar.pdb import PatternDatabase
 from hstar.pdb_learning.export import emulate, export
@@ -95,7 +95,7 @@ def learn(
 
 
 def finish(
-    training: Training, database: PatternDatabase, sweep: Sweep, target: Target
+    training: Training, database: PatternDatabase, sweep: AnySweep, target: Target
 ) -> tuple[LearnedFile, Certificate]:
     """The integer network, decoded as wanted and swept over every state."""
     states = training.states
