@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from program import hstar as run
 from small_patterns import OPTIONS, database_of, difference
 
@@ -25,8 +26,12 @@ from hstar.certified import (
     write_learned,
 )
 from hstar.certified.file import LearnedFile, to_bytes
+from hstar.certified.sweep import Sweep
+from hstar.certified.thresholds import GRID
 from hstar.pdb import PatternDatabase, PdbHeuristic, build_pdb, write_pdb
+from hstar.pdb_learning.device_sweep import DeviceSweep
 from hstar.pdb_learning.learning import Target, learn
+from hstar.pdb_learning.states import PatternStates
 from hstar.puzzles import Puzzle, make_puzzle, solve
 from hstar.task import Task
 
@@ -218,7 +223,7 @@ def test_budget_and_mean(folder: Path) -> None:
     assert means == sorted(means)
     middle = sum(means) / 2
     learned = learn(database, puzzle, path, OPTIONS, Target(mean=middle))
-    assert learned is not None and learned.certificate.mean >= middle - 0.05
+    assert learned is not None and learned.certificate.mean >= middle
     with pytest.raises(ValueError, match="budget"):
         learn(database, puzzle, path, OPTIONS, Target(budget=500))
 
@@ -233,6 +238,27 @@ def test_a_difference_counts_its_base(folder: Path) -> None:
     states = np.concatenate([puzzle.scramble(n % 9, n)[None] for n in range(200)])
     assert (file.model.lookup(states) <= database.lookup(states)).all()
     assert (file.model.lookup(states) >= database.base.lookup(states)).all()
+
+
+def test_sweeps_on_the_device_equal_those_of_the_core(strict: Path, argmax: Path) -> None:
+    for path, name in ((strict, PANCAKE), (argmax, PANCAKE)):
+        database, puzzle = database_of(name, "pancakes"), make_puzzle(name)
+        states = PatternStates(database, puzzle, torch.device("cpu"))
+        model = read_learned(path, need_certificate=False).model
+        core, device = Sweep(database, puzzle, SweepOptions(1)), DeviceSweep(states, 100)
+        bare = replace(model, exceptions=())
+        for one in (model, bare):
+            ours, theirs = device.count_values(one), core.count_values(one)
+            assert np.array_equal(ours.classes, theirs.classes)
+            assert np.array_equal(ours.overestimates, theirs.overestimates)
+            assert (ours.states, ours.unreached) == (theirs.states, theirs.unreached)
+        pairs = zip(device.find_overestimates(bare), core.find_overestimates(bare), strict=True)
+        assert all(np.array_equal(ours, theirs) for ours, theirs in pairs)
+        levels = device.count_levels(bare, GRID), core.count_levels(bare, GRID)
+        for part in ("below", "just", "within"):
+            ours, theirs = (getattr(one, part).astype(np.int64) for one in levels)
+            assert np.array_equal(ours.sum(axis=1), theirs.sum(axis=1))
+            assert np.abs(ours - theirs).sum() <= 0.01 * theirs.sum()
 
 
 def test_tiles_with_unreachable_indices(folder: Path) -> None:

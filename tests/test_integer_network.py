@@ -10,7 +10,7 @@ from integer_oracle import forward, random_digits, random_network
 
 from hstar import _core
 from hstar.certified import Network
-from hstar.certified.network import pack, unpack
+from hstar.certified.packing import CODED, decode, encode, pack, read, shortest, unpack
 from hstar.pdb_learning.export import emulate
 
 
@@ -82,6 +82,23 @@ def test_packing(bits: int) -> None:
     if bits < 8:
         with pytest.raises(ValueError, match="fit"):
             pack(weights + np.int8(2 * largest), bits)
+
+
+def test_weights_around_zero_are_coded() -> None:
+    rng = np.random.default_rng(0)
+    weights = np.clip(rng.normal(0, 9, (200, 100)).round(), -127, 127).astype(np.int8)
+    form, held = shortest(weights, 8)
+    shares = np.unique(weights, return_counts=True)[1] / weights.size
+    entropy = -float((shares * np.log2(shares)).sum())
+    assert form == CODED and len(held) * 8 < weights.size * (entropy + 0.1)
+    assert np.array_equal(read(form, held, 8, (200, 100)), weights)
+    for damaged in (held[:-1], held[: len(held) // 2], np.append(held, np.uint8(0)), held[:0]):
+        with pytest.raises(ValueError):
+            decode(damaged, (200, 100))
+    with pytest.raises(ValueError):
+        decode(encode(weights), (200, 101))
+    with pytest.raises(ValueError):
+        read("folded", held, 8, (200, 100))
 
 
 def test_file_form_is_the_same_network() -> None:

@@ -5,7 +5,6 @@ What the numbers mean is said in cpp/learned/integer_network.hpp.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hstar import _core
-
-FEWEST_BITS, MOST_BITS = 2, 8
+from hstar.certified import packing
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +26,7 @@ class IntegerLayer:
     multiplier: NDArray[np.int32]
     shift: int
     skip: int = 0
-    bits: int = MOST_BITS
+    bits: int = packing.MOST_BITS
 
 
 @dataclass(frozen=True)
@@ -70,11 +68,10 @@ class Network:
         return self.core.forward(np.ascontiguousarray(digits, dtype=np.int32))
 
     def to_tensors(self) -> dict[str, NDArray[Any]]:
-        """What a file holds: weights packed to their bits, biases and multipliers in 16 bits where
-        they fit."""
+        """What a file holds: weights as short as they get, biases in 16 bits where they fit."""
         tensors: dict[str, NDArray[Any]] = {}
         for number, layer in enumerate(self.layers):
-            tensors[f"{number}.weights"] = pack(layer.weights, layer.bits)
+            _, tensors[f"{number}.weights"] = packing.shortest(layer.weights, layer.bits)
             tensors[f"{number}.bias"] = _narrow(layer.bias)
             tensors[f"{number}.multiplier"] = layer.multiplier.astype(np.uint16)
         return tensors
@@ -87,6 +84,7 @@ class Network:
             "shifts": [layer.shift for layer in self.layers],
             "skips": [layer.skip for layer in self.layers],
             "bits": [layer.bits for layer in self.layers],
+            "forms": [packing.shortest(layer.weights, layer.bits)[0] for layer in self.layers],
         }
 
     @classmethod
@@ -103,7 +101,9 @@ class Network:
                 raise ValueError("a layer has another width than its biases or multipliers")
             layers.append(
                 IntegerLayer(
-                    unpack(tensors[f"{number}.weights"], bits, shape),
+                    packing.read(
+                        str(metadata["forms"][number]), tensors[f"{number}.weights"], bits, shape
+                    ),
                     bias.astype(np.int32),
                     multiplier.astype(np.int32),
                     int(metadata["shifts"][number]),
@@ -112,29 +112,6 @@ class Network:
                 )
             )
         return cls(sizes, tuple(layers))
-
-
-def pack(weights: NDArray[np.int8], bits: int) -> NDArray[np.uint8]:
-    """uint8[ceil(size * bits / 8)]: each weight plus 2^(bits - 1), lowest bits first."""
-    largest = 2 ** (bits - 1) - 1
-    if not FEWEST_BITS <= bits <= MOST_BITS:
-        raise ValueError(f"weights have {FEWEST_BITS} to {MOST_BITS} bits, not {bits}")
-    if weights.size and int(np.abs(weights.astype(np.int16)).max()) > largest:
-        raise ValueError(f"a weight does not fit in {bits} bits")
-    shifted = (weights.astype(np.int16).ravel() + 2 ** (bits - 1)).astype(np.uint8)
-    each = np.unpackbits(shifted[:, None], axis=1, bitorder="little")[:, :bits]
-    return np.packbits(each.ravel(), bitorder="little")
-
-
-def unpack(packed: NDArray[np.uint8], bits: int, shape: Sequence[int]) -> NDArray[np.int8]:
-    """int8 of a shape. Raises ValueError for packed weights of another size."""
-    size = int(np.prod(shape))
-    if not FEWEST_BITS <= bits <= MOST_BITS or packed.shape != (-(-size * bits // 8),):
-        raise ValueError("a layer has another number of weights")
-    each = np.unpackbits(packed, count=size * bits, bitorder="little").reshape(size, bits)
-    shifted = np.packbits(each, axis=1, bitorder="little")[:, 0].astype(np.int16)
-    weights: NDArray[np.int8] = (shifted - 2 ** (bits - 1)).astype(np.int8).reshape(shape)
-    return weights
 
 
 def _narrow(values: NDArray[np.int32]) -> NDArray[Any]:

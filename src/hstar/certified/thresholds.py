@@ -20,7 +20,8 @@ from hstar.certified.decoding import ONE, Decoding, ratio_of
 from hstar.certified.model import ExceptionSet, LearnedDatabase
 from hstar.certified.sweep import AnySweep, LevelCounts
 
-# From 2^-32 to 1, eight steps an octave where most decisions fall.
+MOST_ATTEMPTS = 6
+# 0, and from 2^-32 to 1 eight steps an octave.
 GRID = sorted({0, ONE, *(math.floor(2 ** (step / 8)) for step in range(32 * 8))})
 
 
@@ -83,18 +84,49 @@ def make_strict(
     room = own / 8 if budget is None else float(budget - own)
     if room < 0:
         raise ValueError(f"the network alone takes {own} bytes of a budget of {budget}")
-    for _ in range(8):
-        choice = _choose(choices, room, mean)
-        strict = replace(
-            open_model, decoding=Decoding(choice.thresholds, open_model.decoding.ratio)
-        )
-        lists = sweep.find_overestimates(strict)
-        strict = replace(strict, exceptions=tuple(ExceptionSet.encode(one) for one in lists))
-        excess = 0 if budget is None else size_of(strict) - budget
-        if excess <= 0:
+    best: tuple[LearnedDatabase, Choice] | None = None
+    wanted, scale = mean, 1.0  # scale: what exceptions really take of what was expected
+    tried: set[tuple[int, ...]] = set()
+    for _ in range(MOST_ATTEMPTS):
+        choice = _choose(choices, room / scale, wanted)
+        if choice.thresholds in tried:
+            break
+        tried.add(choice.thresholds)
+        strict = with_exceptions(open_model, choice, sweep)
+        if mean is not None:
+            reached_mean = _mean(strict, sweep)
+            if reached_mean >= mean:
+                return strict, choice
+            wanted = (wanted or mean) + 1.1 * (mean - reached_mean)
+            continue
+        if budget is None:
             return strict, choice
-        room = min(room, choice.num_bytes) - 1.05 * excess - 1
-    raise ValueError(f"no thresholds make the file fit into {budget} bytes")
+        taken = size_of(strict) - own
+        if taken <= room and (best is None or choice.mean > best[1].mean):
+            best = (strict, choice)
+        if 0.98 * room <= taken <= room:
+            break
+        scale = max(taken, 1) / max(choice.num_bytes, 1.0) * (1.02 if taken > room else 1.0)
+    if best is None:
+        wish = f"fit into {budget} bytes" if mean is None else f"reach a mean of {mean}"
+        raise ValueError(f"no thresholds that were tried make the file {wish}")
+    return best
+
+
+def with_exceptions(model: LearnedDatabase, choice: Choice, sweep: AnySweep) -> LearnedDatabase:
+    """The model with these thresholds, and every state it then overestimates as an exception."""
+    decoding = Decoding(choice.thresholds, model.decoding.ratio)
+    bare = replace(model, decoding=decoding, exceptions=())
+    lists = sweep.find_overestimates(bare)
+    return replace(bare, exceptions=tuple(ExceptionSet.encode(one) for one in lists))
+
+
+def _mean(model: LearnedDatabase, sweep: AnySweep) -> float:
+    counts = sweep.count_values(model)
+    total = sum(
+        value * int(count) for value, count in zip(model.values, counts.classes, strict=True)
+    )
+    return total / max(counts.states, 1)
 
 
 def _choose(choices: list[Choice], room: float, mean: float | None) -> Choice:
