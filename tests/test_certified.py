@@ -308,6 +308,8 @@ def test_commands(strict: Path, folder: Path, tmp_path: Path) -> None:
     assert learned["overestimates"] == 0 and learned["bytes"] == model.stat().st_size
     done = run("pdb", "verify", str(model), "--threads", "2", "--batch", "50", "--json")
     assert done.code == 0 and json.loads(done.out)["holds"]
+    done = run("pdb", "show", str(model))
+    assert done.code == 0 and "overestimated: 0" in done.out
     done = run("solve", PANCAKE, "--scramble", "5", "-H", f"pdb:{model}", "-s", "astar")
     assert done.code == 0
     content = bytearray(model.read_bytes())

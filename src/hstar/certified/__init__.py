@@ -6,7 +6,13 @@ sweep over every state shows that none is left, and the certificate in the file 
 
 from hstar.certified.certificate import Certificate, certify, verify_file
 from hstar.certified.decoding import Decoding, ratio_of
-from hstar.certified.file import CertifiedFileError, read_learned, write_learned
+from hstar.certified.file import (
+    CertifiedFileError,
+    LearnedFile,
+    is_learned_file,
+    read_learned,
+    write_learned,
+)
 from hstar.certified.heuristic import load_pattern_heuristic
 from hstar.certified.model import ExceptionSet, LearnedDatabase
 from hstar.certified.network import IntegerLayer, Network
@@ -21,10 +27,12 @@ __all__ = [
     "ExceptionSet",
     "IntegerLayer",
     "LearnedDatabase",
+    "LearnedFile",
     "Network",
     "SweepOptions",
     "certify",
     "count_values",
+    "is_learned_file",
     "load_pattern_heuristic",
     "make_strict",
     "ratio_of",

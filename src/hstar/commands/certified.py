@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from hstar.progress import Progress
 from hstar.resources import Budget
 
 if TYPE_CHECKING:
-    from hstar.certified import Certificate
+    from hstar.certified import LearnedFile
     from hstar.pdb_learning.learning import Learned
     from hstar.pdb_learning.training import Window
 
@@ -214,40 +215,74 @@ def run_verify(options: argparse.Namespace) -> int:
             )
         )
     else:
-        print("\n".join(_lines(certificate)))
+        print("\n".join(_certificate_lines(certificate.to_dict())))
         if verification.differences:
             print(f"The certificate says otherwise of: {', '.join(verification.differences)}.")
         print("The certificate holds." if verification.holds else "The certificate does NOT hold.")
     return 0 if verification.holds else 1
 
 
+def show(path: str, as_json: bool) -> None:
+    """Print what a learned file holds and what its certificate says, without checking it anew."""
+    from hstar.certified import read_learned
+
+    file = read_learned(path, need_certificate=False)
+    held = {
+        **_sizes(file, os.stat(path).st_size),
+        "network": file.model.network.to_metadata(),
+        "decoding": file.model.decoding.to_metadata(),
+        "values": list(file.model.values),
+        "certificate": file.certificate,
+        "notes": file.notes,
+    }
+    if as_json:
+        print(json.dumps(held))
+        return
+    print("\n".join(_certificate_lines(file.certificate or {})))
+    print(_size_line(held))
+    network = held["network"]
+    print(f"Layers: {network['widths']}; bits of weights: {network['bits']}.")
+
+
+def _sizes(file: LearnedFile, num_bytes: int) -> dict[str, Any]:
+    exceptions = file.model.exceptions
+    return {
+        "bytes": num_bytes,
+        "parameters": file.model.network.num_parameters,
+        "exceptions": sum(one.count for one in exceptions),
+        "exception_bytes": sum(len(one.code) for one in exceptions),
+    }
+
+
+def _size_line(held: dict[str, Any]) -> str:
+    return (
+        f"Size: {held['bytes']} bytes; {held['parameters']} parameters, "
+        f"{held['exceptions']} exceptions in {held['exception_bytes']} bytes."
+    )
+
+
 def _report_learned(learned: Learned, as_json: bool) -> None:
-    model = learned.file.model
     held: dict[str, Any] = {
-        "bytes": learned.num_bytes,
-        "parameters": model.network.num_parameters,
-        "exceptions": learned.exceptions,
-        "exception_bytes": sum(len(one.code) for one in model.exceptions),
+        **_sizes(learned.file, learned.num_bytes),
         "seconds": round(learned.seconds, 1),
         **learned.certificate.to_dict(),
     }
     if as_json:
         print(json.dumps(held))
         return
-    print("\n".join(_lines(learned.certificate)))
-    print(
-        f"Size: {held['bytes']} bytes; {held['parameters']} parameters, "
-        f"{held['exceptions']} exceptions in {held['exception_bytes']} bytes."
-    )
+    print("\n".join(_certificate_lines(learned.certificate.to_dict())))
+    print(_size_line(held))
     print(f"Time: {held['seconds']}s")
 
 
-def _lines(certificate: Certificate) -> list[str]:
-    exact = certificate.exact_total / max(certificate.states, 1)
+def _certificate_lines(certificate: dict[str, Any]) -> list[str]:
+    if not certificate:
+        return ["The file has no certificate."]
+    exact = certificate["exact_total"] / max(certificate["states"], 1)
     lines = [
-        f"Space: {certificate.space}. Variables: {','.join(map(str, certificate.pattern))}.",
-        f"States: {certificate.states}; overestimated: {certificate.overestimates}.",
-        f"Mean: {certificate.mean:.6f} (the table: {exact:.6f})",
+        f"Space: {certificate['space']}. Variables: {','.join(map(str, certificate['pattern']))}.",
+        f"States: {certificate['states']}; overestimated: {certificate['overestimates']}.",
+        f"Mean: {certificate['mean']:.6f} (the table: {exact:.6f})",
         "Value: states",
     ]
-    return lines + [f"{value:5}: {count}" for value, count in certificate.histogram]
+    return lines + [f"{value:5}: {count}" for value, count in certificate["histogram"]]

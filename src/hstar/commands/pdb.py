@@ -96,8 +96,10 @@ def add_compress(actions: Commands) -> None:
 
 
 def add_show(actions: Commands) -> None:
-    parser = actions.add_parser("show", help="describe a pattern database", epilog=EPILOG)
-    parser.add_argument("file", metavar="FILE", help="a pattern database")
+    parser = actions.add_parser(
+        "show", help="describe a pattern database, or a learned one", epilog=EPILOG
+    )
+    parser.add_argument("file", metavar="FILE", help="a pattern database, or a learned one")
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
     parser.set_defaults(command=run_show)
 
@@ -147,9 +149,13 @@ def run_compress(options: argparse.Namespace) -> int:
 
 
 def run_show(options: argparse.Namespace) -> int:
+    from hstar.certified import is_learned_file
     from hstar.pdb import read_pdb
 
-    report(read_pdb(options.file), options.json)
+    if is_learned_file(options.file):
+        certified.show(options.file, options.json)
+    else:
+        report(read_pdb(options.file), options.json)
     return 0
 
 
