@@ -358,6 +358,13 @@ def test_time_is_kept(cube: Puzzle, corners: PatternDatabase) -> None:
         build_pdb(cube, range(8), budget=Budget.starting_now(None, 2**20))
 
 
+def test_a_heuristic_outlives_the_puzzle_it_was_first_used_on() -> None:
+    heuristic = PdbHeuristic([database_of("pancake-7", "0-3")])
+    for seed in range(5):
+        puzzle = make_puzzle("pancake-7")
+        assert solve(puzzle, puzzle.scramble(6, seed), heuristic, "idastar").solved
+
+
 def test_heuristics_that_do_not_fit_are_refused() -> None:
     database = database_of("pancake-6", "0-2")
     with pytest.raises(ValueError, match="not of pancake-7"):

@@ -101,14 +101,13 @@ nb::object unrank(const BoundPuzzle& bound, Indices ranks) {
     return to_numpy(std::move(states), {ranks.shape(0), variables});
 }
 
-SearchResult deepen(const BoundPuzzle& bound, BoundPuzzleHeuristic& heuristic, const PuzzleSpace& space,
-                    const SearchOptions& options) {
+SearchResult deepen(BoundPuzzleHeuristic& heuristic, const PuzzleSpace& space, const SearchOptions& options) {
     double start = monotonic_seconds();
     SearchResult result;
     auto* databases = dynamic_cast<PdbEvaluator*>(heuristic.evaluator.get());
     if (databases && !heuristic.is_prepared) {
         try {
-            heuristic.deepening = PieceDeepening::make(*bound.puzzle, *databases, options.limits);
+            heuristic.deepening = PieceDeepening::make(*heuristic.bound.puzzle, *databases, options.limits);
         } catch (const Stopped& stopped) {
             result.status = status_of(stopped.reason);
             return result;
@@ -153,7 +152,7 @@ nb::dict search(const BoundPuzzle& bound, States state, nb::object heuristic, co
         if (given) lock = std::unique_lock(given->mutex);
         SignalScope signals;
         result = given && algorithm == "idastar"
-                     ? deepen(bound, *given, space, options)
+                     ? deepen(*given, space, options)
                      : run_search(space, given ? *given->evaluator : *made, options);
     }
     nb::dict d = to_dict(result);

@@ -3,7 +3,6 @@
 #include "limits.hpp"
 #include "pdb/table.hpp"
 #include "puzzles/puzzle.hpp"
-#include "task/task.hpp"
 
 namespace hstar {
 
