@@ -10,6 +10,7 @@ the best thresholds for a number of bytes or for a mean.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -47,7 +48,7 @@ def frontier(counts: LevelCounts, values: tuple[int, ...], states: int) -> list[
         thresholds = tuple(GRID[cell] for cell in cells)
         exceptions = float(_pick(harm, cells).sum())
         total = float(_pick(gain, cells).sum())
-        bits = exceptions * (math.log2(max(states / max(exceptions, 1.0), 1.0)) + 1.6)
+        bits = exceptions * (math.log2(max(states / max(exceptions, 1.0), 1.0)) + 1.5)
         mean = values[0] + total / max(states, 1)
         choices[thresholds] = Choice(thresholds, exceptions, bits / 8, mean)
     return sorted(choices.values(), key=lambda choice: (choice.num_bytes, choice.mean))
@@ -66,51 +67,80 @@ def make_strict(
     """The model with thresholds and exceptions: no state is overestimated any more.
 
     With a `budget`, the strongest that fits into so many bytes; with a `mean`, the smallest that
-    reaches it; with neither, the exceptions may take an eighth of what the network takes. `size_of`
-    says what the file of a model takes. `share` looks at one in so many states to choose
+    reaches it; with neither, the exceptions may take about an eighth of what the network takes.
+    `size_of` says what the file of a model takes. `share` looks at one in so many states to choose
     thresholds. Raises ValueError if the network alone exceeds the budget or the mean is out of
     reach.
     """
     classes = model.network.num_classes
-    open_model = replace(
-        model,
-        decoding=Decoding((ONE,) * (classes - 1), ratio_of(temperature)),
-        exceptions=(),
-    )
-    counts = sweep.count_levels(open_model, GRID, share)
-    reached = sum(sweep.exact_counts)
-    choices = frontier(counts, model.values, reached)
-    own = size_of(open_model)
-    room = own / 8 if budget is None else float(budget - own)
-    if room < 0:
+    decoding = Decoding((ONE,) * (classes - 1), ratio_of(temperature))
+    plain = replace(model, decoding=decoding, exceptions=())
+    counts = sweep.count_levels(plain, GRID, share)
+    choices = frontier(counts, model.values, sum(sweep.exact_counts))
+    own = size_of(plain)
+    if mean is not None:
+        return _smallest(plain, choices, sweep, mean)
+    if budget is None:
+        choice = choices[_last_within(choices, own / 8)]
+        return with_exceptions(plain, choice, sweep), choice
+    if own > budget:
         raise ValueError(f"the network alone takes {own} bytes of a budget of {budget}")
+    return _strongest(plain, choices, sweep, lambda strict: size_of(strict) - own, budget - own)
+
+
+def _strongest(
+    model: LearnedDatabase,
+    choices: list[Choice],
+    sweep: AnySweep,
+    taken_by: Callable[[LearnedDatabase], int],
+    room: int,
+) -> tuple[LearnedDatabase, Choice]:
+    """The last choice whose exceptions fit: sizes are expected first, then known exactly, and what
+    is known of one corrects what is expected of the others."""
     best: tuple[LearnedDatabase, Choice] | None = None
-    wanted, scale = mean, 1.0  # scale: what exceptions really take of what was expected
-    tried: set[tuple[int, ...]] = set()
-    for _ in range(MOST_ATTEMPTS):
-        choice = _choose(choices, room / scale, wanted)
-        if choice.thresholds in tried:
+    fits, too_large = -1, len(choices)
+    scale = 1.0
+    for attempt in range(MOST_ATTEMPTS):
+        if too_large - fits < 2:
             break
-        tried.add(choice.thresholds)
-        strict = with_exceptions(open_model, choice, sweep)
-        if mean is not None:
-            reached_mean = _mean(strict, sweep)
-            if reached_mean >= mean:
-                return strict, choice
-            wanted = (wanted or mean) + 1.1 * (mean - reached_mean)
+        number = min(max(_last_within(choices, room / scale), fits + 1), too_large - 1)
+        if best is None and attempt == MOST_ATTEMPTS - 1:
+            number = 0
+        strict = with_exceptions(model, choices[number], sweep)
+        taken = taken_by(strict)
+        scale = max(taken, 1) / max(choices[number].num_bytes, 1.0)
+        if taken > room:
+            too_large = number
             continue
-        if budget is None:
-            return strict, choice
-        taken = size_of(strict) - own
-        if taken <= room and (best is None or choice.mean > best[1].mean):
-            best = (strict, choice)
-        if 0.98 * room <= taken <= room:
+        best, fits = (strict, choices[number]), number
+        if taken > 0.98 * room:
             break
-        scale = max(taken, 1) / max(choice.num_bytes, 1.0) * (1.02 if taken > room else 1.0)
     if best is None:
-        wish = f"fit into {budget} bytes" if mean is None else f"reach a mean of {mean}"
-        raise ValueError(f"no thresholds that were tried make the file {wish}")
+        raise ValueError(f"there is no room for the fewest exceptions within {room} bytes")
     return best
+
+
+def _smallest(
+    model: LearnedDatabase, choices: list[Choice], sweep: AnySweep, mean: float
+) -> tuple[LearnedDatabase, Choice]:
+    """The first choice that reaches a mean, which is counted and not only expected."""
+    wanted = mean
+    for _ in range(MOST_ATTEMPTS):
+        choice = next((one for one in choices if one.mean >= wanted), choices[-1])
+        strict = with_exceptions(model, choice, sweep)
+        reached = _mean(strict, sweep)
+        if reached >= mean:
+            return strict, choice
+        if choice is choices[-1]:
+            break
+        wanted = max(wanted, choice.mean) + 1.1 * (mean - reached)
+    raise ValueError(f"the network does not reach a mean of {mean}")
+
+
+def _last_within(choices: list[Choice], num_bytes: float) -> int:
+    """The number of the last choice that is expected to take so much at most; the first if none."""
+    sizes = [choice.num_bytes for choice in choices]
+    return max(bisect_right(sizes, num_bytes) - 1, 0)
 
 
 def with_exceptions(model: LearnedDatabase, choice: Choice, sweep: AnySweep) -> LearnedDatabase:
@@ -127,16 +157,6 @@ def _mean(model: LearnedDatabase, sweep: AnySweep) -> float:
         value * int(count) for value, count in zip(model.values, counts.classes, strict=True)
     )
     return total / max(counts.states, 1)
-
-
-def _choose(choices: list[Choice], room: float, mean: float | None) -> Choice:
-    if mean is not None:
-        fitting = [choice for choice in choices if choice.mean >= mean]
-        if not fitting:
-            raise ValueError(f"the network cannot reach a mean of {mean}")
-        return min(fitting, key=lambda choice: choice.num_bytes)
-    fitting = [choice for choice in choices if choice.num_bytes <= max(room, 0.0)]
-    return max(fitting, key=lambda choice: choice.mean) if fitting else choices[0]
 
 
 def _pick(table: NDArray[np.float64], cells: NDArray[np.intp]) -> NDArray[np.float64]:
