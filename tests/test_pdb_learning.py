@@ -17,6 +17,7 @@ from hstar.pdb_learning.learning import agreement, learn
 from hstar.pdb_learning.objective import Loss, admissible_weights, cea, cross_entropy
 from hstar.pdb_learning.options import LearnOptions
 from hstar.pdb_learning.pace import Phases
+from hstar.pdb_learning.quantized import _activate
 from hstar.pdb_learning.states import UNREACHED, PatternStates
 from hstar.pdb_learning.training import Training
 from hstar.puzzles import make_puzzle
@@ -170,6 +171,18 @@ def test_phases_lower_both_on_a_stall() -> None:
     assert phases.observe(1.0, 0.05, 2)
     assert (phases.beta, phases.eta) == (0.5, 0.05)
     assert not phases.observe(2.0, 0.05, 2)  # another beta is another loss
+
+
+def test_gradient_of_rounded_activations() -> None:
+    """As if rounding were not there: that of clamp(z / step, 0, 127), also for the step."""
+    z = torch.linspace(-3, 40, 50, dtype=torch.float64, requires_grad=True)
+    step = torch.tensor(0.25, dtype=torch.float64, requires_grad=True)
+    pull = torch.linspace(1, 2, 50, dtype=torch.float64)
+    whole = _activate(z, step)
+    assert torch.equal(whole, torch.clamp(torch.floor(z / step + 0.5), 0, 127))
+    found = torch.autograd.grad((whole * pull).sum(), (z, step))
+    expected = torch.autograd.grad((torch.clamp(z / step, 0, 127) * pull).sum(), (z, step))
+    assert all(torch.allclose(ours, theirs) for ours, theirs in zip(found, expected, strict=True))
 
 
 def test_integers_agree_with_training() -> None:

@@ -179,6 +179,8 @@ def _model(metadata: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Learne
         base=None if base is None else PatternDatabase(_layout(base), tensors["base"]),
     )
     model.network.core  # noqa: B018  builds it, and so checks that the layers fit each other
+    for one in model.exceptions:
+        one.opened(model.layout.cells)
     return model
 
 

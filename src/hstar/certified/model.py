@@ -27,10 +27,10 @@ class ExceptionSet:
     parameter: int
     code: bytes = field(repr=False)
 
-    def members(self, universe: int = 2**55) -> list[int]:
-        """The indices. Raises ValueError for a damaged code."""
+    def opened(self, universe: int) -> _core.RiceSet:
+        """The set, of indices below `universe`. Raises ValueError for a damaged code."""
         code = np.frombuffer(self.code, dtype=np.uint8)
-        return _core.RiceSet(universe, self.count, self.parameter, code).members()
+        return _core.RiceSet(universe, self.count, self.parameter, code)
 
     @classmethod
     def encode(cls, members: NDArray[np.uint64] | Sequence[int]) -> ExceptionSet:

@@ -157,7 +157,7 @@ class DeviceSweep:
         device = self.states.device
         decoder = DeviceDecoder(model.decoding, model.network.num_classes, device)
         sets = [
-            torch.tensor(one.members(), dtype=torch.int64, device=device)
+            torch.tensor(one.opened(self.cells).members(), dtype=torch.int64, device=device)
             for one in model.exceptions
         ]
         for index, exact, logits in self._logits(model, title):

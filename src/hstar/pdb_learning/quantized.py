@@ -9,6 +9,8 @@ up to the last bit of a multiplier.
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -38,7 +40,7 @@ class RoundedLayer(nn.Module):
     def whole(self, input_step: Tensor | float) -> tuple[Tensor, Tensor]:
         """Weights and biases as whole numbers, for inputs in multiples of `input_step`."""
         step = self.step()
-        weight = _clamp(self.weight / step[:, None], -self.largest, self.largest)
+        weight = torch.clamp(self.weight / step[:, None], -self.largest, self.largest)
         return _round(weight), _round(self.bias / (step * input_step))
 
     def forward(self, x: Tensor, input_step: Tensor | float) -> Tensor:
@@ -85,7 +87,7 @@ class RoundedNet(nn.Module):
                 z = z + older * older_step
             older, older_step = x, step
             step = steps[number]
-            x = _round(_clamp(z / step, 0, LARGEST_ACTIVATION))
+            x = _activate(z, step)
         logits = self.layers[last](x, step)
         return _round(logits * LOGIT_UNITS) / LOGIT_UNITS
 
@@ -99,5 +101,26 @@ def _round(x: Tensor) -> Tensor:
     return x + (torch.floor(x + 0.5) - x).detach()
 
 
-def _clamp(x: Tensor, low: float, high: float) -> Tensor:
-    return torch.clamp(x, low, high)
+class _Activation(torch.autograd.Function):
+    """clamp(round(z / step), 0, 127); gradients pass where nothing is cut off.
+
+    Written out because these tensors are the largest there are: fewer of them are kept.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, z: Tensor, step: Tensor) -> Tensor:
+        scaled = z / step
+        ctx.save_for_backward(scaled, step)
+        return (scaled + 0.5).floor_().clamp_(0, LARGEST_ACTIVATION)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor]:  # type: ignore[override]
+        scaled, step = ctx.saved_tensors
+        inside = (scaled >= 0) & (scaled <= LARGEST_ACTIVATION)
+        to_z = (gradient / step).mul_(inside)
+        return to_z, -(to_z * scaled).sum()
+
+
+def _activate(z: Tensor, step: Tensor) -> Tensor:
+    result: Tensor = _Activation.apply(z, step)  # type: ignore[no-untyped-call]
+    return result
