@@ -22,8 +22,10 @@ from hstar.certified.model import ExceptionSet, LearnedDatabase
 from hstar.certified.sweep import AnySweep, LevelCounts
 
 MOST_ATTEMPTS = 6
-# 0, and from 2^-32 to 1 eight steps an octave.
-GRID = sorted({0, ONE, *(math.floor(2 ** (step / 8)) for step in range(32 * 8))})
+# Eight steps an octave, from 2^-32 up and from 1 - 2^-32 down: CEA trains networks to put much of
+# their mass below the exact class, so that large risks must be told apart as well as small ones.
+_STEPS = [math.floor(2 ** (step / 8)) for step in range(32 * 8)]
+GRID = sorted({0, ONE, *_STEPS, *(ONE - step for step in _STEPS)})
 
 
 @dataclass(frozen=True, slots=True)
