@@ -134,13 +134,13 @@ def test_a_certificate_of_something_else_is_refused(strict: Path, tmp_path: Path
     model = file.model
     thresholds = model.decoding.thresholds
     assert thresholds is not None and file.certificate is not None
-    bolder = Decoding((2**32, *thresholds[1:]), model.decoding.ratio)
+    other = Decoding((thresholds[0] // 2, *thresholds[1:]), model.decoding.ratio + 1)
     for forged in (
         replace(file, certificate=None),
         replace(file, certificate={**file.certificate, "overestimates": 1}),
         replace(file, model=replace(model, exceptions=model.exceptions[:-1])),
         replace(file, model=replace(model, exceptions=(ExceptionSet.encode([3]),))),
-        replace(file, model=replace(model, decoding=bolder)),
+        replace(file, model=replace(model, decoding=other)),
     ):
         write_learned(path, forged)
         with pytest.raises(CertifiedFileError):
