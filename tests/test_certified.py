@@ -77,7 +77,7 @@ def test_strict_never_overestimates(strict: Path) -> None:
     certificate = verification.certificate
     assert verification.holds
     assert certificate.states == 720 and certificate.overestimates == 0
-    assert certificate.mean == pytest.approx(float(learned.mean()), abs=1e-12)
+    assert certificate.mean == pytest.approx(float(learned.astype(float).mean()))
     assert dict(map(tuple, certificate.histogram)) == {
         int(value): int(count)
         for value, count in zip(*np.unique(learned, return_counts=True), strict=True)
@@ -109,7 +109,7 @@ def test_every_changed_byte_is_noticed(strict: Path, tmp_path: Path) -> None:
     content = strict.read_bytes()
     rng = np.random.default_rng(0)
     places = {0, 7, 8, 9, len(content) - 1, *rng.integers(0, len(content), 150).tolist()}
-    places |= {content.index(b'"digest"') + offset for offset in range(0, 80, 5)}
+    places |= {content.index(b"digest") + offset for offset in range(0, 80, 5)}
     damaged = tmp_path / "damaged.safetensors"
     for place in sorted(places):
         for flip in (1, 0x20, 0x80):

@@ -2,9 +2,9 @@
 
 Tensors: packed weights, biases and multipliers of each layer, the code of each exception set, the
 table of the base. Metadata: "hstar", one JSON object that says what they mean (format, layout,
-network, decoding, values, exceptions, base, certificate, notes), and "digest", the SHA-256 of the
-whole file with the digest's own place filled with zeros. So every byte is covered, and a file in
-which one was changed is refused before anything in it is used.
+network, decoding, values, exceptions, base, certificate, notes), and in it "digest", the SHA-256 of
+the whole file with the digest's own place filled with zeros. So every byte is covered, and a file
+in which one was changed is refused before anything in it is used.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from hstar.pddl.errors import InputFileError
 
 FORMAT = "hstar-learned-pdb-1"
 NO_DIGEST = "0" * 64
+DIGEST_PLACE = b'\\"digest\\":\\"'  # JSON within JSON
 
 
 class CertifiedFileError(InputFileError):
@@ -52,6 +53,7 @@ def to_bytes(file: LearnedFile) -> bytes:
         "layout": asdict(model.layout),
         "network": model.network.to_metadata(),
         "decoding": model.decoding.to_metadata(),
+        "digest": NO_DIGEST,
         "values": list(model.values),
         "exceptions": [[one.count, one.parameter] for one in model.exceptions],
         "base": None if model.base is None else asdict(model.base.layout),
@@ -59,8 +61,8 @@ def to_bytes(file: LearnedFile) -> bytes:
         "notes": file.notes,
     }
     text = json.dumps(metadata, sort_keys=True, separators=(",", ":"))
-    content = save(tensors_of(model), metadata={"hstar": text, "digest": NO_DIGEST})
-    return content.replace(NO_DIGEST.encode(), hashlib.sha256(content).hexdigest().encode(), 1)
+    content = save(tensors_of(model), metadata={"hstar": text})
+    return _with_digest(content, NO_DIGEST, hashlib.sha256(content).hexdigest())
 
 
 def write_learned(path: str | os.PathLike[str], file: LearnedFile) -> int:
@@ -134,26 +136,30 @@ def tensors_of(model: LearnedDatabase) -> dict[str, NDArray[Any]]:
     return tensors
 
 
+def _with_digest(content: bytes, old: str, new: str) -> bytes:
+    """Another digest in its place."""
+    places = [DIGEST_PLACE + digest.encode(errors="replace") for digest in (old, new)]
+    return content.replace(places[0], places[1], 1)
+
+
 def _parse(content: bytes, name: str) -> LearnedFile:
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
     try:
         length = int.from_bytes(content[:8], "little")
-        held = json.loads(content[8 : 8 + length])["__metadata__"]
-        text, digest = held["hstar"], held["digest"].encode()
-    except (ValueError, KeyError, TypeError, AttributeError):
+        metadata = json.loads(json.loads(content[8 : 8 + length])["__metadata__"]["hstar"])
+        digest = str(metadata["digest"])
+    except (ValueError, KeyError, TypeError):
         raise CertifiedFileError(
             "this is no learned pattern database; make one with 'hstar pdb learn'", name
         ) from None
-    blank = content.replace(digest, NO_DIGEST.encode(), 1)
-    if len(digest) != 64 or hashlib.sha256(blank).hexdigest().encode() != digest:
+    if hashlib.sha256(_with_digest(content, digest, NO_DIGEST)).hexdigest() != digest:
         raise CertifiedFileError(
             "the file was changed (its digest does not match); use the original or learn it again",
             name,
         )
     try:
-        metadata = json.loads(text)
         if metadata["format"] != FORMAT:
             raise CertifiedFileError(
                 f"format {metadata['format']!r} is unknown; this hstar reads {FORMAT!r}", name
