@@ -114,7 +114,7 @@ class _Activation(torch.autograd.Function):
         return (scaled + 0.5).floor_().clamp_(0, LARGEST_ACTIVATION)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor]:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor]:
         scaled, step = ctx.saved_tensors
         inside = (scaled >= 0) & (scaled <= LARGEST_ACTIVATION)
         to_z = (gradient / step).mul_(inside)
