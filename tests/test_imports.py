@@ -17,7 +17,7 @@ PACKAGE = Path(hstar.__file__).parent
 # Lowest first. Modules on one line do not know of each other; a new module takes its place here.
 LAYERS: list[set[str]] = [
     {"_core", "pddl", "version"},
-    {"atomic", "planfile", "validate", "progress"},
+    {"atomic", "planfile", "validate", "progress", "theory"},
     {"normalize"},
     {"resources"},
     {"task"},
@@ -29,10 +29,12 @@ LAYERS: list[set[str]] = [
     {"domains"},
     {"teachers"},
     {"distributions", "encoding", "modelfile", "checkpoint", "sampling"},
+    {"certified"},
     {"dataset"},
     {"models", "losses"},
     {"objectives"},
     {"evaluation", "train"},
+    {"pdb_learning"},
     {"learned"},
     {"bench"},
     {"report"},

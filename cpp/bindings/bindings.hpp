@@ -93,5 +93,6 @@ void bind_search(nb::class_<BoundTask>& task);
 void bind_learned(nb::module_& m);
 void bind_puzzles(nb::module_& m);
 void bind_pdb(nb::module_& m);
+void bind_learned_pdb(nb::module_& m);
 
 }  // namespace hstar::bindings

@@ -15,6 +15,7 @@ NB_MODULE(_core, m) {
     bind_learned(m);
     bind_puzzles(m);
     bind_pdb(m);
+    bind_learned_pdb(m);
     m.def("monotonic_seconds", &monotonic_seconds);
     m.def("peak_resident_bytes", &peak_resident_bytes);
 }

@@ -41,17 +41,6 @@ void BoundIndex::check_states(const States& states) const {
 
 namespace {
 
-template <class Work>
-auto guarded(Work work) {
-    nb::gil_scoped_release release;
-    SignalScope signals;
-    try {
-        return work();
-    } catch (const Stopped& stopped) {
-        throw StoppedError(reason_name(stopped.reason));
-    }
-}
-
 nb::tuple to_python(Table table) {
     int bits = table.bits();
     HugeVector<uint8_t> bytes = table.take_bytes();
@@ -176,31 +165,34 @@ void make_pdb(BoundPdb* self, const BoundIndex& index, const std::string& kind, 
     new (self) BoundPdb{index, std::make_shared<Pdb>(index.index, grouping, view, memory, rest)};
 }
 
-nb::object lookup(const BoundPdb& self, States states) {
-    self.index.check_states(states);
+std::vector<PdbEvaluator::Sum> to_sums(const nb::list& sums) {
+    std::vector<PdbEvaluator::Sum> result;
+    for (nb::handle sum : sums) {
+        result.emplace_back();
+        for (nb::handle pdb : nb::cast<nb::list>(sum))
+            if (nb::isinstance<BoundLearnedPdb>(pdb))
+                result.back().push_back(nb::cast<const BoundLearnedPdb&>(pdb).learned);
+            else
+                result.back().push_back(nb::cast<const BoundPdb&>(pdb).pdb);
+    }
+    return result;
+}
+
+}  // namespace
+
+nb::object look_up(const BoundIndex& index, const PatternHeuristic& heuristic, States states) {
+    index.check_states(states);
     std::vector<uint32_t> values(states.shape(0));
     std::vector<float> h(values.size());
     {
         nb::gil_scoped_release release;
-        self.pdb->lookup(states.data(), static_cast<int>(values.size()), static_cast<int>(states.shape(1)),
+        heuristic.lookup(states.data(), static_cast<int>(values.size()), static_cast<int>(states.shape(1)),
                          values.data());
         for (size_t i = 0; i < values.size(); ++i)
             h[i] = values[i] == kUnreached ? kDeadEnd : to_float_below(values[i]);
     }
     return to_numpy(std::move(h), {states.shape(0)});
 }
-
-std::vector<PdbEvaluator::Sum> to_sums(const nb::list& sums) {
-    std::vector<PdbEvaluator::Sum> result;
-    for (nb::handle sum : sums) {
-        result.emplace_back();
-        for (nb::handle pdb : nb::cast<nb::list>(sum))
-            result.back().push_back(nb::cast<const BoundPdb&>(pdb).pdb);
-    }
-    return result;
-}
-
-}  // namespace
 
 std::unique_ptr<BoundHeuristic> make_pdb_heuristic(nb::object task, const nb::list& sums) {
     return std::make_unique<BoundHeuristic>(task, std::make_unique<PdbEvaluator>(to_sums(sums)));
@@ -220,7 +212,7 @@ void bind_pdb(nb::module_& m) {
     nb::class_<BoundPdb>(m, "Pdb")
         .def("__init__", &make_pdb, nb::arg("index"), nb::arg("grouping"), nb::arg("number"),
              nb::arg("table"), nb::arg("bits"), nb::arg("levels"), nb::arg("base").none())
-        .def("lookup", &lookup)
+        .def("lookup", [](const BoundPdb& b, States states) { return look_up(b.index, *b.pdb, states); })
         .def("regrouped",
              [](const BoundPdb& b, const BoundIndex& to, const std::string& kind, uint64_t number) {
                  Grouping grouping = make_grouping(kind, std::max<uint64_t>(number, 1));

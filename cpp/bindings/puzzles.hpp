@@ -4,6 +4,7 @@
 #include <nanobind/stl/shared_ptr.h>
 
 #include "bindings/bindings.hpp"
+#include "pdb/learned_pdb.hpp"
 #include "pdb/pdb.hpp"
 #include "pdb/piece_walker.hpp"
 #include "puzzles/puzzle.hpp"
@@ -32,6 +33,26 @@ struct BoundPdb {
     BoundIndex index;
     std::shared_ptr<const Pdb> pdb;
 };
+
+struct BoundLearnedPdb {
+    BoundIndex index;
+    std::shared_ptr<const LearnedPdb> learned;
+};
+
+// float32[B] from states int32[B, V]. Throws std::invalid_argument for rows without an index.
+nb::object look_up(const BoundIndex& index, const PatternHeuristic& heuristic, States states);
+
+// Runs without the GIL; signals and limits end it.
+template <class Work>
+auto guarded(Work work) {
+    nb::gil_scoped_release release;
+    SignalScope signals;
+    try {
+        return work();
+    } catch (const Stopped& stopped) {
+        throw StoppedError(reason_name(stopped.reason));
+    }
+}
 
 // An evaluator of the core for a puzzle.
 struct BoundPuzzleHeuristic {

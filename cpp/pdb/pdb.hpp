@@ -40,7 +40,15 @@ struct Grouping {
     }
 };
 
-class Pdb {
+// A heuristic that looks at the variables of a pattern; databases and networks that replace them.
+class PatternHeuristic {
+  public:
+    virtual ~PatternHeuristic() = default;
+    // For `count` states, `stride` values apart; kUnreached for dead ends.
+    virtual void lookup(const int* states, int count, int stride, uint32_t* values) const = 0;
+};
+
+class Pdb : public PatternHeuristic {
   public:
     // `memory` keeps the table alive; null if the caller does. Throws std::invalid_argument if the table has
     // not one entry per cell.
@@ -55,8 +63,8 @@ class Pdb {
     uint32_t at(uint64_t index) const { return table_.get(grouping_.cell(index)); }
     // kUnreached for dead ends.
     uint32_t lookup(const int* state) const;
-    // For `count` states, `stride` values apart: all memory is asked for before any is used.
-    void lookup(const int* states, int count, int stride, uint32_t* values) const;
+    // All memory is asked for before any is used.
+    void lookup(const int* states, int count, int stride, uint32_t* values) const override;
 
   private:
     std::shared_ptr<const PatternIndex> index_;
@@ -76,10 +84,10 @@ Table quantized(const TableView& source, const uint8_t levels[4]);
 // How often each value occurs; the last count is that of kUnreached.
 std::vector<uint64_t> histogram(const TableView& table);
 
-// The maximum over several sums of databases, each sum admissible by itself.
+// The maximum over several sums of heuristics, each sum admissible by itself.
 class PdbEvaluator : public Evaluator {
   public:
-    using Sum = std::vector<std::shared_ptr<const Pdb>>;
+    using Sum = std::vector<std::shared_ptr<const PatternHeuristic>>;
     explicit PdbEvaluator(std::vector<Sum> sums) : sums_(std::move(sums)) {}
     void evaluate(const StateBatch& batch, float* h, Rows<int>* preferred) override;
     const std::vector<Sum>& sums() const { return sums_; }

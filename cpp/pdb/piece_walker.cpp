@@ -192,10 +192,11 @@ std::unique_ptr<PieceDeepening> PieceDeepening::make(const Puzzle& puzzle, const
     if (!pieces || evaluator.sums().size() > kMaxPatterns || evaluator.sums().empty()) return nullptr;
     std::unique_ptr<PieceDeepening> made(new PieceDeepening(*pieces));
     for (const auto& sum : evaluator.sums()) {
-        if (sum.size() != 1 || sum[0]->base()) return nullptr;
-        auto* index = dynamic_cast<const PieceIndex*>(&sum[0]->index());
+        auto pdb = sum.size() == 1 ? std::dynamic_pointer_cast<const Pdb>(sum[0]) : nullptr;
+        if (!pdb || pdb->base()) return nullptr;
+        auto* index = dynamic_cast<const PieceIndex*>(&pdb->index());
         if (!index || index->permutations.size() * puzzle.num_moves() * 4 > kMaxTableBytes) return nullptr;
-        made->patterns_.push_back({sum[0], index, nullptr, {}, {}, sum[0]->table()});
+        made->patterns_.push_back({pdb, index, nullptr, {}, {}, pdb->table()});
     }
     std::map<std::pair<int, size_t>, std::shared_ptr<const PieceMoves>> shared;  // by group and size
     for (TrackedPattern& pattern : made->patterns_) {

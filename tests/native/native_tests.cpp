@@ -299,6 +299,7 @@ int main(int argc, char** argv) {
     test_open_list();
     for (int seed = 0; seed < count; ++seed) test_nlm(seed);
     for (int seed = 0; seed < count; ++seed) test_puzzles(seed);
+    for (int seed = 0; seed < count; ++seed) test_learned_pdbs(seed);
     for (int seed = 0; seed < count; ++seed) {
         RandomTask random(seed);
         for (bool keep_irrelevant : {true, false}) {

@@ -142,7 +142,7 @@ void test_compression(const PiecePuzzle& puzzle, std::mt19937& random, int seed)
 
 void test_deepening(const Puzzle& puzzle, int length, std::mt19937& random, int seed) {
     const PieceGroup& group = puzzle.groups.back();
-    std::vector<std::vector<std::shared_ptr<const Pdb>>> sums;
+    std::vector<std::vector<std::shared_ptr<const PatternHeuristic>>> sums;
     std::vector<std::shared_ptr<Table>> tables;
     for (int pattern = 0; pattern < 2; ++pattern) {
         auto pieces = some_pieces(group, 3, random);

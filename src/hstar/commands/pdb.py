@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hstar import _core
 from hstar.atomic import check_writable
+from hstar.commands import certified
 from hstar.commands.arguments import (
     EPILOG,
     Commands,
     UsageError,
     add_limits,
-    input_files,
     positive,
 )
-from hstar.pddl import parse
+from hstar.commands.spaces import find_space
 from hstar.resources import Budget
-from hstar.task import Task, ground
 
 if TYPE_CHECKING:
     from hstar.pdb import PatternDatabase
-    from hstar.puzzles import Puzzle
 
 BUILD = """\
 Build a pattern database: the distance of every abstract state to the goal. SPACE is a puzzle
@@ -42,10 +38,10 @@ Steps are taken in this order: --subtract, --order and --symmetry, --div or --mo
 
 def add_parser(commands: Commands) -> None:
     parser = commands.add_parser(
-        "pdb", help="build, compress and show pattern databases", epilog=EPILOG
+        "pdb", help="build, compress, show, learn and verify pattern databases", epilog=EPILOG
     )
     actions = parser.add_subparsers(metavar="ACTION", required=True)
-    for add in (add_build, add_compress, add_show):
+    for add in (add_build, add_compress, add_show, certified.add_learn, certified.add_verify):
         add(actions)
 
 
@@ -100,8 +96,10 @@ def add_compress(actions: Commands) -> None:
 
 
 def add_show(actions: Commands) -> None:
-    parser = actions.add_parser("show", help="describe a pattern database", epilog=EPILOG)
-    parser.add_argument("file", metavar="FILE", help="a pattern database")
+    parser = actions.add_parser(
+        "show", help="describe a pattern database, or a learned one", epilog=EPILOG
+    )
+    parser.add_argument("file", metavar="FILE", help="a pattern database, or a learned one")
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
     parser.set_defaults(command=run_show)
 
@@ -151,25 +149,14 @@ def run_compress(options: argparse.Namespace) -> int:
 
 
 def run_show(options: argparse.Namespace) -> int:
+    from hstar.certified import is_learned_file
     from hstar.pdb import read_pdb
 
-    report(read_pdb(options.file), options.json)
+    if is_learned_file(options.file):
+        certified.show(options.file, options.json)
+    else:
+        report(read_pdb(options.file), options.json)
     return 0
-
-
-def find_space(names: list[str], budget: Budget) -> Puzzle | Task:
-    """The puzzle of a name, or the task of PDDL files."""
-    if len(names) == 1 and not names[0].endswith(".pddl") and not Path(names[0]).exists():
-        if os.sep in names[0]:
-            raise UsageError(f"{names[0]}: no such file")
-        from hstar.puzzles import make_puzzle
-
-        try:
-            return make_puzzle(names[0])
-        except ValueError as error:
-            raise UsageError(str(error)) from error
-    domain, problem = input_files(names)
-    return ground(parse(domain, problem), budget=budget)
 
 
 def parse_levels(text: str | None) -> list[int] | str | None:

@@ -90,9 +90,9 @@ def search_options(options: argparse.Namespace) -> SearchOptions:
 def find_heuristic(name: str) -> str | TaskHeuristic:
     """A heuristic of the core by its name, the model in a file, or pattern databases in files."""
     if name.startswith("pdb:"):
-        from hstar.pdb import load_heuristic
+        from hstar.certified import load_pattern_heuristic
 
-        return load_heuristic(name)
+        return load_pattern_heuristic(name)
     if name in HEURISTICS or not is_model_file(name):
         return name
     from hstar.learned import load_model

@@ -93,9 +93,9 @@ def solve_puzzle(options: argparse.Namespace, budget: Budget) -> SearchResult:
     state = start_state(puzzle, options)
     heuristic = options.heuristic
     if heuristic.startswith("pdb:"):
-        from hstar.pdb import load_heuristic
+        from hstar.certified import load_pattern_heuristic
 
-        heuristic = load_heuristic(heuristic)
+        heuristic = load_pattern_heuristic(heuristic)
     if not options.json:
         print(f"Puzzle: {puzzle.name}.")
         print(f"State: {puzzle.format_state(state)}")

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hstar import _core
-from hstar.pdb.database import PatternDatabase
+from hstar.pdb.database import Layout
 from hstar.pdb.file import PdbFileError, read_pdb
 from hstar.puzzles import Puzzle
 from hstar.task import Task, state_rows
 
 PREFIX = "pdb:"
+
+
+class PatternHeuristic(Protocol):
+    """A pattern database, or what has been learned from one."""
+
+    @property
+    def layout(self) -> Layout: ...
+
+    def bind(self, space: Puzzle | Task) -> _core.Pdb | _core.LearnedPdb:
+        """In the core. Raises ValueError if it is one of another space."""
 
 
 class PdbHeuristic:
@@ -26,9 +37,9 @@ class PdbHeuristic:
     """
 
     def __init__(
-        self, sums: Sequence[PatternDatabase | Sequence[PatternDatabase]], label: str = "pdb"
+        self, sums: Sequence[PatternHeuristic | Sequence[PatternHeuristic]], label: str = "pdb"
     ) -> None:
-        self.sums = [[one] if isinstance(one, PatternDatabase) else list(one) for one in sums]
+        self.sums = [list(one) if isinstance(one, Sequence) else [one] for one in sums]
         self.label = label
         if not self.sums or not all(self.sums):
             raise ValueError("a heuristic has at least one pattern database")
@@ -61,16 +72,22 @@ class PdbHeuristic:
         return Puzzle(self.sums[0][0].layout.space)
 
 
-def load_heuristic(text: str) -> PdbHeuristic:
+def load_heuristic(
+    text: str, read_other: Callable[[str], PatternHeuristic | None] | None = None
+) -> PdbHeuristic:
     """From "pdb:FILE,FILE+FILE": the maximum of what commas separate, each a sum of files.
 
+    `read_other` may read files that are no pattern databases; it returns None for those that are.
     Raises PdbFileError and ValueError.
     """
     names = text.removeprefix(PREFIX)
     every = set(names.replace("+", ",").split(","))
     if "" in every:
         raise ValueError(f"'{text}' names no file; write {PREFIX}FILE,FILE or {PREFIX}FILE+FILE")
-    files = {name: read_pdb(name) for name in sorted(every)}
+    files: dict[str, PatternHeuristic] = {}
+    for name in sorted(every):
+        other = None if read_other is None else read_other(name)
+        files[name] = read_pdb(name) if other is None else other
     label = ",".join(
         "+".join(os.path.basename(name) for name in one.split("+")) for one in names.split(",")
     )
@@ -78,7 +95,7 @@ def load_heuristic(text: str) -> PdbHeuristic:
     return PdbHeuristic(sums, f"{PREFIX}{label}")
 
 
-def _check_sum(databases: Sequence[PatternDatabase]) -> None:
+def _check_sum(databases: Sequence[PatternHeuristic]) -> None:
     seen: set[int] = set()
     for database in databases:
         if not database.layout.additive:

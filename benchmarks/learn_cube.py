@@ -1,0 +1,231 @@
+"""Certified networks for the pattern databases of the 3x3x3 cube, each within a number of bytes.
+
+    python benchmarks/learn_cube.py 8-corner --folder build/cube --train-minutes 6 --limit-minutes 9
+
+builds the table (once), learns, sweeps every state and writes FOLDER/TARGET.safetensors. A call
+ends by itself after --limit-minutes; the same call again goes on where it stopped, and says
+"finished" when there is nothing left to do. Runs on a GPU where there is one. What is written is
+checked from scratch, in the core, by `hstar pdb verify FOLDER/TARGET.safetensors`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from hstar.atomic import write_atomically
+from hstar.certified.certificate import Certificate
+from hstar.certified.file import LearnedFile, write_learned
+from hstar.certified.sweep import AnySweep, Sweep, SweepOptions
+from hstar.pdb import (
+    PatternDatabase,
+    build_pdb,
+    parse_pattern,
+    read_pdb,
+    subtract,
+    write_pdb,
+)
+from hstar.pdb_learning.device_sweep import DeviceSweep
+from hstar.pdb_learning.learning import Target, agreement, finish
+from hstar.pdb_learning.objective import Loss
+from hstar.pdb_learning.options import LearnOptions
+from hstar.pdb_learning.states import PatternStates
+from hstar.pdb_learning.training import Training, Window
+from hstar.progress import Progress
+from hstar.puzzles import Puzzle, make_puzzle
+from hstar.train import choose_device
+
+TIMED_STEPS = 60
+STOPPED = 75  # exit code: call again
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What is learned, by what, and what the file may take."""
+
+    pattern: str
+    base: str | None
+    budget: int
+    options: LearnOptions
+
+
+CORNERS = LearnOptions(
+    hidden=600,
+    width=200,
+    blocks=2,
+    batch=100_000,
+    learning_rate=3e-3,
+    loss=Loss("cea", 1.0, 0.01),
+    evaluate_every=500,
+)
+EDGES = replace(CORNERS, blocks=3, bits=6, loss=Loss("cea", 0.7, 0.001))
+
+GOALS = {
+    "8-corner": Goal("corners", None, 450_000, CORNERS),
+    "8-corner-small": Goal(
+        "corners", None, 240_000, replace(CORNERS, hidden=460, width=170, bits=6)
+    ),
+    "6-edge": Goal("edges:0-5", None, 1_950_000, replace(EDGES, hidden=1400, width=460)),
+    "7-edge": Goal("edges:0-6", None, 3_750_000, replace(EDGES, hidden=1600, width=650)),
+    "delta-6-4": Goal("edges:0-5", "edges:0-3", 3_200_000, replace(EDGES, hidden=1600, width=600)),
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("target", choices=list(GOALS))
+    parser.add_argument("--folder", type=Path, default=Path("build/cube"))
+    parser.add_argument("--limit-minutes", type=float, default=9.0, help="of this call")
+    parser.add_argument("--train-minutes", type=float, default=6.0, help="of training in all")
+    parser.add_argument(
+        "--sweep-minutes", type=float, default=4.0, help="sweeps begin only with so much time left"
+    )
+    parser.add_argument("--steps", type=int, help="instead of --train-minutes")
+    parser.add_argument("--budget", type=int, help="bytes of the file")
+    parser.add_argument("--mean", type=float, help="smallest file with this mean instead")
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--threads", type=int, default=0, help="of sweeps in the core")
+    parser.add_argument("--core-sweep", action="store_true", help="sweep in the core, not on a GPU")
+    parser.add_argument("--share", type=int, default=8, help="choose thresholds by one in N states")
+    parser.add_argument("--compile", action="store_true")
+    for name in ("hidden", "width", "blocks", "bits", "batch", "seed", "evaluate_every"):
+        parser.add_argument(f"--{name.replace('_', '-')}", type=int)
+    for name in ("beta", "eta", "learning_rate", "quantize_from"):
+        parser.add_argument(f"--{name.replace('_', '-')}", type=float)
+    parser.add_argument("--loss", choices=["cea", "ce"])
+    parser.add_argument("--pace", choices=["fixed", "phases"])
+    given = parser.parse_args()
+    deadline = time.monotonic() + 60 * given.limit_minutes
+    given.folder.mkdir(parents=True, exist_ok=True)
+    output = given.folder / f"{given.target}.safetensors"
+    if output.exists():
+        print(f"finished: {output}")
+        return 0
+    goal = GOALS[given.target]
+    puzzle = make_puzzle("cube3")
+    database = table_of(goal, given.target, given.folder, puzzle)
+    states = PatternStates(database, puzzle, choose_device(given.device))
+    options = options_of(given, goal, states)
+    print(json.dumps({"target": given.target, **options.to_dict()}), flush=True)
+    training = Training(states, options)
+    with Progress("learn", options.steps) as progress:
+
+        def report(window: Window, steps: int) -> None:
+            progress.update(window.step, describe(window))
+
+        if not training.run(given.folder / f"{given.target}.partial", report, deadline):
+            print(f"stopped at step {training.step} of {options.steps}: call again")
+            return STOPPED
+    print(f"trained: {describe(training.curve[-1])}; logits equal {agreement(training):.4f}")
+    left = (deadline - time.monotonic()) / 60
+    if left < given.sweep_minutes < given.limit_minutes - left:
+        print("stopped before the sweeps: call again")
+        return STOPPED
+    on_gpu = states.device.type == "cuda" and not given.core_sweep
+    sweep: AnySweep = (
+        DeviceSweep(states, 2**16, Progress)
+        if on_gpu
+        else Sweep(database, puzzle, SweepOptions(given.threads, 4096, Progress))
+    )
+    budget = None if given.mean is not None else given.budget or goal.budget
+    started = time.monotonic()
+    target = Target(budget=budget, mean=given.mean, share=given.share)
+    file, certificate = finish(training, database, sweep, target)
+    size = write_learned(output, file)
+    print(json.dumps(result_of(file, certificate, size, training, time.monotonic() - started)))
+    print(f"finished: {output}")
+    return 0
+
+
+def table_of(goal: Goal, name: str, folder: Path, puzzle: Puzzle) -> PatternDatabase:
+    """The exact table, built once per folder."""
+    path = folder / f"{name.removesuffix('-small')}.pdb"
+    if not path.exists():
+        database = build_pdb(puzzle, parse_pattern(puzzle, goal.pattern))
+        if goal.base is not None:
+            base = build_pdb(puzzle, parse_pattern(puzzle, goal.base))
+            database = subtract(database, base, puzzle)
+        write_pdb(path, database)
+    return read_pdb(path)
+
+
+def options_of(given: argparse.Namespace, goal: Goal, states: PatternStates) -> LearnOptions:
+    """What the command line changes, and as many steps as the time allows. The choice is kept in
+    the folder, so that a later call goes on with it."""
+    names = ("hidden", "width", "blocks", "bits", "batch", "seed", "evaluate_every")
+    names += ("learning_rate", "quantize_from", "pace")
+    changes: dict[str, Any] = {
+        name: getattr(given, name) for name in names if getattr(given, name) is not None
+    }
+    loss = {n: getattr(given, n) for n in ("beta", "eta") if getattr(given, n) is not None}
+    if given.loss is not None:
+        loss["name"] = given.loss
+    options = replace(
+        goal.options,
+        **changes,
+        loss=replace(goal.options.loss, **loss),
+        device=given.device,
+        compile=given.compile,
+    )
+    if given.steps is not None:
+        return replace(options, steps=given.steps)
+    kept = given.folder / f"{given.target}.steps.json"
+    key = json.dumps([options.to_dict(), given.train_minutes], sort_keys=True)
+    if kept.exists() and (held := json.loads(kept.read_text()))["key"] == key:
+        return replace(options, steps=held["steps"])
+    steps = affordable_steps(options, states, 60 * given.train_minutes)
+    write_atomically(kept, json.dumps({"key": key, "steps": steps}))
+    return replace(options, steps=steps)
+
+
+def affordable_steps(options: LearnOptions, states: PatternStates, seconds: float) -> int:
+    """How many steps fit: some of each sort are timed."""
+    steps = 4 * TIMED_STEPS
+    short = replace(options, steps=steps, evaluate_every=TIMED_STEPS, quantize_from=0.5)
+    marks: list[float] = []
+
+    def report(window: Window, steps: int) -> None:
+        if states.device.type == "cuda":
+            torch.cuda.synchronize()
+        marks.append(time.monotonic())
+
+    Training(states, short).run(None, report)
+    plain, rounding = marks[1] - marks[0], marks[3] - marks[2]  # the first of each sort warms up
+    each = plain * options.quantize_from + rounding * (1 - options.quantize_from)
+    return max(1000, round(seconds / each * TIMED_STEPS))
+
+
+def describe(window: Window) -> str:
+    return (
+        f"loss {window.loss:.5f}, right {window.accuracy:.4f}, "
+        f"too large {window.overestimates:.2e}, beta {window.beta:g}, eta {window.eta:g}"
+    )
+
+
+def result_of(
+    file: LearnedFile, certificate: Certificate, size: int, training: Training, seconds: float
+) -> dict[str, Any]:
+    model = file.model
+    return {
+        "bytes": size,
+        "parameters": model.network.num_parameters,
+        "exceptions": sum(one.count for one in model.exceptions),
+        "exception_bytes": sum(len(one.code) for one in model.exceptions),
+        "states": certificate.states,
+        "overestimates": certificate.overestimates,
+        "mean": certificate.mean,
+        "exact_mean": certificate.exact_total / certificate.states,
+        "steps": training.options.steps,
+        "sweep_seconds": round(seconds, 1),
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,183 @@
+// Networks that replace pattern databases, their sweeps, and their parts for tests.
+#include "pdb/learned_pdb.hpp"
+
+#include <stdexcept>
+
+#include "bindings/puzzles.hpp"
+#include "pdb/learned_sweep.hpp"
+
+namespace hstar::bindings {
+
+namespace {
+
+using Weights = nb::ndarray<const int8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Longs = std::vector<uint64_t>;
+
+// (weights, bias, multiplier, shift, skip)
+IntegerLayerSpec to_layer(nb::handle item) {
+    auto [weights, bias, multiplier, shift, skip] =
+        nb::cast<std::tuple<Weights, std::vector<int32_t>, std::vector<int32_t>, int, int32_t>>(item);
+    return {std::vector<int8_t>(weights.data(), weights.data() + weights.size()), bias, multiplier, shift,
+            skip};
+}
+
+struct BoundNetwork {
+    BoundNetwork(Ints domain_sizes, const nb::list& layers, const std::string& kernel)
+        : network(std::move(domain_sizes), to_layers(layers), kernel) {}
+    static std::vector<IntegerLayerSpec> to_layers(const nb::list& layers) {
+        std::vector<IntegerLayerSpec> result;
+        for (nb::handle item : layers) result.push_back(to_layer(item));
+        return result;
+    }
+    IntegerNetwork network;
+};
+
+nb::object forward(const BoundNetwork& self, States digits) {
+    size_t count = digits.shape(0), columns = digits.shape(1);
+    const auto& sizes = self.network.domain_sizes();
+    if (columns != sizes.size()) throw std::invalid_argument("the network reads another number of digits");
+    for (size_t i = 0; i < count * columns; ++i)
+        if (digits.data()[i] < 0 || digits.data()[i] >= sizes[i % columns])
+            throw std::invalid_argument("a digit is out of its range");
+    size_t classes = static_cast<size_t>(self.network.num_classes());
+    std::vector<int32_t> logits(count * classes);
+    {
+        nb::gil_scoped_release release;
+        IntegerNetwork::Workspace work;
+        self.network.forward(digits.data(), static_cast<int>(count), logits.data(), work);
+    }
+    return to_numpy(std::move(logits), {count, classes});
+}
+
+using Logits = nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+nb::object decode(Logits logits, uint32_t ratio, const Longs& thresholds) {
+    LevelDecoder decoder(ratio, thresholds);
+    if (logits.shape(1) != static_cast<size_t>(decoder.num_classes()))
+        throw std::invalid_argument("there is a threshold for each class but the first");
+    Ints classes(logits.shape(0));
+    for (size_t i = 0; i < classes.size(); ++i)
+        classes[i] = decoder.decode(logits.data() + i * logits.shape(1));
+    return to_numpy(std::move(classes), {logits.shape(0)});
+}
+
+nb::bytes to_bytes(const std::vector<uint8_t>& bytes) {
+    return nb::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+nb::tuple encode_set(const Longs& members) {
+    RiceSet::Code code = RiceSet::encode(members);
+    return nb::make_tuple(code.parameter, to_bytes(code.bytes));
+}
+
+RiceSet to_set(uint64_t universe, uint64_t count, int parameter, Bytes bytes) {
+    return {universe, count, parameter, std::vector<uint8_t>(bytes.data(), bytes.data() + bytes.size())};
+}
+
+// `exceptions` are (count, parameter, bytes); `thresholds` None for argmax.
+void make_learned(BoundLearnedPdb* self, const BoundIndex& index, const BoundNetwork& network, uint32_t ratio,
+                  std::optional<Longs> thresholds, std::vector<uint32_t> values, const nb::list& exceptions,
+                  nb::object base) {
+    if (values.empty()) throw std::invalid_argument("there are no classes");
+    std::vector<RiceSet> sets;
+    for (nb::handle item : exceptions) {
+        auto [count, parameter, bytes] = nb::cast<std::tuple<uint64_t, int, Bytes>>(item);
+        sets.push_back(to_set(index.index->size(), count, parameter, bytes));
+    }
+    Decoding decoding{!thresholds, ratio, thresholds.value_or(Longs(values.size() - 1))};
+    std::shared_ptr<const Pdb> rest;
+    if (!base.is_none()) rest = nb::cast<const BoundPdb&>(base).pdb;
+    const auto& sizes = network.network.domain_sizes();
+    const auto& variables = index.index->variables();
+    const auto domain = [&](int variable) {
+        return nb::isinstance<BoundTask>(index.owner)
+                   ? nb::cast<const BoundTask&>(index.owner).task.domain_size[variable]
+                   : nb::cast<const BoundPuzzle&>(index.owner).puzzle->domain_size[variable];
+    };
+    for (size_t i = 0; i < variables.size() && i < sizes.size(); ++i)
+        if (sizes[i] < domain(variables[i]))
+            throw std::invalid_argument("the network knows too few values of a variable");
+    new (self) BoundLearnedPdb{index, std::make_shared<LearnedPdb>(index.index, network.network, decoding,
+                                                                   std::move(values), std::move(sets), rest)};
+}
+
+SweepRange to_range(uint64_t first, uint64_t end, int threads, int batch) {
+    return {first, end, threads, batch};
+}
+
+nb::dict levels(const BoundLearnedPdb& self, const BoundPdb& exact, const Longs& grid, uint64_t first,
+                uint64_t end, int threads, int batch) {
+    LevelCounts counts = guarded([&] {
+        return count_levels(*self.learned, *exact.pdb, grid, to_range(first, end, threads, batch), Limits());
+    });
+    std::vector<size_t> shape{self.learned->values().size() - 1, grid.size() + 1};
+    nb::dict d;
+    d["below"] = to_numpy(std::move(counts.below), shape);
+    d["just"] = to_numpy(std::move(counts.just), shape);
+    d["within"] = to_numpy(std::move(counts.within), shape);
+    d["states"] = counts.states;
+    d["unreached"] = counts.unreached;
+    return d;
+}
+
+nb::list overestimates(const BoundLearnedPdb& self, const BoundPdb& exact, uint64_t first, uint64_t end,
+                       int threads, int batch) {
+    auto lists = guarded([&] {
+        return find_overestimates(*self.learned, *exact.pdb, to_range(first, end, threads, batch), Limits());
+    });
+    nb::list result;
+    for (auto& list : lists) {
+        size_t size = list.size();
+        result.append(to_numpy(std::move(list), {size}));
+    }
+    return result;
+}
+
+nb::dict values(const BoundLearnedPdb& self, const BoundPdb& exact, uint64_t first, uint64_t end, int threads,
+                int batch) {
+    SweepCounts counts = guarded([&] {
+        return count_values(*self.learned, *exact.pdb, to_range(first, end, threads, batch), Limits());
+    });
+    size_t classes = self.learned->values().size();
+    nb::dict d;
+    d["classes"] = to_numpy(std::move(counts.classes), {classes});
+    d["overestimates"] = to_numpy(std::move(counts.overestimates), {classes, classes});
+    d["states"] = counts.states;
+    d["unreached"] = counts.unreached;
+    return d;
+}
+
+}  // namespace
+
+void bind_learned_pdb(nb::module_& m) {
+    nb::class_<BoundNetwork>(m, "IntegerNetwork")
+        .def(nb::init<Ints, const nb::list&, const std::string&>(), nb::arg("domain_sizes"),
+             nb::arg("layers"), nb::arg("kernel") = "")
+        .def("forward", &forward);
+    nb::class_<RiceSet>(m, "RiceSet")
+        .def("__init__", [](RiceSet* self, uint64_t universe, uint64_t count, int parameter,
+                            Bytes bytes) { new (self) RiceSet(to_set(universe, count, parameter, bytes)); })
+        .def("__len__", &RiceSet::size)
+        .def("__contains__", &RiceSet::contains)
+        .def("members", &RiceSet::members);
+    nb::class_<BoundLearnedPdb>(m, "LearnedPdb")
+        .def("__init__", &make_learned, nb::arg("index"), nb::arg("network"), nb::arg("ratio"),
+             nb::arg("thresholds").none(), nb::arg("values"), nb::arg("exceptions"), nb::arg("base").none())
+        .def("lookup",
+             [](const BoundLearnedPdb& b, States states) { return look_up(b.index, *b.learned, states); })
+        .def("count_levels", &levels, nb::arg("exact"), nb::arg("grid"), nb::arg("first"), nb::arg("end"),
+             nb::arg("threads"), nb::arg("batch"))
+        .def("find_overestimates", &overestimates, nb::arg("exact"), nb::arg("first"), nb::arg("end"),
+             nb::arg("threads"), nb::arg("batch"))
+        .def("count_values", &values, nb::arg("exact"), nb::arg("first"), nb::arg("end"), nb::arg("threads"),
+             nb::arg("batch"));
+    m.def("integer_kernel_names", [] {
+        std::vector<std::string> names;
+        for (const IntegerKernel& kernel : integer_kernels()) names.push_back(kernel.name);
+        return names;
+    });
+    m.def("decode_levels", &decode, nb::arg("logits"), nb::arg("ratio"), nb::arg("thresholds"));
+    m.def("encode_set", &encode_set);
+}
+
+}  // namespace hstar::bindings

@@ -1,0 +1,137 @@
+"""Certificates: what a sweep over every state has shown, and showing it again from scratch."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from hstar.certified.file import CertifiedFileError, LearnedFile, digests, read_learned
+from hstar.certified.model import LearnedDatabase
+from hstar.certified.sweep import AnySweep, Sweep, SweepOptions, ValueCounts
+from hstar.pdb import PatternDatabase, build_pdb, subtract
+from hstar.pdb.database import PDDL
+from hstar.puzzles import Puzzle, make_puzzle
+from hstar.resources import Budget
+from hstar.task import Task
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """`states` were swept, all that can reach the goal; `unreached` indices cannot. `total` is the
+    sum of the heuristic's values over them, without the base's, and `histogram` counts them by
+    value. `exact_total` is the same sum for the table itself."""
+
+    space: str
+    pattern: list[int]
+    states: int
+    unreached: int
+    overestimates: int
+    total: int
+    exact_total: int
+    histogram: list[list[int]]  # value, states
+    table_sha256: str
+    weights_sha256: str
+    exceptions_sha256: str
+
+    @property
+    def mean(self) -> float:
+        return self.total / max(self.states, 1)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "mean": self.mean}
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What sweeping anew gave; `differences` names the entries of the stored certificate that it
+    does not confirm, none if the file is what it says."""
+
+    certificate: Certificate
+    differences: list[str]
+
+    @property
+    def holds(self) -> bool:
+        return not self.differences and self.certificate.overestimates == 0
+
+
+def certify(model: LearnedDatabase, exact: PatternDatabase, sweep: AnySweep) -> Certificate:
+    """Sweep over every state. The caller looks at `overestimates`."""
+    return describe(model, exact, sweep.count_values(model, "certify"))
+
+
+def describe(model: LearnedDatabase, exact: PatternDatabase, counts: ValueCounts) -> Certificate:
+    histogram = [
+        [value, int(count)]
+        for value, count in zip(model.values, counts.classes, strict=True)
+        if count
+    ]
+    exact_counts, _ = exact.histogram
+    return Certificate(
+        space=model.layout.space,
+        pattern=list(model.layout.pattern),
+        states=counts.states,
+        unreached=counts.unreached,
+        overestimates=int(counts.overestimates.sum()),
+        total=sum(value * count for value, count in histogram),
+        exact_total=sum(value * count for value, count in enumerate(exact_counts)),
+        histogram=histogram,
+        table_sha256=hashlib.sha256(exact.table.data).hexdigest(),
+        **digests(model),
+    )
+
+
+def rebuild(
+    model: LearnedDatabase, space: Puzzle | Task, budget: Budget | None = None
+) -> PatternDatabase:
+    """The exact table from scratch; that of a difference, less the base that is in the file."""
+    layout = model.layout
+    exact = build_pdb(
+        space, layout.pattern, additive=layout.additive, cost=layout.cost, budget=budget
+    )
+    if model.base is None:
+        return exact
+    rebuilt = build_pdb(
+        space,
+        model.base.layout.pattern,
+        additive=layout.additive,
+        cost=layout.cost,
+        budget=budget,
+    )
+    if (
+        hashlib.sha256(rebuilt.table.data).digest()
+        != hashlib.sha256(model.base.table.data).digest()
+    ):
+        raise ValueError("the table of the base in the file is not that of its pattern")
+    return subtract(exact, rebuilt, space)
+
+
+def verify_file(
+    path: str | os.PathLike[str],
+    *,
+    space: Puzzle | Task | None = None,
+    options: SweepOptions | None = None,
+    budget: Budget | None = None,
+) -> tuple[LearnedFile, Verification]:
+    """Rebuild the table, sweep, and compare with the certificate. Raises CertifiedFileError.
+
+    A file of a planning task needs the task as `space`.
+    """
+    file = read_learned(path)
+    name = os.fspath(path)
+    model = file.model
+    if space is None:
+        if model.layout.space == PDDL:
+            raise CertifiedFileError("a heuristic of a planning task needs its PDDL files", name)
+        space = make_puzzle(model.layout.space)
+    try:
+        exact = rebuild(model, space, budget)
+        sweep = Sweep(exact, space, options or SweepOptions())
+        certificate = certify(model, exact, sweep)
+    except ValueError as error:
+        raise CertifiedFileError(f"the file cannot be verified: {error}", name) from error
+    stored = file.certificate or {}
+    found = certificate.to_dict()
+    differences = [key for key in found if stored.get(key) != found[key]]
+    return file, Verification(certificate, differences)

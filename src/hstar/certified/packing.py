@@ -1,0 +1,73 @@
+"""Weights in few bytes: packed to their bits, or Huffman coded where that is shorter.
+
+Trained weights lie around zero, so their entropy is well below their bits. The Huffman code is that
+of DEFLATE (RFC 1951), without its search for repetitions.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+FEWEST_BITS, MOST_BITS = 2, 8
+PACKED, CODED = "packed", "coded"
+
+
+def shortest(weights: NDArray[np.int8], bits: int) -> tuple[str, NDArray[np.uint8]]:
+    """How the weights are written, and their bytes uint8[N]. Raises ValueError."""
+    packed, coded = pack(weights, bits), encode(weights)
+    return (CODED, coded) if len(coded) < len(packed) else (PACKED, packed)
+
+
+def read(form: str, held: NDArray[np.uint8], bits: int, shape: Sequence[int]) -> NDArray[np.int8]:
+    """What `shortest` has written, int8 of a shape. Raises ValueError."""
+    if form == PACKED:
+        return unpack(held, bits, shape)
+    if form == CODED:
+        return decode(held, shape)
+    raise ValueError(f"weights in the form {form!r} are unknown")
+
+
+def pack(weights: NDArray[np.int8], bits: int) -> NDArray[np.uint8]:
+    """uint8[ceil(size * bits / 8)]: each weight plus 2^(bits - 1), lowest bits first."""
+    largest = 2 ** (bits - 1) - 1
+    if not FEWEST_BITS <= bits <= MOST_BITS:
+        raise ValueError(f"weights have {FEWEST_BITS} to {MOST_BITS} bits, not {bits}")
+    if weights.size and int(np.abs(weights.astype(np.int16)).max()) > largest:
+        raise ValueError(f"a weight does not fit in {bits} bits")
+    shifted = (weights.astype(np.int16).ravel() + 2 ** (bits - 1)).astype(np.uint8)
+    each = np.unpackbits(shifted[:, None], axis=1, bitorder="little")[:, :bits]
+    return np.packbits(each.ravel(), bitorder="little")
+
+
+def unpack(packed: NDArray[np.uint8], bits: int, shape: Sequence[int]) -> NDArray[np.int8]:
+    """int8 of a shape. Raises ValueError for packed weights of another size."""
+    size = int(np.prod(shape))
+    if not FEWEST_BITS <= bits <= MOST_BITS or packed.shape != (-(-size * bits // 8),):
+        raise ValueError("a layer has another number of weights")
+    each = np.unpackbits(packed, count=size * bits, bitorder="little").reshape(size, bits)
+    shifted = np.packbits(each, axis=1, bitorder="little")[:, 0].astype(np.int16)
+    weights: NDArray[np.int8] = (shifted - 2 ** (bits - 1)).astype(np.int8).reshape(shape)
+    return weights
+
+
+def encode(weights: NDArray[np.int8]) -> NDArray[np.uint8]:
+    coder = zlib.compressobj(9, zlib.DEFLATED, -15, 9, zlib.Z_HUFFMAN_ONLY)
+    content = coder.compress(np.ascontiguousarray(weights).tobytes()) + coder.flush()
+    return np.frombuffer(content, dtype=np.uint8)
+
+
+def decode(coded: NDArray[np.uint8], shape: Sequence[int]) -> NDArray[np.int8]:
+    """Raises ValueError for what `encode` has not made of such a shape."""
+    size = int(np.prod(shape))
+    decoder = zlib.decompressobj(-15)
+    try:
+        content = decoder.decompress(coded.tobytes(), size + 1)
+    except zlib.error as error:
+        raise ValueError(f"the weights of a layer are damaged ({error})") from None
+    if len(content) != size or not decoder.eof or decoder.unused_data:
+        raise ValueError("a layer has another number of weights")
+    return np.frombuffer(content, dtype=np.int8).reshape(shape)

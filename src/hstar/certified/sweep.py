@@ -1,0 +1,159 @@
+"""Going over every state of a pattern in the core, a range of indices at a time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hstar.certified.model import LearnedDatabase
+from hstar.pdb import PatternDatabase
+from hstar.progress import Progress
+from hstar.puzzles import Puzzle
+from hstar.task import Task
+
+Counts = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True)
+class SweepOptions:
+    """`batch` states go through the network at once. Neither number changes any result."""
+
+    threads: int = 0  # 0: all cores
+    batch: int = 4096
+    progress: Callable[[str, int], Progress] | None = None  # title, total
+
+    def __post_init__(self) -> None:
+        if self.threads < 0 or self.batch < 1:
+            raise ValueError("threads and batch are positive")
+
+    @property
+    def num_threads(self) -> int:
+        return self.threads or len(os.sched_getaffinity(0))
+
+
+@dataclass(frozen=True, slots=True)
+class ValueCounts:
+    """`classes` counts results; `overestimates` [exact class, result] those that are too large."""
+
+    classes: Counts
+    overestimates: Counts
+    states: int
+    unreached: int
+
+
+@dataclass(frozen=True, slots=True)
+class LevelCounts:
+    """Of each level and each cell of the grid; see cpp/pdb/learned_sweep.hpp. [levels, cells]"""
+
+    below: Counts
+    just: Counts
+    within: Counts
+    states: int
+
+
+class AnySweep(Protocol):
+    """Over all states of a pattern, wherever the work is done."""
+
+    cells: int
+    exact_counts: list[int]
+
+    def count_values(self, model: LearnedDatabase, title: str = ...) -> ValueCounts:
+        """Every state's result."""
+
+    def count_levels(
+        self, model: LearnedDatabase, grid: list[int], share: int = ..., title: str = ...
+    ) -> LevelCounts:
+        """Of one in about `share` states: enough to choose thresholds by."""
+
+    def find_overestimates(self, model: LearnedDatabase, title: str = ...) -> list[Counts]:
+        """Sorted indices: list j those whose class is too large by more than j."""
+
+
+class Sweep:
+    """In the core. Raises ValueError unless the exact database is one of the space."""
+
+    def __init__(
+        self,
+        exact: PatternDatabase,
+        space: Puzzle | Task,
+        options: SweepOptions,
+    ) -> None:
+        self.exact = exact.bind(space)
+        self.space = space
+        self.cells = exact.layout.cells
+        self.exact_counts, _ = exact.histogram
+        self.options = options
+
+    def count_values(self, model: LearnedDatabase, title: str = "sweep") -> ValueCounts:
+        core = model.bind(self.space)
+        parts = [
+            core.count_values(self.exact, first, end, self.options.num_threads, self.options.batch)
+            for first, end in self._ranges(title)
+        ]
+        return ValueCounts(
+            _total(parts, "classes"),
+            _total(parts, "overestimates"),
+            sum(part["states"] for part in parts),
+            sum(part["unreached"] for part in parts),
+        )
+
+    def count_levels(
+        self, model: LearnedDatabase, grid: list[int], share: int = 1, title: str = "levels"
+    ) -> LevelCounts:
+        """Of every `share`-th range of indices only: enough to choose thresholds by."""
+        core = model.bind(self.space)
+        parts = [
+            core.count_levels(
+                self.exact, grid, first, end, self.options.num_threads, self.options.batch
+            )
+            for first, end in self._ranges(title, share)
+        ]
+        below, just, within = (_total(parts, name) for name in ("below", "just", "within"))
+        return LevelCounts(below, just, within, sum(part["states"] for part in parts))
+
+    def find_overestimates(self, model: LearnedDatabase, title: str = "exceptions") -> list[Counts]:
+        """Sorted indices: list j those whose class is too large by more than j."""
+        core = model.bind(self.space)
+        lists: list[list[Counts]] = []
+        for first, end in self._ranges(title):
+            found = core.find_overestimates(
+                self.exact, first, end, self.options.num_threads, self.options.batch
+            )
+            lists += [[] for _ in range(len(found) - len(lists))]
+            for number, part in enumerate(found):
+                lists[number].append(part)
+        return [np.concatenate(parts) for parts in lists]
+
+    def _ranges(self, title: str, share: int = 1) -> Iterator[tuple[int, int]]:
+        """Long enough to keep all threads busy; one in `share` of them, evenly spread."""
+        smallest = self.options.num_threads * self.options.batch
+        ranges = max(1, min(self.cells // smallest, 64 * share))
+        edges = [self.cells * number // ranges for number in range(ranges + 1)]
+        make = self.options.progress
+        shown = None if make is None else make(title, self.cells)
+        for number in range(0, ranges, share):
+            yield edges[number], edges[number + 1]
+            if shown is not None:
+                shown.update(edges[min(number + share, ranges)])
+        if shown is not None:
+            shown.close()
+
+
+def count_values(
+    model: LearnedDatabase,
+    exact: PatternDatabase,
+    space: Puzzle | Task,
+    options: SweepOptions | None = None,
+) -> ValueCounts:
+    """Every state's value against the exact one."""
+    return Sweep(exact, space, options or SweepOptions()).count_values(model)
+
+
+def _total(parts: list[dict[str, Any]], name: str) -> Counts:
+    total: Counts = np.sum([part[name] for part in parts], axis=0, dtype=np.uint64)
+    return total

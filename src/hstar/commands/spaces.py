@@ -1,0 +1,30 @@
+"""Which space a command line names: a puzzle, or the task of PDDL files."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hstar.commands.arguments import UsageError, input_files
+from hstar.pddl import parse
+from hstar.resources import Budget
+from hstar.task import Task, ground
+
+if TYPE_CHECKING:
+    from hstar.puzzles import Puzzle
+
+
+def find_space(names: list[str], budget: Budget) -> Puzzle | Task:
+    """The puzzle of a name, or the task of PDDL files."""
+    if len(names) == 1 and not names[0].endswith(".pddl") and not Path(names[0]).exists():
+        if os.sep in names[0]:
+            raise UsageError(f"{names[0]}: no such file")
+        from hstar.puzzles import make_puzzle
+
+        try:
+            return make_puzzle(names[0])
+        except ValueError as error:
+            raise UsageError(str(error)) from error
+    domain, problem = input_files(names)
+    return ground(parse(domain, problem), budget=budget)

@@ -1,0 +1,72 @@
+"""From a trained network with rounding to the integers that search computes with."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from hstar.certified.decoding import LOGIT_UNITS
+from hstar.certified.network import IntegerLayer, Network
+from hstar.pdb_learning.quantized import RoundedLayer, RoundedNet, is_joined
+
+LARGEST_MULTIPLIER = 65535
+LARGEST_SKIP = 2**31 - 1
+LARGEST_SHIFT = 47
+
+
+def export(net: RoundedNet) -> Network:
+    """The integer network; equal parameters give equal integers."""
+    steps = net.log_steps.detach().double().exp().tolist()
+    layers = [layer for layer in net.layers if isinstance(layer, RoundedLayer)]
+    exported = []
+    for number, layer in enumerate(layers):
+        input_step = 1.0 if number == 0 else steps[number - 1]
+        is_last = number == len(layers) - 1
+        output_step = 1 / LOGIT_UNITS if is_last else steps[number]
+        joined = None if not is_joined(number) or is_last else steps[number - 2] / output_step
+        exported.append(_export(layer, input_step, output_step, joined, number == 0))
+    return Network(net.shape.domain_sizes, tuple(exported))
+
+
+def _export(
+    layer: RoundedLayer, input_step: float, output_step: float, joined: float | None, first: bool
+) -> IntegerLayer:
+    with torch.no_grad():
+        weights, bias = layer.whole(input_step)
+    factors = layer.log_step.detach().double().exp().cpu().numpy() * (input_step / output_step)
+    shift = math.floor(math.log2(LARGEST_MULTIPLIER / max(float(factors.max()), 1e-12)))
+    if joined is not None:
+        shift = min(shift, math.floor(math.log2(LARGEST_SKIP / joined)))
+    shift = max(1, min(shift, LARGEST_SHIFT))
+    multiplier = np.clip(np.rint(factors * 2.0**shift), 0, LARGEST_MULTIPLIER)
+    whole = weights.cpu().numpy()
+    return IntegerLayer(
+        np.ascontiguousarray(whole.T if first else whole).astype(np.int8),
+        bias.cpu().numpy().astype(np.int32),
+        multiplier.astype(np.int32),
+        shift,
+        0 if joined is None else max(1, round(joined * 2.0**shift)),
+        layer.bits,
+    )
+
+
+def emulate(network: Network, digits: NDArray[np.int32]) -> NDArray[np.int64]:
+    """The same logits by plain 64-bit matrix products, to check the core against."""
+    sizes = np.array(network.domain_sizes)
+    rows = digits + (np.cumsum(sizes) - sizes)
+    outputs: list[Any] = []
+    last = len(network.layers) - 1
+    for number, layer in enumerate(network.layers):
+        weights = layer.weights.astype(np.int64)
+        sums = weights[rows].sum(axis=1) if number == 0 else outputs[-1] @ weights.T
+        total = (sums + layer.bias) * layer.multiplier.astype(np.int64)
+        if layer.skip:
+            total += outputs[-2] * layer.skip
+        total = (total + (1 << (layer.shift - 1))) >> layer.shift
+        outputs.append(total if number == last else np.clip(total, 0, 127))
+    result: NDArray[np.int64] = outputs[-1]
+    return result

@@ -1,0 +1,126 @@
+"""The network with the rounding of the integer network, in a form that can be trained.
+
+Weights are whole multiples of a step per output channel, activations of a step per layer. Rounding
+passes gradients on as if it were not there, and the steps are learned with the rest (Esser et al.,
+"Learned step size quantization", 2020). Sums are formed of whole numbers below 2^24, which float32
+(and TF32, whose inputs hold 11 bits) adds exactly, so training sees what the integer network does
+up to the last bit of a multiplier.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from hstar.certified.decoding import LOGIT_UNITS
+from hstar.pdb_learning.residual import ResidualNet, Shape
+
+LARGEST_ACTIVATION = 127
+
+
+class RoundedLayer(nn.Module):
+    """A dense layer of whole weights; `log_step` is that of each output channel."""
+
+    def __init__(self, weight: Tensor, bias: Tensor, bits: int) -> None:
+        super().__init__()
+        self.bits = bits
+        self.largest = 2 ** (bits - 1) - 1
+        self.weight = nn.Parameter(weight.detach().clone().float())
+        self.bias = nn.Parameter(bias.detach().clone().float())
+        size = self.weight.detach().abs()
+        usual = 2 * size.mean(dim=1) / self.largest**0.5
+        step = torch.minimum(size.amax(dim=1) / self.largest, usual).clamp_min(1e-8)
+        self.log_step = nn.Parameter(step.log())
+
+    def step(self) -> Tensor:
+        return self.log_step.exp()
+
+    def whole(self, input_step: Tensor | float) -> tuple[Tensor, Tensor]:
+        """Weights and biases as whole numbers, for inputs in multiples of `input_step`."""
+        step = self.step()
+        weight = torch.clamp(self.weight / step[:, None], -self.largest, self.largest)
+        return _round(weight), _round(self.bias / (step * input_step))
+
+    def forward(self, x: Tensor, input_step: Tensor | float) -> Tensor:
+        """Real values from whole inputs."""
+        weight, bias = self.whole(input_step)
+        return (nn.functional.linear(x, weight) + bias) * (self.step() * input_step)
+
+
+class RoundedNet(nn.Module):
+    """The integer network: logits [B, C], multiples of 1/64, from one-hot rows."""
+
+    def __init__(
+        self, shape: Shape, folded: list[tuple[Tensor, Tensor]], bits: int, steps: list[float]
+    ) -> None:
+        """`steps` are those of the activations of all layers but the last."""
+        super().__init__()
+        self.shape = shape
+        self.layers = nn.ModuleList(RoundedLayer(w, b, bits) for w, b in folded)
+        self.log_steps = nn.Parameter(torch.tensor(steps).log())
+
+    @classmethod
+    def from_float(cls, net: ResidualNet, bits: int, sample: Tensor) -> RoundedNet:
+        """Batch normalisation folded; steps such that nearly all activations of a sample fit."""
+        folded = net.folded()
+        steps: list[float] = []
+        with torch.no_grad():
+            older, x = sample, sample
+            for number, (weight, bias) in enumerate(folded[:-1]):
+                z = nn.functional.linear(x, weight, bias)
+                if is_joined(number):
+                    z = z + older
+                older, x = x, torch.relu(z)
+                largest = torch.quantile(x.reshape(-1)[: 2**22].float(), 0.9998)
+                steps.append(max(float(largest), 1e-6) / LARGEST_ACTIVATION)
+        return cls(net.shape, folded, bits, steps).to(sample.device)
+
+    def forward(self, x: Tensor) -> Tensor:
+        steps = self.log_steps.exp()
+        last = len(self.layers) - 1
+        older, older_step, step = x, 1.0, 1.0  # type: Tensor, Tensor | float, Tensor | float
+        for number in range(last):
+            z = self.layers[number](x, step)
+            if is_joined(number):
+                z = z + older * older_step
+            older, older_step = x, step
+            step = steps[number]
+            x = _activate(z, step)
+        logits = self.layers[last](x, step)
+        return _round(logits * LOGIT_UNITS) / LOGIT_UNITS
+
+
+def is_joined(layer: int) -> bool:
+    """Whether a layer ends a residual block: it adds what the layer before it read."""
+    return layer >= 3 and layer % 2 == 1
+
+
+def _round(x: Tensor) -> Tensor:
+    return x + (torch.floor(x + 0.5) - x).detach()
+
+
+class _Activation(torch.autograd.Function):
+    """clamp(round(z / step), 0, 127); gradients pass where nothing is cut off.
+
+    Written out because these tensors are the largest there are: fewer of them are kept.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, z: Tensor, step: Tensor) -> Tensor:
+        scaled = z / step
+        ctx.save_for_backward(scaled, step)
+        return (scaled + 0.5).floor_().clamp_(0, LARGEST_ACTIVATION)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor]:
+        scaled, step = ctx.saved_tensors
+        inside = (scaled >= 0) & (scaled <= LARGEST_ACTIVATION)
+        to_z = (gradient / step).mul_(inside)
+        return to_z, -(to_z * scaled).sum()
+
+
+def _activate(z: Tensor, step: Tensor) -> Tensor:
+    result: Tensor = _Activation.apply(z, step)  # type: ignore[no-untyped-call]
+    return result

@@ -1,0 +1,91 @@
+"""The network in floating point: one-hot digits, two dense layers, residual blocks, classes.
+
+x = relu(bn(W1 onehot));  x = relu(bn(W2 x));  blocks: x = relu(x + bn(W relu(bn(W' x))))
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """`hidden` channels after the input, `width` in the `blocks` residual blocks."""
+
+    domain_sizes: tuple[int, ...]
+    hidden: int
+    width: int
+    blocks: int
+    classes: int
+
+    def __post_init__(self) -> None:
+        if min(self.hidden, self.width) < 1 or self.blocks < 0:
+            raise ValueError("a network has at least one channel and no negative number of blocks")
+
+    @property
+    def num_parameters(self) -> int:
+        """Weights and biases, batch normalisation folded in."""
+        width = self.width
+        return (
+            (sum(self.domain_sizes) + 1) * self.hidden
+            + (self.hidden + 1) * width
+            + 2 * self.blocks * (width + 1) * width
+            + (width + 1) * self.classes
+        )
+
+
+def one_hot(digits: Tensor, domain_sizes: tuple[int, ...], dtype: torch.dtype) -> Tensor:
+    """[B, sum of domain sizes] from int64[B, P]."""
+    sizes = torch.tensor(domain_sizes, device=digits.device)
+    rows = digits + (torch.cumsum(sizes, 0) - sizes)
+    ones = torch.zeros(len(digits), sum(domain_sizes), dtype=dtype, device=digits.device)
+    return ones.scatter_(1, rows, 1.0)
+
+
+class DenseNorm(nn.Module):
+    """A dense layer without bias, batch normalised."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.dense = nn.Linear(inputs, outputs, bias=False)
+        self.norm = nn.BatchNorm1d(outputs)
+
+    def forward(self, x: Tensor) -> Tensor:
+        result: Tensor = self.norm(self.dense(x))
+        return result
+
+    def folded(self) -> tuple[Tensor, Tensor]:
+        """Weights and bias of the same function with the running statistics."""
+        norm = self.norm
+        assert norm.running_var is not None and norm.running_mean is not None
+        scale = norm.weight / torch.sqrt(norm.running_var + norm.eps)
+        return self.dense.weight * scale[:, None], norm.bias - norm.running_mean * scale
+
+
+class ResidualNet(nn.Module):
+    """Logits [B, C] from one-hot rows [B, sum of domain sizes]."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.shape = shape
+        inputs = sum(shape.domain_sizes)
+        layers = [DenseNorm(inputs, shape.hidden), DenseNorm(shape.hidden, shape.width)]
+        layers += [DenseNorm(shape.width, shape.width) for _ in range(2 * shape.blocks)]
+        self.layers = nn.ModuleList(layers)
+        self.last = nn.Linear(shape.width, shape.classes)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = torch.relu(self.layers[1](torch.relu(self.layers[0](x))))
+        for first in range(2, len(self.layers), 2):
+            inner = torch.relu(self.layers[first](x))
+            x = torch.relu(x + self.layers[first + 1](inner))
+        result: Tensor = self.last(x)
+        return result
+
+    def folded(self) -> list[tuple[Tensor, Tensor]]:
+        """Weights and biases of all layers, without batch normalisation."""
+        pairs = [layer.folded() for layer in self.layers if isinstance(layer, DenseNorm)]
+        return [*pairs, (self.last.weight, self.last.bias)]

@@ -1,0 +1,248 @@
+"""Training a network on all states of a pattern.
+
+AdamW without decay; a short linear start and half a cosine down. After a share of the steps batch
+normalisation is folded into the weights and rounding begins (see quantized.py), with a fresh
+optimiser. A checkpoint holds all there is to go on from; on a CPU a resumed run ends with the same
+bits as an undisturbed one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from hstar.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+from hstar.pdb_learning.draws import Draws
+from hstar.pdb_learning.objective import admissible_weights, cea, cross_entropy
+from hstar.pdb_learning.options import LearnOptions
+from hstar.pdb_learning.pace import Phases
+from hstar.pdb_learning.quantized import RoundedNet
+from hstar.pdb_learning.residual import ResidualNet, Shape, one_hot
+from hstar.pdb_learning.states import PatternStates
+
+CALIBRATION_BATCHES = 20
+LOWEST_RATE = 0.005  # of the learning rate, at the end of the cosine
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """One line of the training curve: means since the line before, argmax decoding."""
+
+    step: int
+    loss: float
+    accuracy: float
+    overestimates: float
+    beta: float
+    eta: float
+
+
+Report = Callable[[Window, int], None]
+
+
+class Training:
+    """A run that can be stopped and continued."""
+
+    def __init__(self, states: PatternStates, options: LearnOptions) -> None:
+        self.states = states
+        self.options = options
+        self.device = states.device
+        self.on_gpu = self.device.type == "cuda"
+        if self.on_gpu:  # whole numbers up to 127 are exact in TF32, and their sums are float32
+            torch.backends.cuda.matmul.allow_tf32 = True
+        self.shape = Shape(
+            states.domain_sizes,
+            options.hidden,
+            options.width,
+            options.blocks,
+            len(states.values),
+        )
+        self.draws = Draws(states, options.sampling, options.batch, options.seed)
+        self.weights = admissible_weights(states.values, self.device)
+        self.rounds_from = round(options.quantize_from * options.steps)
+        self.step = 0
+        self.phases = Phases()
+        self.curve: list[Window] = []
+        torch.manual_seed(options.seed)
+        self.net: nn.Module = ResidualNet(self.shape).to(self.device)
+        self._prepare()
+        self.fingerprint = self._fingerprint()
+
+    @property
+    def is_rounding(self) -> bool:
+        return isinstance(self.net, RoundedNet)
+
+    def run(
+        self,
+        checkpoint: Path | None = None,
+        report: Report | None = None,
+        deadline: float | None = None,
+    ) -> bool:
+        """Train to the end or the deadline (of time.monotonic); True if the end was reached."""
+        if checkpoint is not None:
+            held = read_checkpoint(checkpoint, self.fingerprint)
+            if held is not None:
+                self.restore(held)
+        while self.step < self.options.steps:
+            if deadline is not None and time.monotonic() >= deadline:
+                break
+            window = self._advance(min(self.step + self.options.evaluate_every, self.options.steps))
+            if not math.isfinite(window.loss):
+                raise FloatingPointError(
+                    f"the loss is {window.loss} at step {self.step}; lower the learning rate"
+                )
+            self.curve.append(window)
+            if report is not None:
+                report(window, self.options.steps)
+            if checkpoint is not None:
+                write_checkpoint(checkpoint, self.state())
+        if self.step >= self.options.steps and not self.is_rounding:
+            self._begin_rounding()
+        return self.step >= self.options.steps
+
+    def rounded(self) -> RoundedNet:
+        """The trained network. Only after the end."""
+        assert isinstance(self.net, RoundedNet)
+        return self.net
+
+    def _advance(self, end: int) -> Window:
+        totals = torch.zeros(3, dtype=torch.float64, device=self.device)
+        first = self.step
+        beta, eta = self._weighing()
+        while self.step < end:
+            if self.step == self.rounds_from and not self.is_rounding:
+                self._begin_rounding()
+            for group in self.optimiser.param_groups:
+                group["lr"] = self._learning_rate(self.step)
+            index = self.draws.at(self.step)
+            x, exact = self._inputs(index), self.states.exact(index)
+            with self._autocast():
+                logits = self.forward(x)
+            loss = self._loss(logits, exact, beta, eta)
+            self.optimiser.zero_grad(set_to_none=True)
+            loss.backward()  # type: ignore[no-untyped-call]
+            self.optimiser.step()
+            with torch.no_grad():
+                guess = logits.argmax(dim=1)
+                counts = [(guess == exact).double().mean(), (guess > exact).double().mean()]
+                totals += torch.stack([loss.detach().double(), *counts])
+            self.step += 1
+        loss_mean, accuracy, rate = (totals / (self.step - first)).tolist()
+        if self.options.pace == "phases":
+            self.phases.observe(loss_mean, rate, self.options.patience)
+        return Window(self.step, loss_mean, accuracy, rate, beta, eta)
+
+    def _weighing(self) -> tuple[float, float]:
+        if self.options.pace == "phases":
+            return self.phases.beta, self.phases.eta
+        return self.options.loss.beta, self.options.loss.eta
+
+    def _loss(self, logits: Tensor, exact: Tensor, beta: float, eta: float) -> Tensor:
+        if self.options.loss.name == "ce":
+            return cross_entropy(logits, exact)
+        return cea(logits, exact, self.weights, beta, eta)
+
+    def _inputs(self, index: Tensor) -> Tensor:
+        dtype = torch.bfloat16 if self.on_gpu and not self.is_rounding else torch.float32
+        return one_hot(self.states.digits(index), self.states.domain_sizes, dtype)
+
+    def _autocast(self) -> AbstractContextManager[Any]:
+        if self.on_gpu and not self.is_rounding:
+            return torch.autocast("cuda", dtype=torch.bfloat16)
+        return nullcontext()
+
+    def _learning_rate(self, step: int) -> float:
+        """Half a cosine over the run, with a linear start, and another where rounding begins."""
+        options = self.options
+        warm_up = max(1, min(500, options.steps // 20))
+        since = step - self.rounds_from if step >= self.rounds_from else step
+        share = step / options.steps
+        cosine = LOWEST_RATE + (1 - LOWEST_RATE) * (1 + math.cos(math.pi * share)) / 2
+        return options.learning_rate * cosine * min(1.0, (since + 1) / warm_up)
+
+    def _begin_rounding(self) -> None:
+        """Fold batch normalisation, with statistics of the weights as they are now."""
+        net = self.net
+        assert isinstance(net, ResidualNet)
+        for module in net.modules():
+            if isinstance(module, nn.BatchNorm1d):
+                module.reset_running_stats()
+                module.momentum = None  # a plain mean
+        with torch.no_grad():
+            for number in range(CALIBRATION_BATCHES):
+                sample = self._inputs(self.draws.at(self.options.steps + number)).float()
+                net(sample)
+        self.net = RoundedNet.from_float(net, self.options.bits, sample[:8192])
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """The optimiser and the compiled form of the network as it is."""
+        self.net.train()
+        self.optimiser = torch.optim.AdamW(
+            self.net.parameters(),
+            lr=self.options.learning_rate,
+            weight_decay=0.0,
+            fused=self.on_gpu,
+        )
+        self.forward: Callable[[Tensor], Tensor] = (
+            torch.compile(self.net) if self.options.compile else self.net
+        )
+
+    def state(self) -> Checkpoint:
+        groups: dict[str, dict[str, Any]] = {"weights": {}, "first": {}, "second": {}, "count": {}}
+        for name, tensor in self.net.state_dict().items():
+            groups["weights"][name] = tensor.detach().cpu().numpy()
+        for name, parameter in self.net.named_parameters():
+            held = self.optimiser.state.get(parameter)
+            if held:
+                groups["first"][name] = held["exp_avg"].cpu().numpy()
+                groups["second"][name] = held["exp_avg_sq"].cpu().numpy()
+                groups["count"][name] = np.array([float(held["step"])])
+        notes = {
+            "step": self.step,
+            "is_rounding": self.is_rounding,
+            "phases": asdict(self.phases),
+            "curve": [asdict(window) for window in self.curve],
+        }
+        return Checkpoint(self.fingerprint, notes, groups)
+
+    def restore(self, checkpoint: Checkpoint) -> None:
+        notes = checkpoint.notes
+        if notes["is_rounding"] and not self.is_rounding:
+            shape, folded = self.shape, ResidualNet(self.shape).folded()
+            steps = [1.0] * (len(folded) - 1)
+            self.net = RoundedNet(shape, folded, self.options.bits, steps).to(self.device)
+            self._prepare()
+        self.step = int(notes["step"])
+        self.phases = Phases(**notes["phases"])
+        self.curve = [Window(**window) for window in notes["curve"]]
+        weights = {n: torch.from_numpy(a.copy()) for n, a in checkpoint.group("weights").items()}
+        self.net.load_state_dict(weights)
+        for name, parameter in self.net.named_parameters():
+            if name not in checkpoint.groups.get("first", {}):
+                continue
+            count = torch.tensor(float(checkpoint.group("count")[name][0]), dtype=torch.float32)
+            self.optimiser.state[parameter] = {
+                "step": count.to(self.device) if self.on_gpu else count,
+                "exp_avg": torch.from_numpy(checkpoint.group("first")[name]).to(self.device),
+                "exp_avg_sq": torch.from_numpy(checkpoint.group("second")[name]).to(self.device),
+            }
+
+    def _fingerprint(self) -> str:
+        """Identifies a run: a checkpoint of another one must not be continued."""
+        options = json.dumps(
+            [self.options.to_dict(), asdict(self.states.database.layout)], sort_keys=True
+        )
+        sha = hashlib.sha256(options.encode())
+        sha.update(self.states.database.table.data)
+        return sha.hexdigest()

@@ -1,0 +1,35 @@
+"""Small pattern databases and quick learning, for tests."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from hstar.pdb import PatternDatabase, build_pdb, parse_pattern, subtract
+from hstar.pdb_learning.options import LearnOptions
+from hstar.puzzles import Puzzle, make_puzzle
+
+OPTIONS = LearnOptions(
+    hidden=24,
+    width=12,
+    blocks=1,
+    bits=6,
+    steps=60,
+    batch=256,
+    learning_rate=1e-2,
+    quantize_from=0.5,
+    evaluate_every=15,
+    device="cpu",
+)
+
+
+@cache
+def database_of(name: str, pattern: str, additive: bool = False) -> PatternDatabase:
+    puzzle = make_puzzle(name)
+    return build_pdb(puzzle, parse_pattern(puzzle, pattern), additive=additive)
+
+
+@cache
+def difference() -> tuple[PatternDatabase, Puzzle]:
+    """What three edges add to the first two."""
+    puzzle = make_puzzle("cube3")
+    return subtract(database_of("cube3", "edges:0-2"), database_of("cube3", "edges:0-1")), puzzle

@@ -1,0 +1,130 @@
+"""Integer networks: every kernel, batch and packing gives what the definition says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from integer_oracle import forward, random_digits, random_network
+
+from hstar import _core
+from hstar.certified import Network
+from hstar.certified.packing import CODED, decode, encode, pack, read, shortest, unpack
+from hstar.pdb_learning.export import emulate
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_kernels_equal_the_definition(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    network = random_network(rng)
+    digits = random_digits(rng, network, 12)
+    expected = forward(network, digits)
+    assert emulate(network, digits).tolist() == expected
+    for kernel in _core.integer_kernel_names():
+        assert network.on_kernel(kernel).forward(digits).tolist() == expected, kernel
+
+
+@pytest.mark.parametrize("seed", range(6, 16))
+def test_kernels_equal_each_other_in_every_batch(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    network = random_network(rng)
+    digits = random_digits(rng, network, 150)
+    expected = emulate(network, digits)
+    for kernel in _core.integer_kernel_names():
+        core = network.on_kernel(kernel)
+        assert np.array_equal(core.forward(digits), expected)
+        for size in (1, 3, 65):
+            parts = [core.forward(digits[i : i + size]) for i in range(0, 150, size)]
+            assert np.array_equal(np.concatenate(parts), expected)
+
+
+def test_largest_numbers_do_not_saturate() -> None:
+    """All activations 127 and all weights at their limits, with many inputs."""
+    rng = np.random.default_rng(0)
+    network = random_network(rng)
+    first = replace(
+        network.layers[0],
+        weights=np.full((4, 500), 127, dtype=np.int8),
+        bias=np.full(500, 1 << 20, dtype=np.int32),
+        multiplier=np.full(500, 65535, dtype=np.int32),
+        shift=1,
+    )
+    signs = np.where(rng.random((3, 500)) < 0.5, -127, 127).astype(np.int8)
+    signs[0], signs[1] = 127, -127
+    last = replace(
+        network.layers[-1],
+        weights=signs,
+        bias=np.array([2**31 - 1 - 500 * 127 * 127, -(2**30), 0], dtype=np.int32),
+        multiplier=np.full(3, 65535, dtype=np.int32),
+        shift=20,
+    )
+    extreme = Network((4,), (first, last))
+    digits = np.zeros((5, 1), dtype=np.int32)
+    expected = emulate(extreme, digits)
+    for kernel in _core.integer_kernel_names():
+        assert np.array_equal(extreme.on_kernel(kernel).forward(digits), expected)
+    too_large = replace(last, bias=np.array([2**31 - 500 * 127 * 127, 0, 0], dtype=np.int32))
+    with pytest.raises(ValueError, match="overflow"):
+        Network((4,), (first, too_large)).on_kernel("")
+
+
+@pytest.mark.parametrize("bits", range(2, 9))
+def test_packing(bits: int) -> None:
+    rng = np.random.default_rng(bits)
+    largest = 2 ** (bits - 1) - 1
+    weights = rng.integers(-largest, largest + 1, (13, 7)).astype(np.int8)
+    packed = pack(weights, bits)
+    assert packed.nbytes == -(-13 * 7 * bits // 8)
+    assert np.array_equal(unpack(packed, bits, (13, 7)), weights)
+    with pytest.raises(ValueError):
+        unpack(packed[:-1], bits, (13, 7))
+    if bits < 8:
+        with pytest.raises(ValueError, match="fit"):
+            pack(weights + np.int8(2 * largest), bits)
+
+
+def test_weights_around_zero_are_coded() -> None:
+    rng = np.random.default_rng(0)
+    weights = np.clip(rng.normal(0, 9, (200, 100)).round(), -127, 127).astype(np.int8)
+    form, held = shortest(weights, 8)
+    shares = np.unique(weights, return_counts=True)[1] / weights.size
+    entropy = -float((shares * np.log2(shares)).sum())
+    assert form == CODED and len(held) * 8 < weights.size * (entropy + 0.1)
+    assert np.array_equal(read(form, held, 8, (200, 100)), weights)
+    for damaged in (held[:-1], held[: len(held) // 2], np.append(held, np.uint8(0)), held[:0]):
+        with pytest.raises(ValueError):
+            decode(damaged, (200, 100))
+    with pytest.raises(ValueError):
+        decode(encode(weights), (200, 101))
+    with pytest.raises(ValueError):
+        read("folded", held, 8, (200, 100))
+
+
+def test_file_form_is_the_same_network() -> None:
+    rng = np.random.default_rng(3)
+    network = random_network(rng)
+    again = Network.from_file(network.to_metadata(), network.to_tensors())
+    digits = random_digits(rng, network, 20)
+    assert np.array_equal(again.forward(digits), network.forward(digits))
+
+
+def test_networks_that_do_not_fit_are_refused() -> None:
+    network = random_network(np.random.default_rng(1))
+    first, *rest = network.layers
+    for layers in (
+        (first,),
+        (replace(first, shift=0), *rest),
+        (replace(first, shift=48), *rest),
+        (replace(first, multiplier=first.multiplier + 65536), *rest),
+        (replace(first, weights=first.weights[:-1]), *rest),
+        (replace(first, weights=np.full_like(first.weights, -128)), *rest),
+        (first, replace(rest[0], skip=1), *rest[1:]),
+        (first, *rest[:-1], replace(rest[-1], skip=1)),
+    ):
+        with pytest.raises(ValueError):
+            Network(network.domain_sizes, tuple(layers)).on_kernel("")
+    with pytest.raises(ValueError, match="kernel"):
+        network.on_kernel("abacus")
+    with pytest.raises(ValueError, match="digit"):
+        network.forward(np.full((1, len(network.domain_sizes)), 99, dtype=np.int32))
