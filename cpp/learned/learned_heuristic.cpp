@@ -29,6 +29,8 @@ double sigmoid(double x) {
     return x < 0 ? e / (1 + e) : 1 / (1 + e);
 }
 
+constexpr double kBlendStart = 2;  // as in training: at first little of the bound
+
 // What both models share: symbolic heuristics, decoding, and how many states to take at once.
 class LearnedHeuristic : public Evaluator {
   public:
@@ -92,7 +94,7 @@ class LearnedHeuristic : public Evaluator {
   private:
     float decode(const float* output, float base, float lower) const {
         double mu = static_cast<double>(output[0]) + base;
-        if (decoding_.blend) mu += sigmoid(output[outputs_ - 1] - 2.0) * (lower - base);
+        if (decoding_.blend) mu += sigmoid(output[outputs_ - 1] - kBlendStart) * (lower - base);
         double sigma = decoding_.sigma;
         if (decoding_.decode == Decode::TruncatedMean && sigma == 0) sigma = 0.1 + 10 * sigmoid(output[1]);
         double value = mu;

@@ -299,11 +299,11 @@ def goal_literals(problem: Problem) -> Iterable[Literal]:
             case Not(inner):
                 yield from walk(inner, not wanted)
             case And(parts) | Or(parts):
-                # A disjunction whose other parts fail anyway is no choice; that of negations is a
-                # negated conjunction.
+                # A wanted disjunction is a choice, and so is an unwanted conjunction, unless all
+                # parts but one are settled.
                 open_parts = [part for part in parts if _constant(part) is None]
                 if isinstance(formula, And) != wanted and len(open_parts) > 1:
-                    raise _disjunction(formula)
+                    raise choice(formula)
                 for part in open_parts:
                     yield from walk(part, wanted)
             case Forall(variables, body) | Exists(variables, body):
@@ -314,7 +314,7 @@ def goal_literals(problem: Problem) -> Iterable[Literal]:
                 )
                 yield from walk(And(parts) if isinstance(formula, Forall) else Or(parts), wanted)
 
-    def _disjunction(formula: Formula) -> UnsupportedPddlError:
+    def choice(formula: Formula) -> UnsupportedPddlError:
         return UnsupportedPddlError(
             "networks read goals that are conjunctions of literals, but this goal contains a "
             f"choice: {quote(str(formula))}; use a built-in heuristic",

@@ -4,12 +4,12 @@
     4 bytes   format version, little-endian
     4 bytes   length of the header, little-endian
     32 bytes  SHA-256 of the header
-    header    one JSON object, padded with spaces so that the tables begin at a multiple of 64
+    header    a JSON list, padded with spaces so that the tables begin at a multiple of 64
     tables    the table of the database, then that of its base, each padded to a multiple of 64
 
-The header holds the layout (see Layout), the SHA-256 of each table and the counts of its values.
-A file is read memory mapped; every byte is covered by a digest, and a file that does not match is
-refused. The tables are those of cpp/pdb/table.hpp.
+The header has an object for each table: its layout (see Layout), its SHA-256 and the counts of its
+values. A file is read memory mapped; what does not match its digest is refused. Only the padding
+between tables is not looked at. The tables are those of cpp/pdb/table.hpp.
 """
 
 from __future__ import annotations
