@@ -56,25 +56,31 @@ class Goal:
     options: LearnOptions
 
 
+# Widths are multiples of 64, which suits matrix products on a GPU. Fewer bits per weight allow more
+# weights within the same bytes, and trained with rounding these are worth more.
 CORNERS = LearnOptions(
-    hidden=600,
-    width=200,
+    hidden=640,
+    width=256,
     blocks=2,
+    bits=6,
     batch=100_000,
     learning_rate=3e-3,
     loss=Loss("cea", 1.0, 0.01),
-    evaluate_every=500,
+    evaluate_every=2000,
+    quantize_from=0.65,
 )
-EDGES = replace(CORNERS, blocks=3, bits=6, loss=Loss("cea", 0.7, 0.001))
+EDGES = replace(CORNERS, hidden=1536, width=512, blocks=3, bits=5, loss=Loss("cea", 1.0, 0.003))
 
 GOALS = {
     "8-corner": Goal("corners", None, 450_000, CORNERS),
     "8-corner-small": Goal(
-        "corners", None, 240_000, replace(CORNERS, hidden=460, width=170, bits=6)
+        "corners", None, 240_000, replace(CORNERS, hidden=512, width=192, bits=5)
     ),
-    "6-edge": Goal("edges:0-5", None, 1_950_000, replace(EDGES, hidden=1400, width=460)),
-    "7-edge": Goal("edges:0-6", None, 3_750_000, replace(EDGES, hidden=1600, width=650)),
-    "delta-6-4": Goal("edges:0-5", "edges:0-3", 3_200_000, replace(EDGES, hidden=1600, width=600)),
+    "6-edge": Goal("edges:0-5", None, 1_950_000, EDGES),
+    "7-edge": Goal("edges:0-6", None, 3_750_000, replace(EDGES, width=576)),
+    "delta-6-4": Goal(
+        "edges:0-5", "edges:0-3", 3_200_000, replace(EDGES, bits=6, loss=Loss("cea", 0.5, 0.003))
+    ),
 }
 
 
@@ -130,7 +136,7 @@ def main() -> int:
         return STOPPED
     on_gpu = states.device.type == "cuda" and not given.core_sweep
     sweep: AnySweep = (
-        DeviceSweep(states, 2**16, Progress)
+        DeviceSweep(states, 2**18, Progress)
         if on_gpu
         else Sweep(database, puzzle, SweepOptions(given.threads, 4096, Progress))
     )

@@ -9,6 +9,7 @@ can be checked by the core on any machine: `hstar pdb verify`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -18,7 +19,7 @@ from hstar.certified.decoding import ONE, Decoding
 from hstar.certified.model import LearnedDatabase
 from hstar.certified.network import IntegerLayer, Network
 from hstar.certified.sweep import Counts, LevelCounts, ValueCounts
-from hstar.pdb_learning.residual import one_hot
+from hstar.pdb_learning.residual import first_rows, one_hot
 from hstar.pdb_learning.states import UNREACHED, PatternStates
 from hstar.progress import Progress
 
@@ -33,23 +34,18 @@ class DeviceNetwork:
         self.network = network
         self.on_gpu = device.type == "cuda"
         self.layers = [_Layer(layer, number, device) for number, layer in enumerate(network.layers)]
+        self.first_rows = first_rows(network.domain_sizes, device)
+        # Written out, the many passes over 64-bit numbers would take most of the time.
+        self.activate = torch.compile(_activate, dynamic=True) if self.on_gpu else _activate
 
     def forward(self, digits: Tensor) -> Tensor:
         dtype = torch.int8 if self.on_gpu else torch.float64
-        x = one_hot(digits, self.network.domain_sizes, dtype)
-        x = _pad(x, self.layers[0].inputs)
-        older: Tensor = x
-        last = len(self.layers) - 1
-        for number, layer in enumerate(self.layers):
-            total = self._sums(x, layer).long() + layer.bias
-            total = total * layer.multiplier + layer.half
-            if layer.skip:
-                total += older.long() * layer.skip
-            total >>= layer.shift
-            if number == last:
-                break
-            older, x = x, total.clamp_(0, 127).to(dtype)
-        return total[:, : self.network.num_classes]
+        older = x = one_hot(digits + self.first_rows, self.layers[0].inputs, dtype)
+        for layer in self.layers[:-1]:
+            skipped = older if layer.has_skip else None
+            older, x = x, self.activate(self._sums(x, layer), layer.rescale, skipped).to(dtype)
+        last = self.layers[-1]
+        return _scaled(self._sums(x, last), last.rescale)[:, : self.network.num_classes]
 
     def _sums(self, x: Tensor, layer: _Layer) -> Tensor:
         if self.on_gpu:
@@ -196,9 +192,33 @@ class _Layer:
         self.weights = torch.zeros(outputs, self.inputs, dtype=torch.int8)
         self.weights[: matrix.shape[0], : matrix.shape[1]] = matrix
         self.weights = self.weights.to(device)
-        self.bias = _vector(layer.bias, outputs, device)
-        self.multiplier = _vector(layer.multiplier, outputs, device)
-        self.shift, self.half, self.skip = layer.shift, 1 << (layer.shift - 1), layer.skip
+        self.has_skip = layer.skip != 0
+        self.rescale = _Rescale(
+            _vector(layer.bias, outputs, device),
+            _vector(layer.multiplier, outputs, device),
+            *(torch.tensor(n, device=device) for n in (layer.skip, layer.shift)),
+        )
+
+
+class _Rescale(NamedTuple):
+    """Tensors all of them, so that one compiled function serves all layers."""
+
+    bias: Tensor
+    multiplier: Tensor
+    skip: Tensor
+    shift: Tensor
+
+
+def _scaled(sums: Tensor, rescale: _Rescale, skipped: Tensor | None = None) -> Tensor:
+    """(sums * multiplier + skipped * skip), divided by 2^shift and rounded, in 64 bits."""
+    total = (sums.long() + rescale.bias) * rescale.multiplier
+    if skipped is not None:
+        total = total + skipped.long() * rescale.skip
+    return (total + (1 << (rescale.shift - 1))) >> rescale.shift
+
+
+def _activate(sums: Tensor, rescale: _Rescale, skipped: Tensor | None) -> Tensor:
+    return _scaled(sums, rescale, skipped).clamp(0, 127).to(torch.int8)
 
 
 def _vector(
@@ -207,10 +227,6 @@ def _vector(
     padded = torch.zeros(size, dtype=torch.int64)
     padded[: len(values)] = torch.from_numpy(values.astype(np.int64))
     return padded.to(device)
-
-
-def _pad(x: Tensor, columns: int) -> Tensor:
-    return torch.nn.functional.pad(x, (0, columns - x.shape[1]))
 
 
 def _is_in(index: Tensor, members: Tensor) -> Tensor:

@@ -168,6 +168,6 @@ def agreement(training: Training, batch: int = 4096) -> float:
     index = training.draws.at(0)[:batch]
     digits = training.states.digits(index)
     with torch.no_grad():
-        logits = net(training._inputs(index)).cpu().numpy()
+        logits = net(training._inputs(index).float()).cpu().numpy()
     whole = export(net).forward(digits.cpu().numpy().astype(np.int32))
     return float(np.mean(np.rint(logits * 64) == whole))

@@ -88,7 +88,8 @@ class RoundedNet(nn.Module):
             older, older_step = x, step
             step = steps[number]
             x = _activate(z, step)
-        logits = self.layers[last](x, step)
+        with torch.autocast(x.device.type, enabled=False):  # logits are read to 1/64
+            logits = self.layers[last](x.float(), step)
         return _round(logits * LOGIT_UNITS) / LOGIT_UNITS
 
 
@@ -111,7 +112,8 @@ class _Activation(torch.autograd.Function):
     def forward(ctx: Any, z: Tensor, step: Tensor) -> Tensor:
         scaled = z / step
         ctx.save_for_backward(scaled, step)
-        return (scaled + 0.5).floor_().clamp_(0, LARGEST_ACTIVATION)
+        whole = (scaled + 0.5).floor_().clamp_(0, LARGEST_ACTIVATION)
+        return whole.bfloat16() if torch.is_autocast_enabled(z.device.type) else whole
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor]:

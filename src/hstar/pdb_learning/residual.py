@@ -37,11 +37,15 @@ class Shape:
         )
 
 
-def one_hot(digits: Tensor, domain_sizes: tuple[int, ...], dtype: torch.dtype) -> Tensor:
-    """[B, sum of domain sizes] from int64[B, P]."""
-    sizes = torch.tensor(domain_sizes, device=digits.device)
-    rows = digits + (torch.cumsum(sizes, 0) - sizes)
-    ones = torch.zeros(len(digits), sum(domain_sizes), dtype=dtype, device=digits.device)
+def first_rows(domain_sizes: tuple[int, ...], device: torch.device) -> Tensor:
+    """int64[P]: where the rows of each digit begin."""
+    sizes = torch.tensor(domain_sizes, device=device)
+    return torch.cumsum(sizes, 0) - sizes
+
+
+def one_hot(rows: Tensor, width: int, dtype: torch.dtype) -> Tensor:
+    """[B, width] with ones in the rows int64[B, P]: digits plus `first_rows`."""
+    ones = torch.zeros(len(rows), width, dtype=dtype, device=rows.device)
     return ones.scatter_(1, rows, 1.0)
 
 

@@ -28,7 +28,8 @@ from hstar.pdb_learning.objective import admissible_weights, cea, cross_entropy
 from hstar.pdb_learning.options import LearnOptions
 from hstar.pdb_learning.pace import Phases
 from hstar.pdb_learning.quantized import RoundedNet
-from hstar.pdb_learning.residual import ResidualNet, Shape, one_hot
+from hstar.pdb_learning.recorded import RecordedStep
+from hstar.pdb_learning.residual import ResidualNet, Shape, first_rows, one_hot
 from hstar.pdb_learning.states import PatternStates
 
 CALIBRATION_BATCHES = 20
@@ -73,6 +74,10 @@ class Training:
         self.step = 0
         self.phases = Phases()
         self.curve: list[Window] = []
+        self.first_rows = first_rows(states.domain_sizes, self.device)
+        self.weighing = self._weighing()
+        self.totals = torch.zeros(3, dtype=torch.float64, device=self.device)
+        self.take_step: Callable[[Tensor], None]
         torch.manual_seed(options.seed)
         self.net: nn.Module = ResidualNet(self.shape).to(self.device)
         self._prepare()
@@ -116,31 +121,36 @@ class Training:
         return self.net
 
     def _advance(self, end: int) -> Window:
-        totals = torch.zeros(3, dtype=torch.float64, device=self.device)
+        self.totals.zero_()
         first = self.step
-        beta, eta = self._weighing()
+        weighing = self._weighing()
+        if weighing != self.weighing:
+            self.weighing = weighing
+            self._record()  # the numbers are part of a recording
         while self.step < end:
             if self.step == self.rounds_from and not self.is_rounding:
                 self._begin_rounding()
-            for group in self.optimiser.param_groups:
-                group["lr"] = self._learning_rate(self.step)
-            index = self.draws.at(self.step)
-            x, exact = self._inputs(index), self.states.exact(index)
-            with self._autocast():
-                logits = self.forward(x)
-            loss = self._loss(logits, exact, beta, eta)
-            self.optimiser.zero_grad(set_to_none=True)
-            loss.backward()  # type: ignore[no-untyped-call]
-            self.optimiser.step()
-            with torch.no_grad():
-                guess = logits.argmax(dim=1)
-                counts = [(guess == exact).double().mean(), (guess > exact).double().mean()]
-                totals += torch.stack([loss.detach().double(), *counts])
+            self._set_rate(self._learning_rate(self.step))
+            self.take_step(self.draws.at(self.step))
             self.step += 1
-        loss_mean, accuracy, rate = (totals / (self.step - first)).tolist()
+        loss, accuracy, too_large = (self.totals / (self.step - first)).tolist()
         if self.options.pace == "phases":
-            self.phases.observe(loss_mean, rate, self.options.patience)
-        return Window(self.step, loss_mean, accuracy, rate, beta, eta)
+            self.phases.observe(loss, too_large, self.options.patience)
+        return Window(self.step, loss, accuracy, too_large, *weighing)
+
+    def _compute(self, index: Tensor) -> None:
+        """One step on a batch; `totals` grow by loss, right and too large answers."""
+        x, exact = self._inputs(index), self.states.exact(index)
+        with self._autocast():
+            logits = self.forward(x)
+        loss = self._loss(logits, exact, *self.weighing)
+        self.optimiser.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        self.optimiser.step()
+        with torch.no_grad():
+            guess = logits.argmax(dim=1)
+            counts = [(guess == exact).double().mean(), (guess > exact).double().mean()]
+            self.totals += torch.stack([loss.detach().double(), *counts])
 
     def _weighing(self) -> tuple[float, float]:
         if self.options.pace == "phases":
@@ -153,12 +163,13 @@ class Training:
         return cea(logits, exact, self.weights, beta, eta)
 
     def _inputs(self, index: Tensor) -> Tensor:
-        dtype = torch.bfloat16 if self.on_gpu and not self.is_rounding else torch.float32
-        return one_hot(self.states.digits(index), self.states.domain_sizes, dtype)
+        dtype = torch.bfloat16 if self.on_gpu else torch.float32
+        rows = self.states.digits(index) + self.first_rows
+        return one_hot(rows, sum(self.states.domain_sizes), dtype)
 
     def _autocast(self) -> AbstractContextManager[Any]:
-        if self.on_gpu and not self.is_rounding:
-            return torch.autocast("cuda", dtype=torch.bfloat16)
+        if self.on_gpu:  # whole numbers up to 127 are exact, also those of the rounded network
+            return torch.autocast("cuda", dtype=torch.bfloat16, cache_enabled=False)
         return nullcontext()
 
     def _learning_rate(self, step: int) -> float:
@@ -169,6 +180,13 @@ class Training:
         share = step / options.steps
         cosine = LOWEST_RATE + (1 - LOWEST_RATE) * (1 + math.cos(math.pi * share)) / 2
         return options.learning_rate * cosine * min(1.0, (since + 1) / warm_up)
+
+    def _set_rate(self, rate: float) -> None:
+        for group in self.optimiser.param_groups:
+            if self.on_gpu:
+                group["lr"].fill_(rate)
+            else:
+                group["lr"] = rate
 
     def _begin_rounding(self) -> None:
         """Fold batch normalisation, with statistics of the weights as they are now."""
@@ -187,16 +205,24 @@ class Training:
 
     def _prepare(self) -> None:
         """The optimiser and the compiled form of the network as it is."""
+        rate = self.options.learning_rate
         self.net.train()
         self.optimiser = torch.optim.AdamW(
             self.net.parameters(),
-            lr=self.options.learning_rate,
+            # a tensor can change under a recording
+            lr=torch.tensor(rate, device=self.device) if self.on_gpu else rate,
             weight_decay=0.0,
             fused=self.on_gpu,
+            capturable=self.on_gpu,
         )
         self.forward: Callable[[Tensor], Tensor] = (
             torch.compile(self.net) if self.options.compile else self.net
         )
+        self._record()
+
+    def _record(self) -> None:
+        """What takes a step from now on."""
+        self.take_step = RecordedStep(self._compute) if self.on_gpu else self._compute
 
     def state(self) -> Checkpoint:
         groups: dict[str, dict[str, Any]] = {"weights": {}, "first": {}, "second": {}, "count": {}}
