@@ -28,7 +28,7 @@ LAYERS: list[set[str]] = [
     {"pdb"},
     {"domains"},
     {"teachers"},
-    {"distributions", "encoding", "modelfile", "checkpoint", "sampling"},
+    {"cap", "distributions", "encoding", "modelfile", "checkpoint", "sampling"},
     {"certified"},
     {"dataset"},
     {"models", "losses"},
@@ -55,6 +55,7 @@ ONLY: dict[str, set[str]] = {
     "distributions": set(),
     "learned": {
         "_core",
+        "cap",
         "encoding",
         "heuristics",
         "losses",

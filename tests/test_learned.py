@@ -8,7 +8,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -306,34 +306,48 @@ def outputs_of(heuristic: LearnedHeuristic, task: Task, states: States) -> torch
 @pytest.mark.parametrize("cost", ["one", "normal"])
 @pytest.mark.parametrize("kind", TINY)
 def test_values_are_the_decoded_outputs(kind: str, cost: str, tmp_path: Path) -> None:
-    """For all bases, lower bounds, decodings and kinds of sigma, blended or not; and dead ends are
-    infinite."""
-    task = read_task(tmp_path, ICE, ice_problem())
-    states = all_states(task)
+    """For all bases, lower bounds, decodings and kinds of sigma, capped or not; and dead ends are
+    infinite. One problem has dead ends, in the other some bases are far above the bounds."""
+    icy = read_task(tmp_path, ICE, ice_problem())
+    states = all_states(icy)
+    assert 0 < np.isinf(make_heuristic(icy, "ff", cost).evaluate(states)).sum() < len(states)
+    check_decoded_outputs(kind, cost, icy, states)
+    rng = random.Random(3)
+    blocks = read_task(tmp_path, *small_domains.blocks(rng))
+    assert check_decoded_outputs(kind, cost, blocks, random_walk(blocks, rng, 12)) > 50
+
+
+def check_decoded_outputs(kind: str, cost: str, task: Task, states: States) -> int:
+    """Returns how often a cap made a difference."""
     symbolic = {
         name: make_heuristic(task, name, cost).evaluate(states) for name in (*BASES[1:], "blind")
     }
     symbolic["none"] = np.zeros(len(states), dtype=np.float32)
-    assert 0 < np.isinf(symbolic["ff"]).sum() < len(states)
-    for sigma, blend in itertools.product((None, 1.4), (False, True)):
+    lowered = 0
+    for sigma, cap in itertools.product((None, 1.4), (None, 1.0, 1.15)):
         outputs = None
         for base, lower, decode in itertools.product(BASES, LOWER_BOUNDS, DECODERS):
-            if blend and "none" in (base, lower):
+            objective = Objective("truncated-gaussian", sigma, base, lower, 0.2)
+            if cap is not None and not objective.can_be_capped:
                 continue
-            objective = Objective("truncated-gaussian", sigma, base, lower, 0.2, blend)
+            objective = replace(objective, cap=cap)
             heuristic = untrained(kind, task, objective, cost)
             heuristic.decode = decode
             if outputs is None:
                 outputs = outputs_of(heuristic, task, states)
-            bounded = (blend or decode in ("clip", "truncated-mean")) and lower != "none"
+            bounded = (cap or decode in ("clip", "truncated-mean")) and lower != "none"
             bound = symbolic[lower] if bounded else np.full(len(states), -np.inf, np.float32)
             dead = np.isinf(symbolic[base]) | (bound == np.inf)
             if kind == "linear":
                 dead |= np.isinf(symbolic["ff"])
             alive = torch.from_numpy(~dead)
+            corrected = symbolic[base]
+            if cap is not None:
+                corrected = np.minimum(corrected, np.float32(cap) * bound)
+            lowered += int((corrected < symbolic[base])[~dead].sum())
             targets = Targets(
                 h_star=torch.zeros(int(alive.sum())),
-                base=torch.from_numpy(symbolic[base])[alive],
+                base=torch.from_numpy(corrected)[alive],
                 lower=torch.from_numpy(bound)[alive],
                 upper=torch.full((int(alive.sum()),), torch.inf),
                 weight=torch.ones(int(alive.sum())),
@@ -341,8 +355,9 @@ def test_values_are_the_decoded_outputs(kind: str, cost: str, tmp_path: Path) ->
             expected = np.full(len(states), np.inf, dtype=np.float32)
             expected[~dead] = decoded(outputs[alive], targets, objective, decode).numpy()
             found = values(heuristic, task, states)
-            message = f"{sigma} {blend} {base} {lower} {decode}"
+            message = f"{sigma} {cap} {base} {lower} {decode}"
             np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4, err_msg=message)
+    return lowered
 
 
 @pytest.mark.parametrize("kind", TINY)
@@ -612,6 +627,21 @@ def test_a_file_that_lacks_something_is_refused(key: str, saved: Saved) -> None:
     del held.metadata[key]
     write_model(saved.model, held)
     with pytest.raises(ModelFileError, match=f"lacks '{key}'"):
+        load_model(saved.model)
+
+
+def test_files_of_versions_with_other_options(saved: Saved) -> None:
+    """An option that was not used does no harm, one that was would change the values."""
+    held = read_model(saved.model)
+    objective = dict(held.metadata["objective"])
+    del objective["cap"]
+    held.metadata["objective"] = {**objective, "blend": False}
+    write_model(saved.model, held)
+    assert load_model(saved.model).metadata["objective"] == objective
+    assert load_model(saved.model).specification()["cap"] == 0
+    held.metadata["objective"] = {**objective, "blend": True}
+    write_model(saved.model, held)
+    with pytest.raises(ModelFileError, match="trained with 'blend', which this version"):
         load_model(saved.model)
 
 

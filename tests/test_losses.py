@@ -64,17 +64,6 @@ def test_the_location_corrects_the_base_and_the_scale_is_between_bounds() -> Non
 
 
 @pytest.mark.parametrize("sigma", [None, 0.7])
-def test_a_blend_moves_from_the_base_towards_the_bound(sigma: float | None) -> None:
-    shares = torch.tensor([[2.0], [-1e4], [1e4]], dtype=torch.float64)  # a half, none, all
-    outputs = torch.cat([OUTPUTS if sigma is None else OUTPUTS[:, :1], shares], dim=1)
-    objective = Objective(sigma=sigma, blend=True)
-    assert objective.outputs == outputs.shape[1]
-    mu, scale = location_and_scale(outputs, BOUNDED, objective)
-    assert mu.tolist() == pytest.approx([7.0, 1.5, 7.0], rel=1e-12)
-    assert torch.equal(scale, location_and_scale(OUTPUTS, BOUNDED, Objective(sigma=sigma))[1])
-
-
-@pytest.mark.parametrize("sigma", [None, 0.7])
 def test_the_gaussian_likelihood_is_that_of_the_formula(sigma: float | None) -> None:
     """The lower bound takes no part in it."""
     loss = negative_log_likelihood(OUTPUTS, BOUNDED, Objective("gaussian", sigma))
@@ -222,6 +211,8 @@ def test_what_an_objective_implies() -> None:
         assert (objective.outputs, objective.decode) == (outputs, decode)
         assert objective.decode in DECODERS
         assert Objective.from_dict(json.loads(json.dumps(objective.to_dict()))) == objective
+        older = {name: value for name, value in objective.to_dict().items() if name != "cap"}
+        assert Objective.from_dict(older) == objective
 
 
 @pytest.mark.parametrize(
@@ -236,10 +227,20 @@ def test_what_an_objective_implies() -> None:
         ({"epsilon": 0.0}, "epsilon must be positive and finite, not 0.0"),
         *(
             (
-                {"blend": True, **fields},
-                "to blend takes a base, a lower bound, and a distribution of h*",
+                {"cap": 1.5, **fields},
+                "a cap takes a base, a lower bound other than blind, and a distribution of h*; "
+                "change these or leave out the cap",
             )
-            for fields in ({"base": "none"}, {"lower": "none"}, {"loss": "l-star"})
+            for fields in (
+                {"base": "none"},
+                {"lower": "none"},
+                {"lower": "blind"},
+                {"loss": "l-star"},
+            )
+        ),
+        *(
+            ({"cap": cap}, f"a cap must be finite and at least 1, not {cap}")
+            for cap in (0.99, 0.0, -2.0, math.inf, math.nan)
         ),
         ({"epsilon": -1.0}, "epsilon must be positive and finite, not -1.0"),
     ],

@@ -120,7 +120,7 @@ def test_values_in_search_are_network_plus_symbolic_values(seed: int, tmp_path: 
         "epsilon": 0.1,
         "decode": decode,
         "sigma": sigma,
-        "blend": False,
+        "cap": rng.choice([0.0, 1.0, 1.3]) if base else 0.0,
     }
     states = random_walk(rng, task, 30)
     if rng.random() < 0.7:
@@ -146,8 +146,10 @@ def test_values_in_search_are_network_plus_symbolic_values(seed: int, tmp_path: 
 
     bases, lowers = symbolic(base, 0.0), symbolic(lower, -math.inf)
     dead = np.isinf(bases) | np.isinf(symbolic("ff" if spec["model"] == "linear" else "", 0.0))
-    if decode in ("clip", "truncated-mean"):
+    if spec["cap"] or decode in ("clip", "truncated-mean"):
         dead |= np.isinf(lowers)
+    if spec["cap"]:
+        bases = np.where(np.isinf(bases), bases, np.minimum(bases, spec["cap"] * lowers))
     heuristic = _core.Heuristic.learned(core, spec)
     actual = heuristic.evaluate(states)
     assert np.array_equal(np.isinf(actual), dead)
@@ -190,7 +192,7 @@ def blocks_model(tmp_path: Path, decode: str = "mean") -> tuple[Task, dict[str, 
         "epsilon": 0.1,
         "decode": decode,
         "sigma": 0.0,
-        "blend": False,
+        "cap": 0.0,
         "shape": shape.native(),
         "theta": random_theta(rng, shape),
         **code.spec,
@@ -222,9 +224,13 @@ def test_bad_models_are_refused(tmp_path: Path) -> None:
         {"base": "magic"},
         {"decode": "guess"},
         {"sigma": -1.0},
-        {"blend": True, "lower": ""},
-        {"blend": True, "base": ""},
-        {"blend": True, "decode": "truncated-mean"},  # the model has two outputs, sigma takes one
+        {"cap": 1.2, "lower": ""},
+        {"cap": 1.2, "base": ""},
+        {"cap": 0.9},
+        {"cap": -1.0},
+        {"cap": math.inf},
+        {"cap": math.nan},
+        {"cap": "tight"},
         {"sigma": "wide"},
         {"epsilon": math.nan},
         {"theta": theta[:-1]},

@@ -117,7 +117,7 @@ std::unique_ptr<Evaluator> make_model(const Task& task, const nb::dict& spec) {
     decoding.lower = get<std::string>(spec, "lower");
     decoding.epsilon = get<double>(spec, "epsilon");
     decoding.sigma = get<double>(spec, "sigma");
-    decoding.blend = get<bool>(spec, "blend");
+    decoding.cap = get<double>(spec, "cap");
     const auto theta = get<Floats>(spec, "theta");
     const auto kind = get<std::string>(spec, "model");
     if (kind == "linear") {

@@ -29,23 +29,23 @@ double sigmoid(double x) {
     return x < 0 ? e / (1 + e) : 1 / (1 + e);
 }
 
-constexpr double kBlendStart = 2;  // as in training: at first little of the bound
-
 // What both models share: symbolic heuristics, decoding, and how many states to take at once.
 class LearnedHeuristic : public Evaluator {
   public:
     // `known`: the name of a heuristic whose values the model computes anyway.
     LearnedHeuristic(const Task& task, const Decoding& decoding, int outputs, std::string known)
-        : decoding_(decoding), outputs_(outputs), known_(std::move(known)) {
+        : decoding_(decoding), known_(std::move(known)) {
         const bool needs_sigma = decoding.decode == Decode::TruncatedMean;
-        require(outputs >= (needs_sigma && decoding.sigma == 0 ? 2 : 1) + (decoding.blend ? 1 : 0),
-                "a truncated mean needs a fixed sigma or one more output of the model, blending another");
-        require(!decoding.blend || !(decoding.base.empty() || decoding.lower.empty()),
-                "there must be a base and a lower bound to blend");
+        require(outputs >= (needs_sigma && decoding.sigma == 0 ? 2 : 1),
+                "a truncated mean needs a fixed sigma or a second output of the model");
+        require(decoding.cap == 0 || (std::isfinite(decoding.cap) && decoding.cap >= 1),
+                "a cap must be finite and at least 1, or 0 for none");
+        require(decoding.cap == 0 || !(decoding.base.empty() || decoding.lower.empty()),
+                "a cap needs a base and a lower bound");
         require(std::isfinite(decoding.sigma) && decoding.sigma >= 0 && std::isfinite(decoding.epsilon) &&
                     decoding.epsilon >= 0,
                 "sigma and epsilon must be finite and not negative");
-        if (decoding_.decode == Decode::Mean && !decoding_.blend) decoding_.lower.clear();  // not looked at
+        if (decoding_.decode == Decode::Mean && decoding_.cap == 0) decoding_.lower.clear();  // not looked at
         auto make = [&](const std::string& name) {
             return name.empty() || name == known_ ? nullptr : make_evaluator(name, task, decoding.cost);
         };
@@ -93,8 +93,9 @@ class LearnedHeuristic : public Evaluator {
 
   private:
     float decode(const float* output, float base, float lower) const {
-        double mu = static_cast<double>(output[0]) + base;
-        if (decoding_.blend) mu += sigmoid(output[outputs_ - 1] - kBlendStart) * (lower - base);
+        // In single precision, as in training.
+        if (decoding_.cap != 0) base = std::min(base, static_cast<float>(decoding_.cap) * lower);
+        const double mu = static_cast<double>(output[0]) + base;
         double sigma = decoding_.sigma;
         if (decoding_.decode == Decode::TruncatedMean && sigma == 0) sigma = 0.1 + 10 * sigmoid(output[1]);
         double value = mu;
@@ -112,7 +113,6 @@ class LearnedHeuristic : public Evaluator {
     }
 
     Decoding decoding_;
-    int outputs_;
     std::string known_;
     std::unique_ptr<Evaluator> base_, lower_;  // only those whose values come from nowhere else
     std::vector<float> base_values_, lower_values_;

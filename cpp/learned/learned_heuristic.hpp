@@ -1,9 +1,8 @@
 // Learned heuristics: a small model's number, corrected by what symbolic heuristics know of the state.
 //
-// mu = model(s) + base(s), or with a share of lower(s) in place of base(s), and the value is mu, max(mu,
-// lower(s)), or the mean of the Gaussian (mu, sigma) cut to [lower(s) - epsilon, infinity), where lower(s)
-// never exceeds the distance to the goal. Where base or lower is infinite no plan exists, whatever the model
-// says.
+// mu = model(s) + base(s), or model(s) + min(base(s), cap lower(s)), and the value is mu, max(mu, lower(s)),
+// or the mean of the Gaussian (mu, sigma) cut to [lower(s) - epsilon, infinity), where lower(s) never exceeds
+// the distance to the goal. Where base or lower is infinite no plan exists, whatever the model says.
 #pragma once
 #include <memory>
 #include <string>
@@ -23,8 +22,8 @@ struct Decoding {
     CostType cost = CostType::One;
     std::string base, lower;  // names of heuristics; empty: 0 and minus infinity
     double epsilon = 0.1;
-    double sigma = 0;    // 0: the model's second output is turned into one
-    bool blend = false;  // the model's last output says how far mu moves from base towards lower
+    double sigma = 0;  // 0: the model's second output is turned into one
+    double cap = 0;    // base is at most cap times lower; 0: no cap
 };
 
 struct NlmModel {

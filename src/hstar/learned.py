@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hstar import _core
+from hstar.cap import capped_base
 from hstar.encoding import Encoder, Vocabulary, domain_hash
 from hstar.heuristics import make_heuristic
 from hstar.modelfile import ModelFile, ModelFileError, read_model
@@ -62,8 +63,8 @@ class LearnedHeuristic:
     def specification(self) -> dict[str, Any]:
         """What the core must know besides the network."""
         objective = self.metadata["objective"]
-        blend = bool(objective.get("blend", False))
-        needs_bound = blend or self.decode in ("clip", "truncated-mean")
+        cap = objective.get("cap")  # files of older versions lack it
+        needs_bound = cap is not None or self.decode in ("clip", "truncated-mean")
         return {
             "model": self.metadata["model"],
             "cost": self.metadata["cost"],
@@ -72,7 +73,7 @@ class LearnedHeuristic:
             "epsilon": float(objective["epsilon"]),
             "decode": self.decode,
             "sigma": float(objective["sigma"] or 0.0),
-            "blend": blend,
+            "cap": float(cap or 0.0),
         }
 
     def _check_domain(self, task: Task) -> None:
@@ -160,7 +161,7 @@ def _bind_hgn(heuristic: LearnedHeuristic, task: Task) -> Callable[[Any], Any]:
         outputs = torch.from_numpy(predict(model, graph, state_bits(graph, task, states[alive])))
         targets = Targets(
             h_star=outputs[:, 0],
-            base=torch.from_numpy(base[alive]),
+            base=torch.from_numpy(capped_base(base[alive], lower[alive], objective.cap)),
             lower=torch.from_numpy(lower[alive]),
             upper=torch.full((len(outputs),), torch.inf),
             weight=outputs[:, 0],

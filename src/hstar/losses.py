@@ -3,14 +3,12 @@
 Distributions of h* given a state (Núñez-Molina et al. 2024):
 
     mu = output 0 + base(s),  sigma = 0.1 + 10 sigmoid(output 1)  or a constant
-    mu = output 0 + (1 - w) base(s) + w l(s),  w = sigmoid(last output - 2)  with `blend`
     gaussian             -log N(h* | mu, sigma)
     truncated-gaussian   -log TN(h* | mu, sigma, l - epsilon, u + epsilon)
 
-with l an admissible heuristic and u the cost of a known plan, where there is one. A base can be far
-off in proportion to a problem's size, which a bounded correction cannot follow; blending lets the
-network turn to the bound instead (its start is close to the base). Ranking losses
-(Chrestien et al. 2023) compare h of the states on a plan with that of states beside it:
+with l an admissible heuristic and u the cost of a known plan, where there is one. With a cap the
+base is min(base(s), cap l(s)) (hstar.cap). Ranking losses (Chrestien et al. 2023) compare h of the
+states on a plan with that of states beside it:
 
     l-gbfs   mean softplus(h(better) - h(worse))
     l-star   mean softplus(g(better) + h(better) - g(worse) - h(worse))
@@ -35,19 +33,19 @@ LOWER_BOUNDS = ("lmcut", "hmax", "blind", "none")
 # The paper says 1/sqrt(2); its runs used sqrt(2). For a Gaussian both give squared errors.
 FIXED_SIGMA = math.sqrt(2)
 LEAST_SIGMA, SIGMA_RANGE = 0.1, 10.0
-BLEND_START = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """Which loss, of what. `sigma` is a constant, or None where the network learns it."""
+    """Which loss, of what. `sigma` is a constant, or None where the network learns it; `cap` says
+    how many times the lower bound the base may be, None that it may be anything."""
 
     loss: str = "truncated-gaussian"
     sigma: float | None = None
     base: str = "ff"
     lower: str = "lmcut"
     epsilon: float = 0.1
-    blend: bool = False
+    cap: float | None = None
 
     def __post_init__(self) -> None:
         for value, known, what in (
@@ -59,10 +57,15 @@ class Objective:
                 raise ValueError(f"unknown {what} '{value}'; choose one of {', '.join(known)}")
         if self.sigma is not None and not 0 < self.sigma < math.inf:
             raise ValueError(f"sigma must be positive and finite, not {self.sigma}")
-        if self.blend and ("none" in (self.base, self.lower) or self.loss in RANKING):
-            raise ValueError("to blend takes a base, a lower bound, and a distribution of h*")
         if not 0 < self.epsilon < math.inf:
             raise ValueError(f"epsilon must be positive and finite, not {self.epsilon}")
+        if self.cap is not None and not 1 <= self.cap < math.inf:
+            raise ValueError(f"a cap must be finite and at least 1, not {self.cap}")
+        if self.cap is not None and not self.can_be_capped:
+            raise ValueError(
+                "a cap takes a base, a lower bound other than blind, and a distribution of h*; "
+                "change these or leave out the cap"
+            )
 
     @staticmethod
     def from_dict(fields: dict[str, Any]) -> Objective:
@@ -74,7 +77,13 @@ class Objective:
     @property
     def outputs(self) -> int:
         """How many numbers the network gives per state."""
-        return 1 + (self.sigma is None and self.loss not in RANKING) + self.blend
+        return 1 + (self.sigma is None and self.loss not in RANKING)
+
+    @property
+    def can_be_capped(self) -> bool:
+        """Whether there is a base, and a bound that tells how far from the goal a state is."""
+        bounded = self.lower not in ("none", "blind")
+        return self.base != "none" and bounded and self.loss not in RANKING
 
     @property
     def decode(self) -> str:
@@ -86,8 +95,8 @@ class Objective:
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """Columns of a batch, float[B] each. `upper` is infinite where no plan is known; `weight`
-    makes up for sampling some states more often than others."""
+    """Columns of a batch, float[B] each. `base` is capped already, if it is to be; `upper` is
+    infinite where no plan is known; `weight` makes up for sampling some states more often."""
 
     h_star: Tensor
     base: Tensor
@@ -101,8 +110,6 @@ def location_and_scale(
 ) -> tuple[Tensor, Tensor]:
     """mu and sigma, float[B] each, from the outputs float[B, K]."""
     mu = outputs[:, 0] + targets.base
-    if objective.blend:
-        mu = mu + torch.sigmoid(outputs[:, -1] - BLEND_START) * (targets.lower - targets.base)
     if objective.sigma is not None:
         return mu, torch.full_like(mu, objective.sigma)
     return mu, LEAST_SIGMA + SIGMA_RANGE * torch.sigmoid(outputs[:, 1])

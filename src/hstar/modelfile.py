@@ -21,6 +21,7 @@ from hstar.pddl.errors import InputFileError
 
 FORMAT = "hstar-model-1"
 REQUIRED = ("model", "config", "objective", "domain", "training")
+OBJECTIVE = {"loss", "sigma", "base", "lower", "epsilon", "cap"}
 
 
 class ModelFileError(InputFileError):
@@ -81,7 +82,20 @@ def read_model(path: str | os.PathLike[str]) -> ModelFile:
     for key in REQUIRED:
         if key not in metadata:
             raise ModelFileError(f"the metadata lacks {key!r}; train the model again", name)
+    metadata["objective"] = _known_objective(metadata["objective"], name)
     return ModelFile(metadata, tensors)
+
+
+def _known_objective(objective: dict[str, Any], path: str) -> dict[str, Any]:
+    """Options of other versions of hstar do no harm unless they were used."""
+    for key in objective.keys() - OBJECTIVE:
+        if objective[key]:
+            raise ModelFileError(
+                f"the model was trained with {key!r}, which this version of hstar does not know; "
+                "train it again",
+                path,
+            )
+    return {key: value for key, value in objective.items() if key in OBJECTIVE}
 
 
 def _digest(metadata: dict[str, Any], tensors: dict[str, NDArray[np.float32]]) -> str:

@@ -7,6 +7,7 @@ of its plan against all that search would have had open beside them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from hstar.cap import capped_base, fitted_cap
 from hstar.dataset import Dataset, LabelledTask
 from hstar.heuristics import make_heuristic
 from hstar.losses import (
@@ -55,7 +57,7 @@ class LikelihoodTask:
         self.model = model
         self.objective = objective
         self.device = next(model.parameters()).device
-        self.columns = _target_columns(dataset, objective)
+        self.columns = target_columns(dataset, objective)
         features = dataset.features
         states = [
             TaskStates(labelled.task, labelled.facts, features[rows])
@@ -285,8 +287,8 @@ def _rows_of_tasks(dataset: Dataset) -> Iterator[tuple[LabelledTask, slice]]:
         start += len(labelled.facts)
 
 
-def _target_columns(dataset: Dataset, objective: Objective) -> dict[str, NDArray[np.float32]]:
-    """float32[S] each: h_star, base, lower, upper."""
+def target_columns(dataset: Dataset, objective: Objective) -> dict[str, NDArray[np.float32]]:
+    """float32[S] each: h_star, base (capped), lower, upper."""
     columns = dataset.columns
     size = len(dataset)
     known = ~np.isnan(columns["h_star"])
@@ -311,4 +313,25 @@ def _target_columns(dataset: Dataset, objective: Objective) -> dict[str, NDArray
                 f"(in {names[dataset.task_numbers[row]]}); bounds must hold for every label"
             )
     found = {"h_star": h_star, "base": base, "lower": lower, "upper": upper}
-    return {name: np.asarray(column, dtype=np.float32) for name, column in found.items()}
+    targets = {name: np.asarray(column, dtype=np.float32) for name, column in found.items()}
+    targets["base"] = capped_base(targets["base"], targets["lower"], objective.cap)
+    return targets
+
+
+def with_fitted_cap(dataset: Dataset, objective: Objective) -> Objective:
+    """The objective with the cap that the labels ask for, if they do and it has none yet.
+
+    Only where a truncated Gaussian is learned: search then computes the bound anyway, which for a
+    plain one would make every state dearer.
+    """
+    wanted = objective.loss == "truncated-gaussian" and objective.can_be_capped
+    if objective.cap is not None or not wanted:
+        return objective
+    columns = target_columns(dataset, objective)
+    return replace(objective, cap=fitted_cap(columns["base"], columns["lower"], columns["h_star"]))
+
+
+def base_error(dataset: Dataset, objective: Objective) -> float:
+    """The squared error of what the network corrects, taken as an estimate of h*."""
+    columns = target_columns(dataset, objective)
+    return float(np.mean((columns["base"].astype(np.float64) - columns["h_star"]) ** 2))

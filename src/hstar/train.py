@@ -13,7 +13,7 @@ import math
 import os
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,18 +27,20 @@ from hstar.encoding import domain_hash
 from hstar.losses import RANKING, Objective
 from hstar.modelfile import ModelFile, write_model
 from hstar.models import KINDS
-from hstar.objectives import LikelihoodTask, RankingTask
+from hstar.objectives import LikelihoodTask, RankingTask, with_fitted_cap
 
 SCHEDULES = ("cosine", "constant")
 
 
 @dataclass(frozen=True, slots=True)
 class TrainOptions:
-    """How to train. `clip` bounds the norm of the gradient; 0 means no bound."""
+    """How to train. `clip` bounds the norm of the gradient; 0 means no bound. With `fit_cap` an
+    objective without a cap on its base gets the one that the training labels ask for, if any."""
 
     model: str = "nlm"
     model_options: dict[str, Any] = field(default_factory=dict)
     objective: Objective = field(default_factory=Objective)
+    fit_cap: bool = True
     steps: int = 4000
     batch: int = 256
     learning_rate: float = 1e-2
@@ -160,11 +162,13 @@ class Trainer:
     """The state of a training run, from which it can be continued."""
 
     def __init__(self, training: Dataset, validation: Dataset, options: TrainOptions) -> None:
-        self.options = options
         self.training = training
         self.device = choose_device(options.device)
         check_same_kind(training, validation)
         objective = options.objective
+        if options.fit_cap:
+            objective = with_fitted_cap(training, objective)
+        self.options = options = replace(options, objective=objective)
         kind = KINDS[options.model]
         tasks = [labelled.task for labelled in training.tasks]
         self.config = kind.configure(

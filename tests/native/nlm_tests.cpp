@@ -155,6 +155,7 @@ void test_learned_heuristics(const Task& task, int seed) {
     decoding.lower = number(random, 0, 1) ? "lmcut" : "ff";
     decoding.decode = number(random, 0, 1) ? Decode::Clip : Decode::TruncatedMean;
     decoding.sigma = 0.5;
+    decoding.cap = !decoding.base.empty() && number(random, 0, 1) ? 1.25 : 0;
     std::vector<int> values;
     for (int i = 0; i < 20; ++i)
         for (int v = 0; v < task.num_variables(); ++v)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,9 +48,10 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("--base", default="ff", help="heuristic to correct: none, ff, lmcut, ...")
     parser.add_argument("--lower", default="lmcut", help="lower bound: lmcut, hmax, blind or none")
     parser.add_argument(
-        "--blend",
-        action="store_true",
-        help="learn how far to move from the base towards the lower bound, too",
+        "--cap",
+        default="fit",
+        metavar="fit|none|X",
+        help="the base is at most X times the lower bound (default: what the labels ask for)",
     )
     parser.add_argument("--epsilon", type=float, default=0.1, help="how far bounds are opened")
     parser.add_argument("--steps", type=positive, metavar="N")
@@ -104,6 +106,7 @@ def run(options: argparse.Namespace) -> int:
         f"{len(validation)} of {len(validation.tasks)} to validate on",
         flush=True,
     )
+    chosen = _with_cap(training, chosen)
     for seed, path in outputs.items():
         result = _train(training, validation, path, chosen[seed], options)
         print(
@@ -130,6 +133,27 @@ def _name_omitted(training: Dataset, options: TrainOptions) -> None:
     if isinstance(breadth, int):
         for name in Vocabulary.of(training.domain, breadth).omitted:
             print(f"predicate {name} has more than {breadth} arguments: the network ignores it")
+
+
+def _with_cap(training: Dataset, chosen: dict[int, TrainOptions]) -> dict[int, TrainOptions]:
+    """Fit the cap on the base, which is the same for all seeds, and say so."""
+    from hstar.objectives import base_error, with_fitted_cap
+
+    first = next(iter(chosen.values()))
+    if not first.fit_cap:
+        return chosen
+    try:
+        fitted = with_fitted_cap(training, first.objective)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    if fitted != first.objective:
+        before, after = (base_error(training, o) for o in (first.objective, fitted))
+        print(
+            f"{fitted.base} is capped at {fitted.cap:.2f} x {fitted.lower}: its squared error on "
+            f"the training labels falls from {before:.2f} to {after:.2f}",
+            flush=True,
+        )
+    return {seed: replace(options, objective=fitted) for seed, options in chosen.items()}
 
 
 def _train(
@@ -177,6 +201,10 @@ def _train_options(options: argparse.Namespace, seed: int) -> TrainOptions:
         sigma = None if options.sigma == "learn" else float(options.sigma)
     except ValueError:
         raise UsageError(f"--sigma must be 'learn' or a number, not '{options.sigma}'") from None
+    try:
+        cap = None if options.cap in ("fit", "none") else float(options.cap)
+    except ValueError:
+        raise UsageError(f"--cap must be 'fit', 'none' or a number, not '{options.cap}'") from None
     given = {
         name: getattr(options, name)
         for name in (
@@ -193,12 +221,13 @@ def _train_options(options: argparse.Namespace, seed: int) -> TrainOptions:
     }
     try:
         objective = Objective(
-            options.loss, sigma, options.base, options.lower, options.epsilon, options.blend
+            options.loss, sigma, options.base, options.lower, options.epsilon, cap
         )
         return TrainOptions(
             model=options.model,
             model_options=dict(_model_option(text) for text in options.option),
             objective=objective,
+            fit_cap=options.cap == "fit",
             seed=seed,
             **{**defaults_of(options.model, objective), **given},
         )

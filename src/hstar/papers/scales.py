@@ -29,7 +29,8 @@ class Problems:
 class Scale:
     """Sizes of an experiment. Times in seconds, memory in bytes; `steps` and `planning` (how many
     test problems are planned for) are per kind of model. With `epochs`, NLMs train that many passes
-    over their data instead of a number of steps. What is None or empty is hstar's default."""
+    over their data instead of a number of steps. What is None or empty is hstar's default. The
+    published method has no cap on h^FF; `fit_cap` adds it."""
 
     domains: tuple[str, ...]
     variants: tuple[Variant, ...]
@@ -48,6 +49,7 @@ class Scale:
     schedule: str = "cosine"
     nlm_options: Mapping[str, object] = field(default_factory=dict)
     nlm_weight_decay: float | None = None
+    fit_cap: bool = False
 
 
 _PAPER: Mapping[str, Problems] = {
@@ -133,6 +135,7 @@ PROPOSED = Scale(
     label_retries=20,
     memory_limit=6 * 2**30,
     evaluate_every=250,
+    fit_cap=True,
 )
 
 # The paper's own network, as its runs had it: sigmoids, tuples with equal objects not left out, no

@@ -203,6 +203,7 @@ def train_one(experiment: Experiment, domain: str, variant: Variant, seed: int) 
         "evaluate_every": scale.evaluate_every,
         "schedule": scale.schedule,
         "device": experiment.device,
+        "fit_cap": scale.fit_cap,
     }
     if variant.model == "nlm":
         given["model_options"] = dict(scale.nlm_options)

@@ -1,0 +1,275 @@
+"""The cap on the heuristic that a network corrects: its values, its fit, and that training,
+evaluation and search all look at the capped one."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from label_folders import generated
+from numpy.typing import NDArray
+
+from hstar.cap import capped_base, fitted_cap
+from hstar.cli import run as run_cli
+from hstar.dataset import Dataset, load_dataset
+from hstar.domains import generate
+from hstar.evaluation import baseline_mse, evaluate_model
+from hstar.learned import load_model
+from hstar.losses import Objective
+from hstar.objectives import base_error, target_columns, with_fitted_cap
+from hstar.papers.scales import SCALES
+from hstar.teachers import LabelOptions, label
+from hstar.teachers.attempt import follow
+from hstar.train import Evaluation, TrainOptions, train
+
+LABELLING = LabelOptions(time_limit=None, memory_limit=None, max_expansions=10_000, jobs=1)
+TINY: dict[str, dict[str, Any]] = {
+    "nlm": {"width": 4, "depth": 4},
+    "hgn": {"hidden": 4, "steps": 2},
+    "linear": {},
+}
+
+
+@pytest.fixture(scope="module")
+def labels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four visitall problems, where h^FF is too large and LM-cut nearly right."""
+    folder = tmp_path_factory.mktemp("visitall")
+    generate("visitall", folder, ["train"], count=4, ranges={"side": range(4, 6)})
+    label(folder / "train", folder / "visitall.parquet", LABELLING)
+    return folder / "visitall.parquet"
+
+
+@pytest.fixture(scope="module")
+def dataset(labels: Path) -> Dataset:
+    return load_dataset(labels)
+
+
+@pytest.fixture(scope="module")
+def blocks(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    """Blocksworld, where h^FF is too small as often as too large."""
+    folder = tmp_path_factory.mktemp("blocks")
+    label(generated(folder, "3-4", count=6), folder / "blocks.parquet", LABELLING)
+    return load_dataset(folder / "blocks.parquet")
+
+
+def options(model: str = "linear", **changes: Any) -> TrainOptions:
+    chosen = {"steps": 6, "evaluate_every": 2, "batch": 16, "device": "cpu", **changes}
+    return TrainOptions(model, TINY[model], **chosen)
+
+
+def floats(*numbers: float) -> NDArray[np.float32]:
+    return np.array(numbers, dtype=np.float32)
+
+
+# -- values
+
+
+def test_the_base_is_at_most_cap_times_the_bound() -> None:
+    base, lower = floats(10, 5, 6, 0, 3), floats(4, 4, 4, 0, 7)
+    assert capped_base(base, lower, 1.5).tolist() == [6, 5, 6, 0, 3]
+    assert capped_base(base, lower, 1.0).tolist() == [4, 4, 4, 0, 3]
+    assert capped_base(base, lower, None) is base
+    assert capped_base(floats(10), floats(7), 1.1)[0] == np.float32(1.1) * np.float32(7)
+    assert capped_base(base, lower, 1.1).dtype == np.float32
+
+
+def test_no_cap_hides_a_dead_end() -> None:
+    infinity = math.inf
+    base, lower = floats(infinity, 5, infinity), floats(4, infinity, infinity)
+    assert capped_base(base, lower, 1.5).tolist() == [infinity, 5, infinity]
+
+
+# -- the fit
+
+
+def test_the_fit_finds_the_cap_that_made_the_labels() -> None:
+    rng = np.random.default_rng(0)
+    lower = rng.integers(1, 30, 300).astype(np.float32)
+    base = lower + rng.integers(0, 40, 300).astype(np.float32)
+    for cap in (1.0, 1.25, 2.37, 5.0):
+        h_star = np.minimum(base, cap * lower).astype(np.float32)
+        assert fitted_cap(base, lower, h_star) == cap
+
+
+def test_the_fit_is_the_least_squared_error() -> None:
+    # (4 c - 5)^2 + (10 c - 14)^2 is least at c = 160 / 116.
+    assert fitted_cap(floats(9, 30), floats(4, 10), floats(5, 14)) == 1.38
+    # A third state that no cap touches, since its base is below the bound.
+    assert fitted_cap(floats(9, 30, 2), floats(4, 10, 3), floats(5, 14, 3)) == 1.38
+
+
+def test_no_cap_where_it_helps_little() -> None:
+    """Capping takes the error of the first state from 4 to 0, the second's remains."""
+    base, lower = floats(6, 1), floats(4, 2)
+    assert fitted_cap(base, lower, floats(4, 7)) == 1.0  # 40 -> 36, a tenth
+    assert fitted_cap(base, lower, floats(4, 7.1)) is None  # 41.21 -> 37.21, less
+    assert fitted_cap(base, lower, base) is None  # no error at all
+    assert fitted_cap(base, base + 1, base + 5) is None  # nothing above the bound
+    assert fitted_cap(floats(), floats(), floats()) is None
+
+
+def test_of_equally_good_caps_the_largest() -> None:
+    assert fitted_cap(floats(100), floats(50), floats(75.25)) == 1.51  # 75 and 75.5 err alike
+    assert fitted_cap(floats(5), floats(0), floats(0)) == 5.0
+
+
+# -- objectives
+
+
+def test_labels_decide_whether_there_is_a_cap(dataset: Dataset, blocks: Dataset) -> None:
+    objective = Objective()
+    fitted = with_fitted_cap(dataset, objective)
+    assert fitted.cap is not None and 1 < fitted.cap < 1.2
+    assert base_error(dataset, fitted) < 0.2 * base_error(dataset, objective)
+    assert base_error(dataset, objective) == pytest.approx(baseline_mse(dataset, "ff"))
+    assert with_fitted_cap(blocks, objective) == objective
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"loss": "gaussian"},
+        {"loss": "l-gbfs"},
+        {"base": "none"},
+        {"base": "lmcut"},
+        {"lower": "none"},
+        {"lower": "blind"},
+        {"cap": 3.0},
+    ],
+)
+def test_what_is_not_fitted(fields: dict[str, Any], dataset: Dataset) -> None:
+    objective = Objective(**fields)
+    assert with_fitted_cap(dataset, objective) == objective
+
+
+def test_targets_hold_the_capped_base(dataset: Dataset) -> None:
+    columns = target_columns(dataset, Objective("gaussian", cap=1.1))
+    expected = np.minimum(dataset.columns["ff"], np.float32(1.1) * dataset.columns["lmcut"])
+    assert np.array_equal(columns["base"], expected)
+    assert (expected < dataset.columns["ff"]).any() and (expected == dataset.columns["ff"]).any()
+
+
+# -- training
+
+
+@pytest.mark.parametrize("model", TINY)
+def test_search_and_evaluation_see_what_training_saw(
+    model: str, dataset: Dataset, tmp_path: Path
+) -> None:
+    path = tmp_path / "m.safetensors"
+    result = train(dataset, dataset, path, options(model))
+    learned = load_model(path)
+    fitted = with_fitted_cap(dataset, Objective())
+    assert learned.metadata["objective"] == fitted.to_dict()
+    assert learned.metadata["training"]["options"]["objective"]["cap"] == fitted.cap
+    metrics = evaluate_model(path, dataset)
+    assert metrics.mse == pytest.approx(result.best.validation_mse, rel=1e-4)
+    errors = []
+    for labelled in dataset.tasks:
+        bound: Any = learned.bind(labelled.task)
+        states, to_go = follow(labelled.task, labelled.plan)
+        h = (bound if callable(bound) else bound.evaluate)(states)
+        errors += [(float(a) - b) ** 2 for a, b in zip(h, to_go, strict=True)]
+    assert np.mean(errors) == pytest.approx(metrics.mse, rel=1e-3)
+
+
+def test_a_given_cap_is_kept_and_none_stays_none(dataset: Dataset, tmp_path: Path) -> None:
+    path = tmp_path / "m.safetensors"
+    for chosen, cap in (
+        (options(objective=Objective(cap=2.5)), 2.5),
+        (options(objective=Objective("gaussian", cap=2.5)), 2.5),
+        (options(objective=Objective("gaussian")), None),
+        (options(fit_cap=False), None),
+    ):
+        train(dataset, dataset, path, chosen)
+        assert load_model(path).metadata["objective"]["cap"] == cap
+
+
+class Killed(Exception):
+    pass
+
+
+def test_an_interrupted_run_goes_on_only_with_the_same_cap(
+    dataset: Dataset, tmp_path: Path
+) -> None:
+    def kill(line: Evaluation, _: int) -> None:
+        if line.step == 4:
+            raise Killed
+
+    def steps_of(chosen: TrainOptions, name: str) -> list[int]:
+        steps: list[int] = []
+        path = tmp_path / name
+        train(dataset, dataset, path, chosen, lambda line, _: steps.append(line.step))
+        return steps
+
+    path = tmp_path / "m.safetensors"
+    assert steps_of(options(), "whole.safetensors") == [2, 4, 6]
+    for chosen, expected in (
+        (options(), [4, 6]),
+        (options(fit_cap=False), [2, 4, 6]),
+        (options(objective=Objective(cap=2.0)), [2, 4, 6]),
+    ):
+        with pytest.raises(Killed):
+            train(dataset, dataset, path, options(), kill)
+        assert steps_of(chosen, path.name) == expected
+        if chosen == options():
+            assert path.read_bytes() == (tmp_path / "whole.safetensors").read_bytes()
+
+
+def test_the_published_method_has_no_cap() -> None:
+    assert {name for name, scale in SCALES.items() if scale.fit_cap} == {"proposed"}
+
+
+# -- the command
+
+
+@pytest.mark.parametrize("argument", ["fit", "none", "1.5", None])
+def test_the_command_says_what_it_fitted(
+    argument: str | None,
+    labels: Path,
+    dataset: Dataset,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = tmp_path / "m.safetensors"
+    arguments = [str(labels), "--validation", str(labels), "-m", "linear", "--steps", "2"]
+    if argument is not None:
+        arguments += ["--cap", argument]
+    assert run_cli(["train", *arguments, "-o", str(path)]) == 0
+    out = capsys.readouterr().out
+    fitted = with_fitted_cap(dataset, Objective())
+    expected = {"none": None, "1.5": 1.5}.get(argument or "fit", fitted.cap)
+    assert load_model(path).metadata["objective"]["cap"] == expected
+    resolved = json.loads(path.with_name(f"{path.name}.json").read_text())
+    assert resolved["objective"]["cap"] == expected
+    errors = (base_error(dataset, replace(fitted, cap=cap)) for cap in (None, fitted.cap))
+    line = "ff is capped at {:.2f} x lmcut: its squared error on the training labels falls from "
+    line += "{:.2f} to {:.2f}\n"
+    assert (line.format(fitted.cap, *errors) in out) == (argument in ("fit", None))
+    assert ("capped" in out) == (argument in ("fit", None))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--cap", "tight"], "--cap must be 'fit', 'none' or a number, not 'tight'"),
+        (["--cap", "0.5"], "a cap must be finite and at least 1, not 0.5"),
+        (["--cap", "2", "--base", "none"], "a cap takes a base, a lower bound other than blind"),
+    ],
+)
+def test_bad_caps(
+    arguments: list[str],
+    message: str,
+    labels: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    output = tmp_path / "m.safetensors"
+    assert run_cli(["train", str(labels), "-o", str(output), "--steps", "1", *arguments]) == 36
+    assert message in capsys.readouterr().err
+    assert not output.exists()
