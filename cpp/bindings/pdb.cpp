@@ -205,6 +205,7 @@ void bind_pdb(nb::module_& m) {
         .def_static("projection", &projection_index, nb::arg("task"), nb::arg("variables"))
         .def_prop_ro("size", [](const BoundIndex& b) { return b.index->size(); })
         .def_prop_ro("variables", [](const BoundIndex& b) { return b.index->variables(); })
+        .def_prop_ro("multiplicities", [](const BoundIndex& b) { return b.index->multiplicities(); })
         .def("rank", &rank)
         .def("unrank", &unrank)
         .def("build", &build, nb::arg("additive"), nb::arg("cost"), nb::arg("deadline"),
@@ -245,9 +246,10 @@ void bind_pdb(nb::module_& m) {
             }
             return to_numpy(std::move(h), {states.shape(0)});
         });
-    m.def("table_histogram", [](Bytes bytes, uint64_t cells, int bits, const Ints& levels) {
+    m.def("table_histogram", [](Bytes bytes, uint64_t cells, int bits, const Ints& levels,
+                                const std::vector<uint32_t>& weights) {
         TableView view = make_view(bytes, cells, bits, levels);
-        return guarded([&] { return histogram(view); });
+        return guarded([&] { return histogram(view, weights); });
     });
     m.def("task_fingerprint", [](const BoundTask& b) { return fingerprint(b.task); });
 }

@@ -49,6 +49,7 @@ template <class Use>
 void for_each_pair(const PatternIndex& from, const PatternIndex& to, const Limits& limits, Use use) {
     auto* pieces_from = dynamic_cast<const PieceIndex*>(&from);
     auto* pieces_to = dynamic_cast<const PieceIndex*>(&to);
+    auto* classes_to = dynamic_cast<const CornerSymmetryIndex*>(&to);
     std::vector<int> state = scratch_state(from);
     if (pieces_from && pieces_to && from.variables() == to.variables() &&
         pieces_from->order == pieces_to->order) {
@@ -64,6 +65,14 @@ void for_each_pair(const PatternIndex& from, const PatternIndex& to, const Limit
                 if (i % 65536 == 0) limits.check();
                 use(i, map(p, o));
             }
+    } else if (classes_to && pieces_from && pieces_from->order == IndexOrder::MyrvoldRuskey) {
+        std::vector<uint64_t> ranks;
+        uint64_t permutations = pieces_from->permutations.size();
+        for (uint64_t p = 0; p < permutations; ++p) {
+            if (p % 64 == 0) limits.check();
+            classes_to->rank_all(p, ranks);
+            for (uint64_t o = 0; o < ranks.size(); ++o) use(o * permutations + p, ranks[o]);
+        }
     } else {
         for (uint64_t i = 0; i < from.size(); ++i) {
             if (i % 65536 == 0) limits.check();
@@ -88,10 +97,7 @@ Table regrouped(const Pdb& source, const PatternIndex& to, const Grouping& group
         uint32_t value = source.at(i);
         if (value < view.get(cell)) table.set(cell, value);
     };
-    if (dynamic_cast<const CornerSymmetryIndex*>(&to))  // symmetric states have equal values: one will do
-        for_each_pair(to, from, limits, [&](uint64_t j, uint64_t i) { lower(i, j); });
-    else
-        for_each_pair(from, to, limits, lower);
+    for_each_pair(from, to, limits, lower);
     return table;
 }
 
@@ -124,20 +130,23 @@ Table quantized(const TableView& source, const uint8_t levels[4]) {
     return table;
 }
 
-std::vector<uint64_t> histogram(const TableView& table) {
+std::vector<uint64_t> histogram(const TableView& table, const std::vector<uint32_t>& weights) {
+    if (weights.empty()) throw std::invalid_argument("there are no weights of cells");
     std::vector<uint64_t> counts;
     uint64_t unreached = 0;
+    size_t at = 0;
     for (uint64_t i = 0; i < table.size; ++i) {
-        uint32_t value = table.get(i);
+        uint32_t value = table.get(i), weight = weights[at];
+        if (++at == weights.size()) at = 0;
         if (value == kUnreached) {
-            ++unreached;
+            unreached += weight;
             continue;
         }
         if (value >= counts.size()) {
             if (value >= uint32_t{1} << 24) throw std::length_error("values too large to be counted");
             counts.resize(value + 1);
         }
-        ++counts[value];
+        counts[value] += weight;
     }
     counts.push_back(unreached);
     return counts;

@@ -36,8 +36,7 @@ void LearnedPdb::lookup(const int* states, int count, int stride, uint32_t* valu
     logits.resize(static_cast<size_t>(count) * classes);
     for (int i = 0; i < count; ++i) {
         const int* state = states + static_cast<size_t>(i) * static_cast<size_t>(stride);
-        for (size_t v = 0; v < columns; ++v)
-            digits[static_cast<size_t>(i) * columns + v] = state[index_->variables()[v]];
+        index_->representative(state, digits.data() + static_cast<size_t>(i) * columns);
     }
     network_.forward(digits.data(), count, logits.data(), work);
     for (int i = 0; i < count; ++i) {

@@ -24,30 +24,33 @@ std::vector<uint32_t> class_of_value(const LearnedPdb& learned) {
 // One thread's view of a chunk: the indices that are reached, their exact classes and logits.
 struct Chunk {
     std::vector<uint64_t> index;
-    std::vector<uint32_t> exact;
+    std::vector<uint32_t> exact, states;  // the class, and how many states have the index
     std::vector<int> state, digits;
     std::vector<int32_t> logits;
     IntegerNetwork::Workspace work;
-    uint64_t unreached = 0;
+    uint64_t num_states = 0, unreached = 0;
 
     void fill(const LearnedPdb& learned, const Pdb& table, const std::vector<uint32_t>& classes,
-              uint64_t first, uint64_t end) {
+              const std::vector<uint32_t>& multiplicities, uint64_t first, uint64_t end) {
         const auto& variables = learned.index().variables();
         state.resize(static_cast<size_t>(1 + *std::max_element(variables.begin(), variables.end())));
         index.clear();
         exact.clear();
+        states.clear();
         digits.clear();
-        unreached = 0;
+        num_states = unreached = 0;
         for (uint64_t i = first; i < end; ++i) {
-            uint32_t value = table.at(i);
+            uint32_t value = table.at(i), stands_for = multiplicities[i % multiplicities.size()];
             if (value == kUnreached) {
-                ++unreached;
+                unreached += stands_for;
                 continue;
             }
             if (value >= classes.size() || classes[value] == kNoClass)
                 throw std::invalid_argument("the table has a value that is none of the classes'");
             index.push_back(i);
             exact.push_back(classes[value]);
+            states.push_back(stands_for);
+            num_states += stands_for;
             learned.index().unrank(i, state.data());
             for (int v : variables) digits.push_back(state[static_cast<size_t>(v)]);
         }
@@ -67,6 +70,7 @@ void for_each_chunk(const LearnedPdb& learned, const Pdb& table, const SweepRang
     if (range.threads < 1 || range.chunk < 1 || range.first > range.end || range.end > learned.index().size())
         throw std::invalid_argument("no such range of indices, threads or chunks");
     const std::vector<uint32_t> classes = class_of_value(learned);
+    const std::vector<uint32_t> multiplicities = learned.index().multiplicities();
     const uint64_t size = static_cast<uint64_t>(range.chunk);
     const uint64_t chunks = (range.end - range.first + size - 1) / size;
     std::atomic<uint64_t> next{0};
@@ -78,7 +82,7 @@ void for_each_chunk(const LearnedPdb& learned, const Pdb& table, const SweepRang
             for (uint64_t c = next++; c < chunks; c = next++) {
                 if (thread == 0) limits.check();
                 uint64_t first = range.first + c * size;
-                chunk.fill(learned, table, classes, first, std::min(range.end, first + size));
+                chunk.fill(learned, table, classes, multiplicities, first, std::min(range.end, first + size));
                 use(thread, c, chunk);
             }
         } catch (...) {
@@ -116,13 +120,13 @@ LevelCounts count_levels(const LearnedPdb& learned, const Pdb& exact, const std:
             for (size_t k = 1; k <= levels; ++k) {
                 at = std::lower_bound(at, grid.end(), risk[k - 1]);
                 size_t cell = (k - 1) * cells + static_cast<size_t>(at - grid.begin());
-                auto& count = k <= chunk.exact[i]       ? counts.within
-                              : k == chunk.exact[i] + 1 ? counts.just
-                                                        : counts.below;
-                ++count[cell];
+                if (k <= chunk.exact[i])
+                    counts.within[cell] += chunk.states[i];
+                else
+                    ++(k == chunk.exact[i] + 1 ? counts.just : counts.below)[cell];
             }
         }
-        counts.states += chunk.index.size();
+        counts.states += chunk.num_states;
         counts.unreached += chunk.unreached;
     });
     LevelCounts total;
@@ -170,10 +174,11 @@ SweepCounts count_values(const LearnedPdb& learned, const Pdb& exact, const Swee
         for (size_t i = 0; i < chunk.index.size(); ++i) {
             int decoded = learned.decode(chunk.logits.data() + i * classes);
             size_t result = static_cast<size_t>(learned.corrected(decoded, chunk.index[i]));
-            ++counts.classes[result];
-            if (result > chunk.exact[i]) ++counts.overestimates[chunk.exact[i] * classes + result];
+            counts.classes[result] += chunk.states[i];
+            if (result > chunk.exact[i])
+                counts.overestimates[chunk.exact[i] * classes + result] += chunk.states[i];
         }
-        counts.states += chunk.index.size();
+        counts.states += chunk.num_states;
         counts.unreached += chunk.unreached;
     });
     SweepCounts total;

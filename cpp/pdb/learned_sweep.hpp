@@ -2,7 +2,8 @@
 //
 // Work goes over ranges of indices in chunks; all results are counts and sorted lists, so they depend neither
 // on the number of threads nor on the size of the chunks. Indices that the exact table does not reach are
-// counted and skipped: nothing can be overestimated there.
+// counted and skipped: nothing can be overestimated there. Where symmetric states share an index, an index
+// counts as often as it stands for states.
 #pragma once
 #include "pdb/learned_pdb.hpp"
 
@@ -13,8 +14,9 @@ struct SweepRange {
     int threads, chunk;
 };
 
-// What choosing thresholds needs. `grid` are thresholds in ascending order; level k of a state falls into the
-// cell of the first that accepts it, or the last cell, grid.size(), if none does.
+// What choosing thresholds needs: `below` and `just` count indices, since each would be an exception,
+// `within` the states. `grid` are thresholds in ascending order; level k of a state falls into the cell of
+// the first that accepts it, or the last cell, grid.size(), if none does.
 struct LevelCounts {
     std::vector<uint64_t> below;   // [level][cell]: exact class below k - 1
     std::vector<uint64_t> just;    //                exact class k - 1: level k overestimates by one

@@ -81,8 +81,9 @@ Table regrouped(const Pdb& source, const PatternIndex& to, const Grouping& group
 Table subtracted(const Pdb& source, const Pdb& base, const Limits& limits);
 // Cells of 2 bits; `levels` ascending, and the first no larger than any value.
 Table quantized(const TableView& source, const uint8_t levels[4]);
-// How often each value occurs; the last count is that of kUnreached.
-std::vector<uint64_t> histogram(const TableView& table);
+// How often each value occurs, cell i counted weights[i % weights.size()] times; the last count is that of
+// kUnreached.
+std::vector<uint64_t> histogram(const TableView& table, const std::vector<uint32_t>& weights);
 
 // The maximum over several sums of heuristics, each sum admissible by itself.
 class PdbEvaluator : public Evaluator {

@@ -31,12 +31,14 @@ CornerSymmetryIndex::CornerSymmetryIndex(const PieceGroup& corners)
         if (class_of_[p] != kNone) continue;
         auto number = static_cast<uint16_t>(classes_.size());
         classes_.push_back(static_cast<uint32_t>(p));
+        class_sizes_.push_back(0);
         all_.unrank_parts(p, 0, state.data());
         for (int s = 0; s < cube::kSymmetries; ++s) {
             transform(s, state.data(), image.data());
             uint64_t q = all_.rank_permutation(image.data());
             if (class_of_[q] != kNone) continue;
             class_of_[q] = number;
+            ++class_sizes_.back();
             // The way back from q to p is the inverse of s.
             for (int back = 0; back < cube::kSymmetries; ++back)
                 if (symmetries_[back] == inverses_[s]) to_class_[q] = static_cast<uint8_t>(back);
@@ -61,6 +63,41 @@ uint64_t CornerSymmetryIndex::rank(const int* state) const {
     uint64_t p = all_.rank_permutation(state);
     transform(to_class_[p], state, image.data());
     return all_.rank_orientation(image.data()) * classes_.size() + class_of_[p];
+}
+
+void CornerSymmetryIndex::rank_all(uint64_t permutation, std::vector<uint64_t>& ranks) const {
+    // Each corner of the image has its orientation from one corner, so the orientations' part of the index is
+    // a sum over corners. What each adds is read off three images, of corners all turned alike.
+    constexpr int kLast = cube::kCorners - 1;  // its orientation is implied
+    const int symmetry = to_class_[permutation];
+    std::array<std::array<uint64_t, 3>, cube::kCorners> adds{};
+    std::array<int, cube::kCorners> state, image;
+    all_.unrank_parts(permutation, 0, state.data());
+    for (int turned = 0; turned < 3; ++turned) {
+        transform(symmetry, state.data(), image.data());
+        uint64_t unit = all_.num_orientations;
+        for (int piece = 0; piece < kLast; ++piece) {
+            unit /= 3;
+            adds[inverses_[symmetry][piece * 3] / 3][turned] = unit * static_cast<uint64_t>(image[piece] % 3);
+        }
+        for (int& value : state) ++value;
+    }
+    ranks.resize(all_.num_orientations);
+    std::array<int, kLast> digits{};
+    for (uint64_t& rank : ranks) {
+        int sum = 0;
+        rank = 0;
+        for (int piece = 0; piece < kLast; ++piece) {
+            rank += adds[piece][digits[piece]];
+            sum += digits[piece];
+        }
+        rank = (rank + adds[kLast][(3 - sum % 3) % 3]) * classes_.size() + class_of_[permutation];
+        for (int piece = kLast - 1; piece >= 0 && ++digits[piece] == 3; --piece) digits[piece] = 0;
+    }
+}
+
+void CornerSymmetryIndex::representative(const int* state, int* values) const {
+    transform(to_class_[all_.rank_permutation(state)], state, values);
 }
 
 void CornerSymmetryIndex::unrank(uint64_t rank, int* state) const {

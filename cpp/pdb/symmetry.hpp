@@ -20,7 +20,10 @@ class CornerSymmetryIndex : public PatternIndex {
     uint64_t rank(const int* state) const override;
     // The representative, so rank(unrank(i)) == i where i is the index of some state.
     void unrank(uint64_t rank, int* state) const override;
-    uint64_t num_classes() const { return classes_.size(); }
+    void representative(const int* state, int* values) const override;
+    std::vector<uint32_t> multiplicities() const override { return class_sizes_; }
+    // The indices of all states with a permutation, by orientation; like rank(), only faster.
+    void rank_all(uint64_t permutation, std::vector<uint64_t>& ranks) const;
 
   private:
     void transform(int symmetry, const int* state, int* image) const;
@@ -30,6 +33,7 @@ class CornerSymmetryIndex : public PatternIndex {
     std::vector<uint16_t> class_of_;  // per permutation
     std::vector<uint8_t> to_class_;   // per permutation: a symmetry that leads to the representative
     std::vector<uint32_t> classes_;   // the representatives: the first permutation of each class
+    std::vector<uint32_t> class_sizes_;
 };
 
 }  // namespace hstar

@@ -1,5 +1,6 @@
 // Numbers for abstract states: the values of some variables of a state, as an index into a table.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -26,6 +27,13 @@ class PatternIndex {
     // Writes the variables of the pattern into a state and leaves the others alone.
     virtual void unrank(uint64_t rank, int* state) const = 0;
     const std::vector<int>& variables() const { return variables_; }
+    // Where symmetric states share an index: the values of the pattern's variables in the one that unrank()
+    // returns. Otherwise those of the state itself.
+    virtual void representative(const int* state, int* values) const {
+        for (std::size_t v = 0; v < variables_.size(); ++v) values[v] = state[variables_[v]];
+    }
+    // Index i stands for multiplicities()[i % size] states.
+    virtual std::vector<uint32_t> multiplicities() const { return {1}; }
 
   protected:
     explicit PatternIndex(std::vector<int> variables) : variables_(std::move(variables)) {}

@@ -88,6 +88,7 @@ class Puzzle:
 class PatternIndex:
     size: int
     variables: list[int]
+    multiplicities: list[int]
     @staticmethod
     def pieces(
         puzzle: Puzzle, variables: list[int], order: str, symmetric: bool
@@ -199,7 +200,7 @@ def ground(
     spec: dict[str, Any], keep_irrelevant: bool, deadline: float, memory_bytes: int
 ) -> Task: ...
 def table_histogram(
-    table: NDArray[np.uint8], cells: int, bits: int, levels: list[int]
+    table: NDArray[np.uint8], cells: int, bits: int, levels: list[int], weights: list[int]
 ) -> list[int]: ...
 def integer_kernel_names() -> list[str]: ...
 def decode_levels(

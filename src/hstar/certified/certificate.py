@@ -10,7 +10,7 @@ from typing import Any
 from hstar.certified.file import CertifiedFileError, LearnedFile, digests, read_learned
 from hstar.certified.model import LearnedDatabase
 from hstar.certified.sweep import AnySweep, Sweep, SweepOptions, ValueCounts
-from hstar.pdb import PatternDatabase, build_pdb, subtract
+from hstar.pdb import PatternDatabase, build_pdb, compress, subtract
 from hstar.pdb.database import PDDL
 from hstar.puzzles import Puzzle, make_puzzle
 from hstar.resources import Budget
@@ -19,9 +19,10 @@ from hstar.task import Task
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """`states` were swept, all that can reach the goal; `unreached` indices cannot. `total` is the
-    sum of the heuristic's values over them, without the base's, and `histogram` counts them by
-    value. `exact_total` is the same sum for the table itself."""
+    """`states` were swept, all that can reach the goal; `unreached` ones cannot. Of symmetric ones
+    that share an index the representative was. `total` is the sum of the heuristic's values over
+    them, without the base's, and `histogram` counts them by value. `exact_total` is the same sum
+    for the table itself."""
 
     space: str
     pattern: list[int]
@@ -90,6 +91,8 @@ def rebuild(
     exact = build_pdb(
         space, layout.pattern, additive=layout.additive, cost=layout.cost, budget=budget
     )
+    if layout.symmetric:  # the least value of each class: nothing rests on their being equal
+        exact = compress(exact, symmetric=True)
     if model.base is None:
         return exact
     rebuilt = build_pdb(

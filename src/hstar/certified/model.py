@@ -88,5 +88,7 @@ class LearnedDatabase:
 def check_learnable(database: PatternDatabase) -> None:
     """Raises ValueError for databases that no network is learned from."""
     layout = database.layout
-    if layout.grouping != "none" or layout.symmetric or layout.order != "mr" or layout.levels:
-        raise ValueError("learn from the database itself (or a difference), not a compressed one")
+    if layout.grouping != "none" or layout.order != "mr" or layout.levels:
+        raise ValueError(
+            "learn from the database itself, a difference or symmetry classes, not a compressed one"
+        )

@@ -1,10 +1,10 @@
 """Choosing what is decoded and what is an exception, so that bytes buy as much mean as they can.
 
 Each level k has a threshold t: it is accepted where P(class < k) <= t. A larger t adds states whose
-value is k or more (the mean rises) and states whose value is less (each an exception, of about
-log2(states / exceptions) + 1.5 bits). One sweep counts both for every t of a grid. For a price of a
-bit, every level by itself takes the t with the largest gain less price; a search over prices finds
-the best thresholds for a number of bytes or for a mean.
+value is k or more (the mean rises) and states whose value is less (their indices are exceptions, of
+about log2(indices / exceptions) + 1.5 bits each). One sweep counts both for every t of a grid. For
+a price of a bit, every level by itself takes the t with the largest gain less price; a search over
+prices finds the best thresholds for a number of bytes or for a mean.
 """
 
 from __future__ import annotations
@@ -38,19 +38,22 @@ class Choice:
     mean: float
 
 
-def frontier(counts: LevelCounts, values: tuple[int, ...], states: int) -> list[Choice]:
-    """The best choices from the fewest bytes to the largest mean; `states` of the whole space."""
+def frontier(
+    counts: LevelCounts, values: tuple[int, ...], states: int, indices: int
+) -> list[Choice]:
+    """The best choices from the fewest bytes to the largest mean; `states` and `indices` are those
+    of the whole space."""
     scale = states / max(counts.states, 1)
     steps = np.diff(np.asarray(values, dtype=np.float64))[:, None]
     gain = np.cumsum(counts.within, axis=1)[:, :-1] * steps * scale
     harm = np.cumsum(counts.just + counts.below, axis=1)[:, :-1] * scale
     choices: dict[tuple[int, ...], Choice] = {}
-    for price in np.geomspace(1e3, 1e-4, 160):  # of an exception, in units of value
+    for price in np.geomspace(1e5, 1e-4, 200):  # of an exception, in units of value
         cells = np.argmax(gain - price * harm, axis=1)
         thresholds = tuple(GRID[cell] for cell in cells)
         exceptions = float(_pick(harm, cells).sum())
         total = float(_pick(gain, cells).sum())
-        bits = exceptions * (math.log2(max(states / max(exceptions, 1.0), 1.0)) + 1.5)
+        bits = exceptions * (math.log2(max(indices / max(exceptions, 1.0), 1.0)) + 1.5)
         mean = values[0] + total / max(states, 1)
         choices[thresholds] = Choice(thresholds, exceptions, bits / 8, mean)
     return sorted(choices.values(), key=lambda choice: (choice.num_bytes, choice.mean))
@@ -78,7 +81,7 @@ def make_strict(
     decoding = Decoding((ONE,) * (classes - 1), ratio_of(temperature))
     plain = replace(model, decoding=decoding, exceptions=())
     counts = sweep.count_levels(plain, GRID, share)
-    choices = frontier(counts, model.values, sum(sweep.exact_counts))
+    choices = frontier(counts, model.values, sum(sweep.exact_counts), sweep.cells)
     own = size_of(plain)
     if mean is not None:
         return _smallest(plain, choices, sweep, mean)

@@ -91,14 +91,25 @@ class PatternDatabase:
 
     @cached_property
     def histogram(self) -> tuple[list[int], int]:
-        """How many cells have each value (without the base's), and how many are unreachable."""
+        """How many cells have each value (without the base's), and how many are unreachable. A cell
+        of symmetric states counts as often as there are such states."""
         layout = self.layout
-        counts = _core.table_histogram(self.table, layout.cells, layout.bits, list(layout.levels))
+        counts = _core.table_histogram(
+            self.table, layout.cells, layout.bits, list(layout.levels), self.multiplicities
+        )
         return counts[:-1], counts[-1]
 
     @property
+    def multiplicities(self) -> list[int]:
+        """Cell i stands for multiplicities[i % their number] states, as far as symmetry goes."""
+        layout = self.layout
+        if not layout.symmetric or layout.grouping != "none":
+            return [1]
+        return self.index(make_puzzle(layout.space)).multiplicities
+
+    @property
     def mean(self) -> float:
-        """Of all cells that can be reached; a difference's own, without its base."""
+        """Over all cells that can be reached; a difference's own, without its base."""
         counts, _ = self.histogram
         return sum(value * count for value, count in enumerate(counts)) / max(sum(counts), 1)
 

@@ -98,16 +98,18 @@ class DeviceSweep:
         self.progress = progress
         self.cells = states.cells
         self.exact_counts, _ = states.database.histogram
+        self.multiplicities = torch.tensor(states.database.multiplicities, device=states.device)
 
     def count_values(self, model: LearnedDatabase, title: str = "sweep") -> ValueCounts:
         classes = model.network.num_classes
         found = torch.zeros(classes, classes, dtype=torch.int64, device=self.states.device)
         unreached = 0
-        for _, exact, results in self._results(model, title):
+        for index, exact, results in self._results(model, title):
             reached = exact != UNREACHED
-            unreached += int((~reached).sum())
+            standing = self._states(index)
+            unreached += int(standing[~reached].sum())
             pairs = exact[reached] * classes + results[reached]
-            found += torch.bincount(pairs, minlength=classes * classes).view(classes, classes)
+            found += _sums(pairs, standing[reached], classes * classes).view(classes, classes)
         counts: Counts = found.cpu().numpy().astype(np.uint64)
         return ValueCounts(counts.sum(axis=0), np.triu(counts, 1), int(found.sum()), unreached)
 
@@ -131,20 +133,26 @@ class DeviceSweep:
         counts = torch.zeros(3, levels * cells, dtype=torch.int64, device=device)
         level = torch.arange(1, levels + 1, device=device)
         states = 0
-        for _, exact, logits in self._logits(model, title, share):
+        for index, exact, logits in self._logits(model, title, share):
             reached = exact != UNREACHED
             exact, logits = exact[reached], logits[reached]
-            below, whole = decoder.masses(logits)
-            risk = below.double() / whole.double() * ONE
+            standing = self._states(index[reached])
+            mass, whole = decoder.masses(logits)
+            risk = mass.double() / whole.double() * ONE
             cell = torch.searchsorted(edges, risk.contiguous()) + (level - 1) * cells
             distance = level - exact[:, None]
-            for number, kind in enumerate((distance > 1, distance == 1, distance < 1)):
+            for number, kind in enumerate((distance > 1, distance == 1)):
                 counts[number] += torch.bincount(cell[kind], minlength=levels * cells)
-            states += len(exact)
-        below_, just, within = (
-            one.view(levels, cells).cpu().numpy().astype(np.uint64) for one in counts
-        )
-        return LevelCounts(below_, just, within, states)
+            accepts = distance < 1
+            each = standing[:, None].expand_as(cell)[accepts]
+            counts[2] += _sums(cell[accepts], each, levels * cells)
+            states += int(standing.sum())
+        below, just, within = counts.view(3, levels, cells).cpu().numpy().astype(np.uint64)
+        return LevelCounts(below, just, within, states)
+
+    def _states(self, index: Tensor) -> Tensor:
+        """How many states each index stands for."""
+        return self.multiplicities[index % len(self.multiplicities)]
 
     def _results(
         self, model: LearnedDatabase, title: str
@@ -227,6 +235,13 @@ def _vector(
     padded = torch.zeros(size, dtype=torch.int64)
     padded[: len(values)] = torch.from_numpy(values.astype(np.int64))
     return padded.to(device)
+
+
+def _sums(places: Tensor, weights: Tensor, size: int) -> Tensor:
+    """int64[size]: the sum of the weights int64[B] at each of the places int64[B]."""
+    return torch.zeros(size, dtype=torch.int64, device=places.device).scatter_add_(
+        0, places, weights
+    )
 
 
 def _is_in(index: Tensor, members: Tensor) -> Tensor:

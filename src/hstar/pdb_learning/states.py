@@ -26,8 +26,8 @@ SLICE = 2**20
 class PatternStates:
     """All states of a pattern: digits and exact classes. Raises ValueError.
 
-    `values` are the values that occur, ascending; class c means values[c]. `labels` uint8[cells]
-    lies on the device.
+    `values` are the values that occur, ascending; class c means values[c] and is that of
+    `class_sizes[c]` indices. `labels` uint8[cells] lies on the device.
     """
 
     def __init__(
@@ -39,7 +39,6 @@ class PatternStates:
         self.cells = database.layout.cells
         counts, _ = database.histogram
         self.values = tuple(value for value, count in enumerate(counts) if count)
-        self.class_sizes = [counts[value] for value in self.values]
         if len(self.values) > MOST_CLASSES:
             raise ValueError(
                 f"the database has {len(self.values)} different values; "
@@ -49,6 +48,7 @@ class PatternStates:
         sizes = space.domain_sizes
         self.domain_sizes = tuple(sizes[variable] for variable in pattern)
         self.labels = _labels(database, self.values).to(device)
+        self.class_sizes = torch.bincount(self.labels, minlength=256)[: len(self.values)].tolist()
         index = database.index(space)
         if isinstance(space, Task):
             self.locations: Tensor | None = None
