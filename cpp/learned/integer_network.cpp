@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "learned/amx_permission.hpp"
+
 namespace hstar {
 
 namespace {
@@ -47,6 +49,9 @@ std::vector<IntegerKernel> integer_kernels() {
         __builtin_cpu_supports("avx512vl")) {
         kernels.push_back(integer_avx512());
         if (__builtin_cpu_supports("avx512vnni")) kernels.push_back(integer_vnni());
+#ifdef HSTAR_AMX
+        if (amx_permitted()) kernels.push_back(integer_amx());
+#endif
     }
 #endif
     return kernels;
@@ -102,7 +107,7 @@ void IntegerNetwork::add_dense(const IntegerLayerSpec& spec, size_t inputs) {
     size_t outputs = spec.bias.size();
     if (spec.weights.size() != inputs * outputs) refuse("a layer has another number of weights");
     Dense layer{{}, spec.bias, spec.multiplier, padded(inputs), padded(outputs), spec.shift, spec.skip};
-    size_t width = static_cast<size_t>(layer.inputs);
+    size_t width = static_cast<size_t>(activation_stride(layer.inputs));
     layer.weights.assign(width * static_cast<size_t>(layer.outputs), 0);
     for (size_t o = 0; o < outputs; ++o) {
         int64_t largest = 0;
@@ -120,7 +125,7 @@ void IntegerNetwork::add_dense(const IntegerLayerSpec& spec, size_t inputs) {
 }
 
 void IntegerNetwork::forward(const int* digits, int count, int32_t* logits, Workspace& work) const {
-    size_t activations = static_cast<size_t>(kChunk) * static_cast<size_t>(widest_);
+    size_t activations = static_cast<size_t>(kChunk * activation_stride(widest_));
     for (auto* buffer : {&work.a, &work.b, &work.c})
         if (buffer->size() < activations) buffer->resize(activations);
     work.rows.resize(static_cast<size_t>(kChunk * num_digits()));
