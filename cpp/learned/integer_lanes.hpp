@@ -51,24 +51,47 @@ class Rescaler {
           fits_(fits_when_shifted(r.shift)) {}
 
     void operator()(const Sums& sums, const uint8_t* skipped, uint8_t* y) const {
+        if (fits_)
+            skipped ? rescale<true, true>(sums, skipped, y) : rescale<true, false>(sums, skipped, y);
+        else
+            skipped ? rescale<false, true>(sums, skipped, y) : rescale<false, false>(sums, skipped, y);
+    }
+    // For `count` states, `stride` apart.
+    void states(const int32_t* sums, int count, int64_t stride, const uint8_t* skipped, uint8_t* y) const {
+        if (fits_ && !skipped)
+            for (int s = 0; s < count; ++s)
+                rescale<true, false>(Sums::load(sums + s * kIntegerBlock), nullptr, y + s * stride);
+        else if (fits_)
+            for (int s = 0; s < count; ++s)
+                rescale<true, true>(Sums::load(sums + s * kIntegerBlock), skipped + s * stride,
+                                    y + s * stride);
+        else
+            for (int s = 0; s < count; ++s)
+                (*this)(Sums::load(sums + s * kIntegerBlock), skipped ? skipped + s * stride : nullptr,
+                        y + s * stride);
+    }
+
+  private:
+    template <bool kFits, bool kSkips>
+    void rescale(const Sums& sums, const uint8_t* skipped, uint8_t* y) const {
         __m512i even = _mm512_add_epi64(_mm512_mul_epi32(sums.v, even_), half_);
         __m512i odd = _mm512_add_epi64(_mm512_mul_epi32(_mm512_srli_epi64(sums.v, 32), odd_), half_);
-        if (skipped) {
+        if constexpr (kSkips) {
             __m512i old = _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(skipped)));
             even = _mm512_add_epi64(even, _mm512_mul_epi32(old, skip_));
             odd = _mm512_add_epi64(odd, _mm512_mul_epi32(_mm512_srli_epi64(old, 32), skip_));
         }
         __m512i both;
-        if (fits_)
-            both = _mm512_mask_blend_epi32(0xAAAA, _mm512_srlv_epi64(even, right_),
-                                           _mm512_sllv_epi64(odd, left_));
-        else
+        if constexpr (kFits) {
+            constexpr int kFirstChooses = 0xCA;
+            both = _mm512_ternarylogic_epi64(_mm512_set1_epi64(0xFFFFFFFF), _mm512_srlv_epi64(even, right_),
+                                             _mm512_sllv_epi64(odd, left_), kFirstChooses);
+        } else {
             both = _mm512_or_si512(clamped(even), _mm512_slli_epi64(clamped(odd), 32));
+        }
         __m128i bytes = _mm_max_epi8(_mm512_cvtsepi32_epi8(both), _mm_setzero_si128());
         _mm_storeu_si128(reinterpret_cast<__m128i*>(y), bytes);
     }
-
-  private:
     __m512i clamped(__m512i total) const {
         total = _mm512_srlv_epi64(_mm512_max_epi64(total, _mm512_setzero_si512()), right_);
         return _mm512_min_epi64(total, _mm512_set1_epi64(kLargestActivation));
@@ -184,42 +207,76 @@ class Rescaler {
 };
 #endif
 
-#if defined(__AVX2__)
-// 16 sums of 16 bits: at most 256 numbers of 8 bits.
-inline void sum_rows(const IntegerEmbedding& layer, const int32_t* row, int first, int32_t* sums) {
+// The sums of kBlocks blocks of outputs. Those of 8-bit weights fit in 16 bits: there are at most 256.
+#if defined(__AVX512BW__)
+constexpr int kEmbeddedBlocks = 4;  // at a time, where there are so many
+
+template <int kBlocks>
+inline void sum_rows(const IntegerEmbedding& layer, const int32_t* row, int first, Sums* sums) {
+    constexpr int kPairs = (kBlocks + 1) / 2;
+    constexpr __mmask32 kLoaded = kBlocks == 1 ? 0xFFFF : 0xFFFFFFFF;
+    __m512i total[kPairs] = {};
+    for (int d = 0; d < layer.num_digits; ++d) {
+        const int8_t* weights = layer.rows + static_cast<int64_t>(row[d]) * layer.width + first;
+        for (int p = 0; p < kPairs; ++p) {
+            __m256i bytes = _mm256_maskz_loadu_epi8(kLoaded, weights + 2 * kIntegerBlock * p);
+            total[p] = _mm512_add_epi16(total[p], _mm512_cvtepi8_epi16(bytes));
+        }
+    }
+    for (int b = 0; b < kBlocks; ++b) {
+        __m256i words =
+            b % 2 ? _mm512_extracti64x4_epi64(total[b / 2], 1) : _mm512_castsi512_si256(total[b / 2]);
+        __m512i bias = _mm512_loadu_si512(layer.bias + first + b * kIntegerBlock);
+        sums[b].v = _mm512_add_epi32(_mm512_cvtepi16_epi32(words), bias);
+    }
+}
+#elif defined(__AVX2__)
+constexpr int kEmbeddedBlocks = 1;
+
+template <int kBlocks>
+inline void sum_rows(const IntegerEmbedding& layer, const int32_t* row, int first, Sums* sums) {
     __m256i total = _mm256_setzero_si256();
     for (int d = 0; d < layer.num_digits; ++d) {
         const int8_t* weights = layer.rows + static_cast<int64_t>(row[d]) * layer.width + first;
         __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(weights));
         total = _mm256_add_epi16(total, _mm256_cvtepi8_epi16(bytes));
     }
-    const __m256i* bias = reinterpret_cast<const __m256i*>(layer.bias + first);
-    __m256i low = _mm256_cvtepi16_epi32(_mm256_castsi256_si128(total));
-    __m256i high = _mm256_cvtepi16_epi32(_mm256_extracti128_si256(total, 1));
-    __m256i* out = reinterpret_cast<__m256i*>(sums);
-    _mm256_storeu_si256(out, _mm256_add_epi32(low, _mm256_loadu_si256(bias)));
-    _mm256_storeu_si256(out + 1, _mm256_add_epi32(high, _mm256_loadu_si256(bias + 1)));
+    *sums = Sums::load(layer.bias + first);
+    sums->low = _mm256_add_epi32(sums->low, _mm256_cvtepi16_epi32(_mm256_castsi256_si128(total)));
+    sums->high = _mm256_add_epi32(sums->high, _mm256_cvtepi16_epi32(_mm256_extracti128_si256(total, 1)));
 }
 #else
-inline void sum_rows(const IntegerEmbedding& layer, const int32_t* row, int first, int32_t* sums) {
-    std::memcpy(sums, layer.bias + first, kIntegerBlock * sizeof *sums);
+constexpr int kEmbeddedBlocks = 1;
+
+template <int kBlocks>
+inline void sum_rows(const IntegerEmbedding& layer, const int32_t* row, int first, Sums* sums) {
+    *sums = Sums::load(layer.bias + first);
     for (int d = 0; d < layer.num_digits; ++d) {
         const int8_t* weights = layer.rows + static_cast<int64_t>(row[d]) * layer.width + first;
-        for (int i = 0; i < kIntegerBlock; ++i) sums[i] += weights[i];
+        for (int i = 0; i < kIntegerBlock; ++i) sums->v[i] += weights[i];
     }
 }
 #endif
 
-inline void embed(const IntegerEmbedding& layer, const int32_t* row, int count, uint8_t* y) {
+// Blocks of outputs are the outer loop: their part of each row stays in the nearest cache for all states.
+template <int kBlocks>
+inline int embed_blocks(const IntegerEmbedding& layer, int first, const int32_t* row, int count, uint8_t* y) {
     const int64_t stride = activation_stride(layer.width);
-    for (int first = 0; first < layer.width; first += kIntegerBlock) {
-        Rescaler rescale(layer.rescale, first);
+    for (; first + kBlocks * kIntegerBlock <= layer.width; first += kBlocks * kIntegerBlock)
         for (int s = 0; s < count; ++s) {
-            int32_t sums[kIntegerBlock];
-            sum_rows(layer, row + static_cast<int64_t>(s) * layer.num_digits, first, sums);
-            rescale(Sums::load(sums), nullptr, y + s * stride + first);
+            Sums sums[kBlocks];
+            sum_rows<kBlocks>(layer, row + static_cast<int64_t>(s) * layer.num_digits, first, sums);
+            for (int b = 0; b < kBlocks; ++b) {
+                int output = first + b * kIntegerBlock;
+                Rescaler(layer.rescale, output)(sums[b], nullptr, y + s * stride + output);
+            }
         }
-    }
+    return first;
+}
+
+inline void embed(const IntegerEmbedding& layer, const int32_t* row, int count, uint8_t* y) {
+    int first = embed_blocks<kEmbeddedBlocks>(layer, 0, row, count, y);
+    embed_blocks<1>(layer, first, row, count, y);
 }
 
 inline void rescale_logits(const IntegerRescale& r, int first, const int32_t* sums, int32_t* logits) {
