@@ -44,7 +44,7 @@ def test_kernels_equal_each_other_in_every_batch(seed: int) -> None:
     ("hidden", "width", "classes"), [(1, 129, 17), (100, 33, 2), (515, 80, 65), (64, 191, 1)]
 )
 def test_batches_that_fill_no_tiles(hidden: int, width: int, classes: int) -> None:
-    """Kernels work on 16 outputs, 64 inputs and up to 32 states at once; here each leaves a rest."""
+    """Kernels take 16 outputs, 64 inputs and up to 32 states at once; here each leaves a rest."""
     rng = np.random.default_rng(hidden)
     network = Network(
         (5, 24, 3),
@@ -71,7 +71,7 @@ def test_every_shift_rounds_and_clamps(shift: int) -> None:
 
     def layer(inputs: int, outputs: int, first: bool, skip: int) -> IntegerLayer:
         plain = random_layer(rng, inputs, outputs, first=first)
-        # Of all sizes: a bias of few bits ends within 0 .. 127 by one shift, one of many by another.
+        # Of all sizes: one of few bits ends within 0 .. 127 by one shift, one of many by another.
         bias = rng.integers(-(2**29), 2**29, outputs) >> rng.integers(0, 30, outputs)
         return replace(plain, bias=bias.astype(np.int32), shift=shift, skip=skip)
 
@@ -102,7 +102,8 @@ def test_threads_do_not_share_registers() -> None:
 
         def agrees(job: int, cores: list[_core.IntegerNetwork] = cores) -> bool:
             which, size = job % 4, 1 + job * 37 % 777
-            return np.array_equal(cores[which].forward(digits[which][:size]), expected[which][:size])
+            found = cores[which].forward(digits[which][:size])
+            return np.array_equal(found, expected[which][:size])
 
         with ThreadPoolExecutor(4) as threads:
             assert all(threads.map(agrees, range(200))), kernel
