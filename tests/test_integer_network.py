@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from integer_oracle import forward, random_digits, random_network
+from integer_oracle import forward, random_digits, random_layer, random_network
 
 from hstar import _core
-from hstar.certified import Network
+from hstar.certified import IntegerLayer, Network
 from hstar.certified.packing import CODED, decode, encode, pack, read, shortest, unpack
 from hstar.pdb_learning.export import emulate
 
@@ -37,6 +38,75 @@ def test_kernels_equal_each_other_in_every_batch(seed: int) -> None:
         for size in (1, 3, 65):
             parts = [core.forward(digits[i : i + size]) for i in range(0, 150, size)]
             assert np.array_equal(np.concatenate(parts), expected)
+
+
+@pytest.mark.parametrize(
+    ("hidden", "width", "classes"), [(1, 129, 17), (100, 33, 2), (515, 80, 65), (64, 191, 1)]
+)
+def test_batches_that_fill_no_tiles(hidden: int, width: int, classes: int) -> None:
+    """Kernels take 16 outputs, 64 inputs and up to 32 states at once; here each leaves a rest."""
+    rng = np.random.default_rng(hidden)
+    network = Network(
+        (5, 24, 3),
+        (
+            random_layer(rng, 32, hidden, first=True),
+            random_layer(rng, hidden, width),
+            random_layer(rng, width, width),
+            random_layer(rng, width, width, skip=1),
+            random_layer(rng, width, classes),
+        ),
+    )
+    digits = random_digits(rng, network, 600)
+    expected = emulate(network, digits)
+    for kernel in _core.integer_kernel_names():
+        core = network.on_kernel(kernel)
+        for size in (*range(1, 71), 255, 257, 600):
+            assert np.array_equal(core.forward(digits[:size]), expected[:size]), (kernel, size)
+
+
+@pytest.mark.parametrize("shift", [1, 2, 16, 17, 18, 31, 32, 33, 40, 47])
+def test_every_shift_rounds_and_clamps(shift: int) -> None:
+    """Results far outside 0 .. 127, at every place of the 64 bits of a product."""
+    rng = np.random.default_rng(shift)
+
+    def layer(inputs: int, outputs: int, first: bool, skip: int) -> IntegerLayer:
+        plain = random_layer(rng, inputs, outputs, first=first)
+        # Of all sizes: one of few bits ends within 0 .. 127 by one shift, one of many by another.
+        bias = rng.integers(-(2**29), 2**29, outputs) >> rng.integers(0, 30, outputs)
+        return replace(plain, bias=bias.astype(np.int32), shift=shift, skip=skip)
+
+    factor = min(1 << shift, 2**31 - 1)
+    network = Network(
+        (24, 24),
+        (
+            layer(48, 70, True, 0),
+            layer(70, 75, False, 0),
+            layer(75, 70, False, 0),
+            layer(70, 75, False, factor),
+            replace(layer(75, 5, False, 0), shift=40),
+        ),
+    )
+    digits = random_digits(rng, network, 40)
+    expected = forward(network, digits)
+    for kernel in _core.integer_kernel_names():
+        assert network.on_kernel(kernel).forward(digits).tolist() == expected, kernel
+
+
+def test_threads_do_not_share_registers() -> None:
+    rng = np.random.default_rng(5)
+    networks = [random_network(rng) for _ in range(4)]
+    digits = [random_digits(rng, network, 777) for network in networks]
+    expected = [emulate(network, some) for network, some in zip(networks, digits, strict=True)]
+    for kernel in _core.integer_kernel_names():
+        cores = [network.on_kernel(kernel) for network in networks]
+
+        def agrees(job: int, cores: list[_core.IntegerNetwork] = cores) -> bool:
+            which, size = job % 4, 1 + job * 37 % 777
+            found = cores[which].forward(digits[which][:size])
+            return np.array_equal(found, expected[which][:size])
+
+        with ThreadPoolExecutor(4) as threads:
+            assert all(threads.map(agrees, range(200))), kernel
 
 
 def test_largest_numbers_do_not_saturate() -> None:

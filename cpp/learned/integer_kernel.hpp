@@ -14,6 +14,13 @@ namespace hstar {
 constexpr int kIntegerBlock = 16;
 constexpr int kLargestActivation = 127;
 
+// Activations of one state are whole cache lines, aligned to them: from one state to the next, in bytes. What
+// is beyond the width holds anything; the weights there are zero.
+constexpr int kCacheLine = 64;
+constexpr int64_t activation_stride(int width) {
+    return (width + int64_t{kCacheLine} - 1) / kCacheLine * kCacheLine;
+}
+
 // y = clamp((sum * multiplier + skipped * skip + half) >> shift, 0, 127), half = 1 << (shift - 1).
 // Of the last layer: logit = (sum * multiplier + half) >> shift, not clamped.
 struct IntegerRescale {
@@ -32,7 +39,7 @@ struct IntegerEmbedding {
 };
 
 struct IntegerDense {
-    const int8_t* weights;  // [outputs / 16][inputs / 4][16 outputs][4 inputs]
+    const int8_t* weights;  // [outputs / 16][activation_stride(inputs) / 4][16 outputs][4 inputs], aligned
     const int32_t* bias;
     IntegerRescale rescale;
     int inputs, outputs;  // padded
@@ -40,10 +47,12 @@ struct IntegerDense {
 
 struct IntegerKernel {
     const char* name;
-    // `row` are count x num_digits numbers of rows, y is count x width.
+    // `row` are count x num_digits numbers of rows, y is count x activation_stride(width).
     void (*embed)(const IntegerEmbedding& layer, const int32_t* row, int count, uint8_t* y);
-    // x is count x inputs, y count x outputs, and so is `skipped`, which may be null.
+    // x is count x activation_stride(inputs), y and `skipped`, which may be null, are count x
+    // activation_stride(outputs).
     void (*dense)(const IntegerDense& layer, const uint8_t* x, const uint8_t* skipped, int count, uint8_t* y);
+    // `logits` is count x outputs.
     void (*logits)(const IntegerDense& layer, const uint8_t* x, int count, int32_t* logits);
 };
 
@@ -51,5 +60,6 @@ IntegerKernel integer_portable();
 IntegerKernel integer_avx2();
 IntegerKernel integer_avx512();
 IntegerKernel integer_vnni();
+IntegerKernel integer_amx();  // integer_kernel_amx.cpp
 
 }  // namespace hstar

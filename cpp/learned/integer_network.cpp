@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "learned/amx_permission.hpp"
+
 namespace hstar {
 
 namespace {
 
-constexpr int kChunk = 64;  // states whose activations stay near
+constexpr int kChunk =
+    256;  // states whose activations stay near, and that share every load of weights from afar
 
 int padded(size_t width) {
     return static_cast<int>((width + kIntegerBlock - 1) / kIntegerBlock * kIntegerBlock);
@@ -47,6 +50,9 @@ std::vector<IntegerKernel> integer_kernels() {
         __builtin_cpu_supports("avx512vl")) {
         kernels.push_back(integer_avx512());
         if (__builtin_cpu_supports("avx512vnni")) kernels.push_back(integer_vnni());
+#ifdef HSTAR_AMX
+        if (amx_permitted()) kernels.push_back(integer_amx());
+#endif
     }
 #endif
     return kernels;
@@ -102,7 +108,7 @@ void IntegerNetwork::add_dense(const IntegerLayerSpec& spec, size_t inputs) {
     size_t outputs = spec.bias.size();
     if (spec.weights.size() != inputs * outputs) refuse("a layer has another number of weights");
     Dense layer{{}, spec.bias, spec.multiplier, padded(inputs), padded(outputs), spec.shift, spec.skip};
-    size_t width = static_cast<size_t>(layer.inputs);
+    size_t width = static_cast<size_t>(activation_stride(layer.inputs));
     layer.weights.assign(width * static_cast<size_t>(layer.outputs), 0);
     for (size_t o = 0; o < outputs; ++o) {
         int64_t largest = 0;
@@ -120,12 +126,13 @@ void IntegerNetwork::add_dense(const IntegerLayerSpec& spec, size_t inputs) {
 }
 
 void IntegerNetwork::forward(const int* digits, int count, int32_t* logits, Workspace& work) const {
-    size_t activations = static_cast<size_t>(kChunk) * static_cast<size_t>(widest_);
+    const int chunk = std::min(kChunk, count);
+    size_t activations = static_cast<size_t>(chunk * activation_stride(widest_));
     for (auto* buffer : {&work.a, &work.b, &work.c})
         if (buffer->size() < activations) buffer->resize(activations);
-    work.rows.resize(static_cast<size_t>(kChunk * num_digits()));
+    work.rows.resize(static_cast<size_t>(chunk * num_digits()));
     const Dense& last = dense_.back();
-    work.logits.resize(static_cast<size_t>(kChunk * last.outputs));
+    work.logits.resize(static_cast<size_t>(chunk * last.outputs));
     IntegerEmbedding first{first_.weights.data(),
                            first_.bias.data(),
                            {first_.multiplier.data(), 0, first_.shift},
@@ -134,8 +141,9 @@ void IntegerNetwork::forward(const int* digits, int count, int32_t* logits, Work
     for (int begin = 0; begin < count; begin += kChunk) {
         int states = std::min(kChunk, count - begin);
         const int* digit = digits + static_cast<size_t>(begin) * static_cast<size_t>(num_digits());
-        for (int i = 0; i < states * num_digits(); ++i)
-            work.rows[i] = first_row_[i % num_digits()] + digit[i];
+        int32_t* row = work.rows.data();
+        for (int s = 0; s < states; ++s)
+            for (int first_row : first_row_) *row++ = first_row + *digit++;
         // Of the last layers: the newest activations, those before, and a place for the next.
         uint8_t *newest = work.a.data(), *older = work.b.data(), *next = work.c.data();
         kernel_.embed(first, work.rows.data(), states, newest);

@@ -8,6 +8,7 @@
 // Weights are 8-bit, sums 32-bit, activations 0 .. 127 (integer_kernel.hpp). The paper: He et al., "Deep
 // residual learning", 2016, with batch normalisation folded into weights and biases.
 #pragma once
+#include <new>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,19 @@ struct IntegerLayerSpec {
     int shift = 1;
     // Not 0: adds the input of the layer before this one, times this.
     int32_t skip = 0;
+};
+
+// For vectors that begin with a cache line.
+template <class T>
+struct CacheAligned {
+    using value_type = T;
+    static constexpr std::align_val_t kAlignment{kCacheLine};
+    CacheAligned() = default;
+    template <class U>
+    CacheAligned(const CacheAligned<U>&) {}
+    T* allocate(size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), kAlignment)); }
+    void deallocate(T* memory, size_t) { ::operator delete(memory, kAlignment); }
+    bool operator==(const CacheAligned&) const { return true; }
 };
 
 // Fastest last; all that this machine can run.
@@ -43,14 +57,14 @@ class IntegerNetwork {
     // One per thread; kept between calls.
     struct Workspace {
         std::vector<int32_t> rows, logits;
-        std::vector<uint8_t> a, b, c;
+        std::vector<uint8_t, CacheAligned<uint8_t>> a, b, c;
     };
     // `digits` is count x num_digits, each within its domain; `logits` is count x num_classes.
     void forward(const int* digits, int count, int32_t* logits, Workspace& work) const;
 
   private:
     struct Dense {
-        std::vector<int8_t> weights;
+        std::vector<int8_t, CacheAligned<int8_t>> weights;
         std::vector<int32_t> bias, multiplier;
         int inputs, outputs, shift;
         int32_t skip;
