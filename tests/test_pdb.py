@@ -155,14 +155,6 @@ def test_compressed_values_never_exceed(
         assert np.array_equal(values, exact)
 
 
-def test_symmetry_classes_lose_nothing(cube: Puzzle, corners: PatternDatabase) -> None:
-    reduced = compress(corners, symmetric=True)
-    assert reduced.layout.cells == 984 * 3**7
-    assert reduced.num_bytes == 984 * 3**7 // 2
-    states = scrambles(cube, 5000)
-    assert np.array_equal(reduced.lookup(states), corners.lookup(states))
-
-
 def test_best_levels_are_best() -> None:
     counts = [1, 4, 0, 30, 100, 7, 90, 3]
 
