@@ -129,7 +129,10 @@ def main() -> int:
         if not training.run(given.folder / f"{given.target}.partial", report, deadline):
             print(f"stopped at step {training.step} of {options.steps}: call again")
             return STOPPED
-    print(f"trained: {describe(training.curve[-1])}; logits equal {agreement(training):.4f}")
+    same, distance = agreement(training)
+    print(
+        f"trained: {describe(training.curve[-1])}; integers agree on {same:.4f}, to {distance:.3f}"
+    )
     left = (deadline - time.monotonic()) / 60
     if left < given.sweep_minutes < given.limit_minutes - left:
         print("stopped before the sweeps: call again")

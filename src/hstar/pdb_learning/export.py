@@ -16,6 +16,9 @@ from hstar.pdb_learning.quantized import RoundedLayer, RoundedNet, is_joined
 LARGEST_MULTIPLIER = 65535
 LARGEST_SKIP = 2**31 - 1
 LARGEST_SHIFT = 47
+LARGEST_BIAS = 2**24
+
+Doubles = NDArray[np.float64]
 
 
 def export(net: RoundedNet) -> Network:
@@ -28,25 +31,37 @@ def export(net: RoundedNet) -> Network:
         is_last = number == len(layers) - 1
         output_step = 1 / LOGIT_UNITS if is_last else steps[number]
         joined = None if not is_joined(number) or is_last else steps[number - 2] / output_step
-        exported.append(_export(layer, input_step, output_step, joined, number == 0))
+        factor, offset = (one.cpu().numpy() for one in net.affine(number))
+        unit = layer.log_step.detach().double().exp().cpu().numpy() * input_step
+        exported.append(_export(layer, unit, factor, offset, output_step, joined, number == 0))
     return Network(net.shape.domain_sizes, tuple(exported))
 
 
 def _export(
-    layer: RoundedLayer, input_step: float, output_step: float, joined: float | None, first: bool
+    layer: RoundedLayer,
+    unit: Doubles,
+    factor: Doubles,
+    offset: Doubles,
+    output_step: float,
+    joined: float | None,
+    first: bool,
 ) -> IntegerLayer:
+    """Sums are in multiples of `unit`; their values are then multiplied by `factor`, and `offset`
+    is added. Multipliers are not negative: weights take the sign of a factor."""
     with torch.no_grad():
-        weights, bias = layer.whole(input_step)
-    factors = layer.log_step.detach().double().exp().cpu().numpy() * (input_step / output_step)
+        whole = layer.whole().cpu().numpy() * np.where(factor < 0, -1.0, 1.0)[:, None]
+    # Not so small that the offset, in units of the sum, would be beyond all bounds.
+    scale = np.maximum(np.abs(factor) * unit, np.abs(offset) / LARGEST_BIAS + 1e-30)
+    bias = np.rint(offset / scale)
+    factors = scale / output_step
     shift = math.floor(math.log2(LARGEST_MULTIPLIER / max(float(factors.max()), 1e-12)))
     if joined is not None:
         shift = min(shift, math.floor(math.log2(LARGEST_SKIP / joined)))
     shift = max(1, min(shift, LARGEST_SHIFT))
     multiplier = np.clip(np.rint(factors * 2.0**shift), 0, LARGEST_MULTIPLIER)
-    whole = weights.cpu().numpy()
     return IntegerLayer(
         np.ascontiguousarray(whole.T if first else whole).astype(np.int8),
-        bias.cpu().numpy().astype(np.int32),
+        bias.astype(np.int32),
         multiplier.astype(np.int32),
         shift,
         0 if joined is None else max(1, round(joined * 2.0**shift)),

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from hstar.certified.certificate import Certificate, certify
-from hstar.certified.decoding import Decoding
+from hstar.certified.decoding import LOGIT_UNITS, Decoding
 from hstar.certified.file import LearnedFile, digests, to_bytes, write_learned
 from hstar.certified.model import LearnedDatabase
 from hstar.certified.sweep import AnySweep, Sweep, SweepOptions
@@ -162,12 +162,14 @@ def _check_core(model: LearnedDatabase, training: Training) -> None:
         raise RuntimeError("the core computes another network; this is a bug in hstar")
 
 
-def agreement(training: Training, batch: int = 4096) -> float:
-    """The share of logits on which the trained network and its integers agree exactly."""
+def agreement(training: Training, batch: int = 4096) -> tuple[float, float]:
+    """Of the trained network and its integers: the share of states on whose likeliest class they
+    agree, and the mean distance of their logits, in nats."""
     net = training.rounded()
     index = training.draws.at(0)[:batch]
     digits = training.states.digits(index)
     with torch.no_grad():
         logits = net(training._inputs(index).float()).cpu().numpy()
-    whole = export(net).forward(digits.cpu().numpy().astype(np.int32))
-    return float(np.mean(np.rint(logits * 64) == whole))
+    whole = export(net).forward(digits.cpu().numpy().astype(np.int32)) / LOGIT_UNITS
+    same = logits.argmax(axis=1) == whole.argmax(axis=1)
+    return float(np.mean(same)), float(np.mean(np.abs(logits - whole)))

@@ -2,13 +2,15 @@
 
 Weights are whole multiples of a step per output channel, activations of a step per layer. Rounding
 passes gradients on as if it were not there, and the steps are learned with the rest (Esser et al.,
-"Learned step size quantization", 2020). Sums are formed of whole numbers below 2^24, which float32
-(and TF32, whose inputs hold 11 bits) adds exactly, so training sees what the integer network does
-up to the last bit of a multiplier.
+"Learned step size quantization", 2020). Batch normalisation stays while rounding is trained, since
+without it networks of few bits hardly recover; its factors and offsets become the multipliers and
+biases of the integer network afterwards. Sums are formed of whole numbers below 2^24, which float32
+adds exactly (and of factors up to 127, which bfloat16 holds exactly).
 """
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import torch
@@ -21,14 +23,13 @@ LARGEST_ACTIVATION = 127
 
 
 class RoundedLayer(nn.Module):
-    """A dense layer of whole weights; `log_step` is that of each output channel."""
+    """Products with whole weights; `log_step` is that of each output channel."""
 
-    def __init__(self, weight: Tensor, bias: Tensor, bits: int) -> None:
+    def __init__(self, weight: Tensor, bits: int) -> None:
         super().__init__()
         self.bits = bits
         self.largest = 2 ** (bits - 1) - 1
         self.weight = nn.Parameter(weight.detach().clone().float())
-        self.bias = nn.Parameter(bias.detach().clone().float())
         size = self.weight.detach().abs()
         usual = 2 * size.mean(dim=1) / self.largest**0.5
         step = torch.minimum(size.amax(dim=1) / self.largest, usual).clamp_min(1e-8)
@@ -37,60 +38,68 @@ class RoundedLayer(nn.Module):
     def step(self) -> Tensor:
         return self.log_step.exp()
 
-    def whole(self, input_step: Tensor | float) -> tuple[Tensor, Tensor]:
-        """Weights and biases as whole numbers, for inputs in multiples of `input_step`."""
-        step = self.step()
-        weight = torch.clamp(self.weight / step[:, None], -self.largest, self.largest)
-        return _round(weight), _round(self.bias / (step * input_step))
+    def whole(self) -> Tensor:
+        """The weights as whole numbers."""
+        scaled = self.weight / self.step()[:, None]
+        return _round(torch.clamp(scaled, -self.largest, self.largest))
 
     def forward(self, x: Tensor, input_step: Tensor | float) -> Tensor:
-        """Real values from whole inputs."""
-        weight, bias = self.whole(input_step)
-        return (nn.functional.linear(x, weight) + bias) * (self.step() * input_step)
+        """Real values from inputs that are multiples of `input_step`."""
+        return nn.functional.linear(x, self.whole()) * (self.step() * input_step)
 
 
 class RoundedNet(nn.Module):
     """The integer network: logits [B, C], multiples of 1/64, from one-hot rows."""
 
-    def __init__(
-        self, shape: Shape, folded: list[tuple[Tensor, Tensor]], bits: int, steps: list[float]
-    ) -> None:
+    def __init__(self, net: ResidualNet, bits: int, steps: list[float]) -> None:
         """`steps` are those of the activations of all layers but the last."""
         super().__init__()
-        self.shape = shape
-        self.layers = nn.ModuleList(RoundedLayer(w, b, bits) for w, b in folded)
+        self.shape: Shape = net.shape
+        dense = [layer.dense for layer in net.dense_layers()]
+        self.layers = nn.ModuleList(RoundedLayer(one.weight, bits) for one in (*dense, net.last))
+        self.norms = nn.ModuleList(copy.deepcopy(layer.norm) for layer in net.dense_layers())
+        self.bias = nn.Parameter(net.last.bias.detach().clone().float())
         self.log_steps = nn.Parameter(torch.tensor(steps).log())
 
     @classmethod
     def from_float(cls, net: ResidualNet, bits: int, sample: Tensor) -> RoundedNet:
-        """Batch normalisation folded; steps such that nearly all activations of a sample fit."""
-        folded = net.folded()
+        """Steps are such that nearly all activations of a sample fit."""
         steps: list[float] = []
         with torch.no_grad():
             older, x = sample, sample
-            for number, (weight, bias) in enumerate(folded[:-1]):
-                z = nn.functional.linear(x, weight, bias)
+            for number, layer in enumerate(net.dense_layers()):
+                z = layer(x)
                 if is_joined(number):
                     z = z + older
                 older, x = x, torch.relu(z)
                 largest = torch.quantile(x.reshape(-1)[: 2**22].float(), 0.9998)
                 steps.append(max(float(largest), 1e-6) / LARGEST_ACTIVATION)
-        return cls(net.shape, folded, bits, steps).to(sample.device)
+        return cls(net, bits, steps).to(sample.device)
 
     def forward(self, x: Tensor) -> Tensor:
         steps = self.log_steps.exp()
         last = len(self.layers) - 1
         older, older_step, step = x, 1.0, 1.0  # type: Tensor, Tensor | float, Tensor | float
         for number in range(last):
-            z = self.layers[number](x, step)
+            z = self.norms[number](self.layers[number](x, step))
             if is_joined(number):
                 z = z + older * older_step
             older, older_step = x, step
             step = steps[number]
             x = _activate(z, step)
         with torch.autocast(x.device.type, enabled=False):  # logits are read to 1/64
-            logits = self.layers[last](x.float(), step)
+            logits = self.layers[last](x.float(), step) + self.bias
         return _round(logits * LOGIT_UNITS) / LOGIT_UNITS
+
+    def affine(self, number: int) -> tuple[Tensor, Tensor]:
+        """What happens to the real values of a layer: factor and offset of each channel, double."""
+        if number == len(self.norms):
+            return torch.ones_like(self.bias).double(), self.bias.detach().double()
+        norm = self.norms[number]
+        assert isinstance(norm, nn.BatchNorm1d)
+        assert norm.running_var is not None and norm.running_mean is not None
+        factor = norm.weight.double() / torch.sqrt(norm.running_var.double() + norm.eps)
+        return factor.detach(), (norm.bias - norm.running_mean * factor).detach()
 
 
 def is_joined(layer: int) -> bool:

@@ -61,13 +61,6 @@ class DenseNorm(nn.Module):
         result: Tensor = self.norm(self.dense(x))
         return result
 
-    def folded(self) -> tuple[Tensor, Tensor]:
-        """Weights and bias of the same function with the running statistics."""
-        norm = self.norm
-        assert norm.running_var is not None and norm.running_mean is not None
-        scale = norm.weight / torch.sqrt(norm.running_var + norm.eps)
-        return self.dense.weight * scale[:, None], norm.bias - norm.running_mean * scale
-
 
 class ResidualNet(nn.Module):
     """Logits [B, C] from one-hot rows [B, sum of domain sizes]."""
@@ -89,7 +82,6 @@ class ResidualNet(nn.Module):
         result: Tensor = self.last(x)
         return result
 
-    def folded(self) -> list[tuple[Tensor, Tensor]]:
-        """Weights and biases of all layers, without batch normalisation."""
-        pairs = [layer.folded() for layer in self.layers if isinstance(layer, DenseNorm)]
-        return [*pairs, (self.last.weight, self.last.bias)]
+    def dense_layers(self) -> list[DenseNorm]:
+        """All but the last."""
+        return [layer for layer in self.layers if isinstance(layer, DenseNorm)]

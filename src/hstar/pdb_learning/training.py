@@ -1,9 +1,8 @@
 """Training a network on all states of a pattern.
 
-AdamW without decay; a short linear start and half a cosine down. After a share of the steps batch
-normalisation is folded into the weights and rounding begins (see quantized.py), with a fresh
-optimiser. A checkpoint holds all there is to go on from; on a CPU a resumed run ends with the same
-bits as an undisturbed one.
+AdamW without decay; a short linear start and half a cosine down. After a share of the steps
+rounding begins (see quantized.py), with a fresh optimiser. A checkpoint holds all there is to go on
+from; on a CPU a resumed run ends with the same bits as an undisturbed one.
 """
 
 from __future__ import annotations
@@ -32,7 +31,8 @@ from hstar.pdb_learning.recorded import RecordedStep
 from hstar.pdb_learning.residual import ResidualNet, Shape, first_rows, one_hot
 from hstar.pdb_learning.states import PatternStates
 
-CALIBRATION_BATCHES = 20
+CALIBRATION_BATCHES = 50
+CALIBRATED_STATES = 8192
 LOWEST_RATE = 0.005  # of the learning rate, at the end of the cosine
 
 
@@ -111,9 +111,10 @@ class Training:
                 report(window, self.options.steps)
             if checkpoint is not None:
                 write_checkpoint(checkpoint, self.state())
-        if self.step >= self.options.steps and not self.is_rounding:
-            self._begin_rounding()
-        return self.step >= self.options.steps
+        if self.step < self.options.steps:
+            return False
+        self._finish()
+        return True
 
     def rounded(self) -> RoundedNet:
         """The trained network. Only after the end."""
@@ -189,19 +190,26 @@ class Training:
                 group["lr"] = rate
 
     def _begin_rounding(self) -> None:
-        """Fold batch normalisation, with statistics of the weights as they are now."""
+        """From now on with the rounding of the integer network."""
         net = self.net
         assert isinstance(net, ResidualNet)
-        for module in net.modules():
-            if isinstance(module, nn.BatchNorm1d):
-                module.reset_running_stats()
-                module.momentum = None  # a plain mean
+        with torch.no_grad():
+            sample = self._inputs(self.draws.at(self.options.steps)[:CALIBRATED_STATES]).float()
+            self.net = RoundedNet.from_float(net, self.options.bits, sample)
+        self._prepare()
+
+    def _finish(self) -> None:
+        """The statistics of batch normalisation, of the weights as they are at the end."""
+        if not self.is_rounding:
+            self._begin_rounding()
+        norms = [module for module in self.net.modules() if isinstance(module, nn.BatchNorm1d)]
+        for norm in norms:
+            norm.reset_running_stats()
+            norm.momentum = None  # a plain mean
         with torch.no_grad():
             for number in range(CALIBRATION_BATCHES):
-                sample = self._inputs(self.draws.at(self.options.steps + number)).float()
-                net(sample)
-        self.net = RoundedNet.from_float(net, self.options.bits, sample[:8192])
-        self._prepare()
+                self.net(self._inputs(self.draws.at(self.options.steps + number)).float())
+        self.net.eval()
 
     def _prepare(self) -> None:
         """The optimiser and the compiled form of the network as it is."""
@@ -245,9 +253,9 @@ class Training:
     def restore(self, checkpoint: Checkpoint) -> None:
         notes = checkpoint.notes
         if notes["is_rounding"] and not self.is_rounding:
-            shape, folded = self.shape, ResidualNet(self.shape).folded()
-            steps = [1.0] * (len(folded) - 1)
-            self.net = RoundedNet(shape, folded, self.options.bits, steps).to(self.device)
+            net = ResidualNet(self.shape)
+            steps = [1.0] * len(net.layers)
+            self.net = RoundedNet(net, self.options.bits, steps).to(self.device)
             self._prepare()
         self.step = int(notes["step"])
         self.phases = Phases(**notes["phases"])
