@@ -10,7 +10,7 @@ from typing import Any
 from hstar.certified import SweepOptions, load_pattern_heuristic, verify_file
 from hstar.domains import generate
 from hstar.pdb import PdbHeuristic, build_pdb, choose_pattern
-from hstar.pdb_learning.learning import Target, learn
+from hstar.pdb_learning.learning import learn
 from hstar.pdb_learning.options import LearnOptions
 from hstar.pddl import parse
 from hstar.report import markdown_table
@@ -26,10 +26,11 @@ class Domain:
 
 
 DOMAINS = [
-    Domain("blocksworld", {"blocks": [7]}),
-    Domain("gripper", {"balls": [6]}),
-    Domain("logistics", {"airplanes": [1], "cities": [2], "packages": [3]}),
-    Domain("miconic", {"floors": [6], "passengers": [4]}),
+    Domain("blocksworld", {"blocks": [8]}),
+    Domain("ferry", {"cars": [6], "locations": [5]}),
+    Domain("gripper", {"balls": [8]}),
+    Domain("logistics", {"airplanes": [1], "cities": [2], "locations": [3], "packages": [5]}),
+    Domain("miconic", {"floors": [10], "passengers": [9]}),
     Domain("sliding-tiles", {"rows": [3], "columns": [3]}),
 ]
 OPTIONS = LearnOptions(
@@ -61,7 +62,11 @@ def run(given: argparse.Namespace) -> tuple[list[dict[str, Any]], bool]:
         for problem in problems:
             task = ground(parse(folder / "train" / "domain.pddl", problem))
             rows.append(prove(f"{domain.name} {problem.stem}", task, folder, given.states))
-            print(f"- {rows[-1]['task']}: {'holds' if rows[-1]['holds'] else 'DOES NOT HOLD'}")
+            verdict = "holds" if rows[-1]["holds"] else "DOES NOT HOLD"
+            print(
+                f"- {rows[-1]['task']}: learned in {rows[-1]['learning_seconds']} s; {verdict}",
+                flush=True,
+            )
     print(f"\nCells of searches: states generated, seconds.\n\n{table(rows)}")
     return rows, all(row["holds"] for row in rows)
 
@@ -72,8 +77,7 @@ def prove(name: str, task: Task, folder: Path, most_states: int) -> dict[str, An
     path = folder / f"{name.replace(' ', '-')}.safetensors"
     seconds = 0.0
     if not path.exists():
-        target = Target(budget=None)
-        learned = learn(database, task, path, OPTIONS, target, SweepOptions(1))
+        learned = learn(database, task, path, OPTIONS, sweeping=SweepOptions(1))
         assert learned is not None
         seconds = learned.seconds
     _, verification = verify_file(path, space=task, options=SweepOptions(1))
