@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,9 @@ from hstar.certified import read_learned
 from hstar.pdb import PatternDatabase, PdbHeuristic, build_pdb, parse_pattern, read_pdb, write_pdb
 from hstar.pdb.heuristic import PatternHeuristic
 from hstar.puzzles import Puzzle, make_puzzle, solve
+from hstar.puzzles.puzzle import States
 from hstar.report import markdown_table
+from hstar.search import SearchResult
 
 TABLES = {"8-corner": "corners", "6-edge": "edges:0-5", "other 6-edge": "edges:6-11"}
 MODELS = ("8-corner", "6-edge", "7-edge", "delta-6-4")
@@ -54,18 +57,18 @@ def run(given: argparse.Namespace) -> tuple[list[dict[str, Any]], bool]:
         solve(cube, cube.scramble(2, 0), heuristic, "idastar")  # makes the tables of moves
         before = heuristic.on_puzzle(cube).network_states
         clock, cpu = time.monotonic(), time.process_time()
-        found = [solve(cube, start, heuristic, "idastar") for start in starts]
+        found = [solved(cube, start, heuristic) for start in starts]
         cpu, clock = time.process_time() - cpu, time.monotonic() - clock
-        solved = [one.plan_length or 0 for one in found]
-        expected = expected or solved
+        shortest = [one.plan_length or 0 for one in found]
+        expected = expected or shortest
         nodes = sum(one.generated for one in found)
         rows.append(
             {
                 "heuristic": contestant.name,
                 "bytes": contestant.num_bytes,
                 "scrambles": len(starts),
-                "equal": sum(a == b for a, b in zip(solved, expected, strict=True)),
-                "mean_length": sum(solved) / len(solved),
+                "equal": sum(a == b for a, b in zip(shortest, expected, strict=True)),
+                "mean_length": sum(shortest) / len(shortest),
                 "nodes": nodes,
                 "evaluated": sum(one.evaluated for one in found),
                 "network_states": heuristic.on_puzzle(cube).network_states - before,
@@ -80,6 +83,13 @@ def run(given: argparse.Namespace) -> tuple[list[dict[str, Any]], bool]:
     print(f"\n{len(starts)} scrambles of {lengths[0]} to {lengths[-1]} moves; shortest: {share}\n")
     print(markdown_table(HEAD, [cells(row) for row in rows]))
     return rows, all(row["equal"] == row["scrambles"] for row in rows)
+
+
+def solved(cube: Puzzle, start: States, heuristic: PdbHeuristic) -> SearchResult:
+    result = solve(cube, start, heuristic, "idastar")
+    if not result.solved:
+        sys.exit(f"a search ended early: {result.status}")
+    return result
 
 
 def contestants(cube: Puzzle, folder: Path, models: Path | None) -> list[Contestant]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from dataclasses import dataclass, replace
 from functools import partial
@@ -224,7 +225,8 @@ def search_all(
     started, cpu = time.monotonic(), time.process_time()
     for number, rank in enumerate(starts):
         found = solve(space.puzzle, space.states[rank], heuristic, algorithm)
-        assert found.plan_length is not None
+        if found.plan_length is None:
+            sys.exit(f"a search ended early: {found.status}")
         lengths[number] = found.plan_length
         generated += found.generated
         evaluated += found.evaluated
