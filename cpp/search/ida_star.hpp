@@ -7,16 +7,15 @@
 //
 // A walker holds the path and generates the children of its end, all at once, with their h:
 //     reset(counters)                  the path is the start alone; its h is start_h()
-//     expand(last, budget, counters)   generates the children of the end and returns their number. It may
-//     leave
-//                                      out those with cost + h over the budget: smallest_left_out() is then a
-//                                      lower bound on their cost + h that is over the budget
+//     expand(last, budget, counters)   generates the children of the end, returns how many. It may leave
+//                                      out those with cost + h over the budget: smallest_left_out() is
+//                                      then a lower bound on their cost + h that is over the budget
 //     op(i), cost(i), h(i)             of child i; still there after entering and leaving one of them
 //     enter(i), leave()                append a child to the path; take the end off again
 //     is_goal()                        of the end
 //     kStepsPerCheck                   how many expansions go between two looks at the clock
 //
-// visit() is a loop over frames, not a recursion: operators without cost make paths as long as a space has
+// The search is a loop over frames, not a recursion: operators without cost make paths as long as a space has
 // states, and the machine's stack is short.
 #pragma once
 #include <algorithm>
