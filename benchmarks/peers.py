@@ -15,14 +15,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
-import shlex
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +35,7 @@ from peer_tasks import (
     LT,
     PYPERPLAN_TASKS,
 )
+from provenance import describe_run
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 import downward
@@ -380,23 +378,6 @@ ROWS = {"a": row_a, "b": row_b, "c": row_c, "d": row_d, "e": row_e, "f": row_f, 
 # ---------------------------------------------------------------- report
 
 
-def machine() -> str:
-    model = platform.processor() or platform.machine()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        for line in cpuinfo.read_text().splitlines():
-            if line.startswith("model name"):
-                model = line.partition(":")[2].strip()
-                break
-    return f"{model}, {os.cpu_count()} cores (one used), {platform.system()} {platform.release()}"
-
-
-def commit() -> str:
-    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return done.stdout.strip() or "unknown"
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("suite", type=Path, help="folder with ipc, ipc23lt and ferber")
@@ -420,12 +401,7 @@ def main() -> int:
         bench = Bench(args.suite.absolute(), Path(folder), repeat, args.quick)
         for name in names:
             tables[name] = ROWS[name](bench)
-    about = {
-        "machine": machine(),
-        "commit": commit(),
-        "date": time.strftime("%Y-%m-%d"),
-        "command": shlex.join([Path(sys.executable).name, *sys.argv]),
-    }
+    about = describe_run()
     for key, value in about.items():
         print(f"- {key}: {value}")
     for table in tables.values():

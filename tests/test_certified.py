@@ -29,7 +29,7 @@ from hstar.certified import (
 from hstar.certified.file import LearnedFile, to_bytes
 from hstar.certified.sweep import Sweep
 from hstar.certified.thresholds import GRID
-from hstar.pdb import PatternDatabase, PdbHeuristic, build_pdb, write_pdb
+from hstar.pdb import PatternDatabase, build_pdb, write_pdb
 from hstar.pdb_learning.device_sweep import DeviceSweep
 from hstar.pdb_learning.learning import Target, learn
 from hstar.pdb_learning.states import PatternStates
@@ -170,16 +170,6 @@ def test_damaged_parts_do_not_crash(strict: Path, tmp_path: Path) -> None:
             read_learned(path, need_certificate=False).model.core  # noqa: B018
 
 
-@pytest.mark.parametrize("algorithm", ["astar", "idastar"])
-def test_search_with_certified_heuristics_is_optimal(strict: Path, algorithm: str) -> None:
-    puzzle = make_puzzle(PANCAKE)
-    database = database_of(PANCAKE, "pancakes")
-    heuristic = load_pattern_heuristic(f"pdb:{strict}")
-    states = puzzle.unrank(np.arange(0, 720, 24))
-    for state, length in zip(states, database.lookup(states), strict=True):
-        assert solve(puzzle, state, heuristic, algorithm).plan_length == length
-
-
 def test_the_maximum_with_a_table(strict: Path, folder: Path) -> None:
     puzzle = make_puzzle(PANCAKE)
     small = database_of(PANCAKE, "pancakes:0-2")
@@ -188,28 +178,6 @@ def test_the_maximum_with_a_table(strict: Path, folder: Path) -> None:
     states = puzzle.unrank(np.arange(720))
     learned = read_learned(strict).model.lookup(states)
     assert np.array_equal(both.evaluate(states), np.maximum(learned, small.lookup(states)))
-
-
-def test_overestimates_obey_theorem_3(argmax: Path) -> None:
-    """C - C* <= the largest h - h* on an optimal path, with A* that reopens."""
-    puzzle = make_puzzle(PANCAKE)
-    database = database_of(PANCAKE, "pancakes")
-    model = read_learned(argmax, need_certificate=False).model
-
-    def h(states: np.ndarray) -> np.ndarray:
-        values = model.lookup(states)
-        values[(states == puzzle.goal).all(axis=1)] = 0
-        return values
-
-    for rank in range(5, 720, 31):
-        state = puzzle.unrank(rank)[0]
-        found = solve(puzzle, state, h, "astar")
-        best = solve(puzzle, state, PdbHeuristic([database]), "astar")
-        path = [state]
-        for name in best.plan or []:
-            path.append(puzzle.after(puzzle.parse_moves(name), path[-1]))
-        excess = max(float(h(one[None])[0] - database.lookup(one[None])[0]) for one in path)
-        assert (found.plan_length or 0) - (best.plan_length or 0) <= max(excess, 0)
 
 
 def test_budget_and_mean(folder: Path) -> None:

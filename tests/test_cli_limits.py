@@ -170,7 +170,7 @@ def test_max_evaluations(search: str, batch: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("batch", [1, 7])
-@pytest.mark.parametrize("search", [*SEARCHES, "bfs"])
+@pytest.mark.parametrize("search", [*SEARCHES, "bfs", "idastar"])
 def test_max_expansions(search: str, batch: int, tmp_path: Path) -> None:
     _, problem = large_search(tmp_path, blocks=12)
     flags = ["-s", search, "-H", "hmax", "--batch", str(batch), "--max-expansions", "60"]
@@ -186,7 +186,7 @@ def test_max_evaluations_of_the_default_search(tmp_path: Path) -> None:
     assert unsolved(outcome, "gave up", 12, searched=True)["evaluations"] == 10
 
 
-@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("search", [*SEARCHES, "idastar"])
 def test_one_evaluation(search: str, tmp_path: Path) -> None:
     _, problem = large_search(tmp_path, blocks=12)
     outcome = hstar("plan", problem, "--json", "-s", search, "--max-evaluations", "1")
@@ -202,7 +202,7 @@ SWITCH = """(define (domain switch) (:requirements :strips :negative-preconditio
 """
 
 
-@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("search", [*SEARCHES, "idastar"])
 @pytest.mark.parametrize("limit", [1, 2, 3])
 def test_a_limit_is_no_proof(search: str, limit: int, tmp_path: Path) -> None:
     """The first action leads nowhere. Where the limit cuts off the others nothing is left to
@@ -226,7 +226,7 @@ EXPENSIVE = """(define (domain road) (:requirements :strips :action-costs)
 """
 
 
-@pytest.mark.parametrize("search", ["astar", "wastar", "gbfs", "lazy"])
+@pytest.mark.parametrize("search", ["astar", "idastar", "wastar", "gbfs", "lazy"])
 @pytest.mark.parametrize("heuristic", ["blind", "hmax", "ff", "lmcut"])
 def test_long_and_expensive_plans(search: str, heuristic: str, tmp_path: Path) -> None:
     """300 steps of 10^7 each are more than 32 bits hold: the cost is right or refused, and never

@@ -234,6 +234,10 @@ void bind_pdb(nb::module_& m) {
              [](BoundPuzzleHeuristic* self, nb::object puzzle, const nb::list& sums) {
                  new (self) BoundPuzzleHeuristic(puzzle, std::make_unique<PdbEvaluator>(to_sums(sums)));
              })
+        .def_prop_ro("network_states",
+                     [](const BoundPuzzleHeuristic& self) {
+                         return dynamic_cast<const PdbEvaluator&>(*self.evaluator).network_states();
+                     })
         .def("evaluate", [](BoundPuzzleHeuristic& self, States states) {
             self.bound.check_states(states);
             std::vector<float> h(states.shape(0));

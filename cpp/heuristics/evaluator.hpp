@@ -37,6 +37,11 @@ class Evaluator {
     // Fills h[0 .. count); kDeadEnd where no plan exists. If `preferred` is given, appends a row of preferred
     // operators per state (empty where the heuristic has none).
     virtual void evaluate(const StateBatch& batch, float* h, Rows<int>* preferred) = 0;
+    // The same for a search that leaves out states with h over `most[i]`: where that is known, h may stay a
+    // lower bound over it.
+    virtual void evaluate_within(const StateBatch& batch, const double* /*most*/, float* h) {
+        evaluate(batch, h, nullptr);
+    }
     virtual bool has_preferred_operators() const { return false; }
     // How many states may be handed over at once without risk to time limits.
     virtual int slice() const { return std::numeric_limits<int>::max(); }

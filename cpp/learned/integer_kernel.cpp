@@ -28,12 +28,20 @@ inline void tile(const IntegerDense& layer, const uint8_t* x, int output, Use us
 template <int kBlocks, class Use>
 void outputs_of_states(const IntegerDense& layer, const uint8_t* x, int count, int output, Use use) {
     int state = 0;
-    for (; state + kStates <= count; state += kStates)
-        tile<kStates, kBlocks>(layer, x + state * activation_stride(layer.inputs), output,
-                               [&](int s, int first, const Sums& sums) { use(state + s, first, sums); });
-    for (; state < count; ++state)
-        tile<1, kBlocks>(layer, x + state * activation_stride(layer.inputs), output,
-                         [&](int, int first, const Sums& sums) { use(state, first, sums); });
+    auto shifted = [&](int s, int first, const Sums& sums) { use(state + s, first, sums); };
+    auto from = [&] { return x + state * activation_stride(layer.inputs); };
+    for (; state + kStates <= count; state += kStates) tile<kStates, kBlocks>(layer, from(), output, shifted);
+    // Search has few states at a time, so the rest of a batch matters.
+    switch (count - state) {
+        case 3:
+            return tile<3, kBlocks>(layer, from(), output, shifted);
+        case 2:
+            return tile<2, kBlocks>(layer, from(), output, shifted);
+        case 1:
+            return tile<1, kBlocks>(layer, from(), output, shifted);
+        default:
+            return;
+    }
 }
 
 template <class Use>

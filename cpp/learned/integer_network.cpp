@@ -125,6 +125,12 @@ void IntegerNetwork::add_dense(const IntegerLayerSpec& spec, size_t inputs) {
     dense_.push_back(std::move(layer));
 }
 
+uint64_t IntegerNetwork::num_weights() const {
+    uint64_t weights = first_.weights.size();
+    for (const Dense& layer : dense_) weights += layer.weights.size();
+    return weights;
+}
+
 void IntegerNetwork::forward(const int* digits, int count, int32_t* logits, Workspace& work) const {
     const int chunk = std::min(kChunk, count);
     size_t activations = static_cast<size_t>(chunk * activation_stride(widest_));

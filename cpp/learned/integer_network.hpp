@@ -52,6 +52,7 @@ class IntegerNetwork {
 
     int num_digits() const { return static_cast<int>(domain_sizes_.size()); }
     int num_classes() const { return num_classes_; }
+    uint64_t num_weights() const;
     const std::vector<int>& domain_sizes() const { return domain_sizes_; }
 
     // One per thread; kept between calls.

@@ -29,7 +29,8 @@ class LearnedPdb : public PatternHeuristic {
                std::vector<uint32_t> values, std::vector<RiceSet> exceptions,
                std::shared_ptr<const Pdb> base);
 
-    const PatternIndex& index() const { return *index_; }
+    const PatternIndex& index() const override { return *index_; }
+    uint64_t work() const override { return network_.num_weights(); }
     const IntegerNetwork& network() const { return network_; }
     const LevelDecoder& decoder() const { return decoder_; }
     const std::vector<uint32_t>& values() const { return values_; }

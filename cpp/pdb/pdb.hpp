@@ -9,11 +9,13 @@
 //   delta      cells hold what is left after subtracting a smaller database, the base
 //   symmetry   an index per class of symmetric states; nothing is lost
 #pragma once
+#include <map>
 #include <memory>
 
 #include "heuristics/evaluator.hpp"
 #include "limits.hpp"
 #include "pdb/table.hpp"
+#include "pdb/value_cache.hpp"
 #include "puzzles/pattern_index.hpp"
 
 namespace hstar {
@@ -46,6 +48,9 @@ class PatternHeuristic {
     virtual ~PatternHeuristic() = default;
     // For `count` states, `stride` values apart; kUnreached for dead ends.
     virtual void lookup(const int* states, int count, int stride, uint32_t* values) const = 0;
+    virtual const PatternIndex& index() const = 0;
+    // Multiplications per state: 0 for tables. What takes some is asked last, and remembered.
+    virtual uint64_t work() const { return 0; }
 };
 
 class Pdb : public PatternHeuristic {
@@ -55,7 +60,7 @@ class Pdb : public PatternHeuristic {
     Pdb(std::shared_ptr<const PatternIndex> index, Grouping grouping, TableView table,
         std::shared_ptr<const void> memory, std::shared_ptr<const Pdb> base);
 
-    const PatternIndex& index() const { return *index_; }
+    const PatternIndex& index() const override { return *index_; }
     const Grouping& grouping() const { return grouping_; }
     const TableView& table() const { return table_; }
     const Pdb* base() const { return base_.get(); }
@@ -89,14 +94,30 @@ std::vector<uint64_t> histogram(const TableView& table, const std::vector<uint32
 class PdbEvaluator : public Evaluator {
   public:
     using Sum = std::vector<std::shared_ptr<const PatternHeuristic>>;
-    explicit PdbEvaluator(std::vector<Sum> sums) : sums_(std::move(sums)) {}
+    explicit PdbEvaluator(std::vector<Sum> sums);
     void evaluate(const StateBatch& batch, float* h, Rows<int>* preferred) override;
+    // Networks see only the states that tables and smaller networks leave.
+    void evaluate_within(const StateBatch& batch, const double* most, float* h) override;
     const std::vector<Sum>& sums() const { return sums_; }
+    // How many states have gone through networks.
+    uint64_t network_states() const { return network_states_; }
 
   private:
-    std::vector<Sum> sums_;
-    std::vector<uint32_t> values_;
+    // Fills values_ for states with h not over `most` (null: for all).
+    void compute(const PatternHeuristic& network, const StateBatch& batch, const double* most,
+                 const float* h);
+
+    struct Waiting {
+        int state;
+        uint64_t index;
+    };
+    std::vector<Sum> sums_;  // tables first, then networks, small ones first
+    std::map<const PatternHeuristic*, ValueCache> caches_;
+    std::vector<uint32_t> values_, computed_;
     std::vector<uint64_t> totals_;
+    std::vector<Waiting> waiting_;
+    std::vector<int> rows_;
+    uint64_t network_states_ = 0;
 };
 
 }  // namespace hstar

@@ -11,13 +11,17 @@ class SpaceWalker {
   public:
     static constexpr uint64_t kStepsPerCheck = 1;
 
-    SpaceWalker(const StateSpace& space, Evaluator& evaluator)
-        : space_(space), evaluator_(evaluator), variables_(space.num_variables()) {}
+    SpaceWalker(const StateSpace& space, Evaluator& evaluator, uint64_t max_evaluations)
+        : space_(space),
+          evaluator_(evaluator),
+          max_evaluations_(max_evaluations),
+          variables_(static_cast<size_t>(space.num_variables())) {}
 
     void reset(SearchCounters& counters) {
         path_ = space_.initial_state;
+        depth_ = 0;
         h_.resize(1);
-        evaluator_.evaluate({path_.data(), 1, variables_}, h_.data(), nullptr);
+        evaluator_.evaluate({path_.data(), 1, space_.num_variables()}, h_.data(), nullptr);
         start_h_ = h_[0];
         ++counters.evaluated;
         counters.deadends += start_h_ == kDeadEnd;
@@ -25,20 +29,23 @@ class SpaceWalker {
     float start_h() const { return start_h_; }
     bool is_goal() const { return space_.is_goal(end()); }
 
-    int expand(int last, double, SearchCounters& counters) {
-        level_ = static_cast<int>(path_.size() / variables_) - 1;
-        if (static_cast<int>(levels_.size()) <= level_) levels_.emplace_back();
-        Level& level = levels_[level_];
+    int expand(int last, double budget, SearchCounters& counters) {
+        if (levels_.size() <= depth_) levels_.emplace_back();
+        Level& level = levels_[depth_];
         space_.successors(end(), last, level.ops, level.states);
         counters.generated += level.ops.size();
         drop_cycles(level);
+        if (max_evaluations_)  // the search ends with the last one
+            level.ops.resize(std::min(level.ops.size(), max_evaluations_ - counters.evaluated));
         int count = static_cast<int>(level.ops.size());
         level.h.resize(count);
+        most_.resize(count);
+        for (int i = 0; i < count; ++i) most_[i] = budget - space_.cost(level.ops[i]);
         for (int first = 0; first < count;) {
             int slice = std::min(count - first, evaluator_.slice());
-            evaluator_.evaluate(
-                {level.states.data() + static_cast<size_t>(first) * variables_, slice, variables_},
-                level.h.data() + first, nullptr);
+            evaluator_.evaluate_within({level.states.data() + static_cast<size_t>(first) * variables_, slice,
+                                        space_.num_variables()},
+                                       most_.data() + first, level.h.data() + first);
             first += slice;
         }
         counters.evaluated += count;
@@ -46,17 +53,18 @@ class SpaceWalker {
         return count;
     }
     double smallest_left_out() const { return kDeadEnd; }
-    int op(int i) const { return levels_[level_].ops[i]; }
+    int op(int i) const { return levels_[depth_].ops[i]; }
     int cost(int i) const { return space_.cost(op(i)); }
-    float h(int i) const { return levels_[level_].h[i]; }
+    float h(int i) const { return levels_[depth_].h[i]; }
 
     void enter(int i) {
-        const int* child = levels_[level_].states.data() + static_cast<size_t>(i) * variables_;
+        const int* child = levels_[depth_].states.data() + static_cast<size_t>(i) * variables_;
         path_.insert(path_.end(), child, child + variables_);
+        ++depth_;
     }
     void leave() {
         path_.resize(path_.size() - variables_);
-        level_ = static_cast<int>(path_.size() / variables_) - 1;
+        --depth_;
     }
 
   private:
@@ -72,8 +80,8 @@ class SpaceWalker {
         for (size_t i = 0; i < level.ops.size(); ++i) {
             const int* child = level.states.data() + i * variables_;
             bool on_path = false;
-            for (size_t at = 0; at < path_.size() && !on_path; at += variables_)
-                on_path = std::equal(child, child + variables_, path_.data() + at);
+            for (size_t d = 0; d <= depth_ && !on_path; ++d)
+                on_path = std::equal(child, child + variables_, path_.data() + d * variables_);
             if (on_path) continue;
             if (kept < i) {
                 level.ops[kept] = level.ops[i];
@@ -87,10 +95,12 @@ class SpaceWalker {
 
     const StateSpace& space_;
     Evaluator& evaluator_;
-    int variables_;
+    uint64_t max_evaluations_;  // 0: no limit
+    size_t variables_;
     std::vector<int> path_;      // the states on the path, one after the other
     std::vector<Level> levels_;  // the children of each of them
-    int level_ = 0;
+    size_t depth_ = 0;           // how many steps the path has
+    std::vector<double> most_;
     std::vector<float> h_;
     float start_h_ = 0;
 };
@@ -98,8 +108,7 @@ class SpaceWalker {
 }  // namespace
 
 SearchResult search_deepening(const StateSpace& space, Evaluator& evaluator, const SearchOptions& options) {
-    if (space.num_variables() == 0) throw std::invalid_argument("idastar needs states with variables");
-    SpaceWalker walker(space, evaluator);
+    SpaceWalker walker(space, evaluator, options.max_evaluations);
     SearchResult result = IdaStar(walker, options).run();
     if (result.status == SearchStatus::Unsolvable && result.counters.deadends > 0 && !evaluator.is_safe())
         result.status = SearchStatus::GaveUp;

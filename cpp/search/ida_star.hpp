@@ -1,5 +1,5 @@
-// IDA* (Korf, "Depth-first iterative-deepening", 1985): depth-first searches with growing bounds on f = g +
-// h.
+// IDA* (Korf, "Depth-first iterative-deepening", 1985): depth-first searches with growing bounds on
+// f = g + h.
 //
 //     bound = h(start)
 //     repeat: visit(start);  bound = the smallest f seen that is larger than bound
@@ -7,15 +7,18 @@
 //
 // A walker holds the path and generates the children of its end, all at once, with their h:
 //     reset(counters)                  the path is the start alone; its h is start_h()
-//     expand(last, budget, counters)   generates the children of the end and returns their number. It may
-//     leave
-//                                      out those with cost + h over the budget: smallest_left_out() is then a
-//                                      lower bound on their cost + h that is over the budget
+//     expand(last, budget, counters)   generates the children of the end, returns how many. It may leave
+//                                      out those with cost + h over the budget: smallest_left_out() is
+//                                      then a lower bound on their cost + h that is over the budget
 //     op(i), cost(i), h(i)             of child i; still there after entering and leaving one of them
 //     enter(i), leave()                append a child to the path; take the end off again
 //     is_goal()                        of the end
 //     kStepsPerCheck                   how many expansions go between two looks at the clock
+//
+// The search is a loop over frames, not a recursion: operators without cost make paths as long as a space has
+// states, and the machine's stack is short.
 #pragma once
+#include <algorithm>
 #include <cmath>
 
 #include "search/search.hpp"
@@ -52,46 +55,65 @@ class IdaStar {
         double bound = result_.initial_h;
         while (bound < static_cast<double>(kDeadEnd)) {
             next_bound_ = kDeadEnd;
-            if (visit(0, bound, -1)) {
+            if (search_within(bound)) {
                 result_.status = exhausted_ ? SearchStatus::GaveUp : SearchStatus::Solved;
                 return;
             }
             bound = next_bound_;
         }
-        result_.status = SearchStatus::Unsolvable;
+        // What a limit on evaluations left out could have had a bound.
+        result_.status = is_spent() ? SearchStatus::GaveUp : SearchStatus::Unsolvable;
     }
 
     // True: the search is over.
+    bool search_within(double bound) {
+        frames_.clear();
+        if (visit(0, bound, -1)) return true;
+        while (true) {
+            Frame& frame = frames_.back();
+            if (frame.next == frame.count) {
+                frames_.pop_back();
+                if (frames_.empty()) return false;
+                result_.plan.pop_back();
+                walker_.leave();
+                continue;
+            }
+            int i = frame.next++;
+            int64_t child_g = frame.g + walker_.cost(i);
+            double f = static_cast<double>(child_g) + static_cast<double>(walker_.h(i));
+            if (f > bound) {
+                next_bound_ = std::min(next_bound_, f);
+                continue;
+            }
+            int op = walker_.op(i);
+            walker_.enter(i);
+            result_.plan.push_back(op);
+            if (visit(child_g, bound, op)) return true;
+        }
+    }
+
+    // Opens a frame for the end of the path. True: it is a goal, or a limit is reached.
     bool visit(int64_t g, double bound, int last) {
         if (walker_.is_goal()) return true;
         check_limits();
+        exhausted_ = is_spent();
         if (exhausted_) return true;
         ++result_.counters.expanded;
         int count = walker_.expand(last, bound - static_cast<double>(g), result_.counters);
         double over = static_cast<double>(g) + walker_.smallest_left_out();
-        if (over > bound && over < next_bound_) next_bound_ = over;
-        for (int i = 0; i < count; ++i) {
-            int op = walker_.op(i);
-            int64_t child_g = g + walker_.cost(i);
-            double f = static_cast<double>(child_g) + static_cast<double>(walker_.h(i));
-            if (f > bound) {
-                if (f < next_bound_) next_bound_ = f;
-                continue;
-            }
-            walker_.enter(i);
-            result_.plan.push_back(op);
-            if (visit(child_g, bound, op)) return true;
-            result_.plan.pop_back();
-            walker_.leave();
-        }
+        if (over > bound) next_bound_ = std::min(next_bound_, over);
+        frames_.push_back({g, count, 0});
         return false;
+    }
+
+    bool is_spent() const {
+        const SearchCounters& c = result_.counters;
+        return (options_.max_evaluations && c.evaluated >= options_.max_evaluations) ||
+               (options_.max_expansions && c.expanded >= options_.max_expansions);
     }
 
     // Throws Stopped when time or memory is spent, or a signal came.
     void check_limits() {
-        const SearchCounters& c = result_.counters;
-        exhausted_ = (options_.max_evaluations && c.evaluated >= options_.max_evaluations) ||
-                     (options_.max_expansions && c.expanded >= options_.max_expansions);
         if (++steps_ % Walker::kStepsPerCheck) return;
         double now = monotonic_seconds();
         if (now < next_check_) return;
@@ -99,9 +121,15 @@ class IdaStar {
         next_check_ = now + 0.005;
     }
 
+    struct Frame {
+        int64_t g;
+        int count, next;  // children
+    };
+
     Walker& walker_;
     const SearchOptions& options_;
     SearchResult result_;
+    std::vector<Frame> frames_;
     double next_bound_ = 0, next_check_ = 0;
     uint64_t steps_ = 0;
     bool exhausted_ = false;

@@ -41,9 +41,23 @@ bool TaskSpace::is_goal(const unsigned char* row) const {
     return true;
 }
 
-void TaskSpace::successors(const int* values, int, std::vector<int>& ops, std::vector<int>& states) const {
+bool TaskSpace::commute(int a, int b) const {
+    if (!task_.conditional[a].empty() || !task_.conditional[b].empty()) return false;
+    auto touches = [](auto effects, auto others) {
+        for (auto [variable, value] : effects)
+            for (auto [other, wanted] : others)
+                if (variable == other) return true;
+        return false;
+    };
+    return !touches(task_.effects[a], task_.pre[b]) && !touches(task_.effects[b], task_.pre[a]) &&
+           !touches(task_.effects[a], task_.effects[b]);
+}
+
+void TaskSpace::successors(const int* values, int last, std::vector<int>& ops,
+                           std::vector<int>& states) const {
     ops.clear();
     generator_.applicable([&](int variable) { return values[variable]; }, ops);
+    std::erase_if(ops, [&](int op) { return op < last && commute(op, last); });
     std::sort(ops.begin(), ops.end());
     size_t variables = domain_size_.size();
     states.resize(ops.size() * variables);

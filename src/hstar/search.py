@@ -1,6 +1,7 @@
 """Search: which algorithms there are, and what comes out.
 
-Every algorithm runs in the core's one best-first loop; what the counters mean is defined there.
+Every algorithm but IDA* runs in the core's one best-first loop; what the counters mean is defined
+there.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ ALGORITHMS: dict[str, str] = {
     "gbfs": "greedy best-first search, eager",
     "lazy": "greedy best-first search, lazy, with preferred operators",
     "astar": "A* with reopening",
+    "idastar": "IDA*, which remembers no states",
     "wastar": "weighted A* with reopening",
     "gbfls": "greedy best-first search with look-ahead",
     "bfs": "breadth-first search",

@@ -27,7 +27,8 @@ Build a pattern database: the distance of every abstract state to the goal. SPAC
 (cube3, cube2, tiles-RxC, pancake-N, topspin-N-K) or the PDDL files [DOMAIN] PROBLEM.
 
 patterns: corners, edges:0-5, tiles:1,2,5, or 1,2,5 where a puzzle has one sort of piece; for PDDL
-the numbers of variables as in 0,3,7-9, or goal for all that the goal mentions.
+the numbers of variables as in 0,3,7-9, goal for all that the goal mentions, or auto:100000 for
+goals and what they depend on, with at most so many abstract states.
 """
 
 COMPRESS = """\

@@ -74,7 +74,7 @@ def search_options(options: argparse.Namespace) -> SearchOptions:
         algorithm = options.search if options.search is not None else "gbfs"
         heuristic = options.heuristic
         if heuristic is None:
-            heuristic = "lmcut" if algorithm == "astar" else "ff"
+            heuristic = "lmcut" if algorithm in ("astar", "idastar") else "ff"
         chosen = SearchOptions(find_heuristic(heuristic), algorithm)
     given = {
         "cost": options.cost,

@@ -8,6 +8,7 @@ from hstar.pdb.database import Layout, PatternDatabase, build_pdb, make_index
 from hstar.pdb.file import PdbFileError, read_pdb, write_pdb
 from hstar.pdb.heuristic import PdbHeuristic, load_heuristic
 from hstar.pdb.pattern import parse_pattern
+from hstar.pdb.selection import choose_pattern
 
 __all__ = [
     "Layout",
@@ -16,6 +17,7 @@ __all__ = [
     "PdbHeuristic",
     "best_levels",
     "build_pdb",
+    "choose_pattern",
     "compress",
     "load_heuristic",
     "make_index",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hstar.pdb.selection import choose_pattern
 from hstar.puzzles import Group, Puzzle
 from hstar.task import Task
 
@@ -10,9 +11,14 @@ def parse_pattern(space: Puzzle | Task, text: str) -> list[int]:
     """The variables of a pattern. Raises ValueError.
 
     A puzzle: "corners", "edges:0-5", "tiles:1,2,5" or, where there is one sort of piece, "1,2,5";
-    the sort alone means all of its pieces. A task: "0,3,7-9", or "goal" for the goal's variables.
+    the sort alone means all of its pieces. A task: "0,3,7-9", "goal" for the goal's variables, or
+    "auto:100000" for goals and what they depend on, with at most so many abstract states.
     """
     if isinstance(space, Task):
+        if text.startswith("auto:"):
+            if not text[5:].isdecimal():
+                raise ValueError(f"'{text}' is no pattern; write for example auto:100000")
+            return choose_pattern(space, int(text[5:]))
         if text == "goal":
             return sorted(variable for variable, _ in space.goal)
         return _numbers(text, space.num_variables, "variables")

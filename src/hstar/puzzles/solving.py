@@ -14,8 +14,7 @@ from hstar.search import ALGORITHMS, EXIT_CODES, InvalidPlanError, SearchResult
 from hstar.task import state_rows
 
 PUZZLE_ALGORITHMS: dict[str, str] = {
-    "idastar": "IDA*, which remembers no states",
-    **{name: ALGORITHMS[name] for name in ("astar", "wastar", "gbfs", "bfs")},
+    name: ALGORITHMS[name] for name in ("idastar", "astar", "wastar", "gbfs", "bfs")
 }
 
 
