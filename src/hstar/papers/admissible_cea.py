@@ -31,7 +31,7 @@ from hstar.papers.cea_networks import (
     read_certified,
 )
 from hstar.papers.cea_scales import MODELS, SCALES, Generalisation, Learning, Scale, Subject
-from hstar.papers.experiment import Say, in_processes, keep_settings
+from hstar.papers.experiment import Say, in_processes, keep_settings, say_nothing
 from hstar.papers.parts import read_part, write_part
 from hstar.pdb import read_pdb, write_pdb
 
@@ -152,7 +152,8 @@ def small_pieces(experiment: Experiment, missing: list[Learning]) -> Iterator[Pi
     for learning in sorted(missing, key=lambda one: -one.options.steps * one.options.batch):
         is_small = _puzzle_of(experiment, learning) != LARGE
         if is_small and not experiment.learning_part(learning).is_file():
-            yield learn, (experiment_here(experiment), learning, "cpu", 1, False)
+            quiet = replace(experiment, say=say_nothing)
+            yield learn, (quiet, learning, "cpu", 1, False)
     for subject in experiment.scale.subjects:
         part = experiment.part("classical", subject.name)
         if subject.compressions is not None and not part.is_file():
@@ -195,13 +196,6 @@ def learn(experiment: Experiment, learning: Learning, device: str, threads: int,
         threads,
         show,
     )
-
-
-def experiment_here(experiment: Experiment) -> Experiment:
-    """The same without a way to speak, for other processes."""
-    from hstar.papers.experiment import say_nothing
-
-    return replace(experiment, say=say_nothing)
 
 
 def collect(experiment: Experiment) -> Results:

@@ -46,7 +46,7 @@ def figure_2(rows: Rows, title: str) -> Figure:
     axes.set_xlabel("training states N")
     axes.set_ylabel("generalisation error")
     axes.set_title(title)
-    axes.legend(fontsize=7)
+    axes.legend(fontsize=7, frameon=False)
     return figure
 
 
@@ -83,7 +83,7 @@ def figure_5(curves: dict[str, list[list[float]]]) -> Figure:
         axes.set_yscale("log")
         axes.set_title(name)
         axes.set_xlabel("training step")
-    panels[0].legend(fontsize=8)
+    panels[0].legend(fontsize=8, frameon=False)
     return figure
 
 
@@ -195,7 +195,7 @@ def frontier_figure(points: Sequence[Point], name: str, base: float = 0.0) -> Fi
     axes.set_xlabel("bytes")
     axes.set_ylabel("mean heuristic")
     axes.set_title(name)
-    axes.legend(fontsize=7, loc="lower right")
+    axes.legend(fontsize=7, loc="lower right", frameon=False)
     return figure
 
 

@@ -182,15 +182,18 @@ def measure_argmax(path: Path, table: Path, part: Path, device: str, sampled: in
 
 
 def count_sampled(model: LearnedDatabase, states: PatternStates, sampled: int) -> ValueCounts:
-    """Of evenly spread states: classes by argmax, and overestimates."""
+    """Of states drawn at random (an even stride would favour some places of a piece), or of all if
+    there are no more: classes by argmax, and overestimates."""
     import torch
 
-    every = max(1, states.cells // sampled)
+    drawn = np.arange(states.cells)
+    if sampled < states.cells:
+        drawn = np.random.default_rng(0).integers(states.cells, size=sampled)
     classes = model.network.num_classes
     found = np.zeros((classes, classes), dtype=np.uint64)
     unreached = 0
-    for first in range(0, states.cells, SLICE * every):
-        index = torch.arange(first, min(first + SLICE * every, states.cells), every)
+    for first in range(0, len(drawn), SLICE):
+        index = torch.from_numpy(drawn[first : first + SLICE])
         exact = states.exact(index).numpy()
         reached = exact < classes
         unreached += int((~reached).sum())

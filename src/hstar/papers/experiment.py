@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
@@ -12,6 +13,7 @@ from typing import Any
 
 from hstar.atomic import write_atomically
 from hstar.pddl.errors import InputFileError
+from hstar.resources import end_with_parent
 from hstar.version import VERSION
 
 Say = Callable[[str], None]
@@ -40,13 +42,18 @@ def keep_settings(directory: Path, settings: Mapping[str, Any]) -> None:
 def in_processes(
     jobs: int, work: Callable[..., str], arguments: Iterable[tuple[Any, ...]]
 ) -> Iterator[str]:
-    """Results of `work` on each of the arguments, as they come, from up to `jobs` processes."""
+    """Results of `work` on each of the arguments, as they come, from up to `jobs` processes.
+
+    The processes end with this one, even if it is killed: two runs never write the same files.
+    """
     waiting = list(arguments)
     if jobs == 1:
         for item in waiting:
             yield work(*item)
         return
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(
+        jobs, mp_context=get_context("spawn"), initializer=end_with_parent, initargs=(os.getpid(),)
+    ) as pool:
         futures: list[Future[str]] = [pool.submit(work, *item) for item in waiting]
         try:
             for future in as_completed(futures):
