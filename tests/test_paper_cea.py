@@ -30,6 +30,7 @@ from hstar.papers.cea_generalisation import inadmissibility, next_on_path
 from hstar.papers.cea_page import all_tables, write_results
 from hstar.papers.cea_published import TABLE_1, TABLE_2, TABLE_3, TABLE_4, TABLE_5
 from hstar.papers.cea_scales import (
+    CORNERS,
     SCALES,
     Compressions,
     Generalisation,
@@ -49,14 +50,22 @@ PANCAKES = Subject(
 TILES = Subject(
     "tiles", "tiles-2x3", "1-5", compressions=Compressions((1, 2, 4, 8), smaller=("1-2",))
 )
+DIFFERENCE = Subject(
+    "difference",
+    "cube3",
+    "edges:0-2",
+    "edges:0-1",
+    compressions=Compressions((1, 3), (2000,), modulo=3),
+)
 QUICK = replace(OPTIONS, steps=30, batch=128, evaluate_every=10)
 TINY = Scale(
-    subjects=(PANCAKES, TILES),
+    subjects=(PANCAKES, TILES, DIFFERENCE),
     learnings=(
         Learning("tiles", "cea", QUICK),
         Learning("tiles", "ce", replace(QUICK, loss=Loss("ce"))),
         Learning("pancakes", "phases", replace(QUICK, pace="phases", patience=1)),
         Learning("pancakes", "model-1", QUICK),
+        Learning("difference", "cea", QUICK),
     ),
     generalisations=(Generalisation("pancakes", (10, 60), (0, 1), QUICK),),
 )
@@ -131,6 +140,28 @@ def test_means_are_over_states_where_some_entries_belong_to_none() -> None:
         assert row["mean"] <= database.mean
 
 
+def test_a_difference_counts_its_base_in_bytes_and_total() -> None:
+    database = build_table(DIFFERENCE)
+    assert database.base is not None
+    rows = list(classical_rows(database, DIFFERENCE))
+    thirds = next(row for row in rows if row["factor"] == 3 and row["grouping"] == "div")
+    small = compress(database, div=3)
+    assert thirds["bytes"] == small.table.nbytes + database.base.table.nbytes
+    assert thirds["total"] == pytest.approx(small.mean + database.base.mean)
+    whole = database_of("cube3", "edges:0-2")
+    assert table_row(database, 0.0)["total"] == pytest.approx(whole.mean)
+    assert any(row["bytes"] <= 2000 for row in rows)
+
+
+def test_classes_of_symmetric_states_weigh_what_they_have() -> None:
+    """Nothing is lost by symmetry, so the mean over states must be that of the table."""
+    corners = replace(CORNERS, compressions=Compressions((), (), symmetric=True))
+    database = build_table(corners)
+    rows = [row for row in classical_rows(database, corners) if row["bits"] == 4]
+    assert [row["entries"] for row in rows] == [2_152_008]
+    assert rows[0]["mean"] == pytest.approx(database.mean, abs=1e-12)
+
+
 def test_the_strongest_fits() -> None:
     rows = [{"bytes": 10, "total": 1.0}, {"bytes": 20, "total": 3.0}, {"bytes": 15, "total": 2.0}]
     assert strongest(rows, 19) == rows[2]
@@ -196,7 +227,8 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> tuple[Experiment, Results]
     said: list[str] = []
     experiment = Experiment(TINY, tmp_path_factory.mktemp("cea"), device="cpu", say=said.append)
     results = run_experiment(experiment)
-    assert "table of tiles: 360 states" in said[1]
+    assert "1 networks of the 3x3x3 cube are to be learned: minutes each on a GPU" in said[0]
+    assert "table of tiles: 360 states" in said[2]
     return experiment, results
 
 
@@ -235,7 +267,7 @@ def test_tables_name_what_is_missing(tiny: tuple[Experiment, Results]) -> None:
     assert any(name == "tiles" and "strongest classical" in kind for name, kind, _ in kinds)
     assert "tiles" in second.shown
     third = table_3(results)
-    assert third.headers == ["h", "pancakes", "tiles"]
+    assert third.headers == ["h", "pancakes", "tiles", "difference"]
     total = sum(int(str(row[2]).replace(",", "")) for row in third.rows if str(row[2]) != "\u2013")
     assert total == 360
 
@@ -280,7 +312,7 @@ def test_everything_is_written(tiny: tuple[Experiment, Results], tmp_path: Path)
         "Figures 6",
     ):
         assert f"<h3>{heading}" in page
-    assert page.count("<svg") == 5  # two spaces, Figures 2 and 5, one of Figures 6 to 9
+    assert page.count("<svg") == 7  # three spaces, Figures 2 and 5, two of Figures 6 to 9
     assert "http" not in page.replace("http://www.w3.org", "")
     rows = json.loads((tmp_path / "rows.json").read_text())
     assert rows["tables"]["tiles"]["states"] == 360

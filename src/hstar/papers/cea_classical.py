@@ -6,6 +6,7 @@ symmetry classes count each class as often as it has states.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -159,14 +160,15 @@ class _Source:
         if self.classes is None:
             every = self.puzzle.unrank(np.arange(self.puzzle.num_states or 0, dtype=np.int64))
             return every, np.ones(len(every), dtype=np.int64)
-        index = self.classes.index(self.puzzle)
-        plain = self.database.index(self.puzzle)
-        weights = np.zeros(index.size, dtype=np.int64)
-        for first in range(0, plain.size, SLICE):
-            ranks = np.arange(first, min(first + SLICE, plain.size), dtype=np.int64)
-            states = self._whole(plain.unrank(ranks))
-            weights += np.bincount(index.rank(states), minlength=index.size)
-        return self._whole(index.unrank(np.arange(index.size, dtype=np.int64))), weights
+        # Both indices are orientations * arrangements + arrangement; which symmetry leads to the
+        # representative depends on the arrangement alone, so all orientations have equal weights.
+        index, plain = self.classes.index(self.puzzle), self.database.index(self.puzzle)
+        arrangements = math.factorial(len(self.database.layout.pattern))
+        num_classes = index.size * arrangements // plain.size
+        unturned = self._whole(plain.unrank(np.arange(arrangements, dtype=np.int64)))
+        sizes = np.bincount(index.rank(unturned) % num_classes, minlength=num_classes)
+        entries = np.arange(index.size, dtype=np.int64)
+        return self._whole(index.unrank(entries)), sizes[entries % num_classes]
 
     def _whole(self, places: NDArray[np.int32]) -> NDArray[np.int32]:
         """States with these pieces; the others, which no look-up sees, are as in the goal."""
