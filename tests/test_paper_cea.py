@@ -27,7 +27,7 @@ from hstar.papers.cea_classical import (
 from hstar.papers.cea_figures import decay, mean_error, overestimates, quantile
 from hstar.papers.cea_frontier import frontier, verdict
 from hstar.papers.cea_generalisation import inadmissibility, next_on_path
-from hstar.papers.cea_page import all_tables, write_results
+from hstar.papers.cea_page import main_tables, write_results
 from hstar.papers.cea_published import TABLE_1, TABLE_2, TABLE_3, TABLE_4, TABLE_5
 from hstar.papers.cea_scales import (
     CORNERS,
@@ -316,7 +316,7 @@ def test_everything_is_written(tiny: tuple[Experiment, Results], tmp_path: Path)
     assert "http" not in page.replace("http://www.w3.org", "")
     rows = json.loads((tmp_path / "rows.json").read_text())
     assert rows["tables"]["tiles"]["states"] == 360
-    for table in all_tables(results):
+    for table in main_tables(results):
         lines = list(csv.reader(io.StringIO((tmp_path / "csv" / f"{table.name}.csv").read_text())))
         assert {len(line) for line in lines} == {len(lines[0])}
         assert len(lines) == len(table.rows) + 1

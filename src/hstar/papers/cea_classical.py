@@ -52,13 +52,14 @@ def classical_rows(database: PatternDatabase, subject: Subject) -> Iterator[dict
     if asked is None:
         return
     puzzle = make_puzzle(subject.puzzle)
-    yield from _of_one(database, subject.pattern, puzzle, asked.factors, asked.budgets)
+    pattern = subject.pattern if subject.base is None else f"{subject.pattern} less {subject.base}"
+    yield from _of_one(database, pattern, puzzle, asked.factors, asked.budgets)
     if asked.modulo is not None:
         source = _Source(database, puzzle)
         cells = -(database.layout.cells // -asked.modulo)
-        yield source.row(subject.pattern, asked.modulo, {"mod": cells})
+        yield source.row(pattern, asked.modulo, {"mod": cells})
     if asked.symmetric:
-        yield from _of_one(database, subject.pattern, puzzle, (1,), asked.budgets, symmetric=True)
+        yield from _of_one(database, pattern, puzzle, (1,), asked.budgets, symmetric=True)
     for text in asked.smaller:
         smaller = build_pdb(puzzle, parse_pattern(puzzle, text))
         yield from _of_one(smaller, text, puzzle, (1,), asked.budgets)

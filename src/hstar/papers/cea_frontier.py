@@ -41,30 +41,38 @@ def frontier(results: Results, name: str) -> list[Point]:
     return marked
 
 
-def frontier_table(results: Results, name: str) -> Table:
-    """Those that lead, and every network with what leads at its size."""
+HEADERS = ["heuristic", "bytes", "mean", "kind", "leads at its size"]
+
+
+def leading_table(results: Results, name: str) -> Table:
+    """Those that lead, and every network."""
     points = frontier(results, name)
-    rows: list[list[Cell | str]] = []
-    for point in points:
-        if point.leads or point.learned:
-            rows.append(
-                [
-                    point.what,
-                    f"{point.num_bytes:,}",
-                    Cell(f"{point.mean:.4f}", bold=point.leads),
-                    "learned" if point.learned else "classical",
-                    "yes" if point.leads else "no",
-                ]
-            )
     return Table(
-        f"frontier-{name}",
+        f"leading-{name}",
         f"{name}: mean against bytes",
-        ["heuristic", "bytes", "mean", "kind", "leads at its size"],
-        rows,
+        HEADERS,
+        [_row(point) for point in points if point.leads or point.learned],
         f"{verdict(points)} All of them overestimate no state. Files of networks are counted as a "
         "whole; classical tables without any header, and their maps of symmetry classes, which are "
         "computed when they are loaded, not at all.",
     )
+
+
+def whole_table(results: Results, name: str) -> Table:
+    """Every heuristic of a space."""
+    points = frontier(results, name)
+    title = f"{name}: all {len(points)} heuristics"
+    return Table(f"frontier-{name}", title, HEADERS, list(map(_row, points)), "", title)
+
+
+def _row(point: Point) -> list[Cell | str]:
+    return [
+        point.what,
+        f"{point.num_bytes:,}",
+        Cell(f"{point.mean:.4f}", bold=point.leads),
+        "learned" if point.learned else "classical",
+        "yes" if point.leads else "no",
+    ]
 
 
 def verdict(points: list[Point]) -> str:

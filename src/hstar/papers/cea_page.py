@@ -17,7 +17,7 @@ from hstar.papers.cea_figures import (
     mean_error,
     overestimates,
 )
-from hstar.papers.cea_frontier import frontier, frontier_table
+from hstar.papers.cea_frontier import frontier, leading_table, whole_table
 from hstar.papers.cea_published import FIGURE_OF, TABLE_4
 from hstar.papers.cea_scales import CE, CEA, PHASES
 from hstar.papers.cea_tables import Table, build_tables
@@ -33,9 +33,9 @@ INTRODUCTION = (
 )
 
 
-def all_tables(results: Results) -> list[Table]:
+def main_tables(results: Results) -> list[Table]:
     """The paper's, then mean against bytes of each space."""
-    return [*build_tables(results), *(frontier_table(results, name) for name in spaces(results))]
+    return [*build_tables(results), *(leading_table(results, name) for name in spaces(results))]
 
 
 def spaces(results: Results) -> list[str]:
@@ -60,7 +60,8 @@ def build_page(results: Results, scale: str, command: str, seconds: float) -> Pa
         points = frontier(results, name)
         base = table["total"] - table["mean"]
         page.add_figure(frontier_figure(points, name, base), f"{name}: mean by size.")
-        frontier_table(results, name).add_to(page)
+        leading_table(results, name).add_to(page)
+        whole_table(results, name).add_to(page)
     page.add_heading("The paper's tables")
     for one in build_tables(results):
         one.add_to(page)
@@ -178,12 +179,12 @@ def write_results(
 ) -> None:
     """report.html, tables.md, rows.json and a CSV file per table. Raises OSError."""
     build_page(results, scale, command, seconds).write(directory / "report.html")
-    tables = all_tables(results)
+    tables = main_tables(results)
     write_atomically(directory / "tables.md", "\n\n".join(t.markdown() for t in tables) + "\n")
     write_atomically(directory / "rows.json", json.dumps(results.to_dict(), indent=1) + "\n")
     folder = directory / "csv"
     folder.mkdir(exist_ok=True)
-    for table in tables:
+    for table in [*tables, *(whole_table(results, name) for name in spaces(results))]:
         write_atomically(folder / f"{table.name}.csv", table.csv())
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from hstar.papers.admissible_cea import Results
@@ -33,14 +33,14 @@ CLOSE = 0.01  # the paper rounds some means and cuts others off
 
 @dataclass(frozen=True)
 class Table:
-    """`name` is that of its CSV file."""
+    """`name` is that of its CSV file; `folded` is the line under which a long one hides."""
 
     name: str
     title: str
     headers: list[str]
     rows: list[list[Cell | str]]
     shown: str
-    folded: bool = field(default=False)
+    folded: str = ""
 
     def markdown(self) -> str:
         return f"**{self.title}.** {self.shown}\n\n{markdown_table(self.headers, self.rows)}"
@@ -68,8 +68,9 @@ class Table:
         return file.getvalue()
 
     def add_to(self, page: Page) -> None:
-        page.add_heading(self.title, level=3)
-        page.add_table(self.headers, self.rows, folded="all rows" if self.folded else "")
+        if not self.folded:
+            page.add_heading(self.title, level=3)
+        page.add_table(self.headers, self.rows, folded=self.folded)
         page.add_text(self.shown)
 
 
