@@ -42,7 +42,8 @@ Piece = tuple[Callable[..., str], tuple[Any, ...]]
 @dataclass(frozen=True, slots=True)
 class Experiment:
     """Where and how to run. `jobs` processes work at once, one thread each; networks of the 3x3x3
-    cube train one after another on `device`. `models` is a folder of certified files."""
+    cube train one after another on `device`, or on `jobs` threads. `models` is a folder of
+    certified files."""
 
     scale: Scale
     directory: Path
@@ -118,9 +119,7 @@ def run_experiment(experiment: Experiment) -> Results:
     for learning in large:
         part = experiment.learning_part(learning)
         if not part.is_file():
-            experiment.say(
-                learn(experiment, learning, experiment.device, os.cpu_count() or 1, True)
-            )
+            experiment.say(learn(experiment, learning, experiment.device, experiment.jobs, True))
     return collect(experiment)
 
 
