@@ -7,6 +7,7 @@ must not run into it bit by bit, because CPython 3.11 can hang when nothing at a
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import resource
@@ -26,6 +27,7 @@ _LARGEST_MEMORY = 2**62
 _CHECK_SECONDS = 0.005
 _GROWTH_BYTES = 4 * 2**20  # Python code takes some 3 MB between two checks
 _REMINDER_SECONDS = 0.5
+_PR_SET_PDEATHSIG = 1
 
 
 class OutOfResources(Exception):
@@ -163,6 +165,13 @@ def _stop_timer() -> None:
 
 def _in_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
+
+
+def end_with_parent(parent: int) -> None:
+    """Has the system kill this process when its parent, of that number, dies."""
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it died before this was asked for
+        os._exit(1)
 
 
 _TIME_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}

@@ -14,7 +14,6 @@ import ctypes
 import gc
 import json
 import os
-import signal
 import sys
 import traceback
 from pathlib import Path
@@ -24,7 +23,7 @@ from hstar import _core
 from hstar.heuristics import HEURISTICS
 from hstar.pddl import parse
 from hstar.pddl.errors import InputFileError
-from hstar.resources import Budget, OutOfResources
+from hstar.resources import Budget, OutOfResources, end_with_parent
 from hstar.search import (
     InvalidPlanError,
     SearchOptions,
@@ -33,17 +32,13 @@ from hstar.search import (
     stopped_before_search,
 )
 
-_PR_SET_PDEATHSIG = 1
 INTERNAL_ERROR = 35
 
 
 def main() -> None:
     """Work until the input ends."""
-    parent = os.getppid()
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it died before this was asked for
-        return
+    end_with_parent(os.getppid())
+    libc = ctypes.CDLL(None)
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # whatever a model prints must not end up among the answers
     models: dict[str, Any] = {}

@@ -5,46 +5,64 @@ from __future__ import annotations
 import argparse
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from hstar.commands.arguments import Commands, UsageError, positive
 
-PAPERS = ("truncated-gaussian",)
+DESCRIPTION = """\
+Run the experiments of a paper and write its tables, with its numbers beside ours. What is finished
+is kept: the same command goes on where it was stopped.
+
+truncated-gaussian  learned heuristics for greedy search (smoke, small, proposed, full)
+admissible-cea      pattern databases as certified networks (smoke, small, full)
+"""
+MODELS = "models"  # where certified models are looked for unless --models says otherwise
 
 
 def add_parser(commands: Commands) -> None:
     parser = commands.add_parser(
         "paper",
         help="regenerate the tables of a paper",
-        description=(
-            "Run the experiments of a paper and write its tables, with its numbers beside ours. "
-            "What is finished is kept: the same command goes on where it was stopped."
-        ),
+        description=DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("paper", metavar="PAPER", help=f"one of {', '.join(PAPERS)}")
     parser.add_argument("--scale", default="smoke", help="smoke, small, proposed or full")
     parser.add_argument("-o", "--output", metavar="DIR", help="default: build/PAPER-SCALE")
     parser.add_argument("--jobs", type=positive, metavar="N", help="default: one per core")
     parser.add_argument("--device", default="auto", help="to train on: auto, cpu or cuda")
-    parser.add_argument("--seed", type=int, default=0, help="of the problems")
+    parser.add_argument("--seed", type=int, default=0, help="of the problems and trainings")
+    parser.add_argument(
+        "--models",
+        metavar="DIR",
+        help=f"admissible-cea: certified models of the cube (default: {MODELS}, if it is there)",
+    )
     parser.set_defaults(command=run)
 
 
 def run(options: argparse.Namespace) -> int:
     if options.paper not in PAPERS:
         raise UsageError(f"unknown paper '{options.paper}'; choose one of {', '.join(PAPERS)}")
-    output = Path(options.output or f"build/{options.paper}-{options.scale}")
-    jobs = options.jobs or os.cpu_count() or 1
-    command = f"hstar paper {options.paper} --scale {options.scale}"
-    run_paper(options.scale, output, jobs, options.device, options.seed, command)
+    PAPERS[options.paper](options)
     return 0
 
 
+def run_truncated_gaussian(options: argparse.Namespace) -> None:
+    if options.models is not None:
+        raise UsageError("--models is for admissible-cea")
+    command = f"hstar paper {options.paper} --scale {options.scale}"
+    run_paper(
+        options.scale, _output(options), _jobs(options), options.device, options.seed, command
+    )
+
+
 def run_paper(scale: str, output: Path, jobs: int, device: str, seed: int, command: str) -> None:
-    """Run all stages and write report.html and tables.md. Raises UsageError."""
+    """All stages of truncated-gaussian; writes report.html and tables.md. Raises UsageError."""
     from hstar.atomic import write_atomically
+    from hstar.papers.experiment import timed
     from hstar.papers.page import build_page, markdown, summary_text
-    from hstar.papers.truncated_gaussian import experiment_at, run_experiment, timed
+    from hstar.papers.truncated_gaussian import experiment_at, run_experiment
 
     start = time.monotonic()
     output.mkdir(parents=True, exist_ok=True)
@@ -64,6 +82,55 @@ def run_paper(scale: str, output: Path, jobs: int, device: str, seed: int, comma
     print(
         f"{seconds:.0f} s. The whole comparison: {output / 'report.html'}, {output / 'tables.md'}"
     )
+
+
+def run_admissible_cea(options: argparse.Namespace) -> None:
+    """All pieces of admissible-cea; writes report.html, tables.md, rows.json and CSV files."""
+    from hstar.papers.admissible_cea import experiment_at, run_experiment
+    from hstar.papers.cea_page import summary_text, write_results
+    from hstar.papers.experiment import timed
+
+    start = time.monotonic()
+    output = _output(options)
+    models = Path(options.models or MODELS)
+    if options.models is not None and not models.is_dir():
+        raise UsageError(f"--models: there is no folder {models}")
+    try:
+        experiment = experiment_at(
+            options.scale,
+            output,
+            jobs=_jobs(options),
+            device=options.device,
+            seed=options.seed,
+            models=models if models.is_dir() else None,
+            say=timed(_say),
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    output.mkdir(parents=True, exist_ok=True)
+    results = run_experiment(experiment)
+    seconds = time.monotonic() - start
+    command = f"hstar paper {options.paper} --scale {options.scale}"
+    write_results(results, output, options.scale, command, seconds)
+    print(summary_text(results))
+    print(
+        f"{seconds:.0f} s. The whole comparison: {output / 'report.html'}, {output / 'tables.md'}; "
+        f"rows: {output / 'rows.json'}, {output / 'csv'}"
+    )
+
+
+PAPERS: dict[str, Callable[[argparse.Namespace], None]] = {
+    "truncated-gaussian": run_truncated_gaussian,
+    "admissible-cea": run_admissible_cea,
+}
+
+
+def _output(options: argparse.Namespace) -> Path:
+    return Path(options.output or f"build/{options.paper}-{options.scale}")
+
+
+def _jobs(options: argparse.Namespace) -> int:
+    return options.jobs or os.cpu_count() or 1
 
 
 def _say(text: str) -> None:

@@ -17,23 +17,18 @@ from __future__ import annotations
 import json
 import math
 import os
-import time
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, replace
-from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hstar.atomic import write_atomically
 from hstar.bench import BenchOptions, run_bench
 from hstar.domains import generate
+from hstar.papers.experiment import Say, in_processes, keep_settings, say_nothing
 from hstar.papers.scales import DOMAINS, SCALES, Scale
 from hstar.papers.variants import DECODINGS, Variant
-from hstar.pddl.errors import InputFileError
 from hstar.progress import Progress
 from hstar.teachers import LabelOptions, label
-from hstar.version import VERSION
 
 if TYPE_CHECKING:
     import polars as pl
@@ -41,7 +36,6 @@ if TYPE_CHECKING:
     from hstar.dataset import Dataset
 
 SPLITS = ("train", "validation", "test")
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +75,8 @@ class Results:
 
 def run_experiment(experiment: Experiment) -> Results:
     """All stages but the page. Raises ExperimentError where the directory holds another one."""
-    keep_settings(experiment)
+    settings = {"scale": asdict(experiment.scale), "seed": experiment.seed}
+    keep_settings(experiment.directory, settings)
     for domain in experiment.scale.domains:
         make_problems(experiment, domain)
     for domain in experiment.scale.domains:
@@ -90,24 +85,6 @@ def run_experiment(experiment: Experiment) -> Results:
     for domain in experiment.scale.domains:
         plan_with_models(experiment, domain)
     return collect(experiment)
-
-
-class ExperimentError(InputFileError):
-    """A directory holds the files of another experiment."""
-
-
-def keep_settings(experiment: Experiment) -> None:
-    """Write what is run to experiment.json, so that files of other settings are not reused."""
-    path = experiment.directory / "experiment.json"
-    settings = {"scale": asdict(experiment.scale), "seed": experiment.seed, "hstar": VERSION}
-    text = json.dumps(settings, indent=1, default=list) + "\n"
-    if path.is_file() and path.read_text(encoding="utf-8") != text:
-        raise ExperimentError(
-            "the directory holds an experiment with other settings; choose another directory "
-            "with -o, or delete this one",
-            str(path),
-        )
-    write_atomically(path, text)
 
 
 def test_data(experiment: Experiment, domain: str) -> Dataset | None:
@@ -172,7 +149,7 @@ def train_models(experiment: Experiment) -> None:
     if not wanted:
         return
     experiment.say(f"training {len(wanted)} models")
-    quiet = replace(experiment, say=_say_nothing)
+    quiet = replace(experiment, say=say_nothing)
     with Progress("training", len(wanted)) as progress:
         done = in_processes(experiment.jobs, train_one, [(quiet, *item) for item in wanted])
         for count, text in enumerate(done, start=1):
@@ -311,25 +288,6 @@ def collect(experiment: Experiment) -> Results:
     )
 
 
-def in_processes(
-    jobs: int, work: Callable[..., str], arguments: Iterable[tuple[Any, ...]]
-) -> Iterator[str]:
-    """Results of `work` on each of the arguments, as they come, from up to `jobs` processes."""
-    waiting = list(arguments)
-    if jobs == 1:
-        for item in waiting:
-            yield work(*item)
-        return
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        futures: list[Future[str]] = [pool.submit(work, *item) for item in waiting]
-        try:
-            for future in as_completed(futures):
-                yield future.result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
 def experiment_at(scale: str, directory: str | os.PathLike[str], **options: Any) -> Experiment:
     """The experiment of a named scale. Raises ValueError for an unknown one."""
     if scale not in SCALES:
@@ -379,17 +337,3 @@ def _types(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
     numbers = ("mse", "mse_clip", "nll", "nll_clip", "val_mse", "search_time")
     return {name: pl.Float64 for name in numbers if any(name in row for row in rows)}
-
-
-def _say_nothing(_: str) -> None:
-    """Worker processes leave reporting to the one that started them."""
-
-
-def timed(say: Say) -> Say:
-    """Puts the seconds since now before each line."""
-    start = time.monotonic()
-
-    def say_with_time(text: str) -> None:
-        say(f"[{time.monotonic() - start:6.1f} s] {text}")
-
-    return say_with_time

@@ -1,0 +1,407 @@
+"""The recipe of the admissible-learning paper: published numbers, tables, figures, a whole run."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from program import hstar
+from small_patterns import OPTIONS, database_of
+
+from hstar.certified import CertifiedFileError, read_learned
+from hstar.papers import admissible_cea
+from hstar.papers.admissible_cea import Experiment, Results, collect, run_experiment
+from hstar.papers.cea_classical import (
+    build_table,
+    classical_rows,
+    describe,
+    strongest,
+    table_row,
+)
+from hstar.papers.cea_figures import decay, mean_error, overestimates, quantile
+from hstar.papers.cea_frontier import frontier, verdict
+from hstar.papers.cea_generalisation import inadmissibility, next_on_path
+from hstar.papers.cea_page import main_tables, write_results
+from hstar.papers.cea_published import TABLE_1, TABLE_2, TABLE_3, TABLE_4, TABLE_5
+from hstar.papers.cea_scales import (
+    CORNERS,
+    SCALES,
+    Compressions,
+    Generalisation,
+    Learning,
+    Scale,
+    Subject,
+)
+from hstar.papers.cea_tables import table_1, table_2, table_3
+from hstar.papers.experiment import ExperimentError
+from hstar.pdb import compress
+from hstar.pdb_learning.objective import Loss
+from hstar.puzzles import make_puzzle, solve
+
+PANCAKES = Subject(
+    "pancakes", "pancake-5", "0-4", compressions=Compressions((1, 2, 5), (20,), ("0-2",), 2)
+)
+TILES = Subject(
+    "tiles", "tiles-2x3", "1-5", compressions=Compressions((1, 2, 4, 8), smaller=("1-2",))
+)
+DIFFERENCE = Subject(
+    "difference",
+    "cube3",
+    "edges:0-2",
+    "edges:0-1",
+    compressions=Compressions((1, 3), (2000,), modulo=3),
+)
+QUICK = replace(OPTIONS, steps=30, batch=128, evaluate_every=10)
+TINY = Scale(
+    subjects=(PANCAKES, TILES, DIFFERENCE),
+    learnings=(
+        Learning("tiles", "cea", QUICK),
+        Learning("tiles", "ce", replace(QUICK, loss=Loss("ce"))),
+        Learning("pancakes", "phases", replace(QUICK, pace="phases", patience=1)),
+        Learning("pancakes", "model-1", QUICK),
+        Learning("difference", "cea", QUICK),
+    ),
+    generalisations=(Generalisation("pancakes", (10, 60), (0, 1), QUICK),),
+)
+
+
+# -- the published numbers
+
+
+@pytest.mark.parametrize("name", ["8-corner", "7-edge", "6-edge"])
+def test_printed_counts_give_the_printed_states_and_means(name: str) -> None:
+    counts, printed = TABLE_3[name], TABLE_1[name]
+    assert sum(counts) == printed.states
+    mean = sum(value * count for value, count in enumerate(counts)) / sum(counts)
+    assert mean == pytest.approx(printed.mean, abs=0.01)
+    assert printed.size == pytest.approx(printed.states / 2 / 1e6, abs=0.01)
+
+
+def test_the_difference_has_the_states_of_six_edges_and_the_mean_of_ce() -> None:
+    counts = TABLE_3["delta-6-4"]
+    assert sum(counts) == sum(TABLE_3["6-edge"])
+    mean = sum(value * count for value, count in enumerate(counts)) / sum(counts)
+    assert mean == pytest.approx(TABLE_2["delta-6-4"].ce.mean, abs=0.01)
+
+
+def test_printed_compressions_have_the_printed_sizes() -> None:
+    for name, row in TABLE_2.items():
+        whole = TABLE_1["6-edge" if name == "delta-6-4" else name].size
+        assert whole / row.compressed.size == pytest.approx(row.factor, rel=0.01)
+        assert row.cea.size == row.ce.size
+        assert row.cea.rate < row.ce.rate
+    assert TABLE_4.keys() == TABLE_2.keys() == TABLE_3.keys()
+
+
+def test_printed_models_shrink_and_get_worse() -> None:
+    sizes = [model.result.size for model in TABLE_5]
+    means = [model.result.mean for model in TABLE_5]
+    assert sizes == sorted(sizes, reverse=True)
+    assert means == sorted(means, reverse=True)
+    assert TABLE_5[0].result == TABLE_2["8-corner"].cea
+
+
+# -- classical tables
+
+
+def test_rows_of_a_space_without_unreachable_entries_are_those_of_compress() -> None:
+    database = build_table(PANCAKES)
+    rows = list(classical_rows(database, PANCAKES))
+    halves = next(r for r in rows if r["factor"] == 2 and r["order"] == "lex" and r["bits"] == 4)
+    small = compress(database, div=2, order="lex")
+    assert (halves["mean"], halves["bytes"]) == (small.mean, small.num_bytes)
+    assert describe(halves) == "0-4, minimum of 2 (lex)"
+    assert any(row["grouping"] == "mod" for row in rows)
+    assert any(row["pattern"] == "0-2" for row in rows)
+    assert any(row["bytes"] <= 20 for row in rows if row["pattern"] == "0-4")
+
+
+def test_means_are_over_states_where_some_entries_belong_to_none() -> None:
+    """Half of the arrangements of tiles cannot be reached; rounding gives them a value, too."""
+    puzzle = make_puzzle("tiles-2x3")
+    states = puzzle.unrank(np.arange(puzzle.num_states or 0))
+    database = build_table(TILES)
+    for row in classical_rows(database, TILES):
+        if row["pattern"] != TILES.pattern:
+            continue
+        options: dict[str, Any] = {"order": row["order"]} if row["factor"] > 1 else {}
+        if row["factor"] > 1:
+            options["div"] = row["factor"]
+        if row["levels"]:
+            options["levels"] = row["levels"]
+        small = compress(database, **options) if options else database
+        assert row["mean"] == pytest.approx(float(small.lookup(states).mean()), abs=1e-6)
+        assert row["mean"] <= database.mean
+
+
+def test_a_difference_counts_its_base_in_bytes_and_total() -> None:
+    database = build_table(DIFFERENCE)
+    assert database.base is not None
+    rows = list(classical_rows(database, DIFFERENCE))
+    thirds = next(row for row in rows if row["factor"] == 3 and row["grouping"] == "div")
+    small = compress(database, div=3)
+    assert thirds["bytes"] == small.table.nbytes + database.base.table.nbytes
+    assert thirds["total"] == pytest.approx(small.mean + database.base.mean)
+    whole = database_of("cube3", "edges:0-2")
+    assert table_row(database, 0.0)["total"] == pytest.approx(whole.mean)
+    assert any(row["bytes"] <= 2000 for row in rows)
+
+
+def test_classes_of_symmetric_states_weigh_what_they_have() -> None:
+    """Nothing is lost by symmetry, so the mean over states must be that of the table."""
+    corners = replace(CORNERS, compressions=Compressions((), (), symmetric=True))
+    database = build_table(corners)
+    rows = [row for row in classical_rows(database, corners) if row["bits"] == 4]
+    assert [row["entries"] for row in rows] == [2_152_008]
+    assert rows[0]["mean"] == pytest.approx(database.mean, abs=1e-12)
+
+
+def test_the_strongest_fits() -> None:
+    rows = [{"bytes": 10, "total": 1.0}, {"bytes": 20, "total": 3.0}, {"bytes": 15, "total": 2.0}]
+    assert strongest(rows, 19) == rows[2]
+    assert strongest(rows, 5) is None
+
+
+# -- the generalisation error
+
+
+def test_inadmissibility_is_the_largest_on_the_path() -> None:
+    puzzle, database = make_puzzle("pancake-5"), database_of("pancake-5", "0-4")
+    cells = database.layout.cells
+    states = puzzle.unrank(np.arange(cells))
+    index = database.index(puzzle)
+    distance = database.lookup(index.unrank(np.arange(cells))).astype(np.int64)
+    following = next_on_path(database, puzzle, distance)
+    h = np.random.default_rng(0).integers(0, 7, cells)
+    psi = inadmissibility(h, distance, following)
+    for start in range(0, cells, 7):
+        at, path = start, [start]
+        while distance[at] > 0:
+            assert distance[following[at]] == distance[at] - 1
+            at = int(following[at])
+            path.append(at)
+        assert psi[start] == max(max(int(h[v] - distance[v]), 0) for v in path)
+    assert len(states) == cells
+
+
+def test_paths_need_the_whole_puzzle() -> None:
+    database = database_of("pancake-5", "0-2")
+    with pytest.raises(ValueError, match="whole puzzles"):
+        next_on_path(database, make_puzzle("pancake-5"), np.zeros(database.layout.cells, np.int64))
+
+
+def test_decay_is_the_exponent() -> None:
+    rows = [
+        {"samples": n, "state_whole": 5 * n**-0.5, "state_sample": 0.0} for n in (10, 100, 1000)
+    ]
+    assert decay(rows) == pytest.approx(-0.5)
+    assert mean_error(rows, 100, "state") == pytest.approx(0.5)
+    assert decay(rows[:1]) is None
+
+
+# -- figures
+
+
+def test_quantiles_of_counted_values() -> None:
+    counted = [(4, 1), (5, 2), (9, 1)]
+    assert [quantile(counted, share) for share in (0.25, 0.5, 0.75, 1.0)] == [4, 5, 5, 9]
+
+
+def test_a_box_for_each_exact_value_that_is_overestimated() -> None:
+    figure = overestimates({"CEA": [], "CE": [[2, 3, 5], [2, 4, 1], [4, 5, 2]]}, "tiles")
+    labels = [text.get_text() for axes in figure.axes for text in axes.texts]
+    assert labels == ["no state is overestimated", "n=6", "n=2"]
+
+
+# -- a whole run
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> tuple[Experiment, Results]:
+    said: list[str] = []
+    experiment = Experiment(TINY, tmp_path_factory.mktemp("cea"), device="cpu", say=said.append)
+    results = run_experiment(experiment)
+    assert "1 networks of the 3x3x3 cube are to be learned: minutes each on a GPU" in said[0]
+    assert "table of tiles: 360 states" in said[2]
+    return experiment, results
+
+
+def test_networks_are_certified_and_measured(tiny: tuple[Experiment, Results]) -> None:
+    experiment, results = tiny
+    one = results.networks["tiles"]["cea"]
+    assert one["certified"]["overestimates"] == 0
+    assert one["certified"]["states"] == one["argmax"]["states"] == 360
+    assert one["certified"]["mean"] <= results.tables["tiles"]["mean"]
+    overestimated = sum(count for _, _, count in one["argmax"]["overestimates"])
+    assert one["argmax"]["rate"] == overestimated / 360
+    assert all(exact < guess for exact, guess, _ in one["argmax"]["overestimates"])
+    path = experiment.model(TINY.learnings[0])
+    assert one["certified"]["bytes"] == path.stat().st_size
+    model = read_learned(path).model
+    puzzle = make_puzzle("tiles-2x3")
+    states = puzzle.unrank(np.arange(puzzle.num_states or 0))
+    assert float(model.lookup(states).mean()) == pytest.approx(one["certified"]["mean"], abs=1e-5)
+    start = puzzle.scramble(12, 3)
+    assert (
+        solve(puzzle, start, model.lookup, "astar").plan_length
+        == solve(puzzle, start, "blind", "bfs").plan_length
+    )
+
+
+def test_tables_name_what_is_missing(tiny: tuple[Experiment, Results]) -> None:
+    _, results = tiny
+    first = {str(row[0]): row for row in table_1(results).rows}
+    assert str(first["tiles"][2]) == "360"
+    assert str(first["8-corner"][1]) == "not built"
+    second = table_2(results)
+    kinds = [(str(row[1]), str(row[0]), str(row[3])) for row in second.rows]
+    assert ("8-corner", "networks", "not learned") in kinds
+    assert ("8-corner", "compressed PDB", "6.84") in kinds
+    assert any(name == "tiles" and kind == "certified NN, CEA loss" for name, kind, _ in kinds)
+    assert any(name == "tiles" and "strongest classical" in kind for name, kind, _ in kinds)
+    assert "tiles" in second.shown
+    third = table_3(results)
+    assert third.headers == ["h", "pancakes", "tiles", "difference"]
+    total = sum(int(str(row[2]).replace(",", "")) for row in third.rows if str(row[2]) != "\u2013")
+    assert total == 360
+
+
+def test_counts_beside_the_papers(tiny: tuple[Experiment, Results]) -> None:
+    """Equal and unequal counts are told apart."""
+    _, results = tiny
+    counts = list(TABLE_3["6-edge"])
+    row = {**table_row(database_of("pancake-5", "0-4"), 0.0), "counts": counts}
+    same = replace(results, tables={"6-edge": row})
+    assert "6-edge of 6-edge equal it" in table_3(same).shown
+    row["counts"] = [*counts[:-1], counts[-1] + 1]
+    assert "none of 6-edge equal it" in table_3(same).shown
+
+
+def test_frontier_says_who_leads(tiny: tuple[Experiment, Results]) -> None:
+    _, results = tiny
+    certified = results.networks["tiles"]["cea"]["certified"]
+    strong = {**certified, "total": 99.0, "bytes": 1}
+    weak = {**certified, "total": 0.0, "bytes": 10**6}
+    for row, text in ((strong, "1 of 1 networks lead"), (weak, "A classical table is ahead of")):
+        one = replace(results, networks={"tiles": {"cea": {"certified": row}}})
+        assert text in verdict(frontier(one, "tiles"))
+    points = frontier(results, "tiles")
+    best = -1.0
+    for point in points:
+        assert point.leads == (point.mean > best)
+        best = max(best, point.mean)
+
+
+def test_everything_is_written(tiny: tuple[Experiment, Results], tmp_path: Path) -> None:
+    _, results = tiny
+    write_results(results, tmp_path, "tiny", "hstar paper", 1.0)
+    page = (tmp_path / "report.html").read_text()
+    for heading in (
+        "Table 1",
+        "Table 2",
+        "Table 3",
+        "Table 5",
+        "Figure 2",
+        "Figure 5",
+        "Figures 6",
+    ):
+        assert f"<h3>{heading}" in page
+    assert page.count("<svg") == 7  # three spaces, Figures 2 and 5, two of Figures 6 to 9
+    assert "http" not in page.replace("http://www.w3.org", "")
+    rows = json.loads((tmp_path / "rows.json").read_text())
+    assert rows["tables"]["tiles"]["states"] == 360
+    for table in main_tables(results):
+        lines = list(csv.reader(io.StringIO((tmp_path / "csv" / f"{table.name}.csv").read_text())))
+        assert {len(line) for line in lines} == {len(lines[0])}
+        assert len(lines) == len(table.rows) + 1
+
+
+def test_a_stopped_run_goes_on(
+    tiny: tuple[Experiment, Results], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    experiment, results = tiny
+    before = {path: path.stat().st_mtime_ns for path in experiment.directory.rglob("*.*")}
+    part = experiment.part("classical", "tiles")
+    part.unlink()
+    done: list[object] = []
+    original = admissible_cea.run_piece
+    monkeypatch.setattr(
+        admissible_cea, "run_piece", lambda *a: (done.append(a[0]), original(*a))[1]
+    )
+    again = run_experiment(experiment)
+    assert done == [admissible_cea.make_classical]
+    assert again == results
+    after = {path: path.stat().st_mtime_ns for path in experiment.directory.rglob("*.*")}
+    changed = {path.name for path, time in after.items() if before.get(path) != time}
+    assert changed == {"tiles.json", "experiment.json"}
+
+
+def test_another_experiment_is_refused(tiny: tuple[Experiment, Results]) -> None:
+    experiment, _ = tiny
+    with pytest.raises(ExperimentError, match="other settings"):
+        run_experiment(replace(experiment, seed=1))
+
+
+def test_certified_files_take_the_place_of_training(
+    tiny: tuple[Experiment, Results], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file of a known name fills the row of its database; nothing is trained for it."""
+    experiment, trained = tiny
+    results_of_all = trained.networks["tiles"]["cea"]
+    monkeypatch.setitem(admissible_cea.MODELS, "8-corner", "tiles")
+    folder = tmp_path / "models"
+    folder.mkdir()
+    file = folder / "8-corner.safetensors"
+    file.write_bytes(experiment.model(TINY.learnings[0]).read_bytes())
+    scale = replace(
+        TINY,
+        subjects=(TILES,),
+        learnings=(replace(TINY.learnings[0], model="8-corner"),),
+        generalisations=(),
+        sampled=300,
+    )
+    other = Experiment(scale, tmp_path / "out", device="cpu", models=folder, say=lambda _: None)
+    other.directory.mkdir()
+    results = run_experiment(other)
+    assert results.networks == {}
+    held = results.models["8-corner"]
+    assert held["certified"]["bytes"] == file.stat().st_size
+    assert 100 <= held["argmax"]["states"] <= 200  # about half of the drawn indices are states
+    whole = results_of_all["argmax"]
+    assert held["argmax"]["mean"] == pytest.approx(whole["mean"], abs=0.5)
+    assert collect(other) == results
+    content = bytearray(file.read_bytes())
+    content[-1] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(CertifiedFileError, match="changed"):
+        run_experiment(other)
+
+
+def test_scales_hold_together() -> None:
+    for scale in SCALES.values():
+        names = {subject.name for subject in scale.subjects}
+        assert {one.subject for one in scale.learnings} <= names
+        assert {one.subject for one in scale.generalisations} <= names
+        labels = [(one.subject, one.label) for one in scale.learnings]
+        assert len(set(labels)) == len(labels)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["admissible-cea", "--scale", "proposed"], "unknown scale 'proposed'"),
+        (["admissible-cea", "--models", "no/such/folder"], "there is no folder no/such/folder"),
+        (["truncated-gaussian", "--models", "."], "--models is for admissible-cea"),
+        (["unknown"], "choose one of truncated-gaussian, admissible-cea"),
+    ],
+)
+def test_bad_options(arguments: list[str], message: str, tmp_path: Path) -> None:
+    result = hstar("paper", *arguments, "-o", str(tmp_path / "out"))
+    assert result.code == 36
+    assert message in result.err
