@@ -5,13 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from program import hstar
+from program import PACKAGES, SECONDS, environment, hstar
 from small_patterns import OPTIONS, database_of
 
 from hstar.certified import CertifiedFileError, read_learned
@@ -68,6 +72,12 @@ TINY = Scale(
         Learning("difference", "cea", QUICK),
     ),
     generalisations=(Generalisation("pancakes", (10, 60), (0, 1), QUICK),),
+)
+PAIR = replace(
+    TINY,
+    subjects=(PANCAKES,),
+    learnings=tuple(one for one in TINY.learnings if one.subject == "pancakes"),
+    generalisations=(),
 )
 
 
@@ -340,6 +350,45 @@ def test_a_stopped_run_goes_on(
     after = {path: path.stat().st_mtime_ns for path in experiment.directory.rglob("*.*")}
     changed = {path.name for path, time in after.items() if before.get(path) != time}
     assert changed == {"tiles.json", "experiment.json"}
+
+
+RUN = """
+import sys
+from pathlib import Path
+from test_paper_cea import PAIR
+from hstar.papers.admissible_cea import Experiment, run_experiment
+run_experiment(Experiment(PAIR, Path(sys.argv[1]), jobs=2, device="cpu"))
+"""
+
+
+def test_a_killed_run_ends_like_an_undisturbed_one(
+    tiny: tuple[Experiment, Results], tmp_path: Path
+) -> None:
+    """Killed with its processes at work, then started again."""
+    command = [sys.executable, "-c", RUN, str(tmp_path)]
+    paths = os.pathsep.join([PACKAGES, str(Path(__file__).parent)])
+    changed = environment({"PYTHONPATH": paths})
+    with subprocess.Popen(command, env=changed, stdout=subprocess.DEVNULL) as process:
+        deadline = time.monotonic() + 4 * SECONDS  # processes that load torch on a busy machine
+        while not list(tmp_path.glob("parts/networks/*")) and time.monotonic() < deadline:
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.kill()
+    done = len(list(tmp_path.glob("parts/*/*.json")))
+    time.sleep(0.5)  # whoever had outlived it would go on writing
+    assert 0 < len(list(tmp_path.glob("parts/*/*.json"))) <= done + 1
+    subprocess.run(command, env=changed, stdout=subprocess.DEVNULL, check=True, timeout=4 * SECONDS)
+    experiment, _ = tiny
+    undisturbed = collect(replace(experiment, scale=PAIR))
+    again = collect(Experiment(PAIR, tmp_path))
+    assert list(again.networks["pancakes"]) == ["phases", "model-1"]
+    assert _without_times(again.to_dict()) == _without_times(undisturbed.to_dict())
+
+
+def _without_times(held: Any) -> Any:
+    if isinstance(held, dict):
+        return {key: _without_times(value) for key, value in held.items() if key != "seconds"}
+    return [_without_times(one) for one in held] if isinstance(held, list) else held
 
 
 def test_another_experiment_is_refused(tiny: tuple[Experiment, Results]) -> None:

@@ -6,7 +6,6 @@ symmetry classes count each class as often as it has states.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -161,15 +160,10 @@ class _Source:
         if self.classes is None:
             every = self.puzzle.unrank(np.arange(self.puzzle.num_states or 0, dtype=np.int64))
             return every, np.ones(len(every), dtype=np.int64)
-        # Both indices are orientations * arrangements + arrangement; which symmetry leads to the
-        # representative depends on the arrangement alone, so all orientations have equal weights.
-        index, plain = self.classes.index(self.puzzle), self.database.index(self.puzzle)
-        arrangements = math.factorial(len(self.database.layout.pattern))
-        num_classes = index.size * arrangements // plain.size
-        unturned = self._whole(plain.unrank(np.arange(arrangements, dtype=np.int64)))
-        sizes = np.bincount(index.rank(unturned) % num_classes, minlength=num_classes)
+        index = self.classes.index(self.puzzle)
+        sizes = np.array(index.multiplicities, dtype=np.int64)
         entries = np.arange(index.size, dtype=np.int64)
-        return self._whole(index.unrank(entries)), sizes[entries % num_classes]
+        return self._whole(index.unrank(entries)), sizes[entries % len(sizes)]
 
     def _whole(self, places: NDArray[np.int32]) -> NDArray[np.int32]:
         """States with these pieces; the others, which no look-up sees, are as in the goal."""
