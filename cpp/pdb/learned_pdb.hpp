@@ -3,8 +3,8 @@
 //     h(state) = values[class(state) - exceptions(index(state))] + base(state)
 //
 // The network reads the values of the pattern's variables, of the representative where symmetric states share
-// an index. Exceptions are sets of indices: the class is lowered by one for each of the leading sets that hold
-// the index. All arithmetic is in integers, so what a sweep over all states has shown holds wherever the
+// an index. Exceptions are sets of indices: the class is lowered by one for each of the leading sets that
+// hold the index. All arithmetic is in integers, so what a sweep over all states has shown holds wherever the
 // heuristic is used.
 #pragma once
 #include "learned/integer_network.hpp"
