@@ -14,7 +14,7 @@ import argparse
 import json
 import sys
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +24,10 @@ from hstar.atomic import write_atomically
 from hstar.certified.certificate import Certificate
 from hstar.certified.file import LearnedFile, write_learned
 from hstar.certified.sweep import AnySweep, Sweep, SweepOptions
-from hstar.pdb import (
-    PatternDatabase,
-    build_pdb,
-    parse_pattern,
-    read_pdb,
-    subtract,
-    write_pdb,
-)
+from hstar.pdb import PatternDatabase, read_pdb, write_pdb
+from hstar.pdb_learning.cube import GOALS, CubeGoal
 from hstar.pdb_learning.device_sweep import DeviceSweep
 from hstar.pdb_learning.learning import Target, agreement, finish
-from hstar.pdb_learning.objective import Loss
 from hstar.pdb_learning.options import LearnOptions
 from hstar.pdb_learning.states import PatternStates
 from hstar.pdb_learning.training import Training, Window
@@ -44,44 +37,6 @@ from hstar.train import choose_device
 
 TIMED_STEPS = 60
 STOPPED = 75  # exit code: call again
-
-
-@dataclass(frozen=True, slots=True)
-class Goal:
-    """What is learned, by what, and what the file may take."""
-
-    pattern: str
-    base: str | None
-    budget: int
-    options: LearnOptions
-
-
-# Widths are multiples of 64, which suits matrix products on a GPU. Fewer bits per weight allow more
-# weights within the same bytes, and trained with rounding these are worth more.
-CORNERS = LearnOptions(
-    hidden=640,
-    width=256,
-    blocks=2,
-    bits=6,
-    batch=100_000,
-    learning_rate=3e-3,
-    loss=Loss("cea", 1.0, 0.01),
-    evaluate_every=2000,
-    quantize_from=0.65,
-)
-EDGES = replace(CORNERS, hidden=1536, width=512, blocks=3, bits=5, loss=Loss("cea", 1.0, 0.003))
-
-GOALS = {
-    "8-corner": Goal("corners", None, 450_000, CORNERS),
-    "8-corner-small": Goal(
-        "corners", None, 240_000, replace(CORNERS, hidden=512, width=192, bits=5)
-    ),
-    "6-edge": Goal("edges:0-5", None, 1_950_000, EDGES),
-    "7-edge": Goal("edges:0-6", None, 3_750_000, replace(EDGES, width=576)),
-    "delta-6-4": Goal(
-        "edges:0-5", "edges:0-3", 3_200_000, replace(EDGES, bits=6, loss=Loss("cea", 0.5, 0.003))
-    ),
-}
 
 
 def main() -> int:
@@ -153,19 +108,15 @@ def main() -> int:
     return 0
 
 
-def table_of(goal: Goal, name: str, folder: Path, puzzle: Puzzle) -> PatternDatabase:
+def table_of(goal: CubeGoal, name: str, folder: Path, cube: Puzzle) -> PatternDatabase:
     """The exact table, built once per folder."""
     path = folder / f"{name.removesuffix('-small')}.pdb"
     if not path.exists():
-        database = build_pdb(puzzle, parse_pattern(puzzle, goal.pattern))
-        if goal.base is not None:
-            base = build_pdb(puzzle, parse_pattern(puzzle, goal.base))
-            database = subtract(database, base, puzzle)
-        write_pdb(path, database)
+        write_pdb(path, goal.table(cube))
     return read_pdb(path)
 
 
-def options_of(given: argparse.Namespace, goal: Goal, states: PatternStates) -> LearnOptions:
+def options_of(given: argparse.Namespace, goal: CubeGoal, states: PatternStates) -> LearnOptions:
     """What the command line changes, and as many steps as the time allows. The choice is kept in
     the folder, so that a later call goes on with it."""
     names = ("hidden", "width", "blocks", "bits", "batch", "seed", "evaluate_every")

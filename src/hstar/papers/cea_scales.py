@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from hstar.pdb_learning.cube import GOALS
 from hstar.pdb_learning.objective import Loss
 from hstar.pdb_learning.options import LearnOptions
 
@@ -191,39 +192,26 @@ SMALL = Scale(
     ),
 )
 
-# The cube on a GPU: sizes and losses of the files that the repository holds.
-_GPU_CORNERS = LearnOptions(
-    hidden=600,
-    width=200,
-    blocks=2,
-    steps=60_000,
-    batch=100_000,
-    learning_rate=3e-3,
-    loss=Loss("cea", 1.0, 0.01),
-    evaluate_every=500,
-)
-_GPU_EDGES = replace(_GPU_CORNERS, blocks=3, bits=6, steps=40_000, loss=Loss("cea", 0.7, 0.001))
 FULL = replace(
     SMALL,
     subjects=(*SMALL.subjects, EDGES_7),
     learnings=(
         *SMALL.learnings,
-        *_both_losses("8-corner", _GPU_CORNERS, 450_000, "8-corner"),
-        *_both_losses("6-edge", replace(_GPU_EDGES, hidden=1400, width=460), 1_950_000, "6-edge"),
-        *_both_losses(
-            "delta-6-4", replace(_GPU_EDGES, hidden=1600, width=600), 3_200_000, "delta-6-4"
+        *(
+            learning
+            for name in ("8-corner", "6-edge", "delta-6-4", "7-edge")
+            for learning in _both_losses(name, GOALS[name].options, GOALS[name].budget, name)
         ),
-        *_both_losses("7-edge", replace(_GPU_EDGES, hidden=1600, width=650), 3_750_000, "7-edge"),
         Learning(
             "8-corner",
             SMALLER,
-            replace(_GPU_CORNERS, hidden=460, width=170, bits=6),
-            240_000,
+            GOALS["8-corner-small"].options,
+            GOALS["8-corner-small"].budget,
             "8-corner-small",
         ),
         *_scaling(
             "8-corner",
-            replace(_GPU_CORNERS, steps=20_000),
+            replace(GOALS["8-corner"].options, steps=20_000),
             ((1000, 300), (800, 250), (600, 200), (400, 150), (200, 100)),
         ),
     ),
