@@ -52,15 +52,15 @@ def sigmoid(x: float) -> float:
 
 
 def test_the_location_corrects_the_base_and_the_scale_is_between_bounds() -> None:
-    mu, sigma = location_and_scale(OUTPUTS, BOUNDED, Objective())
+    mu, sigma = location_and_scale(OUTPUTS, BOUNDED.base, Objective())
     assert mu.tolist() == pytest.approx([6.5, 1.5, 4.0], rel=1e-12)
     learned = [0.1 + 10 * sigmoid(x) for x in (0, 2, -3)]
     assert sigma.tolist() == pytest.approx(learned, rel=1e-12)
     extreme = torch.tensor([[0.0, -1e4], [0.0, 1e4]], dtype=torch.float64)
-    _, sigma = location_and_scale(extreme, targets([0, 0], [0, 0], [0, 0]), Objective())
+    _, sigma = location_and_scale(extreme, torch.zeros(2), Objective())
     assert sigma.tolist() == pytest.approx([0.1, 10.1], rel=1e-12)
     fixed = Objective(sigma=0.7)
-    assert location_and_scale(OUTPUTS[:, :1], BOUNDED, fixed)[1].tolist() == [0.7] * 3
+    assert location_and_scale(OUTPUTS[:, :1], BOUNDED.base, fixed)[1].tolist() == [0.7] * 3
 
 
 @pytest.mark.parametrize("sigma", [None, 0.7])

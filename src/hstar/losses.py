@@ -77,7 +77,7 @@ class Objective:
     @property
     def outputs(self) -> int:
         """How many numbers the network gives per state."""
-        return 1 + (self.sigma is None and self.loss not in RANKING)
+        return 1 if self.sigma is not None or self.loss in RANKING else 2
 
     @property
     def can_be_capped(self) -> bool:
@@ -106,10 +106,10 @@ class Targets:
 
 
 def location_and_scale(
-    outputs: Tensor, targets: Targets, objective: Objective
+    outputs: Tensor, base: Tensor, objective: Objective
 ) -> tuple[Tensor, Tensor]:
     """mu and sigma, float[B] each, from the outputs float[B, K]."""
-    mu = outputs[:, 0] + targets.base
+    mu = outputs[:, 0] + base
     if objective.sigma is not None:
         return mu, torch.full_like(mu, objective.sigma)
     return mu, LEAST_SIGMA + SIGMA_RANGE * torch.sigmoid(outputs[:, 1])
@@ -117,7 +117,7 @@ def location_and_scale(
 
 def negative_log_likelihood(outputs: Tensor, targets: Targets, objective: Objective) -> Tensor:
     """float[B]"""
-    mu, sigma = location_and_scale(outputs, targets, objective)
+    mu, sigma = location_and_scale(outputs, targets.base, objective)
     if objective.loss == "gaussian":
         return -Gaussian(mu, sigma).log_prob(targets.h_star)
     return -_truncated(mu, sigma, targets, objective).log_prob(targets.h_star)
@@ -127,7 +127,7 @@ def decoded(outputs: Tensor, targets: Targets, objective: Objective, decode: str
     """The heuristic values float[B] that search would use."""
     if objective.loss in RANKING:
         return outputs[:, 0] + targets.base
-    mu, sigma = location_and_scale(outputs, targets, objective)
+    mu, sigma = location_and_scale(outputs, targets.base, objective)
     if decode == "clip":
         return torch.minimum(torch.maximum(mu, targets.lower), targets.upper)
     if decode == "truncated-mean":
