@@ -29,7 +29,7 @@ from hstar.pdb_learning.cube import GOALS, CubeGoal
 from hstar.pdb_learning.device_sweep import DeviceSweep
 from hstar.pdb_learning.learning import Target, agreement, finish
 from hstar.pdb_learning.options import LearnOptions
-from hstar.pdb_learning.states import PatternStates
+from hstar.pdb_learning.states import PatternStates, states_to_learn, states_to_sweep
 from hstar.pdb_learning.training import Training, Window
 from hstar.progress import Progress
 from hstar.puzzles import Puzzle, make_puzzle
@@ -72,7 +72,7 @@ def main() -> int:
     goal = GOALS[given.target]
     puzzle = make_puzzle("cube3")
     database = table_of(goal, given.target, given.folder, puzzle)
-    states = PatternStates(database, puzzle, choose_device(given.device))
+    states = states_to_learn(database, puzzle, choose_device(given.device))
     options = options_of(given, goal, states)
     print(json.dumps({"target": given.target, **options.to_dict()}), flush=True)
     training = Training(states, options)
@@ -94,7 +94,7 @@ def main() -> int:
         return STOPPED
     on_gpu = states.device.type == "cuda" and not given.core_sweep
     sweep: AnySweep = (
-        DeviceSweep(states, 2**18, Progress)
+        DeviceSweep(states_to_sweep(database, puzzle, states), 2**18, Progress)
         if on_gpu
         else Sweep(database, puzzle, SweepOptions(given.threads, 4096, Progress))
     )

@@ -56,7 +56,7 @@ def learn_network(
 
     from hstar.pdb_learning.device_sweep import DeviceSweep
     from hstar.pdb_learning.learning import Target, finish
-    from hstar.pdb_learning.states import PatternStates
+    from hstar.pdb_learning.states import states_to_learn, states_to_sweep
     from hstar.pdb_learning.training import Training
     from hstar.train import choose_device
 
@@ -66,7 +66,7 @@ def learn_network(
         torch.set_num_threads(threads)
     database = read_pdb(table)
     puzzle = make_puzzle(database.layout.space)
-    states = PatternStates(database, puzzle, where)
+    states = states_to_learn(database, puzzle, where)
     training = Training(states, learning.options)
     partial = Path(f"{output}.partial")
     name = f"{learning.subject} {learning.label}"
@@ -79,7 +79,7 @@ def learn_network(
         training.run(partial, report)
     make_progress: Callable[[str, int], Progress] | None = Progress if show else None
     sweep: AnySweep = (
-        DeviceSweep(states, DEVICE_BATCH, make_progress)
+        DeviceSweep(states_to_sweep(database, puzzle, states), DEVICE_BATCH, make_progress)
         if where.type == "cuda"
         else Sweep(database, puzzle, SweepOptions(threads, 4096, make_progress))
     )

@@ -44,23 +44,21 @@ CORNERS = LearnOptions(
     batch=40_000,
     steps=60_000,
     learning_rate=3e-3,
-    loss=Loss("cea", 1.0, 0.01),
+    loss=Loss("cea", 1.0, 0.3),
     evaluate_every=2000,
     quantize_from=0.5,
 )
-EDGES = replace(CORNERS, hidden=1536, width=512, blocks=3, bits=5, loss=Loss("cea", 1.0, 0.003))
+EDGES = replace(CORNERS, hidden=1536, width=512, blocks=3, bits=5, loss=Loss("cea", 1.0, 0.1))
 
 GOALS = {
     "8-corner": CubeGoal("corners", 450_000, CORNERS, symmetric=True),
-    "8-corner-small": CubeGoal(
-        "corners", 240_000, replace(CORNERS, hidden=384, width=128), symmetric=True
-    ),
+    "8-corner-small": CubeGoal("corners", 240_000, replace(CORNERS, bits=5), symmetric=True),
     "6-edge": CubeGoal("edges:0-5", 1_950_000, EDGES),
     "7-edge": CubeGoal("edges:0-6", 3_750_000, replace(EDGES, width=576)),
     "delta-6-4": CubeGoal(
         "edges:0-5",
         3_200_000,
-        replace(EDGES, bits=6, loss=Loss("cea", 0.5, 0.003)),
+        replace(EDGES, bits=6, loss=Loss("cea", 0.5, 0.1)),
         base="edges:0-3",
     ),
 }

@@ -19,7 +19,7 @@ from hstar.certified.thresholds import make_strict
 from hstar.pdb import PatternDatabase
 from hstar.pdb_learning.export import emulate, export
 from hstar.pdb_learning.options import LearnOptions
-from hstar.pdb_learning.states import PatternStates
+from hstar.pdb_learning.states import PatternStates, states_to_learn
 from hstar.pdb_learning.training import Report, Training, Window
 from hstar.puzzles import Puzzle
 from hstar.task import Task
@@ -80,7 +80,7 @@ def learn(
     from hstar.train import choose_device
 
     started = time.monotonic()
-    states = PatternStates(database, space, choose_device(options.device))
+    states = states_to_learn(database, space, choose_device(options.device))
     training = Training(states, options)
     partial = Path(f"{os.fspath(output)}.partial")
     if not training.run(partial, report, deadline):

@@ -81,7 +81,7 @@ class RoundedNet(nn.Module):
         last = len(self.layers) - 1
         older, older_step, step = x, 1.0, 1.0  # type: Tensor, Tensor | float, Tensor | float
         for number in range(last):
-            z = self.norms[number](self.layers[number](x, step))
+            z = self.norms[number](self.layers[number](x, step)) + self._rounding(number, step)
             if is_joined(number):
                 z = z + older * older_step
             older, older_step = x, step
@@ -90,6 +90,17 @@ class RoundedNet(nn.Module):
         with torch.autocast(x.device.type, enabled=False):  # logits are read to 1/64
             logits = self.layers[last](x.float(), step) + self.bias
         return _round(logits * LOGIT_UNITS) / LOGIT_UNITS
+
+    def _rounding(self, number: int, input_step: Tensor | float) -> Tensor:
+        """What the offset of each channel changes by if it is a whole number of the sum's units, as
+        biases are. Only in the first layer, whose sums are small, does it matter."""
+        layer = self.layers[number]
+        assert isinstance(layer, RoundedLayer)
+        with torch.no_grad():
+            factor, offset = self.affine(number)
+            unit = factor.abs() * (layer.step() * input_step).double()
+            held = offset / unit.clamp_min(1e-30)
+            return ((torch.floor(held + 0.5) - held) * unit).float()
 
     def affine(self, number: int) -> tuple[Tensor, Tensor]:
         """What happens to the real values of a layer: factor and offset of each channel, double."""

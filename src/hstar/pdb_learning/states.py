@@ -13,7 +13,7 @@ from torch import Tensor
 
 from hstar import _core
 from hstar.certified.model import check_learnable
-from hstar.pdb import PatternDatabase
+from hstar.pdb import PatternDatabase, build_pdb
 from hstar.puzzles import Puzzle
 from hstar.task import Task
 
@@ -87,6 +87,28 @@ class PatternStates:
     def exact(self, index: Tensor) -> Tensor:
         """The exact classes int64[B]; UNREACHED where the goal cannot be reached."""
         return self.labels[index].long()
+
+
+def states_to_learn(
+    database: PatternDatabase, space: Puzzle | Task, device: torch.device
+) -> PatternStates:
+    """What a network of the database is trained on. Raises ValueError.
+
+    Of symmetry classes, all their states: networks find the regularity of a whole space far sooner
+    than what is left of it in one state per class.
+    """
+    if not database.layout.symmetric or isinstance(space, Task):
+        return PatternStates(database, space, device)
+    check_learnable(database)
+    return PatternStates(build_pdb(space, database.layout.pattern), space, device)
+
+
+def states_to_sweep(
+    database: PatternDatabase, space: Puzzle | Task, learned: PatternStates
+) -> PatternStates:
+    """The database's own states; those it was `learned` from, if they are the same."""
+    same = learned.database is database
+    return learned if same else PatternStates(database, space, learned.device)
 
 
 def _labels(database: PatternDatabase, values: tuple[int, ...]) -> Tensor:
