@@ -49,6 +49,11 @@ def add_learn(actions: Commands) -> None:
     net.add_argument("--width", type=positive, default=100, metavar="N", help="residual blocks")
     net.add_argument("--blocks", type=int, default=2, metavar="N", help="how many of them")
     net.add_argument("--bits", type=int, default=8, metavar="N", help="of a weight, 2 to 8")
+    net.add_argument(
+        "--start",
+        metavar="FILE",
+        help="go on from the network of this learned database, in its shape and bits",
+    )
     training = parser.add_argument_group("training")
     training.add_argument("--loss", choices=["cea", "ce"], default="cea")
     training.add_argument("--beta", type=float, default=1.0, metavar="X", help="of CEA")
@@ -131,6 +136,7 @@ def size(text: str) -> int:
 
 def run_learn(options: argparse.Namespace) -> int:
     from hstar.certified import SweepOptions
+    from hstar.certified.file import read_learned
     from hstar.pdb import read_pdb
     from hstar.pdb_learning.draws import Sampling
     from hstar.pdb_learning.learning import Target, learn
@@ -140,6 +146,9 @@ def run_learn(options: argparse.Namespace) -> int:
 
     check_writable(options.output)
     database = read_pdb(options.file)
+    start = None
+    if options.start is not None:
+        start = read_learned(options.start, need_certificate=False).model.network
     try:
         chosen = LearnOptions(
             loss=Loss(options.loss, options.beta, options.eta),
@@ -187,7 +196,9 @@ def run_learn(options: argparse.Namespace) -> int:
                 )
 
             sweeping = SweepOptions(options.threads or 0, options.sweep_batch, Progress)
-            learned = learn(database, space, options.output, chosen, target, sweeping, report)
+            learned = learn(
+                database, space, options.output, chosen, target, sweeping, report, start=start
+            )
     except (ValueError, FloatingPointError) as error:
         raise UsageError(str(error)) from error
     assert learned is not None

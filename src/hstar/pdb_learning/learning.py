@@ -14,11 +14,13 @@ from hstar.certified.certificate import Certificate, certify
 from hstar.certified.decoding import LOGIT_UNITS, Decoding
 from hstar.certified.file import LearnedFile, digests, to_bytes, write_learned
 from hstar.certified.model import LearnedDatabase
+from hstar.certified.network import Network
 from hstar.certified.sweep import AnySweep, Sweep, SweepOptions
 from hstar.certified.thresholds import make_strict
 from hstar.pdb import PatternDatabase
 from hstar.pdb_learning.export import emulate, export
 from hstar.pdb_learning.options import LearnOptions
+from hstar.pdb_learning.refining import options_from
 from hstar.pdb_learning.states import PatternStates, states_to_learn
 from hstar.pdb_learning.training import Report, Training, Window
 from hstar.puzzles import Puzzle
@@ -71,8 +73,10 @@ def learn(
     sweeping: SweepOptions | None = None,
     report: Report | None = None,
     deadline: float | None = None,
+    start: Network | None = None,
 ) -> Learned | None:
-    """Learn a database and write its file; None if the deadline came first.
+    """Learn a database and write its file; None if the deadline came first. `start` is a network to
+    go on from, whose shape and bits then replace those of the options.
 
     A stopped or killed run goes on from `output`.partial. Raises ValueError, FloatingPointError and
     OSError.
@@ -81,7 +85,9 @@ def learn(
 
     started = time.monotonic()
     states = states_to_learn(database, space, choose_device(options.device))
-    training = Training(states, options)
+    if start is not None:
+        options = options_from(start, options)
+    training = Training(states, options, start)
     partial = Path(f"{os.fspath(output)}.partial")
     if not training.run(partial, report, deadline):
         return None

@@ -60,6 +60,18 @@ class RoundedNet(nn.Module):
         self.norms = nn.ModuleList(copy.deepcopy(layer.norm) for layer in net.dense_layers())
         self.bias = nn.Parameter(net.last.bias.detach().clone().float())
         self.log_steps = nn.Parameter(torch.tensor(steps).log())
+        self.is_settled = False
+
+    def settle(self) -> None:
+        """From now on the statistics of batch normalisation stay as they are."""
+        self.is_settled = True
+        self.norms.eval()
+
+    def train(self, mode: bool = True) -> RoundedNet:
+        super().train(mode)
+        if self.is_settled:
+            self.norms.eval()
+        return self
 
     @classmethod
     def from_float(cls, net: ResidualNet, bits: int, sample: Tensor) -> RoundedNet:

@@ -21,6 +21,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from hstar.certified.network import Network
 from hstar.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from hstar.pdb_learning.draws import Draws
 from hstar.pdb_learning.objective import admissible_weights, cea, cross_entropy
@@ -28,6 +29,7 @@ from hstar.pdb_learning.options import LearnOptions
 from hstar.pdb_learning.pace import Phases
 from hstar.pdb_learning.quantized import RoundedNet
 from hstar.pdb_learning.recorded import RecordedStep
+from hstar.pdb_learning.refining import rounded_from, shape_of
 from hstar.pdb_learning.residual import ResidualNet, Shape, first_rows, one_hot
 from hstar.pdb_learning.states import PatternStates
 
@@ -54,9 +56,14 @@ Report = Callable[[Window, int], None]
 class Training:
     """A run that can be stopped and continued."""
 
-    def __init__(self, states: PatternStates, options: LearnOptions) -> None:
+    def __init__(
+        self, states: PatternStates, options: LearnOptions, start: Network | None = None
+    ) -> None:
+        """`start` is a network to go on from; see refining.options_from. Raises ValueError if the
+        options or the states are not its own."""
         self.states = states
         self.options = options
+        self.start = start
         self.device = states.device
         self.on_gpu = self.device.type == "cuda"
         if self.on_gpu:  # whole numbers up to 127 are exact in TF32, and their sums are float32
@@ -79,7 +86,10 @@ class Training:
         self.totals = torch.zeros(3, dtype=torch.float64, device=self.device)
         self.take_step: Callable[[Tensor], None]
         torch.manual_seed(options.seed)
-        self.net: nn.Module = ResidualNet(self.shape).to(self.device)
+        if start is not None and shape_of(start) != self.shape:
+            raise ValueError("the network to go on from has another shape or other inputs")
+        fresh = ResidualNet(self.shape) if start is None else rounded_from(start)
+        self.net: nn.Module = fresh.to(self.device)
         self._prepare()
         self.fingerprint = self._fingerprint()
 
@@ -202,6 +212,9 @@ class Training:
         """The statistics of batch normalisation, of the weights as they are at the end."""
         if not self.is_rounding:
             self._begin_rounding()
+        if self.rounded().is_settled:
+            self.net.eval()
+            return
         norms = [module for module in self.net.modules() if isinstance(module, nn.BatchNorm1d)]
         for norm in norms:
             norm.reset_running_stats()
@@ -279,4 +292,6 @@ class Training:
         )
         sha = hashlib.sha256(options.encode())
         sha.update(self.states.database.table.data)
+        for layer in () if self.start is None else self.start.layers:
+            sha.update(layer.weights.tobytes() + layer.bias.tobytes() + layer.multiplier.tobytes())
         return sha.hexdigest()

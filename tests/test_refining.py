@@ -1,0 +1,95 @@
+"""Going on from the integers of a network: nothing is lost on the way, and more is learned."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from small_patterns import OPTIONS, database_of
+
+from hstar.certified.file import read_learned
+from hstar.certified.network import IntegerLayer, Network
+from hstar.pdb_learning.export import export
+from hstar.pdb_learning.learning import agreement, learn
+from hstar.pdb_learning.refining import options_from, rounded_from, shape_of
+from hstar.pdb_learning.states import PatternStates
+from hstar.pdb_learning.training import Training
+from hstar.puzzles import make_puzzle
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(scope="module")
+def states() -> PatternStates:
+    return PatternStates(database_of("pancake-6", "pancakes"), make_puzzle("pancake-6"), CPU)
+
+
+@pytest.fixture(scope="module", params=[0, 1, 2])
+def trained(states: PatternStates, request: pytest.FixtureRequest) -> Training:
+    training = Training(states, replace(OPTIONS, blocks=request.param))
+    assert training.run()
+    return training
+
+
+def layers_equal(one: IntegerLayer, other: IntegerLayer) -> bool:
+    return (
+        np.array_equal(one.weights, other.weights)
+        and np.array_equal(one.bias, other.bias)
+        and np.allclose(
+            one.multiplier / 2.0**one.shift, other.multiplier / 2.0**other.shift, rtol=1e-4
+        )
+        and (one.skip == 0) == (other.skip == 0)
+    )
+
+
+def test_the_way_back_loses_nothing(trained: Training, states: PatternStates) -> None:
+    network = export(trained.rounded())
+    again = export(rounded_from(network))
+    assert all(layers_equal(a, b) for a, b in zip(network.layers, again.layers, strict=True))
+    digits = states.digits(torch.arange(720)).numpy().astype(np.int32)
+    same = network.forward(digits) == again.forward(digits)
+    assert same.mean() > 0.99
+
+
+def test_more_is_learned(trained: Training, states: PatternStates) -> None:
+    network = export(trained.rounded())
+    options = options_from(network, replace(OPTIONS, steps=150, learning_rate=1e-3))
+    more = Training(states, options, network)
+    assert more.is_rounding and more.run()
+    assert more.curve[-1].loss < trained.curve[-1].loss
+    same, distance = agreement(more)
+    assert same > 0.99 and distance < 0.02  # nothing is left to the export
+
+
+def test_resume_gives_the_same_bytes(tmp_path: Path) -> None:
+    database, puzzle = database_of("pancake-6", "pancakes"), make_puzzle("pancake-6")
+    first, whole, parts = (tmp_path / f"{name}.safetensors" for name in ("first", "whole", "parts"))
+    assert learn(database, puzzle, first, OPTIONS) is not None
+    start = read_learned(first).model.network
+    shorter = replace(OPTIONS, steps=30)
+    assert learn(database, puzzle, whole, shorter, start=start) is not None
+
+    def interrupt(window: object, steps: int) -> None:
+        if window.step == 30:  # type: ignore[attr-defined]
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        learn(database, puzzle, parts, shorter, report=interrupt, start=start)
+    assert learn(database, puzzle, parts, shorter, start=start) is not None
+    assert parts.read_bytes() == whole.read_bytes()
+
+
+def test_other_networks_are_refused(states: PatternStates) -> None:
+    training = Training(states, OPTIONS)
+    assert training.run()
+    network = export(training.rounded())
+    with pytest.raises(ValueError, match="another shape"):
+        Training(states, replace(OPTIONS, width=13), network)
+    other = PatternStates(database_of("pancake-5", "pancakes"), make_puzzle("pancake-5"), CPU)
+    with pytest.raises(ValueError, match="another shape"):
+        Training(other, options_from(network, OPTIONS), network)
+    with pytest.raises(ValueError, match="residual"):
+        shape_of(Network(network.domain_sizes, (network.layers[0], network.layers[-1])))
