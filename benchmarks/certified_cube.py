@@ -19,6 +19,7 @@ from hstar.search import SearchResult
 
 TABLES = {"8-corner": "corners", "6-edge": "edges:0-5", "other 6-edge": "edges:6-11"}
 MODELS = ("8-corner", "6-edge", "7-edge", "delta-6-4")
+TOGETHER = (("8-corner", "6-edge"), ("8-corner", "7-edge"), ("8-corner", "delta-6-4"), MODELS)
 LENGTHS = range(8, 14)
 
 HEAD = [
@@ -49,6 +50,14 @@ def add_parsers(commands: Any) -> None:
     parser.add_argument(
         "--singly", type=int, default=11, metavar="N", help="longest scramble for one alone"
     )
+    parser.add_argument(
+        "--together",
+        action="append",
+        metavar="NAME,NAME",
+        help="networks whose maximum is tried; once for each (default: "
+        + " ".join(",".join(names) for names in TOGETHER)
+        + ")",
+    )
     parser.set_defaults(run=run)
 
 
@@ -59,7 +68,8 @@ def run(given: argparse.Namespace) -> tuple[list[dict[str, Any]], bool]:
     starts = [cube.scramble(length, number) for number, length in enumerate(scrambled)]
     rows: list[dict[str, Any]] = []
     expected: list[int] | None = None
-    for contestant in contestants(cube, given.folder, given.models):
+    asked = [tuple(names.split(",")) for names in given.together or []]
+    for contestant in contestants(cube, given.folder, given.models, asked or list(TOGETHER)):
         heuristic = PdbHeuristic(contestant.parts)
         solve(cube, cube.scramble(2, 0), heuristic, "idastar")  # makes the tables of moves
         before = heuristic.on_puzzle(cube).network_states
@@ -104,7 +114,9 @@ def solved(cube: Puzzle, start: States, heuristic: PdbHeuristic) -> SearchResult
     return result
 
 
-def contestants(cube: Puzzle, folder: Path, models: Path | None) -> list[Contestant]:
+def contestants(
+    cube: Puzzle, folder: Path, models: Path | None, together: list[tuple[str, ...]]
+) -> list[Contestant]:
     """Tables first: they say what is shortest."""
     tables = {name: table_of(cube, name, folder) for name in TABLES}
     result = [joined("tables: all three", list(tables.values()))]
@@ -121,11 +133,11 @@ def contestants(cube: Puzzle, folder: Path, models: Path | None) -> list[Contest
             print(f"- {path.name} is not there and left out")
     for name, (model, size) in learned.items():
         result.append(Contestant(f"network: {name}", [model], size))
-    for names in (("8-corner", "6-edge"), ("8-corner", "7-edge"), ("8-corner", "delta-6-4")):
+    for names in together:
+        if unknown := [name for name in names if name not in MODELS]:
+            sys.exit(f"--together: there is no network {unknown[0]}; choose of {', '.join(MODELS)}")
         if all(name in learned for name in names):
             result.append(maximum(learned, names))
-    if len(learned) > 2:
-        result.append(maximum(learned, tuple(learned)))
     return result
 
 

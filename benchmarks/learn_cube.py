@@ -22,13 +22,15 @@ import torch
 
 from hstar.atomic import write_atomically
 from hstar.certified.certificate import Certificate
-from hstar.certified.file import LearnedFile, write_learned
+from hstar.certified.file import LearnedFile, read_learned, write_learned
+from hstar.certified.network import Network
 from hstar.certified.sweep import AnySweep, Sweep, SweepOptions
 from hstar.pdb import PatternDatabase, read_pdb, write_pdb
 from hstar.pdb_learning.cube import GOALS, CubeGoal
 from hstar.pdb_learning.device_sweep import DeviceSweep
 from hstar.pdb_learning.learning import Target, agreement, finish
 from hstar.pdb_learning.options import LearnOptions
+from hstar.pdb_learning.refining import options_from
 from hstar.pdb_learning.states import PatternStates, states_to_learn, states_to_sweep
 from hstar.pdb_learning.training import Training, Window
 from hstar.progress import Progress
@@ -73,9 +75,12 @@ def main() -> int:
     puzzle = make_puzzle("cube3")
     database = table_of(goal, given.target, given.folder, puzzle)
     states = states_to_learn(database, puzzle, choose_device(given.device))
-    options = options_of(given, goal, states)
+    start = None
+    if goal.start is not None:
+        start = read_learned(given.folder / f"{goal.start}.safetensors").model.network
+    options = options_of(given, goal, states, start)
     print(json.dumps({"target": given.target, **options.to_dict()}), flush=True)
-    training = Training(states, options)
+    training = Training(states, options, start)
     with Progress("learn", options.steps) as progress:
 
         def report(window: Window, steps: int) -> None:
@@ -116,9 +121,12 @@ def table_of(goal: CubeGoal, name: str, folder: Path, cube: Puzzle) -> PatternDa
     return read_pdb(path)
 
 
-def options_of(given: argparse.Namespace, goal: CubeGoal, states: PatternStates) -> LearnOptions:
-    """What the command line changes, and as many steps as the time allows. The choice is kept in
-    the folder, so that a later call goes on with it."""
+def options_of(
+    given: argparse.Namespace, goal: CubeGoal, states: PatternStates, start: Network | None
+) -> LearnOptions:
+    """What the command line changes, and as many steps as the time allows (a network that is gone
+    on from takes those of its goal). The choice is kept in the folder, so that a later call goes on
+    with it."""
     names = ("hidden", "width", "blocks", "bits", "batch", "seed", "evaluate_every")
     names += ("learning_rate", "quantize_from", "pace")
     changes: dict[str, Any] = {
@@ -135,7 +143,11 @@ def options_of(given: argparse.Namespace, goal: CubeGoal, states: PatternStates)
         compile=given.compile,
     )
     if given.steps is not None:
-        return replace(options, steps=given.steps)
+        options = replace(options, steps=given.steps)
+    if start is not None:
+        return options_from(start, options)
+    if given.steps is not None:
+        return options
     kept = given.folder / f"{given.target}.steps.json"
     key = json.dumps([options.to_dict(), given.train_minutes], sort_keys=True)
     if kept.exists() and (held := json.loads(kept.read_text()))["key"] == key:

@@ -54,6 +54,13 @@ def add_learn(actions: Commands) -> None:
         metavar="FILE",
         help="go on from the network of this learned database, in its shape and bits",
     )
+    net.add_argument(
+        "--coarser",
+        type=float,
+        default=1.0,
+        metavar="X",
+        help="with --start: weights in steps X times as large take fewer bytes",
+    )
     training = parser.add_argument_group("training")
     training.add_argument("--loss", choices=["cea", "ce"], default="cea")
     training.add_argument("--beta", type=float, default=1.0, metavar="X", help="of CEA")
@@ -147,6 +154,8 @@ def run_learn(options: argparse.Namespace) -> int:
     check_writable(options.output)
     database = read_pdb(options.file)
     start = None
+    if options.start is None and options.coarser != 1:
+        raise UsageError("--coarser changes the network of --start FILE; give one")
     if options.start is not None:
         start = read_learned(options.start, need_certificate=False).model.network
     try:
@@ -165,6 +174,7 @@ def run_learn(options: argparse.Namespace) -> int:
                     "batch",
                     "learning_rate",
                     "quantize_from",
+                    "coarser",
                     "evaluate_every",
                     "seed",
                     "device",

@@ -16,7 +16,8 @@ class LearnOptions:
     """`quantize_from` is the share of the steps after which weights and activations are rounded;
     `pace` "phases" begins with beta 1 and eta 0.1 and lowers both when neither the loss nor the
     share of overestimates has fallen for `patience` evaluations (the paper's Appendix J); "fixed"
-    keeps those of the loss."""
+    keeps those of the loss. A network that training goes on from gets weights in steps `coarser`
+    times as large, which take fewer bytes."""
 
     hidden: int = 200
     width: int = 100
@@ -30,6 +31,7 @@ class LearnOptions:
     batch: int = 4096
     learning_rate: float = 3e-3
     quantize_from: float = 0.6
+    coarser: float = 1.0
     evaluate_every: int = 250
     seed: int = 0
     device: str = "auto"
@@ -45,6 +47,8 @@ class LearnOptions:
             raise ValueError("weights have 2 to 8 bits")
         if self.blocks < 0 or not self.learning_rate > 0 or not 0 <= self.quantize_from <= 1:
             raise ValueError("blocks, learning rate or quantize_from is out of range")
+        if not 0.5 <= self.coarser <= 4:
+            raise ValueError("coarser is within 0.5 and 4")
         if not 0 <= self.seed < 2**31:
             raise ValueError("the seed is within 0 and 2^31 - 1")
 

@@ -44,8 +44,9 @@ def options_from(network: Network, options: LearnOptions) -> LearnOptions:
     )
 
 
-def rounded_from(network: Network) -> RoundedNet:
-    """The trainable form; `export` of it is the same network. Raises ValueError."""
+def rounded_from(network: Network, coarser: float = 1.0) -> RoundedNet:
+    """The trainable form; `export` of it is the same network, but for weights in steps `coarser`
+    times as large. Raises ValueError."""
     net = ResidualNet(shape_of(network))
     steps = _activation_steps(network)
     rounded = RoundedNet(net, max(layer.bits for layer in network.layers), steps)
@@ -72,7 +73,7 @@ def rounded_from(network: Network) -> RoundedNet:
             held = rounded.layers[number]
             assert isinstance(held, RoundedLayer)
             held.weight.copy_(torch.from_numpy(whole * step[:, None]))
-            held.log_step.copy_(torch.from_numpy(np.log(step)))
+            held.log_step.copy_(torch.from_numpy(np.log(step * coarser)))
     rounded.settle()
     return rounded
 

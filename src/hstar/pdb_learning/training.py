@@ -88,7 +88,7 @@ class Training:
         torch.manual_seed(options.seed)
         if start is not None and shape_of(start) != self.shape:
             raise ValueError("the network to go on from has another shape or other inputs")
-        fresh = ResidualNet(self.shape) if start is None else rounded_from(start)
+        fresh = ResidualNet(self.shape) if start is None else rounded_from(start, options.coarser)
         self.net: nn.Module = fresh.to(self.device)
         self._prepare()
         self.fingerprint = self._fingerprint()
