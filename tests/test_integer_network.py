@@ -182,6 +182,18 @@ def test_file_form_is_the_same_network() -> None:
     assert np.array_equal(again.forward(digits), network.forward(digits))
 
 
+@pytest.mark.parametrize("form", ["packed", "coded", "adaptive"])
+def test_a_network_that_was_read_keeps_its_form(form: str) -> None:
+    network = random_network(np.random.default_rng(4))
+    layers = tuple(replace(layer, form=form) for layer in network.layers)
+    written = Network(network.domain_sizes, layers)
+    again = Network.from_file(written.to_metadata(), written.to_tensors())
+    assert again.to_metadata() == written.to_metadata()
+    assert again.to_metadata()["forms"] == [form] * len(layers)
+    for name, tensor in written.to_tensors().items():
+        assert np.array_equal(again.to_tensors()[name], tensor), name
+
+
 def test_networks_that_do_not_fit_are_refused() -> None:
     network = random_network(np.random.default_rng(1))
     first, *rest = network.layers

@@ -24,14 +24,24 @@ PACKED, CODED, ADAPTIVE = "packed", "coded", "adaptive"
 
 def shortest(weights: NDArray[np.int8], bits: int) -> tuple[str, NDArray[np.uint8]]:
     """How the weights are written, and their bytes uint8[N]. Raises ValueError."""
-    forms = {PACKED: pack(weights, bits), CODED: encode(weights)}
-    forms[ADAPTIVE] = encode_adaptively(weights, bits)
+    forms = {form: write(form, weights, bits) for form in (PACKED, CODED, ADAPTIVE)}
     form = min(forms, key=lambda name: len(forms[name]))
     return form, forms[form]
 
 
+def write(form: str, weights: NDArray[np.int8], bits: int) -> NDArray[np.uint8]:
+    """The bytes uint8[N] of a form. Raises ValueError."""
+    if form == PACKED:
+        return pack(weights, bits)
+    if form == CODED:
+        return encode(weights)
+    if form == ADAPTIVE:
+        return encode_adaptively(weights, bits)
+    raise ValueError(f"weights in the form {form!r} are unknown")
+
+
 def read(form: str, held: NDArray[np.uint8], bits: int, shape: Sequence[int]) -> NDArray[np.int8]:
-    """What `shortest` has written, int8 of a shape. Raises ValueError."""
+    """What `write` has written, int8 of a shape. Raises ValueError."""
     if form == PACKED:
         return unpack(held, bits, shape)
     if form == CODED:
