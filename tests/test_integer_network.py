@@ -11,7 +11,7 @@ from integer_oracle import forward, random_digits, random_layer, random_network
 
 from hstar import _core
 from hstar.certified import IntegerLayer, Network
-from hstar.certified.packing import CODED, decode, encode, pack, read, shortest, unpack
+from hstar.certified.packing import CODED, PACKED, decode, encode, pack, read, shortest, unpack
 from hstar.pdb_learning.export import emulate
 
 
@@ -157,10 +157,10 @@ def test_packing(bits: int) -> None:
 def test_weights_around_zero_are_coded() -> None:
     rng = np.random.default_rng(0)
     weights = np.clip(rng.normal(0, 9, (200, 100)).round(), -127, 127).astype(np.int8)
-    form, held = shortest(weights, 8)
+    form, held = CODED, encode(weights)
     shares = np.unique(weights, return_counts=True)[1] / weights.size
     entropy = -float((shares * np.log2(shares)).sum())
-    assert form == CODED and len(held) * 8 < weights.size * (entropy + 0.1)
+    assert len(held) * 8 < weights.size * (entropy + 0.1)
     assert np.array_equal(read(form, held, 8, (200, 100)), weights)
     for damaged in (held[:-1], held[: len(held) // 2], np.append(held, np.uint8(0)), held[:0]):
         with pytest.raises(ValueError):
@@ -169,6 +169,9 @@ def test_weights_around_zero_are_coded() -> None:
         decode(encode(weights), (200, 101))
     with pytest.raises(ValueError):
         read("folded", held, 8, (200, 100))
+    packed = pack(weights, 8)
+    assert np.array_equal(read(PACKED, packed, 8, (200, 100)), weights)
+    assert len(shortest(weights, 8)[1]) <= len(held) < len(packed)
 
 
 def test_file_form_is_the_same_network() -> None:
@@ -177,6 +180,18 @@ def test_file_form_is_the_same_network() -> None:
     again = Network.from_file(network.to_metadata(), network.to_tensors())
     digits = random_digits(rng, network, 20)
     assert np.array_equal(again.forward(digits), network.forward(digits))
+
+
+@pytest.mark.parametrize("form", ["packed", "coded", "adaptive"])
+def test_a_network_that_was_read_keeps_its_form(form: str) -> None:
+    network = random_network(np.random.default_rng(4))
+    layers = tuple(replace(layer, form=form) for layer in network.layers)
+    written = Network(network.domain_sizes, layers)
+    again = Network.from_file(written.to_metadata(), written.to_tensors())
+    assert again.to_metadata() == written.to_metadata()
+    assert again.to_metadata()["forms"] == [form] * len(layers)
+    for name, tensor in written.to_tensors().items():
+        assert np.array_equal(again.to_tensors()[name], tensor), name
 
 
 def test_networks_that_do_not_fit_are_refused() -> None:

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "bindings/puzzles.hpp"
+#include "learned/weight_code.hpp"
 #include "pdb/learned_sweep.hpp"
 
 namespace hstar::bindings {
@@ -68,6 +69,24 @@ nb::bytes to_bytes(const std::vector<uint8_t>& bytes) {
 nb::tuple encode_set(const Longs& members) {
     RiceSet::Code code = RiceSet::encode(members);
     return nb::make_tuple(code.parameter, to_bytes(code.bytes));
+}
+
+nb::bytes encode_layer(Weights weights, int bits) {
+    std::vector<uint8_t> code;
+    {
+        nb::gil_scoped_release release;
+        code = encode_weights(weights.data(), weights.shape(0), weights.shape(1), bits);
+    }
+    return to_bytes(code);
+}
+
+nb::object decode_layer(Bytes code, size_t rows, size_t columns, int bits) {
+    std::vector<int8_t> weights;
+    {
+        nb::gil_scoped_release release;
+        weights = decode_weights(code.data(), code.size(), rows, columns, bits);
+    }
+    return to_numpy(std::move(weights), {rows, columns});
 }
 
 RiceSet to_set(uint64_t universe, uint64_t count, int parameter, Bytes bytes) {
@@ -178,6 +197,9 @@ void bind_learned_pdb(nb::module_& m) {
     });
     m.def("decode_levels", &decode, nb::arg("logits"), nb::arg("ratio"), nb::arg("thresholds"));
     m.def("encode_set", &encode_set);
+    m.def("encode_weights", &encode_layer, nb::arg("weights"), nb::arg("bits"));
+    m.def("decode_weights", &decode_layer, nb::arg("code"), nb::arg("rows"), nb::arg("columns"),
+          nb::arg("bits"));
 }
 
 }  // namespace hstar::bindings

@@ -1,8 +1,10 @@
 // Networks instead of pattern databases: kernels against the definition, coded sets, sweeps and look-ups.
 #include <algorithm>
+#include <cstdlib>
 #include <random>
 #include <stdexcept>
 
+#include "learned/weight_code.hpp"
 #include "pdb/build.hpp"
 #include "pdb/learned_sweep.hpp"
 #include "puzzles/puzzle.hpp"
@@ -122,6 +124,30 @@ void test_sets(std::mt19937& random, int seed) {
     }
 }
 
+void test_weight_code(std::mt19937& random, int seed) {
+    size_t rows = static_cast<size_t>(between(random, 0, 30)),
+           columns = static_cast<size_t>(between(random, 0, 30));
+    int bits = between(random, 2, 8), largest = between(random, 0, (1 << (bits - 1)) - 1);
+    std::vector<int8_t> weights(rows * columns);
+    for (int8_t& weight : weights) weight = static_cast<int8_t>(between(random, -largest, largest));
+    auto code = encode_weights(weights.data(), rows, columns, bits);
+    check(decode_weights(code.data(), code.size(), rows, columns, bits) == weights,
+          "coded weights are read back", seed);
+    for (int trial = 0; trial < 20; ++trial) {
+        auto damaged = code;
+        size_t place = static_cast<size_t>(between(random, 0, static_cast<int>(code.size()) - 1));
+        damaged[place] = static_cast<uint8_t>(damaged[place] ^ 1 << between(random, 0, 7));
+        if (between(random, 0, 3) == 0) damaged.resize(place);
+        try {
+            auto found = decode_weights(damaged.data(), damaged.size(), rows, columns, bits);
+            check(
+                std::all_of(found.begin(), found.end(), [&](int w) { return std::abs(w) < 1 << (bits - 1); }),
+                "no weight is too large", seed);
+        } catch (const std::invalid_argument&) {
+        }
+    }
+}
+
 // Thresholds at random, exceptions from a sweep: then nothing is overestimated, in look-ups as in sweeps.
 void test_sweep(std::mt19937& random, int seed) {
     auto puzzle = make_puzzle(seed % 2 ? "pancake-5" : "tiles-2x3");
@@ -183,5 +209,6 @@ void test_learned_pdbs(int seed) {
     std::mt19937 random(static_cast<unsigned>(seed));
     test_network(random, seed);
     test_sets(random, seed);
+    test_weight_code(random, seed);
     if (seed % 10 == 0) test_sweep(random, seed);
 }

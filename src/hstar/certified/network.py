@@ -19,7 +19,9 @@ from hstar.certified import packing
 @dataclass(frozen=True, eq=False)
 class IntegerLayer:
     """`weights` int8 [outputs, inputs], of the first layer [sum of domain sizes, outputs], with
-    absolute values below 2^(bits - 1); `bias` and `multiplier` int32 [outputs]."""
+    absolute values below 2^(bits - 1); `bias` and `multiplier` int32 [outputs]. `form` is how a
+    file holds the weights, the shortest if empty: certificates are of weights in their form, so
+    a layer that was read keeps it."""
 
     weights: NDArray[np.int8]
     bias: NDArray[np.int32]
@@ -27,6 +29,7 @@ class IntegerLayer:
     shift: int
     skip: int = 0
     bits: int = packing.MOST_BITS
+    form: str = ""
 
 
 @dataclass(frozen=True)
@@ -67,11 +70,21 @@ class Network:
         """Logits int32[B, C], in 1/64 nat, from digits int32[B, P]."""
         return self.core.forward(np.ascontiguousarray(digits, dtype=np.int32))
 
+    @cached_property
+    def _written(self) -> list[tuple[str, NDArray[np.uint8]]]:
+        """Form and bytes of each layer's weights."""
+        return [
+            (layer.form, packing.write(layer.form, layer.weights, layer.bits))
+            if layer.form
+            else packing.shortest(layer.weights, layer.bits)
+            for layer in self.layers
+        ]
+
     def to_tensors(self) -> dict[str, NDArray[Any]]:
         """What a file holds: weights as short as they get, biases in 16 bits where they fit."""
         tensors: dict[str, NDArray[Any]] = {}
         for number, layer in enumerate(self.layers):
-            _, tensors[f"{number}.weights"] = packing.shortest(layer.weights, layer.bits)
+            tensors[f"{number}.weights"] = self._written[number][1]
             tensors[f"{number}.bias"] = _narrow(layer.bias)
             tensors[f"{number}.multiplier"] = layer.multiplier.astype(np.uint16)
         return tensors
@@ -84,7 +97,7 @@ class Network:
             "shifts": [layer.shift for layer in self.layers],
             "skips": [layer.skip for layer in self.layers],
             "bits": [layer.bits for layer in self.layers],
-            "forms": [packing.shortest(layer.weights, layer.bits)[0] for layer in self.layers],
+            "forms": [form for form, _ in self._written],
         }
 
     @classmethod
@@ -94,21 +107,20 @@ class Network:
         widths = [int(width) for width in metadata["widths"]]
         layers = []
         for number, width in enumerate(widths):
-            bits = int(metadata["bits"][number])
+            bits, form = int(metadata["bits"][number]), str(metadata["forms"][number])
             shape = (sum(sizes), width) if number == 0 else (width, widths[number - 1])
             bias, multiplier = tensors[f"{number}.bias"], tensors[f"{number}.multiplier"]
             if bias.shape != (width,) or multiplier.shape != (width,):
                 raise ValueError("a layer has another width than its biases or multipliers")
             layers.append(
                 IntegerLayer(
-                    packing.read(
-                        str(metadata["forms"][number]), tensors[f"{number}.weights"], bits, shape
-                    ),
+                    packing.read(form, tensors[f"{number}.weights"], bits, shape),
                     bias.astype(np.int32),
                     multiplier.astype(np.int32),
                     int(metadata["shifts"][number]),
                     int(metadata["skips"][number]),
                     bits,
+                    form,
                 )
             )
         return cls(sizes, tuple(layers))

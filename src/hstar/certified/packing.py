@@ -1,7 +1,11 @@
-"""Weights in few bytes: packed to their bits, or Huffman coded where that is shorter.
+"""Weights in few bytes, in the shortest of three forms.
 
-Trained weights lie around zero, so their entropy is well below their bits. The Huffman code is that
-of DEFLATE (RFC 1951), without its search for repetitions.
+- packed: each weight in its bits.
+- coded: trained weights lie around zero, so their entropy is well below their bits. The Huffman
+  code is that of DEFLATE (RFC 1951), without its search for repetitions.
+- adaptive: rows and columns differ in scale and rows resemble each other, so that what came before
+  says much about a weight. Range coded with probabilities learned on the way; how is said in
+  cpp/learned/weight_code.hpp.
 """
 
 from __future__ import annotations
@@ -12,22 +16,38 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from hstar import _core
+
 FEWEST_BITS, MOST_BITS = 2, 8
-PACKED, CODED = "packed", "coded"
+PACKED, CODED, ADAPTIVE = "packed", "coded", "adaptive"
 
 
 def shortest(weights: NDArray[np.int8], bits: int) -> tuple[str, NDArray[np.uint8]]:
     """How the weights are written, and their bytes uint8[N]. Raises ValueError."""
-    packed, coded = pack(weights, bits), encode(weights)
-    return (CODED, coded) if len(coded) < len(packed) else (PACKED, packed)
+    forms = {form: write(form, weights, bits) for form in (PACKED, CODED, ADAPTIVE)}
+    form = min(forms, key=lambda name: len(forms[name]))
+    return form, forms[form]
+
+
+def write(form: str, weights: NDArray[np.int8], bits: int) -> NDArray[np.uint8]:
+    """The bytes uint8[N] of a form. Raises ValueError."""
+    if form == PACKED:
+        return pack(weights, bits)
+    if form == CODED:
+        return encode(weights)
+    if form == ADAPTIVE:
+        return encode_adaptively(weights, bits)
+    raise ValueError(f"weights in the form {form!r} are unknown")
 
 
 def read(form: str, held: NDArray[np.uint8], bits: int, shape: Sequence[int]) -> NDArray[np.int8]:
-    """What `shortest` has written, int8 of a shape. Raises ValueError."""
+    """What `write` has written, int8 of a shape. Raises ValueError."""
     if form == PACKED:
         return unpack(held, bits, shape)
     if form == CODED:
         return decode(held, shape)
+    if form == ADAPTIVE:
+        return decode_adaptively(held, bits, shape)
     raise ValueError(f"weights in the form {form!r} are unknown")
 
 
@@ -71,3 +91,20 @@ def decode(coded: NDArray[np.uint8], shape: Sequence[int]) -> NDArray[np.int8]:
     if len(content) != size or not decoder.eof or decoder.unused_data:
         raise ValueError("a layer has another number of weights")
     return np.frombuffer(content, dtype=np.int8).reshape(shape)
+
+
+def encode_adaptively(weights: NDArray[np.int8], bits: int) -> NDArray[np.uint8]:
+    """Of weights [rows, columns]. Raises ValueError where they do not fit in the bits."""
+    code = _core.encode_weights(np.ascontiguousarray(weights), bits)
+    return np.frombuffer(code, dtype=np.uint8)
+
+
+def decode_adaptively(code: NDArray[np.uint8], bits: int, shape: Sequence[int]) -> NDArray[np.int8]:
+    """Raises ValueError for what is no code of weights of such a shape."""
+    rows, columns = shape
+    if code.dtype != np.uint8 or code.ndim != 1 or min(rows, columns) < 0:
+        raise ValueError("a layer has another number of weights")
+    try:
+        return _core.decode_weights(np.ascontiguousarray(code), rows, columns, bits)
+    except ValueError as error:
+        raise ValueError(f"the weights of a layer are damaged ({error})") from None
