@@ -11,7 +11,17 @@ from integer_oracle import forward, random_digits, random_layer, random_network
 
 from hstar import _core
 from hstar.certified import IntegerLayer, Network
-from hstar.certified.packing import CODED, PACKED, decode, encode, pack, read, shortest, unpack
+from hstar.certified.packing import (
+    CODED,
+    PACKED,
+    decode,
+    encode,
+    pack,
+    read,
+    shortest,
+    unpack,
+    write,
+)
 from hstar.pdb_learning.export import emulate
 
 
@@ -185,7 +195,10 @@ def test_file_form_is_the_same_network() -> None:
 @pytest.mark.parametrize("form", ["packed", "coded", "adaptive"])
 def test_a_network_that_was_read_keeps_its_form(form: str) -> None:
     network = random_network(np.random.default_rng(4))
-    layers = tuple(replace(layer, form=form) for layer in network.layers)
+    layers = tuple(
+        replace(layer, written=(form, write(form, layer.weights, layer.bits)))
+        for layer in network.layers
+    )
     written = Network(network.domain_sizes, layers)
     again = Network.from_file(written.to_metadata(), written.to_tensors())
     assert again.to_metadata() == written.to_metadata()

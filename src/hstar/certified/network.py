@@ -19,9 +19,9 @@ from hstar.certified import packing
 @dataclass(frozen=True, eq=False)
 class IntegerLayer:
     """`weights` int8 [outputs, inputs], of the first layer [sum of domain sizes, outputs], with
-    absolute values below 2^(bits - 1); `bias` and `multiplier` int32 [outputs]. `form` is how a
-    file holds the weights, the shortest if empty: certificates are of weights in their form, so
-    a layer that was read keeps it."""
+    absolute values below 2^(bits - 1); `bias` and `multiplier` int32 [outputs]. `written`
+    are form and bytes in which a file held the weights (None: the shortest form): certificates are
+    of these bytes, which another zlib might not make again, so a layer that was read keeps them."""
 
     weights: NDArray[np.int8]
     bias: NDArray[np.int32]
@@ -29,7 +29,7 @@ class IntegerLayer:
     shift: int
     skip: int = 0
     bits: int = packing.MOST_BITS
-    form: str = ""
+    written: tuple[str, NDArray[np.uint8]] | None = None
 
 
 @dataclass(frozen=True)
@@ -74,10 +74,7 @@ class Network:
     def _written(self) -> list[tuple[str, NDArray[np.uint8]]]:
         """Form and bytes of each layer's weights."""
         return [
-            (layer.form, packing.write(layer.form, layer.weights, layer.bits))
-            if layer.form
-            else packing.shortest(layer.weights, layer.bits)
-            for layer in self.layers
+            layer.written or packing.shortest(layer.weights, layer.bits) for layer in self.layers
         ]
 
     def to_tensors(self) -> dict[str, NDArray[Any]]:
@@ -112,15 +109,16 @@ class Network:
             bias, multiplier = tensors[f"{number}.bias"], tensors[f"{number}.multiplier"]
             if bias.shape != (width,) or multiplier.shape != (width,):
                 raise ValueError("a layer has another width than its biases or multipliers")
+            written = tensors[f"{number}.weights"]
             layers.append(
                 IntegerLayer(
-                    packing.read(form, tensors[f"{number}.weights"], bits, shape),
+                    packing.read(form, written, bits, shape),
                     bias.astype(np.int32),
                     multiplier.astype(np.int32),
                     int(metadata["shifts"][number]),
                     int(metadata["skips"][number]),
                     bits,
-                    form,
+                    (form, written),
                 )
             )
         return cls(sizes, tuple(layers))
