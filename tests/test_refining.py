@@ -8,10 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from program import hstar
 from small_patterns import OPTIONS, database_of
 
 from hstar.certified.file import read_learned
 from hstar.certified.network import IntegerLayer, Network
+from hstar.pdb import write_pdb
 from hstar.pdb_learning.export import export
 from hstar.pdb_learning.learning import agreement, learn
 from hstar.pdb_learning.refining import options_from, rounded_from, shape_of
@@ -93,3 +95,36 @@ def test_other_networks_are_refused(states: PatternStates) -> None:
         Training(other, options_from(network, OPTIONS), network)
     with pytest.raises(ValueError, match="residual"):
         shape_of(Network(network.domain_sizes, (network.layers[0], network.layers[-1])))
+
+
+def test_the_command_makes_networks_smaller(tmp_path: Path) -> None:
+    table, first, smaller = (
+        tmp_path / name for name in ("t.pdb", "a.safetensors", "b.safetensors")
+    )
+    write_pdb(table, database_of("pancake-6", "pancakes"))
+    base = ["pdb", "learn", table, "--device", "cpu", "--threads", "1", "--steps", "40"]
+    shape = ["--hidden", "32", "--width", "16", "--blocks", "1", "--batch", "256"]
+    slowly = ["--learning-rate", "1e-4"]
+    assert hstar(*base, *shape, "-o", first).code == 0
+    done = hstar(*base, "--start", first, "--coarser", "2", *slowly, "-o", smaller)
+    assert done.code == 0, done.err
+    held = [read_learned(path).model.network for path in (first, smaller)]
+    assert shape_of(held[0]) == shape_of(held[1])
+    usual = [float(np.abs(network.layers[1].weights).mean()) for network in held]
+    assert usual[1] == pytest.approx(usual[0] / 2, rel=0.1)
+    assert hstar("pdb", "verify", smaller).code == 0
+
+
+def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
+    table, other, model = (tmp_path / name for name in ("t.pdb", "o.pdb", "m.safetensors"))
+    write_pdb(table, database_of("pancake-6", "pancakes"))
+    write_pdb(other, database_of("pancake-5", "pancakes"))
+    short = ["--device", "cpu", "--threads", "1", "--steps", "2", "--batch", "64"]
+    done = hstar("pdb", "learn", table, "-o", model, *short, "--coarser", "2")
+    assert done.code == 36 and "--start" in done.err
+    assert hstar("pdb", "learn", table, "-o", model, *short).code == 0
+    target = tmp_path / "other.safetensors"
+    done = hstar("pdb", "learn", other, "-o", target, *short, "--start", model)
+    assert done.code == 36 and "other inputs" in done.err and not target.exists()
+    done = hstar("pdb", "learn", table, "-o", target, *short, "--start", table)
+    assert done.code == 31 and not target.exists()

@@ -57,7 +57,9 @@ GOALS = {
     "8-corner-small": CubeGoal(
         "corners",
         240_000,
-        replace(CORNERS, coarser=1.3, steps=4000, batch=4096, learning_rate=2e-4),
+        replace(
+            CORNERS, coarser=1.3, steps=4000, batch=4096, learning_rate=2e-4, evaluate_every=250
+        ),
         symmetric=True,
         start="8-corner",
     ),
