@@ -69,6 +69,11 @@ def run(given: argparse.Namespace) -> tuple[list[dict[str, Any]], bool]:
     rows: list[dict[str, Any]] = []
     expected: list[int] | None = None
     asked = [tuple(names.split(",")) for names in given.together or []]
+    for name in (name for names in asked for name in names):
+        if name not in MODELS:
+            sys.exit(f"--together: there is no network {name}; choose of {', '.join(MODELS)}")
+    if asked and given.models is None:
+        sys.exit("--together needs --models FOLDER")
     for contestant in contestants(cube, given.folder, given.models, asked or list(TOGETHER)):
         heuristic = PdbHeuristic(contestant.parts)
         solve(cube, cube.scramble(2, 0), heuristic, "idastar")  # makes the tables of moves
@@ -134,8 +139,6 @@ def contestants(
     for name, (model, size) in learned.items():
         result.append(Contestant(f"network: {name}", [model], size))
     for names in together:
-        if unknown := [name for name in names if name not in MODELS]:
-            sys.exit(f"--together: there is no network {unknown[0]}; choose of {', '.join(MODELS)}")
         if all(name in learned for name in names):
             result.append(maximum(learned, names))
     return result

@@ -1,6 +1,6 @@
 """What the certified networks of the 3x3x3 cube reach, next to the paper and to classical tables.
 
-    python benchmarks/cube_reach.py [--models models] [--verify] [--threads N] [--batch N]
+    python benchmarks/cube_reach.py [--models models] [--only NAME] [--verify [--threads N]]
 
 reads the certified files, says whether each has the mean and the size that were aimed at, and names
 the strongest classical table that is no larger. With --verify every state is swept again in the
@@ -18,6 +18,7 @@ from pathlib import Path
 from provenance import describe_run
 
 from hstar.certified import SweepOptions, read_learned, verify_file
+from hstar.certified.file import CertifiedFileError
 from hstar.papers.cea_classical import build_table, classical_rows, describe, strongest
 from hstar.papers.cea_published import TABLE_2, TABLE_5, PublishedHeuristic
 from hstar.papers.cea_scales import CORNERS, DELTA, EDGES_6, EDGES_7, Subject
@@ -58,6 +59,10 @@ def main() -> int:
     parser.add_argument("--batch", type=int, default=4096)
     given = parser.parse_args()
     names = given.only or list(AIMS)
+    try:
+        files = {name: read_learned(given.models / f"{name}.safetensors") for name in names}
+    except CertifiedFileError as error:
+        sys.exit(str(error))
     tables = {AIMS[name].subject.name: AIMS[name].subject for name in names}
     classical = {
         name: list(classical_rows(build_table(subject), subject))
@@ -66,7 +71,7 @@ def main() -> int:
     rows, holds = [], True
     for name in names:
         aim, path = AIMS[name], given.models / f"{name}.safetensors"
-        file = read_learned(path)
+        file = files[name]
         size, model = path.stat().st_size, file.model
         assert file.certificate is not None
         found = file.certificate

@@ -5,7 +5,8 @@
 builds the table (once), learns, sweeps every state and writes FOLDER/TARGET.safetensors. A call
 ends by itself after --limit-minutes; the same call again goes on where it stopped, and says
 "finished" when there is nothing left to do. Runs on a GPU where there is one. What is written is
-checked from scratch, in the core, by `hstar pdb verify FOLDER/TARGET.safetensors`.
+checked from scratch, in the core, by `hstar pdb verify FOLDER/TARGET.safetensors`. 8-corner-small
+goes on from FOLDER/8-corner.safetensors.
 """
 
 from __future__ import annotations
@@ -72,12 +73,15 @@ def main() -> int:
         print(f"finished: {output}")
         return 0
     goal = GOALS[given.target]
+    start = None
+    if goal.start is not None:
+        begun = given.folder / f"{goal.start}.safetensors"
+        if not begun.exists():
+            sys.exit(f"{begun} is not there; learn {goal.start} first or copy it from models/")
+        start = read_learned(begun).model.network
     puzzle = make_puzzle("cube3")
     database = table_of(goal, given.target, given.folder, puzzle)
     states = states_to_learn(database, puzzle, choose_device(given.device))
-    start = None
-    if goal.start is not None:
-        start = read_learned(given.folder / f"{goal.start}.safetensors").model.network
     options = options_of(given, goal, states, start)
     print(json.dumps({"target": given.target, **options.to_dict()}), flush=True)
     training = Training(states, options, start)

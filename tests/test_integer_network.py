@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -205,6 +206,30 @@ def test_a_network_that_was_read_keeps_its_form(form: str) -> None:
     assert again.to_metadata()["forms"] == [form] * len(layers)
     for name, tensor in written.to_tensors().items():
         assert np.array_equal(again.to_tensors()[name], tensor), name
+
+
+def test_bytes_that_were_read_are_kept() -> None:
+    """Another zlib makes other bytes of the same weights."""
+    network = random_network(np.random.default_rng(4))
+    layers = []
+    for layer in network.layers:
+        coder = zlib.compressobj(9, zlib.DEFLATED, -15)
+        held = coder.compress(np.ascontiguousarray(layer.weights).tobytes())
+        held += coder.flush(zlib.Z_FULL_FLUSH) + coder.flush()
+        assert held != encode(layer.weights).tobytes()
+        layers.append(replace(layer, written=(CODED, np.frombuffer(held, dtype=np.uint8))))
+    written = Network(network.domain_sizes, tuple(layers))
+    again = Network.from_file(written.to_metadata(), written.to_tensors())
+    for name, tensor in written.to_tensors().items():
+        assert np.array_equal(again.to_tensors()[name], tensor), name
+
+
+def test_weights_beyond_their_bits_are_refused() -> None:
+    weights = np.full((3, 4), -32, dtype=np.int8)
+    for form in (CODED, PACKED):
+        held = encode(weights) if form == CODED else np.zeros(9, dtype=np.uint8)
+        with pytest.raises(ValueError, match="does not fit in 6 bits"):
+            read(form, held, 6, (3, 4))
 
 
 def test_networks_that_do_not_fit_are_refused() -> None:

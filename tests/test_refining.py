@@ -93,6 +93,8 @@ def test_other_networks_are_refused(states: PatternStates) -> None:
     other = PatternStates(database_of("pancake-5", "pancakes"), make_puzzle("pancake-5"), CPU)
     with pytest.raises(ValueError, match="another shape"):
         Training(other, options_from(network, OPTIONS), network)
+    with pytest.raises(ValueError, match="coarser"):
+        Training(states, replace(OPTIONS, coarser=2.0))
     with pytest.raises(ValueError, match="residual"):
         shape_of(Network(network.domain_sizes, (network.layers[0], network.layers[-1])))
 

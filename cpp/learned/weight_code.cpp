@@ -95,7 +95,7 @@ class Scales {
     void add(size_t column, int value) {
         for (Magnitude* magnitude : {&all_, &row_, &columns_[column]}) magnitude->add(value);
     }
-    // A context: quarters of octaves above 1/4.
+    // A context: quarters of octaves above 1/4; below it, quarters of 1/4 in the same first four.
     static size_t step(uint64_t magnitude, size_t steps) {
         int width = static_cast<int>(std::bit_width(magnitude | 64));
         size_t quarters = static_cast<size_t>(4 * (width - 7)) + (magnitude >> (width - 3) & 3);
@@ -204,8 +204,8 @@ int Model::code_bits(Coder& coder, size_t column, int center, int weight) {
         Scales::step(weights_.joint(column), kSteps),
         Scales::step(weights_.row(), kSteps) * kSteps + Scales::step(weights_.column(column), kSteps),
         center_step * kSteps / 2 + spread_step / 2, spread_step};
-    // Log odds per 1/256 of a weight, in 1/2^16: the mean distance of a logistic distribution from its center
-    // is 1.39 over its slope. The second curve is narrower.
+    // Log odds per 1/256 of a weight, in 1/2^16. Both curves are wider than the logistic distribution of this
+    // mean distance, whose slope is 1.39 over it; the shares sharpen them.
     const int64_t slope = (int64_t{1} << 24) * 5 / 7 / static_cast<int64_t>(spread);
     const std::array<int64_t, kCurves> slopes{slope, slope * 3 / 2};
     std::array<int, kCurves> below_low{}, below_high;  // shares of a curve below the ends of the node

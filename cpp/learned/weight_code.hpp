@@ -1,5 +1,5 @@
-// Weights of integer networks in fewer bytes than their entropy: each is coded with probabilities learned
-// from those before it (as DeepCABAC codes networks with adaptive contexts: Wiedemann et al., 2020).
+// Weights of integer networks in fewer bytes than their order-0 entropy: each is coded with probabilities
+// learned from those before it (as DeepCABAC codes networks with adaptive contexts: Wiedemann et al., 2020).
 //
 // Rows and columns differ in scale, and rows resemble each other. So a weight is predicted from the earlier
 // rows of its column, by coefficients that its row learns as it goes (normalised least mean squares), and its

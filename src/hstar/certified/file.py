@@ -1,10 +1,10 @@
 """The file of a learned pattern database: one .safetensors with everything, and a certificate.
 
-Tensors: packed weights, biases and multipliers of each layer, the code of each exception set, the
-table of the base. Metadata: "hstar", one JSON object that says what they mean (format, layout,
-network, decoding, values, exceptions, base, certificate, notes), and in it "digest", the SHA-256 of
-the whole file with the digest's own place filled with zeros. So every byte is covered, and a file
-in which one was changed is refused before anything in it is used.
+Tensors: weights (in a form of packing.py), biases and multipliers of each layer, the code of each
+exception set, the table of the base. Metadata: "hstar", one JSON object that says what they mean
+(format, layout, network, decoding, values, exceptions, base, certificate, notes), and in it
+"digest", the SHA-256 of the whole file with the digest's own place filled with zeros. So every byte
+is covered, and a file in which one was changed is refused before anything in it is used.
 """
 
 from __future__ import annotations

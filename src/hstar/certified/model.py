@@ -92,3 +92,7 @@ def check_learnable(database: PatternDatabase) -> None:
         raise ValueError(
             "learn from the database itself, a difference or symmetry classes, not a compressed one"
         )
+    if layout.symmetric and database.base is not None:
+        raise ValueError(
+            "differences of symmetry classes are not learned; learn the difference itself"
+        )

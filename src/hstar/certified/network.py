@@ -21,7 +21,8 @@ class IntegerLayer:
     """`weights` int8 [outputs, inputs], of the first layer [sum of domain sizes, outputs], with
     absolute values below 2^(bits - 1); `bias` and `multiplier` int32 [outputs]. `written`
     are form and bytes in which a file held the weights (None: the shortest form): certificates are
-    of these bytes, which another zlib might not make again, so a layer that was read keeps them."""
+    of these bytes, which another zlib might not make again, so a layer that was read keeps them.
+    Whoever replaces weights sets it to None."""
 
     weights: NDArray[np.int8]
     bias: NDArray[np.int32]
@@ -78,7 +79,8 @@ class Network:
         ]
 
     def to_tensors(self) -> dict[str, NDArray[Any]]:
-        """What a file holds: weights as short as they get, biases in 16 bits where they fit."""
+        """What a file holds: weights as they were read, else as short as they get; biases in 16
+        bits where they fit."""
         tensors: dict[str, NDArray[Any]] = {}
         for number, layer in enumerate(self.layers):
             tensors[f"{number}.weights"] = self._written[number][1]

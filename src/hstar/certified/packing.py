@@ -43,21 +43,28 @@ def write(form: str, weights: NDArray[np.int8], bits: int) -> NDArray[np.uint8]:
 def read(form: str, held: NDArray[np.uint8], bits: int, shape: Sequence[int]) -> NDArray[np.int8]:
     """What `write` has written, int8 of a shape. Raises ValueError."""
     if form == PACKED:
-        return unpack(held, bits, shape)
-    if form == CODED:
-        return decode(held, shape)
-    if form == ADAPTIVE:
-        return decode_adaptively(held, bits, shape)
-    raise ValueError(f"weights in the form {form!r} are unknown")
+        weights = unpack(held, bits, shape)
+    elif form == CODED:
+        weights = decode(held, shape)
+    elif form == ADAPTIVE:
+        weights = decode_adaptively(held, bits, shape)
+    else:
+        raise ValueError(f"weights in the form {form!r} are unknown")
+    check(weights, bits)
+    return weights
+
+
+def check(weights: NDArray[np.int8], bits: int) -> None:
+    """Raises ValueError for weights that their bits do not hold."""
+    if not FEWEST_BITS <= bits <= MOST_BITS:
+        raise ValueError(f"weights have {FEWEST_BITS} to {MOST_BITS} bits, not {bits}")
+    if weights.size and int(np.abs(weights.astype(np.int16)).max()) >= 2 ** (bits - 1):
+        raise ValueError(f"a weight does not fit in {bits} bits")
 
 
 def pack(weights: NDArray[np.int8], bits: int) -> NDArray[np.uint8]:
     """uint8[ceil(size * bits / 8)]: each weight plus 2^(bits - 1), lowest bits first."""
-    largest = 2 ** (bits - 1) - 1
-    if not FEWEST_BITS <= bits <= MOST_BITS:
-        raise ValueError(f"weights have {FEWEST_BITS} to {MOST_BITS} bits, not {bits}")
-    if weights.size and int(np.abs(weights.astype(np.int16)).max()) > largest:
-        raise ValueError(f"a weight does not fit in {bits} bits")
+    check(weights, bits)
     shifted = (weights.astype(np.int16).ravel() + 2 ** (bits - 1)).astype(np.uint8)
     each = np.unpackbits(shifted[:, None], axis=1, bitorder="little")[:, :bits]
     return np.packbits(each.ravel(), bitorder="little")
@@ -81,7 +88,7 @@ def encode(weights: NDArray[np.int8]) -> NDArray[np.uint8]:
 
 
 def decode(coded: NDArray[np.uint8], shape: Sequence[int]) -> NDArray[np.int8]:
-    """Raises ValueError for what `encode` has not made of such a shape."""
+    """Raises ValueError for what is no DEFLATE code of so many weights."""
     size = int(np.prod(shape))
     decoder = zlib.decompressobj(-15)
     try:

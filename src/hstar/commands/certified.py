@@ -52,7 +52,8 @@ def add_learn(actions: Commands) -> None:
     net.add_argument(
         "--start",
         metavar="FILE",
-        help="go on from the network of this learned database, in its shape and bits",
+        help="go on from the network of this learned database, in its shape and bits and rounded "
+        "from the start; wants a lower --learning-rate, such as 2e-4",
     )
     net.add_argument(
         "--coarser",

@@ -205,7 +205,7 @@ FULL = replace(
         Learning(
             "8-corner",
             SMALLER,
-            GOALS["8-corner-small"].options,
+            replace(GOALS["8-corner"].options, hidden=384, width=128),
             GOALS["8-corner-small"].budget,
             "8-corner-small",
         ),

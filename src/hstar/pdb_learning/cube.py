@@ -1,9 +1,10 @@
 """The certified networks of the 3x3x3 cube: what they learn, how, and within how many bytes.
 
 Widths are multiples of 64, which suits matrix products on a GPU. Fewer bits per weight allow more
-weights within the same bytes. Of corners, one state in about 41 is certified: exceptions are stored
-once per class of symmetric states. The smaller network of corners is the larger one with coarser
-weights, trained on: one of its size that begins with nothing learns far less.
+weights within the same bytes. Networks of corners learn from all states, but read one per class of
+symmetric ones (41 on average), so exceptions are stored once per class. The smaller network of
+corners is the larger one with coarser weights, trained on: one of its size that begins with nothing
+learns far less.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """`overestimates` are those before the exceptions."""
+    """`exceptions` are how many indices were lowered, counted once per step down."""
 
     file: LearnedFile
     certificate: Certificate

@@ -47,8 +47,8 @@ class LearnOptions:
             raise ValueError("weights have 2 to 8 bits")
         if self.blocks < 0 or not self.learning_rate > 0 or not 0 <= self.quantize_from <= 1:
             raise ValueError("blocks, learning rate or quantize_from is out of range")
-        if not 0.5 <= self.coarser <= 4:
-            raise ValueError("coarser is within 0.5 and 4")
+        if not 1 <= self.coarser <= 4:
+            raise ValueError("coarser is within 1 and 4")
         if not 0 <= self.seed < 2**31:
             raise ValueError("the seed is within 0 and 2^31 - 1")
 

@@ -45,8 +45,8 @@ def options_from(network: Network, options: LearnOptions) -> LearnOptions:
 
 
 def rounded_from(network: Network, coarser: float = 1.0) -> RoundedNet:
-    """The trainable form; `export` of it is the same network, but for weights in steps `coarser`
-    times as large. Raises ValueError."""
+    """The trainable form; `export` of it is the same network up to the rounding of multipliers, but
+    for weights in steps `coarser` times as large. Raises ValueError."""
     net = ResidualNet(shape_of(network))
     steps = _activation_steps(network)
     rounded = RoundedNet(net, max(layer.bits for layer in network.layers), steps)

@@ -100,7 +100,9 @@ def states_to_learn(
     if not database.layout.symmetric or isinstance(space, Task):
         return PatternStates(database, space, device)
     check_learnable(database)
-    return PatternStates(build_pdb(space, database.layout.pattern), space, device)
+    layout = database.layout
+    whole = build_pdb(space, layout.pattern, additive=layout.additive, cost=layout.cost)
+    return PatternStates(whole, space, device)
 
 
 def states_to_sweep(

@@ -29,7 +29,7 @@ from hstar.pdb_learning.options import LearnOptions
 from hstar.pdb_learning.pace import Phases
 from hstar.pdb_learning.quantized import RoundedNet
 from hstar.pdb_learning.recorded import RecordedStep
-from hstar.pdb_learning.refining import rounded_from, shape_of
+from hstar.pdb_learning.refining import options_from, rounded_from, shape_of
 from hstar.pdb_learning.residual import ResidualNet, Shape, first_rows, one_hot
 from hstar.pdb_learning.states import PatternStates
 
@@ -86,8 +86,15 @@ class Training:
         self.totals = torch.zeros(3, dtype=torch.float64, device=self.device)
         self.take_step: Callable[[Tensor], None]
         torch.manual_seed(options.seed)
-        if start is not None and shape_of(start) != self.shape:
-            raise ValueError("the network to go on from has another shape or other inputs")
+        if start is None and options.coarser != 1:
+            raise ValueError("only a network that training goes on from can be made coarser")
+        if start is not None and (
+            shape_of(start) != self.shape or options_from(start, options) != options
+        ):
+            raise ValueError(
+                "the network to go on from has another shape or other inputs; "
+                "take one that was learned from a database of this pattern"
+            )
         fresh = ResidualNet(self.shape) if start is None else rounded_from(start, options.coarser)
         self.net: nn.Module = fresh.to(self.device)
         self._prepare()
@@ -294,4 +301,5 @@ class Training:
         sha.update(self.states.database.table.data)
         for layer in () if self.start is None else self.start.layers:
             sha.update(layer.weights.tobytes() + layer.bias.tobytes() + layer.multiplier.tobytes())
+            sha.update(f"{layer.shift} {layer.skip} {layer.bits}".encode())
         return sha.hexdigest()
