@@ -94,8 +94,8 @@ def states_to_learn(
 ) -> PatternStates:
     """What a network of the database is trained on. Raises ValueError.
 
-    Of symmetry classes, all their states: networks find the regularity of a whole space far sooner
-    than what is left of it in one state per class.
+    Of symmetry classes, all their states: networks learned more of a whole space than of one state
+    per class (docs/architecture.md has the figures).
     """
     if not database.layout.symmetric or isinstance(space, Task):
         return PatternStates(database, space, device)
