@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hstar.certified import read_learned
+from hstar.learned.certified_file import read_learned
 from hstar.pdb import PatternDatabase, PdbHeuristic, build_pdb, parse_pattern, read_pdb, write_pdb
 from hstar.pdb.heuristic import PatternHeuristic
-from hstar.puzzles import Puzzle, make_puzzle, solve
-from hstar.puzzles.puzzle import States
 from hstar.report import markdown_table
 from hstar.search import SearchResult
+from hstar.solving import solve
+from hstar.spaces.puzzle import Puzzle, States, make_puzzle
 
 TABLES = {"8-corner": "corners", "6-edge": "edges:0-5", "other 6-edge": "edges:6-11"}
 MODELS = ("8-corner", "6-edge", "7-edge", "delta-6-4")

@@ -13,21 +13,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hstar.certified import (
-    ExceptionSet,
-    LearnedDatabase,
-    SweepOptions,
-    read_learned,
-    verify_file,
-)
+from hstar.certified.certificate import verify_file
+from hstar.certified.inadmissibility import tightest_bounds
+from hstar.certified.learning import Target, learn
+from hstar.certified.sweep import SweepOptions
+from hstar.learned.certified_file import read_learned
+from hstar.learned.database import ExceptionSet, LearnedDatabase
+from hstar.objectives.cea import Loss
 from hstar.pdb import PatternDatabase, PdbHeuristic, build_pdb, parse_pattern
-from hstar.pdb_learning.draws import Sampling
-from hstar.pdb_learning.learning import Target, learn
-from hstar.pdb_learning.objective import Loss
-from hstar.pdb_learning.options import LearnOptions
-from hstar.puzzles import Puzzle, make_puzzle, solve
-from hstar.puzzles.inadmissibility import tightest_bounds
 from hstar.report import markdown_table
+from hstar.solving import solve
+from hstar.spaces.puzzle import Puzzle, make_puzzle
+from hstar.training.draws import Sampling
+from hstar.training.options import LearnOptions
 
 CHUNK = 100_000
 

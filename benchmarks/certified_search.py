@@ -29,7 +29,7 @@ import certified_tasks
 import torch
 from provenance import describe_run
 
-from hstar.atomic import write_atomically
+from hstar.runtime.atomic import write_atomically
 
 
 def main() -> int:

@@ -7,16 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hstar.certified import SweepOptions, load_pattern_heuristic, verify_file
+from hstar.certified.certificate import verify_file
+from hstar.certified.learning import learn
+from hstar.certified.sweep import SweepOptions
 from hstar.domains import generate
+from hstar.learned.patterns import load_pattern_heuristic
 from hstar.pdb import PdbHeuristic, build_pdb, choose_pattern
-from hstar.pdb_learning.learning import learn
-from hstar.pdb_learning.options import LearnOptions
 from hstar.pddl import parse
 from hstar.report import markdown_table
-from hstar.resources import Budget
+from hstar.runtime.resources import Budget
 from hstar.search import SearchResult, search
-from hstar.task import Task, ground
+from hstar.spaces.task import Task, ground
+from hstar.training.options import LearnOptions
 
 
 @dataclass(frozen=True, slots=True)

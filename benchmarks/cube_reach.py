@@ -17,14 +17,15 @@ from pathlib import Path
 
 from provenance import describe_run
 
-from hstar.certified import SweepOptions, read_learned, verify_file
-from hstar.certified.file import CertifiedFileError
-from hstar.papers.cea_classical import build_table, classical_rows, describe, strongest
-from hstar.papers.cea_published import TABLE_2, TABLE_5, PublishedHeuristic
-from hstar.papers.cea_scales import CORNERS, DELTA, EDGES_6, EDGES_7, Subject
-from hstar.pdb_learning.cube import GOALS
-from hstar.progress import Progress
+from hstar.certified.certificate import verify_file
+from hstar.certified.cube import GOALS
+from hstar.certified.sweep import SweepOptions
+from hstar.learned.certified_file import CertifiedFileError, read_learned
+from hstar.papers.admissible_cea.classical import build_table, classical_rows, describe, strongest
+from hstar.papers.admissible_cea.published import TABLE_2, TABLE_5, PublishedHeuristic
+from hstar.papers.admissible_cea.scales import CORNERS, DELTA, EDGES_6, EDGES_7, Subject
 from hstar.report import markdown_table
+from hstar.runtime.progress import Progress
 
 
 @dataclass(frozen=True, slots=True)

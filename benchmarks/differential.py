@@ -112,7 +112,7 @@ def compare_values(tasks: list[PddlTask], wanted: int, count: int, folder: Path)
     import numpy as np
 
     from hstar.heuristics import make_heuristic
-    from hstar.task import load_task
+    from hstar.spaces.task import load_task
 
     tally = Tally(["task", "states", "values equal", "values different"])
     for task, sas in translated(tasks, folder):

@@ -21,22 +21,22 @@ from typing import Any
 
 import torch
 
-from hstar.atomic import write_atomically
 from hstar.certified.certificate import Certificate
-from hstar.certified.file import LearnedFile, read_learned, write_learned
-from hstar.certified.network import Network
+from hstar.certified.cube import GOALS, CubeGoal
+from hstar.certified.device_sweep import DeviceSweep
+from hstar.certified.learning import Target, agreement, finish
 from hstar.certified.sweep import AnySweep, Sweep, SweepOptions
+from hstar.features.digits import PatternStates, states_to_learn, states_to_sweep
+from hstar.learned.certified_file import LearnedFile, read_learned, write_learned
+from hstar.models.integer_network import Network
 from hstar.pdb import PatternDatabase, read_pdb, write_pdb
-from hstar.pdb_learning.cube import GOALS, CubeGoal
-from hstar.pdb_learning.device_sweep import DeviceSweep
-from hstar.pdb_learning.learning import Target, agreement, finish
-from hstar.pdb_learning.options import LearnOptions
-from hstar.pdb_learning.refining import options_from
-from hstar.pdb_learning.states import PatternStates, states_to_learn, states_to_sweep
-from hstar.pdb_learning.training import Training, Window
-from hstar.progress import Progress
-from hstar.puzzles import Puzzle, make_puzzle
-from hstar.train import choose_device
+from hstar.runtime.atomic import write_atomically
+from hstar.runtime.progress import Progress
+from hstar.spaces.puzzle import Puzzle, make_puzzle
+from hstar.training.options import LearnOptions
+from hstar.training.refining import options_from
+from hstar.training.rounded import Training, Window
+from hstar.training.train import choose_device
 
 TIMED_STEPS = 60
 STOPPED = 75  # exit code: call again

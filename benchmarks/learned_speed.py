@@ -21,19 +21,19 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 import torch
 
-from hstar.dataset import load_dataset
 from hstar.domains import generate
-from hstar.encoding import domain_hash
-from hstar.learned import LearnedHeuristic
-from hstar.losses import Objective
-from hstar.modelfile import ModelFile
+from hstar.features.atoms import domain_hash
+from hstar.learned.heuristic import LearnedHeuristic
+from hstar.learned.modelfile import ModelFile
 from hstar.models import KINDS
+from hstar.objectives.losses import Objective
 from hstar.pddl import parse
 from hstar.report import markdown_table
-from hstar.resources import Budget
+from hstar.runtime.resources import Budget
 from hstar.search import SearchOptions, run
-from hstar.task import Task, ground
-from hstar.train import Trainer, TrainOptions
+from hstar.spaces.task import Task, ground
+from hstar.training.dataset import load_dataset
+from hstar.training.train import Trainer, TrainOptions
 
 INSTANCES = {
     "blocks 16": ("blocksworld", {"blocks": [16]}),

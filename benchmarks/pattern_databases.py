@@ -23,8 +23,9 @@ from pathlib import Path
 from typing import Any
 
 from hstar.pdb import PatternDatabase, PdbHeuristic, compress, read_pdb, subtract
-from hstar.puzzles import make_puzzle, solve
 from hstar.report import markdown_table
+from hstar.solving import solve
+from hstar.spaces.puzzle import make_puzzle
 
 # Table 3 of the paper.
 TABLE_3: dict[str, list[int]] = {

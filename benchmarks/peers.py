@@ -222,7 +222,7 @@ def bytes_per_state(peak: int | None, base: int | None, states: int | None) -> f
 
 LOAD = """
 import sys, time
-from hstar.task import load_task
+from hstar.spaces.task import load_task
 start = time.perf_counter()
 task = load_task(sys.argv[1], sys.argv[2])
 print(time.perf_counter() - start, task.num_facts, task.num_operators)

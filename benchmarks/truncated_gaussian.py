@@ -43,7 +43,7 @@ from gaussian_reference import (
     scattered,
 )
 
-from hstar.distributions import Gaussian, TruncatedGaussian
+from hstar.objectives.distributions import Gaussian, TruncatedGaussian
 
 PEER = "stable-trunc-gaussian"
 BARS = {torch.float32: 1e-5, torch.float64: 1e-9}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hstar.certified import IntegerLayer, Network
+from hstar.models.integer_network import IntegerLayer, Network
 
 
 def random_layer(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 from hstar.pdb import PatternDatabase, build_pdb, parse_pattern, subtract
-from hstar.pdb_learning.options import LearnOptions
-from hstar.puzzles import Puzzle, make_puzzle
+from hstar.spaces.puzzle import Puzzle, make_puzzle
+from hstar.training.options import LearnOptions
 
 OPTIONS = LearnOptions(
     hidden=24,

@@ -15,13 +15,13 @@ from hard_tasks import large_search
 from program import hstar
 
 import hstar as hstar_package
-from hstar import learned
 from hstar.bench import COLUMNS, BenchOptions, RunsError, SuiteError, read_runs, run_bench
 from hstar.bench import pool as bench_pool
 from hstar.bench.runs import _find_heuristics
 from hstar.heuristics import make_heuristic
+from hstar.learned import heuristic as learned
 from hstar.pddl import PddlError
-from hstar.task import Task
+from hstar.spaces.task import Task
 
 PROBLEMS = COUNTS["blocks"]
 
@@ -189,7 +189,7 @@ def test_models_are_called_by_their_stem_and_seed(
 
 
 MODEL_WORKER = """
-from hstar import learned
+from hstar.learned import heuristic as learned
 from hstar.bench import worker
 from test_bench import GoalCount
 learned.load_model = GoalCount

@@ -14,18 +14,18 @@ import pytest
 from label_folders import generated
 from numpy.typing import NDArray
 
-from hstar.cap import capped_base, fitted_cap
 from hstar.cli import run as run_cli
-from hstar.dataset import Dataset, load_dataset
 from hstar.domains import generate
-from hstar.evaluation import baseline_mse, evaluate_model
-from hstar.learned import load_model
-from hstar.losses import Objective
-from hstar.objectives import base_error, target_columns, with_fitted_cap
-from hstar.papers.scales import SCALES
+from hstar.learned.heuristic import load_model
+from hstar.objectives.cap import capped_base, fitted_cap
+from hstar.objectives.losses import Objective
+from hstar.papers.truncated_gaussian.scales import SCALES
 from hstar.teachers import LabelOptions, label
 from hstar.teachers.attempt import follow
-from hstar.train import Evaluation, TrainOptions, train
+from hstar.training.batches import base_error, target_columns, with_fitted_cap
+from hstar.training.dataset import Dataset, load_dataset
+from hstar.training.evaluation import baseline_mse, evaluate_model
+from hstar.training.train import Evaluation, TrainOptions, train
 
 LABELLING = LabelOptions(time_limit=None, memory_limit=None, max_expansions=10_000, jobs=1)
 TINY: dict[str, dict[str, Any]] = {

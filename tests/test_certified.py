@@ -15,26 +15,26 @@ from small_patterns import OPTIONS, database_of, difference
 
 import hstar
 from hstar import _core
-from hstar.certified import (
+from hstar.certified.certificate import verify_file
+from hstar.certified.device_sweep import DeviceSweep
+from hstar.certified.learning import Target, learn
+from hstar.certified.sweep import Sweep, SweepOptions, count_values
+from hstar.certified.thresholds import GRID
+from hstar.features.digits import PatternStates
+from hstar.learned.certified_file import (
     CertifiedFileError,
-    Decoding,
-    ExceptionSet,
-    SweepOptions,
-    count_values,
-    load_pattern_heuristic,
+    LearnedFile,
     read_learned,
-    verify_file,
+    to_bytes,
     write_learned,
 )
-from hstar.certified.file import LearnedFile, to_bytes
-from hstar.certified.sweep import Sweep
-from hstar.certified.thresholds import GRID
+from hstar.learned.database import ExceptionSet
+from hstar.learned.levels import Decoding
+from hstar.learned.patterns import load_pattern_heuristic
 from hstar.pdb import PatternDatabase, build_pdb, write_pdb
-from hstar.pdb_learning.device_sweep import DeviceSweep
-from hstar.pdb_learning.learning import Target, learn
-from hstar.pdb_learning.states import PatternStates
-from hstar.puzzles import Puzzle, make_puzzle, solve
-from hstar.task import Task
+from hstar.solving import solve
+from hstar.spaces.puzzle import Puzzle, make_puzzle
+from hstar.spaces.task import Task
 
 PANCAKE = "pancake-6"
 
@@ -248,7 +248,7 @@ def test_tiles_with_unreachable_indices(folder: Path) -> None:
 
 def test_a_planning_task(folder: Path) -> None:
     from hstar.pddl import parse
-    from hstar.task import ground
+    from hstar.spaces.task import ground
 
     where = DATA / "strips"
     task: Task = ground(parse(where / "domain.pddl", where / "problem.pddl"))

@@ -16,16 +16,19 @@ from numpy.typing import NDArray
 from program import hstar as run
 from small_patterns import OPTIONS, database_of
 
-from hstar.certified import load_pattern_heuristic, read_learned, verify_file
+from hstar.certified.certificate import verify_file
+from hstar.certified.inadmissibility import tightest_bounds
+from hstar.certified.learning import Target, learn
+from hstar.learned.certified_file import read_learned
+from hstar.learned.patterns import load_pattern_heuristic
+from hstar.objectives.cea import Loss
 from hstar.pdb import PdbHeuristic, build_pdb, choose_pattern, parse_pattern, write_pdb
-from hstar.pdb_learning.draws import Sampling
-from hstar.pdb_learning.learning import Target, learn
-from hstar.pdb_learning.objective import Loss
 from hstar.pddl import parse
-from hstar.puzzles import Puzzle, make_puzzle, solve
-from hstar.puzzles.inadmissibility import tightest_bounds
 from hstar.search import search
-from hstar.task import Task, ground
+from hstar.solving import solve
+from hstar.spaces.puzzle import Puzzle, make_puzzle
+from hstar.spaces.task import Task, ground
+from hstar.training.draws import Sampling
 
 SPACES = {"tiles-2x3": "tiles", "pancake-6": "pancakes"}
 SEARCHES = ("astar", "idastar")

@@ -31,8 +31,8 @@ from gaussian_reference import (  # noqa: E402
 )
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
-from hstar.distributions import Gaussian, TruncatedGaussian, open_bounds  # noqa: E402
-from hstar.distributions.moments import NARROW_RULE, TAIL_RULE, rule_on  # noqa: E402
+from hstar.objectives.distributions import Gaussian, TruncatedGaussian, open_bounds  # noqa: E402
+from hstar.objectives.distributions.moments import NARROW_RULE, TAIL_RULE, rule_on  # noqa: E402
 
 DTYPES = [torch.float32, torch.float64]
 TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-9}

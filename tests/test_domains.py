@@ -40,7 +40,7 @@ from hstar.domains.sliding_tiles import random_board
 from hstar.domains.splits import draw_split, owner
 from hstar.pddl import parse
 from hstar.search import search
-from hstar.task import ground
+from hstar.spaces.task import ground
 
 PAPER = ["blocksworld", "ferry", "gripper", "visitall"]
 COUNTS = {

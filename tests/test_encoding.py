@@ -14,9 +14,9 @@ from hard_tasks import write_task
 from numpy.typing import NDArray
 from random_tasks import random_task
 
-from hstar.encoding import Batch, Encoder, Vocabulary, domain_hash, goal_literals
+from hstar.features.atoms import Batch, Encoder, Vocabulary, domain_hash, goal_literals
 from hstar.pddl import Domain, UnsupportedPddlError, parse
-from hstar.task import Task, load_task
+from hstar.spaces.task import Task, load_task
 
 # Types with a hierarchy, a constant, a static relation (door), facts that no goal needs (seen), and
 # a predicate that is wider than networks are.

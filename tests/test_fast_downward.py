@@ -17,7 +17,7 @@ from random_tasks import random_task
 
 from hstar.heuristics import make_heuristic
 from hstar.search import search
-from hstar.task import Task, load_task
+from hstar.spaces.task import Task, load_task
 
 pytestmark = pytest.mark.skipif(
     downward.why_unavailable() is not None, reason=str(downward.why_unavailable())

@@ -16,15 +16,15 @@ import torch
 from numpy.typing import NDArray
 from random_tasks import random_task
 
-from hstar.models.hgn import HGN, HGNConfig, HypergraphBatch, HypergraphInputs, predict
-from hstar.models.hypergraph import (
+from hstar.features.hypergraph import (
     Hypergraph,
     build_hypergraph,
     fact_bits,
     needed_slots,
     state_bits,
 )
-from hstar.task import Task, load_task
+from hstar.models.hgn import HGN, HGNConfig, HypergraphBatch, HypergraphInputs, predict
+from hstar.spaces.task import Task, load_task
 
 DOMAINS = sorted(small_domains.ALL)
 

@@ -9,9 +9,9 @@ import pytest
 from small_domains import problem_text
 
 import hstar
-from hstar.resources import Budget
+from hstar.runtime.resources import Budget
 from hstar.search import SearchResult, search
-from hstar.task import Task, ground
+from hstar.spaces.task import Task, ground
 
 SWITCHES = """(define (domain switches) (:predicates (off ?x) (on ?x))
 (:action press :parameters (?x) :precondition (off ?x) :effect (and (on ?x) (not (off ?x)))))"""

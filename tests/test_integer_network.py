@@ -11,8 +11,9 @@ import pytest
 from integer_oracle import forward, random_digits, random_layer, random_network
 
 from hstar import _core
-from hstar.certified import IntegerLayer, Network
-from hstar.certified.packing import (
+from hstar.models.export import emulate
+from hstar.models.integer_network import IntegerLayer, Network
+from hstar.models.packing import (
     CODED,
     PACKED,
     decode,
@@ -23,7 +24,6 @@ from hstar.certified.packing import (
     unpack,
     write,
 )
-from hstar.pdb_learning.export import emulate
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -14,7 +14,7 @@ from small_domains import problem_text
 
 from hstar import ground, parse, search_task
 from hstar.pddl.errors import InputFileError
-from hstar.planfile import PlanFileError
+from hstar.pddl.planfile import PlanFileError
 from hstar.teachers import LabelOptions, Labels, LabelsError, label, read_labels
 
 

@@ -22,16 +22,16 @@ from program import environment
 from safetensors.numpy import save_file
 
 from hstar.cli import run as run_cli
-from hstar.encoding import domain_hash
+from hstar.features.atoms import domain_hash
 from hstar.heuristics import make_heuristic
-from hstar.learned import DECODERS, LearnedHeuristic, load_model
-from hstar.losses import BASES, LOWER_BOUNDS, Objective, Targets, decoded
-from hstar.modelfile import ModelFile, ModelFileError, read_model, write_model
+from hstar.learned.heuristic import DECODERS, LearnedHeuristic, load_model
+from hstar.learned.modelfile import ModelFile, ModelFileError, read_model, write_model
 from hstar.models import KINDS, TaskStates
+from hstar.objectives.losses import BASES, LOWER_BOUNDS, Objective, Targets, decoded
 from hstar.pddl import UnsupportedPddlError, parse
+from hstar.pddl.validate import validate
 from hstar.search import ALGORITHMS, search
-from hstar.task import Task, ground, load_task
-from hstar.validate import validate
+from hstar.spaces.task import Task, ground, load_task
 
 TINY: dict[str, dict[str, Any]] = {
     "nlm": {"width": 4, "depth": 4},

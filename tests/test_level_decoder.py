@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from hstar import _core
-from hstar.certified import Decoding, ratio_of
-from hstar.certified.decoding import ONE
+from hstar.learned.levels import ONE, Decoding, ratio_of
 
 
 def weights(ratio: int) -> list[int]:

@@ -10,8 +10,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from hstar.learned import DECODERS
-from hstar.losses import (
+from hstar.learned.heuristic import DECODERS
+from hstar.objectives.losses import (
     BASES,
     FIXED_SIGMA,
     LOSSES,

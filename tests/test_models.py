@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from program import hstar
 
-from hstar.certified import SweepOptions, read_learned, verify_file
-from hstar.certified.file import CertifiedFileError
+from hstar.certified.certificate import verify_file
+from hstar.certified.cube import GOALS
+from hstar.certified.sweep import SweepOptions
+from hstar.learned.certified_file import CertifiedFileError, read_learned
 from hstar.pdb import build_pdb, parse_pattern, subtract
-from hstar.pdb_learning.cube import GOALS
-from hstar.puzzles import make_puzzle
+from hstar.spaces.puzzle import make_puzzle
 
 MODELS = Path(__file__).parents[1] / "models"
 WANTED = {"8-corner": 8.76, "8-corner-small": 8.70, "6-edge": 7.30, "7-edge": 7.70}

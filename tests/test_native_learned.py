@@ -17,7 +17,7 @@ from nlm_oracle import Shape, State, batch_of, random_theta
 from numpy.typing import NDArray
 
 from hstar import _core
-from hstar.task import Task, load_task
+from hstar.spaces.task import Task, load_task
 
 
 @dataclass(frozen=True, slots=True)

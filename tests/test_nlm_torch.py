@@ -7,7 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from hstar.encoding import Batch  # noqa: E402
+from hstar.features.atoms import Batch  # noqa: E402
 from hstar.models.nlm import NLM, NLMConfig, dense_inputs  # noqa: E402
 from hstar.models.ragged import Ragged  # noqa: E402
 

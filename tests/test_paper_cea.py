@@ -18,22 +18,23 @@ import pytest
 from program import PACKAGES, SECONDS, environment, hstar
 from small_patterns import OPTIONS, database_of
 
-from hstar.certified import CertifiedFileError, read_learned
+from hstar.learned.certified_file import CertifiedFileError, read_learned
+from hstar.objectives.cea import Loss
 from hstar.papers import admissible_cea
-from hstar.papers.admissible_cea import Experiment, Results, collect, run_experiment
-from hstar.papers.cea_classical import (
+from hstar.papers.admissible_cea.classical import (
     build_table,
     classical_rows,
     describe,
     strongest,
     table_row,
 )
-from hstar.papers.cea_figures import decay, mean_error, overestimates, quantile
-from hstar.papers.cea_frontier import frontier, verdict
-from hstar.papers.cea_generalisation import inadmissibility, next_on_path
-from hstar.papers.cea_page import main_tables, write_results
-from hstar.papers.cea_published import TABLE_1, TABLE_2, TABLE_3, TABLE_4, TABLE_5
-from hstar.papers.cea_scales import (
+from hstar.papers.admissible_cea.figures import decay, mean_error, overestimates, quantile
+from hstar.papers.admissible_cea.frontier import frontier, verdict
+from hstar.papers.admissible_cea.generalisation import inadmissibility, next_on_path
+from hstar.papers.admissible_cea.page import main_tables, write_results
+from hstar.papers.admissible_cea.published import TABLE_1, TABLE_2, TABLE_3, TABLE_4, TABLE_5
+from hstar.papers.admissible_cea.recipe import Experiment, Results, collect, run_experiment
+from hstar.papers.admissible_cea.scales import (
     CORNERS,
     SCALES,
     Compressions,
@@ -42,11 +43,11 @@ from hstar.papers.cea_scales import (
     Scale,
     Subject,
 )
-from hstar.papers.cea_tables import table_1, table_2, table_3
+from hstar.papers.admissible_cea.tables import table_1, table_2, table_3
 from hstar.papers.experiment import ExperimentError
 from hstar.pdb import compress
-from hstar.pdb_learning.objective import Loss
-from hstar.puzzles import make_puzzle, solve
+from hstar.solving import solve
+from hstar.spaces.puzzle import make_puzzle
 
 PANCAKES = Subject(
     "pancakes", "pancake-5", "0-4", compressions=Compressions((1, 2, 5), (20,), ("0-2",), 2)
@@ -356,7 +357,7 @@ RUN = """
 import sys
 from pathlib import Path
 from test_paper_cea import PAIR
-from hstar.papers.admissible_cea import Experiment, run_experiment
+from hstar.papers.admissible_cea.recipe import Experiment, run_experiment
 run_experiment(Experiment(PAIR, Path(sys.argv[1]), jobs=2, device="cpu"))
 """
 

@@ -8,10 +8,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from hstar.papers.claims import FAILS, HOLDS, UNKNOWN, claims
-from hstar.papers.figures import figure2
-from hstar.papers.measured import Measured, format_value, published_value
-from hstar.papers.published import (
+from hstar.papers.truncated_gaussian.claims import FAILS, HOLDS, UNKNOWN, claims
+from hstar.papers.truncated_gaussian.figures import figure2
+from hstar.papers.truncated_gaussian.measured import Measured, format_value, published_value
+from hstar.papers.truncated_gaussian.published import (
     BOUNDS,
     DOMAINS,
     FIXED_FF,
@@ -25,7 +25,7 @@ from hstar.papers.published import (
     Value,
     read_value,
 )
-from hstar.papers.tables import best_of, build_tables
+from hstar.papers.truncated_gaussian.tables import best_of, build_tables
 from hstar.report import Page
 
 # The paper's numbers.

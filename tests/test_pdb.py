@@ -18,8 +18,9 @@ from hstar.pdb import (
     parse_pattern,
     subtract,
 )
-from hstar.puzzles import Puzzle, make_puzzle, solve
-from hstar.resources import Budget, OutOfResources
+from hstar.runtime.resources import Budget, OutOfResources
+from hstar.solving import solve
+from hstar.spaces.puzzle import Puzzle, make_puzzle
 
 # Table 3 of the admissible-cea paper.
 CORNERS = [1, 18, 243, 2874, 28000, 205416, 1168516, 5402628, 20776176, 45391616, 15139616, 64736]

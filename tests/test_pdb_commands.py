@@ -8,7 +8,7 @@ from pathlib import Path
 from program import hstar
 
 from hstar.commands.solve import SEARCHES
-from hstar.puzzles import PUZZLE_ALGORITHMS
+from hstar.solving import PUZZLE_ALGORITHMS
 
 
 def build(folder: Path, name: str, space: str, pattern: str, *more: str) -> Path:

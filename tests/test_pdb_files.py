@@ -18,7 +18,7 @@ from hstar.pdb import (
     subtract,
     write_pdb,
 )
-from hstar.puzzles import make_puzzle
+from hstar.spaces.puzzle import make_puzzle
 
 
 def database_of(name: str, pattern: str) -> PatternDatabase:

@@ -10,17 +10,17 @@ import pytest
 import torch
 from small_patterns import OPTIONS, database_of, difference
 
+from hstar.certified.learning import agreement, learn
+from hstar.features.digits import UNREACHED, PatternStates
+from hstar.models.export import emulate, export
+from hstar.models.rounding import _activate
+from hstar.objectives.cea import Loss, admissible_weights, cea, cross_entropy
+from hstar.objectives.pace import Phases
 from hstar.pdb import build_pdb
-from hstar.pdb_learning.draws import Draws, Sampling, quotas
-from hstar.pdb_learning.export import emulate, export
-from hstar.pdb_learning.learning import agreement, learn
-from hstar.pdb_learning.objective import Loss, admissible_weights, cea, cross_entropy
-from hstar.pdb_learning.options import LearnOptions
-from hstar.pdb_learning.pace import Phases
-from hstar.pdb_learning.quantized import _activate
-from hstar.pdb_learning.states import UNREACHED, PatternStates
-from hstar.pdb_learning.training import Training
-from hstar.puzzles import make_puzzle
+from hstar.spaces.puzzle import make_puzzle
+from hstar.training.draws import Draws, Sampling, quotas
+from hstar.training.options import LearnOptions
+from hstar.training.rounded import Training
 
 CPU = torch.device("cpu")
 

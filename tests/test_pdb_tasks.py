@@ -26,7 +26,7 @@ from hstar.pdb import (
 )
 from hstar.pddl import parse
 from hstar.search import search
-from hstar.task import Task, ground
+from hstar.spaces.task import Task, ground
 
 Abstract = tuple[int, ...]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hstar.planfile import PlanFileError, format_plan, read_plan
+from hstar.pddl.planfile import PlanFileError, format_plan, read_plan
 
 
 def plan_file(folder: Path, content: str | bytes) -> Path:

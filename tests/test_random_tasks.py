@@ -24,9 +24,9 @@ from random_tasks import RandomTask, random_task
 from hstar.heuristics import HEURISTICS, make_heuristic
 from hstar.pddl import parse
 from hstar.pddl.model import And, Atom, Problem
+from hstar.pddl.validate import validate
 from hstar.search import ALGORITHMS, search
-from hstar.task import Task, ground
-from hstar.validate import validate
+from hstar.spaces.task import Task, ground
 
 SEEDS = range(200)
 MAX_STATES = 1000

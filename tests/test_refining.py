@@ -11,15 +11,15 @@ import torch
 from program import hstar
 from small_patterns import OPTIONS, database_of
 
-from hstar.certified.file import read_learned
-from hstar.certified.network import IntegerLayer, Network
+from hstar.certified.learning import agreement, learn
+from hstar.features.digits import PatternStates
+from hstar.learned.certified_file import read_learned
+from hstar.models.export import export
+from hstar.models.integer_network import IntegerLayer, Network
 from hstar.pdb import write_pdb
-from hstar.pdb_learning.export import export
-from hstar.pdb_learning.learning import agreement, learn
-from hstar.pdb_learning.refining import options_from, rounded_from, shape_of
-from hstar.pdb_learning.states import PatternStates
-from hstar.pdb_learning.training import Training
-from hstar.puzzles import make_puzzle
+from hstar.spaces.puzzle import make_puzzle
+from hstar.training.refining import options_from, rounded_from, shape_of
+from hstar.training.rounded import Training
 
 CPU = torch.device("cpu")
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hstar import _core
-from hstar.certified import ExceptionSet
+from hstar.learned.database import ExceptionSet
 
 
 def load(coded: ExceptionSet, universe: int) -> _core.RiceSet:

@@ -11,15 +11,15 @@ import torch
 from numpy.typing import NDArray
 from small_patterns import OPTIONS, database_of
 
-from hstar.certified import SweepOptions, verify_file
-from hstar.certified.file import LearnedFile, read_learned
-from hstar.certified.sweep import Sweep
+from hstar.certified.certificate import verify_file
+from hstar.certified.device_sweep import DeviceSweep
+from hstar.certified.learning import learn
+from hstar.certified.sweep import Sweep, SweepOptions
 from hstar.certified.thresholds import GRID
+from hstar.features.digits import PatternStates
+from hstar.learned.certified_file import LearnedFile, read_learned
 from hstar.pdb import PatternDatabase, compress
-from hstar.pdb_learning.device_sweep import DeviceSweep
-from hstar.pdb_learning.learning import learn
-from hstar.pdb_learning.states import PatternStates
-from hstar.puzzles import Puzzle, make_puzzle
+from hstar.spaces.puzzle import Puzzle, make_puzzle
 
 STATES = 88_179_840
 

@@ -24,20 +24,20 @@ from program import hstar as hstar_program
 from small_domains import problem_text
 
 from hstar.cli import run as run_cli
-from hstar.dataset import Dataset, LabelledTask, dataset_of, load_dataset
-from hstar.evaluation import baseline_mse, evaluate_model
 from hstar.heuristics import make_heuristic
-from hstar.learned import load_model
-from hstar.losses import LOSSES, LOWER_BOUNDS, RANKING, Objective
+from hstar.learned.heuristic import load_model
 from hstar.models import KINDS
-from hstar.objectives import LikelihoodTask, _open_list_pairs
-from hstar.sampling import StratifiedSampler
+from hstar.objectives.losses import LOSSES, LOWER_BOUNDS, RANKING, Objective
 from hstar.search import search
-from hstar.task import Task, load_task
+from hstar.spaces.task import Task, load_task
 from hstar.teachers import LabelOptions, label, read_labels
 from hstar.teachers.attempt import follow
 from hstar.teachers.labels import LabelsError
-from hstar.train import Evaluation, TrainOptions, train
+from hstar.training.batches import LikelihoodTask, _open_list_pairs
+from hstar.training.dataset import Dataset, LabelledTask, dataset_of, load_dataset
+from hstar.training.evaluation import baseline_mse, evaluate_model
+from hstar.training.sampling import StratifiedSampler
+from hstar.training.train import Evaluation, TrainOptions, train
 
 # No limit of time or memory, so that the labels are the same on every machine.
 LABELLING = LabelOptions(time_limit=None, memory_limit=None, max_expansions=10_000, jobs=1)

@@ -11,7 +11,7 @@ from hstar.pddl.domain import read_domain
 from hstar.pddl.problem import read_problem
 from hstar.pddl.reader import MAX_DEPTH
 from hstar.pddl.source import source_from_bytes
-from hstar.validate import validate
+from hstar.pddl.validate import validate
 
 DATA = Path(__file__).parent / "data"
 

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from hstar import _core
-from hstar.certified.packing import (
+from hstar.models.packing import (
     ADAPTIVE,
     decode_adaptively,
     encode,

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "heuristics/evaluator.hpp"
-#include "limits.hpp"
+#include "runtime/limits.hpp"
 #include "search/search.hpp"
 #include "task/successors.hpp"
 #include "task/task.hpp"
@@ -76,7 +76,7 @@ struct BoundHeuristic {
     StateBatch batch(const States& states) const;
 };
 
-// From the dictionary that hstar.learned makes.
+// From the dictionary that hstar.learned.heuristic makes.
 std::unique_ptr<BoundHeuristic> make_learned_heuristic(nb::object task, const nb::dict& spec);
 // The maximum of sums of pattern databases of the task.
 std::unique_ptr<BoundHeuristic> make_pdb_heuristic(nb::object task, const nb::list& sums);

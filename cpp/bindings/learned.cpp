@@ -1,7 +1,7 @@
 #include "bindings/bindings.hpp"
 #include "learned/learned_heuristic.hpp"
-#include "learned/nlm_batch.hpp"
-#include "learned/nlm_shape.hpp"
+#include "networks/nlm/batch.hpp"
+#include "networks/nlm/shape.hpp"
 
 namespace hstar::bindings {
 

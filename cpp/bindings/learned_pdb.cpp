@@ -1,11 +1,11 @@
 // Networks that replace pattern databases, their sweeps, and their parts for tests.
-#include "pdb/learned_pdb.hpp"
+#include "learned/learned_pdb.hpp"
 
 #include <stdexcept>
 
 #include "bindings/puzzles.hpp"
-#include "learned/weight_code.hpp"
-#include "pdb/learned_sweep.hpp"
+#include "learned/learned_sweep.hpp"
+#include "networks/integer/weight_code.hpp"
 
 namespace hstar::bindings {
 

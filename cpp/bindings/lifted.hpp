@@ -6,7 +6,7 @@
 
 namespace hstar::bindings {
 
-// From the dictionary that hstar.normalize makes.
+// From the dictionary that hstar.spaces.normalize makes.
 std::shared_ptr<const LiftedTask> to_lifted(nb::dict spec);
 
 }  // namespace hstar::bindings

@@ -2,8 +2,8 @@
 
 #include <stdexcept>
 
-#include "puzzles/cube_geometry.hpp"
-#include "puzzles/puzzle_space.hpp"
+#include "spaces/cube_geometry.hpp"
+#include "spaces/puzzle_space.hpp"
 
 namespace hstar::bindings {
 

@@ -4,10 +4,10 @@
 #include <nanobind/stl/shared_ptr.h>
 
 #include "bindings/bindings.hpp"
-#include "pdb/learned_pdb.hpp"
+#include "learned/learned_pdb.hpp"
 #include "pdb/pdb.hpp"
 #include "pdb/piece_walker.hpp"
-#include "puzzles/puzzle.hpp"
+#include "spaces/puzzle.hpp"
 
 namespace hstar::bindings {
 

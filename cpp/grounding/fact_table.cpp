@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "hash.hpp"
+#include "runtime/hash.hpp"
 
 namespace hstar {
 

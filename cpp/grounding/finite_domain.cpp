@@ -8,7 +8,7 @@
 #include "grounding/mutex_groups.hpp"
 #include "grounding/reachability.hpp"
 #include "grounding/strips.hpp"
-#include "hash.hpp"
+#include "runtime/hash.hpp"
 
 namespace hstar {
 

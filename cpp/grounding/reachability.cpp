@@ -4,7 +4,7 @@
 #include <map>
 #include <memory>
 
-#include "hash.hpp"
+#include "runtime/hash.hpp"
 
 namespace hstar {
 

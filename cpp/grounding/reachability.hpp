@@ -11,7 +11,7 @@
 
 #include "grounding/fact_table.hpp"
 #include "grounding/lifted.hpp"
-#include "limits.hpp"
+#include "runtime/limits.hpp"
 
 namespace hstar {
 

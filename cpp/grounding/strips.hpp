@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "grounding/fact_table.hpp"
-#include "limits.hpp"
-#include "rows.hpp"
+#include "runtime/limits.hpp"
+#include "runtime/rows.hpp"
 
 namespace hstar {
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "rows.hpp"
+#include "runtime/rows.hpp"
 #include "task/task.hpp"
 
 namespace hstar {

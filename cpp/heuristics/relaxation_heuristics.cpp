@@ -5,7 +5,7 @@
 #include <cstring>
 #include <new>
 
-#include "heuristics/lanes.hpp"
+#include "lanes/cost_lanes.hpp"
 
 namespace hstar {
 

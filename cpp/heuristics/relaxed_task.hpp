@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "heuristics/evaluator.hpp"
-#include "rows.hpp"
+#include "runtime/rows.hpp"
 #include "task/task.hpp"
 
 namespace hstar {

@@ -1,6 +1,6 @@
 #include "heuristics/wide_exploration.hpp"
 
-#include "heuristics/lanes.hpp"
+#include "lanes/cost_lanes.hpp"
 
 namespace hstar {
 

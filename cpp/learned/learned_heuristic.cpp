@@ -5,11 +5,11 @@
 #include <stdexcept>
 
 #include "heuristics/relaxation_heuristics.hpp"
-#include "learned/nlm_batch.hpp"
-#include "learned/nlm_network.hpp"
 #include "learned/truncated_gaussian.hpp"
-#include "learned/twins.hpp"
-#include "limits.hpp"
+#include "networks/nlm/batch.hpp"
+#include "networks/nlm/network.hpp"
+#include "networks/nlm/twins.hpp"
+#include "runtime/limits.hpp"
 
 namespace hstar {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "heuristics/evaluator.hpp"
-#include "learned/nlm_input.hpp"
-#include "learned/nlm_shape.hpp"
+#include "networks/nlm/input.hpp"
+#include "networks/nlm/shape.hpp"
 
 namespace hstar {
 

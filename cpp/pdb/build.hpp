@@ -1,8 +1,8 @@
 // Building pattern databases: breadth-first search from the goal over all abstract states.
 #pragma once
-#include "limits.hpp"
 #include "pdb/table.hpp"
-#include "puzzles/puzzle.hpp"
+#include "runtime/limits.hpp"
+#include "spaces/puzzle.hpp"
 
 namespace hstar {
 

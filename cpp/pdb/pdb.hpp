@@ -13,10 +13,10 @@
 #include <memory>
 
 #include "heuristics/evaluator.hpp"
-#include "limits.hpp"
 #include "pdb/table.hpp"
 #include "pdb/value_cache.hpp"
-#include "puzzles/pattern_index.hpp"
+#include "runtime/limits.hpp"
+#include "spaces/pattern_index.hpp"
 
 namespace hstar {
 

@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "huge_pages.hpp"
-#include "limits.hpp"
-#include "puzzles/puzzle.hpp"
+#include "runtime/huge_pages.hpp"
+#include "runtime/limits.hpp"
+#include "spaces/puzzle.hpp"
 
 namespace hstar {
 

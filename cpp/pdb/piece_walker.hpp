@@ -1,8 +1,8 @@
 // IDA* on puzzles of pieces with pattern databases: the path is followed in the databases' own indices.
 #pragma once
 #include "pdb/pdb.hpp"
-#include "puzzles/puzzle.hpp"
 #include "search/search.hpp"
+#include "spaces/puzzle.hpp"
 
 namespace hstar {
 

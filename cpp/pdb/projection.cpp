@@ -6,8 +6,8 @@
 #include <queue>
 #include <stdexcept>
 
-#include "hash.hpp"
 #include "pdb/build.hpp"
+#include "runtime/hash.hpp"
 #include "task/successors.hpp"
 
 namespace hstar {

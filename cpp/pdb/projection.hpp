@@ -4,9 +4,9 @@
 // true, effects on them are dropped; a conditional effect that other variables decide may happen or not. So
 // every plan of the task is a plan of the projection, and its distances never exceed the real ones.
 #pragma once
-#include "limits.hpp"
 #include "pdb/table.hpp"
-#include "puzzles/pattern_index.hpp"
+#include "runtime/limits.hpp"
+#include "spaces/pattern_index.hpp"
 #include "task/task.hpp"
 
 namespace hstar {

@@ -5,8 +5,8 @@
 // 40320 x 3^7. Orientations do not fall into classes of their own: after the permutation is brought to the
 // representative of its class, they can be anything.
 #pragma once
-#include "puzzles/cube_geometry.hpp"
-#include "puzzles/pattern_index.hpp"
+#include "spaces/cube_geometry.hpp"
+#include "spaces/pattern_index.hpp"
 
 namespace hstar {
 

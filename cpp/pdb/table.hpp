@@ -4,7 +4,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "huge_pages.hpp"
+#include "runtime/huge_pages.hpp"
 
 namespace hstar {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <map>
 
-#include "chunked_array.hpp"
+#include "runtime/chunked_array.hpp"
 
 namespace hstar {
 

@@ -4,7 +4,7 @@
 
 #include "search/ida_star.hpp"
 #include "search/search_space.hpp"
-#include "search/task_space.hpp"
+#include "spaces/task_space.hpp"
 
 namespace hstar {
 

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "heuristics/evaluator.hpp"
-#include "limits.hpp"
-#include "search/state_space.hpp"
+#include "runtime/limits.hpp"
+#include "spaces/state_space.hpp"
 #include "task/successors.hpp"
 #include "task/task.hpp"
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "chunked_array.hpp"
+#include "runtime/chunked_array.hpp"
 #include "search/search.hpp"
 #include "task/packing.hpp"
 #include "task/registry.hpp"

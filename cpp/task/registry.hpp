@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "hash.hpp"
+#include "runtime/hash.hpp"
 #include "task/packing.hpp"
 
 namespace hstar {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "grounding/lifted.hpp"
-#include "rows.hpp"
+#include "runtime/rows.hpp"
 
 namespace hstar {
 

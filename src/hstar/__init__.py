@@ -10,11 +10,11 @@ from typing import Any
 
 from hstar.heuristics import HEURISTICS, TaskHeuristic, make_heuristic
 from hstar.pddl import PddlError, Problem, UnsupportedPddlError, parse
-from hstar.resources import Budget, OutOfResources
+from hstar.pddl.validate import validate
+from hstar.runtime.resources import Budget, OutOfResources
 from hstar.search import ALGORITHMS, SearchOptions, SearchResult, plan_problem
 from hstar.search import search as search_task
-from hstar.task import Task, ground, load_task
-from hstar.validate import validate
+from hstar.spaces.task import Task, ground, load_task
 
 __all__ = [
     "ALGORITHMS",
@@ -67,6 +67,6 @@ def load_model(path: str | os.PathLike[str], decode: str | None = None) -> TaskH
 
     `decode` overrides how outputs become a value: "mean", "clip", "truncated-mean" or "value".
     """
-    from hstar import learned
+    from hstar.learned import heuristic as learned
 
     return learned.load_model(path, decode)

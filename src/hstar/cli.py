@@ -26,7 +26,7 @@ from hstar.commands import (
 )
 from hstar.commands.arguments import EPILOG, UsageError
 from hstar.pddl.errors import InputFileError, escape
-from hstar.resources import OutOfResources
+from hstar.runtime.resources import OutOfResources
 from hstar.search import InvalidPlanError
 from hstar.version import VERSION
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from hstar import _core
-from hstar.task import Task, state_rows
+from hstar.spaces.task import Task, state_rows
 
 if TYPE_CHECKING:
     import numpy as np

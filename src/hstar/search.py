@@ -17,10 +17,10 @@ from hstar import _core
 from hstar.heuristics import COST_TYPES, TaskHeuristic, check_heuristic_name
 from hstar.pddl.errors import PddlError
 from hstar.pddl.model import Problem
-from hstar.planfile import format_plan
-from hstar.resources import Budget, OutOfResources
-from hstar.task import Task, ground
-from hstar.validate import validate
+from hstar.pddl.planfile import format_plan
+from hstar.pddl.validate import validate
+from hstar.runtime.resources import Budget, OutOfResources
+from hstar.spaces.task import Task, ground
 
 ALGORITHMS: dict[str, str] = {
     "gbfs": "greedy best-first search, eager",

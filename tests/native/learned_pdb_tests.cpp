@@ -4,10 +4,10 @@
 #include <random>
 #include <stdexcept>
 
-#include "learned/weight_code.hpp"
+#include "learned/learned_sweep.hpp"
+#include "networks/integer/weight_code.hpp"
 #include "pdb/build.hpp"
-#include "pdb/learned_sweep.hpp"
-#include "puzzles/puzzle.hpp"
+#include "spaces/puzzle.hpp"
 #include "tests.hpp"
 
 using namespace hstar;

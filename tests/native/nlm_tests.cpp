@@ -6,8 +6,8 @@
 #include <random>
 
 #include "learned/learned_heuristic.hpp"
-#include "learned/nlm_batch.hpp"
-#include "learned/nlm_network.hpp"
+#include "networks/nlm/batch.hpp"
+#include "networks/nlm/network.hpp"
 #include "tests.hpp"
 
 using namespace hstar;

@@ -11,8 +11,8 @@
 #include "pdb/piece_walker.hpp"
 #include "pdb/projection.hpp"
 #include "pdb/symmetry.hpp"
-#include "puzzles/puzzle_space.hpp"
 #include "search/search.hpp"
+#include "spaces/puzzle_space.hpp"
 #include "tests.hpp"
 
 using namespace hstar;

@@ -16,15 +16,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hstar
-from hstar.atomic import check_writable, write_atomically
 from hstar.bench.journal import Journal
 from hstar.bench.options import BenchOptions
 from hstar.bench.pool import Job, run_jobs
 from hstar.bench.rows import Row, frame, to_parquet
 from hstar.bench.suite import Instance, find_instances
 from hstar.heuristics import HEURISTICS
-from hstar.progress import Progress
-from hstar.resources import Budget, OutOfResources
+from hstar.runtime.atomic import check_writable, write_atomically
+from hstar.runtime.progress import Progress
+from hstar.runtime.resources import Budget, OutOfResources
 from hstar.version import VERSION
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def _find_heuristics(options: BenchOptions) -> list[_Heuristic]:
 
 def _find_model(path: str, label: str) -> _Heuristic:
     """Loads the model once, so that a broken file is noticed before the first run."""
-    from hstar.learned import load_model
+    from hstar.learned.heuristic import load_model
 
     metadata = getattr(load_model(path), "metadata", {})
     training = metadata.get("training", {}).get("options", {})

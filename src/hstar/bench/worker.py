@@ -23,7 +23,7 @@ from hstar import _core
 from hstar.heuristics import HEURISTICS
 from hstar.pddl import parse
 from hstar.pddl.errors import InputFileError
-from hstar.resources import Budget, OutOfResources, end_with_parent
+from hstar.runtime.resources import Budget, OutOfResources, end_with_parent
 from hstar.search import (
     InvalidPlanError,
     SearchOptions,
@@ -91,7 +91,7 @@ def _heuristic(name: str, models: dict[str, Any]) -> Any:
     if name in HEURISTICS:
         return name
     if name not in models:
-        from hstar.learned import load_model
+        from hstar.learned.heuristic import load_model
 
         models[name] = load_model(name)
     return models[name]

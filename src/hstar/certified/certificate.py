@@ -7,14 +7,14 @@ import os
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from hstar.certified.file import CertifiedFileError, LearnedFile, digests, read_learned
-from hstar.certified.model import LearnedDatabase
 from hstar.certified.sweep import AnySweep, Sweep, SweepOptions, ValueCounts
+from hstar.learned.certified_file import CertifiedFileError, LearnedFile, digests, read_learned
+from hstar.learned.database import LearnedDatabase
 from hstar.pdb import PatternDatabase, build_pdb, compress, subtract
 from hstar.pdb.database import PDDL
-from hstar.puzzles import Puzzle, make_puzzle
-from hstar.resources import Budget
-from hstar.task import Task
+from hstar.runtime.resources import Budget
+from hstar.spaces.puzzle import Puzzle, make_puzzle
+from hstar.spaces.task import Task
 
 
 @dataclass(frozen=True, slots=True)

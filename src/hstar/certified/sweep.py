@@ -10,11 +10,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hstar.certified.model import LearnedDatabase
+from hstar.learned.database import LearnedDatabase
 from hstar.pdb import PatternDatabase
-from hstar.progress import Progress
-from hstar.puzzles import Puzzle
-from hstar.task import Task
+from hstar.runtime.progress import Progress
+from hstar.spaces.puzzle import Puzzle
+from hstar.spaces.task import Task
 
 Counts = NDArray[np.uint64]
 
@@ -48,7 +48,7 @@ class ValueCounts:
 
 @dataclass(frozen=True, slots=True)
 class LevelCounts:
-    """Of each level and each cell of the grid; see cpp/pdb/learned_sweep.hpp. [levels, cells]"""
+    """[levels, cells], of each cell of the grid; see cpp/learned/learned_sweep.hpp."""
 
     below: Counts
     just: Counts

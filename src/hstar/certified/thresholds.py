@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from hstar.certified.decoding import ONE, Decoding, ratio_of
-from hstar.certified.model import ExceptionSet, LearnedDatabase
 from hstar.certified.sweep import AnySweep, LevelCounts
+from hstar.learned.database import ExceptionSet, LearnedDatabase
+from hstar.learned.levels import ONE, Decoding, ratio_of
 
 MOST_ATTEMPTS = 6
 # Eight steps an octave, from 2^-32 up and from 1 - 2^-32 down: CEA trains networks to put much of

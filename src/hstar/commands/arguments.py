@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from hstar.pddl import find_domain
-from hstar.resources import parse_memory, parse_time
+from hstar.runtime.resources import parse_memory, parse_time
 
 EPILOG = """\
 exit codes: 0 plan found (or plan valid), 1 plan invalid, 11 no plan exists, 12 gave up,

@@ -8,16 +8,16 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from hstar.atomic import check_writable
 from hstar.commands.arguments import EPILOG, Commands, UsageError, add_limits, positive
 from hstar.commands.spaces import find_space
-from hstar.progress import Progress
-from hstar.resources import Budget
+from hstar.runtime.atomic import check_writable
+from hstar.runtime.progress import Progress
+from hstar.runtime.resources import Budget
 
 if TYPE_CHECKING:
-    from hstar.certified import LearnedFile
-    from hstar.pdb_learning.learning import Learned
-    from hstar.pdb_learning.training import Window
+    from hstar.certified.learning import Learned
+    from hstar.learned.certified_file import LearnedFile
+    from hstar.training.rounded import Window
 
 LEARN = """\
 Learn a network that replaces a pattern database, and certify it: every state is looked at, those
@@ -143,14 +143,14 @@ def size(text: str) -> int:
 
 
 def run_learn(options: argparse.Namespace) -> int:
-    from hstar.certified import SweepOptions
-    from hstar.certified.file import read_learned
+    from hstar.certified.learning import Target, learn
+    from hstar.certified.sweep import SweepOptions
+    from hstar.learned.certified_file import read_learned
+    from hstar.objectives.cea import Loss
     from hstar.pdb import read_pdb
-    from hstar.pdb_learning.draws import Sampling
-    from hstar.pdb_learning.learning import Target, learn
-    from hstar.pdb_learning.objective import Loss
-    from hstar.pdb_learning.options import LearnOptions
-    from hstar.puzzles import make_puzzle
+    from hstar.spaces.puzzle import make_puzzle
+    from hstar.training.draws import Sampling
+    from hstar.training.options import LearnOptions
 
     check_writable(options.output)
     database = read_pdb(options.file)
@@ -218,7 +218,8 @@ def run_learn(options: argparse.Namespace) -> int:
 
 
 def run_verify(options: argparse.Namespace) -> int:
-    from hstar.certified import SweepOptions, verify_file
+    from hstar.certified.certificate import verify_file
+    from hstar.certified.sweep import SweepOptions
 
     budget = Budget.starting_now(options.overall_time_limit, options.overall_memory_limit)
     with budget.enforced():
@@ -246,7 +247,7 @@ def run_verify(options: argparse.Namespace) -> int:
 
 def show(path: str, as_json: bool) -> None:
     """Print what a learned file holds and what its certificate says, without checking it anew."""
-    from hstar.certified import read_learned
+    from hstar.learned.certified_file import read_learned
 
     file = read_learned(path, need_certificate=False)
     held = {

@@ -6,10 +6,10 @@ import argparse
 
 from hstar import _core
 from hstar.commands.arguments import EPILOG, Commands, add_files, add_limits, input_files
-from hstar.info import describe_task
 from hstar.pddl import parse
-from hstar.resources import Budget
-from hstar.task import ground
+from hstar.runtime.resources import Budget
+from hstar.spaces.info import describe_task
+from hstar.spaces.task import ground
 
 
 def add_parser(commands: Commands) -> None:

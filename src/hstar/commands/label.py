@@ -7,7 +7,7 @@ import sys
 
 from hstar.commands.arguments import EPILOG, Commands, UsageError, duration, memory, positive
 from hstar.pddl.errors import escape
-from hstar.resources import OutOfResources
+from hstar.runtime.resources import OutOfResources
 
 NOTHING_SOLVED = 12
 

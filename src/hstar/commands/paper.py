@@ -59,10 +59,10 @@ def run_truncated_gaussian(options: argparse.Namespace) -> None:
 
 def run_paper(scale: str, output: Path, jobs: int, device: str, seed: int, command: str) -> None:
     """All stages of truncated-gaussian; writes report.html and tables.md. Raises UsageError."""
-    from hstar.atomic import write_atomically
     from hstar.papers.experiment import timed
-    from hstar.papers.page import build_page, markdown, summary_text
-    from hstar.papers.truncated_gaussian import experiment_at, run_experiment
+    from hstar.papers.truncated_gaussian.page import build_page, markdown, summary_text
+    from hstar.papers.truncated_gaussian.recipe import experiment_at, run_experiment
+    from hstar.runtime.atomic import write_atomically
 
     start = time.monotonic()
     output.mkdir(parents=True, exist_ok=True)
@@ -86,8 +86,8 @@ def run_paper(scale: str, output: Path, jobs: int, device: str, seed: int, comma
 
 def run_admissible_cea(options: argparse.Namespace) -> None:
     """All pieces of admissible-cea; writes report.html, tables.md, rows.json and CSV files."""
-    from hstar.papers.admissible_cea import experiment_at, run_experiment
-    from hstar.papers.cea_page import summary_text, write_results
+    from hstar.papers.admissible_cea.page import summary_text, write_results
+    from hstar.papers.admissible_cea.recipe import experiment_at, run_experiment
     from hstar.papers.experiment import timed
 
     start = time.monotonic()

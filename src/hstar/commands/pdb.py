@@ -7,7 +7,6 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from hstar import _core
-from hstar.atomic import check_writable
 from hstar.commands import certified
 from hstar.commands.arguments import (
     EPILOG,
@@ -17,7 +16,8 @@ from hstar.commands.arguments import (
     positive,
 )
 from hstar.commands.spaces import find_space
-from hstar.resources import Budget
+from hstar.runtime.atomic import check_writable
+from hstar.runtime.resources import Budget
 
 if TYPE_CHECKING:
     from hstar.pdb import PatternDatabase
@@ -150,7 +150,7 @@ def run_compress(options: argparse.Namespace) -> int:
 
 
 def run_show(options: argparse.Namespace) -> int:
-    from hstar.certified import is_learned_file
+    from hstar.learned.certified_file import is_learned_file
     from hstar.pdb import read_pdb
 
     if is_learned_file(options.file):

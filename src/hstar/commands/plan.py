@@ -6,7 +6,6 @@ import argparse
 from dataclasses import replace
 
 from hstar import _core
-from hstar.atomic import check_writable, write_atomically
 from hstar.commands.arguments import (
     EPILOG,
     Commands,
@@ -18,7 +17,8 @@ from hstar.commands.arguments import (
 )
 from hstar.heuristics import COST_TYPES, HEURISTICS, TaskHeuristic, is_model_file
 from hstar.pddl import parse
-from hstar.resources import Budget, OutOfResources
+from hstar.runtime.atomic import check_writable, write_atomically
+from hstar.runtime.resources import Budget, OutOfResources
 from hstar.search import (
     ALGORITHMS,
     STRONGEST,
@@ -90,12 +90,12 @@ def search_options(options: argparse.Namespace) -> SearchOptions:
 def find_heuristic(name: str) -> str | TaskHeuristic:
     """A heuristic of the core by its name, the model in a file, or pattern databases in files."""
     if name.startswith("pdb:"):
-        from hstar.certified import load_pattern_heuristic
+        from hstar.learned.patterns import load_pattern_heuristic
 
         return load_pattern_heuristic(name)
     if name in HEURISTICS or not is_model_file(name):
         return name
-    from hstar.learned import load_model
+    from hstar.learned.heuristic import load_model
 
     return load_model(name)
 

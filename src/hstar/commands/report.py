@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from hstar.atomic import check_writable
 from hstar.commands.arguments import EPILOG, Commands
+from hstar.runtime.atomic import check_writable
 
 
 def add_parser(commands: Commands) -> None:

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 from hstar import _core
 from hstar.commands.arguments import EPILOG, Commands, UsageError, add_limits, positive
 from hstar.commands.plan import report
-from hstar.resources import Budget, OutOfResources
+from hstar.runtime.resources import Budget, OutOfResources
 from hstar.search import SearchResult, stopped_before_search
 
 if TYPE_CHECKING:
-    from hstar.puzzles import Puzzle
-    from hstar.puzzles.puzzle import States
+    from hstar.spaces.puzzle import Puzzle, States
 
 SEARCHES = ("idastar", "astar", "wastar", "gbfs", "bfs")  # those of hstar.puzzles
 
@@ -87,13 +86,14 @@ def run(options: argparse.Namespace) -> int:
 
 
 def solve_puzzle(options: argparse.Namespace, budget: Budget) -> SearchResult:
-    from hstar.puzzles import make_puzzle, solve
+    from hstar.solving import solve
+    from hstar.spaces.puzzle import make_puzzle
 
     puzzle = make_puzzle(options.puzzle)
     state = start_state(puzzle, options)
     heuristic = options.heuristic
     if heuristic.startswith("pdb:"):
-        from hstar.certified import load_pattern_heuristic
+        from hstar.learned.patterns import load_pattern_heuristic
 
         heuristic = load_pattern_heuristic(heuristic)
     if not options.json:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from hstar.commands.arguments import UsageError, input_files
 from hstar.pddl import parse
-from hstar.resources import Budget
-from hstar.task import Task, ground
+from hstar.runtime.resources import Budget
+from hstar.spaces.task import Task, ground
 
 if TYPE_CHECKING:
-    from hstar.puzzles import Puzzle
+    from hstar.spaces.puzzle import Puzzle
 
 
 def find_space(names: list[str], budget: Budget) -> Puzzle | Task:
@@ -20,7 +20,7 @@ def find_space(names: list[str], budget: Budget) -> Puzzle | Task:
     if len(names) == 1 and not names[0].endswith(".pddl") and not Path(names[0]).exists():
         if os.sep in names[0]:
             raise UsageError(f"{names[0]}: no such file")
-        from hstar.puzzles import make_puzzle
+        from hstar.spaces.puzzle import make_puzzle
 
         try:
             return make_puzzle(names[0])

@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hstar.atomic import check_writable, write_atomically
 from hstar.commands.arguments import Commands, UsageError, positive
+from hstar.runtime.atomic import check_writable, write_atomically
 
 if TYPE_CHECKING:
-    from hstar.dataset import Dataset
-    from hstar.train import Evaluation, TrainOptions, TrainResult
+    from hstar.training.dataset import Dataset
+    from hstar.training.train import Evaluation, TrainOptions, TrainResult
 
 EPILOG = """\
 examples:
@@ -78,7 +78,7 @@ def add_parser(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     import torch
 
-    from hstar.dataset import load_dataset
+    from hstar.training.dataset import load_dataset
 
     if options.threads:
         torch.set_num_threads(options.threads)
@@ -115,7 +115,7 @@ def run(options: argparse.Namespace) -> int:
             flush=True,
         )
         if test is not None:
-            from hstar.evaluation import evaluate_model
+            from hstar.training.evaluation import evaluate_model
 
             try:
                 metrics = evaluate_model(path, test)
@@ -127,7 +127,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _name_omitted(training: Dataset, options: TrainOptions) -> None:
     """Say which predicates an NLM of this breadth cannot see."""
-    from hstar.encoding import Vocabulary
+    from hstar.features.atoms import Vocabulary
 
     breadth = options.model_options.get("breadth", 3)
     if isinstance(breadth, int):
@@ -137,7 +137,7 @@ def _name_omitted(training: Dataset, options: TrainOptions) -> None:
 
 def _with_cap(training: Dataset, chosen: dict[int, TrainOptions]) -> dict[int, TrainOptions]:
     """Fit the cap on the base, which is the same for all seeds, and say so."""
-    from hstar.objectives import base_error, with_fitted_cap
+    from hstar.training.batches import base_error, with_fitted_cap
 
     first = next(iter(chosen.values()))
     if not first.fit_cap:
@@ -163,8 +163,8 @@ def _train(
     chosen: TrainOptions,
     options: argparse.Namespace,
 ) -> TrainResult:
-    from hstar.progress import Progress
-    from hstar.train import train
+    from hstar.runtime.progress import Progress
+    from hstar.training.train import train
 
     writer = _tensorboard(options.tensorboard, path) if options.tensorboard else None
     with Progress(f"training {Path(path).name}", chosen.steps) as progress:
@@ -194,8 +194,8 @@ def _resolved(chosen: TrainOptions, options: argparse.Namespace, result: TrainRe
 
 
 def _train_options(options: argparse.Namespace, seed: int) -> TrainOptions:
-    from hstar.losses import Objective
-    from hstar.train import TrainOptions, defaults_of
+    from hstar.objectives.losses import Objective
+    from hstar.training.train import TrainOptions, defaults_of
 
     try:
         sigma = None if options.sigma == "learn" else float(options.sigma)

@@ -6,8 +6,8 @@ import argparse
 
 from hstar.commands.arguments import EPILOG, Commands
 from hstar.pddl import parse
-from hstar.planfile import read_plan
-from hstar.validate import validate
+from hstar.pddl.planfile import read_plan
+from hstar.pddl.validate import validate
 
 
 def add_parser(commands: Commands) -> None:

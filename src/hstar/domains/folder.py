@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hstar.atomic import write_atomically
 from hstar.domains.generator import SPLITS, Generator, Parameters
 from hstar.domains.registry import find_generator
 from hstar.domains.splits import Drawn, draw_split
-from hstar.progress import Progress
+from hstar.runtime.atomic import write_atomically
+from hstar.runtime.progress import Progress
 from hstar.version import VERSION
 
 FORMAT = "hstar-problems-1"

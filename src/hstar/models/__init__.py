@@ -14,13 +14,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from hstar.encoding import Batch, Encoder, Vocabulary
+from hstar.features.atoms import Batch, Encoder, Vocabulary
+from hstar.features.hypergraph import build_hypergraph, fact_bits, needed_slots
 from hstar.models.hgn import HGN, HGNConfig, HypergraphInputs
-from hstar.models.hypergraph import build_hypergraph, fact_bits, needed_slots
 from hstar.models.linear import Linear
 from hstar.models.nlm import NLM, NLMConfig
 from hstar.pddl import Domain
-from hstar.task import Task
+from hstar.spaces.task import Task
 
 
 @dataclass(frozen=True, slots=True)

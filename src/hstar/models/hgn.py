@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import leaky_relu_
 
-from hstar.models.hypergraph import Bags, Floats, Hypergraph, Wiring, wire
+from hstar.features.hypergraph import Bags, Floats, Hypergraph, Wiring, wire
 
 SLOPE = 0.01
 ROWS_AT_ONCE = 8192  # edges times states that a prediction computes at once, to stay in caches

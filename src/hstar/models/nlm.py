@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from hstar import _core
-from hstar.encoding import Batch
+from hstar.features.atoms import Batch
 from hstar.models.ragged import (
     Ragged,
     reduce_max,

@@ -11,9 +11,9 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from hstar.atomic import write_atomically
 from hstar.pddl.errors import InputFileError
-from hstar.resources import end_with_parent
+from hstar.runtime.atomic import write_atomically
+from hstar.runtime.resources import end_with_parent
 from hstar.version import VERSION
 
 Say = Callable[[str], None]

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from hstar.atomic import write_atomically
+from hstar.runtime.atomic import write_atomically
 
 
 def write_part(path: Path, content: Any) -> None:

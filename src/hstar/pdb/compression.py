@@ -7,8 +7,8 @@ from dataclasses import replace
 from itertools import combinations
 
 from hstar.pdb.database import PDDL, PatternDatabase, make_index
-from hstar.puzzles import Puzzle, make_puzzle
-from hstar.task import Task
+from hstar.spaces.puzzle import Puzzle, make_puzzle
+from hstar.spaces.task import Task
 
 LARGEST_LEVEL = 255
 

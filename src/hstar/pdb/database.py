@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hstar import _core
-from hstar.puzzles import Puzzle, make_puzzle
-from hstar.resources import Budget
-from hstar.task import Task, state_rows
+from hstar.runtime.resources import Budget
+from hstar.spaces.puzzle import Puzzle, make_puzzle
+from hstar.spaces.task import Task, state_rows
 
 PDDL = "pddl"  # the space of a database of a planning task
 

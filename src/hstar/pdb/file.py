@@ -25,9 +25,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hstar.atomic import write_parts_atomically
 from hstar.pdb.database import Layout, PatternDatabase
 from hstar.pddl.errors import InputFileError
+from hstar.runtime.atomic import write_parts_atomically
 
 MAGIC = b"HSTARPDB"
 VERSION = 1

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from hstar import _core
 from hstar.pdb.database import Layout
 from hstar.pdb.file import PdbFileError, read_pdb
-from hstar.puzzles import Puzzle
-from hstar.task import Task, state_rows
+from hstar.spaces.puzzle import Puzzle
+from hstar.spaces.task import Task, state_rows
 
 PREFIX = "pdb:"
 

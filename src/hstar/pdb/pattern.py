@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hstar.pdb.selection import choose_pattern
-from hstar.puzzles import Group, Puzzle
-from hstar.task import Task
+from hstar.spaces.puzzle import Group, Puzzle
+from hstar.spaces.task import Task
 
 
 def parse_pattern(space: Puzzle | Task, text: str) -> list[int]:

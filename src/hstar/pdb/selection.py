@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from hstar.task import Task
+from hstar.spaces.task import Task
 
 
 def choose_pattern(task: Task, most_states: int) -> list[int]:

@@ -12,9 +12,9 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hstar.atomic import write_atomically
 from hstar.report.plots import INK, STYLE
 from hstar.report.tables import Row, Spans, html_table
+from hstar.runtime.atomic import write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -16,11 +16,11 @@ from hstar.pddl import Domain, PddlError, Problem
 from hstar.pddl.model import And, Atom, Not
 from hstar.pddl.problem import read_problem
 from hstar.pddl.source import source_from_bytes
-from hstar.task import Task
-from hstar.validate import validate
+from hstar.pddl.validate import validate
+from hstar.spaces.task import Task
 
 if TYPE_CHECKING:
-    from hstar.task import States
+    from hstar.spaces.task import States
 
 COSTS = ("one", "normal")
 

@@ -22,8 +22,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from hstar.atomic import write_atomically
 from hstar.pddl.errors import InputFileError
+from hstar.runtime.atomic import write_atomically
 from hstar.teachers.attempt import Attempt
 
 

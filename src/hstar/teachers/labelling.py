@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from hstar import _core
-from hstar.atomic import check_writable
-from hstar.progress import Progress
-from hstar.resources import Budget
+from hstar.runtime.atomic import check_writable
+from hstar.runtime.progress import Progress
+from hstar.runtime.resources import Budget
 from hstar.teachers.attempt import COSTS, SOLVED, Attempt, read_problem_text
 from hstar.teachers.candidates import Candidates
 from hstar.teachers.folder import (

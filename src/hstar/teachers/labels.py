@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hstar.atomic import write_atomically
 from hstar.pddl.errors import InputFileError
+from hstar.runtime.atomic import write_atomically
 from hstar.teachers.attempt import Attempt
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from dataclasses import replace
 
 from hstar import _core
 from hstar.pddl.model import Problem
-from hstar.resources import Budget, OutOfResources
+from hstar.runtime.resources import Budget, OutOfResources
 from hstar.search import SearchOptions, SearchResult, run, stopped_before_search
-from hstar.task import Task, ground
+from hstar.spaces.task import Task, ground
 from hstar.teachers.attempt import SOLVED, TRIVIAL, Attempt, follow, heuristic_columns
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from hstar import _core
 from hstar.pddl.errors import escape
 from hstar.pddl.model import Problem
-from hstar.planfile import PlanFileError, read_plan
-from hstar.task import ground
+from hstar.pddl.planfile import PlanFileError, read_plan
+from hstar.pddl.validate import validate
+from hstar.spaces.task import ground
 from hstar.teachers.attempt import SOLVED, TRIVIAL, Attempt, follow, heuristic_columns
-from hstar.validate import validate
 
 SUFFIXES = (".plan", ".soln")
 

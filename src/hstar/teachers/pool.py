@@ -21,7 +21,7 @@ from typing import Any
 
 import hstar
 from hstar.pddl import PddlError, UnsupportedPddlError
-from hstar.resources import OutOfResources
+from hstar.runtime.resources import OutOfResources
 from hstar.search import InvalidPlanError
 from hstar.teachers.attempt import Attempt
 

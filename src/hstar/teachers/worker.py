@@ -20,7 +20,7 @@ from hstar.pddl import Domain, UnsupportedPddlError
 from hstar.pddl.domain import read_domain
 from hstar.pddl.errors import InputFileError
 from hstar.pddl.source import source_from_bytes
-from hstar.resources import Budget
+from hstar.runtime.resources import Budget
 from hstar.search import InvalidPlanError
 from hstar.teachers.attempt import Attempt, read_problem_text
 from hstar.teachers.optimal import label_optimally

@@ -1,0 +1,169 @@
+#include "networks/integer/network.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "networks/integer/amx_permission.hpp"
+
+namespace hstar {
+
+namespace {
+
+constexpr int kChunk =
+    256;  // states whose activations stay near, and that share every load of weights from afar
+
+int padded(size_t width) {
+    return static_cast<int>((width + kIntegerBlock - 1) / kIntegerBlock * kIntegerBlock);
+}
+
+[[noreturn]] void refuse(const std::string& what) {
+    throw std::invalid_argument("integer network: " + what);
+}
+
+void check_layer(const IntegerLayerSpec& spec) {
+    if (spec.bias.empty()) refuse("a layer has no outputs");
+    if (spec.multiplier.size() != spec.bias.size()) refuse("a layer lacks multipliers");
+    if (spec.shift < 1 || spec.shift > 47) refuse("a shift is not within 1 .. 47");
+    if (spec.skip < 0) refuse("a factor of a skip connection is negative");
+    for (int32_t m : spec.multiplier)
+        if (m < 0 || m > 65535) refuse("a multiplier is not within 0 .. 65535");
+    for (int8_t w : spec.weights)
+        if (w == -128) refuse("a weight is not within -127 .. 127");
+}
+
+// The largest sum must fit in 31 bits.
+void check_sum(int64_t bias, int64_t largest) {
+    if (std::abs(bias) + largest >= int64_t{1} << 31) refuse("a sum could overflow");
+}
+
+void pad(std::vector<int32_t>& values) {
+    values.resize(padded(values.size()), 0);
+}
+
+}  // namespace
+
+std::vector<IntegerKernel> integer_kernels() {
+    std::vector<IntegerKernel> kernels{integer_portable()};
+#ifdef HSTAR_X86
+    if (__builtin_cpu_supports("avx2")) kernels.push_back(integer_avx2());
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512vl")) {
+        kernels.push_back(integer_avx512());
+        if (__builtin_cpu_supports("avx512vnni")) kernels.push_back(integer_vnni());
+#ifdef HSTAR_AMX
+        if (amx_permitted()) kernels.push_back(integer_amx());
+#endif
+    }
+#endif
+    return kernels;
+}
+
+IntegerNetwork::IntegerNetwork(std::vector<int> domain_sizes, std::vector<IntegerLayerSpec> layers,
+                               const std::string& kernel)
+    : domain_sizes_(std::move(domain_sizes)) {
+    if (domain_sizes_.empty() || domain_sizes_.size() > 256) refuse("there are 1 to 256 digits");
+    if (layers.size() < 2) refuse("there are at least two layers");
+    auto kernels = integer_kernels();
+    auto found =
+        std::find_if(kernels.begin(), kernels.end(), [&](const auto& k) { return kernel == k.name; });
+    if (found == kernels.end() && !kernel.empty()) refuse("this machine has no kernel '" + kernel + "'");
+    kernel_ = kernel.empty() ? kernels.back() : *found;
+    add_first(layers[0]);
+    std::vector<size_t> widths{layers[0].bias.size()};
+    for (size_t l = 1; l < layers.size(); ++l) {
+        if (layers[l].skip != 0 && (l < 2 || l + 1 == layers.size()))
+            refuse("only inner layers can have a skip connection");
+        if (layers[l].skip != 0 && widths[l - 2] != layers[l].bias.size())
+            refuse("a skip connection joins layers of different widths");
+        add_dense(layers[l], widths[l - 1]);
+        widths.push_back(layers[l].bias.size());
+    }
+    num_classes_ = static_cast<int>(widths.back());
+    if (num_classes_ > 256) refuse("there are at most 256 classes");
+    widths.pop_back();
+    widest_ = padded(*std::max_element(widths.begin(), widths.end()));
+}
+
+void IntegerNetwork::add_first(const IntegerLayerSpec& spec) {
+    check_layer(spec);
+    size_t outputs = spec.bias.size(), rows = 0;
+    for (int size : domain_sizes_) {
+        if (size < 1 || size > 65536) refuse("a digit has 1 to 65536 values");
+        first_row_.push_back(static_cast<int>(rows));
+        rows += static_cast<size_t>(size);
+    }
+    if (spec.weights.size() != rows * outputs) refuse("the first layer has another number of weights");
+    first_ = {{}, spec.bias, spec.multiplier, 0, padded(outputs), spec.shift, 0};
+    first_.weights.assign(rows * static_cast<size_t>(first_.outputs), 0);
+    for (size_t r = 0; r < rows; ++r)
+        std::copy_n(spec.weights.begin() + static_cast<int64_t>(r * outputs), outputs,
+                    first_.weights.begin() + static_cast<int64_t>(r) * first_.outputs);
+    for (int32_t bias : spec.bias) check_sum(bias, 127 * int64_t{256});
+    pad(first_.bias);
+    pad(first_.multiplier);
+}
+
+void IntegerNetwork::add_dense(const IntegerLayerSpec& spec, size_t inputs) {
+    check_layer(spec);
+    size_t outputs = spec.bias.size();
+    if (spec.weights.size() != inputs * outputs) refuse("a layer has another number of weights");
+    Dense layer{{}, spec.bias, spec.multiplier, padded(inputs), padded(outputs), spec.shift, spec.skip};
+    size_t width = static_cast<size_t>(activation_stride(layer.inputs));
+    layer.weights.assign(width * static_cast<size_t>(layer.outputs), 0);
+    for (size_t o = 0; o < outputs; ++o) {
+        int64_t largest = 0;
+        for (size_t i = 0; i < inputs; ++i) {
+            int8_t weight = spec.weights[o * inputs + i];
+            largest += std::abs(weight) * kLargestActivation;
+            size_t block = o / kIntegerBlock * kIntegerBlock * width;
+            layer.weights[block + i / 4 * 64 + o % kIntegerBlock * 4 + i % 4] = weight;
+        }
+        check_sum(spec.bias[o], largest);
+    }
+    pad(layer.bias);
+    pad(layer.multiplier);
+    dense_.push_back(std::move(layer));
+}
+
+uint64_t IntegerNetwork::num_weights() const {
+    uint64_t weights = first_.weights.size();
+    for (const Dense& layer : dense_) weights += layer.weights.size();
+    return weights;
+}
+
+void IntegerNetwork::forward(const int* digits, int count, int32_t* logits, Workspace& work) const {
+    const int chunk = std::min(kChunk, count);
+    size_t activations = static_cast<size_t>(chunk * activation_stride(widest_));
+    for (auto* buffer : {&work.a, &work.b, &work.c})
+        if (buffer->size() < activations) buffer->resize(activations);
+    work.rows.resize(static_cast<size_t>(chunk * num_digits()));
+    const Dense& last = dense_.back();
+    work.logits.resize(static_cast<size_t>(chunk * last.outputs));
+    IntegerEmbedding first{first_.weights.data(),
+                           first_.bias.data(),
+                           {first_.multiplier.data(), 0, first_.shift},
+                           first_.outputs,
+                           num_digits()};
+    for (int begin = 0; begin < count; begin += kChunk) {
+        int states = std::min(kChunk, count - begin);
+        const int* digit = digits + static_cast<size_t>(begin) * static_cast<size_t>(num_digits());
+        int32_t* row = work.rows.data();
+        for (int s = 0; s < states; ++s)
+            for (int first_row : first_row_) *row++ = first_row + *digit++;
+        // Of the last layers: the newest activations, those before, and a place for the next.
+        uint8_t *newest = work.a.data(), *older = work.b.data(), *next = work.c.data();
+        kernel_.embed(first, work.rows.data(), states, newest);
+        for (size_t l = 0; l + 1 < dense_.size(); ++l) {
+            kernel_.dense(dense_[l].view(), newest, dense_[l].skip ? older : nullptr, states, next);
+            std::swap(older, newest);
+            std::swap(newest, next);
+        }
+        kernel_.logits(last.view(), newest, states, work.logits.data());
+        for (int s = 0; s < states; ++s)
+            std::copy_n(work.logits.data() + static_cast<size_t>(s) * static_cast<size_t>(last.outputs),
+                        num_classes_,
+                        logits + static_cast<size_t>(begin + s) * static_cast<size_t>(num_classes_));
+    }
+}
+
+}  // namespace hstar

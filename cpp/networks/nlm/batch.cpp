@@ -1,0 +1,168 @@
+#include "networks/nlm/batch.hpp"
+
+#include <atomic>
+#include <cmath>
+#include <exception>
+#include <limits>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include "networks/nlm/network.hpp"
+#include "networks/nlm/twins.hpp"
+
+namespace hstar {
+
+namespace {
+
+// States are worked on in chunks; the gradients of a chunk are summed one after the other, and then those of
+// the chunks. Their size depends on the batch alone, never on the threads.
+int64_t chunk_size(int64_t count) {
+    constexpr int64_t kMostChunks = 64, kSmallest = 8;
+    return std::max(kSmallest, (count + kMostChunks - 1) / kMostChunks);
+}
+
+// What one thread needs.
+struct Worker {
+    Worker(const NlmShape& shape, const NlmBatch& batch)
+        : batch(batch), twins(shape), builder(shape), network(shape, nlm_kernels().back().kernel) {}
+    void forward(const NlmWeights& weights, int64_t state, float* output) {
+        arena.clear();
+        const size_t first = static_cast<size_t>(batch.starts[state]);
+        const size_t size = static_cast<size_t>(batch.starts[state + 1]) - first;
+        std::span<const NlmEntry> given{batch.entries + first, size};
+        std::span<const float> numbers{batch.values + first, size};
+        int n = batch.sizes[state];
+        const int kept = twins.choose(n, given, numbers);
+        if (kept < n) {
+            n = kept;
+            entries.clear();
+            values.clear();
+            for (size_t e = 0; e < size; ++e) {
+                NlmEntry entry = given[e];
+                if (!twins.renumber(entry)) continue;
+                entries.push_back(entry);
+                values.push_back(numbers[e]);
+            }
+            given = entries;
+            numbers = values;
+        }
+        const NlmInput input = builder.build(n, given, numbers, arena);
+        network.forward(weights, input, arena, output);
+    }
+    const NlmBatch& batch;
+    Arena arena;
+    TwinReduction twins;
+    std::vector<NlmEntry> entries;
+    std::vector<float> values;
+    NlmInputBuilder builder;
+    NlmNetwork network;
+};
+
+// Calls work(worker, chunk, first state, end) for all chunks, in any order.
+template <class Work>
+void for_each_chunk(const NlmShape& shape, const NlmBatch& batch, int threads, Work work) {
+    const int64_t size = chunk_size(batch.count), chunks = (batch.count + size - 1) / size;
+    std::atomic<int64_t> next{0};
+    std::exception_ptr error;
+    std::mutex mutex;
+    auto run = [&] {
+        try {
+            Worker worker(shape, batch);
+            for (int64_t chunk = next++; chunk < chunks; chunk = next++)
+                work(worker, chunk, chunk * size, std::min(batch.count, (chunk + 1) * size));
+        } catch (...) {
+            std::lock_guard lock(mutex);
+            error = std::current_exception();
+            next = chunks;
+        }
+    };
+    std::vector<std::thread> others;
+    for (int64_t i = 1; i < std::min<int64_t>(threads, chunks); ++i) {
+        try {
+            others.emplace_back(run);
+        } catch (const std::system_error&) {
+            break;  // fewer threads do as well
+        }
+    }
+    run();
+    for (std::thread& thread : others) thread.join();
+    if (error) std::rethrow_exception(error);
+}
+
+[[noreturn]] void fail(const std::string& message) {
+    throw std::invalid_argument(message);
+}
+
+}  // namespace
+
+void check_entries(const NlmShape& shape, int n, std::span<const NlmEntry> entries,
+                   std::span<const float> values) {
+    if (n < 0) fail("the number of objects is negative");
+    int64_t size[kMaxBreadth + 1] = {};
+    int64_t tuples = 1;
+    for (int arity = 0; arity <= shape.breadth; ++arity, tuples *= n) {
+        size[arity] = tuples * shape.channels[arity];
+        if (std::max(size[arity], tuples) > std::numeric_limits<int>::max())
+            fail("an NLM of breadth " + std::to_string(shape.breadth) + " cannot take " + std::to_string(n) +
+                 " objects: there are too many tuples");
+    }
+    for (size_t e = 0; e < entries.size(); ++e) {
+        const auto [arity, index] = entries[e];
+        if (arity < 0 || arity > shape.breadth || index < 0 || index >= size[arity])
+            fail("entry (" + std::to_string(arity) + ", " + std::to_string(index) +
+                 ") is outside of the input of " + std::to_string(n) + " objects");
+        if (!std::isfinite(values[e])) fail("an input value is not finite");
+    }
+}
+
+void NlmBatch::check(const NlmShape& shape) const {
+    if (count > 0 && starts[0] < 0) fail("starts must not be negative");
+    for (int64_t i = 0; i < count; ++i) {
+        if (starts[i + 1] < starts[i]) fail("starts must not decrease");
+        if (starts[i + 1] > num_entries) fail("starts go beyond the entries");
+        const size_t size = static_cast<size_t>(starts[i + 1] - starts[i]);
+        check_entries(shape, sizes[i], {entries + starts[i], size}, {values + starts[i], size});
+    }
+}
+
+void nlm_forward(const NlmShape& shape, const float* theta, const NlmBatch& batch, int threads,
+                 float* result) {
+    batch.check(shape);
+    const NlmWeights weights(shape, theta, false);
+    if (!weights.is_finite) {
+        std::fill_n(result, batch.count * shape.outputs, std::numeric_limits<float>::quiet_NaN());
+        return;
+    }
+    for_each_chunk(shape, batch, threads, [&](Worker& worker, int64_t, int64_t first, int64_t end) {
+        for (int64_t state = first; state < end; ++state)
+            worker.forward(weights, state, result + state * shape.outputs);
+    });
+}
+
+void nlm_backward(const NlmShape& shape, const float* theta, const NlmBatch& batch, const float* gradient,
+                  int threads, float* result) {
+    batch.check(shape);
+    const NlmWeights weights(shape, theta, true);
+    std::fill_n(result, shape.num_parameters, 0.0f);
+    if (!weights.is_finite) {
+        std::fill_n(result, shape.num_parameters, std::numeric_limits<float>::quiet_NaN());
+        return;
+    }
+    const int64_t size = chunk_size(batch.count), chunks = (batch.count + size - 1) / size;
+    Arena arena;
+    float* packed = arena.take_zeros<float>(chunks * static_cast<int64_t>(shape.packed_floats));
+    for_each_chunk(shape, batch, threads, [&](Worker& worker, int64_t chunk, int64_t first, int64_t end) {
+        std::vector<float> output(shape.outputs);
+        for (int64_t state = first; state < end; ++state) {
+            worker.forward(weights, state, output.data());
+            worker.network.backward(weights, gradient + state * shape.outputs,
+                                    packed + chunk * static_cast<int64_t>(shape.packed_floats));
+        }
+    });
+    for (int64_t chunk = 0; chunk < chunks; ++chunk)
+        add_packed(shape, packed + chunk * static_cast<int64_t>(shape.packed_floats), result);
+}
+
+}  // namespace hstar

@@ -1,0 +1,99 @@
+// The input of a Neural Logic Machine for one state, and which of its tuples are alike.
+//
+// Inputs are sparse, so few different things occur, and what is alike in everything it depends on is computed
+// once; equal inputs give equal bits, so nothing is lost.
+//   type    of a pair: the channels of (i, j) and of (j, i)
+//   colour  of a pair: its type and the unary channels of i and of j; decides the first layer's value of the
+//   pair class   of a triple: the types of its pairs and its own channels; decides the first layer's value
+//   set     of a pair: its type and which types (i, k) and (j, k) occur together for some k; decides the
+//           reductions of the first layer's triples
+#pragma once
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "networks/nlm/arena.hpp"
+#include "networks/nlm/kernel.hpp"
+#include "networks/nlm/numbering.hpp"
+#include "networks/nlm/shape.hpp"
+
+namespace hstar {
+
+// A number in the input tensors: X[arity] at tuple * channels + channel.
+struct NlmEntry {
+    int arity, index;
+};
+
+// Permutations of three indices in lexicographic order: block p reads the tuple (t[p0], t[p1], t[p2]).
+constexpr int kPermutations[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+constexpr int kInversePermutation[6] = {0, 1, 2, 4, 3, 5};
+
+// Rows that stand for several pairs each.
+struct PairIndex {
+    int count = 0;
+    const int* of_pair = nullptr;     // n^2; null: there is no such index
+    const int* transposed = nullptr;  // per row: that of the mirrored pairs
+};
+
+struct NlmInput {
+    int n = 0;
+    const float* nullary = nullptr;  // 1 row
+    const float* unary = nullptr;    // n rows
+    PairIndex types;
+    const float* type_rows = nullptr;
+    PairIndex colours;
+    const int *colour_first = nullptr, *colour_second = nullptr;  // per colour: members of one of its pairs
+    const int *colour_type = nullptr, *colour_set = nullptr;
+    int num_classes = 0;
+    const float* class_rows = nullptr;  // null without channels of arity 3
+    NlmRowMap triple_class;
+    const int* permuted_class[6] = {};  // per class: that of the permuted triple
+    const int* class_pair[3] = {};      // per class: types of (i, j), (i, k), (j, k)
+    PairIndex sets;
+    const int *set_begin = nullptr, *set_classes = nullptr;  // per set: classes of the triples (i, j, k)
+};
+
+class NlmInputBuilder {
+  public:
+    explicit NlmInputBuilder(const NlmShape& shape) : shape_(shape) {}
+    // Entries must be valid for n objects. Arrays live in the arena, or until the next call.
+    NlmInput build(int n, std::span<const NlmEntry> entries, std::span<const float> values, Arena& arena);
+
+  private:
+    // The rows of one arity that have entries: their tuples and, per row, the number of its contents; 0 is
+    // the row of zeros.
+    struct SparseRows {
+        std::vector<int> tuples, contents;
+        std::vector<float> values;  // of each distinct row, padded
+        int num_contents = 0;
+        bool operator==(const SparseRows&) const = default;
+    };
+    void collect(int arity, std::span<const NlmEntry> entries, std::span<const float> values, int64_t tuples,
+                 SparseRows& rows);
+    void build_types(NlmInput& input, Arena& arena);
+    void build_colours(NlmInput& input, Arena& arena);
+    void build_triples(NlmInput& input, Arena& arena);
+    void build_classes(NlmInput& input, Arena& arena);  // without atoms of arity 3
+    static constexpr int kMostSetTypes = 32;
+    void build_sets(NlmInput& input, Arena& arena);  // after build_classes(), for so many types
+    void list_neighbours(const NlmInput& input);
+    void mark_together(const NlmInput& input, int i, int j, uint64_t* mask) const;
+    void build_special_classes(NlmInput& input, Arena& arena);  // the general case
+    const int* mirrored_rows(const NlmInput& input, const PairIndex& index, Arena& arena);
+
+    const NlmShape& shape_;
+    SparseRows objects_, pairs_, triples_;
+    std::vector<int> row_of_, content_of_, keys_, representative_;
+    std::vector<float> raw_;
+    std::vector<int> present_begin_, present_type_, slot_of_type_, neighbour_begin_, neighbours_;
+    std::vector<uint64_t> present_bits_, masks_;
+    Numbering numbering_, more_numbering_;
+    // What was built from pairs and triples last.
+    bool has_kept_ = false;
+    NlmInput kept_;
+    SparseRows kept_pairs_, kept_triples_;
+    Arena kept_arena_;
+};
+
+}  // namespace hstar

@@ -1,0 +1,94 @@
+// What the two halves of the kernel share: activations, and which row belongs to which tuple. Included where
+// the code is compiled once per instruction set, so everything is static.
+#pragma once
+#include "lanes/float_lanes.hpp"
+#include "networks/nlm/kernel.hpp"
+
+namespace hstar {
+
+static inline Floats activate(Activation activation, Floats x) {
+    switch (activation) {
+        case Activation::Sigmoid:
+            return sigmoid(x);
+        case Activation::Relu:
+            return max(x, fill(0.0f));
+        case Activation::Identity:
+            break;
+    }
+    return x;
+}
+
+static inline int64_t place(const int* index, int64_t t) {
+    return index ? index[t] : t;
+}
+
+// Rows of the tuples (s, k) for one s.
+enum class MapKind { Number, Direct, Table };
+
+template <MapKind kind>
+struct RowFinder {
+    const int *a = nullptr, *b = nullptr, *c = nullptr;
+    int64_t first = 0;
+    RowFinder() = default;
+    RowFinder(const NlmRowMap& map, int n, int64_t s) {
+        if constexpr (kind == MapKind::Number) {
+            first = s * n;
+        } else if constexpr (kind == MapKind::Direct) {
+            a = map.direct + s * n;
+        } else {
+            const int64_t i = s / n, j = s % n;
+            a = map.table + static_cast<int64_t>(map.scaled_type[s]) * map.num_types;
+            b = map.scaled_type + i * n;
+            c = map.type + j * n;
+        }
+    }
+    inline int64_t operator()(int k) const {
+        if constexpr (kind == MapKind::Number) return first + k;
+        if constexpr (kind == MapKind::Direct) return a[k];
+        return a[b[k] + c[k]];
+    }
+    // For several finders whose tuples end with the same object: what they share.
+    inline int shared(int k) const { return kind == MapKind::Table ? c[k] : 0; }
+    inline int64_t operator()(int k, int shared) const {
+        if constexpr (kind == MapKind::Table) return a[b[k] + shared];
+        return (*this)(k);
+    }
+};
+
+static inline MapKind kind_of(const NlmRowMap& map) {
+    return map.table ? MapKind::Table : map.direct ? MapKind::Direct : MapKind::Number;
+}
+
+// Calls the template's instance for the kind of map, for whether tuples with equal members are left out, and
+// for the usual pitch, where the compiler then needs no multiplications (0: any other).
+#define HSTAR_DISPATCH_PITCH(function, kind, exclude, pitch, ...)              \
+    if (pitch == kFloats)                                                      \
+        return exclude ? function<true, MapKind::kind, kFloats>(__VA_ARGS__)   \
+                       : function<false, MapKind::kind, kFloats>(__VA_ARGS__); \
+    return exclude ? function<true, MapKind::kind, 0>(__VA_ARGS__)             \
+                   : function<false, MapKind::kind, 0>(__VA_ARGS__);
+#define HSTAR_DISPATCH(function, map, exclude, pitch, ...)                      \
+    switch (kind_of(map)) {                                                     \
+        case MapKind::Number:                                                   \
+            HSTAR_DISPATCH_PITCH(function, Number, exclude, pitch, __VA_ARGS__) \
+        case MapKind::Direct:                                                   \
+            HSTAR_DISPATCH_PITCH(function, Direct, exclude, pitch, __VA_ARGS__) \
+        case MapKind::Table:                                                    \
+            HSTAR_DISPATCH_PITCH(function, Table, exclude, pitch, __VA_ARGS__)  \
+    }
+
+// Whether the k-th member of tuple s is left out: it occurs in s.
+template <bool exclude>
+static inline bool is_left_out(int arity, int n, int64_t s, int k) {
+    if constexpr (!exclude) return false;
+    if (arity == 2) return s == k;
+    return arity == 3 && (s / n == k || s % n == k || s / n == s % n);
+}
+
+static inline int count_left_out(bool exclude, int arity, int n, int64_t s) {
+    if (!exclude || arity < 2) return 0;
+    if (arity == 2) return 1;
+    return s / n == s % n ? n : 2;
+}
+
+}  // namespace hstar

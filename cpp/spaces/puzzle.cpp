@@ -1,0 +1,209 @@
+#include "spaces/puzzle.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <stdexcept>
+
+namespace hstar {
+
+namespace {
+
+// Whether the pieces of a group are an odd permutation of the locations.
+bool is_odd(const PieceGroup& group, const int* state) {
+    uint64_t seen = 0;
+    bool odd = false;
+    for (int i = 0; i < group.count; ++i) {
+        int length = 0;
+        for (int j = i; !(seen >> j & 1); j = state[group.first + j] / group.orientations, ++length)
+            seen |= uint64_t{1} << j;
+        odd ^= length > 0 && length % 2 == 0;
+    }
+    return odd;
+}
+
+uint64_t next_random(uint64_t& state) {  // splitmix64
+    uint64_t z = state += 0x9E3779B97F4A7C15ull;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+    return z ^ (z >> 31);
+}
+
+std::vector<int> iota(int first, int count) {
+    std::vector<int> items(count);
+    std::iota(items.begin(), items.end(), first);
+    return items;
+}
+
+}  // namespace
+
+void Puzzle::check_state(const int* state) const {
+    for (const PieceGroup& group : groups) {
+        uint64_t seen = 0;
+        int sum = 0;
+        for (int i = 0; i < group.count; ++i) {
+            int value = state[group.first + i];
+            if (value < 0 || value >= group.locations * group.orientations)
+                throw std::invalid_argument("variable " + std::to_string(group.first + i) + " has no value " +
+                                            std::to_string(value));
+            uint64_t bit = uint64_t{1} << value / group.orientations;
+            if (seen & bit)
+                throw std::invalid_argument("two " + std::string(group.name) + " are in place " +
+                                            std::to_string(value / group.orientations));
+            seen |= bit;
+            sum += value % group.orientations;
+        }
+        if (sum % group.orientations)
+            throw std::invalid_argument("a single one of the " + std::string(group.name) + " is turned");
+    }
+    if (!is_solvable(state))
+        throw std::invalid_argument("two pieces are swapped: no moves lead from there to the goal");
+}
+
+std::vector<int> Puzzle::unrank(uint64_t rank) const {
+    std::vector<int> state = goal;
+    index_->unrank(rank, state.data());
+    if (index_->variables().size() == goal.size()) return state;
+    // The last two pieces are implied: they take the free places, in the order that can be solved.
+    uint64_t used = 0;
+    for (int variable : index_->variables()) used |= uint64_t{1} << state[variable];
+    int* last = state.data() + state.size() - 2;
+    int place = 0;
+    for (int i = 0; i < 2; ++i, ++place) {
+        while (used >> place & 1) ++place;
+        last[i] = place;
+    }
+    if (!is_solvable(state.data())) std::swap(last[0], last[1]);
+    return state;
+}
+
+std::vector<int> Puzzle::random_moves(int count, uint64_t seed) const {
+    std::vector<int> moves, choices, state = goal, next = goal;
+    for (int i = 0; i < count; ++i) {
+        choices.clear();
+        applicable(state.data(), choices);
+        int last = moves.empty() ? -1 : moves.back();
+        std::erase_if(choices, [&](int move) { return !may_follow(last, move); });
+        if (choices.empty()) break;
+        moves.push_back(choices[next_random(seed) % choices.size()]);
+        apply(moves.back(), state.data(), next.data());
+        state.swap(next);
+    }
+    return moves;
+}
+
+PiecePuzzle::PiecePuzzle(std::string puzzle_name, std::vector<PieceGroup> piece_groups,
+                         std::vector<std::string> names,
+                         std::vector<std::vector<std::vector<uint8_t>>> tables)
+    : tables_(std::move(tables)) {
+    name = std::move(puzzle_name);
+    groups = std::move(piece_groups);
+    move_names = std::move(names);
+    for (size_t g = 0; g < groups.size(); ++g)
+        for (int i = 0; i < groups[g].count; ++i) {
+            domain_size.push_back(groups[g].locations * groups[g].orientations);
+            goal.push_back(i * groups[g].orientations);
+        }
+    move_cost.assign(move_names.size(), 1);
+    std::vector<int> state(goal.size());
+    is_even_ = true;
+    for (int move = 0; move < num_moves(); ++move) {
+        apply(move, goal.data(), state.data());
+        is_even_ &= !is_odd(groups[0], state.data());
+    }
+    find_pruning();
+    if (groups.size() == 1) {
+        // A permutation known to be even is known from all but two of its places.
+        int pieces = groups[0].count - (is_even_ ? 2 : 0);
+        try {
+            index_ = std::make_unique<PieceIndex>(groups[0], iota(0, pieces), IndexOrder::MyrvoldRuskey);
+        } catch (const std::length_error&) {
+        }
+    }
+}
+
+void PiecePuzzle::find_pruning() {
+    // A sequence of two moves is left out if a shorter one, or one that comes earlier in the order of moves,
+    // leads to the same state. What is left still holds the first shortest sequence to every state, because
+    // parts of such a sequence are such sequences.
+    std::map<std::vector<int>, int> first;  // state -> rank of the first sequence that leads to it
+    std::vector<int> once(goal.size()), twice(goal.size());
+    int moves = num_moves();
+    first[goal] = -1 - moves;
+    for (int a = 0; a < moves; ++a) {
+        apply(a, goal.data(), once.data());
+        first.try_emplace(once, a - moves);
+    }
+    may_follow_.assign(static_cast<size_t>(moves) * moves, 0);
+    inverse.assign(moves, 0);
+    for (int a = 0; a < moves; ++a)
+        for (int b = 0; b < moves; ++b) {
+            apply(a, goal.data(), once.data());
+            apply(b, once.data(), twice.data());
+            may_follow_[static_cast<size_t>(a) * moves + b] = first.try_emplace(twice, 0).second;
+            if (twice == goal) inverse[a] = b;
+        }
+}
+
+void PiecePuzzle::applicable(const int*, std::vector<int>& moves) const {
+    for (int move = 0; move < num_moves(); ++move) moves.push_back(move);
+}
+
+void PiecePuzzle::apply(int move, const int* state, int* next) const {
+    for (size_t g = 0; g < groups.size(); ++g) {
+        const uint8_t* to = table(move, static_cast<int>(g));
+        int last = groups[g].first + groups[g].count;
+        for (int v = groups[g].first; v < last; ++v) next[v] = to[state[v]];
+    }
+}
+
+bool PiecePuzzle::is_solvable(const int* state) const {
+    // Every move is odd or even in all groups alike.
+    bool odd = is_odd(groups[0], state);
+    for (const PieceGroup& group : groups)
+        if (is_odd(group, state) != odd) return false;
+    return !(is_even_ && odd);
+}
+
+SlidingTiles::SlidingTiles(int rows, int columns) : columns_(columns) {
+    name = "tiles-" + std::to_string(rows) + "x" + std::to_string(columns);
+    int places = rows * columns;
+    groups = {{"tiles", 0, places, places, 1}};
+    domain_size.assign(places, places);
+    goal = iota(0, places);
+    move_names = {"up", "down", "left", "right"};
+    inverse = {1, 0, 3, 2};
+    move_cost.assign(4, 1);
+    may_follow_.assign(16, 1);
+    for (int move = 0; move < 4; ++move) may_follow_[move * 4 + inverse[move]] = 0;
+    for (int place = 0; place < places; ++place) {
+        int row = place / columns, column = place % columns;
+        targets_.push_back(row > 0 ? place - columns : -1);
+        targets_.push_back(row < rows - 1 ? place + columns : -1);
+        targets_.push_back(column > 0 ? place - 1 : -1);
+        targets_.push_back(column < columns - 1 ? place + 1 : -1);
+    }
+    try {
+        index_ = std::make_unique<PieceIndex>(groups[0], iota(0, places - 2), IndexOrder::MyrvoldRuskey);
+    } catch (const std::length_error&) {
+    }
+}
+
+void SlidingTiles::applicable(const int* state, std::vector<int>& moves) const {
+    for (int move = 0; move < 4; ++move)
+        if (target(state[0], move) >= 0) moves.push_back(move);
+}
+
+void SlidingTiles::apply(int move, const int* state, int* next) const {
+    int blank = state[0], to = target(blank, move);
+    for (int i = 1; i < num_variables(); ++i) next[i] = state[i] == to ? blank : state[i];
+    next[0] = to;
+}
+
+bool SlidingTiles::is_solvable(const int* state) const {
+    // Each move swaps two pieces and takes the blank to the other colour of the chessboard.
+    bool other_colour = (state[0] / columns_ + state[0] % columns_) % 2;
+    return is_odd(groups[0], state) == other_colour;
+}
+
+}  // namespace hstar

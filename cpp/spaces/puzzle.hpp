@@ -1,0 +1,96 @@
+// Puzzles: states are the places of pieces, moves permute them. All moves cost 1 and can be undone.
+//
+// A state is an int per variable, as in a planning task: variable i says where piece i is (location *
+// orientations + orientation). So a move acts on each piece alone, and a pattern is a set of variables.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "spaces/pattern_index.hpp"
+
+namespace hstar {
+
+class Puzzle {
+  public:
+    virtual ~Puzzle() = default;
+
+    std::string name;  // "cube3", "tiles-4x4", ...
+    std::vector<int> domain_size;
+    std::vector<int> goal;
+    std::vector<std::string> move_names;
+    std::vector<int> inverse;    // per move
+    std::vector<int> move_cost;  // per move: 1
+    std::vector<PieceGroup> groups;
+
+    int num_variables() const { return static_cast<int>(goal.size()); }
+    int num_moves() const { return static_cast<int>(move_names.size()); }
+
+    // Appends the moves that can be made, ascending.
+    virtual void applicable(const int* state, std::vector<int>& moves) const = 0;
+    virtual void apply(int move, const int* state, int* next) const = 0;
+    // Whether the goal can be reached from a state whose pieces are in proper places.
+    virtual bool is_solvable(const int* state) const = 0;
+
+    // False where making `next` after `last` only leads to what another sequence of at most two moves, not
+    // left out itself, leads to as well. `last` may be -1.
+    bool may_follow(int last, int next) const {
+        return last < 0 || may_follow_[static_cast<size_t>(last) * move_names.size() + next];
+    }
+    // Throws std::invalid_argument, naming what is wrong, for what is no state of the puzzle.
+    void check_state(const int* state) const;
+
+    // All states in a row, or null where there are too many. The index may contain unreachable states.
+    const PatternIndex* index() const { return index_.get(); }
+    std::vector<int> unrank(uint64_t rank) const;
+
+    // Moves chosen at random, never one that may not follow the last. The same on every machine.
+    std::vector<int> random_moves(int count, uint64_t seed) const;
+
+  protected:
+    std::vector<char> may_follow_;
+    std::unique_ptr<PatternIndex> index_;
+};
+
+// A puzzle whose moves can always be made and act on each piece alone: value -> value.
+class PiecePuzzle : public Puzzle {
+  public:
+    PiecePuzzle(std::string name, std::vector<PieceGroup> groups, std::vector<std::string> move_names,
+                std::vector<std::vector<std::vector<uint8_t>>> tables);  // [move][group][value]
+
+    void applicable(const int* state, std::vector<int>& moves) const override;
+    void apply(int move, const int* state, int* next) const override;
+    bool is_solvable(const int* state) const override;
+    const uint8_t* table(int move, int group) const { return tables_[move][group].data(); }
+
+  private:
+    void find_pruning();
+
+    std::vector<std::vector<std::vector<uint8_t>>> tables_;
+    bool is_even_;  // every move is an even permutation of the pieces of all groups together
+};
+
+// Tiles on a board; piece 0 is the blank, and a move shifts it up, down, left or right.
+class SlidingTiles : public Puzzle {
+  public:
+    SlidingTiles(int rows, int columns);
+    void applicable(const int* state, std::vector<int>& moves) const override;
+    void apply(int move, const int* state, int* next) const override;
+    bool is_solvable(const int* state) const override;
+    // Where the blank goes; -1: off the board.
+    int target(int blank, int move) const { return targets_[static_cast<size_t>(blank) * 4 + move]; }
+
+  private:
+    int columns_;
+    std::vector<int> targets_;
+};
+
+std::unique_ptr<Puzzle> make_cube3();
+std::unique_ptr<Puzzle> make_cube2();
+std::unique_ptr<Puzzle> make_pancake(int pancakes);
+std::unique_ptr<Puzzle> make_topspin(int tokens, int turnstile);
+
+// "cube3", "cube2", "tiles-RxC", "pancake-N", "topspin-N-K". Throws std::invalid_argument.
+std::unique_ptr<Puzzle> make_puzzle(const std::string& name);
+
+}  // namespace hstar

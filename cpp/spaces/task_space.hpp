@@ -1,0 +1,32 @@
+// A planning task as search sees it.
+#pragma once
+#include "spaces/state_space.hpp"
+#include "task/successors.hpp"
+#include "task/task.hpp"
+
+namespace hstar {
+
+class TaskSpace : public StateSpace {
+  public:
+    TaskSpace(const Task& task, const SuccessorGenerator& generator);
+
+    void applicable(const unsigned char* row, std::vector<int>& ops) const override;
+    void apply(const std::vector<int>& ops, const unsigned char* parent, unsigned char* rows,
+               size_t stride) const override;
+    bool is_goal(const unsigned char* row) const override;
+    void successors(const int* values, int last, std::vector<int>& ops,
+                    std::vector<int>& states) const override;
+    bool is_goal(const int* values) const override { return task_.is_goal(values); }
+
+  private:
+    // Neither changes what the other needs or changes: both orders are possible and lead to the same state.
+    // Of the cheapest plans, the shortest and of those the first in operator order never has such a pair in
+    // descending order, so searches that remember no states need not try it.
+    bool commute(int a, int b) const;
+    void apply_one(int op, const unsigned char* parent, unsigned char* row) const;
+
+    const Task& task_;
+    const SuccessorGenerator& generator_;
+};
+
+}  // namespace hstar

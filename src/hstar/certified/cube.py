@@ -1,0 +1,75 @@
+"""The certified networks of the 3x3x3 cube: what they learn, how, and within how many bytes.
+
+Widths are multiples of 64, which suits matrix products on a GPU. Fewer bits per weight allow more
+weights within the same bytes. Networks of corners learn from all states, but read one per class of
+symmetric ones (41 on average), so exceptions are stored once per class. The smaller network of
+corners is the larger one with coarser weights, trained on: one of its size that begins with nothing
+learns far less.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from hstar.objectives.cea import Loss
+from hstar.pdb import PatternDatabase, build_pdb, compress, parse_pattern, subtract
+from hstar.spaces.puzzle import Puzzle
+from hstar.training.options import LearnOptions
+
+
+@dataclass(frozen=True, slots=True)
+class CubeGoal:
+    """A pattern, less what a smaller `base` knows, in symmetry classes or not; `budget` is what the
+    whole file may take, `start` the goal whose network training goes on from."""
+
+    pattern: str
+    budget: int
+    options: LearnOptions
+    base: str | None = None
+    symmetric: bool = False
+    start: str | None = None
+
+    def table(self, cube: Puzzle) -> PatternDatabase:
+        """The exact values."""
+        database = build_pdb(cube, parse_pattern(cube, self.pattern))
+        if self.symmetric:
+            return compress(database, symmetric=True)
+        if self.base is not None:
+            return subtract(database, build_pdb(cube, parse_pattern(cube, self.base)), cube)
+        return database
+
+
+CORNERS = LearnOptions(
+    hidden=512,
+    width=192,
+    blocks=2,
+    bits=6,
+    batch=40_000,
+    steps=60_000,
+    learning_rate=3e-3,
+    loss=Loss("cea", 1.0, 0.3),
+    evaluate_every=2000,
+    quantize_from=0.5,
+)
+EDGES = replace(CORNERS, hidden=1536, width=512, blocks=3, bits=5, loss=Loss("cea", 1.0, 0.1))
+
+GOALS = {
+    "8-corner": CubeGoal("corners", 450_000, CORNERS, symmetric=True),
+    "8-corner-small": CubeGoal(
+        "corners",
+        240_000,
+        replace(
+            CORNERS, coarser=1.3, steps=4000, batch=4096, learning_rate=2e-4, evaluate_every=250
+        ),
+        symmetric=True,
+        start="8-corner",
+    ),
+    "6-edge": CubeGoal("edges:0-5", 1_950_000, EDGES),
+    "7-edge": CubeGoal("edges:0-6", 3_750_000, replace(EDGES, width=576)),
+    "delta-6-4": CubeGoal(
+        "edges:0-5",
+        3_200_000,
+        replace(EDGES, bits=6, loss=Loss("cea", 0.5, 0.1)),
+        base="edges:0-3",
+    ),
+}

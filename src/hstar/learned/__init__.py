@@ -1,0 +1,1 @@
+"""Learned heuristics: the model file, its loader, and decoding of outputs."""

@@ -1,0 +1,1 @@
+"""What training minimises: likelihoods, rankings, cross-entropies."""

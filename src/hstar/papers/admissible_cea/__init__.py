@@ -1,0 +1,1 @@
+"""Admissible learning with cross-entropy (CEA) from pattern databases: the recipe."""

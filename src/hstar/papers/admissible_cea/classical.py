@@ -1,0 +1,191 @@
+"""Exact tables and their classical compressions: what a network has to beat at equal size.
+
+Means are those of a heuristic over all states, a base's value included in "total". Tables of
+symmetry classes count each class as often as it has states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hstar.papers.admissible_cea.scales import Subject
+from hstar.pdb import PatternDatabase, best_levels, build_pdb, compress, parse_pattern, subtract
+from hstar.spaces.puzzle import Puzzle, make_puzzle
+
+SLICE = 2**20
+
+
+def build_table(subject: Subject) -> PatternDatabase:
+    """The exact table of a subject, less its base where it has one."""
+    puzzle = make_puzzle(subject.puzzle)
+    database = build_pdb(puzzle, parse_pattern(puzzle, subject.pattern))
+    if subject.base is None:
+        return database
+    return subtract(database, build_pdb(puzzle, parse_pattern(puzzle, subject.base)), puzzle)
+
+
+def table_row(database: PatternDatabase, seconds: float) -> dict[str, Any]:
+    """What Tables 1 and 3 say of a table. `states` are those that can reach the goal."""
+    counts, _ = database.histogram
+    base = database.base
+    return {
+        "states": sum(counts),
+        "mean": database.mean,
+        "total": database.mean + (base.mean if base else 0.0),
+        "bytes": database.num_bytes,
+        "table_bytes": database.table.nbytes,
+        "counts": counts,
+        "seconds": round(seconds, 2),
+    }
+
+
+def classical_rows(database: PatternDatabase, subject: Subject) -> Iterator[dict[str, Any]]:
+    """All compressions that a subject asks for: a row each, the mean counted over every state."""
+    asked = subject.compressions
+    if asked is None:
+        return
+    puzzle = make_puzzle(subject.puzzle)
+    pattern = subject.pattern if subject.base is None else f"{subject.pattern} less {subject.base}"
+    yield from _of_one(database, pattern, puzzle, asked.factors, asked.budgets)
+    if asked.modulo is not None:
+        source = _Source(database, puzzle)
+        cells = -(database.layout.cells // -asked.modulo)
+        yield source.row(pattern, asked.modulo, {"mod": cells})
+    if asked.symmetric:
+        yield from _of_one(database, pattern, puzzle, (1,), asked.budgets, symmetric=True)
+    for text in asked.smaller:
+        smaller = build_pdb(puzzle, parse_pattern(puzzle, text))
+        yield from _of_one(smaller, text, puzzle, (1,), asked.budgets)
+
+
+def _of_one(
+    database: PatternDatabase,
+    pattern: str,
+    puzzle: Puzzle,
+    factors: tuple[int, ...],
+    budgets: tuple[int, ...],
+    *,
+    symmetric: bool = False,
+) -> Iterator[dict[str, Any]]:
+    whole = compress(database, symmetric=True) if symmetric else database
+    source = _Source(database, puzzle, whole if symmetric else None)
+    fixed = database.base.num_bytes if database.base else 0
+    for bits in (whole.layout.bits, 2):
+        size = whole.layout.cells * bits / 8
+        fitting = {max(1, -int(size // -(budget - fixed))) for budget in budgets}
+        for factor in sorted({*factors, *fitting}):
+            # Symmetry classes have an order of their own; single entries need none.
+            for order in ("mr",) if factor == 1 or symmetric else ("mr", "lex"):
+                options: dict[str, Any] = {}
+                if factor > 1:
+                    options |= {"div": factor}
+                if order != "mr":
+                    options |= {"order": order}
+                if symmetric:
+                    options |= {"symmetric": True}
+                if bits == 2:
+                    options |= {"levels": "best"}
+                yield source.row(pattern, factor, options)
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A table that smaller ones are made of; `classes` is its symmetric form."""
+
+    database: PatternDatabase
+    puzzle: Puzzle
+    classes: PatternDatabase | None = None
+
+    def row(self, pattern: str, factor: int, options: dict[str, Any]) -> dict[str, Any]:
+        small = self._compressed(options)
+        mean = self._mean(small)
+        base = small.base
+        return {
+            "pattern": pattern,
+            "grouping": "mod" if "mod" in options else "div",
+            "factor": factor,
+            "order": options.get("order", "mr"),
+            "bits": small.layout.bits,
+            "levels": list(small.layout.levels),
+            "symmetric": small.layout.symmetric,
+            "entries": small.layout.cells,
+            "bytes": small.num_bytes,
+            "mean": mean,
+            "total": mean + (base.mean if base else 0.0),
+        }
+
+    def _compressed(self, options: dict[str, Any]) -> PatternDatabase:
+        if "levels" not in options:
+            return compress(self.database, **options) if options else self.database
+        grouped = compress(self.database, **{**options, "levels": None})
+        # Levels are chosen for states: neither for classes nor for entries of no state.
+        counts = self._value_counts(grouped)
+        return compress(grouped, levels=best_levels(counts))
+
+    def _mean(self, small: PatternDatabase) -> float:
+        if not self._needs_states(small):
+            return small.mean
+        counts = self._value_counts(small)
+        return sum(value * count for value, count in enumerate(counts)) / sum(counts)
+
+    def _needs_states(self, small: PatternDatabase) -> bool:
+        """Whether the entries stand for different numbers of states."""
+        return small.layout.symmetric or self.database.histogram[1] > 0
+
+    def _value_counts(self, small: PatternDatabase) -> list[int]:
+        """How many states have each value, without the base's."""
+        if not self._needs_states(small):
+            return small.histogram[0]
+        assert small.base is None
+        states, weights = self._weighted_states
+        counts = np.zeros(1, dtype=np.int64)
+        for first in range(0, len(weights), SLICE):
+            part = slice(first, first + SLICE)
+            values = small.lookup(states[part]).astype(np.int64)
+            found = np.bincount(values, weights[part], minlength=len(counts)).astype(np.int64)
+            found[: len(counts)] += counts
+            counts = found
+        return [int(count) for count in counts]
+
+    @cached_property
+    def _weighted_states(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Whole states, and how many states each stands for: all of a puzzle as one each, or one
+        of each symmetry class."""
+        if self.classes is None:
+            every = self.puzzle.unrank(np.arange(self.puzzle.num_states or 0, dtype=np.int64))
+            return every, np.ones(len(every), dtype=np.int64)
+        index = self.classes.index(self.puzzle)
+        sizes = np.array(index.multiplicities, dtype=np.int64)
+        entries = np.arange(index.size, dtype=np.int64)
+        return self._whole(index.unrank(entries)), sizes[entries % len(sizes)]
+
+    def _whole(self, places: NDArray[np.int32]) -> NDArray[np.int32]:
+        """States with these pieces; the others, which no look-up sees, are as in the goal."""
+        states = np.tile(self.puzzle.goal, (len(places), 1))
+        states[:, list(self.database.layout.pattern)] = places
+        return states
+
+
+def describe(row: dict[str, Any]) -> str:
+    """Such as "edges:0-5, minimum of 6 (lex), 2 bits 0,6,7,8"."""
+    parts = [str(row["pattern"])]
+    if row["symmetric"]:
+        parts.append("symmetry classes")
+    if row["factor"] > 1:
+        how = "modulo" if row["grouping"] == "mod" else row["order"]
+        parts.append(f"minimum of {row['factor']} ({how})")
+    if row["levels"]:
+        parts.append(f"2 bits {','.join(map(str, row['levels']))}")
+    return ", ".join(parts)
+
+
+def strongest(rows: list[dict[str, Any]], num_bytes: float) -> dict[str, Any] | None:
+    """The classical table with the largest mean within so many bytes."""
+    fitting = [row for row in rows if row["bytes"] <= num_bytes]
+    return max(fitting, key=lambda row: float(row["total"]), default=None)

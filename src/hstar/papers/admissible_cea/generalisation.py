@@ -1,0 +1,127 @@
+"""Figure 2: how far the mean inadmissibility of training instances is from that of all instances.
+
+The inadmissibility of an instance (Theorem 4) is the largest h(v) - h*(v), at least 0, over the
+states v of an optimal path from it. For whole spaces it is known for every state: one optimal path
+leads from each, always to the first successor that is nearer to the goal, so
+
+    Psi(s) = max(h(s) - h*(s), Psi(next(s))),  Psi(goal) = max(h(goal), 0).
+
+All paths end near the goal, and a network that overestimates there gives nearly all instances the
+same Psi. So the excess max(h(s) - h*(s), 0) of the state itself is measured, too.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hstar.papers.admissible_cea.networks import predict
+from hstar.papers.parts import write_part
+from hstar.pdb import PatternDatabase, read_pdb
+from hstar.spaces.puzzle import Puzzle, make_puzzle
+
+if TYPE_CHECKING:
+    from hstar.features.digits import PatternStates
+    from hstar.training.options import LearnOptions
+
+SLICE = 2**17
+Distances = NDArray[np.int64]
+Indices = NDArray[np.int64]
+
+
+def next_on_path(database: PatternDatabase, puzzle: Puzzle, distance: Distances) -> Indices:
+    """int64[cells]: the next index on an optimal path; the goal's is its own.
+
+    `distance` int64[cells] is negative where no state is. Raises ValueError unless the pattern is
+    the whole puzzle.
+    """
+    if list(database.layout.pattern) != list(range(puzzle.num_variables)):
+        raise ValueError("paths are followed in whole puzzles only")
+    index = database.index(puzzle)
+    following = np.arange(len(distance), dtype=np.int64)
+    away = np.flatnonzero(distance > 0)
+    for first in range(0, len(away), SLICE):
+        here = away[first : first + SLICE]
+        rows, _, states = puzzle.successors(index.unrank(here))
+        there = index.rank(states)
+        nearer = distance[there] == distance[here[rows]] - 1
+        # Of several the first counts: the last write to a place wins, so they go backwards.
+        following[here[rows[nearer][::-1]]] = there[nearer][::-1]
+    return following
+
+
+def inadmissibility(h: Distances, distance: Distances, following: Indices) -> Distances:
+    """Psi of each index, 0 where no state is."""
+    psi = np.where(distance >= 0, np.maximum(h - distance, 0), 0)
+    for depth in range(1, int(distance.max()) + 1):
+        layer = np.flatnonzero(distance == depth)
+        psi[layer] = np.maximum(psi[layer], psi[following[layer]])
+    return psi
+
+
+def measure_generalisation(
+    table: Path, options: LearnOptions, size: int, seed: int, part: Path, threads: int
+) -> str:
+    """Train on `size` states drawn once, and compare them with the whole space."""
+    import torch
+
+    from hstar.features.digits import PatternStates
+    from hstar.models.export import export
+    from hstar.training.rounded import Training
+
+    started = time.monotonic()
+    torch.set_num_threads(threads)
+    database = read_pdb(table)
+    puzzle = make_puzzle(database.layout.space)
+    states = PatternStates(database, puzzle, torch.device("cpu"))
+    values = np.array(states.values)
+    labels = states.labels.numpy()
+    distance = np.full(states.cells, -1, dtype=np.int64)
+    reached = np.flatnonzero(labels < len(values))
+    distance[reached] = values[labels[reached]]
+    sample = np.random.default_rng(seed).choice(reached, min(size, len(reached)), replace=False)
+    training = Training(restricted(states, sample), replace(options, seed=seed, device="cpu"))
+    training.run()
+    network = export(training.rounded())
+    h = np.zeros(states.cells, dtype=np.int64)
+    for first in range(0, len(reached), SLICE):
+        index = reached[first : first + SLICE]
+        h[index] = values[predict(network, states, torch.from_numpy(index))]
+    psi = inadmissibility(h, distance, next_on_path(database, puzzle, distance))
+    excess = np.maximum(h - distance, 0)
+    row = {
+        "samples": len(sample),
+        "seed": seed,
+        "states": len(reached),
+        "range": int(values[-1]),
+        "path_sample": float(psi[sample].mean()),
+        "path_whole": float(psi[reached].mean()),
+        "state_sample": float(excess[sample].mean()),
+        "state_whole": float(excess[reached].mean()),
+        "overestimated": float((excess[reached] > 0).mean()),
+        "seconds": round(time.monotonic() - started, 1),
+    }
+    write_part(part, row)
+    off = abs(row["state_whole"] - row["state_sample"])
+    return f"{database.layout.space}, {len(sample)} training states: off by {off:.3f}"
+
+
+def restricted(states: PatternStates, kept: Indices) -> PatternStates:
+    """The same space with labels for some states only, so that no others are drawn."""
+    import torch
+
+    from hstar.features.digits import UNREACHED
+
+    known = copy.copy(states)
+    places = torch.from_numpy(kept)
+    known.labels = torch.full_like(states.labels, UNREACHED)
+    known.labels[places] = states.labels[places]
+    counts = torch.bincount(known.labels[places].long(), minlength=len(states.values))
+    known.class_sizes = counts.tolist()
+    return known

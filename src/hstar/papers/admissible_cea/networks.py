@@ -1,0 +1,210 @@
+"""Networks of the admissible-cea recipe: trained here, or read from certified files.
+
+Of each network two heuristics are measured. "argmax" is the paper's: the likeliest class, of which
+some states are overestimates. "certified" is this package's: thresholds and exceptions, with which
+no state is overestimated, in one file whose size is counted as a whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hstar.certified.sweep import AnySweep, Sweep, SweepOptions, ValueCounts
+from hstar.learned.certified_file import LearnedFile, read_learned, to_bytes, write_learned
+from hstar.learned.database import LearnedDatabase
+from hstar.learned.levels import Decoding
+from hstar.models.integer_network import Network
+from hstar.papers.admissible_cea.scales import MODELS, Learning
+from hstar.papers.parts import write_part
+from hstar.pdb import read_pdb
+from hstar.runtime.progress import Progress
+from hstar.spaces.puzzle import make_puzzle
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from hstar.features.digits import PatternStates
+    from hstar.training.rounded import Window
+
+SLICE = 2**16
+DEVICE_BATCH = 2**16
+
+
+def learn_network(
+    learning: Learning,
+    table: Path,
+    output: Path,
+    part: Path,
+    device: str,
+    threads: int,
+    show: bool,
+) -> str:
+    """Train, certify and measure one network; returns a line about it.
+
+    Writes the certified file to `output` and what was measured to `part`. A killed training goes on
+    from `output`.partial. With `show`, progress is reported.
+    """
+    import torch
+
+    from hstar.certified.device_sweep import DeviceSweep
+    from hstar.certified.learning import Target, finish
+    from hstar.features.digits import states_to_learn, states_to_sweep
+    from hstar.training.rounded import Training
+    from hstar.training.train import choose_device
+
+    started = time.monotonic()
+    where = choose_device(device)
+    if where.type == "cpu":
+        torch.set_num_threads(threads)
+    database = read_pdb(table)
+    puzzle = make_puzzle(database.layout.space)
+    states = states_to_learn(database, puzzle, where)
+    training = Training(states, learning.options)
+    partial = Path(f"{output}.partial")
+    name = f"{learning.subject} {learning.label}"
+    with Progress(name, learning.options.steps) as progress:
+
+        def report(window: Window, _: int) -> None:
+            if show:
+                progress.update(window.step, f"too large {window.overestimates:.1e}")
+
+        training.run(partial, report)
+    make_progress: Callable[[str, int], Progress] | None = Progress if show else None
+    sweep: AnySweep = (
+        DeviceSweep(states_to_sweep(database, puzzle, states), DEVICE_BATCH, make_progress)
+        if where.type == "cuda"
+        else Sweep(database, puzzle, SweepOptions(threads, 4096, make_progress))
+    )
+    file, certificate = finish(training, database, sweep, Target(budget=learning.budget))
+    write_learned(output, file)
+    likeliest = without_exceptions(file.model)
+    measured: dict[str, Any] = {
+        "subject": learning.subject,
+        "label": learning.label,
+        "options": learning.options.to_dict(),
+        "certified": certified_row(file, os.stat(output).st_size),
+        "argmax": argmax_row(likeliest, sweep.count_values(likeliest)),
+        "curve": [[w.step, w.loss, w.overestimates, w.beta, w.eta] for w in training.curve],
+        "seconds": round(time.monotonic() - started, 1),
+    }
+    write_part(part, measured)
+    partial.unlink(missing_ok=True)
+    return (
+        f"{name}: argmax {measured['argmax']['mean']:.3f} with "
+        f"{measured['argmax']['rate']:.1e} overestimated, certified {certificate.mean:.3f} in "
+        f"{measured['certified']['bytes']} bytes, {measured['seconds']:.0f} s"
+    )
+
+
+def without_exceptions(model: LearnedDatabase) -> LearnedDatabase:
+    """The network as the paper decodes it: the likeliest class."""
+    return replace(model, decoding=Decoding.argmax(), exceptions=())
+
+
+def certified_row(file: LearnedFile, num_bytes: int) -> dict[str, Any]:
+    """What the certificate in a file says. `total` counts the base's mean, too."""
+    certificate = file.certificate or {}
+    model = file.model
+    base = model.base.mean if model.base else 0.0
+    return {
+        "bytes": num_bytes,
+        "mean": certificate["mean"],
+        "total": certificate["mean"] + base,
+        "exact": certificate["exact_total"] / certificate["states"],
+        "states": certificate["states"],
+        "overestimates": certificate["overestimates"],
+        "exceptions": sum(one.count for one in model.exceptions),
+        "exception_bytes": sum(len(one.code) for one in model.exceptions),
+        "parameters": model.network.num_parameters,
+    }
+
+
+def argmax_row(model: LearnedDatabase, counts: ValueCounts) -> dict[str, Any]:
+    """`overestimates` lists [exact value, predicted value, states]; `bytes` are those of a file
+    without certificate."""
+    values = model.values
+    total = sum(value * int(n) for value, n in zip(values, counts.classes, strict=True))
+    pairs = [
+        [values[exact], values[guess], int(counts.overestimates[exact, guess])]
+        for exact, guess in np.argwhere(counts.overestimates).tolist()
+    ]
+    return {
+        "bytes": len(to_bytes(LearnedFile(model, None, {}))),
+        "mean": total / max(counts.states, 1),
+        "rate": sum(pair[2] for pair in pairs) / max(counts.states, 1),
+        "states": counts.states,
+        "overestimates": pairs,
+    }
+
+
+def read_certified(folder: Path | None) -> dict[str, tuple[Path, LearnedFile]]:
+    """The certified models in a folder, by name. Raises CertifiedFileError for a damaged one."""
+    if folder is None:
+        return {}
+    paths = {name: folder / f"{name}.safetensors" for name in MODELS}
+    return {name: (path, read_learned(path)) for name, path in paths.items() if path.is_file()}
+
+
+def digest_of(path: Path) -> str:
+    """Tells models of one name apart."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+
+
+def measure_argmax(path: Path, table: Path, part: Path, device: str, sampled: int) -> str:
+    """What the network of a certified file does by itself, without thresholds and exceptions.
+
+    On a GPU every state is looked at, otherwise `sampled` ones.
+    """
+    from hstar.certified.device_sweep import DeviceSweep
+    from hstar.features.digits import PatternStates
+    from hstar.training.train import choose_device
+
+    database = read_pdb(table)
+    puzzle = make_puzzle(database.layout.space)
+    model = without_exceptions(read_learned(path).model)
+    where = choose_device(device)
+    states = PatternStates(database, puzzle, where)
+    if where.type == "cuda":
+        counts = DeviceSweep(states, DEVICE_BATCH).count_values(model)
+    else:
+        counts = count_sampled(model, states, sampled)
+    row = argmax_row(model, counts)
+    write_part(part, row)
+    return f"{path.stem}: argmax {row['mean']:.3f} with {row['rate']:.1e} overestimated"
+
+
+def count_sampled(model: LearnedDatabase, states: PatternStates, sampled: int) -> ValueCounts:
+    """Of states drawn at random (an even stride would favour some places of a piece), or of all if
+    there are no more: classes by argmax, and overestimates."""
+    import torch
+
+    drawn = np.arange(states.cells)
+    if sampled < states.cells:
+        drawn = np.random.default_rng(0).integers(states.cells, size=sampled)
+    classes = model.network.num_classes
+    found = np.zeros((classes, classes), dtype=np.uint64)
+    unreached = 0
+    for first in range(0, len(drawn), SLICE):
+        index = torch.from_numpy(drawn[first : first + SLICE])
+        exact = states.exact(index).numpy()
+        reached = exact < classes
+        unreached += int((~reached).sum())
+        guess = predict(model.network, states, index)[reached]
+        np.add.at(found, (exact[reached], guess), 1)
+    return ValueCounts(found.sum(axis=0), np.triu(found, 1), int(found.sum()), unreached)
+
+
+def predict(network: Network, states: PatternStates, index: Tensor) -> NDArray[np.intp]:
+    """The likeliest class of each index; of equals the first, as in the core."""
+    digits = states.digits(index).cpu().numpy().astype(np.int32)
+    likeliest: NDArray[np.intp] = network.forward(digits).argmax(axis=1)
+    return likeliest

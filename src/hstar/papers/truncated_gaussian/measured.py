@@ -1,0 +1,162 @@
+"""Our own numbers by the coordinates of the paper's tables: metric, domain, model, column.
+
+Three frames of rows come in. Metrics: domain, model, loss, sigma, base, lower, seed, mse, mse_clip,
+nll, nll_clip (model "ff" or "lmcut" for the symbolic baselines). Planning, a row per problem:
+domain, problem, model, variant, sigma, base, lower, seed, solved, evaluations. Curves: domain,
+loss, sigma, base, lower, seed, step, val_mse, and model where there are several.
+
+Means and deviations are over seeds; planning rows are averaged over problems first. Deviations are
+those of a sample (divided by n - 1).
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hstar.papers.truncated_gaussian.published import TABLES, Column, Group, Value
+
+if TYPE_CHECKING:
+    import polars as pl
+
+LOSSES = {"N": "gaussian", "N+clip": "gaussian", "TN": "truncated-gaussian"}
+HUGE = 1e5  # beyond, a number is printed with its power of ten
+
+_KEYS = ["domain", "sigma", "base", "lower", "seed"]
+METRICS_COLUMNS = [*_KEYS, "model", "loss", "mse", "mse_clip", "nll", "nll_clip"]
+PLANNING_COLUMNS = [*_KEYS, "problem", "model", "variant", "solved", "evaluations"]
+CURVES_COLUMNS = [*_KEYS, "loss", "step", "val_mse"]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was measured; either frame may be None or empty.
+
+    Raises ValueError if a column is missing.
+    """
+
+    metrics: pl.DataFrame | None = None
+    planning: pl.DataFrame | None = None
+
+    def __post_init__(self) -> None:
+        check_columns(self.metrics, METRICS_COLUMNS, "metrics")
+        check_columns(self.planning, PLANNING_COLUMNS, "planning")
+
+    def value(self, metric: str, domain: str, column: Column, model: str) -> Value | None:
+        """Mean and deviation over seeds; None where nothing was measured."""
+        if metric in ("mse", "nll"):
+            values = self._accuracy(metric, domain, column, model)
+        else:
+            values = self._planning(metric, domain, column, model)
+        return summarize(metric, values)
+
+    def _accuracy(self, metric: str, domain: str, column: Column, model: str) -> list[float]:
+        frame = self.metrics
+        if frame is None or frame.is_empty():
+            return []
+        if column.group is None:
+            own = frame.filter((frame["domain"] == domain) & (frame["model"] == column.variant))
+            return _per_seed(own, metric) if metric == "mse" else []
+        own = frame.filter(
+            (frame["domain"] == domain)
+            & (frame["model"] == model)
+            & (frame["loss"] == LOSSES[column.variant])
+        )
+        own = in_group(own, column.group, bound_matters=column.variant != "N")
+        return _per_seed(own, f"{metric}_clip" if column.variant == "N+clip" else metric)
+
+    def _planning(self, metric: str, domain: str, column: Column, model: str) -> list[float]:
+        frame = self.planning
+        if frame is None or frame.is_empty():
+            return []
+        model = "ff" if column.variant == "ff" else model
+        own = frame.filter(
+            (frame["domain"] == domain)
+            & (frame["model"] == model)
+            & (frame["variant"] == column.variant)
+        )
+        if column.group is not None:
+            own = in_group(own, column.group, bound_matters=column.variant != "N")
+        return _per_seed(own, "solved" if metric == "coverage" else metric)
+
+
+def published_value(metric: str, domain: str, column: Column, model: str) -> Value | None:
+    """The paper's number, from the first table that has it."""
+    for table in TABLES.values():
+        if table.model == model or column.group is None:
+            value = table.cells.get((metric, domain, column))
+            if value is not None:
+                return value
+    return None
+
+
+def in_group(frame: pl.DataFrame, group: Group, *, bound_matters: bool) -> pl.DataFrame:
+    """The rows of a configuration.
+
+    A Gaussian that is not clipped never sees its lower bound. Where it was trained once and not for
+    each bound again, those rows are meant.
+    """
+    own = frame.filter((frame["sigma"] == group.sigma) & (frame["base"] == group.base))
+    exact = own.filter(own["lower"] == group.lower)
+    if bound_matters or exact.height or not own.height:
+        return exact
+    return own.filter(own["lower"] == own["lower"].sort()[0])
+
+
+def summarize(metric: str, values: Sequence[float]) -> Value | None:
+    if not values:
+        return None
+    mean = math.fsum(values) / len(values)
+    finite = len(values) > 1 and all(map(math.isfinite, values))
+    std = statistics.stdev(values) if finite else None
+    return Value(mean, std, format_value(metric, mean, std))
+
+
+def format_value(metric: str, mean: float, std: float | None) -> str:
+    """As the paper prints numbers: no zero before the point, and a plain 1 where all is solved."""
+    if not math.isfinite(mean):
+        return str(mean)
+    digits = 0 if metric == "evaluations" else 2
+    if metric == "coverage" and mean in (0, 1):
+        return str(int(mean))
+    if metric != "evaluations" and abs(mean) >= HUGE:
+        power = math.floor(math.log10(abs(mean)))
+        mean, std = mean / 10**power, None if std is None else std / 10**power
+        return f"({_spread(mean, std, 1)})e{power}"
+    return _spread(mean, std, digits)
+
+
+def learning_curves(curves: pl.DataFrame, domain: str, loss: str, group: Group) -> pl.DataFrame:
+    """The rows of one curve per seed, of NLM where the frame tells models apart."""
+    own = curves.filter((curves["domain"] == domain) & (curves["loss"] == loss))
+    if "model" in own.columns:
+        own = own.filter(own["model"] == "nlm")
+    return in_group(own, group, bound_matters=loss != "gaussian")
+
+
+def check_columns(frame: pl.DataFrame | None, columns: Sequence[str], name: str) -> None:
+    """Raises ValueError naming what is missing; a frame without rows may have no columns."""
+    missing = [] if frame is None or frame.is_empty() else set(columns) - set(frame.columns)
+    if missing:
+        raise ValueError(f"the {name} frame has no column {', '.join(sorted(missing))}")
+
+
+def _per_seed(own: pl.DataFrame, column: str) -> list[float]:
+    """One number per seed, in the order of seeds; rows without a number are left out."""
+    import polars as pl
+
+    known = own.drop_nulls(column)
+    by_seed = known.group_by("seed").agg(pl.col(column).cast(pl.Float64).mean()).sort("seed")
+    return by_seed[column].to_list()
+
+
+def _spread(mean: float, std: float | None, digits: int) -> str:
+    return _short(mean, digits) if std is None else f"{_short(mean, digits)}±{_short(std, digits)}"
+
+
+def _short(number: float, digits: int) -> str:
+    text = f"{number:.{digits}f}"
+    return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text

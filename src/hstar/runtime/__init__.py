@@ -1,0 +1,1 @@
+"""What long-running work needs: atomic files, progress, limits."""

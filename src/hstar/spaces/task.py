@@ -1,0 +1,160 @@
+"""Grounded tasks: finite-domain variables, operators, successors. States are int32 vectors."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hstar import _core
+from hstar.pddl import PddlError, Problem, UnsupportedPddlError, parse
+from hstar.runtime.resources import Budget
+from hstar.spaces.normalize import Normalizer
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    States = NDArray[np.int32]
+
+Fact = tuple[int, int]  # variable, value
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """`effects` are (conditions, variable, value); they are tested on the old state."""
+
+    name: str
+    cost: float
+    preconditions: list[Fact]
+    effects: list[tuple[list[Fact], int, int]]
+
+
+class Task:
+    """A problem after grounding. Facts are (variable, value) pairs."""
+
+    def __init__(self, problem: Problem, core: _core.Task, cost_scale: int) -> None:
+        self.problem = problem
+        self.core = core
+        self.cost_scale = cost_scale
+        self.domain_sizes: list[int] = core.domain_sizes
+        self.goal: list[Fact] = core.goal
+
+    @property
+    def num_variables(self) -> int:
+        return len(self.domain_sizes)
+
+    @property
+    def num_facts(self) -> int:
+        return self.core.num_facts
+
+    @property
+    def num_operators(self) -> int:
+        return self.core.num_operators
+
+    @property
+    def goal_is_false(self) -> bool:
+        """The goal is impossible even when nothing is ever deleted; `goal` says nothing then."""
+        return self.core.goal_is_false
+
+    @property
+    def state_bytes(self) -> int:
+        """Size of a packed state in memory."""
+        return self.core.state_bytes
+
+    @property
+    def initial_state(self) -> States:
+        """int32[V]"""
+        import numpy as np
+
+        return np.array(self.core.initial_values, dtype=np.int32)
+
+    @property
+    def mutex_groups(self) -> list[list[str]]:
+        """Atoms of which at most one is true in any reachable state; groups may overlap."""
+        return [[self.core.atom_name(f) for f in group] for group in self.core.mutex_groups]
+
+    def fact_name(self, variable: int, value: int) -> str:
+        """Such as "on(a, b)", "not clear(a)" or "<none of those>"."""
+        if not 0 <= variable < self.num_variables:
+            raise IndexError(f"no variable {variable}; there are {self.num_variables}")
+        if not 0 <= value < self.domain_sizes[variable]:
+            raise IndexError(f"variable {variable} has {self.domain_sizes[variable]} values")
+        return self.core.atom_name(sum(self.domain_sizes[:variable]) + value)
+
+    def atoms(self, state: States) -> list[str]:
+        """Names of the atoms that are true in a state (those the task keeps)."""
+        names = (self.fact_name(v, int(value)) for v, value in enumerate(state))
+        return [name for name in names if not name.startswith(("<", "not "))]
+
+    def operator_name(self, index: int) -> str:
+        return self.core.operator_name(index)
+
+    def operator(self, index: int) -> Operator:
+        name, cost, preconditions, effects = self.core.operator_parts(index)
+        return Operator(name, self.unscaled(cost), preconditions, effects)
+
+    def successors(self, state: States) -> tuple[NDArray[np.int32], States]:
+        """The applicable operators int32[n] and the states they lead to int32[n, V]."""
+        return self.core.successors(state_rows(state))
+
+    def unscaled(self, cost: int) -> int | float:
+        """A cost of the core in the problem's own unit."""
+        if self.cost_scale == 1:
+            return cost
+        whole, rest = divmod(cost, self.cost_scale)
+        return whole if rest == 0 else cost / self.cost_scale
+
+
+def state_rows(states: States) -> States:
+    """States as the core takes them, int32[B, V]; a single state becomes a batch of one.
+
+    Raises ValueError for what is no array of whole numbers: numpy would cut decimals off.
+    """
+    import numpy as np
+
+    rows = np.atleast_2d(states)
+    if rows.ndim != 2 or rows.dtype.kind not in "iu":
+        raise ValueError(
+            f"states must be whole numbers of shape [B, V], not {rows.dtype} {list(rows.shape)}"
+        )
+    narrow = np.ascontiguousarray(rows, dtype=np.int32)
+    if rows.dtype != np.int32 and not np.array_equal(narrow, rows):
+        raise ValueError("states hold numbers outside the range of int32")
+    return narrow
+
+
+def ground(
+    problem: Problem, *, keep_irrelevant: bool = False, budget: Budget | None = None
+) -> Task:
+    """Ground a problem.
+
+    `keep_irrelevant` keeps facts and operators that cannot matter for the goal. Raises PddlError,
+    UnsupportedPddlError, and OutOfResources when the budget is spent.
+    """
+    budget = budget or Budget()
+    normalizer = Normalizer(problem)
+    specification = normalizer.specification()
+    try:
+        with budget.native():
+            core = _core.ground(
+                specification,
+                keep_irrelevant=keep_irrelevant,
+                deadline=budget.deadline,
+                memory_bytes=budget.memory_bytes,
+            )
+    except _core.Unsupported as error:
+        raise UnsupportedPddlError(str(error), problem.path) from error
+    except ValueError as error:
+        raise PddlError(str(error), problem.path) from error
+    return Task(problem, core, normalizer.cost_scale)
+
+
+def load_task(
+    domain: str | os.PathLike[str],
+    problem: str | os.PathLike[str],
+    *,
+    keep_irrelevant: bool = False,
+) -> Task:
+    """Read two PDDL files and ground them."""
+    return ground(parse(domain, problem), keep_irrelevant=keep_irrelevant)

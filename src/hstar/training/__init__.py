@@ -1,0 +1,1 @@
+"""The one training loop, its batch sources, recorded steps, checkpoints and evaluation."""

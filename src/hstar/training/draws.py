@@ -1,0 +1,91 @@
+"""Which states a batch holds: uniform over all, in proportion to classes, or tempered.
+
+"uniform" draws every index alike. "proportional" gives each class its exact share of the batch, and
+at least one place, and draws uniformly within (the paper: "the number of sampled states from each
+class is proportional to its size"). "tempered" gives class c the share n_c^alpha / sum of all:
+alpha 1 is proportional, alpha 0 gives all classes alike.
+
+Every step has random numbers of its own, so a resumed run draws what an undisturbed one does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from hstar.features.digits import UNREACHED, PatternStates
+
+MODES = ("uniform", "proportional", "tempered")
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    mode: str = "uniform"
+    alpha: float = 0.5  # of "tempered"
+
+    def __post_init__(self) -> None:
+        if self.mode not in MODES:
+            raise ValueError(f"unknown sampling '{self.mode}'; choose one of {', '.join(MODES)}")
+        if not 0 <= self.alpha <= 1:
+            raise ValueError("alpha is within 0 and 1")
+
+
+class Draws:
+    """Batches of indices int64[B] on the device."""
+
+    def __init__(self, states: PatternStates, sampling: Sampling, batch: int, seed: int) -> None:
+        self.states = states
+        self.batch = batch
+        self.seed = seed
+        self.generator = torch.Generator(device=states.device)
+        reached = sum(states.class_sizes)
+        self.order: Tensor | None = None  # indices sorted by class
+        self.quotas: Tensor | None = None
+        if sampling.mode != "uniform":
+            alpha = 1.0 if sampling.mode == "proportional" else sampling.alpha
+            self.order = self._sorted_by_class()
+            sizes = torch.tensor(states.class_sizes, dtype=torch.int64)
+            counts = quotas([float(size) ** alpha for size in states.class_sizes], batch)
+            each = torch.repeat_interleave(torch.arange(len(counts)), torch.tensor(counts))
+            firsts = torch.cumsum(sizes, 0) - sizes
+            self.quotas = sizes[each].to(states.device)
+            self.firsts = firsts[each].to(states.device)
+        elif reached < states.cells:
+            self.order = torch.nonzero(states.labels != UNREACHED)[:, 0].int()
+
+    def at(self, step: int) -> Tensor:
+        """The batch of a step."""
+        self.generator.manual_seed((self.seed << 32) + step)
+        device = self.states.device
+        if self.quotas is not None:
+            assert self.order is not None
+            shares = torch.rand(
+                self.batch, generator=self.generator, device=device, dtype=torch.float64
+            )
+            within = torch.minimum((shares * self.quotas).long(), self.quotas - 1)
+            return self.order[self.firsts + within].long()
+        size = self.states.cells if self.order is None else len(self.order)
+        drawn = torch.randint(size, (self.batch,), generator=self.generator, device=device)
+        return drawn if self.order is None else self.order[drawn].long()
+
+    def _sorted_by_class(self) -> Tensor:
+        """int32, or int64 where indices need it; unreached ones are left out."""
+        labels = self.states.labels
+        parts = [torch.nonzero(labels == number)[:, 0] for number in range(len(self.states.values))]
+        whole = torch.cat(parts)
+        return whole.int() if self.states.cells < 2**31 else whole
+
+
+def quotas(weights: list[float], batch: int) -> list[int]:
+    """How many places of a batch each class gets: its share, rounded, and at least one."""
+    if batch < len(weights):
+        raise ValueError(f"a batch needs a place for each of the {len(weights)} classes")
+    total = sum(weights)
+    counts = [max(1, int(batch * weight / total)) for weight in weights]
+    largest = max(range(len(weights)), key=lambda number: counts[number])
+    counts[largest] += batch - sum(counts)
+    if counts[largest] < 1:
+        raise ValueError("the batch is too small for this many classes")
+    return counts
