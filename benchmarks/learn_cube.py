@@ -26,7 +26,7 @@ from hstar.certified.cube import GOALS, CubeGoal
 from hstar.certified.device_sweep import DeviceSweep
 from hstar.certified.learning import Target, agreement, finish
 from hstar.certified.sweep import AnySweep, Sweep, SweepOptions
-from hstar.features.digits import PatternStates, states_to_learn, states_to_sweep
+from hstar.features.pattern_states import PatternStates, states_to_learn, states_to_sweep
 from hstar.learned.certified_file import LearnedFile, read_learned, write_learned
 from hstar.models.integer_network import Network
 from hstar.pdb import PatternDatabase, read_pdb, write_pdb

@@ -22,7 +22,7 @@ import numpy as np
 import torch
 
 from hstar.domains import generate
-from hstar.features.atoms import domain_hash
+from hstar.features.vocabulary import domain_hash
 from hstar.learned.heuristic import LearnedHeuristic
 from hstar.learned.modelfile import ModelFile
 from hstar.models import KINDS

@@ -20,7 +20,7 @@ from hstar.certified.device_sweep import DeviceSweep
 from hstar.certified.learning import Target, learn
 from hstar.certified.sweep import Sweep, SweepOptions, count_values
 from hstar.certified.thresholds import GRID
-from hstar.features.digits import PatternStates
+from hstar.features.pattern_states import PatternStates
 from hstar.learned.certified_file import (
     CertifiedFileError,
     LearnedFile,

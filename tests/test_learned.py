@@ -22,7 +22,7 @@ from program import environment
 from safetensors.numpy import save_file
 
 from hstar.cli import run as run_cli
-from hstar.features.atoms import domain_hash
+from hstar.features.vocabulary import domain_hash
 from hstar.heuristics import make_heuristic
 from hstar.learned.heuristic import DECODERS, LearnedHeuristic, load_model
 from hstar.learned.modelfile import ModelFile, ModelFileError, read_model, write_model

@@ -11,7 +11,7 @@ import torch
 from small_patterns import OPTIONS, database_of, difference
 
 from hstar.certified.learning import agreement, learn
-from hstar.features.digits import UNREACHED, PatternStates
+from hstar.features.pattern_states import UNREACHED, PatternStates
 from hstar.models.export import emulate, export
 from hstar.models.rounding import _activate
 from hstar.objectives.cea import Loss, admissible_weights, cea, cross_entropy

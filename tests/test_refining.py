@@ -12,7 +12,7 @@ from program import hstar
 from small_patterns import OPTIONS, database_of
 
 from hstar.certified.learning import agreement, learn
-from hstar.features.digits import PatternStates
+from hstar.features.pattern_states import PatternStates
 from hstar.learned.certified_file import read_learned
 from hstar.models.export import export
 from hstar.models.integer_network import IntegerLayer, Network

@@ -16,7 +16,7 @@ from hstar.certified.device_sweep import DeviceSweep
 from hstar.certified.learning import learn
 from hstar.certified.sweep import Sweep, SweepOptions
 from hstar.certified.thresholds import GRID
-from hstar.features.digits import PatternStates
+from hstar.features.pattern_states import PatternStates
 from hstar.learned.certified_file import LearnedFile, read_learned
 from hstar.pdb import PatternDatabase, compress
 from hstar.spaces.puzzle import Puzzle, make_puzzle

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from hstar.certified.sweep import AnySweep, Sweep, SweepOptions, ValueCounts
-from hstar.learned.certified_file import CertifiedFileError, LearnedFile, digests, read_learned
-from hstar.learned.database import LearnedDatabase
+from hstar.learned.database import LearnedDatabase, LearnedFile, digests, read_learned
+from hstar.learned.file import ModelFileError
 from hstar.pdb import PatternDatabase, build_pdb, compress, subtract
 from hstar.pdb.database import PDDL
 from hstar.runtime.resources import Budget
@@ -117,7 +117,7 @@ def verify_file(
     options: SweepOptions | None = None,
     budget: Budget | None = None,
 ) -> tuple[LearnedFile, Verification]:
-    """Rebuild the table, sweep, and compare with the certificate. Raises CertifiedFileError.
+    """Rebuild the table, sweep, and compare with the certificate. Raises ModelFileError.
 
     A file of a planning task needs the task as `space`.
     """
@@ -126,14 +126,14 @@ def verify_file(
     model = file.model
     if space is None:
         if model.layout.space == PDDL:
-            raise CertifiedFileError("a heuristic of a planning task needs its PDDL files", name)
+            raise ModelFileError("a heuristic of a planning task needs its PDDL files", name)
         space = make_puzzle(model.layout.space)
     try:
         exact = rebuild(model, space, budget)
         sweep = Sweep(exact, space, options or SweepOptions())
         certificate = certify(model, exact, sweep)
     except ValueError as error:
-        raise CertifiedFileError(f"the file cannot be verified: {error}", name) from error
+        raise ModelFileError(f"the file cannot be verified: {error}", name) from error
     stored = file.certificate or {}
     found = certificate.to_dict()
     differences = [key for key in found if stored.get(key) != found[key]]

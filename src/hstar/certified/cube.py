@@ -3,18 +3,18 @@
 Widths are multiples of 64, which suits matrix products on a GPU. Fewer bits per weight allow more
 weights within the same bytes. Networks of corners learn from all states, but read one per class of
 symmetric ones (41 on average), so exceptions are stored once per class. The smaller network of
-corners is the larger one with coarser weights, trained on: one of its size that begins with nothing
-learns far less.
+corners is the larger one with coarser weights, trained further: a network of its size trained from
+scratch learns far less.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from hstar.objectives.cea import Loss
 from hstar.pdb import PatternDatabase, build_pdb, compress, parse_pattern, subtract
 from hstar.spaces.puzzle import Puzzle
-from hstar.training.options import LearnOptions
+from hstar.objectives import make_objective
+from hstar.training.options import TABLE_DEFAULTS, TrainOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class CubeGoal:
 
     pattern: str
     budget: int
-    options: LearnOptions
+    options: TrainOptions
     base: str | None = None
     symmetric: bool = False
     start: str | None = None
@@ -39,19 +39,26 @@ class CubeGoal:
         return database
 
 
-CORNERS = LearnOptions(
-    hidden=512,
-    width=192,
-    blocks=2,
-    bits=6,
-    batch=40_000,
-    steps=60_000,
-    learning_rate=3e-3,
-    loss=Loss("cea", 1.0, 0.3),
-    evaluate_every=2000,
-    quantize_from=0.5,
+CORNERS = TrainOptions(
+    **{
+        **TABLE_DEFAULTS,
+        "model_options": {"hidden": 512, "width": 192, "blocks": 2},
+        "objective": make_objective("cea", beta=1.0, eta=0.3),
+        "decode": "strict",
+        "bits": 6,
+        "batch": 40_000,
+        "steps": 60_000,
+        "evaluate_every": 2000,
+        "quantize_from": 0.5,
+    }
 )
-EDGES = replace(CORNERS, hidden=1536, width=512, blocks=3, bits=5, loss=Loss("cea", 1.0, 0.1))
+EDGES = replace(
+    CORNERS,
+    model_options={"hidden": 1536, "width": 512, "blocks": 3},
+    bits=5,
+    objective=make_objective("cea", beta=1.0, eta=0.1),
+)
+WIDER_EDGES = replace(EDGES, model_options={"hidden": 1536, "width": 576, "blocks": 3})
 
 GOALS = {
     "8-corner": CubeGoal("corners", 450_000, CORNERS, symmetric=True),
@@ -65,11 +72,11 @@ GOALS = {
         start="8-corner",
     ),
     "6-edge": CubeGoal("edges:0-5", 1_950_000, EDGES),
-    "7-edge": CubeGoal("edges:0-6", 3_750_000, replace(EDGES, width=576)),
+    "7-edge": CubeGoal("edges:0-6", 3_750_000, WIDER_EDGES),
     "delta-6-4": CubeGoal(
         "edges:0-5",
         3_200_000,
-        replace(EDGES, bits=6, loss=Loss("cea", 0.5, 0.1)),
+        replace(EDGES, bits=6, objective=make_objective("cea", beta=0.5, eta=0.1)),
         base="edges:0-3",
     ),
 }

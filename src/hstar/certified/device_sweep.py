@@ -16,11 +16,11 @@ import torch
 from torch import Tensor
 
 from hstar.certified.sweep import Counts, LevelCounts, ValueCounts
-from hstar.features.digits import UNREACHED, PatternStates
+from hstar.features.pattern_states import UNREACHED, PatternStates
 from hstar.learned.database import LearnedDatabase
 from hstar.learned.levels import ONE, Decoding
 from hstar.models.integer_network import IntegerLayer, Network
-from hstar.models.mlp import first_rows, one_hot
+from hstar.models.residual import first_rows, one_hot
 from hstar.runtime.progress import Progress
 
 PADDING = 8  # of the sizes of integer matrix products

@@ -1,140 +1,137 @@
-"""From a pattern database to a certified file: train, export, choose, sweep, write."""
+"""From a table of exact values to a file: train, export, choose thresholds, sweep, write."""
 
 from __future__ import annotations
 
 import os
-import time
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import cast
 
 import numpy as np
-import torch
 
 from hstar.certified.certificate import Certificate, certify
 from hstar.certified.sweep import AnySweep, Sweep, SweepOptions
 from hstar.certified.thresholds import make_strict
-from hstar.features.digits import PatternStates, states_to_learn
-from hstar.learned.certified_file import LearnedFile, digests, to_bytes, write_learned
-from hstar.learned.database import LearnedDatabase
-from hstar.learned.levels import LOGIT_UNITS, Decoding
+from hstar.features.pattern_states import PatternStates, states_to_sweep
+from hstar.learned.database import LearnedDatabase, LearnedFile, digests, write_learned
+from hstar.learned.decode import find_decode
+from hstar.learned.file import to_bytes, write_model
+from hstar.learned.levels import Decoding
 from hstar.models.export import emulate, export
 from hstar.models.integer_network import Network
-from hstar.pdb import PatternDatabase
-from hstar.spaces.puzzle import Puzzle
-from hstar.spaces.task import Task
-from hstar.training.options import LearnOptions
-from hstar.training.refining import options_from
-from hstar.training.rounded import Report, Training, Window
+from hstar.models.rounding import RoundedNet
+from hstar.training.loop import Line, Loop, Report
+from hstar.training.options import TrainOptions, refining
+from hstar.training.pattern_source import PatternSource, TableData
+from hstar.training.train import prepare_table
 
 CHECKED_STATES = 1000
-DECODINGS = ("strict", "quantile", "argmax")
+DEVICE_BATCH = 2**16
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """What is wanted of the file: `decoding` "strict" certifies it, with at most `budget` bytes or
-    at least this `mean`; "quantile" takes `tau` and "argmax" the likeliest class, uncertified."""
-
-    decoding: str = "strict"
-    budget: int | None = None
-    mean: float | None = None
-    tau: float = 0.99
-    temperature: float = 1.0
-    share: int = 1
-
-    def __post_init__(self) -> None:
-        if self.decoding not in DECODINGS:
-            known = ", ".join(DECODINGS)
-            raise ValueError(f"unknown decoding '{self.decoding}'; choose one of {known}")
-        if self.budget is not None and self.mean is not None:
-            raise ValueError("give a budget or a mean, not both")
-        if self.share < 1 or not 0 <= self.tau <= 1:
-            raise ValueError("tau is a probability and share at least 1")
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Learned:
-    """`exceptions` are how many indices were lowered, counted once per step down."""
+    """A network in integers, what was shown of it, and how it came about. `exceptions` are how many
+    indices were lowered, counted once per step down."""
 
     file: LearnedFile
     certificate: Certificate
     num_bytes: int
     exceptions: int
-    curve: tuple[Window, ...]
+    curve: tuple[Line, ...]
     seconds: float
+    sweep: AnySweep
 
 
 def learn(
-    database: PatternDatabase,
-    space: Puzzle | Task,
+    data: TableData,
     output: str | os.PathLike[str],
-    options: LearnOptions,
-    target: Target | None = None,
+    options: TrainOptions,
     sweeping: SweepOptions | None = None,
     report: Report | None = None,
     deadline: float | None = None,
     start: Network | None = None,
 ) -> Learned | None:
-    """Learn a database and write its file; None if the deadline came first. `start` is a network to
-    go on from, whose shape and bits then replace those of the options.
+    """Learn a table with a network in integers and write its file; None if the deadline came first.
+    `start` is a network to go on from, whose shape and bits then replace those of the options.
 
-    A stopped or killed run goes on from `output`.partial. Raises ValueError, FloatingPointError and
-    OSError.
+    A stopped or killed run goes on from `output`.partial. Raises ValueError, FloatingPointError,
+    CheckpointError and OSError.
     """
-    from hstar.training.train import choose_device
-
-    started = time.monotonic()
-    states = states_to_learn(database, space, choose_device(options.device))
     if start is not None:
-        options = options_from(start, options)
-    training = Training(states, options, start)
+        options = refining(options, start)
+    prepared = prepare_table(data, options, start)
     partial = Path(f"{os.fspath(output)}.partial")
-    if not training.run(partial, report, deadline):
+    loop = prepared.loop
+    if not loop.run(partial, report, deadline):
         return None
-    sweep = Sweep(database, space, sweeping or SweepOptions())
-    file, certificate = finish(training, database, sweep, target or Target())
+    source = cast(PatternSource, loop.source)
+    sweep = make_sweep(data, source.states, sweeping or SweepOptions())
+    file, certificate = finish(loop, data, sweep, prepared.options)
     size = write_learned(output, file)
     partial.unlink(missing_ok=True)
     exceptions = sum(one.count for one in file.model.exceptions)
-    seconds = time.monotonic() - started
-    return Learned(file, certificate, size, exceptions, tuple(training.curve), seconds)
+    return Learned(
+        file, certificate, size, exceptions, tuple(loop.curve), loop.seconds, sweep
+    )
+
+
+def learn_float(
+    data: TableData,
+    output: str | os.PathLike[str],
+    options: TrainOptions,
+    report: Report | None = None,
+) -> tuple[Line, ...]:
+    """Learn a table with a network in floating point and write its file: not certified."""
+    prepared = prepare_table(data, options)
+    partial = Path(f"{os.fspath(output)}.partial")
+    prepared.loop.run(partial, report)
+    write_model(output, prepared.model_file())
+    partial.unlink(missing_ok=True)
+    return tuple(prepared.loop.curve)
+
+
+def make_sweep(data: TableData, learned: PatternStates, options: SweepOptions) -> AnySweep:
+    """On the device that trained, if that is a GPU; in the core otherwise."""
+    if learned.device.type != "cuda":
+        return Sweep(data.database, data.space, options)
+    from hstar.certified.device_sweep import DeviceSweep
+
+    states = states_to_sweep(data.database, data.space, learned)
+    return DeviceSweep(states, DEVICE_BATCH, options.progress)
 
 
 def finish(
-    training: Training, database: PatternDatabase, sweep: AnySweep, target: Target
+    loop: Loop, data: TableData, sweep: AnySweep, options: TrainOptions
 ) -> tuple[LearnedFile, Certificate]:
     """The integer network, decoded as wanted and swept over every state."""
-    states = training.states
-    network = export(training.rounded())
+    source = cast(PatternSource, loop.source)
+    states = source.states
+    network = export(cast(RoundedNet, loop.network), states.domain_sizes)
     plain = LearnedDatabase(
-        layout=replace(database.layout),
+        layout=data.database.layout,
         network=network,
         decoding=Decoding.argmax(),
         values=states.values,
-        base=database.base,
+        base=data.database.base,
     )
-    _check_core(plain, training)
-    notes = {"options": training.options.to_dict()}
-    if target.decoding != "strict":
-        if target.decoding == "quantile":
-            decoding = Decoding.quantile(target.tau, network.num_classes, target.temperature)
+    _check_core(plain, source)
+    notes = {"options": options.to_dict(), "objective": options.objective.to_dict()}
+    decode = find_decode(options.decode, options.objective)
+    chosen = {**decode.options, **options.decode_options}
+    if not decode.is_certified:
+        if "tau" in chosen:
+            decoding = Decoding.quantile(chosen["tau"], network.num_classes, chosen["temperature"])
             plain = replace(plain, decoding=decoding)
-        certificate = certify(plain, database, sweep)
+        certificate = certify(plain, data.database, sweep)
         return LearnedFile(plain, certificate.to_dict(), notes), certificate
 
     def size_of(model: LearnedDatabase) -> int:
-        return len(to_bytes(LearnedFile(model, _longest(model, states), notes)))
+        file = LearnedFile(model, _longest(model, states), notes)
+        return len(to_bytes(file.to_model_file()))
 
-    strict, _ = make_strict(
-        plain,
-        sweep,
-        size_of,
-        budget=target.budget,
-        mean=target.mean,
-        temperature=target.temperature,
-        share=target.share,
-    )
-    certificate = certify(strict, database, sweep)
+    strict, _ = make_strict(plain, sweep, size_of, **chosen)
+    certificate = certify(strict, data.database, sweep)
     if certificate.overestimates:
         raise RuntimeError(
             f"{certificate.overestimates} states are still overestimated; this is a bug in hstar"
@@ -160,22 +157,9 @@ def _longest(model: LearnedDatabase, states: PatternStates) -> dict[str, object]
     return {**certificate.to_dict(), "mean": 1.0000000000000002}
 
 
-def _check_core(model: LearnedDatabase, training: Training) -> None:
+def _check_core(model: LearnedDatabase, source: PatternSource) -> None:
     """The core must compute what the definition says."""
-    index = training.draws.at(0)[:CHECKED_STATES]
-    digits = training.states.digits(index).cpu().numpy().astype(np.int32)
+    index = source.draws.at(0)[:CHECKED_STATES]
+    digits = source.states.digits(index).cpu().numpy().astype(np.int32)
     if not np.array_equal(model.network.forward(digits), emulate(model.network, digits)):
         raise RuntimeError("the core computes another network; this is a bug in hstar")
-
-
-def agreement(training: Training, batch: int = 4096) -> tuple[float, float]:
-    """Of the trained network and its integers: the share of states on whose likeliest class they
-    agree, and the mean distance of their logits, in nats."""
-    net = training.rounded()
-    index = training.draws.at(0)[:batch]
-    digits = training.states.digits(index)
-    with torch.no_grad():
-        logits = net(training._inputs(index).float()).cpu().numpy()
-    whole = export(net).forward(digits.cpu().numpy().astype(np.int32)) / LOGIT_UNITS
-    same = logits.argmax(axis=1) == whole.argmax(axis=1)
-    return float(np.mean(same)), float(np.mean(np.abs(logits - whole)))

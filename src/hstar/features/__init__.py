@@ -1,1 +1,15 @@
-"""What a model sees of a state: atoms, hypergraphs, relaxed plans, digits of patterns."""
+"""What a model sees of a state, by name. To add a kind: one file and one line here."""
+
+from hstar.features.feature import Feature
+from hstar.runtime.registry import Registry
+
+FEATURES: Registry[Feature] = Registry(
+    "feature",
+    {
+        "atoms": "hstar.features.atoms:ATOMS",
+        "hypergraph": "hstar.features.hypergraph_inputs:HYPERGRAPH",
+        "relaxed-plans": "hstar.features.relaxed_plans:RELAXED_PLANS",
+        "digits": "hstar.features.digits:DIGITS",
+    },
+    "hstar.features",
+)

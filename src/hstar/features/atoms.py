@@ -1,9 +1,7 @@
-"""What a network sees of a state: which tuples of objects each predicate holds for.
+"""Features "atoms": which tuples of objects each predicate of the domain holds for.
 
-Every predicate of arity r gives two channels over r-tuples of objects, "true in the state" and
-"wanted by the goal" (-1 where the goal wants it false). Unary channels for the types and one for
-each constant of the domain follow, because actions can tell those apart. Inputs are mostly zero, so
-they are kept as entries (arity, tuple index * channels + channel); tuples are numbered row by row.
+Inputs are mostly zero, so they are kept as entries (arity, tuple index * channels + channel);
+tuples are numbered row by row. The channels are those of vocabulary.py.
 
 A state is what the grounded task tracks. An atom that it does not track keeps its initial truth: it
 is static, or it cannot matter for the goal. Objects that no such atom mentions are left out, so
@@ -12,141 +10,19 @@ unused ones change nothing.
 
 from __future__ import annotations
 
-import hashlib
 import itertools
-import json
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hstar.pddl.errors import UnsupportedPddlError, quote
-from hstar.pddl.model import (
-    And,
-    Atom,
-    Domain,
-    Equal,
-    Exists,
-    Falsity,
-    Forall,
-    Formula,
-    Not,
-    Or,
-    Problem,
-    Truth,
-    substitute,
-)
+from hstar.features.feature import Feature, Inputs, SpaceStates
+from hstar.features.goals import goal_literals
+from hstar.features.vocabulary import Vocabulary
+from hstar.pddl.model import Problem
 from hstar.spaces.task import Task
-
-Literal = tuple[tuple[str, ...], bool]  # ("on", "a", "b"), wanted true
-
-
-@dataclass(frozen=True, slots=True)
-class Vocabulary:
-    """The channels of a domain. Predicates are sorted by name; those wider than `breadth` are
-    left out (`omitted`)."""
-
-    breadth: int
-    predicates: tuple[tuple[str, int], ...]
-    omitted: tuple[str, ...]
-    types: tuple[str, ...]
-    constants: tuple[str, ...]
-
-    @staticmethod
-    def of(domain: Domain, breadth: int = 3, types: bool = True) -> Vocabulary:
-        arities = sorted((name, len(p.parameters)) for name, p in domain.predicates.items())
-        return Vocabulary(
-            breadth=breadth,
-            predicates=tuple((name, arity) for name, arity in arities if arity <= breadth),
-            omitted=tuple(name for name, arity in arities if arity > breadth),
-            types=tuple(sorted(set(domain.types) - {"object"})) if types else (),
-            constants=tuple(sorted(domain.constants)),
-        )
-
-    @staticmethod
-    def from_dict(fields: dict[str, Any]) -> Vocabulary:
-        return Vocabulary(
-            breadth=int(fields["breadth"]),
-            predicates=tuple((str(name), int(arity)) for name, arity in fields["predicates"]),
-            omitted=tuple(fields["omitted"]),
-            types=tuple(fields["types"]),
-            constants=tuple(fields["constants"]),
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @property
-    def channels(self) -> list[int]:
-        """How many channels each arity 0..breadth has."""
-        counts = [0] * (self.breadth + 1)
-        for _, arity in self.predicates:
-            counts[arity] += 2
-        if self.breadth >= 1:
-            counts[1] += len(self.types) + len(self.constants)
-        return counts
-
-    def state_channel(self, predicate: str) -> tuple[int, int] | None:
-        """(arity, channel) of "true in the state"; None for a predicate left out."""
-        arity = dict(self.predicates).get(predicate)
-        if arity is None:
-            return None
-        same = [name for name, other in self.predicates if other == arity]
-        return arity, same.index(predicate)
-
-    def goal_channel(self, predicate: str) -> tuple[int, int] | None:
-        """(arity, channel) of "wanted by the goal"; None for a predicate left out."""
-        found = self.state_channel(predicate)
-        if found is None:
-            return None
-        arity, channel = found
-        return arity, channel + sum(other == arity for _, other in self.predicates)
-
-    def unary_channel(self, name: str, kind: str) -> int:
-        """The channel of a type (kind "type") or of a constant (kind "constant")."""
-        first = 2 * sum(arity == 1 for _, arity in self.predicates)
-        if kind == "type":
-            return first + self.types.index(name)
-        return first + len(self.types) + self.constants.index(name)
-
-    def check(self, domain: Domain) -> None:
-        """Raises ValueError if problems of this domain do not have these channels."""
-        known = {**dict(self.predicates), **dict.fromkeys(self.omitted, -1)}
-        for name, predicate in domain.predicates.items():
-            if name not in known:
-                raise ValueError(
-                    f"domain {quote(domain.name)} has the predicate {quote(name)}, which the model "
-                    "was not trained with"
-                )
-            if known[name] not in (-1, len(predicate.parameters)):
-                raise ValueError(
-                    f"predicate {quote(name)} has {len(predicate.parameters)} parameters in domain "
-                    f"{quote(domain.name)}, {known[name]} where the model was trained"
-                )
-        for kind, ours, theirs in (
-            ("predicate", known, domain.predicates),
-            ("type", self.types, domain.types),
-            ("constant", self.constants, domain.constants),
-        ):
-            for name in ours:
-                if name not in theirs:
-                    raise ValueError(
-                        f"domain {quote(domain.name)} lacks the {kind} {quote(name)}, which the "
-                        "model was trained with"
-                    )
-
-
-def domain_hash(domain: Domain) -> str:
-    """Identifies what heuristics depend on: predicates, types, constants and actions."""
-    parts = {
-        "predicates": sorted(map(str, domain.predicates.values())),
-        "types": sorted((name, sorted(parents)) for name, parents in domain.types.items()),
-        "constants": sorted((name, sorted(types)) for name, types in domain.constants.items()),
-        "actions": sorted(map(str, domain.actions)),
-    }
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,66 +160,6 @@ class Encoder:
             yield 1, self._number[name] * self.channels[1] + channel
 
 
-def goal_literals(problem: Problem) -> Iterable[Literal]:
-    """The goal as literals. Raises UnsupportedPddlError if it is no conjunction of literals.
-
-    What holds or fails in all states alike is left out: it tells a network nothing.
-    """
-
-    def walk(formula: Formula, wanted: bool) -> Iterable[Literal]:
-        match formula:
-            case _ if _constant(formula) is not None:
-                return
-            case Atom(predicate, args):
-                yield (predicate, *args), wanted
-            case Not(inner):
-                yield from walk(inner, not wanted)
-            case And(parts) | Or(parts):
-                # A wanted disjunction is a choice, and so is an unwanted conjunction, unless all
-                # parts but one are settled.
-                open_parts = [part for part in parts if _constant(part) is None]
-                if isinstance(formula, And) != wanted and len(open_parts) > 1:
-                    raise choice(formula)
-                for part in open_parts:
-                    yield from walk(part, wanted)
-            case Forall(variables, body) | Exists(variables, body):
-                domains = [problem.objects_of(variable.types) for variable in variables]
-                parts = tuple(
-                    substitute(body, {v.name: n for v, n in zip(variables, names, strict=True)})
-                    for names in itertools.product(*domains)
-                )
-                yield from walk(And(parts) if isinstance(formula, Forall) else Or(parts), wanted)
-
-    def choice(formula: Formula) -> UnsupportedPddlError:
-        return UnsupportedPddlError(
-            "networks read goals that are conjunctions of literals, but this goal contains a "
-            f"choice: {quote(str(formula))}; use a built-in heuristic",
-            problem.path,
-        )
-
-    return walk(problem.goal, True)
-
-
-def _constant(formula: Formula) -> bool | None:
-    """The truth of a formula without variables, if it is the same in all states at a glance."""
-    match formula:
-        case Truth() | Falsity():
-            return isinstance(formula, Truth)
-        case Equal(left, right):
-            return left == right
-        case Not(inner):
-            value = _constant(inner)
-            return None if value is None else not value
-        case And(parts) | Or(parts):
-            values = {_constant(part) for part in parts}
-            decisive = isinstance(formula, Or)  # one true part decides a disjunction
-            if decisive in values:
-                return decisive
-            return None if None in values else not decisive
-        case _:
-            return None
-
-
 def _parse_atom(name: str) -> tuple[str, ...] | None:
     """("on", "a", "b") from "on(a, b)"; None for a negated atom or "none of those"."""
     if name.startswith(("not ", "<")):
@@ -351,3 +167,59 @@ def _parse_atom(name: str) -> tuple[str, ...] | None:
     predicate, _, rest = name.partition("(")
     inside = rest.rstrip(")")
     return (predicate, *(inside.split(", ") if inside else ()))
+
+
+class AtomInputs(Inputs):
+    """Encoded states; `sizes` are numbers of objects."""
+
+    def __init__(self, batch: Batch) -> None:
+        self.batch = batch
+        self.sizes = batch.sizes.astype(np.int64)
+
+    def select(self, rows: NDArray[np.int64]) -> Batch:
+        return self.batch.select(rows)
+
+
+class AtomFeature(Feature):
+    """Options: `breadth`, the largest arity that is seen, and `types`, whether types are."""
+
+    name = "atoms"
+    needs = "domain"
+    options = {"breadth": 3, "types": True}  # noqa: RUF012
+
+    def configure(
+        self, tasks: Sequence[Task], options: dict[str, Any], cost: str
+    ) -> dict[str, Any]:
+        breadth, types = options["breadth"], options["types"]
+        if not isinstance(types, bool) or not isinstance(breadth, int):
+            raise ValueError("the option types is true or false, breadth a whole number")
+        return Vocabulary.of(tasks[0].problem.domain, breadth, types).to_dict()
+
+    def warnings(self, config: dict[str, Any]) -> list[str]:
+        return [
+            f"predicate {name} has more than {config['breadth']} arguments: the network ignores it"
+            for name in config["omitted"]
+        ]
+
+    def check(self, config: dict[str, Any], space: Task) -> None:
+        Vocabulary.from_dict(config).check(space.problem.domain)
+
+    def inputs(self, config: dict[str, Any], states: Sequence[SpaceStates]) -> AtomInputs:
+        vocabulary = Vocabulary.from_dict(config)
+        parts = [Encoder(group.space, vocabulary).encode(group.states) for group in states]
+        return AtomInputs(Batch.concatenate(parts))
+
+    def encoder(self, config: dict[str, Any], space: Task) -> Callable[[Any], Batch]:
+        return Encoder(space, Vocabulary.from_dict(config)).encode
+
+    def native(self, config: dict[str, Any], space: Task) -> dict[str, Any]:
+        encoder = Encoder(space, Vocabulary.from_dict(config))
+        return {
+            "num_objects": len(encoder.objects),
+            "base_entries": encoder.base_entries,
+            "base_values": encoder.base_values,
+            "fact_entries": encoder.fact_entries,
+        }
+
+
+ATOMS = AtomFeature()

@@ -1,141 +1,79 @@
-"""States of a pattern on the device: unranked and labelled by gathering from tables.
+"""Features "digits": the values of some variables of one space, one-hot.
 
-An index of pieces is orientations * permutations + rank of the locations; the locations of all
-ranks are one table, the orientations are digits. An index of a task's variables is digits alone.
+They mean nothing in another space, so a model on digits belongs to one task, puzzle or pattern.
 """
 
 from __future__ import annotations
 
-import numpy as np
-import torch
-from numpy.typing import NDArray
-from torch import Tensor
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from hstar import _core
-from hstar.learned.database import check_learnable
-from hstar.pdb import PatternDatabase, build_pdb
-from hstar.spaces.puzzle import Puzzle
+import numpy as np
+from numpy.typing import NDArray
+
+from hstar.features.feature import Feature, Inputs, SpaceStates
+from hstar.pdb.database import fingerprint
 from hstar.spaces.task import Task
 
-UNREACHED = 255  # as a label
-MOST_CLASSES = 64
-LARGEST_TABLE = 2**31  # bytes of locations
-SLICE = 2**20
+
+class OneHotInputs(Inputs):
+    """Rows of a one-hot matrix, kept as digits int64[S, P] that count from the first row."""
+
+    def __init__(self, rows: NDArray[np.int64], width: int) -> None:
+        self.rows = rows
+        self.width = width
+        self.sizes = np.ones(len(rows), dtype=np.int64)
+
+    def select(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        return one_hot_rows(self.rows[rows], self.width)
 
 
-class PatternStates:
-    """All states of a pattern: digits and exact classes. Raises ValueError.
+class DigitFeature(Feature):
+    """All variables of a task."""
 
-    `values` are the values that occur, ascending; class c means values[c] and is that of
-    `class_sizes[c]` indices. `labels` uint8[cells] lies on the device.
-    """
+    name = "digits"
+    needs = "space"
 
-    def __init__(
-        self, database: PatternDatabase, space: Puzzle | Task, device: torch.device
-    ) -> None:
-        check_learnable(database)
-        self.device = device
-        self.database = database
-        self.cells = database.layout.cells
-        counts, _ = database.histogram
-        self.values = tuple(value for value, count in enumerate(counts) if count)
-        if len(self.values) > MOST_CLASSES:
+    def configure(
+        self, tasks: Sequence[Task], options: dict[str, Any], cost: str
+    ) -> dict[str, Any]:
+        sizes = [int(size) for size in tasks[0].domain_sizes]
+        return {
+            "variables": list(range(len(sizes))),
+            "domain_sizes": sizes,
+            "width": sum(sizes),
+            "fingerprint": fingerprint(tasks[0]),
+        }
+
+    def check_one_space(self, spaces: Sequence[Task]) -> None:
+        if len({fingerprint(space) for space in spaces}) > 1:
             raise ValueError(
-                f"the database has {len(self.values)} different values; "
-                f"networks have at most {MOST_CLASSES} classes"
+                "digits are the variables of one task, but these labels are of several problems; "
+                "choose features that tasks of a domain share, such as atoms or relaxed-plans"
             )
-        pattern = database.layout.pattern
-        sizes = space.domain_sizes
-        self.domain_sizes = tuple(sizes[variable] for variable in pattern)
-        self.labels = _labels(database, self.values).to(device)
-        self.class_sizes = torch.bincount(self.labels, minlength=256)[: len(self.values)].tolist()
-        index = database.index(space)
-        if isinstance(space, Task):
-            self.locations: Tensor | None = None
-            self.radices = list(self.domain_sizes)
-        else:
-            group = next(g for g in space.groups if g.first <= pattern[0] < g.first + g.count)
-            self.orientations = group.orientations
-            is_whole = len(pattern) == group.count
-            self.num_digits = 0 if self.orientations == 1 else len(pattern) - is_whole
-            permutations = self.cells // self.orientations**self.num_digits
-            if permutations * len(pattern) > LARGEST_TABLE:
-                raise ValueError("the pattern has too many permutations to learn from")
-            self.locations = _locations(index, permutations, self.orientations).to(device)
 
-    def digits(self, index: Tensor) -> Tensor:
-        """int64[B, P] from indices int64[B], as search sees them."""
-        if self.locations is None:
-            columns = []
-            for radix in self.radices:
-                columns.append(index % radix)
-                index = index // radix
-            return torch.stack(columns, dim=1)
-        permutations = len(self.locations)
-        places = self.locations[index % permutations].long()
-        if self.orientations == 1:
-            return places
-        turned = torch.zeros_like(places)
-        rest = index // permutations
-        for piece in reversed(range(self.num_digits)):
-            turned[:, piece] = rest % self.orientations
-            rest = rest // self.orientations
-        if self.num_digits < places.shape[1]:  # the last is implied: all together sum to zero
-            turned[:, -1] = (-turned.sum(dim=1)) % self.orientations
-        return places * self.orientations + turned
+    def check(self, config: dict[str, Any], space: Task) -> None:
+        if fingerprint(space) != config["fingerprint"]:
+            raise ValueError("the model reads the variables of one task, and this is another one")
 
-    def exact(self, index: Tensor) -> Tensor:
-        """The exact classes int64[B]; UNREACHED where the goal cannot be reached."""
-        return self.labels[index].long()
+    def inputs(self, config: dict[str, Any], states: Sequence[SpaceStates]) -> OneHotInputs:
+        digits = np.concatenate([group.states for group in states])
+        return OneHotInputs(_rows(config, digits), config["width"])
+
+    def encoder(self, config: dict[str, Any], space: Task) -> Callable[[Any], Any]:
+        return lambda states: one_hot_rows(_rows(config, states), config["width"])
 
 
-def states_to_learn(
-    database: PatternDatabase, space: Puzzle | Task, device: torch.device
-) -> PatternStates:
-    """What a network of the database is trained on. Raises ValueError.
-
-    Of symmetry classes, all their states: networks learned more of a whole space than of one state
-    per class (docs/architecture.md has the figures).
-    """
-    if not database.layout.symmetric or isinstance(space, Task):
-        return PatternStates(database, space, device)
-    check_learnable(database)
-    layout = database.layout
-    whole = build_pdb(space, layout.pattern, additive=layout.additive, cost=layout.cost)
-    return PatternStates(whole, space, device)
+def one_hot_rows(rows: NDArray[np.int64], width: int) -> NDArray[np.float32]:
+    ones = np.zeros((len(rows), width), dtype=np.float32)
+    np.put_along_axis(ones, rows, 1.0, axis=1)
+    return ones
 
 
-def states_to_sweep(
-    database: PatternDatabase, space: Puzzle | Task, learned: PatternStates
-) -> PatternStates:
-    """The database's own states; those it was `learned` from, if they are the same."""
-    same = learned.database is database
-    return learned if same else PatternStates(database, space, learned.device)
+def _rows(config: dict[str, Any], states: NDArray[np.int32]) -> NDArray[np.int64]:
+    sizes = np.array(config["domain_sizes"], dtype=np.int64)
+    digits = states[:, config["variables"]].astype(np.int64)
+    return digits + (np.cumsum(sizes) - sizes)
 
 
-def _labels(database: PatternDatabase, values: tuple[int, ...]) -> Tensor:
-    """uint8[cells]: the class of each index."""
-    layout = database.layout
-    width = {4: 16, 8: 256, 16: 65536}.get(layout.bits)
-    if width is None:
-        raise ValueError(f"tables of {layout.bits} bits are not learned from")
-    classes = np.full(width, UNREACHED, dtype=np.uint8)
-    classes[list(values)] = range(len(values))
-    table = np.asarray(database.table)
-    if layout.bits == 16:
-        return torch.from_numpy(classes[table.view("<u2")])
-    if layout.bits == 8:
-        return torch.from_numpy(classes[table])
-    pairs = np.empty((256, 2), dtype=np.uint8)
-    pairs[:, 0] = classes[np.arange(256) & 15]
-    pairs[:, 1] = classes[np.arange(256) >> 4]
-    return torch.from_numpy(pairs[table].reshape(-1)[: layout.cells])
-
-
-def _locations(index: _core.PatternIndex, permutations: int, orientations: int) -> Tensor:
-    """uint8[permutations, pieces]; the first indices are those without any orientation."""
-    parts: list[NDArray[np.uint8]] = []
-    for first in range(0, permutations, SLICE):
-        ranks = np.arange(first, min(first + SLICE, permutations), dtype=np.int64)
-        parts.append((index.unrank(ranks) // orientations).astype(np.uint8))
-    return torch.from_numpy(np.concatenate(parts))
+DIGITS = DigitFeature()

@@ -1,9 +1,17 @@
-"""A learned pattern database: network, decoding, exceptions and base, on any space."""
+"""Networks in integers that replace a pattern database: the form "integers" of model files.
+
+A heuristic of this form is a network on the digits of a pattern, thresholds that read a class off
+its logits, and sets of exceptions that lower the class of single states. A certificate in the file
+says how many states were compared with the exact table and how many are too large.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hstar import _core
+from hstar.learned.file import ModelFile, ModelFileError, read_model, refusing_malformed, write_model
 from hstar.learned.levels import Decoding
 from hstar.models.integer_network import Network
 from hstar.pdb import Layout, PatternDatabase
@@ -85,14 +94,149 @@ class LearnedDatabase:
         return self.core.lookup(state_rows(states))
 
 
-def check_learnable(database: PatternDatabase) -> None:
-    """Raises ValueError for databases that no network is learned from."""
-    layout = database.layout
-    if layout.grouping != "none" or layout.order != "mr" or layout.levels:
-        raise ValueError(
-            "learn from the database itself, a difference or symmetry classes, not a compressed one"
+@dataclass(frozen=True)
+class LearnedFile:
+    """A model, its certificate as written (None: there is none), and notes on its training."""
+
+    model: LearnedDatabase
+    certificate: dict[str, Any] | None
+    notes: dict[str, Any]
+
+    def to_model_file(self) -> ModelFile:
+        model = self.model
+        decode = self.model.decoding
+        strict = (self.certificate or {}).get("overestimates") == 0
+        name = "argmax" if decode.thresholds is None else "strict" if strict else "quantile"
+        metadata = {
+            "form": "integers",
+            "features": {
+                "name": "digits",
+                "config": {
+                    "layout": asdict(model.layout),
+                    "base": None if model.base is None else asdict(model.base.layout),
+                },
+            },
+            "model": {"name": "mlp", "config": model.network.to_metadata()},
+            "objective": self.notes.get("objective", {"name": "cea"}),
+            "decode": {
+                **decode.to_metadata(),
+                "name": name,
+                "values": list(model.values),
+                "exceptions": [[one.count, one.parameter] for one in model.exceptions],
+            },
+            "cost": model.layout.cost,
+            "domain": None,
+            "training": self.notes,
+            "certificate": self.certificate,
+        }
+        return ModelFile(json.loads(json.dumps(metadata)), tensors_of(model))
+
+    @classmethod
+    def of(cls, file: ModelFile) -> LearnedFile:
+        """Raises all that a malformed file may cause: use it within `refusing_malformed`."""
+        metadata, tensors = file.metadata, file.tensors
+        features, decode = metadata["features"]["config"], metadata["decode"]
+        base = features["base"]
+        model = LearnedDatabase(
+            layout=_layout(features["layout"]),
+            network=Network.from_file(metadata["model"]["config"], tensors),
+            decoding=Decoding.from_metadata(decode),
+            values=tuple(int(value) for value in decode["values"]),
+            exceptions=tuple(
+                ExceptionSet(int(count), int(parameter), tensors[f"exceptions.{number}"].tobytes())
+                for number, (count, parameter) in enumerate(decode["exceptions"])
+            ),
+            base=None if base is None else PatternDatabase(_layout(base), tensors["base"]),
         )
-    if layout.symmetric and database.base is not None:
-        raise ValueError(
-            "differences of symmetry classes are not learned; learn the difference itself"
+        model.network.core  # noqa: B018  builds it, and so checks that the layers fit each other
+        for one in model.exceptions:
+            one.opened(model.layout.cells)
+        return cls(model, metadata["certificate"], metadata["training"])
+
+
+def write_learned(path: str | os.PathLike[str], file: LearnedFile) -> int:
+    """Write a file completely or not at all; returns its size. Raises OSError."""
+    return write_model(path, file.to_model_file())
+
+
+def read_learned(path: str | os.PathLike[str], *, need_certificate: bool = True) -> LearnedFile:
+    """Read and check a file. Raises ModelFileError.
+
+    With `need_certificate`, a file whose certificate does not say of this very model that no state
+    is overestimated is refused; without it, such files may be used, but not as admissible.
+    """
+    return learned_of(read_model(path), os.fspath(path), need_certificate=need_certificate)
+
+
+def learned_of(held: ModelFile, name: str, *, need_certificate: bool = True) -> LearnedFile:
+    """The same of a file that was read. Raises ModelFileError."""
+    if held.metadata["form"] != "integers":
+        raise ModelFileError(
+            "this is no learned pattern database; make one with 'hstar pdb learn'", name
         )
+    with refusing_malformed(name):
+        file = LearnedFile.of(held)
+    if need_certificate:
+        _check_certificate(file, name)
+    return file
+
+
+def digests(model: LearnedDatabase) -> dict[str, str]:
+    """What a certificate is about: the model without its exceptions, and the exceptions."""
+    weights = hashlib.sha256()
+    described = [
+        asdict(model.layout),
+        model.network.to_metadata(),
+        model.decoding.to_metadata(),
+        list(model.values),
+        None if model.base is None else asdict(model.base.layout),
+    ]
+    weights.update(json.dumps(described, sort_keys=True).encode())
+    exceptions = hashlib.sha256()
+    for one in model.exceptions:
+        exceptions.update(f"{one.count} {one.parameter} {len(one.code)} ".encode())
+        exceptions.update(one.code)
+    for name, tensor in sorted(tensors_of(model).items()):
+        if not name.startswith("exceptions."):
+            weights.update(f"{name} {tensor.dtype} {tensor.shape}".encode())
+            weights.update(np.ascontiguousarray(tensor).tobytes())
+    return {
+        "weights_sha256": weights.hexdigest(),
+        "exceptions_sha256": exceptions.hexdigest(),
+    }
+
+
+def tensors_of(model: LearnedDatabase) -> dict[str, NDArray[Any]]:
+    tensors = model.network.to_tensors()
+    for number, one in enumerate(model.exceptions):
+        tensors[f"exceptions.{number}"] = np.frombuffer(one.code, dtype=np.uint8)
+    if model.base is not None:
+        tensors["base"] = np.ascontiguousarray(model.base.table)
+    return tensors
+
+
+def _layout(described: dict[str, Any]) -> Layout:
+    known = {one.name: described[one.name] for one in fields(Layout)}
+    return Layout(**known | {"pattern": tuple(known["pattern"]), "levels": tuple(known["levels"])})
+
+
+def _check_certificate(file: LearnedFile, name: str) -> None:
+    certificate = file.certificate
+    if certificate is None:
+        raise ModelFileError(
+            "the file has no certificate, so nothing shows that its heuristic is admissible; "
+            "learn it with strict decoding",
+            name,
+        )
+    if certificate.get("overestimates") != 0:
+        raise ModelFileError(
+            f"the certificate counts {certificate.get('overestimates')} overestimated states; "
+            "the heuristic is not admissible",
+            name,
+        )
+    for key, digest in digests(file.model).items():
+        if certificate.get(key) != digest:
+            what = key.removesuffix("_sha256")
+            raise ModelFileError(
+                f"the certificate is of other {what}; it says nothing of this heuristic", name
+            )

@@ -1,181 +1,174 @@
-"""Learned heuristics: a model file becomes a heuristic for the tasks of its domain.
+"""A model file of the form "float" as a heuristic: features -> model -> decode, on any space it fits.
 
-NLMs and linear models run in the core, without torch. A hypergraph network has no native form; it
-runs in torch on whole expansions.
+Where features, model and decode all have a native form, the core evaluates whole expansions without
+torch. Otherwise the model runs in torch, and the heuristics it corrects come from the core.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hstar import _core
-from hstar.features.atoms import Encoder, Vocabulary, domain_hash
+from hstar.features import FEATURES
+from hstar.features.vocabulary import domain_hash
 from hstar.heuristics import make_heuristic
-from hstar.learned.modelfile import ModelFile, ModelFileError, read_model
+from hstar.learned.decode import DECODES, Decode
+from hstar.learned.file import ModelFile, ModelFileError, refusing_malformed
+from hstar.models import MODELS
 from hstar.objectives.cap import capped_base
 from hstar.pddl.errors import quote
-from hstar.spaces.task import Task
 
-DECODERS = ("value", "mean", "clip", "truncated-mean")
+if TYPE_CHECKING:
+    import torch
+
+NATIVE_DECODES = ("value", "mean", "clip", "truncated-mean", "argmax", "quantile")
 
 
 class LearnedHeuristic:
-    """A trained model, to be bound to tasks of the domain it was trained on.
+    """A trained model, to be bound to the spaces it was trained for.
 
-    `decode` says how outputs become a number; None takes what the training objective implies.
+    `decode` overrides how outputs become a number; its constants are those of the file.
     """
 
-    def __init__(self, model: ModelFile, path: str, decode: str | None = None) -> None:
-        self.model = model
+    def __init__(self, file: ModelFile, path: str, decode: str | None = None) -> None:
+        self.file = file
         self.path = path
-        self.metadata = model.metadata
-        self.decode = decode or str(model.metadata["decode"])
-        if self.decode not in DECODERS:
-            raise ValueError(f"unknown decoding '{self.decode}'; choose one of {DECODERS}")
-        if model.metadata["decode"] == "value" != self.decode:
-            raise ValueError("a ranking has no distribution to decode; take its value")
+        self.metadata = file.metadata
+        with refusing_malformed(path):
+            held = DECODES.find(self.metadata["decode"]["name"])
+            self.features = FEATURES.find(self.metadata["features"]["name"])
+        self.decode: Decode = DECODES.find(decode) if decode else held
+        if self.decode.reads != held.reads:
+            raise ValueError(
+                f"decode '{self.decode.name}' reads {self.decode.reads}, but the model's outputs "
+                f"have the form {held.reads}"
+            )
+        self.constants: dict[str, Any] = {**self.decode.options, **self.metadata["decode"]}
+
+    def __repr__(self) -> str:
+        names = [self.metadata[key]["name"] for key in ("model", "objective")]
+        return f"LearnedHeuristic({self.path!r}, {', '.join(names)}, decode {self.decode.name})"
 
     @property
     def label(self) -> str:
         return Path(self.path).stem
 
-    def bind(self, task: Task) -> _core.Heuristic | Callable[[Any], Any]:
-        """The heuristic for a task's states. Raises ModelFileError if it is of another domain."""
-        self._check_domain(task)
-        if self.metadata["cost"] == "normal" and task.cost_scale != 1:
-            raise self._error(
-                "the model counts whole costs, but the problem has decimal ones; scale its costs"
-            )
-        bind = BINDERS.get(self.metadata["model"])
-        if bind is None:
-            raise self._error(f"this version of hstar has no model '{self.metadata['model']}'")
+    def bind(self, space: Any) -> _core.Heuristic | Callable[[Any], Any]:
+        """The heuristic for a space. Raises ModelFileError if it was trained for another."""
+        self._check_space(space)
         try:
-            return bind(self, task)
+            model = MODELS.find(self.metadata["model"]["name"])
+        except ValueError as error:
+            raise self._error(f"this hstar cannot use the model: {error}") from error
+        features = self.metadata["features"]["config"]
+        with refusing_malformed(self.path):
+            network = model.native(self.metadata["model"]["config"], self.file.tensors)
+            inputs = self.features.native(features, space)
+        is_native = network is not None and inputs is not None
+        try:
+            if is_native and self.decode.name in NATIVE_DECODES:
+                specification = {**self.specification(), **(network or {}), **(inputs or {})}
+                return _core.Heuristic.learned(space.core, specification)
+            return self._in_torch(space)
         except ValueError as error:
             raise self._error(f"the model cannot take this problem: {error}") from error
 
     def specification(self) -> dict[str, Any]:
-        """What the core must know besides the network."""
-        objective = self.metadata["objective"]
-        cap = objective.get("cap")  # files of older versions lack it
-        needs_bound = cap is not None or self.decode in ("clip", "truncated-mean")
+        """What the core must know besides the network and its inputs."""
+        constants = self.constants
+        base, lower, cap = constants["base"], constants["lower"], constants["cap"]
+        needs_bound = cap is not None or self.decode.needs_lower
+        known = {key: value for key, value in constants.items() if value is not None}
         return {
-            "model": self.metadata["model"],
             "cost": self.metadata["cost"],
-            "base": "" if objective["base"] == "none" else objective["base"],
-            "lower": objective["lower"] if needs_bound and objective["lower"] != "none" else "",
-            "epsilon": float(objective["epsilon"]),
-            "decode": self.decode,
-            "sigma": float(objective["sigma"] or 0.0),
+            "base": "" if base == "none" else base,
+            "lower": lower if needs_bound and lower != "none" else "",
             "cap": float(cap or 0.0),
+            "decode": {"sigma": 0.0, **known, "name": self.decode.name},
         }
 
-    def _check_domain(self, task: Task) -> None:
-        domain = task.problem.domain
+    def network(self) -> torch.nn.Module:
+        """The network in torch, in evaluation mode. Raises ModelFileError without torch."""
+        try:
+            import torch  # noqa: F401
+        except ImportError:
+            raise self._error(
+                "this model runs in torch, which is not installed: pip install 'hstar[learn]'"
+            ) from None
+        described = self.metadata["model"]
+        with refusing_malformed(self.path):
+            model = MODELS.find(described["name"])
+            return model.from_tensors(described["config"], self.file.tensors)
+
+    def _in_torch(self, space: Any) -> Callable[[Any], Any]:
+        network = self.network()
+        import torch
+
+        specification = self.specification()
+        encode = self.features.encoder(self.metadata["features"]["config"], space)
+        at_once = self.features.rows_at_once(space)
+        needed = [name for name in (specification["base"], specification["lower"]) if name]
+        symbolic = {n: make_heuristic(space, n, specification["cost"]) for n in needed}
+
+        def outputs(states: NDArray[np.int32]) -> torch.Tensor:
+            inputs = encode(states)
+            with torch.inference_mode():
+                found = network(torch.from_numpy(inputs) if isinstance(inputs, np.ndarray) else inputs)
+            result: torch.Tensor = found.float()
+            return result
+
+        def evaluate(states: NDArray[np.int32]) -> NDArray[np.float32]:
+            nothing = np.zeros(len(states), dtype=np.float32)
+            values = {name: h.evaluate(states) for name, h in symbolic.items()}
+            base = values.get(specification["base"], nothing)
+            lower = values.get(specification["lower"], nothing - np.inf)
+            alive = np.flatnonzero(np.isfinite(base) & (lower < np.inf))
+            h = np.full(len(states), np.inf, dtype=np.float32)
+            base = capped_base(base, lower, self.constants["cap"])
+            for first in range(0, len(alive), at_once):
+                rows = alive[first : first + at_once]
+                h[rows] = self.decode.value(
+                    outputs(states[rows]),
+                    torch.from_numpy(base[rows]),
+                    torch.from_numpy(lower[rows]),
+                    self.constants,
+                ).numpy()
+            return h
+
+        evaluate(np.zeros((0, space.num_variables), dtype=np.int32))  # does the space fit?
+        return evaluate
+
+    def _check_space(self, space: Any) -> None:
         trained = self.metadata["domain"]
-        if "vocabulary" in self.metadata["config"]:
-            vocabulary = Vocabulary.from_dict(self.metadata["config"]["vocabulary"])
-            try:
-                vocabulary.check(domain)
-            except ValueError as error:
-                raise self._error(
-                    f"the model was trained on domain {quote(trained['name'])}: {error}"
-                ) from None
+        with refusing_malformed(self.path):
+            name = None if trained is None else str(trained["name"])
+        if trained is not None and getattr(space, "problem", None) is None:
+            raise self._error(f"the model was trained on PDDL domain {quote(str(name))}")
+        try:
+            self.features.check(self.metadata["features"]["config"], space)
+        except ValueError as error:
+            about = "" if name is None else f"the model was trained on domain {quote(name)}: "
+            raise self._error(f"{about}{error}") from None
+        except (KeyError, TypeError) as error:
+            raise self._error(f"the metadata is malformed ({error})") from None
+        if trained is None:
+            return
+        domain = space.problem.domain
         if domain_hash(domain) != trained["hash"]:
             raise self._error(
-                f"the model was trained on domain {quote(trained['name'])}, whose predicates, "
+                f"the model was trained on domain {quote(str(name))}, whose predicates, "
                 f"types or actions differ from those of {quote(domain.name)}; "
                 "use the domain file it was trained with, or train a model for this one"
+            )
+        if self.metadata["cost"] == "normal" and space.cost_scale != 1:
+            raise self._error(
+                "the model counts whole costs, but the problem has decimal ones; scale its costs"
             )
 
     def _error(self, message: str) -> ModelFileError:
         return ModelFileError(message, self.path)
-
-
-def load_model(path: str | os.PathLike[str], decode: str | None = None) -> LearnedHeuristic:
-    """Read a model file. Raises ModelFileError, ValueError for an unknown decoding."""
-    return LearnedHeuristic(read_model(path), os.fspath(path), decode)
-
-
-def _bind_nlm(heuristic: LearnedHeuristic, task: Task) -> _core.Heuristic:
-    config = heuristic.metadata["config"]
-    encoder = Encoder(task, Vocabulary.from_dict(config["vocabulary"]))
-    specification = {
-        **heuristic.specification(),
-        "shape": _core.NlmShape(**config["network"]),
-        "theta": heuristic.model.tensors["theta"],
-        "num_objects": len(encoder.objects),
-        "base_entries": encoder.base_entries,
-        "base_values": encoder.base_values,
-        "fact_entries": encoder.fact_entries,
-    }
-    return _core.Heuristic.learned(task.core, specification)
-
-
-def _bind_linear(heuristic: LearnedHeuristic, task: Task) -> _core.Heuristic:
-    tensors = heuristic.model.tensors
-    theta = np.concatenate([tensors["weight"].reshape(-1), tensors["bias"]])
-    specification = {
-        **heuristic.specification(),
-        "theta": np.ascontiguousarray(theta, dtype=np.float32),
-        "outputs": len(tensors["bias"]),
-    }
-    return _core.Heuristic.learned(task.core, specification)
-
-
-def _bind_hgn(heuristic: LearnedHeuristic, task: Task) -> Callable[[Any], Any]:
-    """The network in torch; the heuristics it corrects and is bounded by come from the core."""
-    try:
-        import torch
-    except ImportError:
-        raise heuristic._error(
-            "hypergraph networks run in torch, which is not installed: pip install 'hstar[learn]'"
-        ) from None
-    from hstar.features.hypergraph import build_hypergraph, state_bits
-    from hstar.models.hgn import HGN, HGNConfig, predict
-    from hstar.objectives.losses import Objective, Targets, decoded
-
-    objective = Objective.from_dict(heuristic.metadata["objective"])
-    specification = heuristic.specification()
-    model = HGN(HGNConfig.from_dict(heuristic.metadata["config"]))
-    tensors = heuristic.model.tensors
-    model.load_state_dict({name: torch.from_numpy(array) for name, array in tensors.items()})
-    model.eval()
-    graph = build_hypergraph(task, specification["cost"])
-    predict(model, graph, np.zeros((0, graph.num_nodes), dtype=np.float32))  # has it the slots?
-    needed = [name for name in (specification["base"], specification["lower"]) if name]
-    symbolic = {name: make_heuristic(task, name, specification["cost"]) for name in needed}
-
-    def evaluate(states: NDArray[np.int32]) -> NDArray[np.float32]:
-        nothing = np.zeros(len(states), dtype=np.float32)
-        values = {name: h.evaluate(states) for name, h in symbolic.items()}
-        base = values.get(specification["base"], nothing)
-        lower = values.get(specification["lower"], nothing - np.inf)
-        alive = np.isfinite(base) & (lower < np.inf)
-        outputs = torch.from_numpy(predict(model, graph, state_bits(graph, task, states[alive])))
-        targets = Targets(
-            h_star=outputs[:, 0],
-            base=torch.from_numpy(capped_base(base[alive], lower[alive], objective.cap)),
-            lower=torch.from_numpy(lower[alive]),
-            upper=torch.full((len(outputs),), torch.inf),
-            weight=outputs[:, 0],
-        )
-        h = np.full(len(states), np.inf, dtype=np.float32)
-        h[alive] = decoded(outputs, targets, objective, heuristic.decode).numpy()
-        return h
-
-    return evaluate
-
-
-Bound = _core.Heuristic | Callable[[Any], Any]
-BINDERS: dict[str, Callable[[LearnedHeuristic, Task], Bound]] = {
-    "nlm": _bind_nlm,
-    "linear": _bind_linear,
-    "hgn": _bind_hgn,
-}

@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from hstar.models.integer_network import LOGIT_UNITS
+
 ONE = 2**32  # thresholds are in units of 2^-32
-LOGIT_UNITS = 64  # of a nat
 
 
 def ratio_of(temperature: float) -> int:

@@ -9,8 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from hstar.learned.levels import LOGIT_UNITS
-from hstar.models.integer_network import IntegerLayer, Network
+from hstar.models.integer_network import LOGIT_UNITS, IntegerLayer, Network
 from hstar.models.rounding import RoundedLayer, RoundedNet, is_joined
 
 LARGEST_MULTIPLIER = 65535
@@ -21,8 +20,9 @@ LARGEST_BIAS = 2**24
 Doubles = NDArray[np.float64]
 
 
-def export(net: RoundedNet) -> Network:
-    """The integer network; equal parameters give equal integers."""
+def export(net: RoundedNet, domain_sizes: tuple[int, ...]) -> Network:
+    """The integer network, which reads digits below these sizes; equal parameters give equal
+    integers."""
     steps = net.log_steps.detach().double().exp().tolist()
     layers = [layer for layer in net.layers if isinstance(layer, RoundedLayer)]
     exported = []
@@ -34,7 +34,7 @@ def export(net: RoundedNet) -> Network:
         factor, offset = (one.cpu().numpy() for one in net.affine(number))
         unit = layer.log_step.detach().double().exp().cpu().numpy() * input_step
         exported.append(_export(layer, unit, factor, offset, output_step, joined, number == 0))
-    return Network(net.shape.domain_sizes, tuple(exported))
+    return Network(domain_sizes, tuple(exported))
 
 
 def _export(

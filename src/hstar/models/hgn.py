@@ -15,29 +15,24 @@ and end in a ReLU. A missing slot contributes nothing.
 The first layer of the edges reads some 700 numbers each; they are never put side by side. Its
 weights for a slot are applied to the nodes that occur in that slot, and every edge adds up what its
 slots got. The weights for e0, r0, s0 and v0 are applied once, before the steps.
-
-Rows of several graphs lie one after the other. When all states belong to one graph, each row holds
-all of them instead (`lanes`), and the graph's indices serve them all.
 """
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import leaky_relu_
 
-from hstar.features.hypergraph import Bags, Floats, Hypergraph, Wiring, wire
+from hstar.features.hypergraph import Bags, Wiring
+from hstar.features.hypergraph_inputs import HypergraphBatch
+from hstar.models.model import Model
 
 SLOPE = 0.01
-ROWS_AT_ONCE = 8192  # edges times states that a prediction computes at once, to stay in caches
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,88 +60,6 @@ class HGNConfig:
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
-
-
-@dataclass(frozen=True, eq=False)
-class HypergraphBatch:
-    """States to compute on: `lanes` states for each graph of the wiring."""
-
-    wiring: Wiring
-    nodes: Tensor  # float32[nodes, lanes, 2]: in the state, in the goal
-    edges: Tensor  # float32[edges, 3]
-    globals: Tensor  # float32[graphs, 2]: number of nodes, number of edges
-
-    @staticmethod
-    def build(
-        groups: Sequence[tuple[Hypergraph, NDArray[Any]]], config: HGNConfig
-    ) -> HypergraphBatch:
-        """All states of all groups in order; a group is a graph and its states' bits [S, nodes].
-
-        Raises ValueError if a graph needs more slots than the network has.
-        """
-        if len(groups) == 1 and len(groups[0][1]):
-            graphs, bits = [groups[0][0]], groups[0][1].T
-        else:
-            graphs = [graph for graph, states in groups for _ in range(len(states))]
-            rows = [states.reshape(-1, 1) for _, states in groups]
-            bits = np.concatenate([np.zeros((0, 1), dtype=np.float32), *rows])
-        return _batch(graphs, bits, wire(graphs, config.receiver_slots, config.sender_slots))
-
-    def to(self, device: torch.device) -> HypergraphBatch:
-        if self.nodes.device == device:
-            return self
-        return HypergraphBatch(
-            self.wiring.to(device),
-            self.nodes.to(device),
-            self.edges.to(device),
-            self.globals.to(device),
-        )
-
-
-def _batch(graphs: Sequence[Hypergraph], bits: NDArray[Any], wiring: Wiring) -> HypergraphBatch:
-    """`bits` [nodes of all graphs, lanes]"""
-    nodes = np.empty((*bits.shape, 2), dtype=np.float32)
-    nodes[:, :, 0] = bits
-    nodes[:, :, 1] = np.concatenate([np.zeros(0), *(graph.goal for graph in graphs)])[:, None]
-    edges = np.concatenate([np.zeros((0, 3), np.float32), *(graph.edges for graph in graphs)])
-    sizes = [(graph.num_nodes, graph.num_edges) for graph in graphs]
-    return HypergraphBatch(
-        wiring,
-        torch.from_numpy(nodes),
-        torch.from_numpy(edges),
-        torch.tensor(sizes, dtype=torch.float32).view(-1, 2),
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class HypergraphInputs:
-    """States of many problems to draw batches from: the graph of each, and which nodes are true."""
-
-    config: HGNConfig
-    graphs: tuple[Hypergraph, ...]  # one per state, the same object for states of one problem
-    bits: tuple[NDArray[np.bool_], ...]  # bool[nodes] each
-
-    @staticmethod
-    def of(
-        groups: Sequence[tuple[Hypergraph, NDArray[Any]]], config: HGNConfig
-    ) -> HypergraphInputs:
-        """All states of all groups in order; a group is a graph and its states' bits [S, nodes]."""
-        graphs = tuple(graph for graph, states in groups for _ in range(len(states)))
-        bits = tuple(row for _, states in groups for row in states.astype(bool))
-        return HypergraphInputs(config, graphs, bits)
-
-    @property
-    def sizes(self) -> NDArray[np.int64]:
-        """int64[S]: the number of objects."""
-        return np.array([graph.num_objects for graph in self.graphs], dtype=np.int64)
-
-    def select(self, rows: NDArray[np.int64]) -> HypergraphBatch:
-        """Raises ValueError if a graph needs more slots than the network has."""
-        graphs, bits = [self.graphs[row] for row in rows], [self.bits[row] for row in rows]
-        if len(set(graphs)) == 1:
-            return HypergraphBatch.build([(graphs[0], np.stack(bits))], self.config)
-        groups = [(graph, row[None]) for graph, row in zip(graphs, bits, strict=True)]
-        return HypergraphBatch.build(groups, self.config)
 
 
 class _BagSum(torch.autograd.Function):
@@ -310,27 +223,22 @@ def _narrow(rows: Tensor, lanes: int) -> Tensor:
     return rows.view(len(rows) * lanes, rows.shape[1] // lanes)
 
 
-def predict(model: HGN, hypergraph: Hypergraph, state_bits: NDArray[Any]) -> Floats:
-    """float32[S, outputs] from the bits [S, nodes] of states of one task.
+class HGNModel(Model):
+    """It has no native form: search runs it in torch on whole expansions."""
 
-    Raises ValueError if the hypergraph needs more slots than the network has.
-    """
-    config = model.config
-    device = model.output.weight.device
-    wiring = _single(hypergraph, config.receiver_slots, config.sender_slots, device)
-    at_once = max(1, ROWS_AT_ONCE // max(hypergraph.num_edges, 1))
-    results = [np.zeros((0, config.outputs), dtype=np.float32)]
-    with torch.inference_mode():
-        for first in range(0, len(state_bits), at_once):
-            bits = state_bits[first : first + at_once].T
-            values = model(_batch([hypergraph], bits, wiring))
-            results.append(values.cpu().numpy().astype(np.float32))
-    return np.concatenate(results)
+    name = "hgn"
+    features = ("hypergraph",)
+    options = {"hidden": 32, "steps": 4, "normalise": True}  # noqa: RUF012
+    training = {"learning_rate": 1e-3, "weight_decay": 0.0}  # noqa: RUF012
+
+    def configure(
+        self, features: dict[str, Any], outputs: int, options: dict[str, Any]
+    ) -> dict[str, Any]:
+        slots = (features["receiver_slots"], features["sender_slots"])
+        return HGNConfig(*slots, outputs=outputs, **options).to_dict()
+
+    def build(self, config: dict[str, Any], generator: torch.Generator) -> HGN:
+        return HGN(HGNConfig.from_dict(config), generator)
 
 
-@functools.lru_cache(maxsize=8)
-def _single(
-    graph: Hypergraph, receiver_slots: int, sender_slots: int, device: torch.device
-) -> Wiring:
-    """Kept, because a search asks for few states of the same graph again and again."""
-    return wire([graph], receiver_slots, sender_slots).to(device)
+HGN_MODEL = HGNModel()

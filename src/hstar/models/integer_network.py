@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from hstar import _core
 from hstar.models import packing
 
+LOGIT_UNITS = 64  # of a nat
+
 
 @dataclass(frozen=True, eq=False)
 class IntegerLayer:

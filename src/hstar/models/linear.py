@@ -1,35 +1,48 @@
-"""A linear model on four features of the relaxed plan (Gomoluch et al. 2017).
-
-The features are the number of open goals, h^FF, the deletes that the relaxed plan ignores, and
-those per step of it.
-"""
+"""A linear model on features that are plain vectors."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
-from numpy.typing import NDArray
-from torch import Tensor, nn
 
-NUM_FEATURES = 4
+from hstar.models.model import Model
+
+if TYPE_CHECKING:
+    import torch
 
 
-class Linear(nn.Module):
-    """float32[B, outputs] from features float32[B, 4]."""
+class LinearModel(Model):
+    """It has no options."""
 
-    def __init__(self, config: dict[str, Any], generator: torch.Generator | None = None) -> None:
-        super().__init__()
-        outputs = int(config["outputs"])
-        bound = 1 / math.sqrt(NUM_FEATURES)
-        self.weight = nn.Parameter(torch.empty(outputs, NUM_FEATURES))
-        self.bias = nn.Parameter(torch.empty(outputs))
+    name = "linear"
+    features = ("relaxed-plans",)
+    training = {"weight_decay": 0.0}  # noqa: RUF012
+
+    def configure(
+        self, features: dict[str, Any], outputs: int, options: dict[str, Any]
+    ) -> dict[str, Any]:
+        return {"inputs": features["width"], "outputs": outputs}
+
+    def build(self, config: dict[str, Any], generator: torch.Generator) -> torch.nn.Module:
+        import torch
+
+        inputs, outputs = int(config["inputs"]), int(config["outputs"])
+        network = torch.nn.utils.skip_init(torch.nn.Linear, inputs, outputs)
+        bound = 1 / math.sqrt(inputs)
         with torch.no_grad():
-            for parameter in self.parameters():
+            for parameter in network.parameters():
                 parameter.uniform_(-bound, bound, generator=generator)
+        return network
 
-    def forward(self, features: NDArray[np.float32]) -> Tensor:
-        x = torch.from_numpy(np.ascontiguousarray(features)).to(self.weight.device)
-        return nn.functional.linear(x, self.weight, self.bias)
+    def native(self, config: dict[str, Any], tensors: dict[str, Any]) -> dict[str, Any]:
+        theta = np.concatenate([tensors["weight"].reshape(-1), tensors["bias"]])
+        return {
+            "model": self.name,
+            "theta": np.ascontiguousarray(theta, dtype=np.float32),
+            "outputs": len(tensors["bias"]),
+        }
+
+
+LINEAR_MODEL = LinearModel()

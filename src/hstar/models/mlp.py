@@ -1,87 +1,63 @@
-"""The network in floating point: one-hot digits, two dense layers, residual blocks, classes.
-
-x = relu(bn(W1 onehot));  x = relu(bn(W2 x));  blocks: x = relu(x + bn(W relu(bn(W' x))))
-"""
+"""Residual networks on vectors as a model; in floating point, or rounded to integers."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-import torch
-from torch import Tensor, nn
+import numpy as np
 
+from hstar.models.model import Model, whole_number
 
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """`hidden` channels after the input, `width` in the `blocks` residual blocks."""
-
-    domain_sizes: tuple[int, ...]
-    hidden: int
-    width: int
-    blocks: int
-    classes: int
-
-    def __post_init__(self) -> None:
-        if min(self.hidden, self.width) < 1 or self.blocks < 0:
-            raise ValueError("a network has at least one channel and no negative number of blocks")
-
-    @property
-    def num_parameters(self) -> int:
-        """Weights and biases, batch normalisation folded in."""
-        width = self.width
-        return (
-            (sum(self.domain_sizes) + 1) * self.hidden
-            + (self.hidden + 1) * width
-            + 2 * self.blocks * (width + 1) * width
-            + (width + 1) * self.classes
-        )
+if TYPE_CHECKING:
+    import torch
 
 
-def first_rows(domain_sizes: tuple[int, ...], device: torch.device) -> Tensor:
-    """int64[P]: where the rows of each digit begin."""
-    sizes = torch.tensor(domain_sizes, device=device)
-    return torch.cumsum(sizes, 0) - sizes
+class MLPModel(Model):
+    """`hidden` channels after the input, `width` in each of the `blocks` residual blocks.
+
+    On digits of a table it may be trained towards integers (`bits` of the training options).
+    """
+
+    name = "mlp"
+    features = ("digits", "relaxed-plans")
+    options = {"hidden": 200, "width": 100, "blocks": 2}  # noqa: RUF012
+    training = {"learning_rate": 3e-3, "weight_decay": 0.0, "clip": 0.0}  # noqa: RUF012
+
+    def configure(
+        self, features: dict[str, Any], outputs: int, options: dict[str, Any]
+    ) -> dict[str, Any]:
+        whole_number(options, "hidden", "width")
+        whole_number(options, "blocks", least=0)
+        return {"inputs": features["width"], **options, "outputs": outputs}
+
+    def build(self, config: dict[str, Any], generator: torch.Generator) -> torch.nn.Module:
+        import torch
+
+        from hstar.models.residual import ResidualNet, Shape
+
+        with torch.random.fork_rng(devices=[]):  # layers draw from the global generator
+            torch.manual_seed(generator.initial_seed())
+            return ResidualNet(Shape(**config))
+
+    def native(self, config: dict[str, Any], tensors: dict[str, Any]) -> dict[str, Any]:
+        """Layers with batch normalisation folded in; a block's second layer adds its input."""
+        layers = []
+        last = 2 + 2 * int(config["blocks"])
+        for number in range(last):
+            held = {
+                name: tensors[f"layers.{number}.{name}"].astype(np.float64)
+                for name in ("dense.weight", "norm.weight", "norm.bias")
+            }
+            mean = tensors[f"layers.{number}.norm.running_mean"].astype(np.float64)
+            var = tensors[f"layers.{number}.norm.running_var"].astype(np.float64)
+            factor = held["norm.weight"] / np.sqrt(var + EPSILON)
+            weight = (held["dense.weight"] * factor[:, None]).astype(np.float32)
+            bias = (held["norm.bias"] - mean * factor).astype(np.float32)
+            layers.append((np.ascontiguousarray(weight), bias, "relu", number >= 3 and number % 2 == 1))
+        layers.append((tensors["last.weight"], tensors["last.bias"], "none", False))
+        return {"model": self.name, "layers": layers}
 
 
-def one_hot(rows: Tensor, width: int, dtype: torch.dtype) -> Tensor:
-    """[B, width] with ones in the rows int64[B, P]: digits plus `first_rows`."""
-    ones = torch.zeros(len(rows), width, dtype=dtype, device=rows.device)
-    return ones.scatter_(1, rows, 1.0)
+EPSILON = 1e-5  # of batch normalisation
 
-
-class DenseNorm(nn.Module):
-    """A dense layer without bias, batch normalised."""
-
-    def __init__(self, inputs: int, outputs: int) -> None:
-        super().__init__()
-        self.dense = nn.Linear(inputs, outputs, bias=False)
-        self.norm = nn.BatchNorm1d(outputs)
-
-    def forward(self, x: Tensor) -> Tensor:
-        result: Tensor = self.norm(self.dense(x))
-        return result
-
-
-class ResidualNet(nn.Module):
-    """Logits [B, C] from one-hot rows [B, sum of domain sizes]."""
-
-    def __init__(self, shape: Shape) -> None:
-        super().__init__()
-        self.shape = shape
-        inputs = sum(shape.domain_sizes)
-        layers = [DenseNorm(inputs, shape.hidden), DenseNorm(shape.hidden, shape.width)]
-        layers += [DenseNorm(shape.width, shape.width) for _ in range(2 * shape.blocks)]
-        self.layers = nn.ModuleList(layers)
-        self.last = nn.Linear(shape.width, shape.classes)
-
-    def forward(self, x: Tensor) -> Tensor:
-        x = torch.relu(self.layers[1](torch.relu(self.layers[0](x))))
-        for first in range(2, len(self.layers), 2):
-            inner = torch.relu(self.layers[first](x))
-            x = torch.relu(x + self.layers[first + 1](inner))
-        result: Tensor = self.last(x)
-        return result
-
-    def dense_layers(self) -> list[DenseNorm]:
-        """All but the last."""
-        return [layer for layer in self.layers if isinstance(layer, DenseNorm)]
+MLP_MODEL = MLPModel()

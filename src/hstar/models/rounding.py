@@ -16,8 +16,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from hstar.learned.levels import LOGIT_UNITS
-from hstar.models.mlp import ResidualNet, Shape
+from hstar.models.integer_network import LOGIT_UNITS
+from hstar.models.residual import ResidualNet, Shape
 
 LARGEST_ACTIVATION = 127
 

@@ -1,1 +1,28 @@
-"""What training minimises: likelihoods, rankings, cross-entropies."""
+"""What training minimises, by name. To add an objective: one file and one line here."""
+
+from hstar.objectives.objective import Objective
+from hstar.runtime.registry import Registry
+
+OBJECTIVES: Registry[type[Objective]] = Registry(
+    "objective",
+    {
+        "gaussian": "hstar.objectives.likelihood:Gaussian",
+        "truncated-gaussian": "hstar.objectives.likelihood:TruncatedGaussian",
+        "l-gbfs": "hstar.objectives.ranking:LGbfs",
+        "l-star": "hstar.objectives.ranking:LStar",
+        "ce": "hstar.objectives.classes:CrossEntropy",
+        "cea": "hstar.objectives.classes:Cea",
+    },
+    "hstar.objectives",
+)
+
+
+def make_objective(name: str, **options: object) -> Objective:
+    """The objective of a name with these options. Raises ValueError for those it does not have."""
+    kind = OBJECTIVES.find(name)
+    try:
+        return kind(**options)  # type: ignore[arg-type]
+    except TypeError:
+        known = ", ".join(kind.__dataclass_fields__) or "none"
+        wrong = ", ".join(option for option in options if option not in kind.__dataclass_fields__)
+        raise ValueError(f"objective '{name}' has no option {wrong}; it has: {known}") from None

@@ -1,10 +1,9 @@
-"""One dict per slot: names -> entries, and how code outside the package joins.
+"""Registries: one dict per slot, from a name to all the program needs to know of what it names.
 
-An entry is an object that holds all the rest of the program needs to know of one teacher, model,
-objective, ... A registry holds entries or, for those that are slow to import, where to find them
-("hstar.models.nlm:NLM"). Code outside the package joins in two ways: under a name, by a Python
-entry point of the registry's group, or without one, as "module:attribute". A module in the current
-directory is found as well, as with `python -m`.
+HEURISTICS = Registry("heuristic", {"ff": ...}, "hstar.heuristics")
+HEURISTICS.find("ff")            an entry of the dict
+HEURISTICS.find("mine")          an entry point of the group, in any installed package
+HEURISTICS.find("module:name")   an attribute of a module, which may lie in the current directory
 """
 
 from __future__ import annotations
@@ -13,58 +12,74 @@ import difflib
 import importlib
 import os
 import sys
-from collections.abc import Iterable
-from typing import Any, Generic, TypeVar, cast
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from importlib import metadata
 
 Entry = TypeVar("Entry")
 
 
-class Registry(dict[str, Any], Generic[Entry]):
-    """`kind` is the word for one entry, such as "model"; `group` the group of entry points."""
+class Registry(dict[str, Entry], Generic[Entry]):
+    """Names and entries of one slot. An entry that is slow to import may stand here as its place,
+    "module:attribute".
 
-    def __init__(self, kind: str, entries: dict[str, Any]) -> None:
-        super().__init__(entries)
+    `kind` is the slot's name in messages. `adopt(name, object)` makes an entry of an object from
+    outside the package, and raises ValueError if it does not fit; without it, the object must be
+    an entry already.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        entries: Mapping[str, Entry | str],
+        entry_point_group: str,
+        adopt: Callable[[str, Any], Entry] | None = None,
+    ) -> None:
+        super().__init__(entries)  # type: ignore[arg-type]
         self.kind = kind
-        self.group = f"hstar.{kind.replace(' ', '_')}s"
+        self.group = entry_point_group
+        self.adopt = adopt
 
     def find(self, name: str) -> Entry:
-        """The entry of a name or of "module:attribute". Raises ValueError for an unknown one."""
-        if name not in self and ":" not in name:
-            self._join_entry_points()
-        if name not in self and ":" not in name:
-            raise ValueError(f"unknown {self.kind} '{name}'; {suggestion(name, self)}")
-        held = self.get(name, name)
-        return cast(Entry, _imported(held, self.kind) if isinstance(held, str) else held)
+        """The entry of a name, an entry point or `module:attribute`. Raises ValueError."""
+        if name in self:
+            held: Any = self[name]
+            return import_attribute(held, self.kind) if isinstance(held, str) else held
+        if ":" in name:
+            found = import_attribute(name, self.kind)
+        elif name in self._entry_points:
+            found = self._entry_points[name].load()
+        else:
+            raise ValueError(self.unknown(name))
+        return found if self.adopt is None else self.adopt(name, found)
 
-    def _join_entry_points(self) -> None:
-        from importlib.metadata import entry_points
+    def unknown(self, name: str, also: str = "module:attribute") -> str:
+        """The message for an unknown name: a near one, all names, and what else may be given."""
+        known = [*self, *(point for point in self._entry_points if point not in self)]
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f" (did you mean '{near[0]}'?)" if near else ""
+        return f"unknown {self.kind} '{name}'{hint}; choose one of {', '.join(known)}, or {also}"
 
-        for point in entry_points(group=self.group):
-            self.setdefault(point.name, point.value)
+    @cached_property
+    def _entry_points(self) -> dict[str, metadata.EntryPoint]:
+        from importlib import metadata  # slow to import, and rarely needed
+
+        return {point.name: point for point in metadata.entry_points(group=self.group)}
 
 
-def suggestion(name: str, known: Iterable[str]) -> str:
-    """What to choose instead of an unknown name."""
-    names = list(known)
-    close = difflib.get_close_matches(name, names, n=1)
-    hint = f"did you mean '{close[0]}'? " if close else ""
-    return f"{hint}choose one of {', '.join(names)}"
+def import_attribute(text: str, kind: str = "object") -> Any:
+    """What `module:attribute` names; as with `python -m`, the current directory is searched first.
 
-
-def _imported(place: str, kind: str) -> Any:
-    module, _, attribute = place.partition(":")
-    if os.getcwd() not in sys.path and "" not in sys.path:
-        sys.path.append(os.getcwd())
+    Raises ValueError if there is no such module or attribute.
+    """
+    module_name, _, attribute = text.partition(":")
+    if (here := os.getcwd()) not in sys.path and "" not in sys.path:
+        sys.path.insert(0, here)
     try:
-        return getattr(importlib.import_module(module), attribute)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
-            raise
-        raise ValueError(
-            f"cannot import the {kind} '{place}': no module named {error.name!r}; run hstar where "
-            "it can be imported, or install it"
-        ) from None
-    except AttributeError:
-        raise ValueError(
-            f"cannot import the {kind} '{place}': '{module}' has no '{attribute}'"
-        ) from None
+        module = importlib.import_module(module_name)
+        return getattr(module, attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ValueError(f"cannot import the {kind} '{text}': {error}") from error

@@ -10,9 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hstar.pddl.errors import InputFileError
 from hstar.runtime.atomic import write_atomically
 
 Arrays = dict[str, NDArray[Any]]
+
+
+class CheckpointError(InputFileError):
+    """A checkpoint that this run cannot go on from. It is never overwritten."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +27,6 @@ class Checkpoint:
     fingerprint: str
     notes: dict[str, Any]
     groups: dict[str, Arrays]
-
-    def group(self, name: str) -> Arrays:
-        return self.groups[name]
 
 
 def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
@@ -40,20 +42,29 @@ def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
 
 
 def read_checkpoint(path: Path, fingerprint: str) -> Checkpoint | None:
-    """The checkpoint of this very run; None if there is none, or only of another run."""
+    """The checkpoint of this run; None if there is none. Raises CheckpointError if the file belongs
+    to another run (other labels, options or code) or is damaged."""
     from safetensors import SafetensorError, safe_open
 
     if not path.is_file():
         return None
+    what_to_do = "delete it to start anew, or choose another output"
     try:
         with safe_open(path, framework="numpy") as file:
             held = json.loads((file.metadata() or {}).get("hstar", "{}"))
-            if held.get("fingerprint") != fingerprint:
-                return None
             groups: dict[str, Arrays] = {}
             for key in file.keys():  # noqa: SIM118
                 group, _, name = key.partition("/")
                 groups.setdefault(group, {})[name] = file.get_tensor(key)
-    except (SafetensorError, ValueError, OSError):
-        return None
-    return Checkpoint(fingerprint, held["notes"], groups)
+            found, notes = held["fingerprint"], held["notes"]
+    except (SafetensorError, ValueError, KeyError, TypeError, OSError) as error:
+        raise CheckpointError(
+            f"the checkpoint cannot be read ({error}); {what_to_do}", str(path)
+        ) from None
+    if found != fingerprint:
+        raise CheckpointError(
+            "the checkpoint belongs to a training with other labels, options or code; "
+            f"{what_to_do}",
+            str(path),
+        )
+    return Checkpoint(fingerprint, notes, groups)

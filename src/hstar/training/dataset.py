@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hstar.features.atoms import domain_hash
+from hstar.features.vocabulary import domain_hash
 from hstar.pddl import Domain
 from hstar.pddl.domain import read_domain
 from hstar.pddl.source import source_from_bytes
@@ -18,17 +20,16 @@ from hstar.spaces.task import Task, ground
 from hstar.teachers.attempt import read_problem_text
 from hstar.teachers.labels import HEURISTIC_COLUMNS, LABEL_COLUMNS, Labels, LabelsError, read_labels
 
-FEATURES = ("goalcount", "ff", "ff_deletes", "ff_deletes_mean")  # Gomoluch et al. 2017
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledTask:
-    """A problem with the states that are labelled, each as the facts true in it."""
+    """A problem with the states int32[S, V] that are labelled."""
 
     name: str
     task: Task
     plan: tuple[str, ...]
-    facts: tuple[NDArray[np.int64], ...]
+    states: NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,22 +45,31 @@ class Dataset:
     columns: dict[str, NDArray[np.float32]]
 
     def __len__(self) -> int:
-        return sum(len(labelled.facts) for labelled in self.tasks)
+        return sum(len(labelled.states) for labelled in self.tasks)
 
-    @property
-    def features(self) -> NDArray[np.float32]:
-        """float32[S, 4]: what the linear model sees."""
-        return np.stack([self.columns[name] for name in FEATURES], axis=1)
+    def column(self, name: str) -> NDArray[np.float32]:
+        """float32[S]: h_star, lower or upper (NaN where unknown), or a built-in heuristic."""
+        return self.columns[name]
+
+    def digest(self) -> str:
+        """Identifies the labels."""
+        sha = hashlib.sha256(domain_hash(self.domain).encode())
+        for labelled in self.tasks:
+            sha.update(json.dumps([labelled.name, labelled.plan]).encode())
+            sha.update(labelled.states.tobytes())
+        for name in ("h_star", "lower", "upper"):
+            sha.update(self.column(name).tobytes())
+        return sha.hexdigest()
 
     @property
     def task_numbers(self) -> NDArray[np.int64]:
         """int64[S]: which task each state belongs to."""
-        counts = [len(labelled.facts) for labelled in self.tasks]
+        counts = [len(labelled.states) for labelled in self.tasks]
         return np.repeat(np.arange(len(self.tasks)), counts)
 
     def select(self, tasks: Sequence[int]) -> Dataset:
         """The data of some of the problems."""
-        starts = np.cumsum([0, *(len(labelled.facts) for labelled in self.tasks)])
+        starts = np.cumsum([0, *(len(labelled.states) for labelled in self.tasks)])
         rows = [np.arange(starts[i], starts[i + 1]) for i in tasks]
         chosen = np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64)
         columns = {name: column[chosen] for name, column in self.columns.items()}
@@ -118,7 +128,7 @@ def dataset_of(labels: Labels, path: str) -> Dataset:
                 "label the problems again",
                 path,
             ) from None
-        tasks.append(LabelledTask(problem.problem, task, plan, facts))
+        tasks.append(LabelledTask(problem.problem, task, plan, _values(task, facts)))
     columns = {
         name: rows[name].cast(float).fill_null(float("nan")).to_numpy().astype(np.float32)
         for name in (*LABEL_COLUMNS, *HEURISTIC_COLUMNS)
@@ -129,3 +139,15 @@ def dataset_of(labels: Labels, path: str) -> Dataset:
     if len(dataset) == 0:
         raise LabelsError("there are no labelled states; was any problem solved?", path)
     return dataset
+
+
+def _values(task: Task, facts: Sequence[NDArray[np.int64]]) -> NDArray[np.int32]:
+    first = np.cumsum([0, *task.domain_sizes])
+    variable = np.repeat(np.arange(len(task.domain_sizes)), task.domain_sizes)
+    states = np.zeros((len(facts), len(task.domain_sizes)), dtype=np.int32)
+    for v, size in enumerate(task.domain_sizes):
+        names = [task.core.atom_name(int(first[v]) + value) for value in range(size)]
+        states[:, v] = next((i for i, n in enumerate(names) if n.startswith(("<", "not "))), 0)
+    for row, true in zip(states, facts, strict=True):
+        row[variable[true]] = true - first[variable[true]]
+    return states

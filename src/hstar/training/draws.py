@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from hstar.features.digits import UNREACHED, PatternStates
+from hstar.features.pattern_states import UNREACHED, PatternStates
 
 MODES = ("uniform", "proportional", "tempered")
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 
-from hstar.features.atoms import domain_hash
-from hstar.learned.modelfile import read_model
-from hstar.models import KINDS
-from hstar.objectives.losses import RANKING, Objective
-from hstar.training.batches import LikelihoodTask
+from hstar.features.vocabulary import domain_hash
+from hstar.learned.file import read_model, refusing_malformed
+from hstar.learned.heuristic import LearnedHeuristic
+from hstar.objectives import make_objective
+from hstar.objectives.objective import Objective
 from hstar.training.dataset import Dataset
+from hstar.training.state_source import StateSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,27 +40,45 @@ class Metrics:
 
 def evaluate_model(path: str | os.PathLike[str], dataset: Dataset) -> Metrics:
     """The errors of a model file. Raises ModelFileError, ValueError for a ranking model."""
-    held = read_model(path)
-    objective = Objective.from_dict(held.metadata["objective"])
-    if objective.loss in RANKING:
+    name = os.fspath(path)
+    file = read_model(name)
+    trained = file.metadata
+    with refusing_malformed(name):
+        objective = objective_of(trained["objective"])
+    if objective.form == "value":
         raise ValueError("a ranking model does not estimate costs, so it has no error")
-    trained = held.metadata
-    if domain_hash(dataset.domain) != trained["domain"]["hash"] or dataset.cost != trained["cost"]:
+    domain = trained["domain"] or {"name": "none", "hash": ""}
+    if domain_hash(dataset.domain) != domain["hash"] or dataset.cost != trained["cost"]:
         raise ValueError(
-            f"{os.fspath(path)} was trained on domain {trained['domain']['name']} with --cost "
-            f"{trained['cost']}; the labels are of {dataset.domain.name} with --cost {dataset.cost}"
+            f"{name} was trained on domain {domain['name']} with --cost {trained['cost']}; "
+            f"the labels are of {dataset.domain.name} with --cost {dataset.cost}"
         )
-    kind = held.metadata["model"]
-    model = KINDS[kind].build(held.metadata["config"], torch.Generator())
-    model.load_state_dict({name: torch.from_numpy(a) for name, a in held.tensors.items()})
-    model.eval()
-    task = LikelihoodTask(dataset, model, kind, held.metadata["config"], objective, 256, 0)
+    heuristic = LearnedHeuristic(file, name)
+    features = (heuristic.features, trained["features"]["config"])
+    source = StateSource(
+        dataset, objective, heuristic.decode, features, 256, 0, torch.device("cpu")
+    )
     with torch.no_grad():
-        nll, mse, mse_clip = task.evaluate()
-    return Metrics(mse, mse_clip, nll, len(dataset), len(dataset.tasks))
+        found = source.evaluate(heuristic.network())
+    return Metrics(
+        found["mse"],
+        found.get("mse_clip", math.nan),
+        found["loss"],
+        len(dataset),
+        len(dataset.tasks),
+    )
+
+
+def objective_of(described: dict[str, Any]) -> Objective:
+    """The objective that a model file describes. Raises ValueError, TypeError, KeyError."""
+    options = {key: value for key, value in described.items() if key != "name"}
+    if "values" in options:
+        options["values"] = tuple(options["values"])
+    options.pop("phase", None)
+    return make_objective(described["name"], **options)
 
 
 def baseline_mse(dataset: Dataset, heuristic: str) -> float:
     """The squared error of a built-in heuristic taken as an estimate of h*."""
-    error = dataset.columns[heuristic].astype(np.float64) - dataset.columns["h_star"]
+    error = dataset.column(heuristic).astype(np.float64) - dataset.column("h_star")
     return float(np.mean(error**2))

@@ -1,115 +1,43 @@
-"""Training: labels x model x objective -> model file.
-
-AdamW on batches in which every size of state has its share; the weights that did best on the
-validation problems are kept. Each evaluation leaves a checkpoint beside the output, so a killed run
-goes on from there; on a CPU it ends with the same bytes as an undisturbed one.
-"""
+"""Training: labels x features x model x objective x decode -> a trained network and its file."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
-import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
-from hstar.features.atoms import domain_hash
-from hstar.learned.modelfile import ModelFile, write_model
-from hstar.models import KINDS
-from hstar.objectives.losses import RANKING, Objective
-from hstar.training.batches import LikelihoodTask, RankingTask, with_fitted_cap
-from hstar.training.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+from hstar.features.vocabulary import domain_hash
+from hstar.learned.file import ModelFile, write_model
+from hstar.models.integer_network import Network
+from hstar.models.refining import rounded_from, shape_of
+from hstar.runtime.code import code_digest
 from hstar.training.dataset import Dataset, check_same_kind
+from hstar.training.loop import Line, Loop, Report
+from hstar.training.options import TrainOptions
+from hstar.training.pair_source import PairSource
+from hstar.training.pattern_source import PatternSource, TableData
+from hstar.training.state_source import StateSource
+from hstar.training.targets import fitted
 
-SCHEDULES = ("cosine", "constant")
-
-
-@dataclass(frozen=True, slots=True)
-class TrainOptions:
-    """How to train. `clip` bounds the norm of the gradient; 0 means no bound. With `fit_cap` an
-    objective without a cap on its base gets the one that the training labels ask for, if any."""
-
-    model: str = "nlm"
-    model_options: dict[str, Any] = field(default_factory=dict)
-    objective: Objective = field(default_factory=Objective)
-    fit_cap: bool = True
-    steps: int = 4000
-    batch: int = 256
-    learning_rate: float = 1e-2
-    weight_decay: float = 1e-2
-    clip: float = 0.1
-    schedule: str = "cosine"
-    seed: int = 0
-    evaluate_every: int = 200
-    device: str = "auto"
-
-    def __post_init__(self) -> None:
-        if self.model not in KINDS:
-            known = ", ".join(KINDS)
-            raise ValueError(f"unknown model '{self.model}'; choose one of {known}")
-        if self.schedule not in SCHEDULES:
-            raise ValueError(f"unknown schedule '{self.schedule}'; choose cosine or constant")
-        for name in ("steps", "batch", "evaluate_every"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
-        if not (self.learning_rate > 0 and self.weight_decay >= 0 and self.clip >= 0):
-            raise ValueError("the learning rate must be positive, weight decay and clip at least 0")
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-
-# What suits each model; anything given explicitly goes first.
-DEFAULTS: dict[str, dict[str, Any]] = {
-    "nlm": {},
-    "hgn": {"learning_rate": 1e-3, "weight_decay": 0.0},
-    "linear": {"weight_decay": 0.0},
-}
-
-
-def defaults_of(model: str, objective: Objective) -> dict[str, Any]:
-    """Training options for a model. Ranking losses train on one problem a step, so evaluating on
-    all validation problems costs more steps' worth of time."""
-    chosen = dict(DEFAULTS.get(model, {}))
-    if objective.loss in RANKING:
-        chosen |= {"learning_rate": 1e-3, "evaluate_every": 500}
-    return chosen
-
-
-@dataclass(frozen=True, slots=True)
-class Evaluation:
-    """One line of the training curve. `train_loss` is the mean since the line before; what the
-    objective does not define is NaN."""
-
-    step: int
-    train_loss: float
-    validation_loss: float
-    validation_mse: float
-    validation_mse_clip: float
-
-    @property
-    def score(self) -> float:
-        """What the best weights are chosen by."""
-        return self.validation_loss if math.isnan(self.validation_mse) else self.validation_mse
+ROW_SOURCES: dict[str, Any] = {"states": StateSource, "pairs": PairSource}
+RISE = 8  # how many times its best the validation score may end at without a warning
 
 
 @dataclass(frozen=True, slots=True)
 class TrainResult:
-    best: Evaluation
-    curve: tuple[Evaluation, ...]
+    """`seconds` count all runs of a training that was interrupted."""
+
+    best: Line
+    curve: tuple[Line, ...]
     seconds: float
     parameters: int
-
-
-Report = Callable[[Evaluation, int], None]
+    warnings: tuple[str, ...]
 
 
 def train(
@@ -119,176 +47,173 @@ def train(
     options: TrainOptions,
     report: Report | None = None,
 ) -> TrainResult:
-    """Train a model and write its file.
+    """Train on labelled states and write the model file.
 
-    `report` is called with every evaluation and the number of steps. Raises ValueError for data
-    that do not fit the objective, LabelsError, OSError.
+    `report` is called with every line of the curve and the number of steps. A killed run goes on
+    from `output`.partial. Raises ValueError for pieces that do not fit each other, LabelsError,
+    CheckpointError, OSError.
     """
-    started = time.monotonic()
-    trainer = Trainer(training, validation, options)
+    prepared = prepare(training, validation, options)
     partial = Path(f"{os.fspath(output)}.partial")
-    curve: list[Evaluation] = []
-    best_weights = trainer.weights()
-    checkpoint = read_checkpoint(partial, trainer.fingerprint)
-    if checkpoint is not None:
-        trainer.restore(checkpoint)
-        curve = [Evaluation(**line) for line in checkpoint.notes["curve"]]
-        best_weights = checkpoint.group("best")
-    while trainer.step < options.steps:
-        end = min(trainer.step + options.evaluate_every, options.steps)
-        loss = trainer.advance(end)
-        line = Evaluation(trainer.step, loss, *trainer.evaluate())
-        if not math.isfinite(line.train_loss):
-            raise FloatingPointError(
-                f"the loss is {line.train_loss} at step {trainer.step}; lower the learning rate"
-            )
-        if not curve or line.score < min(other.score for other in curve):
-            best_weights = trainer.weights()
-        curve.append(line)
-        if report is not None:
-            report(line, options.steps)
-        if trainer.step < options.steps:
-            notes = {"step": trainer.step, "curve": [asdict(other) for other in curve]}
-            tensors = {"best": best_weights, **trainer.state()}
-            write_checkpoint(partial, Checkpoint(trainer.fingerprint, notes, tensors))
-    best = min(curve, key=lambda line: line.score)
-    write_model(output, trainer.model_file(best_weights, best, curve))
+    loop = prepared.loop
+    loop.run(partial, report)
+    write_model(output, prepared.model_file())
     partial.unlink(missing_ok=True)
-    parameters = sum(int(w.size) for w in best_weights.values())
-    return TrainResult(best, tuple(curve), time.monotonic() - started, parameters)
+    parameters = sum(int(weights.size) for weights in loop.best_weights.values())
+    return TrainResult(
+        loop.best, tuple(loop.curve), loop.seconds, parameters, tuple(_warnings(loop))
+    )
 
 
-class Trainer:
-    """The state of a training run, from which it can be continued."""
+@dataclass(frozen=True)
+class Prepared:
+    """A loop ready to run, and what its model file will say."""
 
-    def __init__(self, training: Dataset, validation: Dataset, options: TrainOptions) -> None:
-        self.training = training
-        self.device = choose_device(options.device)
-        check_same_kind(training, validation)
-        objective = options.objective
-        if options.fit_cap:
-            objective = with_fitted_cap(training, objective)
-        self.options = options = replace(options, objective=objective)
-        kind = KINDS[options.model]
-        tasks = [labelled.task for labelled in training.tasks]
-        self.config = kind.configure(
-            training.domain, tasks, objective.outputs, options.model_options
-        )
-        generator = torch.Generator().manual_seed(options.seed)
-        self.model = kind.build(self.config, generator).to(self.device)
-        task_class = RankingTask if objective.loss in RANKING else LikelihoodTask
-        make = (self.model, options.model, self.config, objective, options.batch, options.seed)
-        self.train_task = task_class(training, *make)
-        self.validation_task = task_class(validation, *make)
-        self.step = 0
-        self.optimiser = torch.optim.AdamW(
-            self.model.parameters(),
-            # On the GPU, so that recorded steps read the rate of the moment.
-            lr=torch.tensor(options.learning_rate, device=self.device)
-            if self._on_gpu
-            else options.learning_rate,
-            weight_decay=options.weight_decay,
-            capturable=self._on_gpu,
-        )
-        self.fingerprint = _fingerprint(training, validation, options, self.config)
+    loop: Loop
+    options: TrainOptions
+    metadata: dict[str, Any]
 
-    @property
-    def _on_gpu(self) -> bool:
-        return self.device.type == "cuda"
-
-    def advance(self, end: int) -> float:
-        """Train up to step `end`; returns the mean loss."""
-        self.model.train()
-        losses = []
-        update = self.train_task.updater(self._update)
-        while self.step < end:
-            self._set_learning_rate(self._learning_rate(self.step))
-            losses.append(update(self.step))
-            self.step += 1
-        return float(torch.stack(losses).mean())
-
-    def evaluate(self) -> tuple[float, float, float]:
-        """Loss, squared error, and squared error after clipping, on the validation problems."""
-        self.model.eval()
-        with torch.no_grad():
-            return self.validation_task.evaluate()
-
-    def _update(self, loss: Tensor) -> Tensor:
-        """One step of the optimiser; may be recorded and replayed on a GPU."""
-        self.optimiser.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
-        if self.options.clip:
-            torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.options.clip)
-        self.optimiser.step()
-        return loss.detach()
-
-    def _learning_rate(self, step: int) -> float:
-        """A short linear start; then constant, or half a cosine down to a hundredth."""
-        options = self.options
-        warm_up = max(1, min(100, options.steps // 20))
-        rate = options.learning_rate * min(1.0, (step + 1) / warm_up)
-        if options.schedule == "constant":
-            return rate
-        share = max(0.0, (step - warm_up) / max(1, options.steps - warm_up))
-        return rate * (0.01 + 0.99 * (1 + math.cos(math.pi * share)) / 2)
-
-    def _set_learning_rate(self, rate: float) -> None:
-        for group in self.optimiser.param_groups:
-            if self._on_gpu:
-                group["lr"].fill_(rate)
-            else:
-                group["lr"] = rate
-
-    def weights(self) -> dict[str, np.ndarray[Any, Any]]:
-        return {
-            name: tensor.detach().cpu().numpy().copy()
-            for name, tensor in self.model.state_dict().items()
+    def model_file(self) -> ModelFile:
+        """The best weights so far."""
+        loop = self.loop
+        training = {
+            **self.metadata["training"],
+            "best": loop.best.to_dict(),
+            "curve": [line.to_dict() for line in loop.curve],
         }
+        metadata = {**self.metadata, "training": training}
+        _, model, _ = self.options.entries()
+        weights = loop.best_weights or loop.weights()  # a table is not validated
+        tensors = model.to_tensors(self.metadata["model"]["config"], weights)
+        return ModelFile(json.loads(json.dumps(metadata)), tensors)
 
-    def state(self) -> dict[str, dict[str, np.ndarray[Any, Any]]]:
-        """What to save besides the best weights: current weights, first and second moments."""
-        moments: dict[str, dict[str, np.ndarray[Any, Any]]] = {"first": {}, "second": {}}
-        for name, parameter in self.model.named_parameters():
-            held = self.optimiser.state[parameter]
-            moments["first"][name] = held["exp_avg"].cpu().numpy()
-            moments["second"][name] = held["exp_avg_sq"].cpu().numpy()
-        return {"weights": self.weights(), **moments}
 
-    def restore(self, checkpoint: Checkpoint) -> None:
-        self.step = int(checkpoint.notes["step"])
-        first, second = checkpoint.group("first"), checkpoint.group("second")
-        weights = {n: torch.from_numpy(a) for n, a in checkpoint.group("weights").items()}
-        self.model.load_state_dict(weights)
-        for name, parameter in self.model.named_parameters():
-            count = torch.tensor(float(self.step))
-            self.optimiser.state[parameter] = {
-                "step": count.to(self.device) if self._on_gpu else count,
-                "exp_avg": torch.from_numpy(first[name]).to(self.device),
-                "exp_avg_sq": torch.from_numpy(second[name]).to(self.device),
-            }
+def prepare(training: Dataset, validation: Dataset, options: TrainOptions) -> Prepared:
+    """Everything up to the first step. Raises ValueError for pieces that do not fit each other."""
+    check_same_kind(training, validation)
+    device = choose_device(options.device)
+    features, model, decode = options.entries()
+    if decode.is_certified or options.bits:
+        raise ValueError(
+            "a certified decode and weights in integers need the exact value of every state; train "
+            "on a pattern database (hstar pdb build), not on labels"
+        )
+    tasks = [labelled.task for labelled in training.tasks]
+    if features.needs == "space":
+        everything = [*tasks, *(labelled.task for labelled in validation.tasks)]
+        features.check_one_space(everything)
+    objective = fitted(options.objective, training)
+    options = replace(options, objective=objective)
+    chosen = {**features.options, **_known(options.model_options, features.options)}
+    feature_config = features.configure(tasks, chosen, training.cost)
+    chosen = {**model.options, **_known(options.model_options, model.options)}
+    config = model.configure(feature_config, objective.outputs, chosen)
+    network = model.build(config, torch.Generator().manual_seed(options.seed)).to(device)
+    make = ROW_SOURCES[objective.batches]
+    arguments = (objective, decode, (features, feature_config), options.batch, options.seed, device)
+    source = make(training, *arguments)
+    source.record(model, network)
+    digests = [training.digest(), validation.digest(), training_code()]
+    described = [options.to_dict(), feature_config, config, *digests]
+    loop = Loop(network, source, make(validation, *arguments), options, _digest(described))
+    constants = {**decode.options, **options.decode_options, **objective.constants()}
+    metadata = {
+        "form": "float",
+        "features": {"name": options.features or features.name, "config": feature_config},
+        "model": {"name": options.model, "config": config},
+        "objective": objective.to_dict(),
+        "decode": {**constants, "name": decode.name},
+        "cost": training.cost,
+        "domain": {"name": training.domain.name, "hash": domain_hash(training.domain)},
+        "training": {
+            "options": options.to_dict(),
+            "problems": len(training.tasks),
+            "states": len(training),
+        },
+        "certificate": None,
+    }
+    return Prepared(loop, options, metadata)
 
-    def model_file(
-        self, weights: dict[str, Any], best: Evaluation, curve: list[Evaluation]
-    ) -> ModelFile:
-        domain = self.training.domain
-        options = self.options.to_dict()
-        options.pop("device")  # the same training on another machine gives the same file
-        metadata = {
-            "model": self.options.model,
-            "config": self.config,
-            "objective": self.options.objective.to_dict(),
-            "decode": self.options.objective.decode,
-            "cost": self.training.cost,
-            "domain": {"name": domain.name, "hash": domain_hash(domain)},
-            "training": {
-                "options": options,
-                "problems": len(self.training.tasks),
-                "states": len(self.training),
-                "best": asdict(best),
-                "curve": [asdict(line) for line in curve],
-            },
-        }
-        return ModelFile(json.loads(json.dumps(metadata)), weights)
+
+def prepare_table(
+    data: TableData, options: TrainOptions, start: Network | None = None
+) -> Prepared:
+    """A loop over all states of a table. `start` is a network in integers to go on from.
+
+    Raises ValueError for pieces that do not fit each other.
+    """
+    features, model, decode = options.entries()
+    _check_table(options, features.name, decode.is_certified, data.database.base is not None)
+    states = data.states(choose_device(options.device))
+    values = np.array(states.values, dtype=np.float32)
+    objective = options.objective.fitted({"h_star": values})
+    options = replace(options, objective=objective)
+    source = PatternSource(states, objective, options.sampling, options.batch, options.seed)
+    chosen = {**model.options, **_known(options.model_options, model.options)}
+    config = model.configure({"width": source.width}, objective.outputs, chosen)
+    if start is None:
+        if options.coarser != 1:
+            raise ValueError("only a network that training goes on from can be made coarser")
+        network = model.build(config, torch.Generator().manual_seed(options.seed))
+    else:
+        if shape_of(start).to_dict() != config or start.domain_sizes != states.domain_sizes:
+            raise ValueError(
+                "the network to go on from has another shape or other inputs; "
+                "take one that was learned from a database of this pattern"
+            )
+        network = rounded_from(start, options.coarser)
+    sha = hashlib.sha256(states.database.table.data)
+    for layer in () if start is None else start.layers:
+        sha.update(layer.weights.tobytes() + layer.bias.tobytes() + layer.multiplier.tobytes())
+        sha.update(f"{layer.shift} {layer.skip} {layer.bits}".encode())
+    layout = data.database.layout
+    described = [options.to_dict(), config, asdict(layout), sha.hexdigest(), training_code()]
+    loop = Loop(network.to(states.device), source, None, options, _digest(described))
+    feature_config = {
+        "variables": list(layout.pattern),
+        "domain_sizes": list(states.domain_sizes),
+        "width": source.width,
+        "fingerprint": layout.fingerprint or layout.space,
+    }
+    constants = {**decode.options, **options.decode_options, **objective.constants()}
+    metadata = {
+        "form": "float",
+        "features": {"name": features.name, "config": feature_config},
+        "model": {"name": options.model, "config": config},
+        "objective": objective.to_dict(),
+        "decode": {**constants, "name": decode.name},
+        "cost": layout.cost,
+        "domain": None,
+        "training": {"options": options.to_dict()},
+        "certificate": None,
+    }
+    return Prepared(loop, options, metadata)
+
+
+def _check_table(options: TrainOptions, features: str, certified: bool, difference: bool) -> None:
+    if features != "digits":
+        raise ValueError(
+            f"a table holds states of a pattern, which features '{features}' cannot read; "
+            "take model mlp on digits, or train on labels"
+        )
+    if options.objective.batches == "pairs":
+        raise ValueError(
+            f"objective '{options.objective.name}' compares states of plans, and a table has none; "
+            "train on labels"
+        )
+    constants = options.objective.constants()
+    if constants["base"] != "none" or constants["lower"] != "none":
+        raise ValueError(
+            "states of a pattern have no base and no lower bound; give --base none --lower none"
+        )
+    if options.bits and options.objective.form != "logits":
+        raise ValueError(
+            f"a network in integers learns classes, but objective '{options.objective.name}' "
+            "learns a number; take --bits 0, or objective cea"
+        )
+    if not options.bits and (certified or difference):
+        what = "a certified decode" if certified else "a difference of databases"
+        raise ValueError(f"{what} needs a network in integers; take --bits 8")
 
 
 def choose_device(name: str) -> torch.device:
@@ -306,17 +231,25 @@ def choose_device(name: str) -> torch.device:
     return device
 
 
-def _fingerprint(
-    training: Dataset, validation: Dataset, options: TrainOptions, config: dict[str, Any]
-) -> str:
+def training_code() -> str:
+    """A digest of the code that decides what training computes."""
+    return code_digest("features", "models", "objectives", "training")
+
+
+def _known(options: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if name in known}
+
+
+def _warnings(loop: Loop) -> list[str]:
+    best, last = loop.score(loop.best), loop.score(loop.curve[-1])
+    if last <= RISE * best:
+        return []
+    return [
+        f"the validation score rose from {best:.3f} at step {loop.best.step} to {last:.3f} at step "
+        f"{loop.curve[-1].step}: the model overfits; label more problems, or train a smaller model"
+    ]
+
+
+def _digest(described: list[Any]) -> str:
     """Identifies a run: a checkpoint of another one must not be continued."""
-    sha = hashlib.sha256(json.dumps([options.to_dict(), config], sort_keys=True).encode())
-    for data in (training, validation):
-        sha.update(domain_hash(data.domain).encode())
-        for labelled in data.tasks:
-            sha.update(json.dumps([labelled.name, labelled.plan]).encode())
-            for facts in labelled.facts:
-                sha.update(facts.tobytes())
-        for name in sorted(data.columns):
-            sha.update(data.columns[name].tobytes())
-    return sha.hexdigest()
+    return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()

@@ -27,7 +27,7 @@ from hstar.pdb import PatternDatabase, read_pdb
 from hstar.spaces.puzzle import Puzzle, make_puzzle
 
 if TYPE_CHECKING:
-    from hstar.features.digits import PatternStates
+    from hstar.features.pattern_states import PatternStates
     from hstar.training.options import LearnOptions
 
 SLICE = 2**17
@@ -71,7 +71,7 @@ def measure_generalisation(
     """Train on `size` states drawn once, and compare them with the whole space."""
     import torch
 
-    from hstar.features.digits import PatternStates
+    from hstar.features.pattern_states import PatternStates
     from hstar.models.export import export
     from hstar.training.rounded import Training
 
@@ -116,7 +116,7 @@ def restricted(states: PatternStates, kept: Indices) -> PatternStates:
     """The same space with labels for some states only, so that no others are drawn."""
     import torch
 
-    from hstar.features.digits import UNREACHED
+    from hstar.features.pattern_states import UNREACHED
 
     known = copy.copy(states)
     places = torch.from_numpy(kept)

@@ -32,7 +32,7 @@ from hstar.spaces.puzzle import make_puzzle
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from hstar.features.digits import PatternStates
+    from hstar.features.pattern_states import PatternStates
     from hstar.training.rounded import Window
 
 SLICE = 2**16
@@ -57,7 +57,7 @@ def learn_network(
 
     from hstar.certified.device_sweep import DeviceSweep
     from hstar.certified.learning import Target, finish
-    from hstar.features.digits import states_to_learn, states_to_sweep
+    from hstar.features.pattern_states import states_to_learn, states_to_sweep
     from hstar.training.rounded import Training
     from hstar.training.train import choose_device
 
@@ -165,7 +165,7 @@ def measure_argmax(path: Path, table: Path, part: Path, device: str, sampled: in
     On a GPU every state is looked at, otherwise `sampled` ones.
     """
     from hstar.certified.device_sweep import DeviceSweep
-    from hstar.features.digits import PatternStates
+    from hstar.features.pattern_states import PatternStates
     from hstar.training.train import choose_device
 
     database = read_pdb(table)

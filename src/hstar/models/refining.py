@@ -1,22 +1,18 @@
 """From the integers of a network back to a form that can be trained: the inverse of export.
 
-Batch normalisation has become factors and offsets; they are parameters from then on, and training
-sees the integer network number for number. Real values are free up to scales that the rounding
-takes out again, so weights and activations get scales that suit a learning rate.
+Batch normalisation has become factors and offsets. They are parameters from then on, and training
+sees the integer network number for number. Rounding removes the scale of real values, so weights
+and activations get scales that suit a learning rate.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import torch
 
-from hstar.learned.levels import LOGIT_UNITS
-from hstar.models.integer_network import IntegerLayer, Network
-from hstar.models.mlp import ResidualNet, Shape
+from hstar.models.integer_network import LOGIT_UNITS, IntegerLayer, Network
+from hstar.models.residual import ResidualNet, Shape
 from hstar.models.rounding import RoundedLayer, RoundedNet, is_joined
-from hstar.training.options import LearnOptions
 
 USUAL_WEIGHT = 0.05  # root of the mean square
 USUAL_STEP = 0.02  # of activations, which are up to 127 of them
@@ -28,20 +24,7 @@ def shape_of(network: Network) -> Shape:
     blocks = (len(widths) - 3) // 2
     if len(widths) < 3 or len(widths) % 2 == 0 or len(set(widths[1:-1])) != 1:
         raise ValueError("the network does not have the layers of a residual one")
-    return Shape(network.domain_sizes, widths[0], widths[1], blocks, widths[-1])
-
-
-def options_from(network: Network, options: LearnOptions) -> LearnOptions:
-    """Options to go on from a network with: its shape and bits, and rounding throughout."""
-    shape = shape_of(network)
-    return replace(
-        options,
-        hidden=shape.hidden,
-        width=shape.width,
-        blocks=shape.blocks,
-        bits=max(layer.bits for layer in network.layers),
-        quantize_from=0.0,
-    )
+    return Shape(sum(network.domain_sizes), widths[0], widths[1], blocks, widths[-1])
 
 
 def rounded_from(network: Network, coarser: float = 1.0) -> RoundedNet:

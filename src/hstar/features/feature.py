@@ -1,0 +1,77 @@
+"""What a feature kind is: how states become the inputs of a model.
+
+A feature kind turns states of one space, or of all tasks of a domain, into inputs. Its
+configuration is plain JSON and goes into the model file, so that search sees what training saw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceStates:
+    """States int32[S, V] of one space."""
+
+    space: Any
+    states: NDArray[np.int32]
+
+
+class Inputs:
+    """The inputs of many states. `sizes` int64[S] says what each costs to compute, so that every
+    batch can be made of the same sizes."""
+
+    sizes: NDArray[np.int64]
+
+    def select(self, rows: NDArray[np.int64]) -> Any:
+        """What the model takes, for these states."""
+        raise NotImplementedError
+
+
+class Feature:
+    """One kind of features. `needs` is what all states must share: a "domain", or one "space".
+
+    `options` are those of the kind with their defaults.
+    """
+
+    name: str
+    needs: str = "domain"
+    options: dict[str, Any] = {}  # noqa: RUF012
+
+    def configure(
+        self, tasks: Sequence[Any], options: dict[str, Any], cost: str
+    ) -> dict[str, Any]:
+        """The configuration for training on these spaces. `cost` says what labels count: "one" an
+        action, "normal" its cost. Raises ValueError."""
+        return {}
+
+    def check_one_space(self, spaces: Sequence[Any]) -> None:
+        """For features that need one space: raises ValueError if these are not all the same."""
+
+    def warnings(self, config: dict[str, Any]) -> list[str]:
+        """What a user should know about this configuration."""
+        return []
+
+    def check(self, config: dict[str, Any], space: Any) -> None:
+        """Raises ValueError if the configuration does not fit a space."""
+
+    def inputs(self, config: dict[str, Any], states: Sequence[SpaceStates]) -> Inputs:
+        """The inputs of all states, group after group."""
+        raise NotImplementedError
+
+    def encoder(self, config: dict[str, Any], space: Any) -> Callable[[Any], Any]:
+        """For search: a function from states int32[B, V] to what the model takes."""
+        raise NotImplementedError
+
+    def rows_at_once(self, space: Any) -> int:
+        """How many states search should encode and evaluate at once in torch."""
+        return 4096
+
+    def native(self, config: dict[str, Any], space: Any) -> dict[str, Any] | None:
+        """What the core needs to compute these features; None if it cannot."""
+        return None

@@ -1,0 +1,147 @@
+"""Decodes: how a model's outputs become a heuristic value.
+
+A decode reads outputs of one form (hstar.objectives.objective) and knows no labels. Its constants
+come from the objective and are all in the model file: what is added to outputs (`base`), what bounds
+them (`lower`), how wide a distribution is. Search and evaluation use the same functions; the core
+has its own (cpp/learned), and tests compare the two.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hstar.objectives.likelihood import location_and_scale
+from hstar.objectives.objective import Objective
+from hstar.runtime.registry import Registry
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Constants = dict[str, Any]
+
+
+class Decode:
+    """`reads` is the form of outputs. `needs_lower` says whether values depend on the lower bound;
+    with a cap on the base they all do. `options` are the decode's own constants with defaults."""
+
+    name: str
+    reads: str
+    needs_lower = False
+    options: Constants = {}  # noqa: RUF012
+    is_certified = False
+
+    def value(self, outputs: Tensor, base: Tensor, lower: Tensor, constants: Constants) -> Tensor:
+        """float[B] from outputs float[B, K] and the two heuristics float[B]."""
+        raise NotImplementedError
+
+
+class Value(Decode):
+    """The output itself."""
+
+    name, reads = "value", "value"
+
+    def value(self, outputs: Tensor, base: Tensor, lower: Tensor, constants: Constants) -> Tensor:
+        return outputs[:, 0] + base
+
+
+class Mean(Decode):
+    """The location."""
+
+    name, reads = "mean", "location-scale"
+
+    def value(self, outputs: Tensor, base: Tensor, lower: Tensor, constants: Constants) -> Tensor:
+        return location_and_scale(outputs, base, constants)[0]
+
+
+class Clip(Decode):
+    """The location, but at least the lower bound."""
+
+    name, reads, needs_lower = "clip", "location-scale", True
+
+    def value(self, outputs: Tensor, base: Tensor, lower: Tensor, constants: Constants) -> Tensor:
+        import torch
+
+        return torch.maximum(location_and_scale(outputs, base, constants)[0], lower)
+
+
+class TruncatedMean(Decode):
+    """The mean of the Gaussian cut at the lower bound."""
+
+    name, reads, needs_lower = "truncated-mean", "location-scale", True
+
+    def value(self, outputs: Tensor, base: Tensor, lower: Tensor, constants: Constants) -> Tensor:
+        import torch
+
+        from hstar.objectives.distributions import TruncatedGaussian
+
+        mu, sigma = location_and_scale(outputs, base, constants)
+        none = torch.full_like(mu, torch.inf)
+        return TruncatedGaussian(
+            mu, sigma, lower - constants["epsilon"], none, validate=False
+        ).mean
+
+
+class Argmax(Decode):
+    """The value of the likeliest class; of equals the lowest."""
+
+    name, reads = "argmax", "logits"
+
+    def value(self, outputs: Tensor, base: Tensor, lower: Tensor, constants: Constants) -> Tensor:
+        is_largest = outputs == outputs.amax(dim=1, keepdim=True)
+        return _class_values(is_largest.int().argmax(dim=1), outputs, constants) + base
+
+
+class Quantile(Decode):
+    """The value of the largest class k with P(class >= k) >= tau."""
+
+    name, reads = "quantile", "logits"
+    options = {"tau": 0.99, "temperature": 1.0}  # noqa: RUF012
+
+    def value(self, outputs: Tensor, base: Tensor, lower: Tensor, constants: Constants) -> Tensor:
+        import torch
+
+        p = torch.softmax(outputs.double() / constants["temperature"], dim=1)
+        below = p.cumsum(dim=1)[:, :-1]  # P(class < k) for k = 1, 2, ...
+        accepted = (below <= 1 - constants["tau"]).long().cumprod(dim=1).sum(dim=1)
+        return _class_values(accepted, outputs, constants) + base
+
+
+class Strict(Decode):
+    """Thresholds per class and stored exceptions, such that no state at all is overestimated; needs
+    a network in integers and the exact value of every state (hstar.certified)."""
+
+    name, reads, is_certified = "strict", "logits", True
+    options = {  # noqa: RUF012
+        "budget": None,
+        "mean": None,
+        "temperature": 1.0,
+        "share": 1,
+    }
+
+
+DECODES: Registry[Decode] = Registry(
+    "decode",
+    {
+        entry.name: entry
+        for entry in (Value(), Mean(), Clip(), TruncatedMean(), Argmax(), Quantile(), Strict())
+    },
+    "hstar.decodes",
+)
+
+
+def find_decode(name: str | None, objective: Objective) -> Decode:
+    """The decode of a name, or the objective's default. Raises ValueError if they do not fit."""
+    decode = DECODES.find(name or objective.decodes[0])
+    if decode.reads != objective.form:
+        raise ValueError(
+            f"decode '{decode.name}' reads outputs of the form {decode.reads}, but objective "
+            f"'{objective.name}' trains {objective.form}; choose {', '.join(objective.decodes)}"
+        )
+    return decode
+
+
+def _class_values(classes: Tensor, outputs: Tensor, constants: Constants) -> Tensor:
+    import torch
+
+    values = torch.tensor(constants["values"], dtype=outputs.dtype, device=outputs.device)
+    return values[classes]

@@ -1,0 +1,67 @@
+"""What a model kind is: how a network is configured, built, rounded, and given to the core.
+
+A model maps the inputs of B states, as its features make them, to numbers float32[B, outputs]. What
+the numbers mean is the objective's business. A configuration is plain JSON and goes into the file.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+
+
+class Model:
+    """One kind of model.
+
+    `features` are the kinds of features it can read, the default first. `options` are its own, with
+    their defaults; `training` are training options that suit it better than the general defaults.
+    """
+
+    name: str
+    features: tuple[str, ...]
+    options: dict[str, Any] = {}  # noqa: RUF012
+    training: dict[str, Any] = {}  # noqa: RUF012
+
+    def configure(
+        self, features: dict[str, Any], outputs: int, options: dict[str, Any]
+    ) -> dict[str, Any]:
+        """The configuration of a network. Raises ValueError for values that make none."""
+        raise NotImplementedError
+
+    def build(self, config: dict[str, Any], generator: torch.Generator) -> torch.nn.Module:
+        """A network with fresh weights, drawn from the generator alone."""
+        raise NotImplementedError
+
+    def fixed(self, network: torch.nn.Module, sizes: Any) -> Any | None:
+        """For batches whose states always have these sizes: an object with `tensors(inputs)` and
+        `forward(tensors)`, so that a GPU can replay a recorded step. None if there is none."""
+        return None
+
+    def to_tensors(self, config: dict[str, Any], weights: dict[str, Any]) -> dict[str, Any]:
+        """What the model file holds: by default the network's weights."""
+        return weights
+
+    def from_tensors(self, config: dict[str, Any], tensors: dict[str, Any]) -> torch.nn.Module:
+        """The network of a model file, in evaluation mode. Raises ValueError if they do not fit."""
+        import torch
+
+        network = self.build(config, torch.Generator())
+        try:
+            network.load_state_dict({n: torch.from_numpy(array) for n, array in tensors.items()})
+        except RuntimeError as error:
+            raise ValueError(error) from None
+        return network.eval()
+
+    def native(self, config: dict[str, Any], tensors: dict[str, Any]) -> dict[str, Any] | None:
+        """What the core needs to evaluate the network; None if search runs it in torch."""
+        return None
+
+
+def whole_number(options: dict[str, Any], *names: str, least: int = 1) -> None:
+    """Raises ValueError unless these options are whole numbers."""
+    for name in names:
+        value = options[name]
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise ValueError(f"'{name}' must be a whole number of at least {least}, not {value!r}")

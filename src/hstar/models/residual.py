@@ -1,0 +1,89 @@
+"""A residual network on vectors, in floating point: two dense layers, residual blocks, outputs.
+
+x = relu(bn(W1 input));  x = relu(bn(W2 x));  blocks: x = relu(x + bn(W relu(bn(W' x))))
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+import torch
+from torch import Tensor, nn
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """`hidden` channels after the `inputs`, `width` in the `blocks` residual blocks."""
+
+    inputs: int
+    hidden: int
+    width: int
+    blocks: int
+    outputs: int
+
+    def __post_init__(self) -> None:
+        if min(self.hidden, self.width) < 1 or self.blocks < 0:
+            raise ValueError("a network has at least one channel and no negative number of blocks")
+
+    def to_dict(self) -> dict[str, int]:
+        return asdict(self)
+
+    @property
+    def num_parameters(self) -> int:
+        """Weights and biases, batch normalisation folded in."""
+        width = self.width
+        return (
+            (self.inputs + 1) * self.hidden
+            + (self.hidden + 1) * width
+            + 2 * self.blocks * (width + 1) * width
+            + (width + 1) * self.outputs
+        )
+
+
+def first_rows(domain_sizes: tuple[int, ...], device: torch.device) -> Tensor:
+    """int64[P]: where the rows of each digit begin."""
+    sizes = torch.tensor(domain_sizes, device=device)
+    return torch.cumsum(sizes, 0) - sizes
+
+
+def one_hot(rows: Tensor, width: int, dtype: torch.dtype) -> Tensor:
+    """[B, width] with ones in the rows int64[B, P]: digits plus `first_rows`."""
+    ones = torch.zeros(len(rows), width, dtype=dtype, device=rows.device)
+    return ones.scatter_(1, rows, 1.0)
+
+
+class DenseNorm(nn.Module):
+    """A dense layer without bias, batch normalised."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.dense = nn.Linear(inputs, outputs, bias=False)
+        self.norm = nn.BatchNorm1d(outputs)
+
+    def forward(self, x: Tensor) -> Tensor:
+        result: Tensor = self.norm(self.dense(x))
+        return result
+
+
+class ResidualNet(nn.Module):
+    """[B, outputs] from vectors [B, inputs]."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.shape = shape
+        layers = [DenseNorm(shape.inputs, shape.hidden), DenseNorm(shape.hidden, shape.width)]
+        layers += [DenseNorm(shape.width, shape.width) for _ in range(2 * shape.blocks)]
+        self.layers = nn.ModuleList(layers)
+        self.last = nn.Linear(shape.width, shape.outputs)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = torch.relu(self.layers[1](torch.relu(self.layers[0](x))))
+        for first in range(2, len(self.layers), 2):
+            inner = torch.relu(self.layers[first](x))
+            x = torch.relu(x + self.layers[first + 1](inner))
+        result: Tensor = self.last(x)
+        return result
+
+    def dense_layers(self) -> list[DenseNorm]:
+        """All but the last."""
+        return [layer for layer in self.layers if isinstance(layer, DenseNorm)]

@@ -1,0 +1,68 @@
+"""Rankings: h of the states on a plan against h of the states beside it (Chrestien et al. 2023).
+
+    l-gbfs   mean softplus(h(better) - h(worse))
+    l-star   mean softplus(g(better) + h(better) - g(worse) - h(worse))
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from hstar.objectives.likelihood import BASES
+from hstar.objectives.objective import Objective, Targets
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+@dataclass(frozen=True)
+class LGbfs(Objective):
+    """h(s) = output + base(s). Targets: `better` and `worse` are numbers of states int64[P], `g` is
+    the cost of reaching every state."""
+
+    name: ClassVar[str] = "l-gbfs"
+    form: ClassVar[str] = "value"
+    batches: ClassVar[str] = "pairs"
+    decodes: ClassVar[tuple[str, ...]] = ("value",)
+    # A step sees one problem, so evaluating on all validation problems costs many steps' time.
+    training: ClassVar[dict[str, Any]] = {"learning_rate": 1e-3, "evaluate_every": 500}
+
+    base: str = "ff"
+
+    def __post_init__(self) -> None:
+        if self.base not in BASES:
+            known = ", ".join(BASES)
+            raise ValueError(f"unknown base '{self.base}'; choose one of {known}")
+
+    @property
+    def outputs(self) -> int:
+        return 1
+
+    @property
+    def heuristics(self) -> tuple[str, ...]:
+        return () if self.base == "none" else (self.base,)
+
+    def loss(self, outputs: Tensor, targets: Targets) -> Tensor:
+        import torch
+
+        value = self.order(outputs[:, 0] + targets["base"], targets["g"])
+        difference = value[targets["better"]] - value[targets["worse"]]
+        return torch.nn.functional.softplus(difference).mean()
+
+    def order(self, h: Tensor, g: Tensor) -> Tensor:
+        """What the search orders states by."""
+        return h
+
+    def constants(self) -> dict[str, Any]:
+        return {"base": self.base, "lower": "none", "cap": None}
+
+
+@dataclass(frozen=True)
+class LStar(LGbfs):
+    """For A*, which orders by g + h."""
+
+    name: ClassVar[str] = "l-star"
+
+    def order(self, h: Tensor, g: Tensor) -> Tensor:
+        return h + g

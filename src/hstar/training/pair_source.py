@@ -1,0 +1,113 @@
+"""Plans as examples of which state search should prefer (Chrestien et al. 2023).
+
+With s_1 .. s_n a plan's states, all successors of s_1 .. s_i are open when s_{i+1} should be
+chosen; each that is not on the plan makes a pair with it. A step sees all pairs of one problem.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from hstar.features.feature import Feature, SpaceStates
+from hstar.features.relaxed_plans import large_where_infinite
+from hstar.heuristics import make_heuristic
+from hstar.learned.decode import Decode
+from hstar.objectives.objective import Objective, Targets
+from hstar.training.dataset import Dataset, LabelledTask
+from hstar.training.source import Metrics, on_device
+from hstar.teachers.attempt import follow
+
+
+class PairSource:
+    """Raises ValueError if no problem has a choice to learn from."""
+
+    is_recordable = False
+    is_exact_in_tf32 = False
+    statistics: tuple[str, ...] = ()
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        objective: Objective,
+        decode: Decode,
+        features: tuple[Feature, dict[str, Any]],
+        batch: int,
+        seed: int,
+        device: torch.device,
+    ) -> None:
+        self.objective = objective
+        self.device = device
+        self.seed = seed
+        self.problems = []
+        kind, config = features
+        base = objective.constants()["base"]
+        for labelled in dataset.tasks:
+            states, pairs = open_list_pairs(labelled, dataset.cost)
+            if len(pairs["better"]) == 0:
+                continue  # every state has one successor: nothing to prefer
+            inputs = kind.inputs(config, [SpaceStates(labelled.task, states)])
+            pairs["base"] = torch.from_numpy(_base_values(labelled, states, base, dataset.cost))
+            targets = {name: column.to(device) for name, column in pairs.items()}
+            self.problems.append((inputs, targets))
+        if not self.problems:
+            raise ValueError("no problem has a choice to learn from; label larger ones")
+
+    def record(self, model: Any, network: torch.nn.Module) -> None:
+        """Problems differ in size, so no recorded step fits them all."""
+
+    def draw(self, step: int) -> int:
+        return int(np.random.default_rng([self.seed, step]).integers(len(self.problems)))
+
+    def loss(self, network: torch.nn.Module, drawn: int) -> tuple[Tensor, list[Tensor]]:
+        inputs, targets = self.problems[drawn]
+        everything = inputs.select(np.arange(len(inputs.sizes)))
+        outputs = network(on_device(everything, self.device))
+        return self.objective.loss(outputs, targets), []
+
+    def evaluate(self, network: torch.nn.Module) -> Metrics:
+        """The mean loss; a ranking has no error in cost."""
+        losses = [float(self.loss(network, number)[0]) for number in range(len(self.problems))]
+        return {"loss": float(np.mean(losses))}
+
+
+def open_list_pairs(labelled: LabelledTask, cost: str) -> tuple[NDArray[np.int32], Targets]:
+    """All states generated along the plan int32[S, V], and the pairs among them."""
+    task = labelled.task
+    plan_states, to_go = follow(task, labelled.plan)
+    states = list(plan_states)
+    g = [to_go[0] - rest for rest in to_go]
+    known = {state.tobytes(): number for number, state in enumerate(states)}
+    better: list[int] = []
+    worse: list[int] = []
+    beside: list[int] = []
+    for i in range(len(plan_states) - 1):
+        operators, successors = task.successors(plan_states[i])
+        for operator, successor in zip(operators, successors, strict=True):
+            if successor.tobytes() in known:
+                continue
+            known[successor.tobytes()] = len(states)
+            beside.append(len(states))
+            states.append(successor)
+            g.append(g[i] + (1.0 if cost == "one" else task.operator(int(operator)).cost))
+        better += [i + 1] * len(beside)
+        worse += beside
+    pairs = {
+        "better": torch.tensor(better, dtype=torch.int64),
+        "worse": torch.tensor(worse, dtype=torch.int64),
+        "g": torch.tensor(g, dtype=torch.float32),
+    }
+    return np.stack(states), pairs
+
+
+def _base_values(
+    labelled: LabelledTask, states: NDArray[np.int32], base: str, cost: str
+) -> NDArray[np.float32]:
+    if base == "none":
+        return np.zeros(len(states), dtype=np.float32)
+    values = make_heuristic(labelled.task, base, cost).evaluate(states) / labelled.task.cost_scale
+    return large_where_infinite(values)

@@ -1,0 +1,120 @@
+"""Batches of labelled states, and how well a model does on all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from hstar.features.feature import Feature, SpaceStates
+from hstar.learned.decode import DECODES, Decode
+from hstar.models.model import Model
+from hstar.objectives.objective import Objective
+from hstar.training.dataset import Dataset
+from hstar.training.sampling import StratifiedSampler
+from hstar.training.source import Metrics, on_device
+from hstar.training.targets import target_columns
+
+EVALUATION_TUPLES = 4_000_000  # how many rows of arity 3 are evaluated at once
+
+
+class StateSource:
+    """States of many problems; every size of state has its share of each batch."""
+
+    is_exact_in_tf32 = False
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        objective: Objective,
+        decode: Decode,
+        features: tuple[Feature, dict[str, Any]],
+        batch: int,
+        seed: int,
+        device: torch.device,
+    ) -> None:
+        self.objective = objective
+        self.decode = decode
+        self.device = device
+        self.columns = target_columns(dataset, objective)
+        kind, config = features
+        states = [SpaceStates(one.task, one.states) for one in dataset.tasks]
+        self.encoded = kind.inputs(config, states)
+        self.sampler = StratifiedSampler(self.encoded.sizes, batch, seed)
+        self.weight = torch.from_numpy(self.sampler.weights).to(device)
+        self.names = tuple(self.columns)
+        self.statistics: tuple[str, ...] = ()
+        if objective.form == "logits":
+            self.statistics = ("accuracy", "overestimates")
+        self.fixed: Any = None
+
+    @property
+    def is_recordable(self) -> bool:
+        return self.fixed is not None
+
+    def record(self, model: Model, network: torch.nn.Module) -> None:
+        """Prepare for replaying steps on a GPU, if the model can: all batches have equal sizes."""
+        if self.device.type == "cuda":
+            sizes = self.encoded.sizes[self.sampler.rows(0)]
+            self.fixed = model.fixed(network, sizes)
+
+    def draw(self, step: int) -> Any:
+        rows = self.sampler.rows(step)
+        inputs, targets = self.encoded.select(rows), self._targets(rows)
+        if self.fixed is None:
+            return inputs, targets
+        return [*self.fixed.tensors(inputs), *(targets[name] for name in self.names)]
+
+    def loss(self, network: torch.nn.Module, drawn: Any) -> tuple[Tensor, list[Tensor]]:
+        if self.fixed is None:
+            inputs, targets = drawn
+            outputs = network(on_device(inputs, self.device))
+        else:
+            first = len(drawn) - len(self.names)
+            outputs = self.fixed.forward(drawn[:first])
+            targets = dict(zip(self.names, drawn[first:], strict=True))
+        losses = self.objective.loss(outputs, targets)
+        with torch.no_grad():
+            found = self.objective.statistics(outputs, targets)
+        return (losses * self.weight).mean(), [found[name] for name in self.statistics]
+
+    def evaluate(self, network: torch.nn.Module) -> Metrics:
+        """The mean loss, and the squared errors of the decoded value and of the clipped mean."""
+        decodes = {"mse": self.decode}
+        if self.objective.form == "location-scale":
+            decodes["mse_clip"] = DECODES.find("clip")
+        if self.decode.is_certified:  # thresholds come after training: judge the likeliest class
+            decodes["mse"] = DECODES.find("argmax")
+        constants = {**decodes["mse"].options, **self.objective.constants()}
+        sums = torch.zeros(1 + len(decodes), dtype=torch.float64)
+        for rows, outputs in self._outputs(network):
+            targets = self._targets(rows)
+            parts = [self.objective.loss(outputs, targets)]
+            for decode in decodes.values():
+                value = decode.value(outputs, targets["base"], targets["lower"], constants)
+                parts.append((value - targets["h_star"]) ** 2)
+            sums += torch.stack([part.double().sum() for part in parts]).cpu()
+        means = (sums / len(self.encoded.sizes)).tolist()
+        return dict(zip(("loss", *decodes), means, strict=True))
+
+    def inputs(self, drawn: Any) -> Tensor:
+        tensor: Tensor = on_device(drawn[0], self.device)
+        return tensor
+
+    def _targets(self, rows: NDArray[np.int64]) -> dict[str, Tensor]:
+        return {
+            name: torch.from_numpy(column[rows]).to(self.device)
+            for name, column in self.columns.items()
+        }
+
+    def _outputs(self, network: torch.nn.Module) -> Iterator[tuple[NDArray[np.int64], Tensor]]:
+        """The network's outputs for all states, a few at a time."""
+        tuples = np.maximum(self.encoded.sizes, 1) ** 3
+        groups = np.cumsum(tuples) // EVALUATION_TUPLES
+        for number in np.unique(groups):
+            rows = np.flatnonzero(groups == number)
+            yield rows, network(on_device(self.encoded.select(rows), self.device))
