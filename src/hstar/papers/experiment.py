@@ -15,8 +15,10 @@ from hstar.runtime.pool import Lost, Pool
 
 Say = Callable[[str], None]
 
-CODE = ("pddl", "spaces", "heuristics", "search", "pdb", "domains", "teachers", "features")
-CODE += ("models", "objectives", "training", "certified", "learned", "bench")
+CODE = (  # what the results of an experiment depend on
+    *("pddl", "spaces", "heuristics", "search", "pdb", "domains", "teachers", "features"),
+    *("models", "objectives", "training", "certified", "learned", "bench"),
+)
 
 
 def keep_settings(directory: Path, settings: Mapping[str, Any]) -> None:

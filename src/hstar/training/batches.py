@@ -28,7 +28,7 @@ from hstar.objectives.losses import (
     negative_log_likelihood,
     ranking_loss,
 )
-from hstar.teachers.attempt import follow
+from hstar.teachers.following import follow
 from hstar.training.dataset import Dataset, LabelledTask
 from hstar.training.sampling import StratifiedSampler
 
@@ -60,7 +60,7 @@ class LikelihoodTask:
         self.columns = target_columns(dataset, objective)
         features = dataset.features
         states = [
-            TaskStates(labelled.task, labelled.facts, features[rows])
+            TaskStates(labelled.task, list(labelled.facts), features[rows])
             for labelled, rows in _rows_of_tasks(dataset)
         ]
         self.inputs = KINDS[kind].inputs(config, states)
@@ -283,20 +283,20 @@ def _first_facts(labelled: LabelledTask) -> NDArray[np.int64]:
 def _rows_of_tasks(dataset: Dataset) -> Iterator[tuple[LabelledTask, slice]]:
     start = 0
     for labelled in dataset.tasks:
-        yield labelled, slice(start, start + len(labelled.facts))
-        start += len(labelled.facts)
+        yield labelled, slice(start, start + len(labelled.states))
+        start += len(labelled.states)
 
 
 def target_columns(dataset: Dataset, objective: Objective) -> dict[str, NDArray[np.float32]]:
     """float32[S] each: h_star, base (capped), lower, upper."""
-    columns = dataset.columns
+    columns = {name: dataset.column(name) for name in ("h_star", "upper")}
     size = len(dataset)
     known = ~np.isnan(columns["h_star"])
     plan_cost = np.where(np.isnan(columns["upper"]), np.inf, columns["upper"])
     h_star = np.where(known, columns["h_star"], plan_cost)
     upper = np.where(known, plan_cost, np.inf)
-    base = np.zeros(size) if objective.base == "none" else columns[objective.base]
-    lower = np.full(size, -np.inf) if objective.lower == "none" else columns[objective.lower]
+    base = np.zeros(size) if objective.base == "none" else dataset.column(objective.base)
+    lower = np.full(size, -np.inf) if objective.lower == "none" else dataset.column(objective.lower)
     if not np.isfinite(h_star).all():
         raise ValueError("some states have neither h* nor a plan; label the problems again")
     if not np.isfinite(base).all():

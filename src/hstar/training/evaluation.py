@@ -59,5 +59,5 @@ def evaluate_model(path: str | os.PathLike[str], dataset: Dataset) -> Metrics:
 
 def baseline_mse(dataset: Dataset, heuristic: str) -> float:
     """The squared error of a built-in heuristic taken as an estimate of h*."""
-    error = dataset.columns[heuristic].astype(np.float64) - dataset.columns["h_star"]
+    error = dataset.column(heuristic).astype(np.float64) - dataset.column("h_star")
     return float(np.mean(error**2))

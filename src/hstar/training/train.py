@@ -315,8 +315,7 @@ def _fingerprint(
         sha.update(domain_hash(data.domain).encode())
         for labelled in data.tasks:
             sha.update(json.dumps([labelled.name, labelled.plan]).encode())
-            for facts in labelled.facts:
-                sha.update(facts.tobytes())
-        for name in sorted(data.columns):
-            sha.update(data.columns[name].tobytes())
+            sha.update(labelled.states.tobytes())
+        for name in ("h_star", "lower", "upper"):
+            sha.update(data.column(name).tobytes())
     return sha.hexdigest()
