@@ -19,6 +19,7 @@ from typing import Any
 
 import mpmath
 import torch
+from program import SECONDS
 from torch import Tensor
 
 Point = tuple[float, float, float, float, float]
@@ -264,5 +265,5 @@ def compile_native(source: str, folder: Path) -> Path | None:
 def native_means(program: Path, intervals: list[tuple[float, ...]]) -> list[float]:
     """The means by the header in C++, through ``compile_native(NATIVE, ...)``."""
     given = b"".join(struct.pack("4d", *interval) for interval in intervals)
-    done = subprocess.run([program], input=given, capture_output=True, check=True, timeout=60)
+    done = subprocess.run([program], input=given, capture_output=True, check=True, timeout=SECONDS)
     return list(struct.unpack(f"{len(intervals)}d", done.stdout))

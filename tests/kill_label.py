@@ -30,7 +30,7 @@ def journal_of(output: Path) -> Path:
 def finished(output: Path) -> dict[str, int]:
     """The attempts kept so far, and when each was written."""
     kept = {}
-    for path in journal_of(output).glob("[0-9]*.json"):
+    for path in journal_of(output).glob("[0-9]*.npz"):
         try:
             kept[path.name] = path.stat().st_mtime_ns
         except FileNotFoundError:  # the run has just come to its end

@@ -12,6 +12,7 @@ from hstar.domains import generate
 from hstar.teachers import LabelOptions
 
 QUICK = LabelOptions(jobs=1)
+HARD = "p00b.pddl"
 
 
 def write_folder(folder: Path, domain: str, count: int = 4, seed: int = 1) -> Path:
@@ -41,10 +42,10 @@ def hard_gripper(folder: Path) -> tuple[Path, Path]:
 
 
 def busy_folder(tmp_path: Path) -> Path:
-    """Three small problems, and one between them that never ends."""
+    """Three small problems, and one that never ends. A single process gets to it third."""
     folder = write_folder(tmp_path / "problems", "gripper", count=3, seed=4)
     (tmp_path / "hard").mkdir()
-    hard_gripper(tmp_path / "hard")[1].rename(folder / "p01b.pddl")
+    hard_gripper(tmp_path / "hard")[1].rename(folder / HARD)
     return folder
 
 

@@ -14,7 +14,7 @@ import hstar as hstar_package
 DATA = Path(__file__).parent / "data"
 COMMAND = [sys.executable, "-m", "hstar.cli"]
 PACKAGES = str(Path(hstar_package.__file__).absolute().parent.parent)
-SECONDS = 60  # far more than any test needs: only a hang takes so long
+SECONDS = 600  # far more than any test needs, even on a busy machine: only a hang takes so long
 
 Argument = str | bytes | os.PathLike[str]
 

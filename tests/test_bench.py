@@ -16,11 +16,11 @@ from program import hstar
 
 import hstar as hstar_package
 from hstar.bench import COLUMNS, BenchOptions, RunsError, SuiteError, read_runs, run_bench
-from hstar.bench import pool as bench_pool
 from hstar.bench.runs import _find_heuristics
 from hstar.heuristics import make_heuristic
 from hstar.learned import heuristic as learned
 from hstar.pddl import PddlError
+from hstar.runtime import pool as runtime_pool
 from hstar.spaces.task import Task
 
 PROBLEMS = COUNTS["blocks"]
@@ -110,7 +110,8 @@ def plan_problem(problem, *rest, **options):
         {action}
     return whole(problem, *rest, **options)
 worker.plan_problem = plan_problem
-worker.main()
+from hstar.runtime.worker import main
+main()
 """
 
 
@@ -132,7 +133,9 @@ def test_a_crash_is_a_row(
     exit_code: int,
     message: str,
 ) -> None:
-    monkeypatch.setattr(bench_pool, "COMMAND", (sys.executable, "-c", WORKER.format(action=action)))
+    monkeypatch.setattr(
+        runtime_pool, "COMMAND", (sys.executable, "-c", WORKER.format(action=action))
+    )
     rows = run_bench(BenchOptions([suite / "ferry"], ["ff"]))
     assert rows["error"].to_list() == ["solved", error, "solved"]
     crashed = rows.row(1, named=True)
@@ -146,11 +149,11 @@ def test_a_worker_that_ignores_the_time_limit_is_ended(
 ) -> None:
     action = "import signal; signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])"
     command = WORKER.format(action=f"{action}; time.sleep(1000)")
-    monkeypatch.setattr(bench_pool, "COMMAND", (sys.executable, "-c", command))
-    monkeypatch.setattr(bench_pool, "GRACE_SECONDS", 2.0)
+    monkeypatch.setattr(runtime_pool, "COMMAND", (sys.executable, "-c", command))
+    monkeypatch.setattr(runtime_pool, "GRACE_SECONDS", 2.0)
     rows = run_bench(BenchOptions([suite / "ferry"], ["ff"], time_limit=2.0))
     assert rows["error"].to_list() == ["solved", "out of time", "solved"]
-    assert rows["message"][1] == "did not stop at the time limit and was ended"
+    assert rows["message"][1] == "did not stop at the time limit and was killed"
 
 
 def test_the_file_says_how_it_was_made(suite: Path, tmp_path: Path) -> None:
@@ -190,10 +193,10 @@ def test_models_are_called_by_their_stem_and_seed(
 
 MODEL_WORKER = """
 from hstar.learned import heuristic as learned
-from hstar.bench import worker
 from test_bench import GoalCount
 learned.load_model = GoalCount
-worker.main()
+from hstar.runtime.worker import main
+main()
 """
 
 
@@ -216,7 +219,7 @@ def test_models_run_in_the_workers(
     model = tmp_path / "mine.safetensors"
     model.write_bytes(b"")
     monkeypatch.setattr(learned, "load_model", GoalCount)
-    monkeypatch.setattr(bench_pool, "COMMAND", (sys.executable, "-c", MODEL_WORKER))
+    monkeypatch.setattr(runtime_pool, "COMMAND", (sys.executable, "-c", MODEL_WORKER))
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
     rows = run_bench(BenchOptions([suite], ["goalcount", model]))
     named, ours = (rows.filter(rows["heuristic"] == name) for name in ("goalcount", "mine"))

@@ -21,13 +21,15 @@ from hstar.objectives.cap import capped_base, fitted_cap
 from hstar.objectives.losses import Objective
 from hstar.papers.truncated_gaussian.scales import SCALES
 from hstar.teachers import LabelOptions, label
-from hstar.teachers.attempt import follow
+from hstar.teachers.following import follow
 from hstar.training.batches import base_error, target_columns, with_fitted_cap
 from hstar.training.dataset import Dataset, load_dataset
 from hstar.training.evaluation import baseline_mse, evaluate_model
 from hstar.training.train import Evaluation, TrainOptions, train
 
-LABELLING = LabelOptions(time_limit=None, memory_limit=None, max_expansions=10_000, jobs=1)
+LABELLING = LabelOptions(
+    options={"max_expansions": 10_000}, time_limit=None, memory_limit=None, jobs=1
+)
 TINY: dict[str, dict[str, Any]] = {
     "nlm": {"width": 4, "depth": 4},
     "hgn": {"hidden": 4, "steps": 2},
@@ -149,9 +151,9 @@ def test_what_is_not_fitted(fields: dict[str, Any], dataset: Dataset) -> None:
 
 def test_targets_hold_the_capped_base(dataset: Dataset) -> None:
     columns = target_columns(dataset, Objective("gaussian", cap=1.1))
-    expected = np.minimum(dataset.columns["ff"], np.float32(1.1) * dataset.columns["lmcut"])
+    expected = np.minimum(dataset.column("ff"), np.float32(1.1) * dataset.column("lmcut"))
     assert np.array_equal(columns["base"], expected)
-    assert (expected < dataset.columns["ff"]).any() and (expected == dataset.columns["ff"]).any()
+    assert (expected < dataset.column("ff")).any() and (expected == dataset.column("ff")).any()
 
 
 # -- training

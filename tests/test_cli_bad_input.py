@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from program import COMMAND, DATA, Argument, Outcome, environment, hstar
+from program import COMMAND, DATA, SECONDS, Argument, Outcome, environment, hstar
 
 DOMAIN = (DATA / "costs" / "domain.pddl").read_text()
 PROBLEM = (DATA / "costs" / "problem.pddl").read_text()
@@ -612,7 +612,9 @@ def test_full_disk(arguments: tuple[str, ...], parcels: Path) -> None:
 def test_closed_output_is_no_reason_to_fail(parcels: Path) -> None:
     """Who closes stdout wants no log; the plan is written all the same."""
     command = ["sh", "-c", '"$@" >&-', "sh", *COMMAND, "plan", "problem.pddl"]
-    done = subprocess.run(command, cwd=parcels, env=environment(), capture_output=True, timeout=60)
+    done = subprocess.run(
+        command, cwd=parcels, env=environment(), capture_output=True, timeout=SECONDS
+    )
     assert (done.returncode, done.stderr) == (0, b"")
     assert (parcels / "sas_plan").exists()
 
@@ -623,6 +625,6 @@ def test_errors_name_the_program_when_run_as_installed() -> None:
     if not script.exists():
         pytest.skip("hstar is not installed beside this Python")
     done = subprocess.run(
-        [script, "fly"], env=environment(), capture_output=True, text=True, timeout=60
+        [script, "fly"], env=environment(), capture_output=True, text=True, timeout=SECONDS
     )
     assert (done.returncode, done.stderr) == (36, hstar("fly").err)

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from program import environment, hstar
+from program import SECONDS, environment, hstar
 
 from hstar import cli
 from hstar.commands.generate import SIZES, numbers
@@ -375,7 +375,7 @@ def test_problems_are_the_same_everywhere(hash_seed: str) -> None:
         env=environment({"PYTHONHASHSEED": hash_seed}),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=SECONDS,
         check=True,
     )
     assert dict(line.split() for line in done.stdout.splitlines()) == GOLDEN

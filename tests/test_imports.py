@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from program import environment
+from program import SECONDS, environment
 
 import hstar
 
@@ -83,7 +83,7 @@ def test_nothing_heavy_is_imported(module: str) -> None:
         env=environment(),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=SECONDS,
         check=True,
     )
     assert done.stdout == "[]\n"

@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import kill_label
-import polars as pl
+import numpy as np
 import pytest
 from hard_tasks import large_grounding
 from label_folders import files, generated, hard_gripper, write_folder
@@ -19,6 +19,7 @@ from hstar import ground, make_heuristic, parse, search_task
 from hstar.cli import main
 from hstar.pddl.errors import InputFileError
 from hstar.teachers import LabelOptions, label, read_labels
+from hstar.teachers.states import heuristic_columns, states_of_atoms
 
 HEURISTICS = ("blind", "goalcount", "hmax", "hadd", "ff", "lmcut")
 
@@ -40,9 +41,9 @@ def test_values(domain: str, cost: str, tmp_path: Path) -> None:
     summary = label(folder, tmp_path / "labels.parquet", LabelOptions(jobs=1, cost=cost))
     labels = read_labels(tmp_path / "labels.parquet")
     assert summary.solved > 0
-    assert labels.rows["problem"].unique(maintain_order=True).to_list() == [
-        p.problem for p in labels.problems if p.status == "solved"
-    ]
+    solved = [i for i, p in enumerate(labels.problems) if p.status == "solved"]
+    assert np.unique(labels.rows.problem).tolist() == solved
+    assert (labels.rows.kind == 0).all() and labels.kinds == ["optimal"]
     for problem in labels.problems:
         path = folder / problem.problem
         task = ground(
@@ -50,31 +51,32 @@ def test_values(domain: str, cost: str, tmp_path: Path) -> None:
         )
         best = search_task(task, "blind", "astar")
         assert best.plan_cost == problem.plan_cost
-        rows = labels.rows.filter(pl.col("problem") == problem.problem)
+        rows = labels.rows_of(problem.problem)
         if best.plan_length == 0:
             assert (problem.status, len(rows)) == ("trivial", 0)
             continue
         assert problem.status == "solved"
         state = task.initial_state
         left = best.plan_cost
-        for step, row in enumerate(rows.iter_rows(named=True)):
-            assert (row["step"], row["h_star"], row["lower"], row["upper"]) == (
-                step,
-                left,
-                None,
-                None,
-            )
-            assert row["state"] == task.atoms(state)
+        states = states_of_atoms(task, problem.atoms, rows)
+        columns = heuristic_columns(task, states, [*HEURISTICS, "ff_deletes", "ff_deletes_mean"])
+        names = labels.atom_names(problem.problem)
+        assert np.isnan(rows.lower).all() and np.isnan(rows.upper).all()
+        for step in range(len(rows)):
+            row = {name: column[step] for name, column in columns.items()}
+            assert rows.h[step] == left
+            assert names[step] == task.atoms(state)
+            assert states[step].tolist() == state.tolist()
             for name in HEURISTICS:
                 assert row[name] == make_heuristic(task, name).evaluate(state)[0]
             features = make_heuristic(task, "ff").plan_features(state)[0]
             assert (row["ff"], row["ff_deletes"]) == (features[1], features[2])
             assert row["ff_deletes_mean"] == features[3]
-            assert row["hmax"] <= row["lmcut"] <= row["h_star"]
+            assert row["hmax"] <= row["lmcut"] <= left
             if step < len(problem.plan):
                 operators, successors = task.successors(state)
-                names = [task.operator_name(int(operator)) for operator in operators]
-                taken = names.index(problem.plan[step])
+                found = [task.operator_name(int(operator)) for operator in operators]
+                taken = found.index(problem.plan[step])
                 state = successors[taken]
                 left -= task.operator(int(operators[taken])).cost
         assert (left, len(rows)) == (0, len(problem.plan) + 1)
@@ -91,12 +93,19 @@ def test_costs_with_decimals(tmp_path: Path) -> None:
         )
     problem.write_text(text)
     label(folder, tmp_path / "labels.parquet", LabelOptions(jobs=1, cost="normal"))
-    rows = read_labels(tmp_path / "labels.parquet").rows
-    assert ground(parse(folder / "domain.pddl", problem)).cost_scale > 1
+    labels = read_labels(tmp_path / "labels.parquet")
+    task = ground(parse(folder / "domain.pddl", problem))
+    states = states_of_atoms(task, labels.problems[0].atoms, labels.rows)
+    lmcut = heuristic_columns(task, states, ["lmcut"])["lmcut"]
+    assert task.cost_scale > 1
     best = search_task(ground(parse(folder / "domain.pddl", problem)), "blind", "astar").plan_cost
-    assert rows["h_star"][0] == best and best % 1 != 0
-    assert (rows["lmcut"] <= rows["h_star"]).all()
-    assert rows["lmcut"][0] > best / 4
+    assert labels.rows.h[0] == best and best % 1 != 0
+    assert (lmcut <= labels.rows.h).all()
+    assert lmcut[0] > best / 4
+
+
+def few(expansions: int, retries: int, jobs: int = 1) -> LabelOptions:
+    return LabelOptions(options={"max_expansions": expansions}, retries=retries, jobs=jobs)
 
 
 def test_the_number_of_jobs_does_not_matter(tmp_path: Path) -> None:
@@ -105,7 +114,7 @@ def test_the_number_of_jobs_does_not_matter(tmp_path: Path) -> None:
     outputs = []
     for jobs in (1, 2, 3):
         output = tmp_path / f"labels{jobs}.parquet"
-        summary = label(folder, output, LabelOptions(jobs=jobs, max_expansions=30, retries=5))
+        summary = label(folder, output, few(30, 5, jobs))
         assert summary.replaced > 0
         outputs.append(files(output))
     assert outputs[0] == outputs[1] == outputs[2]
@@ -113,7 +122,11 @@ def test_the_number_of_jobs_does_not_matter(tmp_path: Path) -> None:
 
 def test_replacements(tmp_path: Path) -> None:
     folder = generated(tmp_path)
-    label(folder, tmp_path / "labels.parquet", LabelOptions(jobs=1, max_expansions=30, retries=5))
+    label(
+        folder,
+        tmp_path / "labels.parquet",
+        few(30, 5),
+    )
     labels = read_labels(tmp_path / "labels.parquet")
     for problem in labels.problems:
         original = (folder / problem.problem).read_text()
@@ -164,13 +177,17 @@ def test_no_two_problems_get_the_same_replacement(
     results = []
     for jobs in (1, 3):
         output = tmp_path / f"labels{jobs}.parquet"
-        label(folder, output, LabelOptions(jobs=jobs, max_expansions=8, retries=6))
+        label(folder, output, few(8, 6, jobs))
         results.append(files(output))
         problems = read_labels(output).problems
         assert [p.retry for p in problems] == [3, 5, 6, 0]
         assert problems[2].attempts == [(0, "gave up"), (1, "gave up"), (6, "solved")]
     assert results[0] == results[1]
-    label(folder, tmp_path / "few.parquet", LabelOptions(jobs=1, max_expansions=8, retries=5))
+    label(
+        folder,
+        tmp_path / "few.parquet",
+        few(8, 5),
+    )
     assert [p.status for p in read_labels(tmp_path / "few.parquet").problems] == [
         "solved",
         "solved",
@@ -257,7 +274,8 @@ def test_choice_of_problems(tmp_path: Path) -> None:
 
 BAD_FOLDERS: list[tuple[str, str]] = [
     ("missing", "there is no such folder"),
-    ("empty", "there is no domain.pddl in this folder"),
+    ("empty", "there are no problem files"),
+    ("no domain", "no domain.pddl in"),
     ("parent", "name one of its folders: train"),
     ("no problems", "there are no problem files"),
     ("no json", "not JSON"),
@@ -278,6 +296,8 @@ def test_bad_folders(case: str, message: str, tmp_path: Path) -> None:
     fields = json.loads(manifest.read_text()) if manifest.exists() else {}
     if case == "empty":
         folder.mkdir()
+    elif case == "no domain":
+        (folder / "domain.pddl").unlink()
     elif case == "no problems":
         for path in folder.iterdir():
             if path.name != "domain.pddl":

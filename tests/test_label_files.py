@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import kill_label
+import numpy as np
 import polars as pl
 import pytest
 from label_folders import QUICK, write_folder
@@ -16,6 +18,7 @@ from hstar import ground, parse, search_task
 from hstar.pddl.errors import InputFileError
 from hstar.pddl.planfile import PlanFileError
 from hstar.teachers import LabelOptions, Labels, LabelsError, label, read_labels
+from hstar.training.dataset import load_dataset
 
 
 @pytest.fixture(scope="module")
@@ -65,8 +68,9 @@ def test_reading_mixed_files(sample: Path, tmp_path: Path) -> None:
 
 
 def test_reading_other_formats(sample: Path, tmp_path: Path) -> None:
-    with pytest.raises(LabelsError, match="'hstar-labels-9', but this hstar reads"):
-        read_labels(copied(sample, tmp_path, format="hstar-labels-9"))
+    for other in ("hstar-labels-1", "hstar-labels-9"):
+        with pytest.raises(LabelsError, match=f"'{other}', but this hstar reads .*label the prob"):
+            read_labels(copied(sample, tmp_path, format=other))
     with pytest.raises(LabelsError, match="'cost'"):
         read_labels(copied(sample, tmp_path, cost=None))
     with pytest.raises(LabelsError, match="attempts"):
@@ -82,15 +86,28 @@ def test_reading_rows_of_another_tool(sample: Path, tmp_path: Path) -> None:
     rows = pl.read_parquet(sample)
     rows.head(3).write_parquet(copy)
     assert len(read_labels(copy).rows) == 3
-    rows.drop("lmcut").write_parquet(copy)
-    with pytest.raises(LabelsError, match="the column 'lmcut' is missing"):
+    rows.drop("upper").write_parquet(copy)
+    with pytest.raises(LabelsError, match="the column 'upper' is missing"):
         read_labels(copy)
-    rows.with_columns(pl.col("h_star").cast(pl.Float64)).write_parquet(copy)
-    with pytest.raises(LabelsError, match="the column 'h_star' has type Float64, not Float32"):
+    rows.with_columns(pl.col("h").cast(pl.Float64)).write_parquet(copy)
+    with pytest.raises(LabelsError, match="the column 'h' has type Float64, not Float32"):
+        read_labels(copy)
+    rows.with_columns(problem=pl.lit(None, pl.Int32)).write_parquet(copy)
+    with pytest.raises(LabelsError, match="the column 'problem' has missing values"):
+        read_labels(copy)
+    rows.with_columns(pl.col("problem") + 1).write_parquet(copy)
+    with pytest.raises(LabelsError, match="the rows do not match the manifest's problems"):
+        read_labels(copy)
+    rows.with_columns(pl.col("state").list.eval(pl.element() + 99)).write_parquet(copy)
+    with pytest.raises(LabelsError, match="a state has an atom that its problem lacks"):
         read_labels(copy)
     copy.write_text("no Parquet")
     with pytest.raises(LabelsError, match="not a Parquet file"):
         read_labels(copy)
+
+
+def given(plans: Path) -> LabelOptions:
+    return LabelOptions("plans", {"plans": str(plans)}, jobs=1)
 
 
 def test_plans_of_the_user(tmp_path: Path) -> None:
@@ -110,12 +127,13 @@ def test_plans_of_the_user(tmp_path: Path) -> None:
     labels = read_labels(output)
     assert labels.teacher == "plans"
     assert {p.problem: p.plan_cost for p in labels.problems if p.status == "solved"} == costs
-    assert labels.rows["h_star"].null_count() == len(labels.rows)
+    assert np.isnan(labels.rows.h).all() and labels.kinds == ["plan"]
     for name, cost in costs.items():
-        rows = labels.rows.filter(pl.col("problem") == name)
-        upper = rows["upper"].to_list()
+        upper = labels.rows_of(name).upper.tolist()
         assert (upper[0], upper[-1]) == (cost, 0) and upper == sorted(upper, reverse=True)
-        assert (rows["lmcut"] <= rows["upper"]).all() and rows["lmcut"][0] > 0
+    data = load_dataset(output)
+    lmcut = data.column("lmcut")
+    assert (lmcut <= data.column("upper")).all() and lmcut[0] > 0
 
 
 def test_plans_with_steps_that_grounding_drops(tmp_path: Path) -> None:
@@ -135,22 +153,25 @@ def test_plans_with_steps_that_grounding_drops(tmp_path: Path) -> None:
     (tmp_path / "p.pddl").write_text(problem_text("d", "a b c", init, ["(at c)"], metric))
     (tmp_path / "p.plan").write_text("(go a a)\n(look a)\n(limp b a)\n(go b c)\n")
     output = tmp_path / "labels.parquet"
-    label(tmp_path, output, LabelOptions(jobs=1, cost="normal", plans=tmp_path))
-    rows = read_labels(output).rows
-    assert rows["upper"].to_list() == [10, 8, 7, 2, 0]
-    places = [[atom for atom in state if atom.startswith("at")] for state in rows["state"]]
+    label(tmp_path, output, replace(given(tmp_path), cost="normal"))
+    labels = read_labels(output)
+    assert labels.rows.upper.tolist() == [10, 8, 7, 2, 0]
+    states = labels.atom_names("p.pddl")
+    places = [[atom for atom in state if atom.startswith("at")] for state in states]
     assert places == [["at(a)"], ["at(a)"], ["at(a)"], ["at(b)"], ["at(c)"]]
-    assert rows["lmcut"].to_list() == [2, 2, 2, 2, 0]
+    data = load_dataset(output)
+    assert data.column("lmcut").tolist() == [2, 2, 2, 2, 0]
+    assert data.tasks[0].plan == ("(limp b a)", "(go b c)")
 
 
 def test_bad_plans(tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "problems", "gripper", count=1)
     output = tmp_path / "labels.parquet"
     with pytest.raises(InputFileError, match="there is no such folder"):
-        label(folder, output, LabelOptions(plans=tmp_path / "nowhere"))
+        label(folder, output, given(tmp_path / "nowhere"))
     with pytest.raises(InputFileError, match="there is no plan for any of the problems"):
-        label(folder, output, LabelOptions(plans=tmp_path))
+        label(folder, output, given(tmp_path))
     (tmp_path / "p00.plan").write_text("(move ra nowhere)\n")
     with pytest.raises(PlanFileError, match=r"p00\.plan: not a plan of this problem: step 1"):
-        label(folder, output, LabelOptions(plans=tmp_path))
+        label(folder, output, given(tmp_path))
     assert not kill_label.journal_of(output).exists()

@@ -18,7 +18,7 @@ import small_domains
 import torch
 from hard_tasks import write_task
 from numpy.typing import NDArray
-from program import environment
+from program import SECONDS, environment
 from safetensors.numpy import save_file
 
 from hstar.cli import run as run_cli
@@ -516,7 +516,7 @@ def test_the_command_plans_with_a_model(kind: str, tmp_path: Path) -> None:
         env=environment({"OMP_NUM_THREADS": "1"}),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=SECONDS,
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, f"{kind == 'hgn'}\n")

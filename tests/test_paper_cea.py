@@ -44,8 +44,8 @@ from hstar.papers.admissible_cea.scales import (
     Subject,
 )
 from hstar.papers.admissible_cea.tables import table_1, table_2, table_3
-from hstar.papers.experiment import ExperimentError
 from hstar.pdb import compress
+from hstar.runtime.journal import JournalError
 from hstar.solving import solve
 from hstar.spaces.puzzle import make_puzzle
 
@@ -394,7 +394,7 @@ def _without_times(held: Any) -> Any:
 
 def test_another_experiment_is_refused(tiny: tuple[Experiment, Results]) -> None:
     experiment, _ = tiny
-    with pytest.raises(ExperimentError, match="other settings"):
+    with pytest.raises(JournalError, match="other settings"):
         run_experiment(replace(experiment, seed=1))
 
 

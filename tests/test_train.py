@@ -31,7 +31,7 @@ from hstar.objectives.losses import LOSSES, LOWER_BOUNDS, RANKING, Objective
 from hstar.search import search
 from hstar.spaces.task import Task, load_task
 from hstar.teachers import LabelOptions, label, read_labels
-from hstar.teachers.attempt import follow
+from hstar.teachers.following import follow
 from hstar.teachers.labels import LabelsError
 from hstar.training.batches import LikelihoodTask, _open_list_pairs
 from hstar.training.dataset import Dataset, LabelledTask, dataset_of, load_dataset
@@ -40,7 +40,9 @@ from hstar.training.sampling import StratifiedSampler
 from hstar.training.train import Evaluation, TrainOptions, train
 
 # No limit of time or memory, so that the labels are the same on every machine.
-LABELLING = LabelOptions(time_limit=None, memory_limit=None, max_expansions=10_000, jobs=1)
+LABELLING = LabelOptions(
+    options={"max_expansions": 10_000}, time_limit=None, memory_limit=None, jobs=1
+)
 TINY: dict[str, dict[str, Any]] = {
     "nlm": {"width": 4, "depth": 4},
     "hgn": {"hidden": 4, "steps": 2},
@@ -151,7 +153,7 @@ def test_a_step_weighs_its_states(dataset: Dataset) -> None:
     rows = task.sampler.rows(5)
     with torch.no_grad():
         mu = model(task.inputs.select(rows))[:, 0].numpy()
-    errors = dataset.columns["h_star"][rows] - mu
+    errors = dataset.column("h_star")[rows] - mu
     expected = np.mean(weights * (errors**2 / 2 + math.log(2 * math.pi) / 2))
     assert task.updater(lambda loss: loss.detach())(5).item() == pytest.approx(expected, rel=1e-5)
 
@@ -160,18 +162,21 @@ def test_a_step_weighs_its_states(dataset: Dataset) -> None:
 
 
 def test_the_data_are_those_of_the_labels(labels: Path, dataset: Dataset) -> None:
-    rows = read_labels(labels).rows
+    found = read_labels(labels)
+    rows = found.rows
     assert len(dataset) == len(rows)
-    assert dataset.columns["h_star"].tolist() == rows["h_star"].to_list()
-    assert np.isnan(dataset.columns["upper"]).all()
+    assert dataset.column("h_star").tolist() == rows.h.tolist()
+    assert np.isnan(dataset.column("upper")).all()
     names = [dataset.tasks[number].name for number in dataset.task_numbers]
-    assert names == rows["problem"].to_list()
-    states = iter(rows["state"].to_list())
+    assert names == [found.problems[number].problem for number in rows.problem]
     for labelled in dataset.tasks:
-        for facts in labelled.facts:
-            assert [labelled.task.core.atom_name(f) for f in facts] == next(states)
-    wanted = ["goalcount", "ff", "ff_deletes", "ff_deletes_mean"]
-    assert dataset.features.tolist() == rows.select(wanted).to_numpy().tolist()
+        states = found.atom_names(labelled.name)
+        assert [labelled.task.atoms(state) for state in labelled.states] == states
+    features = [
+        make_heuristic(labelled.task, "ff").plan_features(labelled.states)
+        for labelled in dataset.tasks
+    ]
+    assert dataset.features.tolist() == np.concatenate(features).tolist()
 
 
 def test_a_split_keeps_problems_whole(dataset: Dataset) -> None:
@@ -184,7 +189,7 @@ def test_a_split_keeps_problems_whole(dataset: Dataset) -> None:
     for part in (most, rest):
         first = np.flatnonzero(np.diff(part.task_numbers, prepend=-1))
         lengths = [len(labelled.plan) for labelled in part.tasks]
-        assert part.columns["h_star"][first].tolist() == lengths
+        assert part.column("h_star")[first].tolist() == lengths
 
 
 def test_labels_of_other_problems_are_refused(labels: Path, tmp_path: Path) -> None:
@@ -195,8 +200,8 @@ def test_labels_of_other_problems_are_refused(labels: Path, tmp_path: Path) -> N
 
 
 def test_a_lower_bound_above_a_label_is_an_error(dataset: Dataset, tmp_path: Path) -> None:
-    bounds = dataset.columns["lmcut"].copy()
-    bounds[5] = dataset.columns["h_star"][5] + 1
+    bounds = dataset.column("lmcut").copy()
+    bounds[5] = dataset.column("h_star")[5] + 1
     wrong = replace(dataset, columns={**dataset.columns, "lmcut": bounds})
     name = dataset.tasks[dataset.task_numbers[5]].name
     message = f"the lower bound lmcut is {bounds[5]:g} where h* is {bounds[5] - 1:g} (in {name})"
@@ -210,7 +215,7 @@ def test_a_lower_bound_above_a_label_is_an_error(dataset: Dataset, tmp_path: Pat
 
 
 def test_an_upper_bound_below_a_label_is_an_error(dataset: Dataset, tmp_path: Path) -> None:
-    bounds = dataset.columns["h_star"].copy()
+    bounds = dataset.column("h_star").copy()
     known = replace(dataset, columns={**dataset.columns, "upper": bounds})
     train(known, known, tmp_path / "m.safetensors", options())
     bounds[3] -= 1
@@ -221,6 +226,10 @@ def test_an_upper_bound_below_a_label_is_an_error(dataset: Dataset, tmp_path: Pa
 # -- what is learned from given plans
 
 INVERSE = {"pickup": "putdown", "putdown": "pickup", "stack": "unstack", "unstack": "stack"}
+
+
+def given(plans: Path) -> LabelOptions:
+    return replace(LABELLING, teacher="plans", options={"plans": str(plans)})
 
 
 def test_given_plans_are_enough_to_train(dataset: Dataset, labels: Path, tmp_path: Path) -> None:
@@ -237,9 +246,13 @@ def test_given_plans_are_enough_to_train(dataset: Dataset, labels: Path, tmp_pat
         (tmp_path / labelled.name).with_suffix(".plan").write_text("\n".join(plan) + "\n")
     assert detours > 0
     output = tmp_path / "plans.parquet"
-    label(labels.parent / "train", output, replace(LABELLING, plans=tmp_path))
+    label(
+        labels.parent / "train",
+        output,
+        given(tmp_path),
+    )
     upper_only = load_dataset(output)
-    assert np.isnan(upper_only.columns["h_star"]).all()
+    assert np.isnan(upper_only.column("h_star")).all()
     assert len(upper_only) == len(dataset) + 2 * detours
     for model, loss in itertools.product(TINY, LOSSES):
         path = tmp_path / "m.safetensors"
@@ -248,7 +261,7 @@ def test_given_plans_are_enough_to_train(dataset: Dataset, labels: Path, tmp_pat
         assert search(dataset.tasks[0].task, load_model(path)).solved
     objective = Objective("gaussian", sigma=1.0, base="none")
     task = LikelihoodTask(upper_only, torch.nn.Linear(1, 1), "linear", {}, objective, 16, 0)
-    assert task.columns["h_star"].tolist() == upper_only.columns["upper"].tolist()
+    assert task.columns["h_star"].tolist() == upper_only.column("upper").tolist()
     assert np.isinf(task.columns["upper"]).all()  # a label is no bound on itself
 
 
@@ -271,7 +284,11 @@ def test_given_plans_may_do_what_is_not_needed(loss: str, tmp_path: Path) -> Non
     edges = ["(edge a b)", "(edge b c)", "(edge a d)", "(edge d b)"]
     write_task(tmp_path, LAMPS, problem_text("lamps", "a b c d", ["(at a)", *edges], ["(at c)"]))
     (tmp_path / "problem.plan").write_text("(light a)\n(look a)\n(go a b)\n(go b c)\n")
-    label(tmp_path, tmp_path / "l.parquet", replace(LABELLING, plans=tmp_path))
+    label(
+        tmp_path,
+        tmp_path / "l.parquet",
+        given(tmp_path),
+    )
     data = load_dataset(tmp_path / "l.parquet")
     train(data, data, tmp_path / "m.safetensors", options(objective=Objective(loss)))
 
@@ -301,7 +318,9 @@ def test_pairs_worked_out_by_hand(cost: str, tmp_path: Path) -> None:
     """When b is chosen x is open, seen from a; when z is chosen x still is, and y, seen from b.
     Going back to a is no choice, and x keeps the g it was first generated with."""
     task = graph_task(tmp_path, metric=cost == "normal")
-    states, pairs = _open_list_pairs(LabelledTask("p", task, ("(go a b)", "(go b z)"), ()), cost)
+    states, pairs = _open_list_pairs(
+        LabelledTask("p", task, ("(go a b)", "(go b z)"), np.zeros((0, 1), np.int32)), cost
+    )
     names = [task.atoms(state)[0][3] for state in states]
     found = [(names[b], names[w]) for b, w in zip(pairs.better, pairs.worse, strict=True)]
     assert sorted(found) == [("b", "x"), ("z", "x"), ("z", "y")]
@@ -404,7 +423,7 @@ def test_the_file_holds_the_best_weights_and_search_sees_their_values(
 ) -> None:
     """Trained on labels that are 20 too large, the network gets worse all the time."""
     path = tmp_path / "m.safetensors"
-    too_large = {**dataset.columns, "h_star": dataset.columns["h_star"] + 20}
+    too_large = {**dataset.columns, "h_star": dataset.column("h_star") + 20}
     chosen = options(model, learning_rate=0.01)
     result = train(replace(dataset, columns=too_large), dataset, path, chosen)
     assert result.best.step < result.curve[-1].step

@@ -18,4 +18,5 @@ NB_MODULE(_core, m) {
     bind_learned_pdb(m);
     m.def("monotonic_seconds", &monotonic_seconds);
     m.def("peak_resident_bytes", &peak_resident_bytes);
+    m.attr("source_digest") = HSTAR_SOURCE_DIGEST;
 }

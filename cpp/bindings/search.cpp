@@ -3,6 +3,8 @@
 #include <stdexcept>
 
 #include "bindings/bindings.hpp"
+#include "search/exhaustive.hpp"
+#include "spaces/task_space.hpp"
 
 namespace hstar::bindings {
 
@@ -102,6 +104,28 @@ nb::dict search_task(const BoundTask& bound, nb::object heuristic, const std::st
     return d;
 }
 
+nb::object explore(const BoundTask& bound, size_t max_states, double deadline, uint64_t memory_bytes) {
+    const SuccessorGenerator& generator = bound.generator();
+    std::optional<StateGraph> graph;
+    {
+        nb::gil_scoped_release release;
+        SignalScope signals;
+        try {
+            graph = explore_exhaustively(TaskSpace(bound.task, generator), max_states,
+                                         make_limits(deadline, memory_bytes));
+        } catch (const Stopped& stopped) {
+            throw StoppedError(reason_name(stopped.reason));
+        }
+    }
+    if (!graph) return nb::none();
+    nb::list plan;
+    for (int op : graph->plan)
+        if (!bound.task.is_artificial(op)) plan.append(bound.task.operator_name(op));
+    size_t count = graph->h.size(), variables = static_cast<size_t>(bound.task.num_variables());
+    return nb::make_tuple(to_numpy(std::move(graph->states), {count, variables}),
+                          to_numpy(std::move(graph->h), {count}), plan);
+}
+
 }  // namespace
 
 std::unique_ptr<Evaluator> make_callable(nb::object callable) {
@@ -129,6 +153,7 @@ void bind_search(nb::class_<BoundTask>& task) {
              nb::arg("weight"), nb::arg("batch"), nb::arg("use_preferred"), nb::arg("lookahead_depth"),
              nb::arg("max_evaluations"), nb::arg("max_expansions"), nb::arg("deadline"),
              nb::arg("memory_bytes"));
+    task.def("explore", &explore, nb::arg("max_states"), nb::arg("deadline"), nb::arg("memory_bytes"));
 }
 
 }  // namespace hstar::bindings

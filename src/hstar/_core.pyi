@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+source_digest: str
+
 class Stopped(Exception): ...
 class Unsupported(Exception): ...
 
@@ -42,6 +44,9 @@ class Task:
         deadline: float,
         memory_bytes: int,
     ) -> dict[str, Any]: ...
+    def explore(
+        self, max_states: int, deadline: float, memory_bytes: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.float32], list[str]] | None: ...
 
 class Heuristic:
     def __init__(self, task: Task, name: str, cost: str) -> None: ...

@@ -16,13 +16,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hstar
-from hstar.bench.journal import Journal
 from hstar.bench.options import BenchOptions
-from hstar.bench.pool import Job, run_jobs
 from hstar.bench.rows import Row, frame, to_parquet
 from hstar.bench.suite import Instance, find_instances
+from hstar.bench.worker import carry_out
 from hstar.heuristics import HEURISTICS
 from hstar.runtime.atomic import check_writable, write_atomically
+from hstar.runtime.code import code_digest
+from hstar.runtime.journal import Journal
+from hstar.runtime.pool import Lost, Pool
 from hstar.runtime.progress import Progress
 from hstar.runtime.resources import Budget, OutOfResources
 from hstar.version import VERSION
@@ -68,12 +70,20 @@ def run_bench(options: BenchOptions) -> pl.DataFrame:
     if output is None:
         return frame(_carry_out(runs, options, {}, lambda row: None))
     check_writable(output)
-    with Journal(output, _setting(options, runs)) as journal:
+    journal = Journal(output, _settings(options, runs), _warn)
+    with journal.held():
+        kept = {run.run: journal.read(run.run) for run in runs}
+        finished = {name: json.loads(content) for name, content in kept.items() if content}
         try:
-            rows = _carry_out(runs, options, journal.rows, journal.add)
+            rows = _carry_out(
+                runs,
+                options,
+                finished,
+                lambda row: journal.write(row["run"], json.dumps(row).encode()),
+            )
         except OutOfResources:
             print(
-                f"{journal.count_kept()} of {len(runs)} runs are kept in {journal.path}; "
+                f"{journal.count()} of {len(runs)} runs are kept in {journal.path}; "
                 "the same command goes on from there",
                 file=sys.stderr,
             )
@@ -84,30 +94,42 @@ def run_bench(options: BenchOptions) -> pl.DataFrame:
     return table
 
 
+def _warn(text: str) -> None:
+    print(f"hstar: warning: {text}", file=sys.stderr)
+
+
 def _carry_out(
     runs: list[_Run], options: BenchOptions, finished: dict[str, Row], keep: Callable[[Row], None]
 ) -> list[Row]:
     rows = dict(finished)
     left = [run for run in runs if run.run not in rows]
     about = {"hstar": VERSION, "commit": _commit(), "machine": _machine()}
-    jobs = [_job(run, options) for run in left]
-    done = len(runs) - len(left)
     solved = sum(row["coverage"] for row in rows.values())
     with (
-        Progress("runs", len(runs)) as progress,
+        Progress("runs", len(runs), already=len(rows)) as progress,
         Budget().enforced(),  # SIGTERM becomes an exception, so that the workers are ended
-        contextlib.closing(run_jobs(jobs, options.jobs)) as outcomes,
+        Pool(options.jobs, is_spent=lambda outcome: outcome["error"] == "out of memory") as pool,
     ):
-        for index, outcome in outcomes:
-            row = _row(left[index], options, outcome, about)
+        for run in left:
+            pool.submit(run, carry_out, _job(run, options), time_limit=options.time_limit)
+        while pool:
+            run, outcome = pool.next()
+            if isinstance(outcome, Lost):
+                outcome = _outcome_of_lost(outcome)
+            row = _row(run, options, outcome, about)
             keep(row)
             rows[row["run"]] = row
-            done, solved = done + 1, solved + row["coverage"]
-            progress.update(done, f"{solved} solved, last: {row['problem']} {row['error']}")
+            solved += row["coverage"]
+            progress.update(len(rows), f"{solved} solved, last: {row['problem']} {row['error']}")
     return [rows[run.run] for run in runs]
 
 
-def _job(run: _Run, options: BenchOptions) -> Job:
+def _outcome_of_lost(lost: Lost) -> dict[str, Any]:
+    error, code = ("out of time", 23) if lost.overdue else ("crashed", lost.exit_code)
+    return {"coverage": 0, "error": error, "exit_code": code, "message": str(lost)}
+
+
+def _job(run: _Run, options: BenchOptions) -> dict[str, Any]:
     return {
         "domain_path": str(run.instance.domain_path),
         "problem_path": str(run.instance.problem_path),
@@ -178,18 +200,18 @@ def _run_id(options: BenchOptions, instance: Instance, heuristic: _Heuristic) ->
     return hashlib.sha256(json.dumps(key).encode()).hexdigest()[:16]
 
 
-def _setting(options: BenchOptions, runs: list[_Run]) -> dict[str, Any]:
+def _settings(options: BenchOptions, runs: list[_Run]) -> dict[str, Any]:
     """What the rows depend on, by the names that an error message uses."""
     return {
+        "code": code_digest("pddl", "spaces", "heuristics", "search", "learned", "bench"),
         "search": options.algorithm,
         "cost": options.cost,
         "max_evaluations": options.max_evaluations,
         "time_limit": options.time_limit,
         "memory_limit": options.memory_limit,
         "seed": options.seed,
-        "heuristics": list(dict.fromkeys(run.heuristic.label for run in runs)),
-        "problems": len(dict.fromkeys(run.instance.problem_path for run in runs)),
-        "files": hashlib.sha256(json.dumps([run.run for run in runs]).encode()).hexdigest(),
+        "heuristics": {run.heuristic.label: run.heuristic.digest for run in runs},
+        "problems": {str(run.instance.problem_path): run.instance.digest for run in runs},
     }
 
 

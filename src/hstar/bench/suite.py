@@ -5,16 +5,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from hstar.pddl import Domain, UnsupportedPddlError, find_domain, parse_domain, parse_problem
 from hstar.pddl.errors import InputFileError
-
-_HEAD_BYTES = 20_000  # a domain says that it is one within its first lines
-_DOMAIN = re.compile(rb"\(\s*define\s*\(\s*domain\b", re.IGNORECASE)
+from hstar.pddl.locate import find_problems, natural_order
 
 
 class SuiteError(InputFileError):
@@ -94,23 +91,9 @@ def _parse_supported_domain(path: Path) -> Domain | None:
 
 
 def _problems_below(folder: Path) -> list[Path]:
-    files = [path for path in folder.glob("*.pddl") if path.is_file() and not _is_domain(path)]
-    if files:
-        return sorted(files, key=_natural)
+    if problems := find_problems(folder):
+        return problems
     # Links are not followed: they may lead in circles.
     inside = [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]
-    folders = sorted(inside, key=_natural)
+    folders = sorted(inside, key=natural_order)
     return [problem for below in folders for problem in _problems_below(below)]
-
-
-def _is_domain(path: Path) -> bool:
-    with path.open("rb") as file:
-        head = file.read(_HEAD_BYTES)
-    return _DOMAIN.search(re.sub(rb";[^\n]*", b"", head)) is not None
-
-
-def _natural(path: Path) -> tuple[list[tuple[int, str]], str]:
-    """A sort key under which p2 comes before p10."""
-    parts = re.split(r"(\d+)", path.name)
-    numbers = [(int(part), "") if part.isdecimal() else (0, part) for part in parts]
-    return numbers, path.name

@@ -1,29 +1,21 @@
-"""A worker process: runs one search after the other, as told on its standard input.
+"""One run of a benchmark, as a worker process carries it out.
 
-Each line of input is a job and each line of output its outcome, both JSON. The process is reused,
-because loading a model may take longer than a search; what a run costs in memory is measured and
-limited from where the run begins. It dies with the process that started it.
-
-Run as ``python -m hstar.bench.worker``.
+A process runs one search after another, because loading a model may take longer than a search. The
+memory of a run is measured and limited from where the run begins.
 """
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
-import gc
-import json
-import os
-import sys
+import functools
 import traceback
-from pathlib import Path
 from typing import Any
 
 from hstar import _core
 from hstar.heuristics import HEURISTICS
 from hstar.pddl import parse
 from hstar.pddl.errors import InputFileError
-from hstar.runtime.resources import Budget, OutOfResources, end_with_parent
+from hstar.runtime.resources import Budget, OutOfResources
+from hstar.runtime.worker import forget_peak_memory
 from hstar.search import (
     InvalidPlanError,
     SearchOptions,
@@ -35,28 +27,15 @@ from hstar.search import (
 INTERNAL_ERROR = 35
 
 
-def main() -> None:
-    """Work until the input ends."""
-    end_with_parent(os.getppid())
-    libc = ctypes.CDLL(None)
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # whatever a model prints must not end up among the answers
-    models: dict[str, Any] = {}
-    for line in sys.stdin:
-        print(json.dumps(carry_out(json.loads(line), models)), file=answers, flush=True)
-        gc.collect()
-        if hasattr(libc, "malloc_trim"):  # glibc only: give back what the search took
-            libc.malloc_trim(0)
-
-
-def carry_out(job: dict[str, Any], models: dict[str, Any]) -> dict[str, Any]:
+def carry_out(job: dict[str, Any]) -> dict[str, Any]:
     """The outcome of one run: the columns of a row that a run decides. Never raises Exception."""
     start = _core.monotonic_seconds()
     outcome: dict[str, Any] = {"message": ""}
     try:
-        heuristic = _heuristic(job["heuristic"], models)
-        start = _core.monotonic_seconds()  # reading the model is no part of solving the problem
-        _forget_peak_memory()
+        name = job["heuristic"]
+        heuristic = name if name in HEURISTICS else _model(name)
+        start = _core.monotonic_seconds()  # loading the model does not count as solving the problem
+        forget_peak_memory()
         result = _search(job, heuristic, start)
     except InputFileError as error:
         status = "unsupported" if error.exit_code == 34 else "bad input"
@@ -71,7 +50,7 @@ def carry_out(job: dict[str, Any], models: dict[str, Any]) -> dict[str, Any]:
     else:
         outcome |= _columns(result)
     outcome["total_time"] = _core.monotonic_seconds() - start
-    outcome["memory"] = _peak_memory_kb()
+    outcome["memory"] = _core.peak_resident_bytes() // 1024
     return outcome
 
 
@@ -87,14 +66,11 @@ def _search(job: dict[str, Any], heuristic: Any, start: float) -> SearchResult:
         return stopped_before_search(error, _core.monotonic_seconds() - start)
 
 
-def _heuristic(name: str, models: dict[str, Any]) -> Any:
-    if name in HEURISTICS:
-        return name
-    if name not in models:
-        from hstar.learned.heuristic import load_model
+@functools.cache
+def _model(path: str) -> Any:
+    from hstar.learned.heuristic import load_model
 
-        models[name] = load_model(name)
-    return models[name]
+    return load_model(path)
 
 
 def _columns(result: SearchResult) -> dict[str, Any]:
@@ -117,20 +93,3 @@ def _columns(result: SearchResult) -> dict[str, Any]:
 
 def _failed(status: str, exit_code: int, message: str) -> dict[str, Any]:
     return {"coverage": 0, "error": status, "exit_code": exit_code, "message": message}
-
-
-def _forget_peak_memory() -> None:
-    """Let the kernel count the peak from here on; where it cannot, the peak is the process's."""
-    with contextlib.suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")
-
-
-def _peak_memory_kb() -> int:
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1])
-    return _core.peak_resident_bytes() // 1024
-
-
-if __name__ == "__main__":
-    main()

@@ -1,9 +1,10 @@
-"""`hstar label`: solve the problems of a folder and write down what every plan state is worth."""
+"""`hstar label`: label states of the problems of a folder, to learn from."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from typing import Any
 
 from hstar.commands.arguments import EPILOG, Commands, UsageError, duration, memory, positive
 from hstar.pddl.errors import escape
@@ -12,18 +13,18 @@ from hstar.runtime.resources import OutOfResources
 NOTHING_SOLVED = 12
 
 DESCRIPTION = """\
-Solve the problems of a folder (domain.pddl and *.pddl, as 'hstar generate' writes them) optimally
-with A* and LM-cut, and write every state of the plans with its cost to the goal and the values of
-the heuristics. FILE.parquet gets the rows; beside it are FILE.manifest.json (problems, plans) and
-FILE.times.json. Problems that the limits leave unsolved are replaced by others of the same
-generator, or left out where there is none. After a kill, the same command goes on where it was.
+Label states of the problems of a folder with their cost to the goal, to learn from. By default, A*
+with LM-cut solves each problem optimally, and every state of the plan gets its h*. FILE.parquet
+gets one row per state. FILE.manifest.json (problems, plans) and FILE.times.json are written beside
+it. If the limits leave a problem unsolved, another problem of the same generator takes its place;
+without a generator it is left out. A killed command resumes when it is run again.
 """
 
 
 def add_parser(commands: Commands) -> None:
     parser = commands.add_parser(
         "label",
-        help="label the states of optimal plans, to learn from",
+        help="label states with their cost to the goal, to learn from",
         description=DESCRIPTION,
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -48,7 +49,7 @@ def add_parser(commands: Commands) -> None:
         "--max-expansions",
         type=positive,
         metavar="N",
-        help="for each attempt; unlike time and memory it ends alike on every machine",
+        help="short for --option max_expansions=N; ends alike on every machine, unlike time",
     )
     parser.add_argument(
         "--jobs", type=positive, metavar="N", help="processes at a time (default: one per core)"
@@ -73,15 +74,59 @@ def add_parser(commands: Commands) -> None:
         "--seed", type=int, metavar="N", help="draw the problems of --limit-problems at random"
     )
     parser.add_argument(
-        "--plans",
-        metavar="PLANDIR",
-        help="search nothing; take the plans PLANDIR/NAME.plan (or .soln) as upper bounds",
+        "--teacher",
+        metavar="NAME",
+        help="where the labels come from, see --teachers (default optimal)",
+    )
+    parser.add_argument(
+        "--teachers", action=_ListTeachers, nargs=0, help="list the teachers with their options"
+    )
+    parser.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an option of the teacher; may be repeated",
+    )
+    parser.add_argument(
+        "--plans", metavar="PLANDIR", help="short for --teacher plans --option plans=PLANDIR"
     )
     parser.set_defaults(command=run)
 
 
 def not_negative(text: str) -> int:
     return 0 if text == "0" else positive(text)
+
+
+class _ListTeachers(argparse.Action):
+    """Prints the teachers and exits, as --help does."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from hstar.teachers import TEACHERS
+
+        for name in TEACHERS:
+            teacher = TEACHERS.find(name)
+            print(f"{name:<12}{teacher.description}")
+            for option, about in teacher.options.items():
+                default = {None: "none", "": "none", True: "yes", False: "no"}
+                shown = default.get(about.default, about.default)
+                print(f"{'':<12}--option {option}={shown}: {about.help}")
+        print("A teacher of your own is named as module:attribute.")
+        parser.exit()
+
+
+def _teacher_options(options: argparse.Namespace) -> dict[str, Any]:
+    """The options of the teacher by name. Raises UsageError."""
+    chosen: dict[str, Any] = {}
+    for text in options.option:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise UsageError(f"--option wants NAME=VALUE, not '{text}'")
+        chosen[name] = value
+    for name in ("max_expansions", "plans"):
+        if getattr(options, name) is not None:
+            chosen[name] = getattr(options, name)
+    return chosen
 
 
 def run(options: argparse.Namespace) -> int:
@@ -91,15 +136,15 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(f"the output must be called something.parquet, not '{options.output}'")
     try:
         chosen = LabelOptions(
+            teacher=options.teacher or ("optimal" if options.plans is None else "plans"),
+            options=_teacher_options(options),
             time_limit=options.time_limit,
             memory_limit=options.memory_limit,
-            max_expansions=options.max_expansions,
             jobs=options.jobs,
             retries=options.retries,
             cost=options.cost,
             limit_problems=options.limit_problems,
             seed=options.seed,
-            plans=options.plans,
         )
     except ValueError as error:
         raise UsageError(str(error)) from error

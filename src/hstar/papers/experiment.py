@@ -1,66 +1,61 @@
-"""What all recipes share: settings kept beside the files they made, work in processes, progress."""
+"""What all recipes share: settings and finished parts on disk, work in processes, progress."""
 
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from hstar.pddl.errors import InputFileError
 from hstar.runtime.atomic import write_atomically
-from hstar.runtime.resources import end_with_parent
-from hstar.version import VERSION
+from hstar.runtime.code import code_digest
+from hstar.runtime.journal import claim_settings
+from hstar.runtime.pool import Lost, Pool
 
 Say = Callable[[str], None]
 
-
-class ExperimentError(InputFileError):
-    """A directory holds the files of another experiment."""
+CODE = (  # what the results of an experiment depend on
+    *("pddl", "spaces", "heuristics", "search", "pdb", "domains", "teachers", "features"),
+    *("models", "objectives", "training", "certified", "learned", "bench"),
+)
 
 
 def keep_settings(directory: Path, settings: Mapping[str, Any]) -> None:
-    """Write what is run to experiment.json, so that files of other settings are not reused.
+    """Write the settings to experiment.json, so that files of other settings are not reused.
 
-    Raises ExperimentError where the directory holds another experiment.
+    Raises JournalError if the directory holds another experiment.
     """
-    path = directory / "experiment.json"
-    text = json.dumps({**settings, "hstar": VERSION}, indent=1, default=list) + "\n"
-    if path.is_file() and path.read_text(encoding="utf-8") != text:
-        raise ExperimentError(
-            "the directory holds an experiment with other settings; choose another directory "
-            "with -o, or delete this one",
-            str(path),
-        )
-    write_atomically(path, text)
+    claim_settings(directory / "experiment.json", {**settings, "code": code_digest(*CODE)})
+
+
+def write_part(path: Path, content: Any) -> None:
+    """Keep a finished part of an experiment: its file is either whole or absent. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, json.dumps(content) + "\n")
+
+
+def read_part(path: Path) -> Any:
+    """None if the part is not finished yet."""
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
 
 
 def in_processes(
     jobs: int, work: Callable[..., str], arguments: Iterable[tuple[Any, ...]]
 ) -> Iterator[str]:
-    """Results of `work` on each of the arguments, as they come, from up to `jobs` processes.
-
-    The processes end with this one, even if it is killed: two runs never write the same files.
-    """
-    waiting = list(arguments)
+    """The results of `work` on each of the arguments, as they come, from up to `jobs` processes."""
     if jobs == 1:
-        for item in waiting:
+        for item in arguments:
             yield work(*item)
         return
-    with ProcessPoolExecutor(
-        jobs, mp_context=get_context("spawn"), initializer=end_with_parent, initargs=(os.getpid(),)
-    ) as pool:
-        futures: list[Future[str]] = [pool.submit(work, *item) for item in waiting]
-        try:
-            for future in as_completed(futures):
-                yield future.result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    with Pool(jobs) as pool:
+        for number, item in enumerate(arguments):
+            pool.submit(number, work, *item)
+        while pool:
+            _, answer = pool.next()
+            if isinstance(answer, Lost):
+                raise RuntimeError(f"a worker process failed: {answer}")
+            yield answer
 
 
 def say_nothing(_: str) -> None:

@@ -1,13 +1,16 @@
-"""Which domain file belongs to a problem file, when only the problem is given."""
+"""Which files of a folder are problems, and which domain file belongs to a problem file."""
 
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from hstar.pddl.errors import PddlError
 
 _PARENTS_TO_TRY = 2
+_HEAD_BYTES = 20_000  # a domain says that it is one within its first lines
+_DOMAIN = re.compile(rb"\(\s*define\s*\(\s*domain\b", re.IGNORECASE)
 
 
 def find_domain(problem_path: str | os.PathLike[str]) -> Path:
@@ -42,3 +45,22 @@ def find_domain(problem_path: str | os.PathLike[str]) -> Path:
         "above; name the domain file before the problem file",
         str(problem),
     )
+
+
+def find_problems(folder: Path) -> list[Path]:
+    """The PDDL files of a folder that are not domains, p2 before p10."""
+    files = [path for path in folder.glob("*.pddl") if path.is_file() and not _is_domain(path)]
+    return sorted(files, key=natural_order)
+
+
+def natural_order(path: Path) -> tuple[list[tuple[int, str]], str]:
+    """A sort key under which p2 comes before p10."""
+    parts = re.split(r"(\d+)", path.name)
+    numbers = [(int(part), "") if part.isdecimal() else (0, part) for part in parts]
+    return numbers, path.name
+
+
+def _is_domain(path: Path) -> bool:
+    with path.open("rb") as file:
+        head = file.read(_HEAD_BYTES)
+    return _DOMAIN.search(re.sub(rb";[^\n]*", b"", head)) is not None

@@ -15,12 +15,20 @@ PLAIN_SECONDS = 10.0
 class Progress:
     """Reports on stderr, so that what a command prints can be piped on.
 
-    `total` may be None where the end is not known. Use as a context manager, or call `close`.
+    `total` may be None where the end is not known. `already` is how much an earlier run had
+    finished, which says nothing about the speed. Use as a context manager, or call `close`.
     """
 
-    def __init__(self, title: str, total: int | None = None, stream: TextIO | None = None) -> None:
+    def __init__(
+        self,
+        title: str,
+        total: int | None = None,
+        stream: TextIO | None = None,
+        already: int = 0,
+    ) -> None:
         self.title = title
         self.total = total
+        self.already = already
         self.stream = stream if stream is not None else sys.stderr
         self.on_terminal = self.stream.isatty()
         self.started = time.monotonic()
@@ -62,8 +70,9 @@ class Progress:
                 filled = int(share * BAR_WIDTH)
                 parts.append(f"[{'#' * filled}{'.' * (BAR_WIDTH - filled)}]")
             parts.append(f"{done}/{self.total}")
-            if 0 < done < self.total:
-                parts.append(f"{_clock(elapsed * (self.total - done) / done)} left")
+            if self.already < done < self.total:
+                left = elapsed * (self.total - done) / (done - self.already)
+                parts.append(f"{_clock(left)} left")
         else:
             parts.append(str(done))
         parts.append(f"{_clock(elapsed)} gone")

@@ -1,135 +1,151 @@
-"""One try at labelling one problem: how it ended, and a label for every state of its plan.
-
-The states of an optimal plan are labelled for free: what is left of the plan is optimal from each
-of them (Bellman's principle), so one search gives as many values of h* as the plan has states.
-"""
+"""One attempt to label one problem: how it ended, and the labelled states."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import functools
+import io
+import json
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from hstar.heuristics import make_heuristic
-from hstar.pddl import Domain, PddlError, Problem
-from hstar.pddl.model import And, Atom, Not
+from hstar import _core
+from hstar.pddl import Domain, Problem
+from hstar.pddl.domain import read_domain
 from hstar.pddl.problem import read_problem
 from hstar.pddl.source import source_from_bytes
-from hstar.pddl.validate import validate
-from hstar.spaces.task import Task
+from hstar.runtime.resources import Budget, OutOfResources
+from hstar.teachers.labels import SOLVED, LabelRows
+from hstar.teachers.states import atoms_of_states
 
 if TYPE_CHECKING:
-    from hstar.spaces.task import States
+    from numpy.typing import ArrayLike
+
+    from hstar.spaces.task import States, Task
 
 COSTS = ("one", "normal")
-
-# In the problem's unit of cost, so divided by the scale that makes costs whole numbers in the core.
-COST_HEURISTICS = ("blind", "hmax", "hadd", "ff", "lmcut")
-
-SOLVED = "solved"
 TRIVIAL = "trivial"  # the goal holds initially: nothing to learn from
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """How a try ended. `status` is "solved", "trivial", or why there is no plan.
+    """How an attempt ended. `status` is "solved", "trivial", or why there is no plan.
 
-    `states` holds the true atoms of each state from the initial one to the goal, `columns` as many
-    numbers per column of the labels (None where a label is missing). Both are empty unless the try
-    was solved. Times in seconds.
+    Only a solved attempt has `rows`; `atoms` are the names that they number. For `has_irrelevant`
+    see LabelledProblem. Times are in seconds.
     """
 
     status: str
     plan: list[str] = field(default_factory=list)
     plan_cost: int | float | None = None
-    evaluated: int = 0
-    expanded: int = 0
+    evaluated: int | None = None
+    expanded: int | None = None
     search_time: float = 0.0
     total_time: float = 0.0
     peak_memory_kb: int = 0
-    states: list[list[str]] = field(default_factory=list)
-    columns: dict[str, list[float | None]] = field(default_factory=dict)
+    atoms: list[str] = field(default_factory=list)
+    has_irrelevant: bool = False
+    rows: LabelRows | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        return dataclasses.asdict(self)
+    def to_bytes(self) -> bytes:
+        import numpy as np
+
+        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        del fields["rows"]
+        arrays = {} if self.rows is None else {n: getattr(self.rows, n) for n in _ARRAYS}
+        file = io.BytesIO()
+        np.savez(file, **arrays, about=np.frombuffer(json.dumps(fields).encode(), np.uint8))
+        return file.getvalue()
 
     @staticmethod
-    def from_json(fields: dict[str, Any]) -> Attempt:
-        """Raises TypeError where fields are missing or unknown."""
-        return Attempt(**fields)
+    def from_bytes(content: bytes) -> Attempt:
+        import numpy as np
+
+        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+            fields = json.loads(arrays["about"].tobytes())
+            rows = LabelRows(*(arrays[n] for n in _ARRAYS)) if len(arrays) > 1 else None
+            return Attempt(**fields, rows=rows)
+
+
+_ARRAYS = tuple(f.name for f in dataclasses.fields(LabelRows))
+
+
+def labelled(
+    task: Task,
+    states: States,
+    plan: list[str],
+    plan_cost: int | float,
+    *,
+    kind: ArrayLike = 0,
+    h: ArrayLike = float("nan"),
+    lower: ArrayLike = float("nan"),
+    upper: ArrayLike = float("nan"),
+) -> Attempt:
+    """A solved attempt with labels for states int32[S, V] of a task.
+
+    `kind` is a position in the teacher's list of kinds. Each value may be one number for all
+    states, or one per state.
+    """
+    import numpy as np
+
+    names, starts, atoms = atoms_of_states(task, states)
+    count = len(states)
+    h, lower, upper = (np.full(count, value, dtype=np.float32) for value in (h, lower, upper))
+    rows = LabelRows(
+        np.zeros(count, np.int32), starts, atoms, h, lower, upper, np.full(count, kind, np.uint8)
+    )
+    return Attempt(SOLVED, list(plan), plan_cost, atoms=names, rows=rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Everything that an attempt depends on, apart from the code. `path` is for messages only."""
+
+    teacher: str
+    options: dict[str, Any]
+    domain: str
+    problem: str
+    cost: str
+    time_limit: float | None
+    memory_limit: int | None
+    given: Any = None
+    path: str = ""
+
+
+def carry_out(request: Request) -> Attempt:
+    """Make an attempt; a limit or a signal that ends it becomes its status.
+
+    Raises InputFileError where grounding refuses the problem.
+    """
+    from hstar.teachers.registry import find_teacher
+
+    start = _core.monotonic_seconds()
+    teacher = find_teacher(request.teacher)
+    budget = Budget.starting_now(request.time_limit, request.memory_limit)
+    problem = read_problem_text(
+        request.path, request.problem, _domain(request.domain), request.cost
+    )
+    options = dict(request.options)
+    if request.given is not None:
+        options["given"] = request.given
+    try:
+        with budget.enforced():
+            attempt = teacher.label(problem, budget, **options)
+    except OutOfResources as error:
+        attempt = Attempt(error.status)
+    return replace(
+        attempt,
+        total_time=_core.monotonic_seconds() - start,
+        peak_memory_kb=_core.peak_resident_bytes() // 1024,
+    )
+
+
+@functools.cache
+def _domain(text: str) -> Domain:
+    return read_domain(source_from_bytes("domain.pddl", text.encode()))
 
 
 def read_problem_text(path: str, text: str, domain: Domain, cost: str) -> Problem:
     """A problem from its text; with cost "one" its metric is dropped and every action costs 1."""
     problem = read_problem(source_from_bytes(path, text.encode()), domain)
-    return dataclasses.replace(problem, uses_metric=False) if cost == "one" else problem
-
-
-def follow(task: Task, plan: Sequence[str]) -> tuple[States, list[float]]:
-    """The states of a valid plan, int32[n + 1, V], and what is left to pay in each of them.
-
-    Raises PddlError for a step that is not possible in the grounded task.
-    """
-    import numpy as np
-
-    states, costs = [task.initial_state], []
-    for step in plan:
-        state, cost = _take_step(task, states[-1], step)
-        states.append(state)
-        costs.append(cost)
-    return np.stack(states), [sum(costs[i:]) for i in range(len(costs) + 1)]
-
-
-def _take_step(task: Task, state: States, step: str) -> tuple[States, float]:
-    """The state after a step, and the cost.
-
-    Grounding keeps one of several operators that do the same and none that does nothing, so a step
-    may have no operator of its name. The validator then says which state it leads to.
-    """
-    operators, successors = task.successors(state)
-    for operator, successor in zip(operators.tolist(), successors, strict=True):
-        if task.operator_name(operator) == step:
-            return successor, task.operator(operator).cost
-    for candidate in (state, *successors):
-        verdict = validate(_step_problem(task, state, candidate), [tuple(step[1:-1].split())])
-        if verdict.valid:
-            return candidate, verdict.cost
-    raise PddlError(f"the plan's step {step} is not possible where it stands", task.problem.path)
-
-
-def _step_problem(task: Task, state: States, successor: States) -> Problem:
-    """The problem of getting from one state to the other, with all that never changes."""
-    facts = [
-        task.fact_name(variable, value)
-        for variable, size in enumerate(task.domain_sizes)
-        for value in range(size)
-    ]
-    atoms = {_atom(name) for name in facts if not name.startswith(("<", "not ", "goal-reached("))}
-    before = {_atom(name) for name in task.atoms(state)}
-    after = {_atom(name) for name in task.atoms(successor)}
-    literals = [Atom(a[0], a[1:]) if a in after else Not(Atom(a[0], a[1:])) for a in sorted(atoms)]
-    return dataclasses.replace(
-        task.problem,
-        init=[atom for atom in task.problem.init if atom not in atoms] + sorted(before & atoms),
-        goal=And(tuple(literals)),
-    )
-
-
-def _atom(name: str) -> tuple[str, ...]:
-    """("on", "a", "b") from "on(a, b)"."""
-    predicate, _, args = name.rstrip(")").partition("(")
-    return (predicate, *args.split(", ")) if args else (predicate,)
-
-
-def heuristic_columns(task: Task, states: States) -> dict[str, list[float | None]]:
-    """The values of every heuristic in the labels, per column one number per state."""
-    columns: dict[str, list[float | None]] = {}
-    for name in COST_HEURISTICS:
-        values = make_heuristic(task, name).evaluate(states).tolist()
-        columns[name] = [value / task.cost_scale for value in values]
-    columns["goalcount"] = make_heuristic(task, "goalcount").evaluate(states).tolist()
-    features = make_heuristic(task, "ff").plan_features(states)
-    columns["ff_deletes"] = features[:, 2].tolist()
-    columns["ff_deletes_mean"] = features[:, 3].tolist()
-    return columns
+    return replace(problem, uses_metric=False) if cost == "one" else problem

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 
 from hstar.pddl.problem import read_problem
 from hstar.pddl.source import source_from_bytes
-from hstar.teachers.attempt import SOLVED, Attempt
+from hstar.teachers.attempt import Attempt
 from hstar.teachers.folder import FolderProblem, ProblemFolder, content_digest
+from hstar.teachers.labels import SOLVED
 
 
 @dataclass(slots=True)

@@ -1,21 +1,22 @@
-"""A folder of problems: domain.pddl, the problem files, and the manifest of a generator, if any."""
+"""A folder of problems, their domain, and the manifest of a generator, if there is one."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hstar.domains.folder import DOMAIN_FILE, MANIFEST
 from hstar.domains.folder import FORMAT as MANIFEST_FORMAT
-from hstar.pddl import Domain, Problem
+from hstar.domains.folder import MANIFEST
+from hstar.pddl import Domain, Problem, find_domain
 from hstar.pddl.domain import read_domain
 from hstar.pddl.errors import InputFileError
+from hstar.pddl.locate import find_problems
 from hstar.pddl.problem import read_problem
 from hstar.pddl.source import load_source
+from hstar.runtime.journal import digest_of
 
 
 class ProblemFolderError(InputFileError):
@@ -50,15 +51,11 @@ class ProblemFolder:
     split: str = ""
 
 
-def text_digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
 def content_digest(problem: Problem) -> str:
     """Equal for problems that differ at most in their names and in how they are written down."""
     values = sorted((*name, repr(value)) for name, value in problem.function_values.items())
     content = [sorted(problem.objects.items()), sorted(problem.init), values, str(problem.goal)]
-    return text_digest(json.dumps(content))
+    return digest_of(json.dumps(content))
 
 
 def read_folder(directory: str | os.PathLike[str]) -> ProblemFolder:
@@ -69,19 +66,26 @@ def read_folder(directory: str | os.PathLike[str]) -> ProblemFolder:
     path = Path(directory)
     if not path.is_dir():
         raise ProblemFolderError("there is no such folder; check the path", str(path))
-    domain_path = path / DOMAIN_FILE
-    if not domain_path.is_file():
-        inner = sorted(p.parent.name for p in path.glob(f"*/{DOMAIN_FILE}"))
-        hint = f"name one of its folders: {', '.join(inner)}" if inner else "put one there"
-        raise ProblemFolderError(f"there is no {DOMAIN_FILE} in this folder; {hint}", str(path))
-    domain = read_domain(load_source(domain_path))
     manifest = _read_manifest(path / MANIFEST)
     entries: list[dict[str, Any]] = manifest.get("problems", [])
     if not manifest:
-        names = sorted(p.name for p in path.glob("*.pddl") if p.name != DOMAIN_FILE)
-        entries = [{"file": name} for name in names]
+        entries = [{"file": name} for name in sorted(p.name for p in find_problems(path))]
     if not entries:
-        raise ProblemFolderError("there are no problem files (*.pddl) in this folder", str(path))
+        inner = sorted(p.name for p in path.iterdir() if p.is_dir() and find_problems(p))
+        hint = f"; name one of its folders: {', '.join(inner)}" if inner else ""
+        raise ProblemFolderError(
+            f"there are no problem files (*.pddl) in this folder{hint}", str(path)
+        )
+    domain_path = find_domain(path / entries[0]["file"])
+    for entry in entries[1:]:
+        other = find_domain(path / entry["file"])
+        if other != domain_path and other.read_bytes() != domain_path.read_bytes():
+            raise ProblemFolderError(
+                f"its problems have different domains ({domain_path.name} and {other.name}); "
+                "label one domain at a time",
+                str(path),
+            )
+    domain = read_domain(load_source(domain_path))
     return ProblemFolder(
         path,
         domain,
@@ -95,7 +99,7 @@ def read_folder(directory: str | os.PathLike[str]) -> ProblemFolder:
 def _read_problem(path: Path, domain: Domain, entry: dict[str, Any]) -> FolderProblem:
     parsed = read_problem(load_source(path), domain)
     text = _read_text(path)
-    if entry.get("digest", text_digest(text)) != text_digest(text):
+    if entry.get("digest", digest_of(text)) != digest_of(text):
         raise ProblemFolderError(
             f"the file is not the one that {MANIFEST} describes; restore it, "
             f"or delete {MANIFEST} to use the folder as it is",

@@ -1,8 +1,7 @@
 """Labelling a folder of problems: attempts in parallel, retries, a journal, the files at the end.
 
-The labels do not depend on the number of processes, nor on being killed and run again. They do
-depend on the machine where a limit of time or memory decides whether a problem is solved; a limit
-on expansions (`max_expansions`) does not have that flaw.
+The labels do not depend on the number of processes, nor on whether the run was killed and resumed.
+They do depend on the machine if a limit of time or memory ends an attempt.
 """
 
 from __future__ import annotations
@@ -11,61 +10,62 @@ import json
 import os
 import random
 from collections import Counter
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from hstar import _core
 from hstar.runtime.atomic import check_writable
+from hstar.runtime.code import code_digest
+from hstar.runtime.journal import Journal, digest_of
+from hstar.runtime.pool import Lost, Pool
 from hstar.runtime.progress import Progress
-from hstar.runtime.resources import Budget
-from hstar.teachers.attempt import COSTS, SOLVED, Attempt, read_problem_text
+from hstar.runtime.resources import Budget, OutOfResources
+from hstar.teachers.attempt import COSTS, Attempt, Request, carry_out
 from hstar.teachers.candidates import Candidates
-from hstar.teachers.folder import (
-    FolderProblem,
-    ProblemFolder,
-    ProblemFolderError,
-    read_folder,
-    text_digest,
-)
-from hstar.teachers.journal import Journal
+from hstar.teachers.folder import FolderProblem, ProblemFolder, ProblemFolderError, read_folder
 from hstar.teachers.labels import (
+    SOLVED,
     LabelledProblem,
+    LabelRows,
     LabelsError,
-    make_rows,
     read_manifest,
     rows_match,
     write_labels,
 )
-from hstar.teachers.plans import find_plan, read_valid_plan
-from hstar.teachers.pool import Key, Pool
+from hstar.teachers.registry import find_teacher
 from hstar.version import VERSION
 
-NO_PLAN_FILE = "no plan file"
 TIMES_FORMAT = "hstar-label-times-1"
 TIMES = ("status", "search_time", "total_time", "peak_memory_kb", "expanded", "evaluated")
+LARGE_WORKER_KB = 256 << 10  # a worker that needed more is replaced by a fresh one
+CODE = ("pddl", "spaces", "heuristics", "search", "domains", "teachers")
+
+Key = tuple[int, int]  # the position of a problem in the folder, and the number of the retry
 
 
 @dataclass(frozen=True, slots=True)
 class LabelOptions:
     """How to label. Limits hold for every single attempt; None means no limit.
 
-    `cost` "one" lets every action cost 1, "normal" takes the costs of the problem. `jobs` None
-    means one process per core. `limit_problems` takes the first problems of the folder, or with a
-    `seed` as many drawn at random. With `plans`, a folder, nothing is searched: its files are used.
+    `options` are those of the teacher. `cost` "one" lets every action cost 1, "normal" takes the
+    costs of the problem. `jobs` None means one process per core. `limit_problems` takes the first
+    problems of the folder, or draws as many at random with a `seed`.
     """
 
+    teacher: str = "optimal"
+    options: Mapping[str, Any] = field(default_factory=dict)
     time_limit: float | None = 300.0
     memory_limit: int | None = 8 << 30
-    max_expansions: int | None = None
     jobs: int | None = None
     retries: int = 20
     cost: str = "one"
     limit_problems: int | None = None
     seed: int | None = None
-    plans: str | os.PathLike[str] | None = None
 
     def __post_init__(self) -> None:
+        find_teacher(self.teacher).settings(self.options)
         if self.cost not in COSTS:
             raise ValueError(f"unknown cost '{self.cost}'; choose one of {', '.join(COSTS)}")
         if self.retries < 0:
@@ -74,7 +74,7 @@ class LabelOptions:
             )
         if self.seed is not None and self.limit_problems is None:
             raise ValueError("a seed draws problems, so say how many with a limit on problems")
-        for name in ("time_limit", "memory_limit", "max_expansions", "jobs", "limit_problems"):
+        for name in ("time_limit", "memory_limit", "jobs", "limit_problems"):
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise ValueError(f"{name.replace('_', ' ')} must be positive, not {value}")
@@ -106,9 +106,9 @@ def label(
 ) -> LabelSummary:
     """Label the problems of a folder and write the files of `hstar.teachers.labels`.
 
-    What is finished is kept in the folder OUTPUT.partial until the end; the same call goes on from
-    there. A complete output of the same call is left as it is. Raises InputFileError for bad input,
-    OutOfResources when a signal ends the run, OSError where writing fails.
+    Finished attempts are kept in the folder OUTPUT.partial until the end; the same call resumes
+    from there. A complete output of the same call is left as it is. Raises InputFileError for bad
+    input, OutOfResources when a signal ends the run, OSError if writing fails.
     """
     labelling = _Labelling(read_folder(directory), Path(output), options or LabelOptions())
     return labelling.complete_already() or labelling.carry_out(show_progress)
@@ -123,27 +123,24 @@ class _Labelling:
         self.output = output
         self.options = options
         self.warnings: list[str] = []
-        self.version = VERSION
-        self.limits = {
-            "time_limit": options.time_limit,
-            "memory_limit": options.memory_limit,
-            "max_expansions": options.max_expansions,
-        }
-        self.retries = _possible_retries(folder, options)
-        self.plans = _given_plans(self.folder, options)
+        self.teacher = find_teacher(options.teacher)
+        self.teacher_options = self.teacher.settings(options.options)
+        self.limits = {"time_limit": options.time_limit, "memory_limit": options.memory_limit}
+        self.retries = _possible_retries(folder, options) if self.teacher.replaces else 0
+        self.given = None
+        if self.teacher.prepare is not None:
+            self.given = self.teacher.prepare(self.folder, options.cost, **self.teacher_options)
         reserved = frozenset(problem.content for problem in folder.problems)
         self.candidates = [
             Candidates(problem, self.folder, self.retries, reserved)
             for problem in self.folder.problems
         ]
-        about = self._about()
-        self.digest = text_digest(json.dumps(about))
-        self.journal = Journal(
-            output.with_name(f"{output.name}.partial"), about, self.warnings.append
-        )
+        settings = self._settings()
+        self.digest = digest_of(json.dumps(settings))
+        self.journal = Journal(output, settings, self.warnings.append)
 
     def complete_already(self) -> LabelSummary | None:
-        """The summary of the output, if it is there and of this very work."""
+        """The summary of the output, if it is there and was made with the same settings."""
         try:
             manifest = read_manifest(self.output)
         except LabelsError:
@@ -151,102 +148,118 @@ class _Labelling:
         if manifest.get("run") != self.digest or not rows_match(self.output, manifest):
             return None
         if self.journal.path.exists():  # killed while it was being removed
-            with self.journal.opened():
+            with self.journal.held():
                 self.journal.remove()
         problems = [LabelledProblem(**fields) for fields in manifest["problems"]]
-        return self._summary(problems, was_complete=True)
+        return self._summary(problems, manifest["states"], was_complete=True)
 
     def carry_out(self, show_progress: bool) -> LabelSummary:
         check_writable(self.output)
-        with Budget().enforced(), self.journal.opened():
+        with Budget().enforced(), self.journal.held():
             self._attempt_all(show_progress)
             problems = [self._labelled(candidates) for candidates in self.candidates]
-            self._write(problems)
+            states = self._write(problems)
             self.journal.remove()
         unsolvable = [p.problem for p in problems if p.status == "unsolvable"]
         if unsolvable:
             self.warnings.append(f"no plan exists for {', '.join(unsolvable)}")
-        return self._summary(problems, was_complete=False)
+        return self._summary(problems, states, was_complete=False)
 
-    def _about(self) -> dict[str, Any]:
-        """All that decides what comes out, in words that explain a difference."""
+    def _settings(self) -> dict[str, Any]:
+        """Everything that decides the result, by names that explain a difference."""
+        given = self.given or {}
         return {
-            "hstar": self.version,
-            "teacher": self._teacher(),
+            **self.teacher_options,
+            "code": code_digest(*CODE),
+            "teacher": self.options.teacher,
+            "code_of_the_teacher": self.teacher.code,
             "cost": self.options.cost,
             **self.limits,
             "retries": self.retries,
-            "domain_hash": text_digest(self.folder.domain_text),
-            "problems": {p.file: text_digest(p.text) for p in self.folder.problems},
-            "plans": {name: text_digest(" ".join(plan)) for name, plan in self.plans.items()},
+            "domain": digest_of(self.folder.domain_text),
+            "problems": {p.file: digest_of(p.text) for p in self.folder.problems},
+            "given": {name: digest_of(json.dumps(item)) for name, item in given.items()},
         }
 
-    def _teacher(self) -> str:
-        return "optimal" if self.options.plans is None else "plans"
-
-    def _request(self, key: Key) -> dict[str, Any]:
-        """What a worker needs to know, which is all that an attempt depends on."""
+    def _request(self, key: Key) -> Request:
         index, retry = key
         candidates = self.candidates[index]
         replaced = f" (retry {retry})" if retry > candidates.problem.retry else ""
-        return {
-            "path": f"{self.folder.path / candidates.problem.file}{replaced}",  # for messages only
-            "domain": self.folder.domain_text,
-            "problem": candidates.text(retry),
-            "cost": self.options.cost,
-            "plan": self.plans.get(candidates.problem.file),
-            **self.limits,
-        }
+        return Request(
+            teacher=self.options.teacher,
+            options=self.teacher_options,
+            domain=self.folder.domain_text,
+            problem=candidates.text(retry),
+            cost=self.options.cost,
+            time_limit=self.options.time_limit,
+            memory_limit=self.options.memory_limit,
+            given=self.given and self.given.get(candidates.problem.file),
+            path=f"{self.folder.path / candidates.problem.file}{replaced}",
+        )
 
     def _attempt_all(self, show_progress: bool) -> None:
         """Try until every problem is solved or given up.
 
-        First each for itself; then, as long as two have been given the same replacement, the later
-        one of them again.
+        First each for itself. Then, as long as two were given the same replacement, the later one
+        of them again.
         """
-        with Pool(self._jobs()) as pool, Progress("labelling", len(self.candidates)) as progress:
+        with (
+            Pool(self._jobs(), lambda a: a.peak_memory_kb > LARGE_WORKER_KB) as pool,
+            Progress("labelling", len(self.candidates)) as progress,
+        ):
+            first_pass = True
             while True:
                 taken: set[str] = set()
+                untried: list[Key] = []
                 for index, candidates in enumerate(self.candidates):
                     candidates.taken = frozenset(taken)
-                    self._try_next(index, pool)
+                    untried += self._next_attempt(index)
                     solution = candidates.solution()
                     if solution is not None and solution[0] > candidates.problem.retry:
                         content = candidates.content(solution[0])
                         assert content is not None
                         taken.add(content)
+                if first_pass:
+                    progress.already = len(self.candidates) - len(untried)
+                    first_pass = False
                 if show_progress:
                     self._report(progress)
-                if not pool.waiting:
+                if not untried:
                     return
-                while pool.waiting:
-                    key, attempt = pool.next()
-                    self._keep(key, attempt)
-                    self._try_next(key[0], pool)
+                for number in spread_order(len(untried)):
+                    self._submit(untried[number], pool)
+                while pool:
+                    key, answer = pool.next()
+                    attempt = _status_of_lost(answer) if isinstance(answer, Lost) else answer
+                    if attempt.status in ("terminated", "interrupted"):
+                        raise OutOfResources("terminated", 143)
+                    self.journal.write(_name(key), attempt.to_bytes(), self._digest_of(key))
+                    self.candidates[key[0]].attempts[key[1]] = attempt
+                    for following in self._next_attempt(key[0]):
+                        self._submit(following, pool)
                     if show_progress:
                         self._report(progress)
 
-    def _try_next(self, index: int, pool: Pool) -> None:
-        """Submit the next text of a problem, unless the journal knows how it ends."""
+    def _submit(self, key: Key, pool: Pool) -> None:
+        pool.submit(key, carry_out, self._request(key), time_limit=self.options.time_limit)
+
+    def _next_attempt(self, index: int) -> list[Key]:
+        """The next attempt at a problem, if it needs one that the journal does not hold."""
         candidates = self.candidates[index]
         while (retry := candidates.untried()) is not None:
             key = index, retry
-            if self.options.plans is not None and candidates.problem.file not in self.plans:
-                found: Attempt | None = Attempt(NO_PLAN_FILE)
-            else:
-                found = self.journal.read(_name(key), self._task(key))
+            if self.given is not None and candidates.problem.file not in self.given:
+                candidates.attempts[retry] = Attempt(self.teacher.not_given)
+                continue
+            found = self.journal.read(_name(key), self._digest_of(key))
             if found is None:
-                pool.submit(key, self._request(key))
-                return
-            candidates.attempts[retry] = found
+                return [key]
+            candidates.attempts[retry] = Attempt.from_bytes(found)
+        return []
 
-    def _keep(self, key: Key, attempt: Attempt) -> None:
-        self.journal.write(_name(key), self._task(key), attempt)
-        self.candidates[key[0]].attempts[key[1]] = attempt
-
-    def _task(self, key: Key) -> str:
-        """A digest of all that an attempt depends on."""
-        return text_digest(json.dumps([self.version, {**self._request(key), "path": ""}]))
+    def _digest_of(self, key: Key) -> str:
+        """A digest of everything that an attempt depends on."""
+        return digest_of(json.dumps(asdict(replace(self._request(key), path=""))))
 
     def _jobs(self) -> int:
         jobs = self.options.jobs or len(os.sched_getaffinity(0))
@@ -255,7 +268,7 @@ class _Labelling:
     def _report(self, progress: Progress) -> None:
         settled = [c for c in self.candidates if c.untried() is None]
         solved = [solution[1] for c in settled if (solution := c.solution()) is not None]
-        states = sum(len(attempt.states) for attempt in solved)
+        states = sum(len(attempt.rows or ()) for attempt in solved)
         failed = len(settled) - len(solved)
         left = len(self.candidates) - len(settled)
         progress.update(
@@ -267,8 +280,6 @@ class _Labelling:
         tried = [(retry, a) for retry, a in candidates.tried() if a is not None]
         solution = candidates.solution()
         retry, attempt = solution if solution is not None else tried[0]
-        solved = solution is not None
-        searched = solved and self.options.plans is None
         return LabelledProblem(
             problem=candidates.problem.file,
             pddl=candidates.text(retry),
@@ -276,28 +287,33 @@ class _Labelling:
             plan=attempt.plan,
             plan_cost=attempt.plan_cost,
             retry=retry,
-            expanded=attempt.expanded if searched else None,
-            evaluated=attempt.evaluated if searched else None,
+            expanded=attempt.expanded if solution is not None else None,
+            evaluated=attempt.evaluated if solution is not None else None,
             attempts=[(number, a.status) for number, a in tried],
+            atoms=attempt.atoms,
+            has_irrelevant=attempt.has_irrelevant,
         )
 
-    def _write(self, problems: list[LabelledProblem]) -> None:
-        solved = [
-            (c.problem.file, solution[1])
-            for c in self.candidates
-            if (solution := c.solution()) is not None
-        ]
+    def _write(self, problems: list[LabelledProblem]) -> int:
+        """Write the files; returns the number of labelled states."""
+        nothing = LabelRows.empty()
+        solutions = [candidates.solution() for candidates in self.candidates]
+        rows = LabelRows.concatenate([(s and s[1].rows) or nothing for s in solutions])
         manifest = {
-            "teacher": self._teacher(),
+            "teacher": self.options.teacher,
+            "options": self.teacher_options,
+            "kinds": self.teacher.kinds,
             "cost": self.options.cost,
             "domain": self.folder.domain_text,
-            "domain_hash": text_digest(self.folder.domain_text),
+            "domain_hash": digest_of(self.folder.domain_text),
             "problems": [asdict(problem) for problem in problems],
+            "states": len(rows),
             "limits": {**self.limits, "retries": self.retries},
-            "hstar": self.version,
+            "hstar": VERSION,
             "run": self.digest,
         }
-        write_labels(self.output, make_rows(solved), manifest, self._times(), self.journal.path)
+        write_labels(self.output, rows, manifest, self._times(), self.journal.path)
+        return len(rows)
 
     def _times(self) -> dict[str, Any]:
         """What every attempt took; unlike the rest it is never the same twice."""
@@ -308,14 +324,16 @@ class _Labelling:
                 attempts.append({"problem": candidates.problem.file, "retry": retry, **took})
         return {"format": TIMES_FORMAT, "attempts": attempts}
 
-    def _summary(self, problems: list[LabelledProblem], was_complete: bool) -> LabelSummary:
+    def _summary(
+        self, problems: list[LabelledProblem], states: int, was_complete: bool
+    ) -> LabelSummary:
         solved = [p for p in problems if p.status == SOLVED]
         first = {p.file: p.retry for p in self.folder.problems}
         return LabelSummary(
             problems=len(problems),
             solved=len(solved),
             replaced=sum(p.retry > first[p.problem] for p in solved),
-            states=sum(len(p.plan) + 1 for p in solved),
+            states=states,
             left_out=dict(Counter(p.status for p in problems if p.status != SOLVED)),
             seconds=_core.monotonic_seconds() - self.started,
             was_complete=was_complete,
@@ -324,7 +342,28 @@ class _Labelling:
 
 
 def _name(key: Key) -> str:
-    return f"{key[0]:05d}-{key[1]:02d}"
+    return f"{key[0]:05d}-{key[1]:02d}.npz"
+
+
+def _status_of_lost(lost: Lost) -> Attempt:
+    """The attempt of a worker that died. The kernel kills processes when memory runs out."""
+    if lost.overdue:
+        return Attempt("out of time")
+    if lost.exit_code >= 0:
+        raise RuntimeError(str(lost))
+    by_signal = {-9: "out of memory", -15: "terminated", -2: "terminated", -1: "terminated"}
+    return Attempt(by_signal.get(lost.exit_code, "crashed"))
+
+
+def spread_order(count: int) -> list[int]:
+    """The numbers below `count` in an order whose every beginning is spread over all of them.
+
+    Folders list small problems first. Trying them in this order makes the problems tried so far a
+    fair sample, so that the estimate of the time left does not grow all the time.
+    """
+    bits = max(count - 1, 0).bit_length()
+    reversed_bits = (int(f"{n:0{bits}b}"[::-1] or "0", 2) for n in range(2**bits))
+    return [number for number in reversed_bits if number < count]
 
 
 def _chosen(
@@ -342,7 +381,7 @@ def _chosen(
 
 def _possible_retries(folder: ProblemFolder, options: LabelOptions) -> int:
     """How often a problem can be replaced. Raises ProblemFolderError for an unknown generator."""
-    if folder.generator is None or options.retries == 0 or options.plans is not None:
+    if folder.generator is None or options.retries == 0:
         return 0
     from hstar.domains import find_generator
 
@@ -354,26 +393,3 @@ def _possible_retries(folder: ProblemFolder, options: LabelOptions) -> int:
             str(folder.path / "manifest.json"),
         ) from None
     return options.retries
-
-
-def _given_plans(folder: ProblemFolder, options: LabelOptions) -> dict[str, list[str]]:
-    """The plans of the user by problem, each replayed. Raises InputFileError."""
-    if options.plans is None:
-        return {}
-    directory = Path(options.plans)
-    if not directory.is_dir():
-        raise ProblemFolderError("there is no such folder; check the path", str(directory))
-    plans = {}
-    for problem in folder.problems:
-        path = find_plan(directory, problem.file)
-        if path is not None:
-            where = str(folder.path / problem.file)
-            parsed = read_problem_text(where, problem.text, folder.domain, options.cost)
-            plans[problem.file] = read_valid_plan(path, parsed)
-    if not plans:
-        raise ProblemFolderError(
-            "there is no plan for any of the problems; a plan of p01.pddl is called "
-            "p01.plan or p01.soln",
-            str(directory),
-        )
-    return plans

@@ -1,86 +1,183 @@
-"""The files of labels: one Parquet row per state, and a manifest that says where they come from.
+"""Labels: states of several problems, with what is known of their cost to the goal, as arrays.
 
-labels.parquet        problem, step, state, h_star, lower, upper, and a column per heuristic
-labels.manifest.json  the domain, every problem with its plan, limits, and a digest of the rows
-labels.times.json     how long everything took; the other two are the same on every run, this not
+labels.parquet        one row per state: problem, state, h, lower, upper, kind
+labels.manifest.json  the domain, every problem with its plan and its atoms, a digest of the rows
+labels.times.json     how long each attempt took; only this file differs from run to run
 
-Costs are in the problem's unit. A label that the teacher does not know is null; a heuristic's value
-is infinite in dead ends and never null.
+A state is the set of its true atoms, as positions in the atom list of its problem. (Negated atoms
+are listed only if the grounded task has a variable just for them.) Costs are in the
+unit of the problem. A value that the teacher does not know is null in the file and NaN in memory;
+h is infinite in dead ends.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hstar.pddl.errors import InputFileError
 from hstar.runtime.atomic import write_atomically
-from hstar.teachers.attempt import Attempt
+from hstar.runtime.journal import digest_of
 
 if TYPE_CHECKING:
+    import numpy as np
     import polars as pl
+    from numpy.typing import NDArray
 
-FORMAT = "hstar-labels-1"
-LABEL_COLUMNS = ("h_star", "lower", "upper")
-HEURISTIC_COLUMNS = (
-    "blind",
-    "goalcount",
-    "hmax",
-    "hadd",
-    "ff",
-    "lmcut",
-    "ff_deletes",
-    "ff_deletes_mean",
-)
+FORMAT = "hstar-labels-2"
+VALUES = ("h", "lower", "upper")
+SOLVED = "solved"
 
 
 class LabelsError(InputFileError):
-    """A file of labels is missing, incomplete, or not one."""
+    """A file of labels is missing, incomplete, or something else."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledProblem:
-    """What became of one problem. Only those with `status` "solved" have rows.
+    """What became of one problem. Only problems with the status "solved" have rows.
 
-    `pddl` is the text that was labelled: with `retry` above that of the folder it replaced the text
-    of the file. `attempts` lists every (retry, status) in turn. Counters are None without a plan.
+    `pddl` is the text that was labelled. If `retry` is above that of the folder, it replaced the
+    text of the file. `attempts` lists every (retry, status) in turn. `has_irrelevant` means that
+    states and plan may contain atoms and steps that cannot matter for the goal.
     """
 
     problem: str
     pddl: str
     status: str
-    plan: list[str]
-    plan_cost: int | float | None
-    retry: int
-    expanded: int | None
-    evaluated: int | None
-    attempts: list[tuple[int, str]]
+    plan: list[str] = field(default_factory=list)
+    plan_cost: int | float | None = None
+    retry: int = 0
+    expanded: int | None = None
+    evaluated: int | None = None
+    attempts: list[tuple[int, str]] = field(default_factory=list)
+    atoms: list[str] = field(default_factory=list)
+    has_irrelevant: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LabelRows:
+    """Labelled states. State i has the atoms `atoms[starts[i]:starts[i + 1]]`."""
+
+    problem: NDArray[np.int32]  # [S], ascending: position in the list of problems
+    starts: NDArray[np.int64]  # [S + 1]
+    atoms: NDArray[np.int32]
+    h: NDArray[np.float32]  # [S], NaN where unknown; the same for `lower` and `upper`
+    lower: NDArray[np.float32]
+    upper: NDArray[np.float32]
+    kind: NDArray[np.uint8]  # [S], positions in the list of kinds of the labels
+
+    def __len__(self) -> int:
+        return len(self.problem)
+
+    @staticmethod
+    def empty() -> LabelRows:
+        return LabelRows.concatenate([])
+
+    def of_problem(self, number: int) -> LabelRows:
+        """The rows of one problem."""
+        first, last = self.problem.searchsorted([number, number + 1])
+        begin, end = self.starts[[first, last]]
+        return LabelRows(
+            problem=self.problem[first:last],
+            starts=self.starts[first : last + 1] - begin,
+            atoms=self.atoms[begin:end],
+            **{name: getattr(self, name)[first:last] for name in (*VALUES, "kind")},
+        )
+
+    def atoms_of(self, row: int) -> NDArray[np.int32]:
+        return self.atoms[self.starts[row] : self.starts[row + 1]]
+
+    @staticmethod
+    def concatenate(parts: Sequence[LabelRows]) -> LabelRows:
+        """The rows of several problems, numbered in the order given."""
+        import numpy as np
+
+        sizes = [len(part) for part in parts]
+        lengths = [np.diff(part.starts) for part in parts]
+
+        def joined(arrays: Sequence[Any], dtype: Any) -> Any:
+            return np.concatenate([*arrays, np.zeros(0, dtype)]).astype(dtype, copy=False)
+
+        return LabelRows(
+            problem=np.repeat(np.arange(len(parts), dtype=np.int32), sizes),
+            starts=np.concatenate([[0], np.cumsum(joined(lengths, np.int64))]),
+            atoms=joined([part.atoms for part in parts], np.int32),
+            **{n: joined([getattr(part, n) for part in parts], np.float32) for n in VALUES},
+            kind=joined([part.kind for part in parts], np.uint8),
+        )
+
+    def to_frame(self) -> pl.DataFrame:
+        """The table that is stored."""
+        import numpy as np
+        import polars as pl
+
+        rows = np.arange(len(self), dtype=np.int64)
+        ragged = pl.DataFrame({"row": rows.repeat(np.diff(self.starts)), "state": self.atoms})
+        states = ragged.group_by("row", maintain_order=True).agg("state")
+        numbers = pl.DataFrame({"row": rows, "problem": self.problem}).with_columns(
+            *(pl.Series(name, getattr(self, name)).fill_nan(None) for name in VALUES),
+            pl.Series("kind", self.kind),
+        )
+        if len(states) < len(self):  # states without any atom
+            states = numbers.select("row").join(states, "row", "left", maintain_order="left")
+        state = states["state"].fill_null([])
+        return numbers.with_columns(state.alias("state")).select(*schema())
+
+    @staticmethod
+    def from_frame(frame: pl.DataFrame) -> LabelRows:
+        import numpy as np
+        import polars as pl
+
+        lengths = frame["state"].list.len().to_numpy()
+        filled = frame.with_columns(pl.col(*VALUES).fill_null(float("nan")))
+        return LabelRows(
+            problem=frame["problem"].to_numpy(),
+            starts=np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]),
+            atoms=frame["state"].explode().drop_nulls().to_numpy(),
+            **{name: filled[name].to_numpy() for name in VALUES},
+            kind=frame["kind"].to_numpy(),
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """Labels as read from files. `rows` is a polars DataFrame, see the head of the module."""
+    """The labels of several problems of one domain."""
 
     teacher: str
+    options: dict[str, Any]  # of the teacher
+    kinds: list[str]  # where a row may come from, such as "optimal"
     cost: str
     domain: str
     domain_hash: str
     problems: tuple[LabelledProblem, ...]
     limits: dict[str, Any]
     hstar: str
-    rows: pl.DataFrame
+    rows: LabelRows
 
     def problem(self, name: str) -> LabelledProblem:
         """The problem of that file name. Raises KeyError."""
-        for problem in self.problems:
+        return self.problems[self._number(name)]
+
+    def rows_of(self, name: str) -> LabelRows:
+        """The rows of the problem of that file name. Raises KeyError."""
+        return self.rows.of_problem(self._number(name))
+
+    def atom_names(self, name: str) -> list[list[str]]:
+        """The true atoms of each labelled state of a problem, such as "on(a, b)"."""
+        rows, atoms = self.rows_of(name), self.problem(name).atoms
+        named = ([atoms[a] for a in rows.atoms_of(row)] for row in range(len(rows)))
+        return [[atom for atom in state if not atom.startswith("not ")] for state in named]
+
+    def _number(self, name: str) -> int:
+        for number, problem in enumerate(self.problems):
             if problem.problem == name:
-                return problem
+                return number
         raise KeyError(name)
 
 
@@ -89,45 +186,31 @@ def manifest_path(path: Path) -> Path:
     return path.with_suffix(".manifest.json")
 
 
-def times_path(path: Path) -> Path:
-    return path.with_suffix(".times.json")
-
-
 def schema() -> dict[str, pl.DataType | type[pl.DataType]]:
     """The columns of the rows and their polars types."""
     import polars as pl
 
-    numbers = dict.fromkeys([*LABEL_COLUMNS, *HEURISTIC_COLUMNS], pl.Float32)
-    return {"problem": pl.String, "step": pl.Int32, "state": pl.List(pl.String), **numbers}
-
-
-def make_rows(solved: Sequence[tuple[str, Attempt]]) -> pl.DataFrame:
-    """The rows of solved attempts, given with their problems' file names."""
-    import polars as pl
-
-    columns: dict[str, list[Any]] = {name: [] for name in schema()}
-    for name, attempt in solved:
-        columns["problem"] += [name] * len(attempt.states)
-        columns["step"] += range(len(attempt.states))
-        columns["state"] += attempt.states
-        for column in (*LABEL_COLUMNS, *HEURISTIC_COLUMNS):
-            columns[column] += attempt.columns[column]
-    return pl.DataFrame(columns, schema=schema())
+    values = dict.fromkeys(VALUES, pl.Float32)
+    return {"problem": pl.Int32, "state": pl.List(pl.Int32), **values, "kind": pl.UInt8}
 
 
 def write_labels(
-    path: Path, rows: pl.DataFrame, manifest: dict[str, Any], times: dict[str, Any], scratch: Path
+    path: Path,
+    rows: LabelRows,
+    manifest: Mapping[str, Any],
+    times: Mapping[str, Any],
+    scratch: Path,
 ) -> None:
-    """Write the three files, the Parquet file last: where it is, everything is.
+    """Write the three files, the Parquet file last: if it is there, the others are as well.
 
-    `scratch` is a folder beside the output that is removed later, so that a kill leaves nothing.
+    `scratch` is a folder on the same file system. The caller removes it, even after a kill.
     """
     parquet = scratch / "rows.parquet"
-    rows.write_parquet(parquet, compression="zstd")
-    digest = hashlib.sha256(parquet.read_bytes()).hexdigest()
-    text = json.dumps({"format": FORMAT, **manifest, "rows": digest}, indent=1) + "\n"
+    rows.to_frame().write_parquet(parquet, compression="zstd")
+    rows_digest = digest_of(parquet.read_bytes())
+    text = json.dumps({"format": FORMAT, **manifest, "rows": rows_digest}, indent=1) + "\n"
     for target, content in (
-        (times_path(path), json.dumps(times, indent=1) + "\n"),
+        (path.with_suffix(".times.json"), json.dumps(times, indent=1) + "\n"),
         (manifest_path(path), text),
     ):
         write_atomically(scratch / target.name, content)
@@ -146,53 +229,77 @@ def read_manifest(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise LabelsError(f"its manifest {beside.name} is missing beside it", name) from None
     except ValueError as error:
-        raise LabelsError(f"not JSON ({error}); write the labels again", str(beside)) from None
+        raise LabelsError(f"not JSON ({error}); label the problems again", str(beside)) from None
     found = manifest.get("format") if isinstance(manifest, dict) else None
     if found != FORMAT:
         raise LabelsError(
-            f"its format is {found!r}, but this hstar reads {FORMAT!r}; write the labels again",
+            f"its format is {found!r}, but this hstar reads {FORMAT!r}; label the problems again",
             str(beside),
         )
     assert isinstance(manifest, dict)
     return manifest
 
 
-def rows_match(path: Path, manifest: dict[str, Any]) -> bool:
-    """Whether a Parquet file is the one its manifest was written for."""
-    return hashlib.sha256(path.read_bytes()).hexdigest() == manifest.get("rows")
+def rows_match(path: Path, manifest: Mapping[str, Any]) -> bool:
+    """Whether a Parquet file is the one for which its manifest was written."""
+    return digest_of(path.read_bytes()) == manifest.get("rows")
 
 
 def read_labels(path: str | os.PathLike[str]) -> Labels:
     """Read labels that `hstar label` wrote. Raises LabelsError."""
-    import polars as pl
-
     parquet = Path(path)
     manifest = read_manifest(parquet)
     beside = manifest_path(parquet)
     if "rows" in manifest and not rows_match(parquet, manifest):
         raise LabelsError(
-            f"its rows are not those that {beside.name} was written for; "
+            f"its rows are not those for which {beside.name} was written; "
             "keep the two files of one run together",
             str(parquet),
         )
-    try:
-        rows = pl.read_parquet(parquet)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise LabelsError(f"not a Parquet file ({error})", str(parquet)) from None
-    for column, kind in schema().items():
-        if column not in rows.columns:
-            raise LabelsError(f"the column '{column}' is missing", str(parquet))
-        if rows.schema[column] != kind:
-            found = rows.schema[column]
-            raise LabelsError(f"the column '{column}' has type {found}, not {kind}", str(parquet))
     known = {field.name for field in dataclasses.fields(Labels)} - {"rows", "problems"}
     try:
         problems = tuple(
             LabelledProblem(**{**fields, "attempts": [(r, s) for r, s in fields["attempts"]]})
             for fields in manifest["problems"]
         )
-        return Labels(**{name: manifest[name] for name in known}, problems=problems, rows=rows)
+        about = {name: manifest[name] for name in known}
     except (KeyError, TypeError, ValueError) as error:
         raise LabelsError(
-            f"something is missing in it ({error}); write the labels again", str(beside)
+            f"something is missing in it ({error}); label the problems again", str(beside)
         ) from None
+    rows = LabelRows.from_frame(_read_frame(parquet))
+    _check_rows(rows, problems, len(about["kinds"]), str(parquet))
+    return Labels(**about, problems=problems, rows=rows)
+
+
+def _read_frame(path: Path) -> pl.DataFrame:
+    import polars as pl
+
+    try:
+        frame = pl.read_parquet(path)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise LabelsError(f"not a Parquet file ({error})", str(path)) from None
+    for column, kind in schema().items():
+        if column not in frame.columns:
+            raise LabelsError(f"the column '{column}' is missing", str(path))
+        if frame.schema[column] != kind:
+            found = frame.schema[column]
+            raise LabelsError(f"the column '{column}' has type {found}, not {kind}", str(path))
+        if column not in VALUES and frame[column].null_count():
+            raise LabelsError(f"the column '{column}' has missing values", str(path))
+    return frame
+
+
+def _check_rows(
+    rows: LabelRows, problems: Sequence[LabelledProblem], kinds: int, path: str
+) -> None:
+    """Raises LabelsError for numbers that the manifest does not know."""
+    import numpy as np
+
+    sizes = np.array([len(problem.atoms) for problem in problems], dtype=np.int64)
+    known = (rows.problem >= 0) & (rows.problem < len(problems)) & (rows.kind < kinds)
+    if not known.all() or (np.diff(rows.problem) < 0).any():
+        raise LabelsError("the rows do not match the manifest's problems; label again", path)
+    limits = sizes[rows.problem].repeat(np.diff(rows.starts))
+    if len(rows.atoms) != len(limits) or ((rows.atoms < 0) | (rows.atoms >= limits)).any():
+        raise LabelsError("a state has an atom that its problem lacks; label again", path)

@@ -1,4 +1,7 @@
-"""The optimal teacher: A* with LM-cut finds a cheapest plan, and its states get their h*.
+"""The teacher "optimal": A* with LM-cut finds a cheapest plan, whose states get their h*.
+
+The rest of an optimal plan is optimal from each of its states (Bellman's principle), so one search
+gives as many values of h* as the plan has states.
 
 Hart, Nilsson and Raphael (1968) for A*, Helmert and Domshlak (2009) for LM-cut.
 """
@@ -7,52 +10,34 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hstar import _core
-from hstar.pddl.model import Problem
-from hstar.runtime.resources import Budget, OutOfResources
-from hstar.search import SearchOptions, SearchResult, run, stopped_before_search
-from hstar.spaces.task import Task, ground
-from hstar.teachers.attempt import SOLVED, TRIVIAL, Attempt, follow, heuristic_columns
+from hstar.pddl import Problem
+from hstar.runtime.resources import Budget
+from hstar.search import SearchOptions, run
+from hstar.spaces.task import ground
+from hstar.teachers.attempt import TRIVIAL, Attempt, labelled
+from hstar.teachers.following import follow
+from hstar.teachers.teacher import Option, Teacher, positive_number
 
 
-def label_optimally(problem: Problem, budget: Budget, max_expansions: int | None) -> Attempt:
-    """Solve a problem optimally and label the states of the plan.
-
-    The budget holds for grounding and search. Raises PddlError where grounding refuses the problem.
-    """
-    start = _core.monotonic_seconds()
-    task: Task | None = None
-    options = SearchOptions("lmcut", "astar", max_expansions=max_expansions)
-    try:
-        with budget.enforced():
-            task = ground(problem, budget=budget)
-            result = run(task, options, budget)
-    except OutOfResources as error:
-        result = stopped_before_search(error, _core.monotonic_seconds() - start)
-    attempt = outcome(result)
-    if task is not None and attempt.status == SOLVED:
-        states, remaining = follow(task, attempt.plan)
-        attempt = replace(
-            attempt,
-            states=[task.atoms(state) for state in states],
-            columns={
-                "h_star": [float(cost) for cost in remaining],
-                "lower": [None] * len(remaining),
-                "upper": [None] * len(remaining),
-                **heuristic_columns(task, states),
-            },
-        )
-    return replace(attempt, total_time=_core.monotonic_seconds() - start)
-
-
-def outcome(result: SearchResult) -> Attempt:
-    """What a search says, before its states are labelled."""
-    return Attempt(
-        status=TRIVIAL if result.plan == [] else result.status,
-        plan=result.plan or [],
-        plan_cost=result.plan_cost,
+def label_optimally(problem: Problem, budget: Budget, max_expansions: int | None = None) -> Attempt:
+    """Solve a problem optimally and label the states of the plan. Raises PddlError."""
+    task = ground(problem, budget=budget)
+    result = run(task, SearchOptions("lmcut", "astar", max_expansions=max_expansions), budget)
+    attempt = Attempt(TRIVIAL if result.plan == [] else result.status, plan_cost=result.plan_cost)
+    if result.plan:
+        states, remaining = follow(task, result.plan)
+        attempt = labelled(task, states, result.plan, remaining[0], h=remaining)
+    return replace(
+        attempt,
         evaluated=result.evaluated,
         expanded=result.expanded,
         search_time=result.search_time,
-        peak_memory_kb=result.peak_memory_kb,
     )
+
+
+TEACHER = Teacher(
+    "A* with LM-cut; h* of every state of the plan",
+    label_optimally,
+    kinds=("optimal",),
+    options={"max_expansions": Option(None, positive_number, "per attempt")},
+)

@@ -1,59 +1,76 @@
-"""The teacher that is handed plans: their states get what is left of the plan as an upper bound."""
+"""The teacher "plans": the rest of a given plan is an upper bound for each of its states."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from hstar import _core
 from hstar.pddl.errors import escape
 from hstar.pddl.model import Problem
 from hstar.pddl.planfile import PlanFileError, read_plan
 from hstar.pddl.validate import validate
+from hstar.runtime.resources import Budget
 from hstar.spaces.task import ground
-from hstar.teachers.attempt import SOLVED, TRIVIAL, Attempt, follow, heuristic_columns
+from hstar.teachers.attempt import TRIVIAL, Attempt, labelled, read_problem_text
+from hstar.teachers.folder import ProblemFolder, ProblemFolderError
+from hstar.teachers.following import follow
+from hstar.teachers.teacher import Option, Teacher
 
 SUFFIXES = (".plan", ".soln")
 
 
-def find_plan(directory: Path, problem_file: str) -> Path | None:
-    """The plan file of a problem: p01.plan or p01.soln for p01.pddl."""
-    stem = Path(problem_file).stem
-    candidates = (directory / f"{stem}{suffix}" for suffix in SUFFIXES)
-    return next((path for path in candidates if path.is_file()), None)
+def read_plans(folder: ProblemFolder, cost: str, plans: str) -> dict[str, list[str]]:
+    """The plans of a folder by problem file, each as steps "(name object ...)".
+
+    Raises InputFileError unless every plan works.
+    """
+    directory = Path(plans)
+    if not plans or not directory.is_dir():
+        raise ProblemFolderError("there is no such folder of plans; check the path", plans)
+    found = {}
+    for problem in folder.problems:
+        candidates = (directory / f"{Path(problem.file).stem}{suffix}" for suffix in SUFFIXES)
+        path = next((path for path in candidates if path.is_file()), None)
+        if path is not None:
+            where = str(folder.path / problem.file)
+            parsed = read_problem_text(where, problem.text, folder.domain, cost)
+            steps = read_plan(path)
+            verdict = validate(parsed, steps)
+            if not verdict.valid:
+                message = f"not a plan of this problem: {verdict.reason}"
+                raise PlanFileError(message, escape(str(path)))
+            found[problem.file] = [f"({' '.join(step)})" for step in steps]
+    if not found:
+        raise ProblemFolderError(
+            "there is no plan for any of the problems; a plan of p01.pddl is called "
+            "p01.plan or p01.soln",
+            plans,
+        )
+    return found
 
 
-def read_valid_plan(path: Path, problem: Problem) -> list[str]:
-    """The steps of a plan file as "(name object ...)". Raises PlanFileError unless it works."""
-    steps = read_plan(path)
-    verdict = validate(problem, steps)
-    if not verdict.valid:
-        raise PlanFileError(f"not a plan of this problem: {verdict.reason}", escape(str(path)))
-    return [f"({' '.join(step)})" for step in steps]
-
-
-def label_given_plan(problem: Problem, plan: Sequence[str]) -> Attempt:
+def label_given_plan(
+    problem: Problem, budget: Budget, plans: str = "", given: Sequence[str] = ()
+) -> Attempt:
     """Label the states of a valid plan.
 
-    Everything is grounded, whether it matters for the goal or not, since the plan may use it.
+    Grounding keeps what cannot matter for the goal, because the plan may use it.
     """
-    start = _core.monotonic_seconds()
-    if not plan:
+    if not given:
         return Attempt(TRIVIAL)
-    task = ground(problem, keep_irrelevant=True)
-    states, remaining = follow(task, plan)
-    nothing: list[float | None] = [None] * len(remaining)
-    return Attempt(
-        status=SOLVED,
-        plan=list(plan),
-        plan_cost=remaining[0],
-        total_time=_core.monotonic_seconds() - start,
-        peak_memory_kb=_core.peak_resident_bytes() // 1024,
-        states=[task.atoms(state) for state in states],
-        columns={
-            "h_star": nothing,
-            "lower": nothing,
-            "upper": [float(cost) for cost in remaining],
-            **heuristic_columns(task, states),
-        },
-    )
+    task = ground(problem, keep_irrelevant=True, budget=budget)
+    states, remaining = follow(task, given)
+    attempt = labelled(task, states, list(given), remaining[0], upper=remaining)
+    return replace(attempt, has_irrelevant=True)
+
+
+TEACHER = Teacher(
+    "plans that you give; an upper bound for every state of the plan",
+    label_given_plan,
+    kinds=("plan",),
+    options={"plans": Option("", str, "folder with NAME.plan or NAME.soln")},
+    prepare=read_plans,
+    not_given="no plan file",
+    replaces=False,
+)

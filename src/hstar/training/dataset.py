@@ -1,4 +1,4 @@
-"""Labels as training data: states with their problems, numbers as columns."""
+"""Labels as training data: states of grounded tasks, and columns of numbers."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from hstar.pddl.domain import read_domain
 from hstar.pddl.source import source_from_bytes
 from hstar.spaces.task import Task, ground
 from hstar.teachers.attempt import read_problem_text
-from hstar.teachers.labels import HEURISTIC_COLUMNS, LABEL_COLUMNS, Labels, LabelsError, read_labels
-
+from hstar.teachers.labels import SOLVED, Labels, LabelsError, read_labels
+from hstar.teachers.states import heuristic_columns, states_of_atoms
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledTask:
-    """A problem with the states int32[S, V] that are labelled."""
+    """A problem with its labelled states int32[S, V]."""
 
     name: str
     task: Task
@@ -36,7 +36,8 @@ class LabelledTask:
 class Dataset:
     """The states of several problems of one domain, problem after problem.
 
-    `columns` holds float32[S] each: h_star, lower, upper (NaN where unknown) and the heuristics.
+    `columns` holds float32[S] each: h_star, lower, upper (NaN where unknown), and the heuristics
+    that were needed so far. Use `column` to get one.
     """
 
     domain: Domain
@@ -48,7 +49,10 @@ class Dataset:
         return sum(len(labelled.states) for labelled in self.tasks)
 
     def column(self, name: str) -> NDArray[np.float32]:
-        """float32[S]: h_star, lower or upper (NaN where unknown), or a built-in heuristic."""
+        """float32[S]: a label or the values of a heuristic, computed when first needed."""
+        if name not in self.columns:
+            parts = [heuristic_columns(one.task, one.states, [name])[name] for one in self.tasks]
+            self.columns[name] = np.concatenate(parts)
         return self.columns[name]
 
     def digest(self) -> str:
@@ -76,8 +80,10 @@ class Dataset:
         return Dataset(self.domain, self.cost, tuple(self.tasks[i] for i in tasks), columns)
 
     def split(self, share: float, seed: int) -> tuple[Dataset, Dataset]:
-        """All but a share of the problems, and that share, drawn at random: whole problems, since
-        states of one plan are too alike to test on."""
+        """All but a share of the problems, and that share, drawn at random.
+
+        Whole problems are drawn, because states of one plan are too alike to test on.
+        """
         order = np.random.default_rng(seed).permutation(len(self.tasks))
         held_out = max(1, round(share * len(self.tasks)))
         return (
@@ -98,56 +104,45 @@ def check_same_kind(first: Dataset, second: Dataset) -> None:
         )
 
 
-def load_dataset(path: str | os.PathLike[str]) -> Dataset:
+def load_dataset(path: str | os.PathLike[str], *, dead_ends: bool = False) -> Dataset:
     """Read a file of labels and ground its problems. Raises LabelsError, PddlError."""
-    return dataset_of(read_labels(Path(path)), os.fspath(path))
+    return dataset_of(read_labels(Path(path)), os.fspath(path), dead_ends=dead_ends)
 
 
-def dataset_of(labels: Labels, path: str) -> Dataset:
-    """Training data from labels that were read from `path`. Raises LabelsError."""
+def dataset_of(labels: Labels, path: str, *, dead_ends: bool = False) -> Dataset:
+    """Training data from labels that were read from `path`.
+
+    Dead ends are left out unless they are wanted: most losses need a finite h. Raises LabelsError.
+    """
     domain = read_domain(source_from_bytes(f"{path}: domain", labels.domain.encode()))
     rows = labels.rows
+    is_kept = np.ones(len(rows), dtype=bool) if dead_ends else ~np.isposinf(rows.h)
     tasks = []
-    for problem in labels.problems:
-        if problem.status != "solved":
+    for number, problem in enumerate(labels.problems):
+        if problem.status != SOLVED:
+            is_kept[rows.problem == number] = False
             continue
         lifted = read_problem_text(problem.problem, problem.pddl, domain, labels.cost)
         task = ground(lifted)
-        number = {task.core.atom_name(f): f for f in range(task.num_facts)}
-        states = rows.filter(rows["problem"] == problem.problem)["state"].to_list()
-        plan = tuple(problem.plan)
-        if labels.teacher == "plans":  # given plans may touch atoms that cannot matter
-            states = [[atom for atom in state if atom in number] for state in states]
-            steps = zip(plan, states, states[1:], strict=False)
-            plan = tuple(step for step, before, after in steps if before != after)
         try:
-            facts = tuple(np.array([number[a] for a in state], dtype=np.int64) for state in states)
-        except KeyError as error:
-            raise LabelsError(
-                f"{problem.problem} has a state with the atom {error}, which its problem lacks; "
-                "label the problems again",
-                path,
-            ) from None
-        tasks.append(LabelledTask(problem.problem, task, plan, _values(task, facts)))
-    columns = {
-        name: rows[name].cast(float).fill_null(float("nan")).to_numpy().astype(np.float32)
-        for name in (*LABEL_COLUMNS, *HEURISTIC_COLUMNS)
-    }
+            states = states_of_atoms(
+                task,
+                problem.atoms,
+                rows.of_problem(number),
+                drop_unknown=problem.has_irrelevant,
+            )
+        except ValueError as error:
+            message = f"{problem.problem} {error}; label the problems again"
+            raise LabelsError(message, path) from None
+        plan = tuple(problem.plan)
+        if problem.has_irrelevant:  # leave out steps that change nothing in this task
+            changes = (states[1:] != states[:-1]).any(axis=1)
+            plan = tuple(step for step, change in zip(plan, changes, strict=False) if change)
+        states = states[is_kept[rows.problem == number]]
+        tasks.append(LabelledTask(problem.problem, task, plan, states))
+    columns = {"h_star": rows.h, "lower": rows.lower, "upper": rows.upper}
+    columns = {name: column[is_kept] for name, column in columns.items()}
     dataset = Dataset(domain, labels.cost, tuple(tasks), columns)
-    if len(dataset) != len(rows):
-        raise LabelsError("the rows do not match the manifest's problems; label again", path)
     if len(dataset) == 0:
         raise LabelsError("there are no labelled states; was any problem solved?", path)
     return dataset
-
-
-def _values(task: Task, facts: Sequence[NDArray[np.int64]]) -> NDArray[np.int32]:
-    first = np.cumsum([0, *task.domain_sizes])
-    variable = np.repeat(np.arange(len(task.domain_sizes)), task.domain_sizes)
-    states = np.zeros((len(facts), len(task.domain_sizes)), dtype=np.int32)
-    for v, size in enumerate(task.domain_sizes):
-        names = [task.core.atom_name(int(first[v]) + value) for value in range(size)]
-        states[:, v] = next((i for i, n in enumerate(names) if n.startswith(("<", "not "))), 0)
-    for row, true in zip(states, facts, strict=True):
-        row[variable[true]] = true - first[variable[true]]
-    return states

@@ -20,7 +20,7 @@ from hstar.learned.decode import Decode
 from hstar.objectives.objective import Objective, Targets
 from hstar.training.dataset import Dataset, LabelledTask
 from hstar.training.source import Metrics, on_device
-from hstar.teachers.attempt import follow
+from hstar.teachers.following import follow
 
 
 class PairSource:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hstar.papers.admissible_cea.networks import predict
-from hstar.papers.parts import write_part
+from hstar.papers.experiment import write_part
 from hstar.pdb import PatternDatabase, read_pdb
 from hstar.spaces.puzzle import Puzzle, make_puzzle
 

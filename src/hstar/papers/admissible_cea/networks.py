@@ -24,7 +24,7 @@ from hstar.learned.database import LearnedDatabase
 from hstar.learned.levels import Decoding
 from hstar.models.integer_network import Network
 from hstar.papers.admissible_cea.scales import MODELS, Learning
-from hstar.papers.parts import write_part
+from hstar.papers.experiment import write_part
 from hstar.pdb import read_pdb
 from hstar.runtime.progress import Progress
 from hstar.spaces.puzzle import make_puzzle

@@ -38,8 +38,14 @@ from hstar.papers.admissible_cea.scales import (
     Scale,
     Subject,
 )
-from hstar.papers.experiment import Say, in_processes, keep_settings, say_nothing
-from hstar.papers.parts import read_part, write_part
+from hstar.papers.experiment import (
+    Say,
+    in_processes,
+    keep_settings,
+    read_part,
+    say_nothing,
+    write_part,
+)
 from hstar.pdb import read_pdb, write_pdb
 
 LARGE = "cube3"  # the puzzle whose networks are worth a GPU; others train on one core each
@@ -99,7 +105,7 @@ def experiment_at(scale: str, directory: str | os.PathLike[str], **options: Any)
 
 
 def run_experiment(experiment: Experiment) -> Results:
-    """All pieces. Raises ExperimentError where the directory holds another experiment, and
+    """All pieces. Raises JournalError where the directory holds another experiment, and
     CertifiedFileError for a damaged model."""
     keep_settings(
         experiment.directory, {"scale": asdict(experiment.scale), "seed": experiment.seed}

@@ -74,7 +74,7 @@ class Results:
 
 
 def run_experiment(experiment: Experiment) -> Results:
-    """All stages but the page. Raises ExperimentError where the directory holds another one."""
+    """All stages but the page. Raises JournalError where the directory holds another one."""
     settings = {"scale": asdict(experiment.scale), "seed": experiment.seed}
     keep_settings(experiment.directory, settings)
     for domain in experiment.scale.domains:

@@ -1,0 +1,65 @@
+"""A worker process of `hstar.runtime.pool`: it calls one function after another.
+
+The first message on standard input is the module search path. Each further message is a function
+and its arguments, and is answered on standard output. All messages are pickled.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import os
+import pickle
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+from hstar.runtime.resources import end_with_parent
+
+
+def main() -> None:
+    """Work until the input ends."""
+    end_with_parent(os.getppid())
+    libc = ctypes.CDLL(None)
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a job prints must not get between the answers
+    requests = sys.stdin.buffer
+    sys.path[:] = pickle.load(requests)
+    while True:
+        try:
+            function, arguments = pickle.load(requests)
+        except EOFError:
+            return
+        forget_peak_memory()
+        answers.write(_answer(function, arguments))
+        answers.flush()
+        del function, arguments
+        gc.collect()
+        if hasattr(libc, "malloc_trim"):  # glibc only: give memory back to the system
+            libc.malloc_trim(0)
+
+
+def _answer(function: Any, arguments: Any) -> bytes:
+    try:
+        return pickle.dumps((True, function(*arguments)))
+    except Exception as error:
+        details = traceback.format_exc()
+        error.add_note(f"in a worker process:\n{details}")
+        try:
+            content = pickle.dumps((False, error))
+            pickle.loads(content)  # not every exception can be rebuilt from its arguments
+        except Exception:
+            content = pickle.dumps((False, RuntimeError(f"in a worker process:\n{details}")))
+        return content
+
+
+def forget_peak_memory() -> None:
+    """Start to measure the peak memory anew, where the kernel allows it."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+
+
+if __name__ == "__main__":
+    main()
