@@ -70,10 +70,15 @@ class LearnedHeuristic:
             "cost": self.metadata["cost"],
             "base": "" if objective["base"] == "none" else objective["base"],
             "lower": objective["lower"] if needs_bound and objective["lower"] != "none" else "",
-            "epsilon": float(objective["epsilon"]),
-            "decode": self.decode,
-            "sigma": float(objective["sigma"] or 0.0),
             "cap": float(cap or 0.0),
+            "decode": {
+                "name": self.decode,
+                "epsilon": float(objective["epsilon"]),
+                "sigma": float(objective["sigma"] or 0.0),
+                # Files of older versions lack these two.
+                "least_sigma": float(objective.get("least_sigma", 0.1)),
+                "sigma_range": float(objective.get("sigma_range", 10.0)),
+            },
         }
 
     def _check_domain(self, task: Task) -> None:
@@ -120,11 +125,11 @@ def _bind_nlm(heuristic: LearnedHeuristic, task: Task) -> _core.Heuristic:
 
 def _bind_linear(heuristic: LearnedHeuristic, task: Task) -> _core.Heuristic:
     tensors = heuristic.model.tensors
-    theta = np.concatenate([tensors["weight"].reshape(-1), tensors["bias"]])
     specification = {
         **heuristic.specification(),
-        "theta": np.ascontiguousarray(theta, dtype=np.float32),
-        "outputs": len(tensors["bias"]),
+        "model": "mlp",
+        "input": "relaxed-plan",
+        "layers": [(tensors["weight"], tensors["bias"], "none", False)],
     }
     return _core.Heuristic.learned(task.core, specification)
 
