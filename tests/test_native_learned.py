@@ -88,6 +88,11 @@ def random_walk(rng: random.Random, task: Task, length: int) -> NDArray[np.int32
     return np.stack(states).astype(np.int32)
 
 
+def decoding(name: str, **changes: Any) -> dict[str, Any]:
+    constants = {"epsilon": 0.1, "sigma": 0.0, "least_sigma": 0.1, "sigma_range": 10.0}
+    return {"name": name, **constants, **changes}
+
+
 def decoded(
     decode: str, mu: NDArray[Any], sigma: NDArray[Any], lower: NDArray[Any]
 ) -> NDArray[Any]:
@@ -117,9 +122,7 @@ def test_values_in_search_are_network_plus_symbolic_values(seed: int, tmp_path: 
         "cost": cost,
         "base": base,
         "lower": lower,
-        "epsilon": 0.1,
-        "decode": decode,
-        "sigma": sigma,
+        "decode": decoding(decode, sigma=sigma),
         "cap": rng.choice([0.0, 1.0, 1.3]) if base else 0.0,
     }
     states = random_walk(rng, task, 30)
@@ -133,8 +136,8 @@ def test_values_in_search_are_network_plus_symbolic_values(seed: int, tmp_path: 
         weights = np.array(
             [[rng.gauss(0, 0.3) for _ in range(5)] for _ in range(2)], dtype=np.float32
         )
-        theta = np.concatenate([weights[:, :4].reshape(-1), weights[:, 4]])
-        spec |= {"model": "linear", "theta": theta, "outputs": 2}
+        layer = (weights[:, :4].copy(), weights[:, 4].copy(), "none", False)
+        spec |= {"model": "mlp", "input": "relaxed-plan", "layers": [layer]}
         features = _core.Heuristic(core, "ff", cost).plan_features(states)
         with np.errstate(invalid="ignore"):
             outputs = features.astype(np.float64) @ weights[:, :4].T + weights[:, 4]
@@ -145,7 +148,7 @@ def test_values_in_search_are_network_plus_symbolic_values(seed: int, tmp_path: 
         return _core.Heuristic(core, name, cost).evaluate(states).astype(np.float64)
 
     bases, lowers = symbolic(base, 0.0), symbolic(lower, -math.inf)
-    dead = np.isinf(bases) | np.isinf(symbolic("ff" if spec["model"] == "linear" else "", 0.0))
+    dead = np.isinf(bases) | np.isinf(symbolic("ff" if spec["model"] == "mlp" else "", 0.0))
     if spec["cap"] or decode in ("clip", "truncated-mean"):
         dead |= np.isinf(lowers)
     if spec["cap"]:
@@ -189,9 +192,7 @@ def blocks_model(tmp_path: Path, decode: str = "mean") -> tuple[Task, dict[str, 
         "cost": "one",
         "base": "ff",
         "lower": "lmcut",
-        "epsilon": 0.1,
-        "decode": decode,
-        "sigma": 0.0,
+        "decode": decoding(decode),
         "cap": 0.0,
         "shape": shape.native(),
         "theta": random_theta(rng, shape),
@@ -223,7 +224,11 @@ def test_bad_models_are_refused(tmp_path: Path) -> None:
         {"cost": "free"},
         {"base": "magic"},
         {"decode": "guess"},
-        {"sigma": -1.0},
+        {"decode": decoding("guess")},
+        {"decode": decoding("truncated-mean", sigma=-1.0)},
+        {"decode": decoding("truncated-mean", sigma=math.inf)},
+        {"decode": decoding("truncated-mean", least_sigma=0.0)},
+        {"decode": decoding("truncated-mean", sigma_range=math.nan)},
         {"cap": 1.2, "lower": ""},
         {"cap": 1.2, "base": ""},
         {"cap": 0.9},
@@ -231,8 +236,8 @@ def test_bad_models_are_refused(tmp_path: Path) -> None:
         {"cap": math.inf},
         {"cap": math.nan},
         {"cap": "tight"},
-        {"sigma": "wide"},
-        {"epsilon": math.nan},
+        {"decode": decoding("truncated-mean", sigma="wide")},
+        {"decode": decoding("truncated-mean", epsilon=math.nan)},
         {"theta": theta[:-1]},
         {"theta": broken},
         {"num_objects": 0},
@@ -241,7 +246,12 @@ def test_bad_models_are_refused(tmp_path: Path) -> None:
         {"fact_entries": spec["fact_entries"][:-1]},
         {"fact_entries": spec["fact_entries"] + 10_000},
         {"model": "linear", "outputs": 2},
-        {"model": "linear", "outputs": 1, "theta": theta[:5], "decode": "truncated-mean"},
+        {
+            "model": "mlp",
+            "input": "relaxed-plan",
+            "layers": [(np.zeros((1, 4), np.float32), np.zeros(1, np.float32), "none", False)],
+            "decode": decoding("truncated-mean"),
+        },
     ]
     for change in changes:
         with pytest.raises(ValueError, match=r"\w+"):
@@ -249,6 +259,11 @@ def test_bad_models_are_refused(tmp_path: Path) -> None:
     for key in spec:
         with pytest.raises(ValueError, match=key):
             _core.Heuristic.learned(task.core, {k: v for k, v in spec.items() if k != key})
+    decode = decoding("truncated-mean")
+    for key in decode:
+        less = {k: v for k, v in decode.items() if k != key}
+        with pytest.raises(ValueError, match=key):
+            _core.Heuristic.learned(task.core, spec | {"decode": less})
 
 
 def test_a_value_beyond_floats_is_an_error_and_not_a_number(tmp_path: Path) -> None:

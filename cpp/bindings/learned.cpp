@@ -1,3 +1,5 @@
+#include <map>
+
 #include "bindings/bindings.hpp"
 #include "learned/learned_heuristic.hpp"
 #include "networks/nlm/batch.hpp"
@@ -97,42 +99,77 @@ std::vector<T> copied(const Array& array) {
     return {array.data(), array.data() + array.size()};
 }
 
-Decode to_decode(const std::string& name) {
-    if (name == "value" || name == "mean") return Decode::Mean;
-    if (name == "clip") return Decode::Clip;
-    if (name == "truncated-mean") return Decode::TruncatedMean;
-    throw std::invalid_argument("unknown decode '" + name + "'; choose value, mean, clip or truncated-mean");
-}
-
 std::vector<NlmEntry> copied_entries(const Entries& entries) {
     auto items = to_entries(entries);
     return {items.begin(), items.end()};
 }
 
-std::unique_ptr<Evaluator> make_model(const Task& task, const nb::dict& spec) {
-    Decoding decoding;
-    decoding.decode = to_decode(get<std::string>(spec, "decode"));
-    decoding.cost = to_cost_type(get<std::string>(spec, "cost"));
-    decoding.base = get<std::string>(spec, "base");
-    decoding.lower = get<std::string>(spec, "lower");
-    decoding.epsilon = get<double>(spec, "epsilon");
-    decoding.sigma = get<double>(spec, "sigma");
-    decoding.cap = get<double>(spec, "cap");
-    const auto theta = get<Floats>(spec, "theta");
-    const auto kind = get<std::string>(spec, "model");
-    if (kind == "linear") {
-        LinearModel model{get<int>(spec, "outputs"), copied<float>(theta)};
-        return make_learned(task, std::move(model), decoding);
+// {"name": ..., "values": [...], and numbers}
+DecodeSpec to_decode(const nb::dict& spec) {
+    DecodeSpec decode;
+    decode.name = get<std::string>(spec, "name");
+    if (spec.contains("values")) decode.values = get<std::vector<double>>(spec, "values");
+    for (auto [key, item] : spec) {
+        const auto name = nb::cast<std::string>(key);
+        if (name != "name" && name != "values") decode.constants[name] = get<double>(spec, name.c_str());
     }
-    require(kind == "nlm", "unknown model '" + kind + "'; choose nlm or linear");
+    return decode;
+}
+
+// (weights [outputs, inputs], bias, "relu" or "none", whether the input of the layer before is added)
+MlpLayer to_layer(nb::handle item, int& inputs) {
+    std::tuple<Matrix, Floats, std::string, bool> layer;
+    require(nb::try_cast(item, layer),
+            "a layer must be (weight float32[outputs, inputs], bias "
+            "float32[outputs], 'relu' or 'none', skip)");
+    const auto& [weights, bias, activation, has_skip] = layer;
+    require(weights.shape(0) == bias.size(), "a layer needs a row of weights and a bias per output");
+    require(activation == "relu" || activation == "none",
+            "unknown activation '" + activation + "'; choose relu or none");
+    inputs = static_cast<int>(weights.shape(1));
+    return {copied<float>(weights), copied<float>(bias), activation == "relu", has_skip};
+}
+
+std::unique_ptr<OutputModel> make_nlm(const Task& task, const nb::dict& spec, CostType) {
     NlmModel model;
     model.shape = get<NlmShape>(spec, "shape");
-    model.theta = copied<float>(theta);
+    model.theta = copied<float>(get<Floats>(spec, "theta"));
     model.num_objects = get<int>(spec, "num_objects");
     model.base_entries = copied_entries(get<Entries>(spec, "base_entries"));
     model.base_values = copied<float>(get<Floats>(spec, "base_values"));
     model.fact_entries = copied_entries(get<Entries>(spec, "fact_entries"));
-    return make_learned(task, std::move(model), decoding);
+    return make_output_model(task, std::move(model));
+}
+
+std::unique_ptr<OutputModel> make_mlp(const Task& task, const nb::dict& spec, CostType cost) {
+    MlpModel model;
+    for (nb::handle item : get<nb::list>(spec, "layers")) {
+        int inputs = 0;
+        model.layers.push_back(to_layer(item, inputs));
+        if (model.layers.size() == 1) model.inputs = inputs;
+    }
+    const auto input = get<std::string>(spec, "input");
+    require(input == "digits" || input == "relaxed-plan",
+            "unknown input '" + input + "'; choose digits or relaxed-plan");
+    if (input == "digits") {
+        for (auto [variable, first_row] : get<std::vector<std::pair<int, int>>>(spec, "digits"))
+            model.digits.push_back({variable, first_row});
+        require(!model.digits.empty(), "a network on digits needs at least one");
+    }
+    return make_output_model(task, std::move(model), cost);
+}
+
+using ModelMaker = std::unique_ptr<OutputModel> (*)(const Task&, const nb::dict&, CostType);
+const std::map<std::string, ModelMaker> kModels{{"nlm", make_nlm}, {"mlp", make_mlp}};
+
+std::unique_ptr<Evaluator> make_model(const Task& task, const nb::dict& spec) {
+    const Correction correction{to_cost_type(get<std::string>(spec, "cost")), get<std::string>(spec, "base"),
+                                get<std::string>(spec, "lower"), get<double>(spec, "cap")};
+    const DecodeSpec decode = to_decode(get<nb::dict>(spec, "decode"));
+    const auto kind = get<std::string>(spec, "model");
+    const auto found = kModels.find(kind);
+    require(found != kModels.end(), "unknown model '" + kind + "'; choose nlm or mlp");
+    return make_learned(task, found->second(task, spec, correction.cost), correction, decode);
 }
 
 }  // namespace

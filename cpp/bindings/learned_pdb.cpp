@@ -103,7 +103,7 @@ void make_learned(BoundLearnedPdb* self, const BoundIndex& index, const BoundNet
         auto [count, parameter, bytes] = nb::cast<std::tuple<uint64_t, int, Bytes>>(item);
         sets.push_back(to_set(index.index->size(), count, parameter, bytes));
     }
-    Decoding decoding{!thresholds, ratio, thresholds.value_or(Longs(values.size() - 1))};
+    LevelDecoder decoder(ratio, thresholds.value_or(Longs(values.size() - 1)), !thresholds);
     std::shared_ptr<const Pdb> rest;
     if (!base.is_none()) rest = nb::cast<const BoundPdb&>(base).pdb;
     const auto& sizes = network.network.domain_sizes();
@@ -116,8 +116,9 @@ void make_learned(BoundLearnedPdb* self, const BoundIndex& index, const BoundNet
     for (size_t i = 0; i < variables.size() && i < sizes.size(); ++i)
         if (sizes[i] < domain(variables[i]))
             throw std::invalid_argument("the network knows too few values of a variable");
-    new (self) BoundLearnedPdb{index, std::make_shared<LearnedPdb>(index.index, network.network, decoding,
-                                                                   std::move(values), std::move(sets), rest)};
+    new (self)
+        BoundLearnedPdb{index, std::make_shared<LearnedPdb>(index.index, network.network, std::move(decoder),
+                                                            std::move(values), std::move(sets), rest)};
 }
 
 SweepRange to_range(uint64_t first, uint64_t end, int threads, int batch) {

@@ -1,48 +1,23 @@
-// Learned heuristics: a small model's number, corrected by what symbolic heuristics know of the state.
-//
-// mu = model(s) + base(s), or model(s) + min(base(s), cap lower(s)), and the value is mu, max(mu, lower(s)),
-// or the mean of the Gaussian (mu, sigma) cut to [lower(s) - epsilon, infinity), where lower(s) never exceeds
-// the distance to the goal. Where base or lower is infinite no plan exists, whatever the model says.
+// Learned heuristics: any model with any decode (decode.hpp), corrected by what symbolic heuristics know of
+// the state. Where base or lower is infinite no plan exists, whatever the model says.
 #pragma once
 #include <memory>
 #include <string>
-#include <vector>
 
-#include "heuristics/evaluator.hpp"
-#include "networks/nlm/input.hpp"
-#include "networks/nlm/shape.hpp"
+#include "learned/decode.hpp"
+#include "learned/output_model.hpp"
 
 namespace hstar {
 
-enum class Decode { Mean, Clip, TruncatedMean };
-
-// How a model's output becomes a value.
-struct Decoding {
-    Decode decode = Decode::Mean;
+// Names of heuristics; empty: 0 and minus infinity. A base with a cap is min(base, cap * lower).
+struct Correction {
     CostType cost = CostType::One;
-    std::string base, lower;  // names of heuristics; empty: 0 and minus infinity
-    double epsilon = 0.1;
-    double sigma = 0;  // 0: the model's second output is turned into one
-    double cap = 0;    // base is at most cap times lower; 0: no cap
+    std::string base, lower;
+    double cap = 0;  // 0: no cap
 };
 
-struct NlmModel {
-    NlmShape shape;
-    std::vector<float> theta;
-    int num_objects = 0;
-    std::vector<NlmEntry> base_entries;  // the same in all states
-    std::vector<float> base_values;
-    std::vector<NlmEntry> fact_entries;  // per fact of the task; arity -1: it adds nothing
-};
-
-// theta: weights [outputs][4] of the features of RelaxationHeuristic::plan_features, then [outputs] biases.
-struct LinearModel {
-    int outputs = 1;
-    std::vector<float> theta;
-};
-
-// Both throw std::invalid_argument for models that do not fit the task or the decoding.
-std::unique_ptr<Evaluator> make_learned(const Task& task, NlmModel model, const Decoding& decoding);
-std::unique_ptr<Evaluator> make_learned(const Task& task, LinearModel model, const Decoding& decoding);
+// Throws std::invalid_argument for a decode that does not fit the model, and for bad corrections.
+std::unique_ptr<Evaluator> make_learned(const Task& task, std::unique_ptr<OutputModel> model,
+                                        const Correction& correction, const DecodeSpec& decode);
 
 }  // namespace hstar

@@ -6,12 +6,11 @@
 namespace hstar {
 
 LearnedPdb::LearnedPdb(std::shared_ptr<const PatternIndex> index, IntegerNetwork network,
-                       const Decoding& decoding, std::vector<uint32_t> values,
-                       std::vector<RiceSet> exceptions, std::shared_ptr<const Pdb> base)
+                       LevelDecoder decoder, std::vector<uint32_t> values, std::vector<RiceSet> exceptions,
+                       std::shared_ptr<const Pdb> base)
     : index_(std::move(index)),
       network_(std::move(network)),
-      is_argmax_(decoding.is_argmax),
-      decoder_(decoding.ratio, decoding.thresholds),
+      decoder_(std::move(decoder)),
       values_(std::move(values)),
       exceptions_(std::move(exceptions)),
       base_(std::move(base)) {

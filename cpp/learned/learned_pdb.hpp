@@ -14,18 +14,12 @@
 
 namespace hstar {
 
-struct Decoding {
-    bool is_argmax = false;
-    uint32_t ratio = 0;                // temperature; see LevelDecoder
-    std::vector<uint64_t> thresholds;  // per level
-};
-
 constexpr uint32_t kLargestValue = 1u << 20;  // of a class
 
 class LearnedPdb : public PatternHeuristic {
   public:
     // `values` of the classes, ascending. Throws std::invalid_argument for parts that do not fit.
-    LearnedPdb(std::shared_ptr<const PatternIndex> index, IntegerNetwork network, const Decoding& decoding,
+    LearnedPdb(std::shared_ptr<const PatternIndex> index, IntegerNetwork network, LevelDecoder decoder,
                std::vector<uint32_t> values, std::vector<RiceSet> exceptions,
                std::shared_ptr<const Pdb> base);
 
@@ -37,9 +31,7 @@ class LearnedPdb : public PatternHeuristic {
 
     void lookup(const int* states, int count, int stride, uint32_t* values) const override;
     // The class of a state from its logits, before and after the exceptions.
-    int decode(const int32_t* logits) const {
-        return is_argmax_ ? argmax(logits, network_.num_classes()) : decoder_.decode(logits);
-    }
+    int decode(const int32_t* logits) const { return decoder_.decode(logits); }
     int corrected(int decoded, uint64_t index) const {
         for (const RiceSet& set : exceptions_) {
             if (decoded == 0 || !set.contains(index)) break;
@@ -51,7 +43,6 @@ class LearnedPdb : public PatternHeuristic {
   private:
     std::shared_ptr<const PatternIndex> index_;
     IntegerNetwork network_;
-    bool is_argmax_;
     LevelDecoder decoder_;
     std::vector<uint32_t> values_;
     std::vector<RiceSet> exceptions_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <initializer_list>
 #include <mutex>
 #include <stdexcept>
 #include <thread>
@@ -59,7 +60,7 @@ struct Chunk {
     }
 };
 
-// Calls use(thread, chunk number, chunk) for all chunks of a range.
+// Calls use(thread, chunk) for all chunks of a range.
 template <class Use>
 void for_each_chunk(const LearnedPdb& learned, const Pdb& table, const SweepRange& range,
                     const Limits& limits, Use use) {
@@ -83,7 +84,7 @@ void for_each_chunk(const LearnedPdb& learned, const Pdb& table, const SweepRang
                 if (thread == 0) limits.check();
                 uint64_t first = range.first + c * size;
                 chunk.fill(learned, table, classes, multiplicities, first, std::min(range.end, first + size));
-                use(thread, c, chunk);
+                use(thread, chunk);
             }
         } catch (...) {
             std::lock_guard lock(mutex);
@@ -98,9 +99,26 @@ void for_each_chunk(const LearnedPdb& learned, const Pdb& table, const SweepRang
     if (error) std::rethrow_exception(error);
 }
 
-void add(std::vector<uint64_t>& to, const std::vector<uint64_t>& from) {
-    if (to.empty()) to.resize(from.size());
-    for (size_t i = 0; i < from.size(); ++i) to[i] += from[i];
+// Each thread counts on its own, beginning with a copy of `total`, which is all zeros and gets the sums of
+// the threads: those of the arrays `fields`, and of the states. count(counts, chunk) adds what a chunk holds.
+template <class Counts, class Count>
+Counts sum_over_chunks(const LearnedPdb& learned, const Pdb& exact, const SweepRange& range,
+                       const Limits& limits, Counts total,
+                       std::initializer_list<std::vector<uint64_t> Counts::*> fields, Count count) {
+    std::vector<Counts> parts(static_cast<size_t>(std::max(range.threads, 1)), total);
+    for_each_chunk(learned, exact, range, limits, [&](int thread, const Chunk& chunk) {
+        Counts& counts = parts[static_cast<size_t>(thread)];
+        count(counts, chunk);
+        counts.states += chunk.num_states;
+        counts.unreached += chunk.unreached;
+    });
+    for (const Counts& part : parts) {
+        for (auto field : fields)
+            for (size_t i = 0; i < (part.*field).size(); ++i) (total.*field)[i] += (part.*field)[i];
+        total.states += part.states;
+        total.unreached += part.unreached;
+    }
+    return total;
 }
 
 }  // namespace
@@ -108,11 +126,8 @@ void add(std::vector<uint64_t>& to, const std::vector<uint64_t>& from) {
 LevelCounts count_levels(const LearnedPdb& learned, const Pdb& exact, const std::vector<uint64_t>& grid,
                          const SweepRange& range, const Limits& limits) {
     const size_t levels = learned.values().size() - 1, cells = grid.size() + 1;
-    std::vector<LevelCounts> parts(static_cast<size_t>(std::max(range.threads, 1)));
-    for (LevelCounts& part : parts)
-        part.below = part.just = part.within = std::vector<uint64_t>(levels * cells);
-    for_each_chunk(learned, exact, range, limits, [&](int thread, uint64_t, const Chunk& chunk) {
-        LevelCounts& counts = parts[static_cast<size_t>(thread)];
+    const std::vector<uint64_t> none(levels * cells);
+    auto count = [&](LevelCounts& counts, const Chunk& chunk) {
         std::vector<uint64_t> risk(levels);
         for (size_t i = 0; i < chunk.index.size(); ++i) {
             learned.decoder().risks(chunk.logits.data() + i * (levels + 1), risk.data());
@@ -126,18 +141,9 @@ LevelCounts count_levels(const LearnedPdb& learned, const Pdb& exact, const std:
                     ++(k == chunk.exact[i] + 1 ? counts.just : counts.below)[cell];
             }
         }
-        counts.states += chunk.num_states;
-        counts.unreached += chunk.unreached;
-    });
-    LevelCounts total;
-    for (const LevelCounts& part : parts) {
-        add(total.below, part.below);
-        add(total.just, part.just);
-        add(total.within, part.within);
-        total.states += part.states;
-        total.unreached += part.unreached;
-    }
-    return total;
+    };
+    return sum_over_chunks(learned, exact, range, limits, LevelCounts{none, none, none},
+                           {&LevelCounts::below, &LevelCounts::just, &LevelCounts::within}, count);
 }
 
 std::vector<std::vector<uint64_t>> find_overestimates(const LearnedPdb& learned, const Pdb& exact,
@@ -145,7 +151,7 @@ std::vector<std::vector<uint64_t>> find_overestimates(const LearnedPdb& learned,
     const size_t classes = learned.values().size();
     std::mutex mutex;
     std::vector<std::vector<uint64_t>> lists(classes);
-    for_each_chunk(learned, exact, range, limits, [&](int, uint64_t, const Chunk& chunk) {
+    for_each_chunk(learned, exact, range, limits, [&](int, const Chunk& chunk) {
         std::vector<std::vector<uint64_t>> found(classes);
         for (size_t i = 0; i < chunk.index.size(); ++i) {
             int result = learned.corrected(learned.decode(chunk.logits.data() + i * classes), chunk.index[i]);
@@ -164,13 +170,7 @@ std::vector<std::vector<uint64_t>> find_overestimates(const LearnedPdb& learned,
 SweepCounts count_values(const LearnedPdb& learned, const Pdb& exact, const SweepRange& range,
                          const Limits& limits) {
     const size_t classes = learned.values().size();
-    std::vector<SweepCounts> parts(static_cast<size_t>(std::max(range.threads, 1)));
-    for (SweepCounts& part : parts) {
-        part.classes.resize(classes);
-        part.overestimates.resize(classes * classes);
-    }
-    for_each_chunk(learned, exact, range, limits, [&](int thread, uint64_t, const Chunk& chunk) {
-        SweepCounts& counts = parts[static_cast<size_t>(thread)];
+    auto count = [&](SweepCounts& counts, const Chunk& chunk) {
         for (size_t i = 0; i < chunk.index.size(); ++i) {
             int decoded = learned.decode(chunk.logits.data() + i * classes);
             size_t result = static_cast<size_t>(learned.corrected(decoded, chunk.index[i]));
@@ -178,17 +178,10 @@ SweepCounts count_values(const LearnedPdb& learned, const Pdb& exact, const Swee
             if (result > chunk.exact[i])
                 counts.overestimates[chunk.exact[i] * classes + result] += chunk.states[i];
         }
-        counts.states += chunk.num_states;
-        counts.unreached += chunk.unreached;
-    });
-    SweepCounts total;
-    for (const SweepCounts& part : parts) {
-        add(total.classes, part.classes);
-        add(total.overestimates, part.overestimates);
-        total.states += part.states;
-        total.unreached += part.unreached;
-    }
-    return total;
+    };
+    const SweepCounts none{std::vector<uint64_t>(classes), std::vector<uint64_t>(classes * classes)};
+    return sum_over_chunks(learned, exact, range, limits, none,
+                           {&SweepCounts::classes, &SweepCounts::overestimates}, count);
 }
 
 }  // namespace hstar

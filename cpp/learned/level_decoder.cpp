@@ -10,8 +10,8 @@ constexpr int kMostClasses = 256;
 __extension__ using Wide = unsigned __int128;
 }  // namespace
 
-LevelDecoder::LevelDecoder(uint32_t ratio, std::vector<uint64_t> thresholds)
-    : thresholds_(std::move(thresholds)) {
+LevelDecoder::LevelDecoder(uint32_t ratio, std::vector<uint64_t> thresholds, bool is_argmax)
+    : thresholds_(std::move(thresholds)), is_argmax_(is_argmax) {
     if (thresholds_.size() >= kMostClasses) throw std::invalid_argument("there are at most 256 classes");
     for (uint64_t threshold : thresholds_)
         if (threshold > kOne) throw std::invalid_argument("a threshold is larger than one");
@@ -33,6 +33,7 @@ uint64_t LevelDecoder::sum_weights(const int32_t* logits, uint64_t* below) const
 }
 
 int LevelDecoder::decode(const int32_t* logits) const {
+    if (is_argmax_) return static_cast<int>(std::max_element(logits, logits + num_classes()) - logits);
     uint64_t below[kMostClasses];
     uint64_t sum = sum_weights(logits, below);
     int level = 0;
@@ -46,10 +47,6 @@ void LevelDecoder::risks(const int32_t* logits, uint64_t* needed) const {
     uint64_t sum = sum_weights(logits, below);
     for (int k = 1; k < num_classes(); ++k)
         needed[k - 1] = static_cast<uint64_t>(((Wide{below[k]} << 32) + sum - 1) / sum);
-}
-
-int argmax(const int32_t* logits, int classes) {
-    return static_cast<int>(std::max_element(logits, logits + classes) - logits);
 }
 
 }  // namespace hstar

@@ -19,8 +19,9 @@ class LevelDecoder {
   public:
     static constexpr uint64_t kOne = uint64_t{1} << 32;  // thresholds are in units of 2^-32
 
-    // `thresholds[k - 1]` is that of level k, at most kOne (always accepted). Throws std::invalid_argument.
-    LevelDecoder(uint32_t ratio, std::vector<uint64_t> thresholds);
+    // `thresholds[k - 1]` is that of level k, at most kOne (always accepted); with `is_argmax` decode()
+    // ignores them and takes the first class with the largest logit. Throws std::invalid_argument.
+    LevelDecoder(uint32_t ratio, std::vector<uint64_t> thresholds, bool is_argmax = false);
 
     int num_classes() const { return static_cast<int>(thresholds_.size()) + 1; }
     int decode(const int32_t* logits) const;
@@ -33,9 +34,7 @@ class LevelDecoder {
 
     std::vector<uint64_t> thresholds_;
     std::vector<uint32_t> weights_;
+    bool is_argmax_;
 };
-
-// The first of the largest logits.
-int argmax(const int32_t* logits, int classes);
 
 }  // namespace hstar

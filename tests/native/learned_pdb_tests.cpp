@@ -166,11 +166,11 @@ void test_sweep(std::mt19937& random, int seed) {
         if (counts[v]) values.push_back(static_cast<uint32_t>(v));
     std::vector<int> sizes(pieces.size(), group.locations * group.orientations);
     RandomNetwork plain(random, sizes, static_cast<int>(values.size()));
-    Decoding decoding{seed % 5 == 0, 4000000000u, {}};
-    for (size_t k = 1; k < values.size(); ++k)
-        decoding.thresholds.push_back(static_cast<uint64_t>(random()) + 1);
+    std::vector<uint64_t> thresholds;
+    for (size_t k = 1; k < values.size(); ++k) thresholds.push_back(static_cast<uint64_t>(random()) + 1);
+    const LevelDecoder decoder(4000000000u, thresholds, seed % 5 == 0);
     auto learn = [&](std::vector<RiceSet> sets) {
-        return LearnedPdb(index, IntegerNetwork(sizes, plain.layers, ""), decoding, values, std::move(sets),
+        return LearnedPdb(index, IntegerNetwork(sizes, plain.layers, ""), decoder, values, std::move(sets),
                           nullptr);
     };
     LearnedPdb bare = learn({});

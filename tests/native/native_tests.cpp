@@ -298,6 +298,7 @@ int main(int argc, char** argv) {
     int count = argc > 1 ? std::atoi(argv[1]) : 300;
     test_open_list();
     for (int seed = 0; seed < count; ++seed) test_nlm(seed);
+    for (int seed = 0; seed < count; ++seed) test_mlp(seed);
     for (int seed = 0; seed < count; ++seed) test_puzzles(seed);
     for (int seed = 0; seed < count; ++seed) test_learned_pdbs(seed);
     for (int seed = 0; seed < count; ++seed) {

@@ -150,20 +150,22 @@ void test_learned_heuristics(const Task& task, int seed) {
         sparse = random_entries(random, model.shape, model.num_objects);
         model.fact_entries.push_back(sparse.entries.empty() ? NlmEntry{-1, -1} : sparse.entries[0]);
     }
-    Decoding decoding;
-    decoding.base = number(random, 0, 1) ? "ff" : "";
-    decoding.lower = number(random, 0, 1) ? "lmcut" : "ff";
-    decoding.decode = number(random, 0, 1) ? Decode::Clip : Decode::TruncatedMean;
-    decoding.sigma = 0.5;
-    decoding.cap = !decoding.base.empty() && number(random, 0, 1) ? 1.25 : 0;
+    Correction correction;
+    correction.base = number(random, 0, 1) ? "ff" : "";
+    correction.lower = number(random, 0, 1) ? "lmcut" : "ff";
+    const DecodeSpec decode{number(random, 0, 1) ? "clip" : "truncated-mean",
+                            {{"epsilon", 0.1}, {"sigma", 0.5}, {"least_sigma", 0.1}, {"sigma_range", 10}},
+                            {}};
+    correction.cap = !correction.base.empty() && number(random, 0, 1) ? 1.25 : 0;
     std::vector<int> values;
     for (int i = 0; i < 20; ++i)
         for (int v = 0; v < task.num_variables(); ++v)
             values.push_back(number(random, 0, task.domain_size[v] - 1));
     values.resize(std::max<size_t>(1, values.size()));
-    const LinearModel linear{1, {0.5f, 0.25f, 0.5f, 1.0f, -3.0f}};
+    const MlpModel linear{{}, 4, {{{0.5f, 0.25f, 0.5f, 1.0f}, {-3.0f}, false, false}}};
     for (const auto& evaluator :
-         {make_learned(task, model, decoding), make_learned(task, linear, decoding)}) {
+         {make_learned(task, make_output_model(task, model), correction, decode),
+          make_learned(task, make_output_model(task, linear, correction.cost), correction, decode)}) {
         std::vector<float> together(20), alone(20);
         Rows<int> preferred;
         evaluator->evaluate({values.data(), 20, task.num_variables()}, together.data(), &preferred);

@@ -6,6 +6,7 @@
 void check(bool holds, const char* what, int seed);
 
 void test_nlm(int seed);
+void test_mlp(int seed);
 void test_puzzles(int seed);
 void test_learned_pdbs(int seed);
 void test_projection(const hstar::Task& task, int seed);

@@ -60,6 +60,6 @@ IntegerKernel integer_portable();
 IntegerKernel integer_avx2();
 IntegerKernel integer_avx512();
 IntegerKernel integer_vnni();
-IntegerKernel integer_amx();  // integer_kernel_amx.cpp
+IntegerKernel integer_amx();  // kernel_amx.cpp
 
 }  // namespace hstar

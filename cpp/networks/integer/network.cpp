@@ -9,8 +9,8 @@ namespace hstar {
 
 namespace {
 
-constexpr int kChunk =
-    256;  // states whose activations stay near, and that share every load of weights from afar
+// States that share a load of weights from memory; their activations stay in the nearest caches.
+constexpr int kChunk = 256;
 
 int padded(size_t width) {
     return static_cast<int>((width + kIntegerBlock - 1) / kIntegerBlock * kIntegerBlock);

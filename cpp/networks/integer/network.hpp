@@ -5,13 +5,13 @@
 //     x' = rescale(W2 rescale(W1 x + b1) + b2, + skip * x)               residual block
 //     logits = (W x + b) * multiplier >> shift, in units of 1/64 nat
 //
-// Weights are 8-bit, sums 32-bit, activations 0 .. 127 (integer_kernel.hpp). The paper: He et al., "Deep
+// Weights are 8-bit, sums 32-bit, activations 0 .. 127 (kernel.hpp). The paper: He et al., "Deep
 // residual learning", 2016, with batch normalisation folded into weights and biases.
 #pragma once
-#include <new>
 #include <string>
 #include <vector>
 
+#include "networks/cache_aligned.hpp"
 #include "networks/integer/kernel.hpp"
 
 namespace hstar {
@@ -25,19 +25,6 @@ struct IntegerLayerSpec {
     int shift = 1;
     // Not 0: adds the input of the layer before this one, times this.
     int32_t skip = 0;
-};
-
-// For vectors that begin with a cache line.
-template <class T>
-struct CacheAligned {
-    using value_type = T;
-    static constexpr std::align_val_t kAlignment{kCacheLine};
-    CacheAligned() = default;
-    template <class U>
-    CacheAligned(const CacheAligned<U>&) {}
-    T* allocate(size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), kAlignment)); }
-    void deallocate(T* memory, size_t) { ::operator delete(memory, kAlignment); }
-    bool operator==(const CacheAligned&) const { return true; }
 };
 
 // Fastest last; all that this machine can run.

@@ -2,155 +2,16 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstdlib>
 #include <stdexcept>
 
+#include "networks/integer/bit_chances.hpp"
 #include "networks/integer/range_coder.hpp"
+#include "networks/integer/weight_statistics.hpp"
 
 namespace hstar {
 
 namespace {
-
-// Log odds in 1/256, to +-8, and chances in 1/2^16.
-class Logistic {
-  public:
-    constexpr Logistic() {
-        uint64_t power = uint64_t{1} << 32;  // 2^32 exp(-i / 256)
-        for (int i = 0; i <= kMost; ++i) {
-            uint64_t low = (power << 16) / ((uint64_t{1} << 32) + power);
-            chance_[static_cast<size_t>(kMost - i)] = static_cast<uint16_t>(low);
-            chance_[static_cast<size_t>(kMost + i)] = static_cast<uint16_t>(65536 - low);
-            power = power * 4278222805u >> 32;
-        }
-        size_t i = 0;
-        for (size_t p = 0; p < odds_.size(); ++p) {
-            while (i + 1 < chance_.size() && chance_[i] < 16 * p + 8) ++i;
-            odds_[p] = static_cast<int16_t>(static_cast<int>(i) - kMost);
-        }
-    }
-    int chance(int64_t odds) const {
-        return chance_[static_cast<size_t>(std::clamp<int64_t>(odds, -kMost, kMost) + kMost)];
-    }
-    int odds(uint32_t chance) const { return odds_[chance >> 4]; }
-
-  private:
-    static constexpr int kMost = 2047;
-    std::array<uint16_t, 2 * kMost + 1> chance_{};
-    std::array<int16_t, 4096> odds_{};
-};
-constexpr Logistic kLogistic;
-
-// The share of ones among the bits seen in a context, the last `kLimit` or so.
-class Count {
-  public:
-    // Closer to zero than the share says while few bits were seen.
-    int odds() const { return kLogistic.odds(chance_) * kPace.trust[seen_] >> 16; }
-    void add(bool bit) {
-        chance_ = static_cast<uint16_t>(chance_ + (((bit ? 65535 : 0) - chance_) * kPace.rate[seen_] >> 15));
-        if (seen_ < kLimit) ++seen_;
-    }
-
-  private:
-    static constexpr uint16_t kLimit = 160;
-    struct Pace {
-        std::array<int32_t, kLimit + 1> trust{}, rate{};  // n / (n + 4) and 1 / (n + 3 / 2), by n bits seen
-        constexpr Pace() {
-            for (int n = 0; n <= kLimit; ++n) {
-                trust[static_cast<size_t>(n)] = (n << 16) / (n + 4);
-                rate[static_cast<size_t>(n)] = (1 << 16) / (2 * n + 3);
-            }
-        }
-    };
-    static const Pace kPace;
-    uint16_t chance_ = 32768, seen_ = 0;
-};
-constexpr Count::Pace Count::kPace;
-
-// A mean of absolute values, begun as if some of an expected size had been seen. In 1/256, above 0.
-class Magnitude {
-  public:
-    void add(int value) {
-        sum_ += static_cast<uint64_t>(std::abs(value));
-        ++count_;
-    }
-    uint64_t mean(uint64_t expected) const { return (sum_ + kPrior * expected) / (count_ + kPrior) + 1; }
-
-  private:
-    static constexpr uint64_t kPrior = 10;
-    uint64_t sum_ = 0, count_ = 0;
-};
-
-// Of weights or of errors: rows and columns have scales, whose product a magnitude is expected to be.
-class Scales {
-  public:
-    Scales(size_t columns, int bits) : overall_(uint64_t{32} << bits), columns_(columns) {}
-    void begin_row() {
-        overall_ = all_.mean(overall_);
-        row_ = {};
-    }
-    uint64_t row() const { return row_.mean(overall_); }
-    uint64_t column(size_t column) const { return columns_[column].mean(overall_); }
-    uint64_t joint(size_t column) const { return row() * this->column(column) / overall_ + 1; }
-    void add(size_t column, int value) {
-        for (Magnitude* magnitude : {&all_, &row_, &columns_[column]}) magnitude->add(value);
-    }
-    // A context: quarters of octaves above 1/4; below it, quarters of 1/4 in the same first four.
-    static size_t step(uint64_t magnitude, size_t steps) {
-        int width = static_cast<int>(std::bit_width(magnitude | 64));
-        size_t quarters = static_cast<size_t>(4 * (width - 7)) + (magnitude >> (width - 3) & 3);
-        return std::min(quarters, steps - 1);
-    }
-
-  private:
-    uint64_t overall_;
-    Magnitude all_, row_;
-    std::vector<Magnitude> columns_;
-};
-
-// Predicts the weights of a row, one by one, from those above them.
-class Predictor {
-  public:
-    Predictor(size_t rows, size_t columns)
-        : height_(std::min(rows, kMostRows)), above_(height_ * columns), coefficients_(height_) {}
-    void begin_row() { std::fill(coefficients_.begin(), coefficients_.end(), int16_t{0}); }
-    // In 1/256.
-    int predict(size_t row, size_t column) const {
-        const int16_t* above = &above_[column * height_];
-        int64_t sum = 0;
-        for (size_t begin = 0, end; begin < std::min(row, height_); begin = end) {
-            end = std::min({begin + 256, row, height_});  // so that 32 bits suffice
-            int32_t part = 0;
-            for (size_t i = begin; i < end; ++i) part += coefficients_[i] * above[i];
-            sum += part;
-        }
-        return static_cast<int>(std::clamp<int64_t>(sum >> 6, -kMostPredicted, kMostPredicted));
-    }
-    // Normalised least mean squares: moves the coefficients so that the error would have been a part smaller.
-    void learn(size_t row, size_t column, int error) {
-        const int16_t* above = &above_[column * height_];
-        size_t rows = std::min(row, height_);
-        int32_t power = 100;
-        for (size_t i = 0; i < rows; ++i) power += above[i] * above[i] + 4;
-        int64_t gain = int64_t{error} * kStep / power;
-        int32_t factor = static_cast<int32_t>(std::clamp<int64_t>(gain, -32767, 32767));
-        for (size_t i = 0; i < rows; ++i) {
-            int32_t moved = coefficients_[i] + ((factor * above[i] + 128) >> 8);
-            coefficients_[i] = static_cast<int16_t>(std::clamp(moved, -32767, 32767));
-        }
-    }
-    void add(size_t row, size_t column, int weight) {
-        if (row < height_) above_[column * height_ + row] = static_cast<int16_t>(weight);
-    }
-
-  private:
-    static constexpr size_t kMostRows = 1024;         // bounds the time a weight takes
-    static constexpr int64_t kStep = (5 << 14) / 16;  // 5/16 of the error, in 1/2^14
-    static constexpr int64_t kMostPredicted = 128 << 8;
-    size_t height_;
-    std::vector<int16_t> above_;         // [columns, height]
-    std::vector<int16_t> coefficients_;  // in 1/2^14
-};
 
 class Model {
   public:
@@ -189,8 +50,8 @@ class Model {
     int bits_;
     Scales weights_, errors_;
     Predictor predictor_;
-    std::array<std::vector<Count>, kTables> counts_;  // [contexts, nodes]
-    std::vector<int32_t> shares_;                     // [nodes, inputs], in 1/2^16
+    std::array<std::vector<BitCount>, kTables> counts_;  // [contexts, nodes]
+    std::vector<int32_t> shares_;                        // [nodes, inputs], in 1/2^16
 };
 
 // A weight plus `half` is a leaf of a binary tree; at each node from the root down, a bit says which side.
@@ -222,7 +83,7 @@ int Model::code_bits(Coder& coder, size_t column, int center, int weight) {
             inputs[k] = kLogistic.odds((static_cast<uint32_t>(below_high[k] - below[k]) * 65500u + 32768u) /
                                        static_cast<uint32_t>(below_high[k] - below_low[k] + 1));
         }
-        std::array<Count*, kTables> counts;
+        std::array<BitCount*, kTables> counts;
         for (size_t t = 0; t < kTables; ++t) {
             counts[t] = &counts_[t][(contexts[t] << bits_) + node];
             inputs[kCurves + t] = counts[t]->odds();
@@ -235,7 +96,7 @@ int Model::code_bits(Coder& coder, size_t column, int center, int weight) {
         const int error = (bit ? 65536 : 0) - chance;
         for (size_t i = 0; i < kInputs; ++i)
             shares[i] = std::clamp(shares[i] + (inputs[i] * error >> 14), -(1 << 20), 1 << 20);
-        for (Count* count : counts) count->add(bit);
+        for (BitCount* count : counts) count->add(bit);
         (bit ? low : high) = middle;
         (bit ? below_low : below_high) = below;
         node = 2 * node + bit;
@@ -251,6 +112,22 @@ void check_sizes(size_t rows, size_t columns, int bits) {
         throw std::invalid_argument("a layer has too many weights");
 }
 
+// The encoder codes the weights, the decoder fills them in.
+template <class Coder>
+void code_all(Coder& coder, std::vector<int8_t>& weights, size_t rows, size_t columns, int bits) {
+    Model model(rows, columns, bits);
+    for (size_t row = 0; row < rows; ++row) {
+        model.begin_row();
+        for (size_t column = 0; column < columns; ++column) {
+            int8_t& weight = weights[row * columns + column];
+            const int coded = model.code(coder, row, column, weight);
+            if (coded == -(1 << (bits - 1)))
+                throw std::invalid_argument("a coded weight is out of its range");
+            weight = static_cast<int8_t>(coded);
+        }
+    }
+}
+
 }  // namespace
 
 std::vector<uint8_t> encode_weights(const int8_t* weights, size_t rows, size_t columns, int bits) {
@@ -258,13 +135,9 @@ std::vector<uint8_t> encode_weights(const int8_t* weights, size_t rows, size_t c
     const int half = 1 << (bits - 1);
     for (size_t i = 0; i < rows * columns; ++i)
         if (std::abs(weights[i]) >= half) throw std::invalid_argument("a weight does not fit in its bits");
-    Model model(rows, columns, bits);
+    std::vector<int8_t> copy(weights, weights + rows * columns);
     RangeEncoder coder;
-    for (size_t row = 0; row < rows; ++row) {
-        model.begin_row();
-        for (size_t column = 0; column < columns; ++column)
-            model.code(coder, row, column, weights[row * columns + column]);
-    }
+    code_all(coder, copy, rows, columns, bits);
     return coder.finish();
 }
 
@@ -274,17 +147,8 @@ std::vector<int8_t> decode_weights(const uint8_t* code, size_t size, size_t rows
     // nothing is allocated for sizes that no such code has.
     if (rows * columns >> 14 > size) throw std::invalid_argument("a code ends too early");
     RangeDecoder coder(code, size);
-    Model model(rows, columns, bits);
     std::vector<int8_t> weights(rows * columns);
-    for (size_t row = 0; row < rows; ++row) {
-        model.begin_row();
-        for (size_t column = 0; column < columns; ++column) {
-            int weight = model.code(coder, row, column, 0);
-            if (weight == -(1 << (bits - 1)))
-                throw std::invalid_argument("a coded weight is out of its range");
-            weights[row * columns + column] = static_cast<int8_t>(weight);
-        }
-    }
+    code_all(coder, weights, rows, columns, bits);
     coder.finish();
     return weights;
 }

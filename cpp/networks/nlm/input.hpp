@@ -2,11 +2,15 @@
 //
 // Inputs are sparse, so few different things occur, and what is alike in everything it depends on is computed
 // once; equal inputs give equal bits, so nothing is lost.
+//
 //   type    of a pair: the channels of (i, j) and of (j, i)
-//   colour  of a pair: its type and the unary channels of i and of j; decides the first layer's value of the
-//   pair class   of a triple: the types of its pairs and its own channels; decides the first layer's value
+//
+//   colour  of a pair: its type and the unary channels of i and of j; decides its value in the first layer
+//
+//   class   of a triple: the types of its pairs and its own channels; decides its value in the first layer
+//
 //   set     of a pair: its type and which types (i, k) and (j, k) occur together for some k; decides the
-//           reductions of the first layer's triples
+//           reductions of the triples in the first layer
 #pragma once
 #include <array>
 #include <cstdint>

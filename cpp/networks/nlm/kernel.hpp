@@ -48,8 +48,7 @@ struct NlmAffine {
 // Where a tensor keeps the row of a tuple: at the tuple's number, unless `direct` or `table` is given.
 struct NlmRowMap {
     const int* direct = nullptr;  // per tuple
-    // Arity 3, by the types of its pairs: table[(type(i, j) * num_types + type(i, k)) * num_types + type(j,
-    // k)].
+    // Arity 3: table[(type(i, j) * num_types + type(i, k)) * num_types + type(j, k)].
     const int* table = nullptr;
     const int* type = nullptr;         // per pair
     const int* scaled_type = nullptr;  // type * num_types

@@ -2,7 +2,7 @@
 //
 // Nothing is computed per tuple that depends on less. The expanded part of a linear map is a table over
 // shorter tuples (three tables over pairs for triples); inputs and what the first layer makes of them are
-// tables over the types, colours, classes and sets of nlm_input.hpp. Triples of the last layer that has any
+// tables over the types, colours, classes and sets of input.hpp. Triples of the last layer that has any
 // are reduced without being stored. The concatenation over permutations is never made.
 #pragma once
 #include <array>

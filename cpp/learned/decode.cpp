@@ -1,0 +1,116 @@
+#include "learned/decode.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "learned/truncated_gaussian.hpp"
+
+namespace hstar {
+
+namespace {
+
+void require(bool holds, const std::string& message) {
+    if (!holds) throw std::invalid_argument(message);
+}
+
+// A constant of a decode, at least `least` and at most `most`.
+double constant(const DecodeSpec& spec, const std::string& name, double least,
+                double most = std::numeric_limits<double>::max()) {
+    const auto found = spec.constants.find(name);
+    require(found != spec.constants.end(), "the decode '" + spec.name + "' lacks '" + name + "'");
+    require(found->second >= least && found->second <= most,  // false for NaN
+            "the decode's '" + name + "' is out of range: " + std::to_string(found->second));
+    return found->second;
+}
+
+double sigmoid(double x) {
+    const double e = truncated_gaussian::exp_of_negative(-std::fabs(x));
+    return x < 0 ? e / (1 + e) : 1 / (1 + e);
+}
+
+Decode value(const DecodeSpec&, int) {
+    return [](const float* outputs, double base, double) { return outputs[0] + base; };
+}
+
+Decode clip(const DecodeSpec&, int) {
+    return [](const float* outputs, double base, double lower) { return std::max(outputs[0] + base, lower); };
+}
+
+Decode truncated_mean(const DecodeSpec& spec, int outputs) {
+    const double epsilon = constant(spec, "epsilon", 0), fixed = constant(spec, "sigma", 0);
+    const double least = constant(spec, "least_sigma", std::numeric_limits<double>::min());
+    const double range = constant(spec, "sigma_range", 0);
+    require(outputs >= (fixed == 0 ? 2 : 1),
+            "a truncated mean needs a fixed sigma or a second output of the model");
+    return [=](const float* outputs, double base, double lower) {
+        const double sigma = fixed == 0 ? least + range * sigmoid(outputs[1]) : fixed;
+        return truncated_gaussian_mean(outputs[0] + base, sigma, lower - epsilon,
+                                       std::numeric_limits<double>::infinity());
+    };
+}
+
+std::vector<double> class_values(const DecodeSpec& spec, int outputs) {
+    const std::vector<double>& values = spec.values;
+    require(values.size() == static_cast<size_t>(outputs),
+            "the decode's 'values' must be one per output of the model (" + std::to_string(outputs) + ")");
+    for (size_t k = 0; k < values.size(); ++k)
+        require(std::isfinite(values[k]) && (k == 0 || values[k - 1] < values[k]),
+                "the decode's 'values' must be finite and ascending");
+    return values;
+}
+
+Decode argmax(const DecodeSpec& spec, int outputs) {
+    return [values = class_values(spec, outputs)](const float* outputs, double base, double) {
+        return values[std::max_element(outputs, outputs + values.size()) - outputs] + base;
+    };
+}
+
+Decode quantile(const DecodeSpec& spec, int outputs) {
+    const double tau = constant(spec, "tau", 0, 1), temperature = constant(spec, "temperature", 0.01, 100);
+    return [=, values = class_values(spec, outputs), tails = std::vector<double>(outputs)](
+               const float* outputs, double base, double) mutable {
+        const double largest = *std::max_element(outputs, outputs + values.size());
+        double tail = 0;  // P(class >= k), but for a factor; that of class 0 is the sum of all
+        for (size_t k = values.size(); k-- > 0;) {
+            tail += truncated_gaussian::exp_of_negative((outputs[k] - largest) / temperature);
+            tails[k] = tail;
+        }
+        size_t k = values.size() - 1;
+        while (k > 0 && tails[k] < tau * tail) --k;
+        return values[k] + base;
+    };
+}
+
+struct DecodeEntry {
+    const char* name;
+    bool reads_lower;
+    Decode (*make)(const DecodeSpec& spec, int outputs);
+};
+constexpr DecodeEntry kDecodes[] = {
+    {"value", false, value},   {"mean", false, value},
+    {"clip", true, clip},      {"truncated-mean", true, truncated_mean},
+    {"argmax", false, argmax}, {"quantile", false, quantile},
+};
+
+const DecodeEntry& entry(const std::string& name) {
+    std::string names;
+    for (const DecodeEntry& one : kDecodes) {
+        if (name == one.name) return one;
+        names += (names.empty() ? "" : ", ") + std::string(one.name);
+    }
+    throw std::invalid_argument("unknown decode '" + name + "'; choose one of " + names);
+}
+
+}  // namespace
+
+Decode make_decode(const DecodeSpec& spec, int outputs) {
+    return entry(spec.name).make(spec, outputs);
+}
+
+bool reads_lower(const std::string& decode) {
+    return entry(decode).reads_lower;
+}
+
+}  // namespace hstar

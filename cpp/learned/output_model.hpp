@@ -1,0 +1,52 @@
+// Models as learned heuristics see them: a batch of states in, rows of outputs out.
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "heuristics/evaluator.hpp"
+#include "networks/mlp/network.hpp"
+#include "networks/nlm/input.hpp"
+#include "networks/nlm/shape.hpp"
+
+namespace hstar {
+
+class OutputModel {
+  public:
+    virtual ~OutputModel() = default;
+    virtual int num_outputs() const = 0;
+    // The name of a heuristic whose values the model computes anyway, or empty. Where it is infinite the
+    // model has no outputs.
+    virtual std::string known_heuristic() const { return ""; }
+    // Called once per batch, before outputs(): fills in the values of the known heuristic, if there is one.
+    virtual void prepare(const StateBatch&, float* /*known*/) {}
+    // For the listed states of the batch; result: which.size() x num_outputs.
+    virtual void outputs(const StateBatch& batch, std::span<const int> which, float* result) = 0;
+};
+
+struct NlmModel {
+    NlmShape shape;
+    std::vector<float> theta;
+    int num_objects = 0;
+    std::vector<NlmEntry> base_entries;  // the same in all states
+    std::vector<float> base_values;
+    std::vector<NlmEntry> fact_entries;  // per fact of the task; arity -1: it adds nothing
+};
+
+// A dense network on one-hot digits of a state: variable v = x switches on input first_row + x. Without
+// digits it reads the four features of RelaxationHeuristic::plan_features.
+struct MlpModel {
+    struct Digit {
+        int variable, first_row;
+    };
+    std::vector<Digit> digits;
+    int inputs = 0;
+    std::vector<MlpLayer> layers;
+};
+
+// Both throw std::invalid_argument for models that do not fit the task.
+std::unique_ptr<OutputModel> make_output_model(const Task& task, NlmModel model);
+std::unique_ptr<OutputModel> make_output_model(const Task& task, MlpModel model, CostType cost);
+
+}  // namespace hstar

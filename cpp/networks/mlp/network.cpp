@@ -1,0 +1,112 @@
+#include "networks/mlp/network.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+namespace hstar {
+
+namespace {
+
+constexpr int kChunk = 64;  // states whose activations stay in the nearest caches
+constexpr size_t kWidest = 1 << 20;
+
+int padded(size_t width) {
+    return static_cast<int>((width + kMlpBlock - 1) / kMlpBlock * kMlpBlock);
+}
+
+void require(bool holds, const char* message) {
+    if (!holds) throw std::invalid_argument(message);
+}
+
+bool is_finite(const std::vector<float>& numbers) {
+    return std::all_of(numbers.begin(), numbers.end(), [](float x) { return std::isfinite(x); });
+}
+
+}  // namespace
+
+std::vector<MlpKernel> mlp_kernels() {
+    std::vector<MlpKernel> kernels{mlp_portable()};
+#ifdef HSTAR_X86
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) kernels.push_back(mlp_avx2());
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512vl"))
+        kernels.push_back(mlp_avx512());
+#endif
+    return kernels;
+}
+
+MlpNetwork::MlpNetwork(int inputs, int num_digits, std::vector<MlpLayer> layers, const std::string& kernel)
+    : inputs_(inputs), num_digits_(num_digits) {
+    const auto kernels = mlp_kernels();
+    const auto found =
+        std::find_if(kernels.begin(), kernels.end(), [&](const auto& k) { return kernel == k.name; });
+    if (found == kernels.end() && !kernel.empty())
+        throw std::invalid_argument("this machine has no kernel '" + kernel + "'");
+    kernel_ = kernel.empty() ? kernels.back() : *found;
+    require(inputs >= 1 && num_digits >= 0, "a network needs at least one input");
+    require(!layers.empty(), "a network needs at least one layer");
+    size_t width = static_cast<size_t>(inputs), width_before = 0;
+    for (size_t l = 0; l < layers.size(); ++l) {
+        const MlpLayer& given = layers[l];
+        const size_t outputs = given.bias.size();
+        require(outputs >= 1 && outputs <= kWidest, "a layer has no outputs or too many");
+        require(given.weights.size() == width * outputs,
+                "a layer's weights must be [outputs, inputs], inputs as the layer before it has outputs");
+        require(is_finite(given.weights) && is_finite(given.bias),
+                "the model has parameters that are not finite numbers; train it again");
+        const bool skips_digits = l == 1 && num_digits > 0;
+        require(!given.has_skip || (l >= 1 && !skips_digits && outputs == width_before),
+                "a skip needs a layer before it, whose input is numbers and as wide as this layer's output");
+        const bool is_embedding = l == 0 && num_digits > 0;
+        Layer layer{
+            {}, {}, static_cast<int>(width), padded(width), padded(outputs), given.is_relu, given.has_skip};
+        const size_t pitch = static_cast<size_t>(layer.output_pitch);
+        layer.bias.assign(given.bias.begin(), given.bias.end());
+        layer.bias.resize(pitch);
+        layer.weights.resize(width * pitch);
+        for (size_t o = 0; o < outputs; ++o)
+            for (size_t i = 0; i < width; ++i) {
+                const size_t blocked = (o / kMlpBlock * width + i) * kMlpBlock + o % kMlpBlock;
+                layer.weights[is_embedding ? i * pitch + o : blocked] = given.weights[o * width + i];
+            }
+        widest_ = std::max({widest_, layer.output_pitch, is_embedding ? 0 : layer.input_pitch});
+        layers_.push_back(std::move(layer));
+        width_before = width;
+        width = outputs;
+    }
+    num_outputs_ = static_cast<int>(width);
+}
+
+void MlpNetwork::forward(const int* rows, const float* numbers, int count, float* outputs) {
+    const size_t room = static_cast<size_t>(std::min(kChunk, count)) * static_cast<size_t>(widest_);
+    for (auto* buffer : {&newest_, &older_, &next_})
+        if (buffer->size() < room) buffer->resize(room);
+    for (int begin = 0; begin < count; begin += kChunk) {
+        const int states = std::min(kChunk, count - begin);
+        size_t l = 0;
+        if (num_digits_ > 0) {
+            const Layer& first = layers_[l++];
+            kernel_.embed(
+                {first.weights.data(), first.bias.data(), first.output_pitch, num_digits_, first.is_relu},
+                rows + static_cast<size_t>(begin) * num_digits_, states, newest_.data());
+        } else {
+            for (int s = 0; s < states; ++s)
+                std::copy_n(numbers + static_cast<size_t>(begin + s) * inputs_, inputs_,
+                            newest_.data() + static_cast<size_t>(s) * layers_[0].input_pitch);
+        }
+        for (; l < layers_.size(); ++l) {
+            const Layer& layer = layers_[l];
+            kernel_.dense({layer.weights.data(), layer.bias.data(), layer.inputs, layer.input_pitch,
+                           layer.output_pitch, layer.is_relu},
+                          newest_.data(), layer.has_skip ? older_.data() : nullptr, states, next_.data());
+            std::swap(older_, newest_);
+            std::swap(newest_, next_);
+        }
+        for (int s = 0; s < states; ++s)
+            std::copy_n(newest_.data() + static_cast<size_t>(s) * layers_.back().output_pitch, num_outputs_,
+                        outputs + static_cast<size_t>(begin + s) * num_outputs_);
+    }
+}
+
+}  // namespace hstar
