@@ -11,7 +11,7 @@ from hstar.certified.certificate import verify_file
 from hstar.certified.learning import learn
 from hstar.certified.sweep import SweepOptions
 from hstar.domains import generate
-from hstar.learned.patterns import load_pattern_heuristic
+from hstar.learned.loader import load_pattern_heuristic
 from hstar.pdb import PdbHeuristic, build_pdb, choose_pattern
 from hstar.pddl import parse
 from hstar.report import markdown_table

@@ -18,7 +18,7 @@ import hstar as hstar_package
 from hstar.bench import COLUMNS, BenchOptions, RunsError, SuiteError, read_runs, run_bench
 from hstar.bench.runs import _find_heuristics
 from hstar.heuristics import make_heuristic
-from hstar.learned import heuristic as learned
+from hstar.learned import loader as learned
 from hstar.pddl import PddlError
 from hstar.runtime import pool as runtime_pool
 from hstar.spaces.task import Task
@@ -192,7 +192,7 @@ def test_models_are_called_by_their_stem_and_seed(
 
 
 MODEL_WORKER = """
-from hstar.learned import heuristic as learned
+from hstar.learned import loader as learned
 from test_bench import GoalCount
 learned.load_model = GoalCount
 from hstar.runtime.worker import main

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hstar.cli import run as run_cli
 from hstar.domains import generate
-from hstar.learned.heuristic import load_model
+from hstar.learned.loader import load_model
 from hstar.objectives.cap import capped_base, fitted_cap
 from hstar.objectives.losses import Objective
 from hstar.papers.truncated_gaussian.scales import SCALES

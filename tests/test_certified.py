@@ -30,7 +30,7 @@ from hstar.learned.certified_file import (
 )
 from hstar.learned.database import ExceptionSet
 from hstar.learned.levels import Decoding
-from hstar.learned.patterns import load_pattern_heuristic
+from hstar.learned.loader import load_pattern_heuristic
 from hstar.pdb import PatternDatabase, build_pdb, write_pdb
 from hstar.solving import solve
 from hstar.spaces.puzzle import Puzzle, make_puzzle

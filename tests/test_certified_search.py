@@ -20,7 +20,7 @@ from hstar.certified.certificate import verify_file
 from hstar.certified.inadmissibility import tightest_bounds
 from hstar.certified.learning import Target, learn
 from hstar.learned.certified_file import read_learned
-from hstar.learned.patterns import load_pattern_heuristic
+from hstar.learned.loader import load_pattern_heuristic
 from hstar.objectives.cea import Loss
 from hstar.pdb import PdbHeuristic, build_pdb, choose_pattern, parse_pattern, write_pdb
 from hstar.pddl import parse

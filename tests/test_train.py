@@ -25,7 +25,7 @@ from small_domains import problem_text
 
 from hstar.cli import run as run_cli
 from hstar.heuristics import make_heuristic
-from hstar.learned.heuristic import load_model
+from hstar.learned.loader import load_model
 from hstar.models import KINDS
 from hstar.objectives.losses import LOSSES, LOWER_BOUNDS, RANKING, Objective
 from hstar.search import search

@@ -67,6 +67,6 @@ def load_model(path: str | os.PathLike[str], decode: str | None = None) -> TaskH
 
     `decode` overrides how outputs become a value: "mean", "clip", "truncated-mean" or "value".
     """
-    from hstar.learned import heuristic as learned
+    from hstar.learned import loader as learned
 
     return learned.load_model(path, decode)

@@ -173,7 +173,7 @@ def _find_heuristics(options: BenchOptions) -> list[_Heuristic]:
 
 def _find_model(path: str, label: str) -> _Heuristic:
     """Loads the model once, so that a broken file is noticed before the first run."""
-    from hstar.learned.heuristic import load_model
+    from hstar.learned.loader import load_model
 
     metadata = getattr(load_model(path), "metadata", {})
     training = metadata.get("training", {}).get("options", {})

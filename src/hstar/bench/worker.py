@@ -68,7 +68,7 @@ def _search(job: dict[str, Any], heuristic: Any, start: float) -> SearchResult:
 
 @functools.cache
 def _model(path: str) -> Any:
-    from hstar.learned.heuristic import load_model
+    from hstar.learned.loader import load_model
 
     return load_model(path)
 

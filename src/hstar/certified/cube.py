@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from hstar.objectives import make_objective
 from hstar.pdb import PatternDatabase, build_pdb, compress, parse_pattern, subtract
 from hstar.spaces.puzzle import Puzzle
-from hstar.objectives import make_objective
 from hstar.training.options import TABLE_DEFAULTS, TrainOptions
 
 

@@ -71,9 +71,7 @@ def learn(
     size = write_learned(output, file)
     partial.unlink(missing_ok=True)
     exceptions = sum(one.count for one in file.model.exceptions)
-    return Learned(
-        file, certificate, size, exceptions, tuple(loop.curve), loop.seconds, sweep
-    )
+    return Learned(file, certificate, size, exceptions, tuple(loop.curve), loop.seconds, sweep)
 
 
 def learn_float(

@@ -150,10 +150,10 @@ def run_compress(options: argparse.Namespace) -> int:
 
 
 def run_show(options: argparse.Namespace) -> int:
-    from hstar.learned.certified_file import is_learned_file
+    from hstar.learned.file import is_model_file
     from hstar.pdb import read_pdb
 
-    if is_learned_file(options.file):
+    if is_model_file(options.file):
         certified.show(options.file, options.json)
     else:
         report(read_pdb(options.file), options.json)

@@ -90,12 +90,12 @@ def search_options(options: argparse.Namespace) -> SearchOptions:
 def find_heuristic(name: str) -> str | TaskHeuristic:
     """A heuristic of the core by its name, the model in a file, or pattern databases in files."""
     if name.startswith("pdb:"):
-        from hstar.learned.patterns import load_pattern_heuristic
+        from hstar.learned.loader import load_pattern_heuristic
 
         return load_pattern_heuristic(name)
     if name in HEURISTICS or not is_model_file(name):
         return name
-    from hstar.learned.heuristic import load_model
+    from hstar.learned.loader import load_model
 
     return load_model(name)
 

@@ -93,7 +93,7 @@ def solve_puzzle(options: argparse.Namespace, budget: Budget) -> SearchResult:
     state = start_state(puzzle, options)
     heuristic = options.heuristic
     if heuristic.startswith("pdb:"):
-        from hstar.learned.patterns import load_pattern_heuristic
+        from hstar.learned.loader import load_pattern_heuristic
 
         heuristic = load_pattern_heuristic(heuristic)
     if not options.json:

@@ -63,6 +63,12 @@ class DigitFeature(Feature):
     def encoder(self, config: dict[str, Any], space: Task) -> Callable[[Any], Any]:
         return lambda states: one_hot_rows(_rows(config, states), config["width"])
 
+    def native(self, config: dict[str, Any], space: Task) -> dict[str, Any] | None:
+        if space.problem is None:  # the core evaluates dense networks on tasks only
+            return None
+        first = np.cumsum([0, *config["domain_sizes"]])[:-1].tolist()
+        return {"input": "digits", "digits": list(zip(config["variables"], first, strict=True))}
+
 
 def one_hot_rows(rows: NDArray[np.int64], width: int) -> NDArray[np.float32]:
     ones = np.zeros((len(rows), width), dtype=np.float32)

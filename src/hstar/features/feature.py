@@ -43,9 +43,7 @@ class Feature:
     needs: str = "domain"
     options: dict[str, Any] = {}  # noqa: RUF012
 
-    def configure(
-        self, tasks: Sequence[Any], options: dict[str, Any], cost: str
-    ) -> dict[str, Any]:
+    def configure(self, tasks: Sequence[Any], options: dict[str, Any], cost: str) -> dict[str, Any]:
         """The configuration for training on these spaces. `cost` says what labels count: "one" an
         action, "normal" its cost. Raises ValueError."""
         return {}

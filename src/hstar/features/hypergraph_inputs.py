@@ -39,9 +39,7 @@ class HypergraphBatch:
     globals: Tensor  # float32[graphs, 2]: number of nodes, number of edges
 
     @staticmethod
-    def build(
-        groups: Sequence[tuple[Hypergraph, NDArray[Any]]], slots: Slots
-    ) -> HypergraphBatch:
+    def build(groups: Sequence[tuple[Hypergraph, NDArray[Any]]], slots: Slots) -> HypergraphBatch:
         """All states of all groups in order; a group is a graph and its states' bits [S, nodes].
 
         Raises ValueError if a graph needs more slots than the network has.
@@ -83,9 +81,7 @@ def _batch(graphs: Sequence[Hypergraph], bits: NDArray[Any], wiring: Wiring) -> 
 class HypergraphInputs(Inputs):
     """States of many problems to draw batches from: the graph of each, and which nodes are true."""
 
-    def __init__(
-        self, groups: Sequence[tuple[Hypergraph, NDArray[Any]]], slots: Slots
-    ) -> None:
+    def __init__(self, groups: Sequence[tuple[Hypergraph, NDArray[Any]]], slots: Slots) -> None:
         """A group is a graph and its states' bits [S, nodes]."""
         self.slots = slots
         self.graphs = [graph for graph, states in groups for _ in range(len(states))]

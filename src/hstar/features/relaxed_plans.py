@@ -55,7 +55,7 @@ class RelaxedPlanFeature(Feature):
         return encode
 
     def native(self, config: dict[str, Any], space: Task) -> dict[str, Any]:
-        return {}
+        return {"input": "relaxed-plan"}
 
 
 def large_where_infinite(values: NDArray[np.floating[Any]]) -> NDArray[np.float32]:

@@ -19,7 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hstar import _core
-from hstar.learned.file import ModelFile, ModelFileError, read_model, refusing_malformed, write_model
+from hstar.learned.file import (
+    ModelFile,
+    ModelFileError,
+    read_model,
+    refusing_malformed,
+    write_model,
+)
 from hstar.learned.levels import Decoding
 from hstar.models.integer_network import Network
 from hstar.pdb import Layout, PatternDatabase

@@ -1,9 +1,9 @@
 """Decodes: how a model's outputs become a heuristic value.
 
 A decode reads outputs of one form (hstar.objectives.objective) and knows no labels. Its constants
-come from the objective and are all in the model file: what is added to outputs (`base`), what bounds
-them (`lower`), how wide a distribution is. Search and evaluation use the same functions; the core
-has its own (cpp/learned), and tests compare the two.
+come from the objective and are all in the model file: what is added to outputs (`base`), what
+bounds them (`lower`), how wide a distribution is. Evaluation uses these functions; search uses
+those of the core (cpp/learned) where it can, and tests compare the two.
 """
 
 from __future__ import annotations
@@ -76,9 +76,7 @@ class TruncatedMean(Decode):
 
         mu, sigma = location_and_scale(outputs, base, constants)
         none = torch.full_like(mu, torch.inf)
-        return TruncatedGaussian(
-            mu, sigma, lower - constants["epsilon"], none, validate=False
-        ).mean
+        return TruncatedGaussian(mu, sigma, lower - constants["epsilon"], none, validate=False).mean
 
 
 class Argmax(Decode):

@@ -1,4 +1,4 @@
-"""A model file of the form "float" as a heuristic: features -> model -> decode, on any space it fits.
+"""A model file of the form "float" as a heuristic: features -> model -> decode.
 
 Where features, model and decode all have a native form, the core evaluates whole expansions without
 torch. Otherwise the model runs in torch, and the heuristics it corrects come from the core.
@@ -83,13 +83,17 @@ class LearnedHeuristic:
         constants = self.constants
         base, lower, cap = constants["base"], constants["lower"], constants["cap"]
         needs_bound = cap is not None or self.decode.needs_lower
-        known = {key: value for key, value in constants.items() if value is not None}
+        numbers: dict[str, Any] = {
+            key: float(value) for key, value in constants.items() if isinstance(value, int | float)
+        }
+        if "values" in constants:
+            numbers["values"] = [float(value) for value in constants["values"]]
         return {
             "cost": self.metadata["cost"],
             "base": "" if base == "none" else base,
             "lower": lower if needs_bound and lower != "none" else "",
             "cap": float(cap or 0.0),
-            "decode": {"sigma": 0.0, **known, "name": self.decode.name},
+            "decode": {"sigma": 0.0, **numbers, "name": self.decode.name},
         }
 
     def network(self) -> torch.nn.Module:
@@ -118,7 +122,9 @@ class LearnedHeuristic:
         def outputs(states: NDArray[np.int32]) -> torch.Tensor:
             inputs = encode(states)
             with torch.inference_mode():
-                found = network(torch.from_numpy(inputs) if isinstance(inputs, np.ndarray) else inputs)
+                found = network(
+                    torch.from_numpy(inputs) if isinstance(inputs, np.ndarray) else inputs
+                )
             result: torch.Tensor = found.float()
             return result
 

@@ -1,9 +1,9 @@
 """Heuristics from what a user gives: a name, a file, several files, or an object.
 
-    ff, lmcut, ...             a built-in heuristic
-    model.safetensors          a learned one, of any form
-    pdb:FILE,FILE+FILE         pattern databases, tables and certified networks alike
-    module:attribute           code outside the package
+ff, lmcut, ...             a built-in heuristic
+model.safetensors          a learned one, of any form
+pdb:FILE,FILE+FILE         pattern databases, tables and certified networks alike
+module:attribute           code outside the package
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def find_heuristic(given: Any, decode: str | None = None) -> Any:
         return load_pattern_heuristic(text)
     if text.endswith(".safetensors"):
         return load_model(text, decode)
-    return HEURISTICS.find(text)
+    return text
 
 
 def load_model(path: str | os.PathLike[str], decode: str | None = None) -> Any:

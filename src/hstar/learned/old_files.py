@@ -24,7 +24,7 @@ LEAST_SIGMA, SIGMA_RANGE = 0.1, 10.0  # were constants of the program, not of th
 def upgraded(
     metadata: dict[str, Any], tensors: Tensors, content: bytes, path: str
 ) -> tuple[dict[str, Any], bool]:
-    """The metadata in today's form, and whether the file's digest matches. Raises ModelFileError."""
+    """The metadata in today's form, and whether the digest matches. Raises ModelFileError."""
     found = metadata.get("format")
     if found == "hstar-model-1":
         rest = {key: value for key, value in metadata.items() if key != "digest"}
@@ -46,10 +46,13 @@ def _domain_model(old: dict[str, Any], path: str) -> dict[str, Any]:
                 path,
             )
     cost = old["cost"]
-    slots = ("receiver_slots", "sender_slots")
+    slots = {key: config.get(key) for key in ("receiver_slots", "sender_slots")}
     features: dict[str, dict[str, Any]] = {
         "nlm": {"name": "atoms", "config": config.get("vocabulary", {})},
-        "hgn": {"name": "hypergraph", "config": {**{k: config.get(k) for k in slots}, "cost": cost}},
+        "hgn": {
+            "name": "hypergraph",
+            "config": {**slots, "cost": cost},
+        },
         "linear": {"name": "relaxed-plans", "config": {"cost": cost, "width": 4}},
     }
     networks: dict[str, Any] = {

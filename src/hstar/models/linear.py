@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from hstar.models.model import Model
 
 if TYPE_CHECKING:
@@ -29,7 +27,7 @@ class LinearModel(Model):
         import torch
 
         inputs, outputs = int(config["inputs"]), int(config["outputs"])
-        network = torch.nn.utils.skip_init(torch.nn.Linear, inputs, outputs)
+        network = torch.nn.Linear(inputs, outputs, device="meta").to_empty(device="cpu")
         bound = 1 / math.sqrt(inputs)
         with torch.no_grad():
             for parameter in network.parameters():
@@ -37,12 +35,9 @@ class LinearModel(Model):
         return network
 
     def native(self, config: dict[str, Any], tensors: dict[str, Any]) -> dict[str, Any]:
-        theta = np.concatenate([tensors["weight"].reshape(-1), tensors["bias"]])
-        return {
-            "model": self.name,
-            "theta": np.ascontiguousarray(theta, dtype=np.float32),
-            "outputs": len(tensors["bias"]),
-        }
+        """A dense network of one layer."""
+        layer = (tensors["weight"], tensors["bias"], "none", False)
+        return {"model": "mlp", "layers": [layer]}
 
 
 LINEAR_MODEL = LinearModel()

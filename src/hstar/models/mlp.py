@@ -53,7 +53,9 @@ class MLPModel(Model):
             factor = held["norm.weight"] / np.sqrt(var + EPSILON)
             weight = (held["dense.weight"] * factor[:, None]).astype(np.float32)
             bias = (held["norm.bias"] - mean * factor).astype(np.float32)
-            layers.append((np.ascontiguousarray(weight), bias, "relu", number >= 3 and number % 2 == 1))
+            layers.append(
+                (np.ascontiguousarray(weight), bias, "relu", number >= 3 and number % 2 == 1)
+            )
         layers.append((tensors["last.weight"], tensors["last.bias"], "none", False))
         return {"model": self.name, "layers": layers}
 

@@ -21,7 +21,7 @@ def make_objective(name: str, **options: object) -> Objective:
     """The objective of a name with these options. Raises ValueError for those it does not have."""
     kind = OBJECTIVES.find(name)
     try:
-        return kind(**options)  # type: ignore[arg-type]
+        return kind(**options)
     except TypeError:
         known = ", ".join(kind.__dataclass_fields__) or "none"
         wrong = ", ".join(option for option in options if option not in kind.__dataclass_fields__)

@@ -110,6 +110,9 @@ class Cea(CrossEntropy):
         phase.observe(metrics["train_loss"], metrics["overestimates"], self.patience)
         return replace(self, phase=phase, beta=phase.beta, eta=phase.eta)
 
+    def schedule(self) -> dict[str, float]:
+        return {"beta": self.beta, "eta": self.eta}
+
     def resumed(self, phase: Phases) -> Cea:
         return replace(self, phase=phase, beta=phase.beta, eta=phase.eta)
 

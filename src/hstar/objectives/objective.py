@@ -57,6 +57,10 @@ class Objective:
         """float[B] from outputs float[B, K]; for pairs the mean, a scalar."""
         raise NotImplementedError
 
+    def classes_of(self, h: NDArray[np.float32]) -> NDArray[np.int64]:
+        """The class of each value, for objectives whose outputs are logits."""
+        raise NotImplementedError
+
     def statistics(self, outputs: Tensor, targets: Targets) -> dict[str, Tensor]:
         """Further numbers of a training batch for the curve."""
         return {}
@@ -64,6 +68,10 @@ class Objective:
     def after(self, metrics: dict[str, float]) -> Objective:
         """The objective for the steps after an evaluation; most never change."""
         return self
+
+    def schedule(self) -> dict[str, float]:
+        """Numbers of the objective that change during training, for the curve."""
+        return {}
 
     def resumed(self, phase: Any) -> Objective:
         """The objective as it was when a checkpoint was written."""

@@ -1,7 +1,7 @@
 """Rankings: h of the states on a plan against h of the states beside it (Chrestien et al. 2023).
 
-    l-gbfs   mean softplus(h(better) - h(worse))
-    l-star   mean softplus(g(better) + h(better) - g(worse) - h(worse))
+l-gbfs   mean softplus(h(better) - h(worse))
+l-star   mean softplus(g(better) + h(better) - g(worse) - h(worse))
 """
 
 from __future__ import annotations

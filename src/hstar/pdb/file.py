@@ -136,3 +136,12 @@ def _layout(description: dict[str, Any], name: str) -> Layout:
         )
     except (KeyError, TypeError):
         raise PdbFileError("the header lacks what this hstar needs; build it again", name) from None
+
+
+def is_pdb_file(path: str | os.PathLike[str]) -> bool:
+    """Whether a file begins like a pattern database."""
+    try:
+        with open(path, "rb") as opened:
+            return opened.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False

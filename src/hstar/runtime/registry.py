@@ -47,7 +47,8 @@ class Registry(dict[str, Entry], Generic[Entry]):
         """The entry of a name, an entry point or `module:attribute`. Raises ValueError."""
         if name in self:
             held: Any = self[name]
-            return import_attribute(held, self.kind) if isinstance(held, str) else held
+            entry: Entry = import_attribute(held, self.kind) if isinstance(held, str) else held
+            return entry
         if ":" in name:
             found = import_attribute(name, self.kind)
         elif name in self._entry_points:

@@ -16,6 +16,7 @@ TEACHERS: Registry[Teacher] = Registry(
         "plans": "hstar.teachers.plans:TEACHER",
         "exhaustive": "hstar.teachers.exhaustive:TEACHER",
     },
+    "hstar.teachers",
 )
 
 

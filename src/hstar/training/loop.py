@@ -5,7 +5,7 @@
     once, if wanted:  go on with the rounding of integers (hstar.models.rounding)
 
 Every step has random numbers of its own, so a killed run goes on from its checkpoint and ends, on a
-CPU, with the same bytes as an undisturbed one. Training leaves torch's global settings as they were.
+CPU, with the same bytes as an undisturbed one. Torch's global settings stay as they were.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from hstar.models.residual import ResidualNet
 from hstar.models.rounding import RoundedNet
@@ -159,7 +159,7 @@ class Loop:
             self.step += 1
         names = ("train_loss", *self.source.statistics)
         means = (self.totals / (self.step - first)).tolist()
-        metrics = dict(zip(names, means, strict=True))
+        metrics = {**dict(zip(names, means, strict=True)), **self.source.objective.schedule()}
         if self.validation is not None:
             self.network.eval()
             with torch.no_grad():

@@ -12,6 +12,7 @@ from hstar.learned.decode import Decode, find_decode
 from hstar.models import MODELS
 from hstar.models.integer_network import Network
 from hstar.models.model import Model
+from hstar.models.refining import shape_of
 from hstar.objectives import make_objective
 from hstar.objectives.objective import Objective
 from hstar.training.draws import Sampling
@@ -93,7 +94,9 @@ class TrainOptions:
         for option in self.decode_options:
             if option not in decode.options:
                 known = ", ".join(decode.options) or "none"
-                raise ValueError(f"decode '{decode.name}' has no option '{option}'; it has: {known}")
+                raise ValueError(
+                    f"decode '{decode.name}' has no option '{option}'; it has: {known}"
+                )
         return features, model, decode
 
     def rate(self, step: int, restarted: int = 0) -> float:

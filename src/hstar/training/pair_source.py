@@ -18,9 +18,9 @@ from hstar.features.relaxed_plans import large_where_infinite
 from hstar.heuristics import make_heuristic
 from hstar.learned.decode import Decode
 from hstar.objectives.objective import Objective, Targets
+from hstar.teachers.following import follow
 from hstar.training.dataset import Dataset, LabelledTask
 from hstar.training.source import Metrics, on_device
-from hstar.teachers.following import follow
 
 
 class PairSource:

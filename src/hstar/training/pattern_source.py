@@ -50,7 +50,7 @@ class PatternSource:
         self.width = sum(states.domain_sizes)
         self.values = torch.tensor(states.values, dtype=torch.float32, device=self.device)
         is_classes = objective.form == "logits"
-        self.statistics = ("accuracy", "overestimates") if is_classes else ()
+        self.statistics: tuple[str, ...] = ("accuracy", "overestimates") if is_classes else ()
 
     def record(self, model: Any, network: torch.nn.Module) -> None:
         """Batches are indices, always equally many: nothing to prepare."""

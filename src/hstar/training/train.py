@@ -135,9 +135,7 @@ def prepare(training: Dataset, validation: Dataset, options: TrainOptions) -> Pr
     return Prepared(loop, options, metadata)
 
 
-def prepare_table(
-    data: TableData, options: TrainOptions, start: Network | None = None
-) -> Prepared:
+def prepare_table(data: TableData, options: TrainOptions, start: Network | None = None) -> Prepared:
     """A loop over all states of a table. `start` is a network in integers to go on from.
 
     Raises ValueError for pieces that do not fit each other.

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import copy
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,10 @@ from hstar.pdb import PatternDatabase, read_pdb
 from hstar.spaces.puzzle import Puzzle, make_puzzle
 
 if TYPE_CHECKING:
+    import torch
+
     from hstar.features.pattern_states import PatternStates
-    from hstar.training.options import LearnOptions
+    from hstar.training.options import TrainOptions
 
 SLICE = 2**17
 Distances = NDArray[np.int64]
@@ -66,14 +68,15 @@ def inadmissibility(h: Distances, distance: Distances, following: Indices) -> Di
 
 
 def measure_generalisation(
-    table: Path, options: LearnOptions, size: int, seed: int, part: Path, threads: int
+    table: Path, options: TrainOptions, size: int, seed: int, part: Path, threads: int
 ) -> str:
     """Train on `size` states drawn once, and compare them with the whole space."""
     import torch
 
     from hstar.features.pattern_states import PatternStates
     from hstar.models.export import export
-    from hstar.training.rounded import Training
+    from hstar.models.rounding import RoundedNet
+    from hstar.training.train import prepare_table
 
     started = time.monotonic()
     torch.set_num_threads(threads)
@@ -86,9 +89,10 @@ def measure_generalisation(
     reached = np.flatnonzero(labels < len(values))
     distance[reached] = values[labels[reached]]
     sample = np.random.default_rng(seed).choice(reached, min(size, len(reached)), replace=False)
-    training = Training(restricted(states, sample), replace(options, seed=seed, device="cpu"))
-    training.run()
-    network = export(training.rounded())
+    some = Some(database, puzzle, restricted(states, sample))
+    loop = prepare_table(some, replace(options, seed=seed, device="cpu")).loop
+    loop.run()
+    network = export(cast(RoundedNet, loop.network), states.domain_sizes)
     h = np.zeros(states.cells, dtype=np.int64)
     for first in range(0, len(reached), SLICE):
         index = reached[first : first + SLICE]
@@ -110,6 +114,16 @@ def measure_generalisation(
     write_part(part, row)
     off = abs(row["state_whole"] - row["state_sample"])
     return f"{database.layout.space}, {len(sample)} training states: off by {off:.3f}"
+
+
+@dataclass(frozen=True)
+class Some(TableData):
+    """A table of which training sees some states only."""
+
+    known: PatternStates
+
+    def states(self, device: torch.device) -> PatternStates:
+        return self.known
 
 
 def restricted(states: PatternStates, kept: Indices) -> PatternStates:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hstar.certified.sweep import AnySweep, Sweep, SweepOptions, ValueCounts
-from hstar.learned.certified_file import LearnedFile, read_learned, to_bytes, write_learned
-from hstar.learned.database import LearnedDatabase
+from hstar.certified.sweep import SweepOptions, ValueCounts
+from hstar.learned.database import LearnedDatabase, LearnedFile, read_learned
+from hstar.learned.file import to_bytes
 from hstar.learned.levels import Decoding
 from hstar.models.integer_network import Network
 from hstar.papers.admissible_cea.scales import MODELS, Learning
@@ -33,9 +32,10 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from hstar.features.pattern_states import PatternStates
-    from hstar.training.rounded import Window
+    from hstar.training.loop import Line
 
 SLICE = 2**16
+CURVE = ("train_loss", "overestimates", "beta", "eta")
 DEVICE_BATCH = 2**16
 
 
@@ -55,37 +55,26 @@ def learn_network(
     """
     import torch
 
-    from hstar.certified.device_sweep import DeviceSweep
-    from hstar.certified.learning import Target, finish
-    from hstar.features.pattern_states import states_to_learn, states_to_sweep
-    from hstar.training.rounded import Training
+    from hstar.certified.learning import learn
+    from hstar.training.pattern_source import TableData
     from hstar.training.train import choose_device
 
-    started = time.monotonic()
-    where = choose_device(device)
-    if where.type == "cpu":
+    if choose_device(device).type == "cpu":
         torch.set_num_threads(threads)
     database = read_pdb(table)
-    puzzle = make_puzzle(database.layout.space)
-    states = states_to_learn(database, puzzle, where)
-    training = Training(states, learning.options)
-    partial = Path(f"{output}.partial")
+    data = TableData(database, make_puzzle(database.layout.space))
+    options = replace(learning.options, decode_options={"budget": learning.budget}, device=device)
     name = f"{learning.subject} {learning.label}"
+    make_progress: Callable[[str, int], Progress] | None = Progress if show else None
     with Progress(name, learning.options.steps) as progress:
 
-        def report(window: Window, _: int) -> None:
+        def report(line: Line, _: int) -> None:
             if show:
-                progress.update(window.step, f"too large {window.overestimates:.1e}")
+                progress.update(line.step, f"too large {line['overestimates']:.1e}")
 
-        training.run(partial, report)
-    make_progress: Callable[[str, int], Progress] | None = Progress if show else None
-    sweep: AnySweep = (
-        DeviceSweep(states_to_sweep(database, puzzle, states), DEVICE_BATCH, make_progress)
-        if where.type == "cuda"
-        else Sweep(database, puzzle, SweepOptions(threads, 4096, make_progress))
-    )
-    file, certificate = finish(training, database, sweep, Target(budget=learning.budget))
-    write_learned(output, file)
+        learned = learn(data, output, options, SweepOptions(threads, 4096, make_progress), report)
+    assert learned is not None
+    file, certificate, sweep = learned.file, learned.certificate, learned.sweep
     likeliest = without_exceptions(file.model)
     measured: dict[str, Any] = {
         "subject": learning.subject,
@@ -93,11 +82,10 @@ def learn_network(
         "options": learning.options.to_dict(),
         "certified": certified_row(file, os.stat(output).st_size),
         "argmax": argmax_row(likeliest, sweep.count_values(likeliest)),
-        "curve": [[w.step, w.loss, w.overestimates, w.beta, w.eta] for w in training.curve],
-        "seconds": round(time.monotonic() - started, 1),
+        "curve": [[line.step, *(line[name] for name in CURVE)] for line in learned.curve],
+        "seconds": round(learned.seconds, 1),
     }
     write_part(part, measured)
-    partial.unlink(missing_ok=True)
     return (
         f"{name}: argmax {measured['argmax']['mean']:.3f} with "
         f"{measured['argmax']['rate']:.1e} overestimated, certified {certificate.mean:.3f} in "
@@ -138,7 +126,7 @@ def argmax_row(model: LearnedDatabase, counts: ValueCounts) -> dict[str, Any]:
         for exact, guess in np.argwhere(counts.overestimates).tolist()
     ]
     return {
-        "bytes": len(to_bytes(LearnedFile(model, None, {}))),
+        "bytes": len(to_bytes(LearnedFile(model, None, {}).to_model_file())),
         "mean": total / max(counts.states, 1),
         "rate": sum(pair[2] for pair in pairs) / max(counts.states, 1),
         "states": counts.states,

@@ -78,8 +78,9 @@ def trained(results: Results) -> list[str]:
     for name, networks in results.networks.items():
         for label, one in networks.items():
             options = one["options"]
+            shape = options["model_options"]
             lines.append(
-                f"{name} {label}: {options['hidden']}, {options['width']} x {options['blocks']} "
+                f"{name} {label}: {shape['hidden']}, {shape['width']} x {shape['blocks']} "
                 f"blocks, {options['bits']} bits, {options['steps']} steps of {options['batch']}, "
                 f"{one['seconds']:.0f} s"
             )

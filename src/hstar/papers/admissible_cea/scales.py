@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from hstar.certified.cube import GOALS
-from hstar.objectives.cea import Loss
-from hstar.training.options import LearnOptions
+from hstar.objectives import make_objective
+from hstar.training.options import TABLE_DEFAULTS, TrainOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Learning:
 
     subject: str
     label: str
-    options: LearnOptions
+    options: TrainOptions
     budget: int | None = None
     model: str = ""
 
@@ -62,7 +62,7 @@ class Generalisation:
     subject: str
     sizes: tuple[int, ...]
     seeds: tuple[int, ...]
-    options: LearnOptions
+    options: TrainOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,30 +135,45 @@ TENTHS = ((100, 30), (80, 25), (60, 20), (40, 15), (20, 10))
 
 
 def _both_losses(
-    subject: str, options: LearnOptions, budget: int, model: str = ""
+    subject: str, options: TrainOptions, budget: int, model: str = ""
 ) -> tuple[Learning, ...]:
-    """CEA, cross entropy under equal conditions, and CEA with the paper's phases."""
+    """CEA, cross-entropy under equal conditions, and CEA with the paper's phases."""
+    phases = make_objective("cea", pace="phases")
     return (
         Learning(subject, CEA, options, budget, model),
-        Learning(subject, CE, replace(options, loss=Loss("ce")), budget),
-        Learning(subject, PHASES, replace(options, pace="phases"), budget),
+        Learning(subject, CE, replace(options, objective=make_objective("ce")), budget),
+        Learning(subject, PHASES, replace(options, objective=phases), budget),
     )
 
 
 def _scaling(
-    subject: str, options: LearnOptions, widths: tuple[tuple[int, int], ...]
+    subject: str, options: TrainOptions, widths: tuple[tuple[int, int], ...]
 ) -> tuple[Learning, ...]:
     """Models 1, 2, ... of Table 5."""
     return tuple(
-        Learning(subject, f"model-{number}", replace(options, hidden=hidden, width=width))
+        Learning(subject, f"model-{number}", shaped(options, hidden=hidden, width=width))
         for number, (hidden, width) in enumerate(widths, start=1)
     )
 
 
-_SMOKE = LearnOptions(
-    hidden=100, width=30, blocks=2, steps=1500, batch=1024, learning_rate=5e-3, evaluate_every=50
+def shaped(options: TrainOptions, **sizes: int) -> TrainOptions:
+    """The same training of a network of another shape."""
+    return replace(options, model_options={**options.model_options, **sizes})
+
+
+_SMOKE = TrainOptions(
+    **{
+        **TABLE_DEFAULTS,
+        "model_options": {"hidden": 100, "width": 30, "blocks": 2},
+        "objective": make_objective("cea"),
+        "decode": "strict",
+        "steps": 1500,
+        "batch": 1024,
+        "learning_rate": 5e-3,
+        "evaluate_every": 50,
+    }
 )
-_SMOKE_FIGURE_2 = replace(_SMOKE, hidden=60, width=20, blocks=1, steps=400, batch=512)
+_SMOKE_FIGURE_2 = replace(shaped(_SMOKE, hidden=60, width=20, blocks=1), steps=400, batch=512)
 SMOKE = Scale(
     subjects=(PUZZLE_8, CUBE_2),
     learnings=(
@@ -171,10 +186,10 @@ SMOKE = Scale(
     ),
 )
 
-_SMALL = replace(_SMOKE, hidden=160, width=64, steps=6000, evaluate_every=200)
+_SMALL = replace(shaped(_SMOKE, hidden=160, width=64), steps=6000, evaluate_every=200)
 # Cubes are harder: nothing is learned for thousands of steps, and small batches give more of them.
 _SMALL_CUBE = replace(
-    _SMALL, hidden=200, steps=15_000, batch=512, quantize_from=0.7, evaluate_every=500
+    shaped(_SMALL, hidden=200), steps=15_000, batch=512, quantize_from=0.7, evaluate_every=500
 )
 _SMALL_FIGURE_2 = replace(_SMOKE_FIGURE_2, steps=800)
 SMALL = Scale(
@@ -205,7 +220,7 @@ FULL = replace(
         Learning(
             "8-corner",
             SMALLER,
-            replace(GOALS["8-corner"].options, hidden=384, width=128),
+            shaped(GOALS["8-corner"].options, hidden=384, width=128),
             GOALS["8-corner-small"].budget,
             "8-corner-small",
         ),

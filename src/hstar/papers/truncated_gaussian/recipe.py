@@ -160,10 +160,10 @@ def train_one(experiment: Experiment, domain: str, variant: Variant, seed: int) 
     """Train and test one model; returns a line about it."""
     import torch
 
-    from hstar.objectives.losses import RANKING
     from hstar.training.dataset import load_dataset
     from hstar.training.evaluation import evaluate_model
-    from hstar.training.train import TrainOptions, defaults_of, train
+    from hstar.training.options import TrainOptions, default_options
+    from hstar.training.train import train
 
     torch.set_num_threads(1)
     scale = experiment.scale
@@ -180,24 +180,27 @@ def train_one(experiment: Experiment, domain: str, variant: Variant, seed: int) 
         "evaluate_every": scale.evaluate_every,
         "schedule": scale.schedule,
         "device": experiment.device,
-        "fit_cap": scale.fit_cap,
+        "patience": 0,
     }
+    objective = variant.objective
+    if not scale.fit_cap and "cap" in objective.__dataclass_fields__:
+        objective = replace(objective, cap=None)  # type: ignore[call-arg]
     if variant.model == "nlm":
         given["model_options"] = dict(scale.nlm_options)
         if scale.nlm_weight_decay is not None:
             given["weight_decay"] = scale.nlm_weight_decay
     options = TrainOptions(
         model=variant.model,
-        objective=variant.objective,
+        objective=objective,
         seed=seed,
-        **{**defaults_of(variant.model, variant.objective), **given},
+        **{**default_options(variant.model, objective), **given},
     )
     result = train(training, validation, path, options)
     found: dict[str, Any] = {"domain": domain, **asdict(variant), "seed": seed}
     found["seconds"] = round(result.seconds, 1)
-    found["curve"] = [(line.step, line.validation_mse) for line in result.curve]
+    found["curve"] = [(line.step, line["validation_mse"]) for line in result.curve]
     test = test_data(experiment, domain)
-    if variant.loss not in RANKING and test is not None:
+    if objective.form != "value" and test is not None:
         found |= asdict(evaluate_model(path, test))
     write_atomically(path.with_suffix(".metrics.json"), json.dumps(found) + "\n")
     error = f"test error {found['mse']:.2f}" if "mse" in found else "ranking"
@@ -297,10 +300,11 @@ def experiment_at(scale: str, directory: str | os.PathLike[str], **options: Any)
 
 def _write_decoding(source: Path, target: Path, decode: str) -> None:
     """The same network with another way of turning its outputs into a value."""
-    from hstar.learned.modelfile import ModelFile, read_model, write_model
+    from hstar.learned.file import ModelFile, read_model, write_model
 
     model = read_model(source)
-    write_model(target, ModelFile({**model.metadata, "decode": decode}, model.tensors))
+    changed = {**model.metadata["decode"], "name": decode}
+    write_model(target, ModelFile({**model.metadata, "decode": changed}, model.tensors))
 
 
 def _planning_rows(path: Path, fields: dict[str, Any], seed: int) -> list[dict[str, Any]]:

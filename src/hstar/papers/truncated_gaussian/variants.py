@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hstar.objectives.losses import FIXED_SIGMA, Objective
+from hstar.objectives import OBJECTIVES, make_objective
+from hstar.objectives.likelihood import FIXED_SIGMA
+from hstar.objectives.objective import Objective
 
 DECODINGS = {  # loss -> column of the planning tables -> how outputs are decoded
     "gaussian": {"N": "mean", "N+clip": "clip"},
@@ -33,8 +35,11 @@ class Variant:
 
     @property
     def objective(self) -> Objective:
+        """As far as the objective has these options: a ranking has no sigma and no bound."""
         sigma = FIXED_SIGMA if self.sigma == "fixed" else None
-        return Objective(self.loss, sigma, self.base, self.lower)
+        given = {"sigma": sigma, "base": self.base, "lower": self.lower}
+        known = OBJECTIVES.find(self.loss).__dataclass_fields__
+        return make_objective(self.loss, **{k: v for k, v in given.items() if k in known})
 
 
 def grid(model: str) -> list[Variant]:
