@@ -40,6 +40,9 @@ class LandmarkCut : public Evaluator {
         achievers_ = transpose(eff_, num_facts);
         parts_.resize(initial_parts_.size());
         hmax_.resize(num_facts);
+        spent_achievers_.resize(num_facts);
+        for (int fact = 0; fact < num_facts; ++fact)
+            degree_.push_back(static_cast<int>(consumers_[fact].size() + achievers_[fact].size()));
         in_zone_.assign(num_facts, 0);
         probed_.assign(num_facts, kUnknown);
         reached_by_.resize(num_facts);
@@ -141,6 +144,7 @@ class LandmarkCut : public Evaluator {
     void explore(const int* values) {
         std::copy(initial_parts_.begin(), initial_parts_.end(), parts_.begin());
         std::fill(hmax_.begin(), hmax_.end(), kUnreached);
+        std::fill(spent_achievers_.begin(), spent_achievers_.end(), 0);
         queue_.clear();
         reach(always_true_, 0, kNone);
         for (int v = 0; v < task_.num_variables(); ++v) reach(task_.first_fact[v] + values[v], 0, kNone);
@@ -199,33 +203,31 @@ class LandmarkCut : public Evaluator {
                 if (part.cost > 0) {
                     candidates_.push_back(p);
                 } else {
-                    part.supporter = least_growing_supporter(p);
+                    part.supporter = best_supporter(p);
                     enter(part.supporter);
                 }
             }
     }
 
-    // Among the preconditions of largest h^max, one that makes Z grow as little as possible: a member of Z
-    // already, else one that no free operator achieves. Smaller zones give sharper cuts.
-    int least_growing_supporter(int p) const {
-        int chosen = parts_[p].supporter;
-        if (in_zone_[chosen]) return chosen;
-        bool is_border = false;
+    // Among the preconditions of largest h^max: one in Z, else one without spent achievers, else the one of
+    // least degree, else the one whose cheapest achiever comes first. The header says why.
+    int best_supporter(int p) const {
+        int best = parts_[p].supporter;
+        if (in_zone_[best]) return best;
+        const int largest = hmax_[best];
         for (int fact : pre_[p]) {
-            if (hmax_[fact] != hmax_[chosen]) continue;
+            if (hmax_[fact] != largest) continue;
             if (in_zone_[fact]) return fact;
-            if (!is_border && no_free_achiever(fact)) {
-                chosen = fact;
-                is_border = true;
-            }
+            if (is_better_border(fact, best)) best = fact;
         }
-        return chosen;
+        return best;
     }
 
-    bool no_free_achiever(int fact) const {
-        auto parts = achievers_[fact];
-        return std::none_of(parts.begin(), parts.end(),
-                            [&](int p) { return parts_[p].cost == 0 && parts_[p].supporter != kNone; });
+    bool is_better_border(int fact, int other) const {
+        const bool spent = spent_achievers_[fact] > 0, other_spent = spent_achievers_[other] > 0;
+        if (spent != other_spent) return other_spent;
+        if (degree_[fact] != degree_[other]) return degree_[fact] < degree_[other];
+        return reached_by_[fact] < reached_by_[other];
     }
 
     // Whether the fact is reached in the justification graph without an operator that enters Z.
@@ -286,9 +288,10 @@ class LandmarkCut : public Evaluator {
             int least = kUnreached;
             cut_shared_.clear();
             for (int p : candidates_) {
-                const Part& part = parts_[p];
-                if (in_zone_[part.supporter] || !is_before_zone(part.supporter)) continue;
+                Part& part = parts_[p];
                 if (in_cut_[part.shared]) continue;
+                part.supporter = best_supporter(p);
+                if (in_zone_[part.supporter] || !is_before_zone(part.supporter)) continue;
                 in_cut_[part.shared] = 1;
                 cut_shared_.push_back(part.shared);
                 least = std::min(least, part.cost);
@@ -302,7 +305,10 @@ class LandmarkCut : public Evaluator {
                 in_cut_[shared] = 0;
                 for (int p = first_part_[shared]; p < first_part_[shared + 1]; ++p) {
                     parts_[p].cost -= least;
-                    if (parts_[p].supporter != kNone) cut_.push_back(p);
+                    if (parts_[p].supporter == kNone) continue;
+                    cut_.push_back(p);
+                    if (parts_[p].cost == 0)
+                        for (int fact : eff_[p]) ++spent_achievers_[fact];
                 }
             }
             repair();
@@ -320,7 +326,9 @@ class LandmarkCut : public Evaluator {
     Rows<int> pre_, eff_, consumers_, achievers_;
     std::vector<Part> initial_parts_, parts_;
     std::vector<int> first_part_;  // per shared cost
+    std::vector<int> degree_;      // per fact: how many parts need it or achieve it
     std::vector<int> hmax_;
+    std::vector<int> spent_achievers_;  // per fact: how many of its achievers the cuts so far made free
     std::vector<int> reached_by_;  // per fact: the part that gave it its h^max, kNone where it holds
     std::vector<char> in_zone_, in_cut_;
     std::vector<Probe> probed_;          // per fact, kUnknown between rounds
