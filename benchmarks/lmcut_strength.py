@@ -2,8 +2,8 @@
 
     python benchmarks/lmcut_strength.py SUITE_DIR [--tasks 20]
 
-Takes every third problem of a domain by file size while there are enough, else all of them. Tasks
-that Fast Downward does not translate in time, or that need axioms or conditional effects, are left out.
+Takes every third problem of a domain by file size while there are enough, else all. Tasks that
+Fast Downward does not translate in time, or that need axioms or conditional effects, are left out.
 """
 
 from __future__ import annotations
