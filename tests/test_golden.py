@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import torch
+from first_difference import first_difference
 from golden_cases import FLOATING, FOLDER, SECTIONS
 from golden_subject import arithmetic
 
@@ -30,30 +31,6 @@ def same_threads_afterwards() -> Iterator[None]:
 @cache
 def golden(section: str) -> dict[str, Any]:
     return json.loads((FOLDER / f"{section}.json").read_text())
-
-
-def first_difference(expected: Any, found: Any, place: tuple[str, ...] = ()) -> str | None:
-    """Where two JSON values begin to differ, and how; None if they are equal."""
-    if isinstance(expected, dict) and isinstance(found, dict):
-        for key in [*expected, *(key for key in found if key not in expected)]:
-            if key not in expected or key not in found:
-                side = "is new" if key not in expected else "is missing"
-                return f"{' / '.join((*place, key))} {side}"
-            difference = first_difference(expected[key], found[key], (*place, key))
-            if difference:
-                return difference
-        return None
-    if isinstance(expected, list) and isinstance(found, list):
-        for i, (one, other) in enumerate(zip(expected, found, strict=False)):
-            difference = first_difference(one, other, (*place, f"[{i}]"))
-            if difference:
-                return difference
-        if len(expected) != len(found):
-            return f"{' / '.join(place)} has {len(found)} entries, not {len(expected)}"
-        return None
-    if type(expected) is type(found) and expected == found:
-        return None
-    return f"{' / '.join(place)} was {expected!r} and is {found!r}"
 
 
 @pytest.mark.parametrize(("section", "name"), CASES)
