@@ -20,16 +20,16 @@ from safetensors.numpy import load_file
 from small_domains import ALL
 
 import hstar
-from hstar.dataset import load_dataset
+from hstar.certified.learning import Target, learn
 from hstar.domains import DOMAINS
-from hstar.losses import Objective
+from hstar.objectives.losses import Objective
 from hstar.pdb import PdbHeuristic, build_pdb, parse_pattern
-from hstar.pdb_learning.learning import Target, learn
-from hstar.pdb_learning.options import LearnOptions
-from hstar.puzzles import make_puzzle
-from hstar.puzzles.solving import solve
+from hstar.solving import solve
+from hstar.spaces.puzzle import make_puzzle
 from hstar.teachers import LabelOptions, label
-from hstar.train import TrainOptions, train
+from hstar.training.dataset import load_dataset
+from hstar.training.options import LearnOptions
+from hstar.training.train import TrainOptions, train
 
 DATA = Path(__file__).parent / "data"
 COUNTERS = (
