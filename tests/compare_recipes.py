@@ -122,13 +122,15 @@ def main() -> int:
     parser.add_argument("output", type=Path, metavar="DIR")
     parser.add_argument("--record", action="store_true")
     arguments = parser.parse_args()
+    if not any((arguments.output / one).exists() for one in ("rows.json", "planning.parquet")):
+        parser.error(f"{arguments.output} is no finished output of a recipe; run it to its end")
     name, found = read_output(arguments.output)
     recorded = FOLDER / f"{name}-smoke.json"
     if arguments.record:
         recorded.write_text(json.dumps(found, indent=1).replace("\n    ", " ") + "\n")
         return 0
     lines = differences(json.loads(recorded.read_text()), found)
-    print("\n".join(lines) or f"{name}: every number is as recorded")
+    print("\n".join(lines) or f"{name}: every number compared is as recorded")
     return 1 if lines else 0
 
 
