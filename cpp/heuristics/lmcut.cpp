@@ -3,12 +3,26 @@
 //
 //     h := 0
 //     while h^max(goal) > 0:
-//         justification graph: each operator has an arc from its supporter (a precondition of largest h^max,
-//         ties
-//             broken as in Lauer & Fickert, "Beating LM-cut with LM-cut", HSDIP 2020)
-//         Z := facts from which the goal is reached through free operators
-//         L := operators with an arc into Z whose supporter is reached without using an operator that enters
-//         Z h += m, cost(o) -= m for all o in L,   m := smallest cost in L
+//         each operator has an arc from its supporter, a precondition of largest h^max, to its effects
+//         Z := facts from which the goal is reached through arcs of free operators
+//         L := operators that enter Z and whose supporter is reached without an operator that enters Z
+//         m := smallest cost in L
+//         h += m;  cost(o) -= m for all o in L
+//
+// Any precondition of largest h^max may be the supporter, and the value depends much on the choice. What a
+// cut charges is lost to the cuts after it, so a cut should hold few operators. The rules, in this order:
+//
+// 1. A precondition in Z. It does not let Z grow, and an operator that enters Z from Z is not in the cut.
+// 2. For the goal: a fact that no free operator achieves. The cut then lies right before that fact.
+//    (Small zones: Lauer & Fickert, "Beating LM-cut with LM-cut", HSDIP 2020.) Further from the goal this
+//    rule does harm: it prefers facts that many operators share, such as the place of a lift, over those
+//    of one passenger, because operators that were free from the start achieve the latter.
+// 3. The fact with the fewest operators that need or achieve it. Its cut is small, and it concerns little
+//    else, so that other cuts rarely need the same operators.
+// 4. The fact whose cheapest achiever has the smallest number. Operators with equal choices then agree.
+//
+// The rules are applied where they decide about Z and the cut. Other operators keep the precondition that
+// was settled last.
 //
 // Two things make a round cheap. Whether a supporter is reached is asked only for the operators that enter Z,
 // and answered backwards along the arcs that gave the facts their h^max, with a search only where that path
@@ -40,6 +54,8 @@ class LandmarkCut : public Evaluator {
         achievers_ = transpose(eff_, num_facts);
         parts_.resize(initial_parts_.size());
         hmax_.resize(num_facts);
+        for (int fact = 0; fact < num_facts; ++fact)
+            degree_.push_back(static_cast<int>(consumers_[fact].size() + achievers_[fact].size()));
         in_zone_.assign(num_facts, 0);
         probed_.assign(num_facts, kUnknown);
         reached_by_.resize(num_facts);
@@ -199,33 +215,50 @@ class LandmarkCut : public Evaluator {
                 if (part.cost > 0) {
                     candidates_.push_back(p);
                 } else {
-                    part.supporter = least_growing_supporter(p);
+                    part.supporter = best_supporter(p);
                     enter(part.supporter);
                 }
             }
     }
 
-    // Among the preconditions of largest h^max, one that makes Z grow as little as possible: a member of Z
-    // already, else one that no free operator achieves. Smaller zones give sharper cuts.
-    int least_growing_supporter(int p) const {
-        int chosen = parts_[p].supporter;
-        if (in_zone_[chosen]) return chosen;
-        bool is_border = false;
+    // The supporter of a free part: one of its preconditions of largest h^max, chosen as the header says.
+    int best_supporter(int p) const {
+        const bool is_goal = eff_[p][0] == goal_fact_;
+        int best = parts_[p].supporter;
+        if (in_zone_[best]) return best;
+        const int largest = hmax_[best];
+        bool best_is_border = is_goal && no_free_achiever(best);
         for (int fact : pre_[p]) {
-            if (hmax_[fact] != hmax_[chosen]) continue;
+            if (hmax_[fact] != largest) continue;
             if (in_zone_[fact]) return fact;
-            if (!is_border && no_free_achiever(fact)) {
-                chosen = fact;
-                is_border = true;
+            const bool is_border = is_goal && no_free_achiever(fact);
+            if (is_border < best_is_border) continue;
+            if (is_border > best_is_border || is_more_specific(fact, best)) {
+                best = fact;
+                best_is_border = is_border;
             }
         }
-        return chosen;
+        return best;
+    }
+
+    bool is_more_specific(int fact, int other) const {
+        if (degree_[fact] != degree_[other]) return degree_[fact] < degree_[other];
+        return reached_by_[fact] < reached_by_[other];
     }
 
     bool no_free_achiever(int fact) const {
         auto parts = achievers_[fact];
         return std::none_of(parts.begin(), parts.end(),
                             [&](int p) { return parts_[p].cost == 0 && parts_[p].supporter != kNone; });
+    }
+
+    // Whether a part that enters Z may have its supporter there, and so stays out of the cut.
+    bool has_supporter_in_zone(int p) const {
+        const int supporter = parts_[p].supporter, largest = hmax_[supporter];
+        if (in_zone_[supporter]) return true;
+        for (int fact : pre_[p])
+            if (in_zone_[fact] && hmax_[fact] == largest) return true;
+        return false;
     }
 
     // Whether the fact is reached in the justification graph without an operator that enters Z.
@@ -287,8 +320,8 @@ class LandmarkCut : public Evaluator {
             cut_shared_.clear();
             for (int p : candidates_) {
                 const Part& part = parts_[p];
-                if (in_zone_[part.supporter] || !is_before_zone(part.supporter)) continue;
-                if (in_cut_[part.shared]) continue;
+                if (in_cut_[part.shared] || has_supporter_in_zone(p) || !is_before_zone(part.supporter))
+                    continue;
                 in_cut_[part.shared] = 1;
                 cut_shared_.push_back(part.shared);
                 least = std::min(least, part.cost);
@@ -320,6 +353,7 @@ class LandmarkCut : public Evaluator {
     Rows<int> pre_, eff_, consumers_, achievers_;
     std::vector<Part> initial_parts_, parts_;
     std::vector<int> first_part_;  // per shared cost
+    std::vector<int> degree_;      // per fact: how many parts need it or achieve it
     std::vector<int> hmax_;
     std::vector<int> reached_by_;  // per fact: the part that gave it its h^max, kNone where it holds
     std::vector<char> in_zone_, in_cut_;
