@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Iterable
-from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,16 +19,18 @@ from safetensors.numpy import load_file
 from small_domains import ALL
 
 import hstar
-from hstar.certified.learning import Target, learn
+from hstar.certified.learning import learn
 from hstar.domains import DOMAINS
-from hstar.objectives.losses import Objective
+from hstar.objectives import OBJECTIVES, make_objective
 from hstar.pdb import PdbHeuristic, build_pdb, parse_pattern
 from hstar.solving import solve
 from hstar.spaces.puzzle import make_puzzle
 from hstar.teachers import LabelOptions, label
 from hstar.training.dataset import load_dataset
-from hstar.training.options import LearnOptions
-from hstar.training.train import TrainOptions, train
+from hstar.training.loop import Line
+from hstar.training.options import TABLE_DEFAULTS, TrainOptions
+from hstar.training.pattern_source import TableData
+from hstar.training.train import train
 
 DATA = Path(__file__).parent / "data"
 COUNTERS = (
@@ -183,6 +184,18 @@ def task_database_search(task: hstar.Task, pattern: str, algorithm: str) -> dict
 
 # -- training
 
+# The names that the golden files have for the numbers of a training curve.
+VALIDATED = {
+    name: name
+    for name in ("train_loss", "validation_loss", "validation_mse", "validation_mse_clip")
+}
+SWEPT = {"loss": "train_loss", **{n: n for n in ("accuracy", "overestimates", "beta", "eta")}}
+
+
+def old_line(line: Line, names: dict[str, str]) -> dict[str, str]:
+    numbers = {name: repr(line[ours]) for name, ours in names.items()}
+    return {"step": repr(line.step), **numbers}
+
 
 def arithmetic() -> dict[str, str]:
     """What the last bits of trained weights depend on."""
@@ -207,21 +220,29 @@ def train_curve(
         (files / "domain.pddl").write_text(domain)
         (files / f"{name}.pddl").write_text(problem)
         (files / f"{name}.plan").write_text("".join(f"{step}\n" for step in plans[name]))
-    label(files, folder / "labels.parquet", LabelOptions(jobs=1, plans=files))
+    options = {"plans": str(files)}
+    label(files, folder / "labels.parquet", LabelOptions(jobs=1, teacher="plans", options=options))
     dataset = load_dataset(folder / "labels.parquet")
     last = len(dataset.tasks) - 1
     model = folder / "model.safetensors"
+    given = dict(spec["objective"])
+    name = given.pop("loss")
+    known = OBJECTIVES.find(name).__dataclass_fields__
+    chosen = {key: value for key, value in given.items() if key in known}
+    further = dict(spec["options"])
+    if not further.pop("fit_cap", True) and "cap" in known:
+        chosen.setdefault("cap", None)
     options = TrainOptions(
         model=spec["model"],
         model_options=spec["shape"],
-        objective=Objective(**spec["objective"]),
+        objective=make_objective(name, **chosen),
         device="cpu",
-        **spec["options"],
+        **further,
     )
     result = train(dataset.select(list(range(last))), dataset.select([last]), model, options)
     task = hstar.load_task(files / "domain.pddl", files / f"{list(problems)[-1]}.pddl")
     return {
-        "curve": [{k: repr(v) for k, v in asdict(line).items()} for line in result.curve],
+        "curve": [old_line(line, VALIDATED) for line in result.curve],
         "parameters": result.parameters,
         "weights": weights_digest(model),
         "search": run_search(task, model, "gbfs", {"max_expansions": 300}),
@@ -241,16 +262,27 @@ def learn_database(
     """Learn a pattern database: the curve, the integer network, and the certificate."""
     torch.set_num_threads(1)
     output = folder / "learned.safetensors"
-    found = learn(
-        database(name, pattern, False),
-        make_puzzle(name),
-        output,
-        LearnOptions(device="cpu", **options),
-        Target(**target),
+    given = dict(options)
+    shape = {key: given.pop(key) for key in ("hidden", "width", "blocks") if key in given}
+    loss = given.pop("loss", None)
+    further = {key: given.pop(key) for key in ("pace", "patience") if key in given}
+    objective = make_objective("cea", **further) if loss is None else loss
+    wanted = dict(target)
+    chosen = TrainOptions(
+        **{
+            **TABLE_DEFAULTS,
+            "objective": objective,
+            "model_options": shape,
+            "decode": wanted.pop("decoding", "strict"),
+            "decode_options": wanted,
+            "device": "cpu",
+            **given,
+        }
     )
+    found = learn(TableData(database(name, pattern, False), make_puzzle(name)), output, chosen)
     assert found is not None
     return {
-        "curve": [{k: repr(v) for k, v in asdict(line).items()} for line in found.curve],
+        "curve": [old_line(line, SWEPT) for line in found.curve],
         "certificate": found.certificate.to_dict(),
         "bytes": found.num_bytes,
         "exceptions": found.exceptions,

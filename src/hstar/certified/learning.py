@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -20,8 +20,9 @@ from hstar.learned.levels import Decoding
 from hstar.models.export import emulate, export
 from hstar.models.integer_network import Network
 from hstar.models.rounding import RoundedNet
+from hstar.objectives.objective import Objective
 from hstar.training.loop import Line, Loop, Report
-from hstar.training.options import TrainOptions, refining
+from hstar.training.options import TABLE_DEFAULTS, TrainOptions, refining
 from hstar.training.pattern_source import PatternSource, TableData
 from hstar.training.train import prepare_table
 
@@ -114,7 +115,10 @@ def finish(
         base=data.database.base,
     )
     _check_core(plain, source)
-    notes = {"options": options.to_dict(), "objective": options.objective.to_dict()}
+    notes = {
+        "options": options.chosen(**TABLE_DEFAULTS),
+        "objective": _described(options.objective),
+    }
     decode = find_decode(options.decode, options.objective)
     chosen = {**decode.options, **options.decode_options}
     if not decode.is_certified:
@@ -135,6 +139,11 @@ def finish(
             f"{certificate.overestimates} states are still overestimated; this is a bug in hstar"
         )
     return LearnedFile(strict, certificate.to_dict(), notes), certificate
+
+
+def _described(objective: Objective) -> dict[str, Any]:
+    """Without the values of the classes, which the decode has."""
+    return {key: value for key, value in objective.to_dict().items() if key != "values"}
 
 
 def _longest(model: LearnedDatabase, states: PatternStates) -> dict[str, object]:

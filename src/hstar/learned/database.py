@@ -132,7 +132,7 @@ class LearnedFile:
             },
             "cost": model.layout.cost,
             "domain": None,
-            "training": self.notes,
+            "training": {key: note for key, note in self.notes.items() if key != "objective"},
             "certificate": self.certificate,
         }
         return ModelFile(json.loads(json.dumps(metadata)), tensors_of(model))

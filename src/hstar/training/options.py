@@ -120,6 +120,14 @@ class TrainOptions:
         known["sampling"] = asdict(self.sampling)
         return known
 
+    def chosen(self, **suiting: Any) -> dict[str, Any]:
+        """What differs from the defaults, or from those `suiting` the source of states: a model
+        file holds it, and its bytes count."""
+        defaults = TrainOptions(**suiting).to_dict()
+        known = {k: v for k, v in self.to_dict().items() if v != defaults[k]}
+        known.pop("objective", None)  # has a place of its own in the file
+        return known
+
 
 def refining(options: TrainOptions, network: Network) -> TrainOptions:
     """Options to go on from a network with: its shape and bits, and rounding throughout."""

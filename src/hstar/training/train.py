@@ -19,7 +19,7 @@ from hstar.models.refining import rounded_from, shape_of
 from hstar.runtime.code import code_digest
 from hstar.training.dataset import Dataset, check_same_kind
 from hstar.training.loop import Line, Loop, Report
-from hstar.training.options import TrainOptions
+from hstar.training.options import TABLE_DEFAULTS, TrainOptions
 from hstar.training.pair_source import PairSource
 from hstar.training.pattern_source import PatternSource, TableData
 from hstar.training.state_source import StateSource
@@ -126,7 +126,7 @@ def prepare(training: Dataset, validation: Dataset, options: TrainOptions) -> Pr
         "cost": training.cost,
         "domain": {"name": training.domain.name, "hash": domain_hash(training.domain)},
         "training": {
-            "options": options.to_dict(),
+            "options": options.chosen(),
             "problems": len(training.tasks),
             "states": len(training),
         },
@@ -182,7 +182,7 @@ def prepare_table(data: TableData, options: TrainOptions, start: Network | None 
         "decode": {**constants, "name": decode.name},
         "cost": layout.cost,
         "domain": None,
-        "training": {"options": options.to_dict()},
+        "training": {"options": options.chosen(**TABLE_DEFAULTS)},
         "certificate": None,
     }
     return Prepared(loop, options, metadata)

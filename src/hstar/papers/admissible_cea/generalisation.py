@@ -25,6 +25,7 @@ from hstar.papers.admissible_cea.networks import predict
 from hstar.papers.experiment import write_part
 from hstar.pdb import PatternDatabase, read_pdb
 from hstar.spaces.puzzle import Puzzle, make_puzzle
+from hstar.training.pattern_source import TableData
 
 if TYPE_CHECKING:
     import torch
