@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from hstar.teachers.labelling import spread_order
 from hstar.teachers.states import atoms_of_states, states_of_atoms
 from hstar.training.dataset import load_dataset
 
+GOLDEN = "e8698c82c20febf9"  # of the labels of two small problems
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
 
@@ -170,6 +172,17 @@ def test_states_survive_as_atoms(domain: str, tmp_path: Path) -> None:
     )
     order = sorted(shuffled, key=lambda name: shuffled[name])
     assert (states_of_atoms(task, order, renamed) == states).all()
+
+
+def test_labels_are_the_same_everywhere(tmp_path: Path) -> None:
+    """A digest of the arrays, taken once: a new build must not change them."""
+    folder = generated(tmp_path, blocks="4-4", count=2)
+    label(folder, tmp_path / "labels.parquet", LabelOptions("exhaustive", jobs=1))
+    rows = read_labels(tmp_path / "labels.parquet").rows
+    sha = hashlib.sha256()
+    for array in (rows.problem, rows.starts, rows.atoms, rows.h, rows.kind):
+        sha.update(np.ascontiguousarray(array).tobytes())
+    assert sha.hexdigest()[:16] == GOLDEN
 
 
 # -- where the domain is, and how long it takes
