@@ -207,7 +207,7 @@ def train_curve(
         (files / "domain.pddl").write_text(domain)
         (files / f"{name}.pddl").write_text(problem)
         (files / f"{name}.plan").write_text("".join(f"{step}\n" for step in plans[name]))
-    label(files, folder / "labels.parquet", LabelOptions(jobs=1, plans=files))
+    label(files, folder / "labels.parquet", LabelOptions("plans", {"plans": str(files)}, jobs=1))
     dataset = load_dataset(folder / "labels.parquet")
     last = len(dataset.tasks) - 1
     model = folder / "model.safetensors"
