@@ -77,27 +77,38 @@ def test_same_description(tmp_path: Path) -> None:
         assert texts[0] == texts[1]
 
 
-def test_killed_runs_leave_no_partial_plan(tmp_path: Path) -> None:
+@pytest.mark.parametrize("moment", ["started", "writing", "written"])
+def test_killed_runs_leave_no_partial_plan(moment: str, tmp_path: Path) -> None:
     """Whenever the program is killed, the plan file holds a whole plan or does not exist."""
-    rng = random.Random(5)
     problem = DATA / "adl" / "problem.pddl"
-    plan = tmp_path / "plan"
-    start = time.monotonic()
-    assert hstar("plan", problem, "--plan-file", plan).code == 0
-    seconds = time.monotonic() - start
-    whole = plan.read_bytes()
-    for _ in range(25):
-        plan.unlink(missing_ok=True)
+    whole = tmp_path / "whole"
+    assert hstar("plan", problem, "--plan-file", whole).code == 0
+    folder = tmp_path / "killed"
+    folder.mkdir()
+    plan = folder / "plan"
+    reached = {
+        "started": lambda: True,
+        "writing": lambda: any(folder.iterdir()),  # the temporary file or the plan
+        "written": plan.exists,
+    }
+    rng = random.Random(5)
+    for _ in range(10):
+        for path in folder.iterdir():
+            path.unlink()
         process = subprocess.Popen(
             [*COMMAND, "plan", problem, "--plan-file", plan],
             env=environment(),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        time.sleep(rng.uniform(0.5, 1.1) * seconds)
+        if moment == "started":
+            time.sleep(rng.uniform(0.0, 0.3))
+        while not reached[moment]() and process.poll() is None:
+            pass
         process.kill()
         process.wait()
-        assert not plan.exists() or plan.read_bytes() == whole
+        assert plan.exists() or moment != "written"
+        assert not plan.exists() or plan.read_bytes() == whole.read_bytes()
 
 
 def test_a_new_plan_replaces_the_old_one_and_nothing_is_left_over(tmp_path: Path) -> None:

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hstar.learned.certified_file import CertifiedFileError, read_learned
+from hstar.objectives.cea import Loss
 from program import PACKAGES, SECONDS, environment, hstar
 from small_patterns import OPTIONS, database_of
 
-from hstar.learned.certified_file import CertifiedFileError, read_learned
-from hstar.objectives.cea import Loss
-from hstar.papers import admissible_cea
+from hstar.papers.admissible_cea import recipe as admissible_cea
 from hstar.papers.admissible_cea.classical import (
     build_table,
     classical_rows,

@@ -284,13 +284,19 @@ def test_given_plans_may_do_what_is_not_needed(loss: str, tmp_path: Path) -> Non
     edges = ["(edge a b)", "(edge b c)", "(edge a d)", "(edge d b)"]
     write_task(tmp_path, LAMPS, problem_text("lamps", "a b c d", ["(at a)", *edges], ["(at c)"]))
     (tmp_path / "problem.plan").write_text("(light a)\n(look a)\n(go a b)\n(go b c)\n")
-    label(
-        tmp_path,
-        tmp_path / "l.parquet",
-        given(tmp_path),
-    )
+    label(tmp_path, tmp_path / "l.parquet", given(tmp_path))
     data = load_dataset(tmp_path / "l.parquet")
-    train(data, data, tmp_path / "m.safetensors", options(objective=Objective(loss)))
+    (labelled,) = data.tasks
+    assert labelled.plan == ("(go a b)", "(go b c)")
+    assert [labelled.task.atoms(state)[0] for state in labelled.states] == [
+        *["at(a)"] * 3,
+        "at(b)",
+        "at(c)",
+    ]
+    assert data.column("upper").tolist() == [4, 3, 2, 1, 0]
+    result = train(data, data, tmp_path / "m.safetensors", options(objective=Objective(loss)))
+    assert math.isfinite(result.best.validation_loss)
+    assert search(labelled.task, load_model(tmp_path / "m.safetensors")).solved
 
 
 # -- pairs of states to rank

@@ -30,6 +30,7 @@ import hstar
 from hstar import _core
 
 COMMAND = (sys.executable, "-P", "-m", "hstar.runtime.worker")
+EXIT_SECONDS = 10.0  # from the end of a worker's output to its exit
 GRACE_SECONDS = 30.0  # past the time limit of a job before its worker is killed: it may be loading
 
 
@@ -103,6 +104,8 @@ class _Worker:
         try:
             returned, content = pickle.load(self.answers)
         except (EOFError, pickle.UnpicklingError):
+            with contextlib.suppress(subprocess.TimeoutExpired):  # it closes its files first
+                self.process.wait(EXIT_SECONDS)
             self.process.kill()
             code = self.process.wait()
             self.errors.seek(0)

@@ -117,10 +117,10 @@ def carry_out(request: Request) -> Attempt:
 
     Raises InputFileError where grounding refuses the problem.
     """
-    from hstar.teachers.registry import find_teacher
+    from hstar.teachers.registry import TEACHERS
 
     start = _core.monotonic_seconds()
-    teacher = find_teacher(request.teacher)
+    teacher = TEACHERS.find(request.teacher)
     budget = Budget.starting_now(request.time_limit, request.memory_limit)
     problem = read_problem_text(
         request.path, request.problem, _domain(request.domain), request.cost

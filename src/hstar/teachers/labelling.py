@@ -34,7 +34,7 @@ from hstar.teachers.labels import (
     rows_match,
     write_labels,
 )
-from hstar.teachers.registry import find_teacher
+from hstar.teachers.registry import TEACHERS
 from hstar.version import VERSION
 
 TIMES_FORMAT = "hstar-label-times-1"
@@ -65,7 +65,7 @@ class LabelOptions:
     seed: int | None = None
 
     def __post_init__(self) -> None:
-        find_teacher(self.teacher).settings(self.options)
+        TEACHERS.find(self.teacher).settings(self.options)
         if self.cost not in COSTS:
             raise ValueError(f"unknown cost '{self.cost}'; choose one of {', '.join(COSTS)}")
         if self.retries < 0:
@@ -123,7 +123,7 @@ class _Labelling:
         self.output = output
         self.options = options
         self.warnings: list[str] = []
-        self.teacher = find_teacher(options.teacher)
+        self.teacher = TEACHERS.find(options.teacher)
         self.teacher_options = self.teacher.settings(options.options)
         self.limits = {"time_limit": options.time_limit, "memory_limit": options.memory_limit}
         self.retries = _possible_retries(folder, options) if self.teacher.replaces else 0

@@ -6,8 +6,17 @@ register it as an entry point of the group "hstar.teachers".
 
 from __future__ import annotations
 
+from typing import Any
+
 from hstar.runtime.registry import Registry
 from hstar.teachers.teacher import Teacher
+
+
+def _adopt(name: str, found: Any) -> Teacher:
+    if not isinstance(found, Teacher):
+        raise ValueError(f"'{name}' is not an object of the class hstar.teachers.Teacher")
+    return found
+
 
 TEACHERS: Registry[Teacher] = Registry(
     "teacher",
@@ -17,12 +26,5 @@ TEACHERS: Registry[Teacher] = Registry(
         "exhaustive": "hstar.teachers.exhaustive:TEACHER",
     },
     "hstar.teachers",
+    _adopt,
 )
-
-
-def find_teacher(name: str) -> Teacher:
-    """The teacher of a name or of `module:attribute`. Raises ValueError."""
-    teacher = TEACHERS.find(name)
-    if not isinstance(teacher, Teacher):
-        raise ValueError(f"'{name}' is not an object of the class hstar.teachers.Teacher")
-    return teacher

@@ -37,9 +37,12 @@ def atoms_of_states(
     first = _first_facts(task)
     facts = states + first  # (S, V)
     chosen = states != _default_values(names, first)
-    found, atoms = np.unique(facts[chosen], return_inverse=True)
+    listed = facts[chosen]
+    occurs = np.zeros(len(names), dtype=bool)
+    occurs[listed] = True
+    number = np.cumsum(occurs, dtype=np.int32) - 1
     starts = np.concatenate([[0], np.cumsum(chosen.sum(axis=1, dtype=np.int64))])
-    return [names[fact] for fact in found], starts, atoms.astype(np.int32)
+    return [names[fact] for fact in np.flatnonzero(occurs)], starts, number[listed]
 
 
 def states_of_atoms(
