@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 import torch
+from hstar.objectives.losses import Objective
 from safetensors.numpy import load_file
 from small_domains import ALL
 
 import hstar
 from hstar.certified.learning import Target, learn
 from hstar.domains import DOMAINS
-from hstar.objectives.losses import Objective
 from hstar.pdb import PdbHeuristic, build_pdb, parse_pattern
 from hstar.solving import solve
 from hstar.spaces.puzzle import make_puzzle
