@@ -20,6 +20,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from hstar.learned.certified_file import LearnedFile, read_learned, write_learned
+from hstar.training.refining import options_from
+from hstar.training.rounded import Training, Window
 
 from hstar.certified.certificate import Certificate
 from hstar.certified.cube import GOALS, CubeGoal
@@ -27,15 +30,12 @@ from hstar.certified.device_sweep import DeviceSweep
 from hstar.certified.learning import Target, agreement, finish
 from hstar.certified.sweep import AnySweep, Sweep, SweepOptions
 from hstar.features.pattern_states import PatternStates, states_to_learn, states_to_sweep
-from hstar.learned.certified_file import LearnedFile, read_learned, write_learned
 from hstar.models.integer_network import Network
 from hstar.pdb import PatternDatabase, read_pdb, write_pdb
 from hstar.runtime.atomic import write_atomically
 from hstar.runtime.progress import Progress
 from hstar.spaces.puzzle import Puzzle, make_puzzle
 from hstar.training.options import LearnOptions
-from hstar.training.refining import options_from
-from hstar.training.rounded import Training, Window
 from hstar.training.train import choose_device
 
 TIMED_STEPS = 60

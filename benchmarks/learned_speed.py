@@ -20,13 +20,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import torch
+from hstar.learned.modelfile import ModelFile
+from hstar.objectives.losses import Objective
 
 from hstar.domains import generate
 from hstar.features.vocabulary import domain_hash
 from hstar.learned.heuristic import LearnedHeuristic
-from hstar.learned.modelfile import ModelFile
 from hstar.models import KINDS
-from hstar.objectives.losses import Objective
 from hstar.pddl import parse
 from hstar.report import markdown_table
 from hstar.runtime.resources import Budget
@@ -98,7 +98,7 @@ def search_row(kind: str, name: str, domain: Path, problems: list[Path]) -> list
         start = time.process_time()
         result = run(task, options, Budget())
         seconds += time.process_time() - start
-        evaluations += result.evaluations
+        evaluations += result.requested
         evaluated += result.evaluated
     reference, wanted = REFERENCE[kind, name]
     rate = evaluations / seconds

@@ -51,7 +51,7 @@ def row_of(folder: Path, problems: int, steps: int, tests: int, scratch: Path) -
             done = hstar("plan", str(problem), "-H", heuristic, *plan, *limits)
             results.append(json.loads(done.stdout) if done.stdout else {"status": done.stderr})
         count = sum(bool(r.get("solved")) for r in results)
-        spent = sum(r["evaluations"] if r.get("solved") else 10_000 for r in results)
+        spent = sum(r["requested"] if r.get("solved") else 10_000 for r in results)
         found[heuristic] = f"{count}/{len(results)}, {spent / max(1, len(results)):.0f}"
     return [*about, str(solved), error, *found.values()]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import sys
 from pathlib import Path
@@ -16,11 +17,13 @@ from program import hstar
 
 import hstar as hstar_package
 from hstar.bench import COLUMNS, BenchOptions, RunsError, SuiteError, read_runs, run_bench
-from hstar.bench.runs import _find_heuristics
+from hstar.bench.runs import _find_algorithms
 from hstar.heuristics import make_heuristic
 from hstar.learned import loader as learned
 from hstar.pddl import PddlError
 from hstar.runtime import pool as runtime_pool
+from hstar.solving import solve
+from hstar.spaces.puzzle import make_puzzle
 from hstar.spaces.task import Task
 
 PROBLEMS = COUNTS["blocks"]
@@ -50,7 +53,8 @@ def test_rows_are_those_of_single_searches(suite: Path) -> None:
         )
         expected = {
             "domain": folder.name,
-            "algorithm": "gbfs",
+            "algorithm": f"gbfs({row['heuristic']})",
+            "search": "gbfs",
             "model": "",
             "seed": -1,
             "max_evaluations": None,
@@ -60,6 +64,7 @@ def test_rows_are_those_of_single_searches(suite: Path) -> None:
             "plan_length": result.plan_length,
             "evaluated": result.evaluated,
             "evaluations": result.evaluations,
+            "requested": result.requested,
             "expanded": result.expanded,
             "generated": result.generated,
             "reopened": result.reopened,
@@ -91,7 +96,7 @@ def test_limits_end_runs_and_not_the_benchmark(suite: Path, hard: Path) -> None:
     few = run_bench(BenchOptions([suite / "blocks"], ["blind"], max_evaluations=5))
     assert set(few["error"]) == {"gave up", "solved"}
     assert few.filter(few["error"] == "gave up")["coverage"].sum() == 0
-    assert few["evaluations"].max() <= 5
+    assert few["requested"].max() <= 5
     assert few["max_evaluations"].to_list() == [5] * PROBLEMS
     limited = BenchOptions([hard, suite / "ferry"], ["blind"], time_limit=0.5)
     assert run_bench(limited)["error"].to_list() == ["out of time", *["solved"] * 3]
@@ -179,14 +184,14 @@ def test_models_are_called_by_their_stem_and_seed(
         paths.append(str(path))
 
     class Model:
-        def __init__(self, path: str) -> None:
+        def __init__(self, path: str, decode: str | None = None) -> None:
             self.metadata: dict[str, Any] = {}
             if path.endswith("x.safetensors"):
                 self.metadata["training"] = {"options": {"seed": 42}}
 
     monkeypatch.setattr(learned, "load_model", Model)
-    found = _find_heuristics(BenchOptions([tmp_path], ["ff", *paths]))
-    assert [h.label for h in found] == ["ff", paths[0], paths[1], "y", paths[3]]
+    found = _find_algorithms(BenchOptions([tmp_path], ["ff", *paths]))
+    assert [h.heuristic for h in found] == ["ff", paths[0], paths[1], "y", paths[3]]
     assert [h.seed for h in found] == [None, 42, 42, None, None]
     assert len({h.digest for h in found}) == 5
 
@@ -203,7 +208,7 @@ main()
 class GoalCount:
     """As load_model returns them: a heuristic without a task, here one that counts open goals."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, decode: str | None = None) -> None:
         self.label = path
         self.metadata: dict[str, Any] = {"seed": 7}
 
@@ -291,3 +296,99 @@ def test_files_that_are_no_runs(tmp_path: Path) -> None:
     pl.DataFrame({"run": ["x"]}).write_parquet(tmp_path / "other.parquet")
     with pytest.raises(RunsError, match="the columns suite, domain"):
         read_runs(tmp_path / "other.parquet")
+
+
+# -- configurations
+
+
+def test_every_search_runs_with_every_heuristic(suite: Path, tmp_path: Path) -> None:
+    output = tmp_path / "runs.parquet"
+    flags = ["-s", "gbfs", "-s", "astar", "-H", "ff", "blind", "-H", "default"]
+    further = ["--config=-s wastar -H hmax --weight 5 --batch 2", "--config=-s lazy"]
+    done = hstar("bench", suite / "ferry", *flags, *further, "-o", output)
+    assert (done.code, f"The rows are in {output}." in done.out) == (0, True)
+    rows = read_runs(output).rows
+    first = rows.filter(rows["problem"] == "p0.pddl")
+    assert first.select("algorithm", "search", "heuristic").rows() == [
+        ("gbfs(ff)", "gbfs", "ff"),
+        ("astar(ff)", "astar", "ff"),
+        ("gbfs(blind)", "gbfs", "blind"),
+        ("astar(blind)", "astar", "blind"),
+        ("default", "lazy", "ff"),
+        ("wastar(hmax, weight=5, batch=2)", "wastar", "hmax"),
+        ("lazy(ff)", "lazy", "ff"),
+    ]
+    assert rows.height == 3 * first.height
+    for row in first.iter_rows(named=True):
+        folder = Path(row["suite"])
+        flags = {"default": [], "lazy(ff)": ["-s", "lazy"]}.get(
+            row["algorithm"], ["-s", row["search"], "-H", row["heuristic"]]
+        )
+        if row["search"] == "wastar":
+            flags += ["--weight", "5", "--batch", "2"]
+        plan = json.loads(
+            hstar("plan", folder / row["problem"], *flags, "--json", cwd=tmp_path).out
+        )
+        assert (row["cost"], row["expanded"]) == (plan["plan_cost"], plan["expanded"])
+
+
+def test_a_model_that_fits_no_domain_is_an_error_before_any_run(
+    suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = tmp_path / "mine.safetensors"
+    model.write_bytes(b"")
+    monkeypatch.setattr(learned, "load_model", GoalCount)
+    monkeypatch.setattr(runtime_pool, "COMMAND", (sys.executable, "-c", "this never runs"))
+    with pytest.raises(ValueError, match="this model is for another domain"):
+        run_bench(BenchOptions([suite / "ferry"], ["ff", model], output=tmp_path / "runs.parquet"))
+    assert list(tmp_path.iterdir()) == [model]
+
+
+def test_puzzles_are_suites(tmp_path: Path) -> None:
+    states = tmp_path / "few.txt"
+    states.write_text("1 0 2 4 5 3 6 7 8\n\n1 2 0 3 4 5 6 7 8\n")
+    suites = ["tiles-3x3:scramble=8:count=2:seed=3", f"tiles-3x3:states={states}"]
+    rows = run_bench(BenchOptions(suites, ["blind"], ["astar", "bfs"]))
+    assert set(rows["domain"]) == set(rows["suite"]) == {"tiles-3x3"}
+    assert rows["problem"].to_list()[::2] == [
+        "scramble-8-seed-3",
+        "scramble-8-seed-4",
+        "few:1",
+        "few:3",
+    ]
+    assert set(rows["error"]) == {"solved"}
+    puzzle = make_puzzle("tiles-3x3")
+    expected = solve(puzzle, puzzle.scramble(8, 3), "blind", "astar")
+    assert (rows["cost"][0], rows["expanded"][0]) == (expected.plan_cost, expected.expanded)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["tiles-3x3:scramble=x"], 31, "write PUZZLE:scramble=20"),
+        (["tiles-0x3:scramble=3"], 31, "tiles-0x3"),
+        (["tiles-3x3:scramble=3", "-H", "ff"], 36, "unknown heuristic 'ff'"),
+        (["tiles-3x3:scramble=3", "-s", "lazy", "-H", "blind"], 36, "unknown search 'lazy'"),
+        (["tiles-3x3:scramble=3", "--config=-H blind --wieght 3"], 36, "did you mean '--weight'?"),
+        (["tiles-3x3:scramble=3", "-H", "default", "default"], 36, "given twice"),
+        (["tiles-3x3:scramble=3", "-H", "fff"], 36, "did you mean 'ff'?"),
+    ],
+)
+def test_mistakes_in_configurations_are_named_before_any_run(
+    tmp_path: Path, arguments: list[str], code: int, says: str
+) -> None:
+    done = hstar("bench", *arguments, "-o", "runs.parquet", cwd=tmp_path)
+    assert (done.code, done.err.count("\n")) == (code, 1)
+    assert says in done.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_pattern_databases_run_in_benchmarks(tmp_path: Path) -> None:
+    """Certified networks are given in the same way: pdb:FILE."""
+    table = tmp_path / "tiles.pdb"
+    assert hstar("pdb", "build", "tiles-2x2", "--pattern", "1-3", "-o", table).code == 0
+    suite = "tiles-2x2:scramble=10:count=2"
+    rows = run_bench(BenchOptions([suite], [f"pdb:{table}", "blind"], ["astar"]))
+    assert set(rows["error"]) == {"solved"}
+    assert rows["cost"][0] == rows["cost"][1] == rows["initial_h_value"][0]
+    assert set(rows["model"]) == {f"pdb:{table}", ""}

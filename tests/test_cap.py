@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hstar.objectives.losses import Objective
+from hstar.training.batches import base_error, target_columns, with_fitted_cap
 from label_folders import generated
 from numpy.typing import NDArray
 
@@ -18,11 +20,9 @@ from hstar.cli import run as run_cli
 from hstar.domains import generate
 from hstar.learned.loader import load_model
 from hstar.objectives.cap import capped_base, fitted_cap
-from hstar.objectives.losses import Objective
 from hstar.papers.truncated_gaussian.scales import SCALES
 from hstar.teachers import LabelOptions, label
 from hstar.teachers.following import follow
-from hstar.training.batches import base_error, target_columns, with_fitted_cap
 from hstar.training.dataset import Dataset, load_dataset
 from hstar.training.evaluation import baseline_mse, evaluate_model
 from hstar.training.train import Evaluation, TrainOptions, train

@@ -9,6 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from hstar.learned.certified_file import (
+    CertifiedFileError,
+    LearnedFile,
+    read_learned,
+    to_bytes,
+    write_learned,
+)
 from program import DATA
 from program import hstar as run
 from small_patterns import OPTIONS, database_of, difference
@@ -21,13 +28,6 @@ from hstar.certified.learning import Target, learn
 from hstar.certified.sweep import Sweep, SweepOptions, count_values
 from hstar.certified.thresholds import GRID
 from hstar.features.pattern_states import PatternStates
-from hstar.learned.certified_file import (
-    CertifiedFileError,
-    LearnedFile,
-    read_learned,
-    to_bytes,
-    write_learned,
-)
 from hstar.learned.database import ExceptionSet
 from hstar.learned.levels import Decoding
 from hstar.learned.loader import load_pattern_heuristic

@@ -12,6 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import small_domains
+from hstar.learned.certified_file import read_learned
+from hstar.objectives.cea import Loss
 from numpy.typing import NDArray
 from program import hstar as run
 from small_patterns import OPTIONS, database_of
@@ -19,9 +21,7 @@ from small_patterns import OPTIONS, database_of
 from hstar.certified.certificate import verify_file
 from hstar.certified.inadmissibility import tightest_bounds
 from hstar.certified.learning import Target, learn
-from hstar.learned.certified_file import read_learned
 from hstar.learned.loader import load_pattern_heuristic
-from hstar.objectives.cea import Loss
 from hstar.pdb import PdbHeuristic, build_pdb, choose_pattern, parse_pattern, write_pdb
 from hstar.pddl import parse
 from hstar.search import search

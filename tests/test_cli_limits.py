@@ -27,6 +27,7 @@ KEYS = [
     "plan_length",
     "evaluated",
     "evaluations",
+    "requested",
     "expanded",
     "generated",
     "reopened",
@@ -39,7 +40,15 @@ KEYS = [
     "peak_memory_kb",
     "exit_code",
 ]
-COUNTERS = ["evaluated", "evaluations", "expanded", "generated", "states", "state_bytes"]
+COUNTERS = [
+    "evaluated",
+    "evaluations",
+    "requested",
+    "expanded",
+    "generated",
+    "states",
+    "state_bytes",
+]
 BLIND = ["-s", "astar", "-H", "blind"]
 
 Task = tuple[Path, Path]
@@ -166,7 +175,7 @@ def test_max_evaluations(search: str, batch: int, tmp_path: Path) -> None:
     _, problem = large_search(tmp_path, blocks=12)
     flags = ["-s", search, "-H", "hmax", "--batch", str(batch), "--max-evaluations", "100"]
     outcome = hstar("plan", problem, "--json", *flags)
-    assert unsolved(outcome, "gave up", 12, searched=True)["evaluations"] == 100
+    assert unsolved(outcome, "gave up", 12, searched=True)["requested"] == 100
 
 
 @pytest.mark.parametrize("batch", [1, 7])
@@ -183,14 +192,14 @@ def test_max_expansions(search: str, batch: int, tmp_path: Path) -> None:
 def test_max_evaluations_of_the_default_search(tmp_path: Path) -> None:
     _, problem = large_search(tmp_path, blocks=30)
     outcome = hstar("plan", problem, "--json", "--max-evaluations", "10")
-    assert unsolved(outcome, "gave up", 12, searched=True)["evaluations"] == 10
+    assert unsolved(outcome, "gave up", 12, searched=True)["requested"] == 10
 
 
 @pytest.mark.parametrize("search", [*SEARCHES, "idastar"])
 def test_one_evaluation(search: str, tmp_path: Path) -> None:
     _, problem = large_search(tmp_path, blocks=12)
     outcome = hstar("plan", problem, "--json", "-s", search, "--max-evaluations", "1")
-    assert json.loads(outcome.out)["evaluations"] == 1
+    assert json.loads(outcome.out)["requested"] == 1
     assert outcome.code == 12
 
 

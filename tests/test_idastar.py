@@ -71,7 +71,7 @@ def test_limits(tmp_path: Path) -> None:
     task = switches(tmp_path, 40)
     for limit in (1, 2, 41, 42, 1000):
         result = search(task, "blind", "idastar", max_evaluations=limit)
-        assert (result.status, result.evaluations) == ("gave up", limit)
+        assert (result.status, result.requested) == ("gave up", limit)
         result = search(task, "blind", "idastar", max_expansions=limit)
         assert (result.status, result.expanded) == ("gave up", limit)
     late = Budget.starting_now(0.3, None)

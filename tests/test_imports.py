@@ -25,6 +25,7 @@ LAYERS: list[set[str]] = [
     {"pdb", "domains"},
     {"teachers"},
     {"features", "models", "objectives", "training", "certified", "learned"},
+    {"configuration"},
     {"bench"},
     {"report"},
     {"papers"},

@@ -17,6 +17,8 @@ import pytest
 import small_domains
 import torch
 from hard_tasks import write_task
+from hstar.learned.modelfile import ModelFile, ModelFileError, read_model, write_model
+from hstar.objectives.losses import BASES, LOWER_BOUNDS, Objective, Targets, decoded
 from numpy.typing import NDArray
 from program import SECONDS, environment
 from safetensors.numpy import save_file
@@ -25,9 +27,7 @@ from hstar.cli import run as run_cli
 from hstar.features.vocabulary import domain_hash
 from hstar.heuristics import make_heuristic
 from hstar.learned.heuristic import DECODERS, LearnedHeuristic, load_model
-from hstar.learned.modelfile import ModelFile, ModelFileError, read_model, write_model
 from hstar.models import KINDS, TaskStates
-from hstar.objectives.losses import BASES, LOWER_BOUNDS, Objective, Targets, decoded
 from hstar.pddl import UnsupportedPddlError, parse
 from hstar.pddl.validate import validate
 from hstar.search import ALGORITHMS, search

@@ -8,19 +8,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from hstar.objectives.cea import Loss, admissible_weights, cea, cross_entropy
+from hstar.training.rounded import Training
 from small_patterns import OPTIONS, database_of, difference
 
 from hstar.certified.learning import agreement, learn
 from hstar.features.pattern_states import UNREACHED, PatternStates
 from hstar.models.export import emulate, export
 from hstar.models.rounding import _activate
-from hstar.objectives.cea import Loss, admissible_weights, cea, cross_entropy
 from hstar.objectives.pace import Phases
 from hstar.pdb import build_pdb
 from hstar.spaces.puzzle import make_puzzle
 from hstar.training.draws import Draws, Sampling, quotas
 from hstar.training.options import LearnOptions
-from hstar.training.rounded import Training
 
 CPU = torch.device("cpu")
 

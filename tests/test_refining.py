@@ -8,18 +8,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from hstar.learned.certified_file import read_learned
+from hstar.training.refining import options_from, rounded_from, shape_of
+from hstar.training.rounded import Training
 from program import hstar
 from small_patterns import OPTIONS, database_of
 
 from hstar.certified.learning import agreement, learn
 from hstar.features.pattern_states import PatternStates
-from hstar.learned.certified_file import read_learned
 from hstar.models.export import export
 from hstar.models.integer_network import IntegerLayer, Network
 from hstar.pdb import write_pdb
 from hstar.spaces.puzzle import make_puzzle
-from hstar.training.refining import options_from, rounded_from, shape_of
-from hstar.training.rounded import Training
 
 CPU = torch.device("cpu")
 

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from program import hstar
 
-from hstar.bench import COLUMNS, Runs
+from hstar.bench import COLUMNS, Runs, read_runs
 from hstar.bench.rows import frame, to_parquet
 from hstar.report import (
     Cell,
@@ -24,6 +24,9 @@ from hstar.report import (
     scatter,
     summary_text,
     text_table,
+    verdict_table,
+    verdict_text,
+    write_report,
 )
 
 # Per problem: evaluations of ff and of blind with a limit of 100, None where not solved.
@@ -42,7 +45,8 @@ def run_row(domain: str, problem: str, heuristic: str, evaluations: int | None) 
         "suite": f"suite/{domain}",
         "domain": domain,
         "problem": f"{problem}.pddl",
-        "algorithm": "gbfs",
+        "algorithm": f"gbfs({heuristic})",
+        "search": "gbfs",
         "heuristic": heuristic,
         "model": "",
         "seed": -1,
@@ -51,6 +55,8 @@ def run_row(domain: str, problem: str, heuristic: str, evaluations: int | None) 
         "error": "solved" if solved else "gave up",
         "cost": 6.0 if solved else None,
         "evaluations": evaluations if solved else 100,
+        "requested": evaluations if solved else 100,
+        "total_time": evaluations / 500 if evaluations is not None else 0.2,
         "search_time": evaluations / 1000 if evaluations is not None else 0.1,
         "exit_code": 0 if solved else 12,
         "message": "",
@@ -109,9 +115,10 @@ def test_coverage_and_means(rows: pl.DataFrame) -> None:
     assert (found.labels, found.domains) == (["ff", "blind"], ["blocks", "ferry"])
     assert found.coverage("ff") == (3, 4)
     assert found.coverage("blind", "ferry") == (1, 2)
-    assert found.mean_evaluations("ff") == (10 + 20 + 90 + 100) / 4
-    assert found.mean_evaluations("blind") == (40 + 100 + 10 + 100) / 4
-    assert found.solved_by_all() == {"suite/blocks/p1.pddl", "suite/ferry/p1.pddl"}
+    assert found.mean_requested("ff") == (10 + 20 + 90 + 100) / 4
+    assert found.mean_requested("blind") == (40 + 100 + 10 + 100) / 4
+    common = {"blocks/suite/blocks/p1.pddl ", "ferry/suite/ferry/p1.pddl "}
+    assert found.solved_by_all() == common
     assert found.geometric_mean("ff", "evaluations") == pytest.approx(math.sqrt(10 * 90))
     assert found.geometric_mean("blind", "search_time") == pytest.approx(math.sqrt(0.04 * 0.01))
     assert found.mean_cost("ff") == 6
@@ -120,12 +127,13 @@ def test_coverage_and_means(rows: pl.DataFrame) -> None:
 def test_unsolved_without_a_limit_has_no_mean(rows: pl.DataFrame) -> None:
     unlimited = rows.with_columns(pl.lit(None, pl.Int64).alias("max_evaluations"))
     found = compare([Runs(unlimited, {})])
-    assert found.mean_evaluations("ff") is None
-    assert found.mean_evaluations("ff", "blocks") == 15
+    assert found.mean_requested("ff") is None
+    assert found.mean_requested("ff", "blocks") == 15
 
 
 def test_summary_for_a_terminal(rows: pl.DataFrame) -> None:
-    coverage, means = summary_text(rows).split("\n\n")
+    coverage, means, verdict = summary_text(rows).split("\n\n")
+    assert verdict.startswith("These runs do not include the default planner")
     assert coverage.splitlines() == [
         "domain  problems  ff  blind",
         "------  --------  --  -----",
@@ -169,7 +177,8 @@ def test_page_is_well_formed_and_stands_alone(rows: pl.DataFrame) -> None:
     assert {reference[1:] for reference in read.references} <= set(read.ids)
     assert len(read.ids) == len(set(read.ids))
     assert not re.search(r"url\((?!#)|@import|<script|<link|<img", text)
-    assert read.headings[:3] == ["Benchmark", "Unexplained errors", "Coverage"]
+    verdict = "Against the default planner"
+    assert read.headings[:4] == ["Benchmark", verdict, "Unexplained errors", "Coverage"]
     assert "&lt;b&gt;&amp;broken" in text and "a &lt;file&gt;" in text
     assert text.count("<svg ") == text.count("</svg>") == 4
     assert "prefers-color-scheme: dark" in text and "currentColor" in text
@@ -184,7 +193,7 @@ def test_report_command_gives_equal_bytes(rows: pl.DataFrame, tmp_path: Path) ->
             changes={"PYTHONHASHSEED": seed},
         )  # fmt: skip
         assert (done.code, done.err) == (0, "")
-        assert done.out == summary_text(rows) + "\n"
+        assert done.out == summary_text(rows) + "\nThe report is in out.html.\n"
         pages.append((tmp_path / "out.html").read_bytes())
     assert pages[0] == pages[1]
     assert b"hstar bench x" in pages[0] and b"abc" in pages[0] and b"a computer" in pages[0]
@@ -200,7 +209,7 @@ def test_report_command_names_bad_files(tmp_path: Path) -> None:
 def test_files_searches_and_suites_are_told_apart(rows: pl.DataFrame) -> None:
     both = compare([Runs(rows, {}), Runs(rows, {})], ["old", "new"])
     assert both.labels == ["ff (old)", "blind (old)", "ff (new)", "blind (new)"]
-    other = rows.with_columns(pl.lit("astar").alias("algorithm"))
+    other = rows.with_columns(pl.format("astar({})", "heuristic").alias("algorithm"))
     assert compare([Runs(rows, {}), Runs(other, {})]).labels[::2] == ["gbfs(ff)", "astar(ff)"]
     moved = rows.with_columns(pl.format("train/{}", "domain").alias("suite"))
     found = compare([Runs(rows, {}), Runs(moved, {})])
@@ -250,3 +259,70 @@ def test_page_escapes_everything() -> None:
     Reader(text)
     for word in ("t", "h", "p", "l", "c", "d", "caption", "f"):
         assert f"&lt;{word}&gt;" in text
+
+
+def test_problems_of_two_files_are_told_apart_by_content(
+    rows: pl.DataFrame, tmp_path: Path
+) -> None:
+    """Both have suite/blocks/p1.pddl with h^FF, but of other domains or other problems."""
+    for number, domain in (("1", "blocks"), ("2", "towers")):
+        changed = rows.with_columns(
+            pl.lit("test").alias("suite"),
+            pl.lit(domain).alias("domain"),
+            pl.format("p{}.pddl", pl.int_range(pl.len()) // 2).alias("problem"),
+        )
+        (tmp_path / number).mkdir()
+        (tmp_path / number / "runs.parquet").write_bytes(to_parquet(changed, {}))
+    paths = [tmp_path / number / "runs.parquet" for number in "12"]
+    found = write_report(paths, tmp_path / "out.html")
+    assert (found.labels, found.domains) == (["ff", "blind"], ["blocks", "towers"])
+    assert found.coverage("ff") == (6, 8)
+    assert len(found.solved_by_all()) == 4
+    one, two = (rows.with_columns(pl.lit(digest).alias("digest")) for digest in "ab")
+    assert compare([Runs(one, {}), Runs(two, {})]).coverage("ff") == (6, 8)
+
+
+def test_nothing_is_lost_when_two_files_have_the_same_runs(
+    rows: pl.DataFrame, tmp_path: Path
+) -> None:
+    for number in "12":
+        (tmp_path / number).mkdir()
+        (tmp_path / number / "runs.parquet").write_bytes(to_parquet(rows, {}))
+    found = write_report([tmp_path / n / "runs.parquet" for n in "12"], tmp_path / "out.html")
+    assert found.rows.height == 2 * rows.height
+    assert len(found.labels) == 4
+
+
+def test_the_report_begins_with_the_verdict_against_the_default_planner(
+    rows: pl.DataFrame,
+) -> None:
+    blind = rows.filter(rows["heuristic"] == "blind")
+    ff = rows.filter(rows["heuristic"] == "ff").with_columns(
+        pl.lit("default").alias("algorithm"), pl.lit("lazy").alias("search")
+    )
+    both = pl.concat([blind, ff])
+    (text,) = verdict_text(compare([Runs(both, {})]))
+    assert text == (
+        "gbfs(blind) solves 2 of 4 problems, the default planner 3. On the 2 problems that both "
+        "solve it takes 0.04 s against 0.06 s (1.5 times faster), 20 evaluations against 30, and "
+        "its plans cost 6.00 against 6.00. The default planner is the better choice here."
+    )
+    headers, lines = verdict_table(compare([Runs(both, {})]))
+    assert headers[1:] == ["solved", "evaluations", "seconds", "plan cost"]
+    assert lines[-1] == ["default", "3/4", "30.0", "0.0600", "6.00"]
+    page = build_page([Runs(both, {})], ["runs"]).to_html()
+    assert page.index(text.split(".")[0]) < page.index("Unexplained errors")
+    assert text in summary_text(both)
+    assert "do not include the default planner" in summary_text(rows)
+
+
+def test_runs_of_the_first_format_are_read(rows: pl.DataFrame, tmp_path: Path) -> None:
+    old = rows.with_columns(
+        pl.lit("gbfs").alias("algorithm"), (pl.col("evaluations") - 1).alias("evaluated")
+    ).drop("digest", "search", "requested")
+    path = tmp_path / "old.parquet"
+    old.write_parquet(path, metadata={"hstar": '{"format": "hstar-runs-1"}'})
+    found = read_runs(path).rows
+    assert found["requested"].to_list() == rows["evaluations"].to_list()
+    assert found["evaluations"].to_list() == old["evaluated"].to_list()
+    assert found["algorithm"].to_list() == rows["algorithm"].to_list()

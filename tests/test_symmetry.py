@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from hstar.learned.certified_file import LearnedFile, read_learned
 from numpy.typing import NDArray
 from small_patterns import OPTIONS, database_of
 
@@ -17,7 +18,6 @@ from hstar.certified.learning import learn
 from hstar.certified.sweep import Sweep, SweepOptions
 from hstar.certified.thresholds import GRID
 from hstar.features.pattern_states import PatternStates
-from hstar.learned.certified_file import LearnedFile, read_learned
 from hstar.pdb import PatternDatabase, compress
 from hstar.spaces.puzzle import Puzzle, make_puzzle
 

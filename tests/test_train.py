@@ -18,6 +18,8 @@ import numpy as np
 import pytest
 import torch
 from hard_tasks import write_task
+from hstar.objectives.losses import LOSSES, LOWER_BOUNDS, RANKING, Objective
+from hstar.training.batches import LikelihoodTask, _open_list_pairs
 from label_folders import generated, write_folder
 from program import COMMAND, SECONDS, environment
 from program import hstar as hstar_program
@@ -27,13 +29,11 @@ from hstar.cli import run as run_cli
 from hstar.heuristics import make_heuristic
 from hstar.learned.loader import load_model
 from hstar.models import KINDS
-from hstar.objectives.losses import LOSSES, LOWER_BOUNDS, RANKING, Objective
 from hstar.search import search
 from hstar.spaces.task import Task, load_task
 from hstar.teachers import LabelOptions, label, read_labels
 from hstar.teachers.following import follow
 from hstar.teachers.labels import LabelsError
-from hstar.training.batches import LikelihoodTask, _open_list_pairs
 from hstar.training.dataset import Dataset, LabelledTask, dataset_of, load_dataset
 from hstar.training.evaluation import baseline_mse, evaluate_model
 from hstar.training.sampling import StratifiedSampler

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import io
 import os
 import sys
 import traceback
-from collections.abc import Sequence
-from typing import NoReturn
+from collections.abc import Iterator, Sequence
 
 from hstar.commands import (
     bench,
+    completion,
     demo,
     generate,
     info,
@@ -24,25 +25,21 @@ from hstar.commands import (
     train,
     validate,
 )
-from hstar.commands.arguments import EPILOG, UsageError
+from hstar.commands.arguments import EPILOG, USAGE_ERROR, Parser, UsageError
 from hstar.pddl.errors import InputFileError, escape
+from hstar.runtime.progress import Progress
 from hstar.runtime.resources import OutOfResources
 from hstar.search import InvalidPlanError
 from hstar.version import VERSION
 
 # In the order of `hstar --help`.
-COMMANDS = (plan, validate, info, generate, label, train, bench, report, paper, pdb, solve, demo)
+COMMANDS = (
+    *(plan, validate, info, generate, label, train, bench, report, paper, pdb, solve, demo),
+    completion,
+)
 
 INTERNAL_ERROR = 35
-USAGE_ERROR = 36
 INTERRUPTED = 130
-
-
-class Parser(argparse.ArgumentParser):
-    """Argument errors exit with 36, one line and no usage screen."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(USAGE_ERROR, f"{self.prog}: {escape(message)}; see '{self.prog} --help'\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -59,7 +56,8 @@ def run(arguments: Sequence[str]) -> int:
     try:
         try:
             options = build_parser().parse_args(arguments)
-            code: int = options.command(options)
+            with quiet(options):
+                code: int = options.command(options)
             return code
         finally:
             sys.stdout.flush()  # so that failing to write is noticed here, not after the end
@@ -86,6 +84,21 @@ def run(arguments: Sequence[str]) -> int:
         return fail("this is a bug in hstar, please report it with the files", INTERNAL_ERROR)
 
 
+@contextlib.contextmanager
+def quiet(options: argparse.Namespace) -> Iterator[None]:
+    """With --quiet: no progress, and on standard output only what --json asks for."""
+    if not getattr(options, "quiet", False):
+        yield
+        return
+    Progress.shown_at_all = False
+    try:
+        output = sys.stdout if getattr(options, "json", False) else io.StringIO()
+        with contextlib.redirect_stdout(output):
+            yield
+    finally:
+        Progress.shown_at_all = True
+
+
 def fail(message: str, code: int) -> int:
     print(f"hstar: {escape(message)}", file=sys.stderr)
     return code
@@ -96,7 +109,6 @@ def build_parser() -> Parser:
         prog="hstar",
         description="Planning with heuristics, built in or learned: PDDL in, validated plan out.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"hstar {VERSION}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from hstar import _core
+from hstar.runtime.registry import did_you_mean
 from hstar.spaces.task import Task, state_rows
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ def is_model_file(name: str) -> bool:
 def check_heuristic_name(name: str) -> None:
     if name not in HEURISTICS:
         raise ValueError(
-            f"unknown heuristic '{name}'; choose one of {', '.join(HEURISTICS)}, "
+            f"unknown heuristic '{name}'{did_you_mean(name, HEURISTICS)}; "
+            f"choose one of {', '.join(HEURISTICS)}, "
             "or give a model file (.safetensors)"
         )

@@ -19,6 +19,7 @@ from hstar.pddl.errors import PddlError
 from hstar.pddl.model import Problem
 from hstar.pddl.planfile import format_plan
 from hstar.pddl.validate import validate
+from hstar.runtime.registry import did_you_mean
 from hstar.runtime.resources import Budget, OutOfResources
 from hstar.spaces.task import Task, ground
 
@@ -69,10 +70,11 @@ class SearchOptions:
         if isinstance(self.heuristic, str):
             check_heuristic_name(self.heuristic)
         if self.algorithm not in ALGORITHMS:
-            known = ", ".join(ALGORITHMS)
-            raise ValueError(f"unknown search '{self.algorithm}'; choose one of {known}")
+            hint, known = did_you_mean(self.algorithm, ALGORITHMS), ", ".join(ALGORITHMS)
+            raise ValueError(f"unknown search '{self.algorithm}'{hint}; choose one of {known}")
         if self.cost not in COST_TYPES:
-            raise ValueError(f"unknown cost '{self.cost}'; choose one of {', '.join(COST_TYPES)}")
+            hint, known = did_you_mean(self.cost, COST_TYPES), ", ".join(COST_TYPES)
+            raise ValueError(f"unknown cost '{self.cost}'{hint}; choose one of {known}")
         if not 1 <= self.weight < math.inf:
             raise ValueError(f"the weight must be finite and at least 1, not {self.weight:g}")
         if not 1 <= self.batch <= MAX_BATCH:
@@ -96,7 +98,10 @@ STRONGEST = SearchOptions(heuristic="ff", algorithm="lazy", cost="one", batch=32
 class SearchResult:
     """What a search found and what it took. Times in seconds; `initial_h` may be infinite.
 
-    `initial_h` is None where the search never began.
+    `initial_h` is None where the search never began. `evaluated` and `evaluations` are those of
+    Fast Downward: states that were evaluated, and heuristic values that were computed for them
+    (equal with one heuristic). `requested` also counts the values that were known already; it is
+    what `max_evaluations` limits.
     """
 
     solved: bool
@@ -106,6 +111,7 @@ class SearchResult:
     plan_length: int | None
     evaluated: int
     evaluations: int
+    requested: int
     expanded: int
     generated: int
     reopened: int
@@ -189,6 +195,7 @@ def run(task: Task, options: SearchOptions, budget: Budget) -> SearchResult:
             )
     except OverflowError as error:
         raise PddlError(str(error), task.problem.path) from error
+    found |= fast_downward_counts(found)
     status, plan, cost = found.pop("status"), found.pop("plan"), found.pop("plan_cost")
     solved = status == "solved"
     if solved:
@@ -205,6 +212,11 @@ def run(task: Task, options: SearchOptions, budget: Budget) -> SearchResult:
         unit_cost=not task.problem.uses_metric,
         **found,
     )
+
+
+def fast_downward_counts(found: dict[str, Any]) -> dict[str, int]:
+    """The core counts every value asked for; Fast Downward only those it computes."""
+    return {"evaluations": found["evaluated"], "requested": found["evaluations"]}
 
 
 def _bound(heuristic: str | HeuristicFunction | TaskHeuristic, task: Task) -> Any:
@@ -234,6 +246,7 @@ def stopped_before_search(error: OutOfResources, seconds: float) -> SearchResult
         plan_length=None,
         evaluated=0,
         evaluations=0,
+        requested=0,
         expanded=0,
         generated=0,
         reopened=0,

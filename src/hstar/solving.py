@@ -9,7 +9,13 @@ import numpy as np
 
 from hstar import _core
 from hstar.runtime.resources import Budget
-from hstar.search import ALGORITHMS, EXIT_CODES, InvalidPlanError, SearchResult
+from hstar.search import (
+    ALGORITHMS,
+    EXIT_CODES,
+    InvalidPlanError,
+    SearchResult,
+    fast_downward_counts,
+)
 from hstar.spaces.puzzle import Puzzle, States
 from hstar.spaces.task import state_rows
 
@@ -65,6 +71,7 @@ def solve(
             deadline=budget.deadline,
             memory_bytes=budget.memory_bytes,
         )
+    found |= fast_downward_counts(found)
     status, plan = found.pop("status"), found.pop("plan")
     solved = status == "solved"
     if solved and not np.array_equal(puzzle.after(plan, state), puzzle.goal):

@@ -1,6 +1,7 @@
-"""Benchmarks: every problem of a suite with every heuristic, one row per run.
+"""Benchmarks: every problem of a suite with every configuration, one row per run.
 
-    rows = run_bench(BenchOptions(["test"], ["ff", "model.safetensors"], output="runs.parquet"))
+    options = BenchOptions(["test"], ["default", "model.safetensors"], output="runs.parquet")
+    rows = run_bench(options)
 
 Runs happen in worker processes with limits, are kept in a journal beside the output as they finish,
 and come out in a fixed order whatever the number of processes. A run that was cut off by the time
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 from hstar.bench.options import BenchOptions
 from hstar.bench.rows import COLUMNS, EXPLAINED, TIMES, Runs, RunsError, read_runs
-from hstar.bench.runs import run_bench
+from hstar.bench.runs import run_bench, run_default
 from hstar.bench.suite import SuiteError
 
 __all__ = [
@@ -25,4 +26,5 @@ __all__ = [
     "SuiteError",
     "read_runs",
     "run_bench",
+    "run_default",
 ]

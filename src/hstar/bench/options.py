@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hstar.heuristics import check_heuristic_name, is_model_file
-from hstar.search import SearchOptions
+from hstar.configuration import DEFAULT, Configuration
+from hstar.heuristics import is_model_file
 
 
 @dataclass(frozen=True, slots=True)
 class BenchOptions:
     """A benchmark. Limits are per run, in seconds and bytes; None means no limit.
 
-    `suites` are folders or problem files, `heuristics` names or model files. `output` is the
+    `suites` are folders, problem files or puzzles (see `find_instances`). Every heuristic runs with
+    every search; heuristics are names, model files, pdb:FILES or "default", the planner without
+    flags, which runs once and as it is. `cost` to `max_expansions` apply to the other
+    combinations (`decode` to model files); `configurations` are further ones. `output` is the
     Parquet file to write, None to keep the rows in memory only, without a journal. `seed` goes into
     the rows of runs whose heuristic has none of its own. `command` is the line to show in reports.
     Raises ValueError for options no run could have.
@@ -23,9 +26,15 @@ class BenchOptions:
 
     suites: Sequence[str | os.PathLike[str]]
     heuristics: Sequence[str | os.PathLike[str]] = ("ff",)
-    algorithm: str = "gbfs"
-    cost: str = "normal"
+    searches: Sequence[str] = ("gbfs",)
+    cost: str | None = None
+    weight: float | None = None
+    batch: int | None = None
+    preferred: bool | None = None
+    decode: str | None = None
     max_evaluations: int | None = None
+    max_expansions: int | None = None
+    configurations: Sequence[Configuration] = ()
     time_limit: float | None = 300.0
     memory_limit: int | None = 4 * 2**30
     jobs: int = 1
@@ -34,23 +43,50 @@ class BenchOptions:
     command: str = ""
 
     def __post_init__(self) -> None:
-        SearchOptions(
-            algorithm=self.algorithm, cost=self.cost, max_evaluations=self.max_evaluations
-        )
-        for name, few in (("suites", self.suites), ("heuristics", self.heuristics)):
+        for name, few in (("suites", self.suites), ("searches", self.searches)):
             if isinstance(few, str) or not few:
                 raise ValueError(f"{name} must be a list of at least one")
-        given = [os.fspath(heuristic) for heuristic in self.heuristics]
-        for name in given:
-            if not is_model_file(name):
-                check_heuristic_name(name)
-            if given.count(name) > 1:
-                raise ValueError(f"the heuristic '{name}' is given twice")
+        if isinstance(self.heuristics, str) or not (self.heuristics or self.configurations):
+            raise ValueError("heuristics must be a list of at least one")
+        for kind, given in (("heuristic", self.heuristics), ("search", self.searches)):
+            names = [os.fspath(name) for name in given]
+            for name in names:
+                if names.count(name) > 1:
+                    raise ValueError(f"the {kind} '{name}' is given twice")
+        chosen = self.all_configurations()
+        for one in chosen:
+            if chosen.count(one) > 1:
+                raise ValueError(f"the configuration {one.label()} is given twice")
         if self.jobs < 1:
             raise ValueError(f"there must be at least one job, not {self.jobs}")
         for limit in (self.time_limit, self.memory_limit):
             if limit is not None and not limit > 0:
                 raise ValueError(f"limits must be positive, not {limit}")
+
+    def all_configurations(self) -> list[Configuration]:
+        """Heuristics by searches, then the further ones."""
+        limits = Configuration(
+            max_evaluations=self.max_evaluations, max_expansions=self.max_expansions
+        )
+        found = []
+        for heuristic in [os.fspath(name) for name in self.heuristics]:
+            if heuristic == DEFAULT:
+                found.append(replace(limits, heuristic=DEFAULT))
+                continue
+            found += [
+                replace(
+                    limits,
+                    heuristic=heuristic,
+                    search=search,
+                    cost=self.cost,
+                    weight=self.weight,
+                    batch=self.batch,
+                    preferred=self.preferred,
+                    decode=self.decode if is_model_file(heuristic) else None,
+                )
+                for search in self.searches
+            ]
+        return [*found, *self.configurations]
 
     @property
     def output_path(self) -> Path | None:

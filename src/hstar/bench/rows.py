@@ -19,20 +19,24 @@ from hstar.pddl.errors import InputFileError
 if TYPE_CHECKING:
     import polars as pl
 
-FORMAT = "hstar-runs-1"
+FORMAT = "hstar-runs-2"
+FIRST_FORMAT = "hstar-runs-1"  # its `evaluations` are our `requested`
 METADATA_KEY = "hstar"
 
 Row = dict[str, Any]
 
-# Column -> type. `coverage` is 1 for a validated plan, else 0; `error` the status of the run, which
-# is "solved" where all went well; `evaluated` counts states, `evaluations` calls (see the core);
-# times are seconds, `memory` the peak resident size in KB. Null: there is no such number.
+# Column -> type. `algorithm` names the whole configuration, `digest` the content of the problem.
+# `coverage` is 1 for a validated plan, else 0; `error` is the status of the run, "solved" where all
+# went well. `evaluated`, `evaluations` and `requested` are those of SearchResult. Times are in
+# seconds, `memory` is the peak resident size in KB. Null: there is no such number.
 COLUMNS: dict[str, type] = {
     "run": str,
     "suite": str,
     "domain": str,
     "problem": str,
+    "digest": str,
     "algorithm": str,
+    "search": str,
     "heuristic": str,
     "model": str,
     "seed": int,
@@ -43,6 +47,7 @@ COLUMNS: dict[str, type] = {
     "plan_length": int,
     "evaluated": int,
     "evaluations": int,
+    "requested": int,
     "expanded": int,
     "generated": int,
     "reopened": int,
@@ -103,16 +108,30 @@ def read_runs(path: str | os.PathLike[str]) -> Runs:
         provenance = json.loads(text)
     except (pl.exceptions.PolarsError, OSError, ValueError) as error:
         raise RunsError(f"this is no Parquet file of runs ({_first_line(error)})", name) from error
+    written = provenance.pop("format", FORMAT)
+    if written == FIRST_FORMAT:
+        rows, written = _from_first_format(rows), FORMAT
     missing = [column for column in COLUMNS if column not in rows.columns]
     if missing:
         raise RunsError(
             f"the columns {', '.join(missing)} are missing; is this the output of 'hstar bench'?",
             name,
         )
-    written = provenance.pop("format", FORMAT)
     if written != FORMAT:
         raise RunsError(f"the format is {written}, this hstar reads {FORMAT}", name)
     return Runs(rows.select(list(COLUMNS)), provenance)
+
+
+def _from_first_format(rows: pl.DataFrame) -> pl.DataFrame:
+    import polars as pl
+
+    return rows.with_columns(
+        pl.col("evaluations").alias("requested"),
+        pl.col("evaluated").alias("evaluations"),
+        pl.col("algorithm").alias("search"),
+        pl.format("{}({})", "algorithm", "heuristic").alias("algorithm"),
+        pl.lit(None, pl.String).alias("digest"),
+    )
 
 
 def _first_line(error: Exception) -> str:

@@ -10,7 +10,7 @@ import platform
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,8 +19,9 @@ import hstar
 from hstar.bench.options import BenchOptions
 from hstar.bench.rows import Row, frame, to_parquet
 from hstar.bench.suite import Instance, find_instances
-from hstar.bench.worker import carry_out
-from hstar.heuristics import HEURISTICS
+from hstar.bench.worker import carry_out, check_fit
+from hstar.configuration import DEFAULT, Configuration
+from hstar.heuristics import is_model_file
 from hstar.runtime.atomic import check_writable, write_atomically
 from hstar.runtime.code import code_digest
 from hstar.runtime.journal import Journal
@@ -34,11 +35,12 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class _Heuristic:
-    """A heuristic of the benchmark: `label` is how rows and reports call it."""
+class _Algorithm:
+    """A configuration of the benchmark: what rows and reports call it and its heuristic."""
 
-    argument: str
+    configuration: Configuration
     label: str
+    heuristic: str
     model: str = ""
     seed: int | None = None
     digest: str = ""
@@ -48,23 +50,26 @@ class _Heuristic:
 class _Run:
     run: str
     instance: Instance
-    heuristic: _Heuristic
+    algorithm: _Algorithm
 
 
 def run_bench(options: BenchOptions) -> pl.DataFrame:
-    """Carry out a benchmark; one row per problem and heuristic, in that order of nesting.
+    """Carry out a benchmark; one row per problem and configuration, in that order of nesting.
 
     With `output` set, runs that an earlier, killed call with the same options finished are not
     repeated, and the file appears when all runs are there. Raises PddlError and SuiteError for the
-    suites, what load_model raises for models, JournalError if an unfinished benchmark with this
+    suites, what the loaders of heuristics raise, ValueError for a heuristic that fits no domain of
+    the suites, JournalError if an unfinished benchmark with this
     output had other options, OSError naming a file, OutOfResources when interrupted.
     """
-    heuristics = _find_heuristics(options)
+    algorithms = _find_algorithms(options)
     instances = find_instances(options.suites)
+    for algorithm in algorithms:
+        check_fit(algorithm.configuration, instances, options)
     runs = [
-        _Run(_run_id(options, instance, heuristic), instance, heuristic)
+        _Run(_run_id(options, instance, algorithm), instance, algorithm)
         for instance in instances
-        for heuristic in heuristics
+        for algorithm in algorithms
     ]
     output = options.output_path
     if output is None:
@@ -92,6 +97,11 @@ def run_bench(options: BenchOptions) -> pl.DataFrame:
         write_atomically(output, to_parquet(table, _provenance(options)))
         journal.remove()
     return table
+
+
+def run_default(options: BenchOptions) -> pl.DataFrame:
+    """The same benchmark with the default planner alone: the rows that others are compared to."""
+    return run_bench(replace(options, heuristics=(DEFAULT,), searches=("gbfs",), configurations=()))
 
 
 def _warn(text: str) -> None:
@@ -131,70 +141,70 @@ def _outcome_of_lost(lost: Lost) -> dict[str, Any]:
 
 def _job(run: _Run, options: BenchOptions) -> dict[str, Any]:
     return {
-        "domain_path": str(run.instance.domain_path),
-        "problem_path": str(run.instance.problem_path),
-        "heuristic": run.heuristic.argument,
-        "algorithm": options.algorithm,
-        "cost": options.cost,
-        "max_evaluations": options.max_evaluations,
+        **run.instance.source,
+        "configuration": asdict(run.algorithm.configuration),
         "time_limit": options.time_limit,
         "memory_limit": options.memory_limit,
     }
 
 
 def _row(run: _Run, options: BenchOptions, outcome: dict[str, Any], about: dict[str, str]) -> Row:
-    seed = run.heuristic.seed if run.heuristic.seed is not None else options.seed
+    algorithm = run.algorithm
+    seed = algorithm.seed if algorithm.seed is not None else options.seed
     return {
         "run": run.run,
         "suite": run.instance.suite,
         "domain": run.instance.domain_name,
         "problem": run.instance.problem,
-        "algorithm": options.algorithm,
-        "heuristic": run.heuristic.label,
-        "model": run.heuristic.model,
+        "digest": run.instance.digest[:16],
+        "algorithm": algorithm.label,
+        "search": algorithm.configuration.search_name,
+        "heuristic": algorithm.heuristic,
+        "model": algorithm.model,
         "seed": seed if seed is not None else -1,
-        "max_evaluations": options.max_evaluations,
+        "max_evaluations": algorithm.configuration.max_evaluations,
         **outcome,
         **about,
     }
 
 
-def _find_heuristics(options: BenchOptions) -> list[_Heuristic]:
-    arguments = [os.fspath(heuristic) for heuristic in options.heuristics]
-    stems = [Path(argument).stem for argument in arguments]
+def _find_algorithms(options: BenchOptions) -> list[_Algorithm]:
+    """Loads every model once, so that a broken file is noticed before the first run."""
+    chosen = options.all_configurations()
+    stems: dict[str, set[str]] = {}
+    for one in chosen:
+        stems.setdefault(Path(one.heuristic_name).stem, set()).add(one.heuristic_name)
     found = []
-    for argument, stem in zip(arguments, stems, strict=True):
-        if argument in HEURISTICS:
-            found.append(_Heuristic(argument, argument))
-        else:
-            found.append(_find_model(argument, stem if stems.count(stem) == 1 else argument))
+    for one in chosen:
+        name = one.heuristic_name
+        heuristic = Path(name).stem if is_model_file(name) else name
+        heuristic = heuristic if len(stems.get(heuristic, {name})) == 1 else name
+        metadata = getattr(one.load().heuristic, "metadata", None) or {}
+        training = metadata.get("training", {}).get("options", {})
+        seed = metadata.get("seed", training.get("seed"))
+        found.append(
+            _Algorithm(
+                configuration=one,
+                label=one.label(heuristic),
+                heuristic=heuristic,
+                model=name if one.is_file else "",
+                seed=None if seed is None else int(seed),
+                digest=one.digest,
+            )
+        )
     return found
 
 
-def _find_model(path: str, label: str) -> _Heuristic:
-    """Loads the model once, so that a broken file is noticed before the first run."""
-    from hstar.learned.loader import load_model
-
-    metadata = getattr(load_model(path), "metadata", {})
-    training = metadata.get("training", {}).get("options", {})
-    seed = metadata.get("seed", training.get("seed"))
-    digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
-    return _Heuristic(path, label, path, None if seed is None else int(seed), digest)
-
-
-def _run_id(options: BenchOptions, instance: Instance, heuristic: _Heuristic) -> str:
+def _run_id(options: BenchOptions, instance: Instance, algorithm: _Algorithm) -> str:
     """Names a run by all that decides its row: files by their content, and what was asked for."""
     key = [
         instance.digest,
-        heuristic.digest or heuristic.argument,
-        options.algorithm,
-        options.cost,
-        options.max_evaluations,
+        algorithm.digest,
+        {**asdict(algorithm.configuration), "heuristic": algorithm.heuristic},
         options.time_limit,
         options.memory_limit,
         instance.suite,
         instance.problem,
-        heuristic.label,
         options.seed,
     ]
     return hashlib.sha256(json.dumps(key).encode()).hexdigest()[:16]
@@ -204,29 +214,34 @@ def _settings(options: BenchOptions, runs: list[_Run]) -> dict[str, Any]:
     """What the rows depend on, by the names that an error message uses."""
     return {
         "code": code_digest("pddl", "spaces", "heuristics", "search", "learned", "bench"),
-        "search": options.algorithm,
-        "cost": options.cost,
+        **_options(options),
+        "seed": options.seed,
+        "heuristics": {run.algorithm.label: run.algorithm.digest for run in runs},
+        "problems": {f"{r.instance.suite}/{r.instance.problem}": r.instance.digest for r in runs},
+    }
+
+
+def _options(options: BenchOptions) -> dict[str, Any]:
+    return {
+        "search": ", ".join(options.searches),
+        "cost": options.cost or "normal",
+        "weight": options.weight,
+        "batch": options.batch,
+        "decode": options.decode,
         "max_evaluations": options.max_evaluations,
+        "max_expansions": options.max_expansions,
+        "configurations": [one.label() for one in options.configurations],
         "time_limit": options.time_limit,
         "memory_limit": options.memory_limit,
-        "seed": options.seed,
-        "heuristics": {run.heuristic.label: run.heuristic.digest for run in runs},
-        "problems": {str(run.instance.problem_path): run.instance.digest for run in runs},
     }
 
 
 def _provenance(options: BenchOptions) -> dict[str, Any]:
+    said = {name: value for name, value in _options(options).items() if value not in (None, [])}
     return {
         "command": options.command,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "options": {
-            "search": options.algorithm,
-            "cost": options.cost,
-            "max_evaluations": options.max_evaluations,
-            "time_limit": options.time_limit,
-            "memory_limit": options.memory_limit,
-            "jobs": options.jobs,
-        },
+        "options": {**said, "jobs": options.jobs},
     }
 
 

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import functools
 import traceback
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from hstar import _core
-from hstar.heuristics import HEURISTICS
-from hstar.pddl import parse
+from hstar.bench.options import BenchOptions
+from hstar.bench.suite import Instance
+from hstar.configuration import Configuration
+from hstar.pddl import UnsupportedPddlError, parse
 from hstar.pddl.errors import InputFileError
 from hstar.runtime.resources import Budget, OutOfResources
 from hstar.runtime.worker import forget_peak_memory
@@ -23,6 +27,7 @@ from hstar.search import (
     plan_problem,
     stopped_before_search,
 )
+from hstar.spaces.task import ground
 
 INTERNAL_ERROR = 35
 
@@ -32,11 +37,10 @@ def carry_out(job: dict[str, Any]) -> dict[str, Any]:
     start = _core.monotonic_seconds()
     outcome: dict[str, Any] = {"message": ""}
     try:
-        name = job["heuristic"]
-        heuristic = name if name in HEURISTICS else _model(name)
+        options = _loaded(Configuration(**job["configuration"]))
         start = _core.monotonic_seconds()  # loading the model does not count as solving the problem
         forget_peak_memory()
-        result = _search(job, heuristic, start)
+        result = _search(job, options, start)
     except InputFileError as error:
         status = "unsupported" if error.exit_code == 34 else "bad input"
         outcome |= _failed(status, error.exit_code, str(error))
@@ -54,23 +58,77 @@ def carry_out(job: dict[str, Any]) -> dict[str, Any]:
     return outcome
 
 
-def _search(job: dict[str, Any], heuristic: Any, start: float) -> SearchResult:
+def _search(job: dict[str, Any], options: SearchOptions, start: float) -> SearchResult:
     budget = Budget.starting_now(job["time_limit"], job["memory_limit"])
-    options = SearchOptions(
-        heuristic, job["algorithm"], cost=job["cost"], max_evaluations=job["max_evaluations"]
-    )
     try:
         with budget.enforced():
+            if "puzzle" in job:
+                return _solve(job, options, budget)
             return plan_problem(parse(job["domain_path"], job["problem_path"]), options, budget)
     except OutOfResources as error:
         return stopped_before_search(error, _core.monotonic_seconds() - start)
 
 
-@functools.cache
-def _model(path: str) -> Any:
-    from hstar.learned.loader import load_model
+def _solve(job: dict[str, Any], options: SearchOptions, budget: Budget) -> SearchResult:
+    import numpy as np
 
-    return load_model(path)
+    from hstar.solving import solve
+    from hstar.spaces.puzzle import make_puzzle
+
+    return solve(
+        make_puzzle(job["puzzle"]),
+        np.array(job["state"], dtype=np.int32),
+        options.heuristic,  # type: ignore[arg-type]
+        options.algorithm,
+        weight=options.weight,
+        batch=options.batch,
+        max_evaluations=options.max_evaluations,
+        max_expansions=options.max_expansions,
+        budget=budget,
+    )
+
+
+@functools.cache
+def _loaded(configuration: Configuration) -> SearchOptions:
+    return configuration.load()
+
+
+def check_fit(
+    configuration: Configuration, instances: Sequence[Instance], limits: BenchOptions
+) -> None:
+    """Raises what says why, if the heuristic fits no domain of the instances.
+
+    A heuristic from files is tried on the smallest problem of each domain, and so is every one on
+    puzzles. A problem that cannot be grounded within the limits says nothing about it.
+    """
+    refused: Exception | None = None
+    smallest: dict[str, Instance] = {}
+    for instance in sorted(instances, key=lambda one: one.size):
+        smallest.setdefault(instance.domain_name, instance)
+    for instance in smallest.values():
+        job = instance.source
+        if not configuration.is_file and "puzzle" not in job:
+            return
+        options = replace(_loaded(configuration), max_evaluations=1)
+        budget = Budget.starting_now(limits.time_limit, limits.memory_limit)
+        try:
+            with budget.enforced():
+                if "puzzle" in job:
+                    _solve(job, options, budget)
+                else:
+                    task = ground(parse(job["domain_path"], job["problem_path"]), budget=budget)
+                    options.heuristic.bind(task)  # type: ignore[union-attr]
+            return
+        except UnsupportedPddlError:
+            return
+        except OutOfResources as error:
+            if error.status in ("interrupted", "terminated"):
+                raise
+            return
+        except (InputFileError, ValueError) as error:
+            refused = error
+    if refused is not None:
+        raise refused
 
 
 def _columns(result: SearchResult) -> dict[str, Any]:
@@ -81,6 +139,7 @@ def _columns(result: SearchResult) -> dict[str, Any]:
         "plan_length": result.plan_length,
         "evaluated": result.evaluated,
         "evaluations": result.evaluations,
+        "requested": result.requested,
         "expanded": result.expanded,
         "generated": result.generated,
         "reopened": result.reopened,

@@ -1,4 +1,4 @@
-"""`hstar bench`: every problem of a suite with every heuristic, one row per run."""
+"""`hstar bench`: every problem of a suite with every configuration, one row per run."""
 
 from __future__ import annotations
 
@@ -6,13 +6,23 @@ import argparse
 import shlex
 import sys
 
-from hstar.commands.arguments import EPILOG, Commands, UsageError, duration, memory, positive
-from hstar.heuristics import COST_TYPES, HEURISTICS
-from hstar.search import ALGORITHMS
+from hstar.commands.arguments import (
+    EPILOG,
+    Commands,
+    Parser,
+    UsageError,
+    add_search,
+    duration,
+    memory,
+    positive,
+)
+from hstar.commands.plan import configuration
 
 DESCRIPTION = """\
-Run a search on every problem of the suites with every heuristic, and write one row per run.
-A SUITE is a folder with domain.pddl and problems, a folder of such folders, or a problem file.
+Run every heuristic with every search on every problem of the suites; write one row per run.
+A SUITE is a folder with domain.pddl and problems, a folder of such folders, a problem file, or a
+puzzle with its start states: tiles-3x3:scramble=20:count=5:seed=0 or cube3:states=FILE.
+"-H default" adds the planner that 'hstar plan' runs without flags.
 When killed, the same command goes on where it was; finished runs are not repeated.
 """
 
@@ -23,41 +33,24 @@ def add_parser(commands: Commands) -> None:
         help="run heuristics on suites of problems",
         description=DESCRIPTION,
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("suites", nargs="+", metavar="SUITE")
+    add_search(parser, several=True)
     parser.add_argument(
-        "-H",
-        "--heuristic",
+        "--config",
         action="append",
-        nargs="+",
-        metavar="NAME",
-        help=f"one or more of {', '.join(HEURISTICS)}, or model files; may be repeated "
-        "(default ff)",
+        default=[],
+        metavar="FLAGS",
+        help="one more configuration, in the flags of 'hstar plan': --config='-s wastar -H ff "
+        "--weight 5'; may be repeated",
     )
     parser.add_argument(
-        "-s",
-        "--search",
-        default="gbfs",
-        metavar="NAME",
-        help=f"one of {', '.join(ALGORITHMS)} (default gbfs)",
+        "--time-limit", type=duration, default=300.0, metavar="TIME", help="per run (default: 5m)"
     )
     parser.add_argument(
-        "--cost",
-        default="normal",
-        metavar="TYPE",
-        help=f"operator costs inside the heuristic: {', '.join(COST_TYPES)} (default normal)",
+        "--memory-limit", type=memory, default=2**32, metavar="SIZE", help="per run (default: 4G)"
     )
-    parser.add_argument("--max-evaluations", type=positive, metavar="N", help="per run")
-    parser.add_argument(
-        "--time-limit", type=duration, default=300.0, metavar="TIME", help="per run (default 5m)"
-    )
-    parser.add_argument(
-        "--memory-limit", type=memory, default=2**32, metavar="SIZE", help="per run (default 4G)"
-    )
-    parser.add_argument(
-        "--jobs", type=positive, default=1, metavar="N", help="runs at a time (default 1)"
-    )
+    parser.add_argument("--jobs", type=positive, default=1, metavar="N", help="runs at a time")
     parser.add_argument(
         "--seed", type=int, metavar="N", help="of randomised parts; noted in the rows"
     )
@@ -71,22 +64,35 @@ def run(options: argparse.Namespace) -> int:
     from hstar.bench import BenchOptions, run_bench
     from hstar.report import summary_text
 
-    given = [name for names in options.heuristic or [["ff"]] for name in names]
+    flags = Parser(prog="hstar bench --config", add_help=False)
+    add_search(flags)
+    further = [configuration(flags.parse_args(shlex.split(text))) for text in options.config]
+    heuristics = [name for names in options.heuristic or [] for name in names]
+    searches = [name for names in options.search or [] for name in names]
     try:
-        chosen = BenchOptions(
-            suites=options.suites,
-            heuristics=given,
-            algorithm=options.search,
-            cost=options.cost,
-            max_evaluations=options.max_evaluations,
-            time_limit=options.time_limit,
-            memory_limit=options.memory_limit,
-            jobs=options.jobs,
-            seed=options.seed,
-            output=options.output,
-            command=shlex.join(["hstar", *sys.argv[1:]]),
+        rows = run_bench(
+            BenchOptions(
+                suites=options.suites,
+                heuristics=heuristics or ([] if further and not searches else ["ff"]),
+                searches=searches or ["gbfs"],
+                cost=options.cost,
+                weight=options.weight,
+                batch=options.batch,
+                preferred=False if options.no_preferred else None,
+                decode=options.decode,
+                max_evaluations=options.max_evaluations,
+                max_expansions=options.max_expansions,
+                configurations=further,
+                time_limit=options.time_limit,
+                memory_limit=options.memory_limit,
+                jobs=options.jobs,
+                seed=options.seed,
+                output=options.output,
+                command=shlex.join(["hstar", *sys.argv[1:]]),
+            )
         )
     except ValueError as error:
         raise UsageError(str(error)) from error
-    print(summary_text(run_bench(chosen)))
+    print(summary_text(rows))
+    print(f"The rows are in {options.output}.")
     return 0

@@ -40,7 +40,6 @@ def add_learn(actions: Commands) -> None:
         help="learn a network that replaces a pattern database",
         description=LEARN,
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("file", metavar="FILE", help="a pattern database")
     parser.add_argument("pddl", nargs="*", metavar="PDDL", help="[DOMAIN] PROBLEM of its task")
@@ -59,7 +58,6 @@ def add_verify(actions: Commands) -> None:
         help="check a learned pattern database from scratch",
         description=VERIFY,
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("file", metavar="FILE", help="a learned pattern database")
     parser.add_argument("pddl", nargs="*", metavar="PDDL", help="[DOMAIN] PROBLEM of its task")

@@ -43,7 +43,6 @@ def add_parser(commands: Commands) -> None:
         help="write random problems",
         description=DESCRIPTION,
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "domain",

@@ -27,7 +27,6 @@ def add_parser(commands: Commands) -> None:
         help="label states with their cost to the goal, to learn from",
         description=DESCRIPTION,
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("directory", metavar="DIR", help="folder of problems")
     parser.add_argument("-o", "--output", required=True, metavar="FILE.parquet")

@@ -25,7 +25,6 @@ def add_parser(commands: Commands) -> None:
         "paper",
         help="regenerate the tables of a paper",
         description=DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("paper", metavar="PAPER", help=f"one of {', '.join(PAPERS)}")
     parser.add_argument("--scale", default="smoke", help="smoke, small, proposed or full")

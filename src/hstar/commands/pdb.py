@@ -52,7 +52,6 @@ def add_build(actions: Commands) -> None:
         help="compute a pattern database",
         description=BUILD,
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("space", nargs="+", metavar="SPACE", help="a puzzle, or [DOMAIN] PROBLEM")
     parser.add_argument("--pattern", required=True, metavar="PATTERN", help="what is kept")
@@ -78,7 +77,6 @@ def add_compress(actions: Commands) -> None:
         help="make a pattern database smaller",
         description=COMPRESS,
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("file", metavar="FILE", help="a pattern database")
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="where to write it")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
+import math
+import time
+from collections.abc import Callable
+from dataclasses import fields, replace
 
 from hstar import _core
 from hstar.commands.arguments import (
@@ -12,21 +15,16 @@ from hstar.commands.arguments import (
     UsageError,
     add_files,
     add_limits,
+    add_search,
     input_files,
-    positive,
 )
-from hstar.heuristics import COST_TYPES, HEURISTICS, TaskHeuristic, is_model_file
+from hstar.configuration import Configuration
 from hstar.pddl import parse
 from hstar.runtime.atomic import check_writable, write_atomically
 from hstar.runtime.resources import Budget, OutOfResources
-from hstar.search import (
-    ALGORITHMS,
-    STRONGEST,
-    SearchOptions,
-    SearchResult,
-    plan_problem,
-    stopped_before_search,
-)
+from hstar.search import STRONGEST, SearchResult, stopped_before_search
+from hstar.search import run as search
+from hstar.spaces.task import Task, ground
 
 
 def add_parser(commands: Commands) -> None:
@@ -38,87 +36,50 @@ def add_parser(commands: Commands) -> None:
             f"{STRONGEST.describe()}, the strongest satisficing configuration."
         ),
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_files(parser)
-    parser.add_argument(
-        "-H",
-        "--heuristic",
-        metavar="NAME",
-        help=f"one of {', '.join(HEURISTICS)}, a model file, or pdb:FILE,FILE (pattern databases)",
-    )
-    parser.add_argument("-s", "--search", metavar="NAME", help=f"one of {', '.join(ALGORITHMS)}")
-    parser.add_argument(
-        "--cost",
-        metavar="TYPE",
-        help=f"operator costs inside the heuristic: {', '.join(COST_TYPES)}",
-    )
-    parser.add_argument("--weight", type=float, metavar="W", help="of h in wastar (default 3)")
-    parser.add_argument("--batch", type=positive, metavar="K", help="expand the K best at once")
-    parser.add_argument(
-        "--no-preferred", action="store_true", help="lazy search without preferred operators"
-    )
-    parser.add_argument("--max-evaluations", type=positive, metavar="N")
-    parser.add_argument("--max-expansions", type=positive, metavar="N")
-    parser.add_argument("--plan-file", default="sas_plan", metavar="FILE", help="default: sas_plan")
+    add_search(parser)
+    parser.add_argument("--plan-file", default="sas_plan", metavar="FILE", help="where it goes")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of randomised parts")
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
     add_limits(parser)
     parser.set_defaults(command=run)
 
 
-def search_options(options: argparse.Namespace) -> SearchOptions:
-    """The configuration asked for; the strongest one where nothing is said."""
-    chosen = STRONGEST
-    if options.heuristic is not None or options.search is not None:
-        algorithm = options.search if options.search is not None else "gbfs"
-        heuristic = options.heuristic
-        if heuristic is None:
-            heuristic = "lmcut" if algorithm in ("astar", "idastar") else "ff"
-        chosen = SearchOptions(find_heuristic(heuristic), algorithm)
-    given = {
-        "cost": options.cost,
-        "weight": options.weight,
-        "batch": options.batch,
-        "max_evaluations": options.max_evaluations,
-        "max_expansions": options.max_expansions,
-        "preferred": False if options.no_preferred else None,
-    }
-    return replace(chosen, **{name: value for name, value in given.items() if value is not None})
-
-
-def find_heuristic(name: str) -> str | TaskHeuristic:
-    """A heuristic of the core by its name, the model in a file, or pattern databases in files."""
-    if name.startswith("pdb:"):
-        from hstar.learned.loader import load_pattern_heuristic
-
-        return load_pattern_heuristic(name)
-    if name in HEURISTICS or not is_model_file(name):
-        return name
-    from hstar.learned.loader import load_model
-
-    return load_model(name)
+def configuration(options: argparse.Namespace) -> Configuration:
+    """What the options of `add_search` ask for. Raises UsageError."""
+    names = {one.name for one in fields(Configuration)} - {"preferred"}
+    given = {name: getattr(options, name) for name in names}
+    try:
+        return Configuration(**given, preferred=False if options.no_preferred else None)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
 
 
 def run(options: argparse.Namespace) -> int:
     start = _core.monotonic_seconds()
     domain_path, problem_path = input_files(options.files)
     try:
-        chosen = search_options(options)
+        chosen = configuration(options).load()
     except ValueError as error:
         raise UsageError(str(error)) from error
     check_writable(options.plan_file)
     budget = Budget.starting_now(options.overall_time_limit, options.overall_memory_limit)
     say = print if not options.json else no_output
+    log_limits("planner", budget, say)
     try:
         with budget.enforced():
             problem = parse(domain_path, problem_path)
             say(f"Domain: {problem.domain.name}. Problem: {problem.name}.")
             say(f"Search: {chosen.describe()}.", flush=True)
-            result = plan_problem(problem, chosen, budget, keep_irrelevant=options.keep_irrelevant)
+            task = ground(problem, budget=budget, keep_irrelevant=options.keep_irrelevant)
+            log_task(task, _core.monotonic_seconds() - start, say)
+            log_limits("search", budget, say)
+            result = search(task, chosen, budget)
     except OutOfResources as error:
         if options.json:
             print(stopped_before_search(error, _core.monotonic_seconds() - start).to_json())
+        say(f"search exit code: {error.exit_code}", flush=True)
         raise
     result = replace(result, total_time=_core.monotonic_seconds() - start)
     if result.solved:
@@ -126,7 +87,11 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(result.to_json())
     else:
-        report(result)
+        heuristic = chosen.heuristic
+        name = heuristic if isinstance(heuristic, str) else getattr(heuristic, "label", "function")
+        log_result(result, name)
+        if result.solved:
+            print(f"The plan is in {options.plan_file}.")
     return result.exit_code
 
 
@@ -134,8 +99,30 @@ def no_output(*_: object, **__: object) -> None:
     """Where the log would go, when only the JSON object may."""
 
 
-def report(result: SearchResult) -> None:
-    """Log lines in the form other tools parse from Fast Downward."""
+# The lines below are those of Fast Downward where it has one, so that tools that parse its logs,
+# such as the parsers of Downward Lab, read these as well.
+
+
+def log_limits(part: str, budget: Budget, say: Callable[..., None]) -> None:
+    seconds = f"{budget.deadline - _core.monotonic_seconds():.2f}s" if budget.deadline else "None"
+    memory = f"{budget.memory_bytes // 2**20} MB" if budget.memory_bytes else "None"
+    say(f"{part} time limit: {seconds}")
+    say(f"{part} memory limit: {memory}")
+
+
+def log_task(task: Task, seconds: float, say: Callable[..., None]) -> None:
+    say(f"Translator variables: {task.num_variables}")
+    say(f"Translator facts: {task.num_facts}")
+    say(f"Translator operators: {task.num_operators}")
+    say(f"Translator peak memory: {_core.peak_resident_bytes() // 1024} KB")
+    say(f"Done! [{time.process_time():.6f}s CPU, {seconds:.6f}s wall-clock]", flush=True)
+    say("translate exit code: 0", flush=True)
+
+
+def log_result(result: SearchResult, heuristic: str) -> None:
+    """What a search found and what it took."""
+    if result.initial_h is not None:
+        print(f"Initial heuristic value for {heuristic}: {value_text(result.initial_h)}")
     if result.solved:
         print("Solution found!")
         print("\n".join(result.plan or ()))
@@ -143,11 +130,11 @@ def report(result: SearchResult) -> None:
         print(f"Plan cost: {result.plan_cost}")
     else:
         print(f"No plan: {result.status}.")
-    print(f"Initial heuristic value: {result.initial_h:g}")
     print(f"Expanded {result.expanded} state(s).")
     print(f"Reopened {result.reopened} state(s).")
     print(f"Evaluated {result.evaluated} state(s).")
     print(f"Evaluations: {result.evaluations}")
+    print(f"Heuristic values requested: {result.requested}")
     print(f"Generated {result.generated} state(s).")
     print(f"Dead ends: {result.deadends} state(s).")
     print(f"Number of registered states: {result.states}")
@@ -155,3 +142,12 @@ def report(result: SearchResult) -> None:
     print(f"Search time: {result.search_time:.6f}s")
     print(f"Total time: {result.total_time:.6f}s")
     print(f"Peak memory: {result.peak_memory_kb} KB")
+    print(f"search exit code: {result.exit_code}")
+    print(f"Planner time: {result.total_time:.6f}s")
+
+
+def value_text(h: float) -> str:
+    """Whole numbers without a point or an exponent, as Fast Downward writes them."""
+    if math.isinf(h):
+        return "infinity"
+    return str(int(h)) if h == int(h) else f"{h:g}"

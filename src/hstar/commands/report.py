@@ -15,7 +15,6 @@ def add_parser(commands: Commands) -> None:
         description="Write one self-contained HTML page about the runs of 'hstar bench', "
         "and print its tables.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("runs", nargs="+", metavar="RUNS", help="files written by 'hstar bench'")
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="such as report.html")
@@ -28,4 +27,5 @@ def run(options: argparse.Namespace) -> int:
 
     check_writable(options.output)
     print(comparison_text(write_report(options.runs, options.output, options.title)))
+    print(f"The report is in {options.output}.")
     return 0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hstar import _core
 from hstar.commands.arguments import EPILOG, Commands, UsageError, add_limits, positive
-from hstar.commands.plan import report
+from hstar.commands.plan import log_result
 from hstar.runtime.resources import Budget, OutOfResources
 from hstar.search import SearchResult, stopped_before_search
 
@@ -29,7 +29,6 @@ def add_parser(commands: Commands) -> None:
         help="solve a puzzle",
         description=DESCRIPTION,
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("puzzle", metavar="PUZZLE", help="such as cube3 or tiles-4x4")
     start = parser.add_mutually_exclusive_group(required=True)
@@ -78,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(result.to_json())
     else:
-        report(result)
+        log_result(result, options.heuristic)
         seconds = max(result.search_time, 1e-9)
         print(f"Nodes per second: {result.generated / seconds:.0f}")
         print(f"Total with reading files: {_core.monotonic_seconds() - start:.6f}s")

@@ -39,7 +39,6 @@ def add_parser(commands: Commands) -> None:
         help="learn a heuristic from labels or from a table",
         description=DESCRIPTION,
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("labels", metavar="LABELS", help="labels, or a pattern database")
     parser.add_argument(

@@ -49,7 +49,8 @@ def find_domain(problem_path: str | os.PathLike[str]) -> Path:
 
 def find_problems(folder: Path) -> list[Path]:
     """The PDDL files of a folder that are not domains, p2 before p10."""
-    files = [path for path in folder.glob("*.pddl") if path.is_file() and not _is_domain(path)]
+    files = [path for path in folder.glob("*.pddl") if path.is_file()]
+    files = [path for path in files if not is_domain_file(path)]
     return sorted(files, key=natural_order)
 
 
@@ -60,7 +61,10 @@ def natural_order(path: Path) -> tuple[list[tuple[int, str]], str]:
     return numbers, path.name
 
 
-def _is_domain(path: Path) -> bool:
+def is_domain_file(path: Path) -> bool:
+    """Whether a file begins as PDDL domains do; False for what is no regular file."""
+    if not path.is_file():
+        return False
     with path.open("rb") as file:
         head = file.read(_HEAD_BYTES)
     return _DOMAIN.search(re.sub(rb";[^\n]*", b"", head)) is not None

@@ -10,6 +10,7 @@ from hstar.report.page import Page
 from hstar.report.plots import cactus, new_figure, scatter
 from hstar.report.runs import build_page, comparison_text, summary_text, write_report
 from hstar.report.tables import Cell, Spans, markdown_table, text_table
+from hstar.report.verdict import verdict_table, verdict_text
 
 __all__ = [
     "Cell",
@@ -25,5 +26,7 @@ __all__ = [
     "scatter",
     "summary_text",
     "text_table",
+    "verdict_table",
+    "verdict_text",
     "write_report",
 ]

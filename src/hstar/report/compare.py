@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hstar.bench import Runs
+from hstar.configuration import DEFAULT
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,20 +29,19 @@ class Comparison:
 
     def coverage(self, label: str, domain: str | None = None) -> tuple[int, int]:
         """(solved, run) of a heuristic in a domain, None for all."""
-        own = self._own(label, domain)
+        own = self.own(label, domain)
         return int(own["coverage"].sum()), own.height
 
-    def mean_evaluations(self, label: str, domain: str | None = None) -> float | None:
-        """Unsolved problems count as the limit; None if there is one without such a limit."""
+    def mean_requested(self, label: str, domain: str | None = None) -> float | None:
+        """Heuristic values requested. Unsolved problems count as the limit; None if there is one
+        without such a limit."""
         counted = []
-        for solved, evaluations, limit in (
-            self._own(label, domain)
-            .select("coverage", "evaluations", "max_evaluations")
-            .iter_rows()
+        for solved, requested, limit in (
+            self.own(label, domain).select("coverage", "requested", "max_evaluations").iter_rows()
         ):
             if not solved and limit is None:
                 return None
-            counted.append(evaluations if solved else limit)
+            counted.append(requested if solved else limit)
         return sum(counted) / len(counted) if counted else None
 
     def solved_by_all(self) -> set[str]:
@@ -57,7 +57,7 @@ class Comparison:
     def geometric_mean(self, label: str, column: str) -> float | None:
         """Over the problems that all heuristics solved; None if there are none."""
         common = self.solved_by_all()
-        own = self._own(label).filter(self._own(label)["instance"].is_in(sorted(common)))
+        own = self.own(label).filter(self.own(label)["instance"].is_in(sorted(common)))
         smallest = SHORTEST_TIME if column.endswith("time") else 1.0
         values = [max(float(value), smallest) for value in own[column]]
         if not values:
@@ -66,11 +66,12 @@ class Comparison:
 
     def mean_cost(self, label: str) -> float | None:
         """Of the plans for problems that all heuristics solved."""
-        own = self._own(label)
+        own = self.own(label)
         costs = own.filter(own["instance"].is_in(sorted(self.solved_by_all())))["cost"]
         return sum(costs) / len(costs) if len(costs) else None
 
-    def _own(self, label: str, domain: str | None = None) -> pl.DataFrame:
+    def own(self, label: str, domain: str | None = None) -> pl.DataFrame:
+        """The rows of a configuration in a domain, None for all."""
         own = self.rows.filter(self.rows["label"] == label)
         return own if domain is None else own.filter(own["domain"] == domain)
 
@@ -78,22 +79,27 @@ class Comparison:
 def compare(runs: Sequence[Runs], names: Sequence[str] = ()) -> Comparison:
     """Runs of one or more files, told apart.
 
-    Heuristics are called by their name, with the search around it if there are several searches,
-    and with the file's name (from `names`) if several files have runs of that heuristic on the same
-    problem. A domain that lies in several suites is one row of a table per suite.
+    A configuration is called by its heuristic if no other one has that heuristic, else by its
+    algorithm, and with the file's name (from `names`) if several files have runs of it on the same
+    problem. Problems are the same if domain, suite, file name and content are. A domain that lies
+    in several suites is one row of a table per suite.
     """
     import polars as pl
 
     tables = []
     for i, part in enumerate(runs):
-        name = names[i] if i < len(names) else f"file {i + 1}"
+        name = names[i] if i < len(names) and list(names).count(names[i]) == 1 else f"file {i + 1}"
         tables.append(part.rows.with_columns(pl.lit(name).alias("file")))
     rows = pl.concat(tables)
-    label = pl.col("heuristic")
-    if rows["algorithm"].n_unique() > 1:
-        label = pl.format("{}({})", "algorithm", "heuristic")
+    distinct = rows.select("heuristic", "algorithm").unique()
+    alone = (
+        distinct["heuristic"].n_unique() == distinct.height
+        and not (distinct["algorithm"] == DEFAULT).any()
+    )
+    digest = pl.col("digest").fill_null("")
     rows = rows.with_columns(
-        label.alias("label"), pl.format("{}/{}", "suite", "problem").alias("instance")
+        pl.col("heuristic" if alone else "algorithm").alias("label"),
+        pl.format("{}/{}/{} {}", "domain", "suite", "problem", digest).alias("instance"),
     )
     if rows.select("label", "instance").is_duplicated().any():
         rows = rows.with_columns(pl.format("{} ({})", "label", "file").alias("label"))
@@ -105,7 +111,6 @@ def compare(runs: Sequence[Runs], names: Sequence[str] = ()) -> Comparison:
         .otherwise(pl.col("domain"))
         .alias("domain")
     )
-    rows = rows.unique(["label", "instance"], keep="first", maintain_order=True)
     return Comparison(
         rows=rows,
         labels=rows["label"].unique(maintain_order=True).to_list(),

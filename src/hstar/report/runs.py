@@ -12,12 +12,14 @@ from hstar.report.compare import Comparison, compare
 from hstar.report.page import Page
 from hstar.report.plots import cactus, scatter
 from hstar.report.tables import Cell, text_table
+from hstar.report.verdict import verdict_table, verdict_text
 
 if TYPE_CHECKING:
     import polars as pl
 
 MOST_PAIRS = 12  # of scatter plots
 NOTHING = "\N{EN DASH}"
+MEANS = "Evaluations and seconds (geometric means) and plan costs where all of these found a plan."
 
 
 def write_report(
@@ -28,6 +30,8 @@ def write_report(
     """Write an HTML page about the runs in Parquet files. Raises RunsError and OSError."""
     runs = [read_runs(path) for path in inputs]
     names = [Path(path).name for path in inputs]
+    if len(set(names)) < len(names):
+        names = [str(path) for path in inputs]
     build_page(runs, names, title).write(output)
     return compare(runs, names)
 
@@ -35,6 +39,10 @@ def write_report(
 def build_page(runs: Sequence[Runs], names: Sequence[str], title: str = "Benchmark") -> Page:
     found = compare(runs, names)
     page = Page(title)
+    page.add_heading("Against the default planner")
+    for text in verdict_text(found):
+        page.add_text(text)
+    page.add_table(*verdict_table(found), MEANS)
     _add_provenance(page, runs, names)
     _add_errors(page, found)
     page.add_heading("Coverage")
@@ -46,7 +54,8 @@ def build_page(runs: Sequence[Runs], names: Sequence[str], title: str = "Benchma
     page.add_table(
         titles,
         lines,
-        "Mean evaluations over all problems, unsolved ones counted as the limit. Geometric means "
+        "Mean of the values requested over all problems, unsolved ones counted as the limit. "
+        "Geometric means "
         f"and plan cost over the {common} problems that every heuristic solved.",
     )
     page.add_heading("Solved within a limit")
@@ -69,6 +78,7 @@ def summary_text(rows: pl.DataFrame) -> str:
 def comparison_text(found: Comparison) -> str:
     """The tables of a report for a terminal; errors that need a look come first."""
     parts = [text_table(*coverage_table(found)), text_table(*summary_table(found))]
+    parts.append("\n".join(verdict_text(found)))
     odd = unexplained(found.rows)
     if odd.height:
         shown = [
@@ -111,7 +121,7 @@ def summary_table(found: Comparison) -> tuple[list[str], list[list[str]]]:
             [
                 label,
                 f"{solved}/{run}",
-                _number(found.mean_evaluations(label), 1),
+                _number(found.mean_requested(label), 1),
                 _number(found.geometric_mean(label, "evaluations"), 1),
                 _number(found.geometric_mean(label, "search_time"), 4),
                 _number(found.mean_cost(label), 2),
@@ -120,7 +130,7 @@ def summary_table(found: Comparison) -> tuple[list[str], list[list[str]]]:
     headers = [
         "heuristic",
         "solved",
-        "evaluations, mean",
+        "values requested, mean",
         "evaluations, geometric",
         "search time, geometric",
         "plan cost, mean",

@@ -19,6 +19,8 @@ class Progress:
     finished, which says nothing about the speed. Use as a context manager, or call `close`.
     """
 
+    shown_at_all = True  # --quiet turns it off for the whole program
+
     def __init__(
         self,
         title: str,
@@ -38,6 +40,8 @@ class Progress:
 
     def update(self, done: int, text: str = "") -> None:
         """Say that `done` of the total is finished; shown only if the last line is old enough."""
+        if not Progress.shown_at_all:
+            return
         self.line = self._format(done, text)
         pause = TERMINAL_SECONDS if self.on_terminal else PLAIN_SECONDS
         if time.monotonic() - self.shown_at >= pause:

@@ -12,7 +12,7 @@ import difflib
 import importlib
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from importlib import metadata
 
 Entry = TypeVar("Entry")
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The nearest known name, as a part of a message; empty where none is near."""
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f" (did you mean '{near[0]}'?)" if near else ""
 
 
 class Registry(dict[str, Entry], Generic[Entry]):
@@ -60,8 +66,7 @@ class Registry(dict[str, Entry], Generic[Entry]):
     def unknown(self, name: str, also: str = "module:attribute") -> str:
         """The message for an unknown name: a near one, all names, and what else may be given."""
         known = [*self, *(point for point in self._entry_points if point not in self)]
-        near = difflib.get_close_matches(name, known, n=1)
-        hint = f" (did you mean '{near[0]}'?)" if near else ""
+        hint = did_you_mean(name, known)
         return f"unknown {self.kind} '{name}'{hint}; choose one of {', '.join(known)}, or {also}"
 
     @cached_property

@@ -320,7 +320,7 @@ def _planning_rows(path: Path, fields: dict[str, Any], seed: int) -> list[dict[s
                 "problem": run["problem"],
                 "seed": seed,
                 "solved": solved,
-                "evaluations": run["evaluations"] if solved else limit,
+                "evaluations": run["requested"] if solved else limit,
                 "evaluated": run["evaluated"],
                 "search_time": run["search_time"],
                 "error": run["error"],

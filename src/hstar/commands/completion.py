@@ -1,0 +1,114 @@
+"""`hstar completion`: a script that completes commands, options and values in a shell."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Iterator
+
+from hstar.commands.arguments import Commands, Parser
+
+SHELLS = ("bash", "zsh", "fish")
+DESCRIPTION = """\
+Print a completion script. To use it in the current shell:
+  bash: source <(hstar completion bash)     zsh: source <(hstar completion zsh)
+  fish: hstar completion fish | source
+"""
+
+# Completes from a table: "COMMAND" -> its words, "COMMAND OPTION" -> values of the option.
+BASH = """\
+_hstar() {{
+    local current="${{COMP_WORDS[COMP_CWORD]}}" previous="${{COMP_WORDS[COMP_CWORD-1]}}"
+    local command="" word words="" key
+    local -A table=({table})
+    for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
+        key="${{command:+$command }}$word"
+        if [[ "$word" != -* && -n "${{table[$key]+set}}" ]]; then command="$key"; fi
+    done
+    if [[ -n "${{table["$command $previous"]+set}}" ]]; then
+        words="${{table["$command $previous"]}}"
+    elif [[ "$previous" != -* || "$current" == -* ]]; then
+        words="${{table["${{command:-hstar}}"]}}"
+    fi
+    COMPREPLY=($(compgen -W "$words" -- "$current"))
+}}
+complete -o default -F _hstar hstar
+"""
+
+
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "completion", help="print a completion script for a shell", description=DESCRIPTION
+    )
+    parser.add_argument("shell", choices=SHELLS, help="the shell to print it for")
+    parser.set_defaults(command=lambda options: run(options, program_of(commands)))
+
+
+def program_of(commands: Commands) -> argparse.ArgumentParser:
+    """A parser with all commands, which by then have joined, and the options of the program."""
+    parser = Parser(prog="hstar")
+    parser.add_argument("--version", action="store_true")
+    parser._add_action(commands)
+    return parser
+
+
+def run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    print(fish(parser) if options.shell == "fish" else bash(parser, options.shell), end="")
+    return 0
+
+
+def walk(
+    parser: argparse.ArgumentParser, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], argparse.ArgumentParser]]:
+    """Every command with the words that lead to it, the program itself first."""
+    yield path, parser
+    for name, below in subcommands(parser).items():
+        yield from walk(below, (*path, name))
+
+
+def subcommands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    found = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
+    return dict(found[0].choices) if found else {}
+
+
+def values_of(action: argparse.Action) -> list[str]:
+    """What an argument can be, as far as that is known."""
+    return [str(value) for value in getattr(action, "values", action.choices) or ()]
+
+
+def bash(parser: argparse.ArgumentParser, shell: str) -> str:
+    table = {}
+    for path, command in walk(parser):
+        words = list(subcommands(command))
+        for action in command._actions:
+            words += action.option_strings
+            if action.option_strings:
+                for option in action.option_strings if values_of(action) else ():
+                    table[" ".join([*path, option])] = values_of(action)
+            elif not isinstance(action, argparse._SubParsersAction):
+                words += values_of(action)
+        table[" ".join(path) or "hstar"] = words
+    entries = " ".join(f"[{shlex.quote(k)}]={shlex.quote(' '.join(v))}" for k, v in table.items())
+    script = BASH.format(table=entries)
+    if shell == "zsh":
+        script = "autoload -U +X bashcompinit && bashcompinit\n" + script
+    return script
+
+
+def fish(parser: argparse.ArgumentParser) -> str:
+    lines = ["complete -c hstar -f -n __fish_use_subcommand"]
+    for path, command in walk(parser):
+        where = "; and ".join(f"__fish_seen_subcommand_from {word}" for word in path)
+        start = f"complete -c hstar -n {shlex.quote(where or '__fish_use_subcommand')}"
+        lines += [f"{start} -a {name}" for name in subcommands(command)]
+        for action in command._actions:
+            long = [option[2:] for option in action.option_strings if option.startswith("--")]
+            short = [option[1:] for option in action.option_strings if option[1:2] != "-"]
+            named = [f"-l {name}" for name in long] + [f"-s {name}" for name in short]
+            if isinstance(action, argparse._SubParsersAction):
+                continue
+            values = values_of(action)
+            taken = ["-x", "-a", shlex.quote(" ".join(values))] if values else []
+            if named or taken:
+                lines.append(" ".join([start, *named, *taken]))
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,110 @@
+"""How to search, as `hstar plan` and `hstar bench` both express it: a heuristic by name, a search
+and its options. A configuration is plain data, so that it can be sent to worker processes."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from hstar.heuristics import TaskHeuristic, check_heuristic_name, is_model_file
+from hstar.search import STRONGEST, SearchOptions
+
+DEFAULT = "default"  # the heuristic name of the planner without flags
+OPTIMAL = ("astar", "idastar")
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """`heuristic` is a name of the core, a model file, pdb:FILES, or "default". None everywhere:
+    what the heuristic or the search implies. Raises ValueError for what no run could have."""
+
+    heuristic: str | None = None
+    search: str | None = None
+    cost: str | None = None
+    weight: float | None = None
+    batch: int | None = None
+    preferred: bool | None = None
+    decode: str | None = None
+    max_evaluations: int | None = None
+    max_expansions: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.is_default and self.search is not None:
+            raise ValueError("'default' is the planner without flags; it takes no search")
+        if self.decode is not None and not is_model_file(self.heuristic or ""):
+            raise ValueError("only a model file has outputs to decode")
+        self._options("blind" if self.is_file else self.heuristic_name)
+
+    @property
+    def is_default(self) -> bool:
+        """Whether this is the planner without flags, limits aside."""
+        return self.heuristic == DEFAULT or self.heuristic is self.search is None
+
+    @property
+    def is_file(self) -> bool:
+        """Whether the heuristic must be read from files."""
+        return is_model_file(self.heuristic or "") or (self.heuristic or "").startswith("pdb:")
+
+    @property
+    def files(self) -> list[str]:
+        if not self.is_file:
+            return []
+        text = (self.heuristic or "").removeprefix("pdb:")
+        return re.split("[,+]", text) if text != self.heuristic else [text]
+
+    @property
+    def digest(self) -> str:
+        """Changes with the content of the files; empty without any."""
+        content = hashlib.sha256()
+        for name in self.files:
+            content.update(Path(name).read_bytes())
+        return content.hexdigest() if self.files else ""
+
+    def load(self) -> SearchOptions:
+        """Reads the files. Raises what their loaders raise."""
+        if not self.is_file:
+            return self._options(self.heuristic_name)
+        from hstar.learned.loader import find_heuristic
+
+        return self._options(find_heuristic(self.heuristic, self.decode))
+
+    def label(self, heuristic: str | None = None) -> str:
+        """Such as "gbfs(ff)", "wastar(ff, weight=5)" or "default"."""
+        given = asdict(self)
+        for name in ("heuristic", "search", "max_evaluations", "max_expansions"):
+            del given[name]
+        if self.weight is not None:
+            given["weight"] = f"{self.weight:g}"
+        said = [f"{name}={value}" for name, value in given.items() if value is not None]
+        if self.is_default:
+            return f"{DEFAULT}({', '.join(said)})" if said else DEFAULT
+        called = heuristic or self.heuristic_name
+        return f"{self.search_name}({', '.join([called, *said])})"
+
+    @property
+    def search_name(self) -> str:
+        return STRONGEST.algorithm if self.is_default else self.search or "gbfs"
+
+    @property
+    def heuristic_name(self) -> str:
+        if self.is_default:
+            return str(STRONGEST.heuristic)
+        name = self.heuristic
+        if name is None:
+            return "lmcut" if self.search in OPTIMAL else "ff"
+        if not self.is_file:
+            check_heuristic_name(name)
+        return name
+
+    def _options(self, heuristic: str | TaskHeuristic) -> SearchOptions:
+        chosen: dict[str, Any] = {"algorithm": self.search_name, "heuristic": heuristic}
+        if self.is_default:
+            chosen = {one.name: getattr(STRONGEST, one.name) for one in fields(STRONGEST)}
+        for name in ("cost", "weight", "batch", "preferred", "max_evaluations", "max_expansions"):
+            value = getattr(self, name)
+            if value is not None:
+                chosen[name] = value
+        return SearchOptions(**chosen)
