@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Iterable
-from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,16 +19,18 @@ from safetensors.numpy import load_file
 from small_domains import ALL
 
 import hstar
-from hstar.certified.learning import Target, learn
+from hstar.certified.learning import learn
 from hstar.domains import DOMAINS
-from hstar.objectives.losses import Objective
+from hstar.objectives import make_objective
 from hstar.pdb import PdbHeuristic, build_pdb, parse_pattern
 from hstar.solving import solve
 from hstar.spaces.puzzle import make_puzzle
 from hstar.teachers import LabelOptions, label
 from hstar.training.dataset import load_dataset
-from hstar.training.options import LearnOptions
-from hstar.training.train import TrainOptions, train
+from hstar.training.loop import Line
+from hstar.training.options import TABLE_DEFAULTS, TrainOptions
+from hstar.training.pattern_source import TableData
+from hstar.training.train import train
 
 DATA = Path(__file__).parent / "data"
 COUNTERS = (
@@ -207,25 +208,48 @@ def train_curve(
         (files / "domain.pddl").write_text(domain)
         (files / f"{name}.pddl").write_text(problem)
         (files / f"{name}.plan").write_text("".join(f"{step}\n" for step in plans[name]))
-    label(files, folder / "labels.parquet", LabelOptions(jobs=1, plans=files))
+    labelling = LabelOptions("plans", {"plans": str(files)}, jobs=1)
+    label(files, folder / "labels.parquet", labelling)
     dataset = load_dataset(folder / "labels.parquet")
     last = len(dataset.tasks) - 1
     model = folder / "model.safetensors"
+    chosen = dict(spec["objective"])
+    loss = chosen.pop("loss")
+    if loss == "l-gbfs":  # a ranking has no bound
+        del chosen["lower"]
     options = TrainOptions(
         model=spec["model"],
         model_options=spec["shape"],
-        objective=Objective(**spec["objective"]),
+        objective=make_objective(loss, **chosen),
         device="cpu",
         **spec["options"],
     )
     result = train(dataset.select(list(range(last))), dataset.select([last]), model, options)
     task = hstar.load_task(files / "domain.pddl", files / f"{list(problems)[-1]}.pddl")
     return {
-        "curve": [{k: repr(v) for k, v in asdict(line).items()} for line in result.curve],
+        "curve": [written(line, VALIDATED) for line in result.curve],
         "parameters": result.parameters,
         "weights": weights_digest(model),
         "search": run_search(task, model, "gbfs", {"max_expansions": 300}),
     }
+
+
+# What the golden files call a number of a curve -> what a line calls it.
+VALIDATED = {
+    name: name
+    for name in ("train_loss", "validation_loss", "validation_mse", "validation_mse_clip")
+}
+OF_TABLE = {
+    "loss": "train_loss",
+    "accuracy": "accuracy",
+    "overestimates": "overestimates",
+    "beta": "beta",
+    "eta": "eta",
+}
+
+
+def written(line: Line, names: dict[str, str]) -> dict[str, str]:
+    return {"step": repr(line.step), **{name: repr(line[key]) for name, key in names.items()}}
 
 
 def weights_digest(path: Path) -> str:
@@ -241,16 +265,20 @@ def learn_database(
     """Learn a pattern database: the curve, the integer network, and the certificate."""
     torch.set_num_threads(1)
     output = folder / "learned.safetensors"
-    found = learn(
-        database(name, pattern, False),
-        make_puzzle(name),
-        output,
-        LearnOptions(device="cpu", **options),
-        Target(**target),
-    )
+    options = dict(options)
+    shape = {key: options.pop(key) for key in ("hidden", "width", "blocks")}
+    pace = {key: options.pop(key) for key in ("pace", "patience") if key in options}
+    chosen = {
+        **TABLE_DEFAULTS,
+        "objective": make_objective("cea", **pace),
+        "decode": target.get("decoding", "strict"),
+        **options,
+    }
+    data = TableData(database(name, pattern, False), make_puzzle(name))
+    found = learn(data, output, TrainOptions(model_options=shape, device="cpu", **chosen))
     assert found is not None
     return {
-        "curve": [{k: repr(v) for k, v in asdict(line).items()} for line in found.curve],
+        "curve": [written(line, OF_TABLE) for line in found.curve],
         "certificate": found.certificate.to_dict(),
         "bytes": found.num_bytes,
         "exceptions": found.exceptions,
