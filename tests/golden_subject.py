@@ -252,6 +252,24 @@ def train_curve(
     }
 
 
+# What the golden files call a number of a curve -> what a line calls it.
+VALIDATED = {
+    name: name
+    for name in ("train_loss", "validation_loss", "validation_mse", "validation_mse_clip")
+}
+OF_TABLE = {
+    "loss": "train_loss",
+    "accuracy": "accuracy",
+    "overestimates": "overestimates",
+    "beta": "beta",
+    "eta": "eta",
+}
+
+
+def written(line: Line, names: dict[str, str]) -> dict[str, str]:
+    return {"step": repr(line.step), **{name: repr(line[key]) for name, key in names.items()}}
+
+
 def weights_digest(path: Path) -> str:
     """Of all tensors of a file, whatever they are called and in whichever order they lie."""
     arrays = load_file(path).values()
