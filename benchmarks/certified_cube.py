@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hstar.learned.certified_file import read_learned
+
 from hstar.pdb import PatternDatabase, PdbHeuristic, build_pdb, parse_pattern, read_pdb, write_pdb
 from hstar.pdb.heuristic import PatternHeuristic
 from hstar.report import markdown_table

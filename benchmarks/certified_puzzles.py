@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from hstar.learned.certified_file import read_learned
+from hstar.objectives.cea import Loss
 from numpy.typing import NDArray
 
 from hstar.certified.certificate import verify_file
 from hstar.certified.inadmissibility import tightest_bounds
 from hstar.certified.learning import Target, learn
 from hstar.certified.sweep import SweepOptions
-from hstar.learned.certified_file import read_learned
 from hstar.learned.database import ExceptionSet, LearnedDatabase
-from hstar.objectives.cea import Loss
 from hstar.pdb import PatternDatabase, PdbHeuristic, build_pdb, parse_pattern
 from hstar.report import markdown_table
 from hstar.solving import solve

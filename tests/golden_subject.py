@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from hstar.objectives.losses import Objective
 from safetensors.numpy import load_file
 from small_domains import ALL
 
@@ -250,24 +249,6 @@ def train_curve(
         "weights": weights_digest(model),
         "search": run_search(task, model, "gbfs", {"max_expansions": 300}),
     }
-
-
-# What the golden files call a number of a curve -> what a line calls it.
-VALIDATED = {
-    name: name
-    for name in ("train_loss", "validation_loss", "validation_mse", "validation_mse_clip")
-}
-OF_TABLE = {
-    "loss": "train_loss",
-    "accuracy": "accuracy",
-    "overestimates": "overestimates",
-    "beta": "beta",
-    "eta": "eta",
-}
-
-
-def written(line: Line, names: dict[str, str]) -> dict[str, str]:
-    return {"step": repr(line.step), **{name: repr(line[key]) for name, key in names.items()}}
 
 
 def weights_digest(path: Path) -> str:

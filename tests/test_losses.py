@@ -8,9 +8,6 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
-
-from hstar.learned.heuristic import DECODERS
 from hstar.objectives.losses import (
     BASES,
     FIXED_SIGMA,
@@ -25,6 +22,9 @@ from hstar.objectives.losses import (
     negative_log_likelihood,
     ranking_loss,
 )
+from torch import Tensor
+
+from hstar.learned.heuristic import DECODERS
 
 INFINITY = math.inf
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hstar.learned.certified_file import CertifiedFileError, read_learned
 from program import hstar
 
 from hstar.certified.certificate import verify_file
 from hstar.certified.cube import GOALS
 from hstar.certified.sweep import SweepOptions
-from hstar.learned.certified_file import CertifiedFileError, read_learned
 from hstar.pdb import build_pdb, parse_pattern, subtract
 from hstar.spaces.puzzle import make_puzzle
 
