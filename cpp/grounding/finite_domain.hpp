@@ -1,6 +1,6 @@
 // From the lifted task to finite-domain variables: the whole grounding pipeline.
 #pragma once
-#include "grounding/lifted.hpp"
+#include "task/lifted.hpp"
 #include "runtime/limits.hpp"
 #include "task/task.hpp"
 

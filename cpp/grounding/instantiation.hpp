@@ -2,7 +2,7 @@
 // atoms allow, quantifiers expanded, disjunctions split into several operators or effects.
 #pragma once
 #include "grounding/dnf.hpp"
-#include "grounding/lifted.hpp"
+#include "task/lifted.hpp"
 #include "grounding/reachability.hpp"
 #include "grounding/strips.hpp"
 

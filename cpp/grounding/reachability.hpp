@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "grounding/fact_table.hpp"
-#include "grounding/lifted.hpp"
+#include "task/lifted.hpp"
 #include "runtime/limits.hpp"
 
 namespace hstar {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "grounding/lifted.hpp"
+#include "task/lifted.hpp"
 #include "runtime/rows.hpp"
 
 namespace hstar {
