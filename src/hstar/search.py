@@ -19,7 +19,7 @@ from hstar.pddl.errors import PddlError
 from hstar.pddl.model import Problem
 from hstar.pddl.planfile import format_plan
 from hstar.pddl.validate import validate
-from hstar.runtime.resources import Budget, OutOfResources
+from hstar.runtime.resources import Budget, OutOfResources, raising_interrupts
 from hstar.spaces.task import Task, ground
 
 ALGORITHMS: dict[str, str] = {
@@ -96,7 +96,8 @@ STRONGEST = SearchOptions(heuristic="ff", algorithm="lazy", cost="one", batch=32
 class SearchResult:
     """What a search found and what it took. Times in seconds; `initial_h` may be infinite.
 
-    `initial_h` is None where the search never began.
+    `initial_h` is None where the search never began. `unchecked` says which limit or signal kept a
+    plan from being validated; it is None for plans that were.
     """
 
     solved: bool
@@ -118,6 +119,7 @@ class SearchResult:
     peak_memory_kb: int
     exit_code: int
     unit_cost: bool = field(default=True)
+    unchecked: str | None = None
 
     @property
     def plan_text(self) -> str:
@@ -129,7 +131,7 @@ class SearchResult:
     def to_json(self) -> str:
         """One JSON object; infinity is null."""
         fields = asdict(self)
-        del fields["unit_cost"]
+        del fields["unit_cost"], fields["unchecked"]
         if self.initial_h is not None and not math.isfinite(self.initial_h):
             fields["initial_h"] = None
         return json.dumps(fields)
@@ -161,8 +163,20 @@ def search(
     budget: Budget | None = None,
     **options: Any,
 ) -> SearchResult:
-    """Search for a plan. Further options are those of SearchOptions. Raises ValueError."""
-    return run(task, SearchOptions(heuristic, algorithm, **options), budget or Budget())
+    """Search for a plan. Further options are those of SearchOptions.
+
+    Raises ValueError, OutOfResources (limits reached before the search) and KeyboardInterrupt.
+    """
+    with raising_interrupts():
+        chosen = SearchOptions(heuristic, algorithm, **options)
+        return uninterrupted(run(task, chosen, budget or Budget()))
+
+
+def uninterrupted(result: SearchResult) -> SearchResult:
+    """The result, unless Ctrl-C ended the search: then raises KeyboardInterrupt."""
+    if "interrupted" in (result.status, result.unchecked):
+        raise KeyboardInterrupt
+    return result
 
 
 def run(task: Task, options: SearchOptions, budget: Budget) -> SearchResult:
@@ -191,9 +205,7 @@ def run(task: Task, options: SearchOptions, budget: Budget) -> SearchResult:
         raise PddlError(str(error), task.problem.path) from error
     status, plan, cost = found.pop("status"), found.pop("plan"), found.pop("plan_cost")
     solved = status == "solved"
-    if solved:
-        _check(task.problem, plan, task.unscaled(cost))
-    return SearchResult(
+    result = SearchResult(
         solved=solved,
         status=status,
         plan=plan if solved else None,
@@ -205,6 +217,24 @@ def run(task: Task, options: SearchOptions, budget: Budget) -> SearchResult:
         unit_cost=not task.problem.uses_metric,
         **found,
     )
+    return _validated(result, task.problem, budget) if solved else result
+
+
+def _validated(result: SearchResult, problem: Problem, budget: Budget) -> SearchResult:
+    """The result of a search that found a plan, after checking the plan within the budget. A plan
+    for which limits leave no time is kept, and marked."""
+    assert result.plan is not None and result.plan_cost is not None
+    start = _core.monotonic_seconds()
+    unchecked, exit_code = None, result.exit_code
+    try:
+        with budget.enforced():
+            _check(problem, result.plan, result.plan_cost)
+    except OutOfResources as error:
+        unchecked = error.status
+        if error.exit_code > 128:  # a signal
+            exit_code = error.exit_code
+    seconds = result.total_time + _core.monotonic_seconds() - start
+    return replace(result, unchecked=unchecked, exit_code=exit_code, total_time=seconds)
 
 
 def _bound(heuristic: str | HeuristicFunction | TaskHeuristic, task: Task) -> Any:
