@@ -7,8 +7,9 @@ import io
 import os
 import sys
 import traceback
+import warnings
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from hstar.commands import (
     bench,
@@ -25,7 +26,7 @@ from hstar.commands import (
     validate,
 )
 from hstar.commands.arguments import EPILOG, UsageError
-from hstar.pddl.errors import InputFileError, escape
+from hstar.pddl.errors import InputFileError, PddlWarning, escape
 from hstar.runtime.resources import OutOfResources
 from hstar.search import InvalidPlanError
 from hstar.version import VERSION
@@ -56,6 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Carry out a command line and return the exit code."""
+    warnings.showwarning = show_warning
     try:
         try:
             options = build_parser().parse_args(arguments)
@@ -89,6 +91,12 @@ def run(arguments: Sequence[str]) -> int:
 def fail(message: str, code: int) -> int:
     print(f"hstar: {escape(message)}", file=sys.stderr)
     return code
+
+
+def show_warning(message: Warning | str, kind: type[Warning], *place: Any) -> None:
+    """One line on stderr, as errors have it."""
+    text = str(message) if issubclass(kind, PddlWarning) else f"{kind.__name__}: {message}"
+    print(f"hstar: warning: {escape(text)}", file=sys.stderr)
 
 
 def build_parser() -> Parser:
