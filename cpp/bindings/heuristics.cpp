@@ -42,7 +42,8 @@ std::vector<Ints> BoundHeuristic::preferred_operators(States states) {
         evaluator->evaluate(rows.batch(), h.data(), &preferred);
     }
     std::vector<Ints> result;
-    for (int i = 0; i < static_cast<int>(rows.count); ++i) result.emplace_back(preferred[i].begin(), preferred[i].end());
+    for (int i = 0; i < static_cast<int>(rows.count); ++i)
+        result.emplace_back(preferred[i].begin(), preferred[i].end());
     return result;
 }
 

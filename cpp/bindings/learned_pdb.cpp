@@ -136,8 +136,8 @@ struct SweepOrder {
 
 nb::dict levels(const BoundLearnedPdb& self, const BoundPdb& exact, const SweepOrder& order,
                 const Longs& grid) {
-    LevelCounts counts = guarded(
-        [&] { return count_levels(*self.learned, *exact.pdb, grid, order.range(), order.limits()); });
+    LevelCounts counts =
+        guarded([&] { return count_levels(*self.learned, *exact.pdb, grid, order.range(), order.limits()); });
     std::vector<size_t> shape{self.learned->values().size() - 1, grid.size() + 1};
     nb::dict d;
     d["below"] = to_numpy(std::move(counts.below), shape);
@@ -149,8 +149,8 @@ nb::dict levels(const BoundLearnedPdb& self, const BoundPdb& exact, const SweepO
 }
 
 nb::list overestimates(const BoundLearnedPdb& self, const BoundPdb& exact, const SweepOrder& order) {
-    auto lists = guarded(
-        [&] { return find_overestimates(*self.learned, *exact.pdb, order.range(), order.limits()); });
+    auto lists =
+        guarded([&] { return find_overestimates(*self.learned, *exact.pdb, order.range(), order.limits()); });
     nb::list result;
     for (auto& list : lists) {
         size_t size = list.size();
@@ -185,11 +185,10 @@ void bind_learned_pdb(nb::module_& m) {
         .def("__contains__", &RiceSet::contains)
         .def("members", &RiceSet::members);
     nb::class_<SweepOrder>(m, "SweepOrder")
-        .def("__init__",
-             [](SweepOrder* self, uint64_t first, uint64_t end, int threads, int batch, double deadline,
-                uint64_t memory_bytes) {
-                 new (self) SweepOrder{first, end, threads, batch, deadline, memory_bytes};
-             });
+        .def("__init__", [](SweepOrder* self, uint64_t first, uint64_t end, int threads, int batch,
+                            double deadline, uint64_t memory_bytes) {
+            new (self) SweepOrder{first, end, threads, batch, deadline, memory_bytes};
+        });
     nb::class_<BoundLearnedPdb>(m, "LearnedPdb")
         .def("__init__", &make_learned, nb::arg("index"), nb::arg("network"), nb::arg("ratio"),
              nb::arg("thresholds").none(), nb::arg("values"), nb::arg("exceptions"), nb::arg("base").none())

@@ -128,9 +128,9 @@ SearchResult deepen(BoundPuzzleHeuristic& heuristic, const PuzzleSpace& space, c
     return result;
 }
 
-nb::dict search(const BoundPuzzle& bound, States given_state, nb::object heuristic, const std::string& algorithm,
-                double weight, int batch, uint64_t max_evaluations, uint64_t max_expansions, double deadline,
-                uint64_t memory_bytes) {
+nb::dict search(const BoundPuzzle& bound, States given_state, nb::object heuristic,
+                const std::string& algorithm, double weight, int batch, uint64_t max_evaluations,
+                uint64_t max_expansions, double deadline, uint64_t memory_bytes) {
     const StateRows state(given_state);
     bound.check_states(state);
     if (state.count != 1) throw std::invalid_argument("expected one state");

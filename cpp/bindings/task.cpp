@@ -74,9 +74,8 @@ nb::object successors(const BoundTask& bound, States given) {
     if (state.count != 1) throw std::invalid_argument("expected one state");
     const Task& task = bound.task;
     Ints ops;
-    guarded([&] {
-        bound.generator({}).applicable([&](int variable) { return state.values[variable]; }, ops);
-    });
+    guarded(
+        [&] { bound.generator({}).applicable([&](int variable) { return state.values[variable]; }, ops); });
     std::sort(ops.begin(), ops.end());
     size_t variables = task.num_variables();
     Ints values(ops.size() * variables);

@@ -63,8 +63,10 @@ struct Entry {
 const Entry kRegistry[] = {
     {"blind", [](const Task& task, CostType type, const Limits&) { return make_blind(task, type); }},
     {"goalcount", [](const Task& task, CostType, const Limits&) { return make_goalcount(task); }},
-    {"hmax", make_hmax},   {"hadd", make_hadd},
-    {"ff", make_ff},       {"lmcut", make_lmcut},
+    {"hmax", make_hmax},
+    {"hadd", make_hadd},
+    {"ff", make_ff},
+    {"lmcut", make_lmcut},
 };
 
 }  // namespace

@@ -12,7 +12,7 @@
 namespace hstar {
 
 namespace {
-std::atomic<int> g_signal{0};           // noted, 0 if none
+std::atomic<int> g_signal{0};            // noted, 0 if none
 std::atomic<bool> g_is_reported{false};  // some check() has thrown it
 static_assert(std::atomic<int>::is_always_lock_free, "signal handlers may not lock");
 void note_signal(int signal) {

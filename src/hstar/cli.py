@@ -93,9 +93,10 @@ def fail(message: str, code: int) -> int:
     return code
 
 
-def show_warning(message: Warning | str, kind: type[Warning], *place: Any) -> None:
+def show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     """One line on stderr, as errors have it."""
-    text = str(message) if issubclass(kind, PddlWarning) else f"{kind.__name__}: {message}"
+    known = issubclass(category, PddlWarning)
+    text = str(message) if known else f"{category.__name__}: {message}"
     print(f"hstar: warning: {escape(text)}", file=sys.stderr)
 
 
