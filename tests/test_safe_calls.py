@@ -14,14 +14,13 @@ from typing import Any
 import numpy as np
 import pytest
 from hard_tasks import large_search, write_task
+from hstar.learned.certified_file import read_learned
 from program import SECONDS, environment
 from small_domains import problem_text
-from small_patterns import database_of
 
 import hstar
 from hstar.certified.sweep import Sweep, SweepOptions
-from hstar.learned.certified_file import read_learned
-from hstar.pdb import PatternDatabase, PdbHeuristic
+from hstar.pdb import PatternDatabase, PdbHeuristic, build_pdb
 from hstar.runtime.resources import Budget, OutOfResources
 from hstar.spaces.puzzle import make_puzzle
 from hstar.spaces.task import Task
@@ -164,7 +163,7 @@ def test_tasks_travel_to_other_processes(tmp_path: Path) -> None:
     assert again.evaluate(task.initial_state) == heuristic.evaluate(task.initial_state)
     puzzle = pickle.loads(pickle.dumps(make_puzzle("pancake-5")))
     assert puzzle.name == "pancake-5"
-    database = database_of("pancake-6", "0,1")
+    database = build_pdb(make_puzzle("pancake-6"), (0, 1))
     database.lookup(make_puzzle("pancake-6").goal)
     assert np.array_equal(pickle.loads(pickle.dumps(database)).table, database.table)
 
@@ -177,7 +176,7 @@ def test_what_is_shown_of_objects(tmp_path: Path) -> None:
         f"<NativeHeuristic ff, cost one, of {shown}"
     )
     assert repr(make_puzzle("cube2")) == "Puzzle('cube2')"
-    database = database_of("pancake-6", "0,1")
+    database = build_pdb(make_puzzle("pancake-6"), (0, 1))
     assert repr(database) == "<PatternDatabase pancake-6:0,1, 30 entries of 4 bits>"
     assert repr(PdbHeuristic([database])) == "<PdbHeuristic pancake-6:0,1>"
 

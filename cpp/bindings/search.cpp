@@ -104,18 +104,10 @@ nb::dict search_task(const BoundTask& bound, nb::object heuristic, const std::st
 }
 
 nb::object explore(const BoundTask& bound, size_t max_states, double deadline, uint64_t memory_bytes) {
-    const SuccessorGenerator& generator = bound.generator();
-    std::optional<StateGraph> graph;
-    {
-        nb::gil_scoped_release release;
-        SignalScope signals;
-        try {
-            graph = explore_exhaustively(TaskSpace(bound.task, generator), max_states,
-                                         make_limits(deadline, memory_bytes));
-        } catch (const Stopped& stopped) {
-            throw StoppedError(reason_name(stopped.reason));
-        }
-    }
+    const Limits limits = make_limits(deadline, memory_bytes);
+    std::optional<StateGraph> graph = guarded([&] {
+        return explore_exhaustively(TaskSpace(bound.task, bound.generator(limits)), max_states, limits);
+    });
     if (!graph) return nb::none();
     nb::list plan;
     for (int op : graph->plan)

@@ -77,11 +77,13 @@ void sweep_range(const LearnedPdb& learned, const Pdb& table, const SweepRange& 
     const uint64_t size = std::min(static_cast<uint64_t>(range.chunk), kLargestChunk);
     const uint64_t chunks = (range.end - range.first + size - 1) / size;
     for_each_chunk(
-        chunks, range.threads, [](int thread) { return std::make_unique<std::pair<int, Chunk>>(thread, Chunk()); },
+        chunks, range.threads,
+        [](int thread) { return std::make_unique<std::pair<int, Chunk>>(thread, Chunk()); },
         [&](std::pair<int, Chunk>& mine, uint64_t number) {
             limits.check();
             uint64_t first = range.first + number * size;
-            mine.second.fill(learned, table, classes, multiplicities, first, std::min(range.end, first + size));
+            mine.second.fill(learned, table, classes, multiplicities, first,
+                             std::min(range.end, first + size));
             use(mine.first, mine.second);
         });
 }
