@@ -55,3 +55,33 @@ def large_file(folder: Path, atoms: int = 1_000_000) -> tuple[Path, Path]:
     pairs = (f"(on {names[i % 1000]} {names[i // 1000]})" for i in range(atoms))
     problem = problem_text("blocks", " ".join(names), [*init, *pairs], ["(handempty)"])
     return write_task(folder, BLOCKS, problem)
+
+
+def slow_validation(folder: Path, bits: int = 10, objects: int = 300) -> tuple[Path, Path]:
+    """A binary counter with few operators and a long plan. Every step has an effect for each pair
+    of objects, none of which ever changes anything."""
+    actions = [
+        f"""(:action set{bit} :parameters () :precondition (and (not (bit{bit}))
+  {" ".join(f"(bit{lower})" for lower in range(bit))})
+  :effect (and (bit{bit}) {" ".join(f"(not (bit{lower}))" for lower in range(bit))}
+  (forall (?x ?y) (when (not (busy)) (not (marked ?x ?y))))))"""
+        for bit in range(bits)
+    ]
+    predicates = " ".join(f"(bit{bit})" for bit in range(bits))
+    domain = f"""(define (domain counter) (:predicates (busy) (marked ?x ?y) {predicates})
+{chr(10).join(actions)})
+"""
+    names = " ".join(f"o{i}" for i in range(objects))
+    goal = [f"(bit{bit})" for bit in range(bits)]
+    return write_task(folder, domain, problem_text("counter", names, [], goal))
+
+
+def large_universal_effects(folder: Path) -> tuple[Path, Path]:
+    """Few operators, each with 10^7 conditional effects."""
+    domain = """(define (domain flood) (:predicates (wet ?x ?y ?z) (on ?x))
+(:action pour :parameters (?a)
+  :effect (and (on ?a) (forall (?x ?y ?z) (when (not (wet ?x ?y ?z)) (wet ?x ?y ?z))))))
+"""
+    names = [f"o{i}" for i in range(215)]
+    goal = [f"(wet {name} {name} {name})" for name in names]
+    return write_task(folder, domain, problem_text("flood", " ".join(names), [], goal))

@@ -105,8 +105,6 @@ MISTAKES = [
             ("domain.pddl:12:12: ", "action 'drive' is declared twice")),
     Mistake("duplicate predicate", "(road ?from ?to - town)", "(at ?x) (road ?x ?y)", 31,
             ("domain.pddl:5:", "predicate 'at' is declared twice")),
-    Mistake("duplicate type", "truck parcel - thing", "truck truck parcel - thing", 31,
-            ("domain.pddl:4:", "type 'truck' is declared twice")),
     Mistake("duplicate parameter", "(?p - parcel ?v - truck ?t - town)\n    :precondition (and (at",
             "(?p - parcel ?p - truck ?t - town)\n    :precondition (and (at", 31,
             ("domain.pddl:13:", "variable '?p' is declared twice")),
@@ -115,8 +113,6 @@ MISTAKES = [
     # Types and arities.
     Mistake("cyclic types", "town thing - object", "town - object thing - parcel", 31,
             ("domain.pddl:4:", "types form a cycle")),
-    Mistake("wrong type", GOAL, "(at north box))\n", 31,
-            ("problem.pddl:7:14: ", "'north' has type town")),
     Mistake("too few arguments", GOAL, "(at box))\n", 31,
             ("problem.pddl:7:", "'at' takes 2 arguments, not 1")),
     Mistake("300 arguments", GOAL, f"(at {'box ' * 300}))\n", 31,

@@ -15,9 +15,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hard_tasks import large_file, large_grounding, large_search, slow_grounding
+from hard_tasks import (
+    large_file,
+    large_grounding,
+    large_search,
+    large_universal_effects,
+    slow_grounding,
+    slow_validation,
+)
 from program import COMMAND, SECONDS, Outcome, environment, hstar
 from small_domains import problem_text
+
+from hstar import HEURISTICS, load_task
+from hstar import search_task as search
+from hstar.runtime.resources import Budget, OutOfResources
 
 KEYS = [
     "solved",
@@ -90,11 +101,32 @@ def test_memory_limit(write: TaskWriter, searched: bool, megabytes: int, tmp_pat
     assert result["peak_memory_kb"] < 1.1 * megabytes * 1024
 
 
-@pytest.mark.parametrize(("write", "searched"), [*STAGES, (slow_grounding, False)])
+@pytest.mark.parametrize(
+    ("write", "searched"), [*STAGES, (slow_grounding, False), (large_universal_effects, False)]
+)
 def test_time_limit(write: TaskWriter, searched: bool, tmp_path: Path) -> None:
     _, problem = write(tmp_path)
     outcome = hstar("plan", problem, "--json", *BLIND, "--overall-time-limit", "0.7s")
     unsolved(outcome, "out of time", 23, searched=searched)
+
+
+def test_a_plan_that_cannot_be_validated_in_time_is_kept(tmp_path: Path) -> None:
+    """The search takes a second, the validation many minutes."""
+    _, problem = slow_validation(tmp_path)
+    plan = tmp_path / "plan"
+    outcome = hstar("plan", problem, "--overall-time-limit", "15s", "--plan-file", plan)
+    assert outcome.code == 0
+    assert outcome.err.startswith("hstar: warning: out of time before the plan was validated; ")
+    assert len(plan.read_text().splitlines()) == 1024
+
+
+@pytest.mark.parametrize("name", HEURISTICS)
+def test_making_a_heuristic_keeps_the_limits(name: str, tmp_path: Path) -> None:
+    """With a deadline long gone, what takes long to make must not be finished."""
+    task = load_task(*large_search(tmp_path))
+    gone = Budget(deadline=1e-9)
+    with pytest.raises(OutOfResources, match="out of time"):
+        search(task, name, "astar", budget=gone)
 
 
 def test_both_limits_at_once(tmp_path: Path) -> None:

@@ -42,21 +42,46 @@ nb::object to_numpy(std::vector<T, Allocator> data, std::vector<size_t> shape) {
     return nb::cast(nb::ndarray<nb::numpy, T>(owner->data(), shape.size(), shape.data(), deleter));
 }
 
+// Copies of rows of states: another thread may change the array while the core reads.
+struct StateRows {
+    // Throws std::invalid_argument for more rows than the core can count.
+    explicit StateRows(const States& states);
+    Ints values;
+    size_t count, columns;
+    const int* row(size_t i) const { return values.data() + i * columns; }
+    StateBatch batch() const { return {values.data(), static_cast<int>(count), static_cast<int>(columns)}; }
+};
+
 Limits make_limits(double deadline, uint64_t memory_bytes);
 const char* reason_name(StopReason reason);
 CostType to_cost_type(const std::string& name);
+
+// Runs without the GIL; signals and limits end it.
+template <class Work>
+auto guarded(Work work) {
+    SignalScope signals;
+    // A signal that Python has noted, but not yet acted upon, would be unknown to the core.
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    nb::gil_scoped_release release;
+    try {
+        return work();
+    } catch (const Stopped& stopped) {
+        throw StoppedError(reason_name(stopped.reason));
+    }
+}
 
 // A task with what Python asks of it often.
 struct BoundTask {
     explicit BoundTask(Task grounded) : task(std::move(grounded)) {}
     Task task;
 
-    // Built on first use: describing a task does not need it.
-    const SuccessorGenerator& generator() const;
+    // Built on first use: describing a task does not need it. To be called without the GIL.
+    const SuccessorGenerator& generator(const Limits& limits) const;
     // Throws std::invalid_argument for values that are no states of the task.
-    void check_states(const States& states) const;
+    void check_states(const StateRows& states) const;
 
   private:
+    mutable std::mutex mutex_;
     mutable std::unique_ptr<SuccessorGenerator> generator_;
 };
 
@@ -73,7 +98,7 @@ struct BoundHeuristic {
     void set_wide_threshold(int count);
 
   private:
-    StateBatch batch(const States& states) const;
+    StateRows checked(const States& states) const;
 };
 
 // From the dictionary that hstar.learned.heuristic makes.

@@ -15,33 +15,35 @@ CostType to_cost_type(const std::string& name) {
 BoundHeuristic::BoundHeuristic(nb::object task, std::unique_ptr<Evaluator> made)
     : owner(std::move(task)), bound(nb::cast<const BoundTask&>(owner)), evaluator(std::move(made)) {}
 
-StateBatch BoundHeuristic::batch(const States& states) const {
-    bound.check_states(states);
-    return {states.data(), static_cast<int>(states.shape(0)), static_cast<int>(states.shape(1))};
+StateRows BoundHeuristic::checked(const States& states) const {
+    StateRows rows(states);
+    bound.check_states(rows);
+    return rows;
 }
 
 nb::object BoundHeuristic::evaluate(States states) {
-    StateBatch b = batch(states);
-    std::vector<float> h(b.count);
+    const StateRows rows = checked(states);
+    std::vector<float> h(rows.count);
     {
         nb::gil_scoped_release release;
         std::lock_guard lock(mutex);
-        evaluator->evaluate(b, h.data(), nullptr);
+        evaluator->evaluate(rows.batch(), h.data(), nullptr);
     }
-    return to_numpy(std::move(h), {states.shape(0)});
+    return to_numpy(std::move(h), {rows.count});
 }
 
 std::vector<Ints> BoundHeuristic::preferred_operators(States states) {
-    StateBatch b = batch(states);
-    std::vector<float> h(b.count);
+    const StateRows rows = checked(states);
+    std::vector<float> h(rows.count);
     Rows<int> preferred;
     {
         nb::gil_scoped_release release;
         std::lock_guard lock(mutex);
-        evaluator->evaluate(b, h.data(), &preferred);
+        evaluator->evaluate(rows.batch(), h.data(), &preferred);
     }
     std::vector<Ints> result;
-    for (int i = 0; i < b.count; ++i) result.emplace_back(preferred[i].begin(), preferred[i].end());
+    for (int i = 0; i < static_cast<int>(rows.count); ++i)
+        result.emplace_back(preferred[i].begin(), preferred[i].end());
     return result;
 }
 
@@ -49,15 +51,15 @@ nb::object BoundHeuristic::plan_features(States states) {
     auto* relaxation = dynamic_cast<RelaxationHeuristic*>(evaluator.get());
     if (!relaxation || !relaxation->has_preferred_operators())
         throw std::invalid_argument("only the heuristic 'ff' has relaxed-plan features");
-    StateBatch b = batch(states);
+    const StateRows rows = checked(states);
     size_t columns = RelaxationHeuristic::kNumFeatures;
-    std::vector<float> features(b.count * columns);
+    std::vector<float> features(rows.count * columns);
     {
         nb::gil_scoped_release release;
         std::lock_guard lock(mutex);
-        relaxation->plan_features(b, features.data());
+        relaxation->plan_features(rows.batch(), features.data());
     }
-    return to_numpy(std::move(features), {states.shape(0), columns});
+    return to_numpy(std::move(features), {rows.count, columns});
 }
 
 void BoundHeuristic::set_wide_threshold(int count) {
@@ -70,7 +72,9 @@ void bind_heuristics(nb::module_& m) {
         .def("__init__",
              [](BoundHeuristic* self, nb::object task, const std::string& name, const std::string& cost) {
                  const Task& grounded = nb::cast<const BoundTask&>(task).task;
-                 new (self) BoundHeuristic(task, make_evaluator(name, grounded, to_cost_type(cost)));
+                 const CostType type = to_cost_type(cost);
+                 auto made = guarded([&] { return make_evaluator(name, grounded, type, {}); });
+                 new (self) BoundHeuristic(task, std::move(made));
              })
         .def_static("learned", &make_learned_heuristic, nb::arg("task"), nb::arg("spec"))
         .def_static("pdb", &make_pdb_heuristic, nb::arg("task"), nb::arg("sums"))

@@ -33,33 +33,34 @@ struct BoundNetwork {
     IntegerNetwork network;
 };
 
-nb::object forward(const BoundNetwork& self, States digits) {
-    size_t count = digits.shape(0), columns = digits.shape(1);
+nb::object forward(const BoundNetwork& self, States given) {
+    const StateRows digits(given);
     const auto& sizes = self.network.domain_sizes();
-    if (columns != sizes.size()) throw std::invalid_argument("the network reads another number of digits");
-    for (size_t i = 0; i < count * columns; ++i)
-        if (digits.data()[i] < 0 || digits.data()[i] >= sizes[i % columns])
+    if (digits.columns != sizes.size())
+        throw std::invalid_argument("the network reads another number of digits");
+    for (size_t i = 0; i < digits.values.size(); ++i)
+        if (digits.values[i] < 0 || digits.values[i] >= sizes[i % digits.columns])
             throw std::invalid_argument("a digit is out of its range");
     size_t classes = static_cast<size_t>(self.network.num_classes());
-    std::vector<int32_t> logits(count * classes);
+    std::vector<int32_t> logits(digits.count * classes);
     {
         nb::gil_scoped_release release;
         IntegerNetwork::Workspace work;
-        self.network.forward(digits.data(), static_cast<int>(count), logits.data(), work);
+        self.network.forward(digits.values.data(), static_cast<int>(digits.count), logits.data(), work);
     }
-    return to_numpy(std::move(logits), {count, classes});
+    return to_numpy(std::move(logits), {digits.count, classes});
 }
 
 using Logits = nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-nb::object decode(Logits logits, uint32_t ratio, const Longs& thresholds) {
+nb::object decode(Logits given, uint32_t ratio, const Longs& thresholds) {
     LevelDecoder decoder(ratio, thresholds);
-    if (logits.shape(1) != static_cast<size_t>(decoder.num_classes()))
+    const StateRows logits(given);
+    if (logits.columns != static_cast<size_t>(decoder.num_classes()))
         throw std::invalid_argument("there is a threshold for each class but the first");
-    Ints classes(logits.shape(0));
-    for (size_t i = 0; i < classes.size(); ++i)
-        classes[i] = decoder.decode(logits.data() + i * logits.shape(1));
-    return to_numpy(std::move(classes), {logits.shape(0)});
+    Ints classes(logits.count);
+    for (size_t i = 0; i < classes.size(); ++i) classes[i] = decoder.decode(logits.row(i));
+    return to_numpy(std::move(classes), {logits.count});
 }
 
 nb::bytes to_bytes(const std::vector<uint8_t>& bytes) {
@@ -72,19 +73,21 @@ nb::tuple encode_set(const Longs& members) {
 }
 
 nb::bytes encode_layer(Weights weights, int bits) {
+    const std::vector<int8_t> copy(weights.data(), weights.data() + weights.size());
     std::vector<uint8_t> code;
     {
         nb::gil_scoped_release release;
-        code = encode_weights(weights.data(), weights.shape(0), weights.shape(1), bits);
+        code = encode_weights(copy.data(), weights.shape(0), weights.shape(1), bits);
     }
     return to_bytes(code);
 }
 
 nb::object decode_layer(Bytes code, size_t rows, size_t columns, int bits) {
+    const std::vector<uint8_t> copy(code.data(), code.data() + code.size());
     std::vector<int8_t> weights;
     {
         nb::gil_scoped_release release;
-        weights = decode_weights(code.data(), code.size(), rows, columns, bits);
+        weights = decode_weights(copy.data(), copy.size(), rows, columns, bits);
     }
     return to_numpy(std::move(weights), {rows, columns});
 }
@@ -121,15 +124,20 @@ void make_learned(BoundLearnedPdb* self, const BoundIndex& index, const BoundNet
                                                             std::move(values), std::move(sets), rest)};
 }
 
-SweepRange to_range(uint64_t first, uint64_t end, int threads, int batch) {
-    return {first, end, threads, batch};
-}
+// Where a sweep goes and what it keeps to, as every function of sweeps takes it from Python.
+struct SweepOrder {
+    uint64_t first, end;
+    int threads, batch;
+    double deadline;
+    uint64_t memory_bytes;
+    SweepRange range() const { return {first, end, threads, batch}; }
+    Limits limits() const { return make_limits(deadline, memory_bytes); }
+};
 
-nb::dict levels(const BoundLearnedPdb& self, const BoundPdb& exact, const Longs& grid, uint64_t first,
-                uint64_t end, int threads, int batch) {
-    LevelCounts counts = guarded([&] {
-        return count_levels(*self.learned, *exact.pdb, grid, to_range(first, end, threads, batch), Limits());
-    });
+nb::dict levels(const BoundLearnedPdb& self, const BoundPdb& exact, const SweepOrder& order,
+                const Longs& grid) {
+    LevelCounts counts =
+        guarded([&] { return count_levels(*self.learned, *exact.pdb, grid, order.range(), order.limits()); });
     std::vector<size_t> shape{self.learned->values().size() - 1, grid.size() + 1};
     nb::dict d;
     d["below"] = to_numpy(std::move(counts.below), shape);
@@ -140,11 +148,9 @@ nb::dict levels(const BoundLearnedPdb& self, const BoundPdb& exact, const Longs&
     return d;
 }
 
-nb::list overestimates(const BoundLearnedPdb& self, const BoundPdb& exact, uint64_t first, uint64_t end,
-                       int threads, int batch) {
-    auto lists = guarded([&] {
-        return find_overestimates(*self.learned, *exact.pdb, to_range(first, end, threads, batch), Limits());
-    });
+nb::list overestimates(const BoundLearnedPdb& self, const BoundPdb& exact, const SweepOrder& order) {
+    auto lists =
+        guarded([&] { return find_overestimates(*self.learned, *exact.pdb, order.range(), order.limits()); });
     nb::list result;
     for (auto& list : lists) {
         size_t size = list.size();
@@ -153,11 +159,9 @@ nb::list overestimates(const BoundLearnedPdb& self, const BoundPdb& exact, uint6
     return result;
 }
 
-nb::dict values(const BoundLearnedPdb& self, const BoundPdb& exact, uint64_t first, uint64_t end, int threads,
-                int batch) {
-    SweepCounts counts = guarded([&] {
-        return count_values(*self.learned, *exact.pdb, to_range(first, end, threads, batch), Limits());
-    });
+nb::dict values(const BoundLearnedPdb& self, const BoundPdb& exact, const SweepOrder& order) {
+    SweepCounts counts =
+        guarded([&] { return count_values(*self.learned, *exact.pdb, order.range(), order.limits()); });
     size_t classes = self.learned->values().size();
     nb::dict d;
     d["classes"] = to_numpy(std::move(counts.classes), {classes});
@@ -180,17 +184,19 @@ void bind_learned_pdb(nb::module_& m) {
         .def("__len__", &RiceSet::size)
         .def("__contains__", &RiceSet::contains)
         .def("members", &RiceSet::members);
+    nb::class_<SweepOrder>(m, "SweepOrder")
+        .def("__init__", [](SweepOrder* self, uint64_t first, uint64_t end, int threads, int batch,
+                            double deadline, uint64_t memory_bytes) {
+            new (self) SweepOrder{first, end, threads, batch, deadline, memory_bytes};
+        });
     nb::class_<BoundLearnedPdb>(m, "LearnedPdb")
         .def("__init__", &make_learned, nb::arg("index"), nb::arg("network"), nb::arg("ratio"),
              nb::arg("thresholds").none(), nb::arg("values"), nb::arg("exceptions"), nb::arg("base").none())
         .def("lookup",
              [](const BoundLearnedPdb& b, States states) { return look_up(b.index, *b.learned, states); })
-        .def("count_levels", &levels, nb::arg("exact"), nb::arg("grid"), nb::arg("first"), nb::arg("end"),
-             nb::arg("threads"), nb::arg("batch"))
-        .def("find_overestimates", &overestimates, nb::arg("exact"), nb::arg("first"), nb::arg("end"),
-             nb::arg("threads"), nb::arg("batch"))
-        .def("count_values", &values, nb::arg("exact"), nb::arg("first"), nb::arg("end"), nb::arg("threads"),
-             nb::arg("batch"));
+        .def("count_levels", &levels, nb::arg("exact"), nb::arg("order"), nb::arg("grid"))
+        .def("find_overestimates", &overestimates, nb::arg("exact"), nb::arg("order"))
+        .def("count_values", &values, nb::arg("exact"), nb::arg("order"));
     m.def("integer_kernel_names", [] {
         std::vector<std::string> names;
         for (const IntegerKernel& kernel : integer_kernels()) names.push_back(kernel.name);

@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "bindings/bindings.hpp"
-#include "grounding/lifted.hpp"
+#include "task/lifted.hpp"
 
 namespace hstar::bindings {
 

@@ -10,18 +10,17 @@
 
 namespace hstar::bindings {
 
-void BoundIndex::check_states(const States& states) const {
-    size_t columns = states.shape(1);
+void BoundIndex::check_states(const StateRows& states) const {
     if (nb::isinstance<BoundTask>(owner)) {
         nb::cast<const BoundTask&>(owner).check_states(states);
         return;
     }
     const Puzzle& puzzle = *nb::cast<const BoundPuzzle&>(owner).puzzle;
-    if (columns != puzzle.goal.size())
+    if (states.columns != puzzle.goal.size())
         throw std::invalid_argument("states of " + puzzle.name + " have " +
                                     std::to_string(puzzle.goal.size()) + " columns");
-    for (size_t i = 0; i < states.shape(0); ++i) {
-        const int* state = states.data() + i * columns;
+    for (size_t i = 0; i < states.count; ++i) {
+        const int* state = states.row(i);
         uint64_t seen = 0;
         for (int v : index->variables()) {
             if (state[v] < 0 || state[v] >= puzzle.domain_size[v])
@@ -84,12 +83,10 @@ std::unique_ptr<BoundIndex> projection_index(nb::object owner, Ints variables) {
     return made;
 }
 
-nb::object rank(const BoundIndex& self, States states) {
+nb::object rank(const BoundIndex& self, States given) {
+    const StateRows states(given);
     self.check_states(states);
-    std::vector<int64_t> ranks(states.shape(0));
-    for (size_t i = 0; i < ranks.size(); ++i)
-        ranks[i] = static_cast<int64_t>(self.index->rank(states.data() + i * states.shape(1)));
-    return to_numpy(std::move(ranks), {states.shape(0)});
+    return rank_rows(*self.index, states);
 }
 
 nb::object unrank(const BoundIndex& self, Indices ranks) {
@@ -98,9 +95,11 @@ nb::object unrank(const BoundIndex& self, Indices ranks) {
     Ints state(1 + (variables.empty() ? 0 : *std::max_element(variables.begin(), variables.end())));
     Ints values(count * columns);
     for (size_t i = 0; i < count; ++i) {
-        if (ranks.data()[i] < 0 || static_cast<uint64_t>(ranks.data()[i]) >= self.index->size())
-            throw std::invalid_argument("the pattern has no index " + std::to_string(ranks.data()[i]));
-        self.index->unrank(static_cast<uint64_t>(ranks.data()[i]), state.data());
+        const volatile int64_t* given = ranks.data() + i;  // read once: another thread may change it
+        const int64_t rank = *given;
+        if (rank < 0 || static_cast<uint64_t>(rank) >= self.index->size())
+            throw std::invalid_argument("the pattern has no index " + std::to_string(rank));
+        self.index->unrank(static_cast<uint64_t>(rank), state.data());
         for (size_t v = 0; v < columns; ++v) values[i * columns + v] = state[variables[v]];
     }
     return to_numpy(std::move(values), {count, columns});
@@ -180,18 +179,19 @@ std::vector<PdbEvaluator::Sum> to_sums(const nb::list& sums) {
 
 }  // namespace
 
-nb::object look_up(const BoundIndex& index, const PatternHeuristic& heuristic, States states) {
+nb::object look_up(const BoundIndex& index, const PatternHeuristic& heuristic, States given) {
+    const StateRows states(given);
     index.check_states(states);
-    std::vector<uint32_t> values(states.shape(0));
+    std::vector<uint32_t> values(states.count);
     std::vector<float> h(values.size());
     {
         nb::gil_scoped_release release;
-        heuristic.lookup(states.data(), static_cast<int>(values.size()), static_cast<int>(states.shape(1)),
-                         values.data());
+        const StateBatch batch = states.batch();
+        heuristic.lookup(batch.values, batch.count, batch.num_variables, values.data());
         for (size_t i = 0; i < values.size(); ++i)
             h[i] = values[i] == kUnreached ? kDeadEnd : to_float_below(values[i]);
     }
-    return to_numpy(std::move(h), {states.shape(0)});
+    return to_numpy(std::move(h), {states.count});
 }
 
 std::unique_ptr<BoundHeuristic> make_pdb_heuristic(nb::object task, const nb::list& sums) {
@@ -215,19 +215,23 @@ void bind_pdb(nb::module_& m) {
              nb::arg("table"), nb::arg("bits"), nb::arg("levels"), nb::arg("base").none())
         .def("lookup", [](const BoundPdb& b, States states) { return look_up(b.index, *b.pdb, states); })
         .def("regrouped",
-             [](const BoundPdb& b, const BoundIndex& to, const std::string& kind, uint64_t number) {
+             [](const BoundPdb& b, const BoundIndex& to, const std::string& kind, uint64_t number,
+                double deadline, uint64_t memory_bytes) {
                  Grouping grouping = make_grouping(kind, std::max<uint64_t>(number, 1));
-                 return to_python(guarded([&] { return regrouped(*b.pdb, *to.index, grouping, Limits()); }));
+                 Limits limits = make_limits(deadline, memory_bytes);
+                 return to_python(guarded([&] { return regrouped(*b.pdb, *to.index, grouping, limits); }));
              })
         .def("subtracted",
-             [](const BoundPdb& b, const BoundPdb& base) {
-                 return to_python(guarded([&] { return subtracted(*b.pdb, *base.pdb, Limits()); }));
+             [](const BoundPdb& b, const BoundPdb& base, double deadline, uint64_t memory_bytes) {
+                 Limits limits = make_limits(deadline, memory_bytes);
+                 return to_python(guarded([&] { return subtracted(*b.pdb, *base.pdb, limits); }));
              })
-        .def("quantized", [](const BoundPdb& b, const Ints& levels) {
+        .def("quantized", [](const BoundPdb& b, const Ints& levels, double deadline, uint64_t memory_bytes) {
             if (levels.size() != 4) throw std::invalid_argument("a table of 2 bits has four levels");
             uint8_t narrow[4];
             std::copy(levels.begin(), levels.end(), narrow);
-            return to_python(guarded([&] { return quantized(b.pdb->table(), narrow); }));
+            Limits limits = make_limits(deadline, memory_bytes);
+            return to_python(guarded([&] { return quantized(b.pdb->table(), narrow, limits); }));
         });
     nb::class_<BoundPuzzleHeuristic>(m, "PuzzleHeuristic")
         .def("__init__",
@@ -238,22 +242,21 @@ void bind_pdb(nb::module_& m) {
                      [](const BoundPuzzleHeuristic& self) {
                          return dynamic_cast<const PdbEvaluator&>(*self.evaluator).network_states();
                      })
-        .def("evaluate", [](BoundPuzzleHeuristic& self, States states) {
+        .def("evaluate", [](BoundPuzzleHeuristic& self, States given) {
+            const StateRows states(given);
             self.bound.check_states(states);
-            std::vector<float> h(states.shape(0));
+            std::vector<float> h(states.count);
             {
                 nb::gil_scoped_release release;
                 std::lock_guard lock(self.mutex);
-                self.evaluator->evaluate(
-                    {states.data(), static_cast<int>(states.shape(0)), static_cast<int>(states.shape(1))},
-                    h.data(), nullptr);
+                self.evaluator->evaluate(states.batch(), h.data(), nullptr);
             }
-            return to_numpy(std::move(h), {states.shape(0)});
+            return to_numpy(std::move(h), {states.count});
         });
     m.def("table_histogram", [](Bytes bytes, uint64_t cells, int bits, const Ints& levels,
                                 const std::vector<uint32_t>& weights) {
         TableView view = make_view(bytes, cells, bits, levels);
-        return guarded([&] { return histogram(view, weights); });
+        return guarded([&] { return histogram(view, weights, {}); });
     });
     m.def("task_fingerprint", [](const BoundTask& b) { return fingerprint(b.task); });
 }

@@ -7,12 +7,18 @@
 
 namespace hstar::bindings {
 
-void BoundPuzzle::check_states(const States& states) const {
+void BoundPuzzle::check_states(const StateRows& states) const {
     size_t variables = puzzle->num_variables();
-    if (states.shape(1) != variables)
+    if (states.columns != variables)
         throw std::invalid_argument("states of " + puzzle->name + " have " + std::to_string(variables) +
-                                    " columns, not " + std::to_string(states.shape(1)));
-    for (size_t i = 0; i < states.shape(0); ++i) puzzle->check_state(states.data() + i * variables);
+                                    " columns, not " + std::to_string(states.columns));
+    for (size_t i = 0; i < states.count; ++i) puzzle->check_state(states.row(i));
+}
+
+nb::object rank_rows(const PatternIndex& index, const StateRows& states) {
+    std::vector<int64_t> ranks(states.count);
+    for (size_t i = 0; i < states.count; ++i) ranks[i] = static_cast<int64_t>(index.rank(states.row(i)));
+    return to_numpy(std::move(ranks), {states.count});
 }
 
 namespace {
@@ -30,15 +36,16 @@ class BlindPuzzle : public Evaluator {
     const std::vector<int>& goal_;
 };
 
-nb::tuple successors(const BoundPuzzle& bound, States states) {
+nb::tuple successors(const BoundPuzzle& bound, States given) {
+    const StateRows states(given);
     bound.check_states(states);
     const Puzzle& puzzle = *bound.puzzle;
     size_t variables = puzzle.num_variables();
     Ints parents, moves, children, applicable;
     {
         nb::gil_scoped_release release;
-        for (size_t i = 0; i < states.shape(0); ++i) {
-            const int* state = states.data() + i * variables;
+        for (size_t i = 0; i < states.count; ++i) {
+            const int* state = states.row(i);
             applicable.clear();
             puzzle.applicable(state, applicable);
             for (int move : applicable) {
@@ -54,22 +61,24 @@ nb::tuple successors(const BoundPuzzle& bound, States states) {
                           to_numpy(std::move(children), {count, variables}));
 }
 
-nb::object apply(const BoundPuzzle& bound, States states, Flat moves) {
+nb::object apply(const BoundPuzzle& bound, States given, Flat moves) {
+    const StateRows states(given);
     bound.check_states(states);
     const Puzzle& puzzle = *bound.puzzle;
     size_t variables = puzzle.num_variables();
-    if (moves.shape(0) != states.shape(0)) throw std::invalid_argument("expected one move per state");
-    Ints next(states.shape(0) * variables), applicable;
-    for (size_t i = 0; i < states.shape(0); ++i) {
-        const int* state = states.data() + i * variables;
+    if (moves.shape(0) != states.count) throw std::invalid_argument("expected one move per state");
+    const Ints chosen(moves.data(), moves.data() + moves.size());
+    Ints next(states.values.size()), applicable;
+    for (size_t i = 0; i < states.count; ++i) {
+        const int* state = states.row(i);
         applicable.clear();
         puzzle.applicable(state, applicable);
-        if (std::find(applicable.begin(), applicable.end(), moves.data()[i]) == applicable.end())
-            throw std::invalid_argument("move " + std::to_string(moves.data()[i]) +
-                                        " cannot be made in state " + std::to_string(i));
-        puzzle.apply(moves.data()[i], state, next.data() + i * variables);
+        if (std::find(applicable.begin(), applicable.end(), chosen[i]) == applicable.end())
+            throw std::invalid_argument("move " + std::to_string(chosen[i]) + " cannot be made in state " +
+                                        std::to_string(i));
+        puzzle.apply(chosen[i], state, next.data() + i * variables);
     }
-    return to_numpy(std::move(next), {states.shape(0), variables});
+    return to_numpy(std::move(next), {states.count, variables});
 }
 
 const PatternIndex& whole_index(const BoundPuzzle& bound) {
@@ -79,23 +88,21 @@ const PatternIndex& whole_index(const BoundPuzzle& bound) {
     return *bound.puzzle->index();
 }
 
-nb::object rank(const BoundPuzzle& bound, States states) {
+nb::object rank(const BoundPuzzle& bound, States given) {
     const PatternIndex& index = whole_index(bound);
+    const StateRows states(given);
     bound.check_states(states);
-    std::vector<int64_t> ranks(states.shape(0));
-    for (size_t i = 0; i < ranks.size(); ++i)
-        ranks[i] = static_cast<int64_t>(index.rank(states.data() + i * states.shape(1)));
-    return to_numpy(std::move(ranks), {states.shape(0)});
+    return rank_rows(index, states);
 }
 
 nb::object unrank(const BoundPuzzle& bound, Indices ranks) {
     const PatternIndex& index = whole_index(bound);
     size_t variables = bound.puzzle->num_variables();
     Ints states;
-    for (size_t i = 0; i < ranks.shape(0); ++i) {
-        if (ranks.data()[i] < 0 || static_cast<uint64_t>(ranks.data()[i]) >= index.size())
-            throw std::invalid_argument("there is no state " + std::to_string(ranks.data()[i]));
-        Ints state = bound.puzzle->unrank(static_cast<uint64_t>(ranks.data()[i]));
+    for (int64_t rank : std::vector<int64_t>(ranks.data(), ranks.data() + ranks.size())) {
+        if (rank < 0 || static_cast<uint64_t>(rank) >= index.size())
+            throw std::invalid_argument("there is no state " + std::to_string(rank));
+        Ints state = bound.puzzle->unrank(static_cast<uint64_t>(rank));
         states.insert(states.end(), state.begin(), state.end());
     }
     return to_numpy(std::move(states), {ranks.shape(0), variables});
@@ -121,11 +128,12 @@ SearchResult deepen(BoundPuzzleHeuristic& heuristic, const PuzzleSpace& space, c
     return result;
 }
 
-nb::dict search(const BoundPuzzle& bound, States state, nb::object heuristic, const std::string& algorithm,
-                double weight, int batch, uint64_t max_evaluations, uint64_t max_expansions, double deadline,
-                uint64_t memory_bytes) {
+nb::dict search(const BoundPuzzle& bound, States given_state, nb::object heuristic,
+                const std::string& algorithm, double weight, int batch, uint64_t max_evaluations,
+                uint64_t max_expansions, double deadline, uint64_t memory_bytes) {
+    const StateRows state(given_state);
     bound.check_states(state);
-    if (state.shape(0) != 1) throw std::invalid_argument("expected one state");
+    if (state.count != 1) throw std::invalid_argument("expected one state");
     SearchOptions options;
     options.algorithm = algorithm;
     options.weight = weight;
@@ -144,17 +152,14 @@ nb::dict search(const BoundPuzzle& bound, States state, nb::object heuristic, co
     } else {
         made = make_callable(heuristic);
     }
-    PuzzleSpace space(*bound.puzzle, Ints(state.data(), state.data() + state.shape(1)));
-    SearchResult result;
-    {
-        nb::gil_scoped_release release;
+    PuzzleSpace space(*bound.puzzle, state.values);
+    const SearchResult result = guarded([&] {
         std::unique_lock<std::mutex> lock;
         if (given) lock = std::unique_lock(given->mutex);
-        SignalScope signals;
-        result = given && algorithm == "idastar"
-                     ? deepen(*given, space, options)
-                     : run_search(space, given ? *given->evaluator : *made, options);
-    }
+        return given && algorithm == "idastar"
+                   ? deepen(*given, space, options)
+                   : run_search(space, given ? *given->evaluator : *made, options);
+    });
     nb::dict d = to_dict(result);
     nb::list plan;
     for (int move : result.plan) plan.append(move);
@@ -191,7 +196,7 @@ void bind_puzzles(nb::module_& m) {
                      throw nb::index_error("no such move");
                  return b.puzzle->may_follow(last, next);
              })
-        .def("check", &BoundPuzzle::check_states)
+        .def("check", [](const BoundPuzzle& b, States states) { b.check_states(StateRows(states)); })
         .def("successors", &successors)
         .def("apply", &apply)
         .def("rank", &rank)

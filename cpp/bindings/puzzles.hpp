@@ -18,7 +18,7 @@ struct BoundPuzzle {
     explicit BoundPuzzle(const std::string& name) : puzzle(make_puzzle(name)) {}
     std::unique_ptr<Puzzle> puzzle;
     // Throws std::invalid_argument for rows that are no states of the puzzle.
-    void check_states(const States& states) const;
+    void check_states(const StateRows& states) const;
 };
 
 // The index of a pattern of a puzzle or a task.
@@ -26,7 +26,7 @@ struct BoundIndex {
     nb::object owner;  // the puzzle or task
     std::shared_ptr<const PatternIndex> index;
     // Throws std::invalid_argument for rows whose pattern has no index.
-    void check_states(const States& states) const;
+    void check_states(const StateRows& states) const;
 };
 
 struct BoundPdb {
@@ -39,20 +39,10 @@ struct BoundLearnedPdb {
     std::shared_ptr<const LearnedPdb> learned;
 };
 
+// int64[B] from states that were checked.
+nb::object rank_rows(const PatternIndex& index, const StateRows& states);
 // float32[B] from states int32[B, V]. Throws std::invalid_argument for rows without an index.
 nb::object look_up(const BoundIndex& index, const PatternHeuristic& heuristic, States states);
-
-// Runs without the GIL; signals and limits end it.
-template <class Work>
-auto guarded(Work work) {
-    nb::gil_scoped_release release;
-    SignalScope signals;
-    try {
-        return work();
-    } catch (const Stopped& stopped) {
-        throw StoppedError(reason_name(stopped.reason));
-    }
-}
 
 // An evaluator of the core for a puzzle.
 struct BoundPuzzleHeuristic {

@@ -73,24 +73,23 @@ nb::dict search_task(const BoundTask& bound, nb::object heuristic, const std::st
     options.limits = make_limits(deadline, memory_bytes);
     std::unique_ptr<Evaluator> made;
     BoundHeuristic* given = nullptr;
+    std::string name;
     if (nb::isinstance<nb::str>(heuristic)) {
-        made = make_evaluator(nb::cast<std::string>(heuristic), bound.task, to_cost_type(cost));
+        name = nb::cast<std::string>(heuristic);
     } else if (nb::isinstance<BoundHeuristic>(heuristic)) {
         given = nb::cast<BoundHeuristic*>(heuristic);
         if (&given->bound != &bound) throw std::invalid_argument("the heuristic was made for another task");
     } else {
         made = make_callable(heuristic);
     }
-    Evaluator& evaluator = given ? *given->evaluator : *made;
-    SearchResult result;
-    const SuccessorGenerator& generator = bound.generator();  // made while no other thread can
-    {
-        nb::gil_scoped_release release;
+    const CostType type = to_cost_type(cost);
+    const SearchResult result = guarded([&] {
+        if (!given && !made) made = make_evaluator(name, bound.task, type, options.limits);
+        const SuccessorGenerator& generator = bound.generator(options.limits);
         std::unique_lock<std::mutex> lock;
         if (given) lock = std::unique_lock(given->mutex);
-        SignalScope signals;
-        result = run_search(bound.task, generator, evaluator, options);
-    }
+        return run_search(bound.task, generator, given ? *given->evaluator : *made, options);
+    });
     nb::dict d = to_dict(result);
     nb::list plan;
     int64_t plan_cost = 0;
@@ -105,18 +104,10 @@ nb::dict search_task(const BoundTask& bound, nb::object heuristic, const std::st
 }
 
 nb::object explore(const BoundTask& bound, size_t max_states, double deadline, uint64_t memory_bytes) {
-    const SuccessorGenerator& generator = bound.generator();
-    std::optional<StateGraph> graph;
-    {
-        nb::gil_scoped_release release;
-        SignalScope signals;
-        try {
-            graph = explore_exhaustively(TaskSpace(bound.task, generator), max_states,
-                                         make_limits(deadline, memory_bytes));
-        } catch (const Stopped& stopped) {
-            throw StoppedError(reason_name(stopped.reason));
-        }
-    }
+    const Limits limits = make_limits(deadline, memory_bytes);
+    std::optional<StateGraph> graph = guarded([&] {
+        return explore_exhaustively(TaskSpace(bound.task, bound.generator(limits)), max_states, limits);
+    });
     if (!graph) return nb::none();
     nb::list plan;
     for (int op : graph->plan)

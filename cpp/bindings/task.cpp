@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 
 #include "bindings/bindings.hpp"
@@ -9,18 +10,26 @@
 
 namespace hstar::bindings {
 
-const SuccessorGenerator& BoundTask::generator() const {
-    if (!generator_) generator_ = std::make_unique<SuccessorGenerator>(task);
+StateRows::StateRows(const States& states) : count(states.shape(0)), columns(states.shape(1)) {
+    if (std::max(count, columns) > std::numeric_limits<int>::max())
+        throw std::invalid_argument("too many states at once: " + std::to_string(count) +
+                                    "; split them into batches of less than 2^31");
+    values.assign(states.data(), states.data() + states.size());
+}
+
+const SuccessorGenerator& BoundTask::generator(const Limits& limits) const {
+    std::lock_guard lock(mutex_);
+    if (!generator_) generator_ = std::make_unique<SuccessorGenerator>(task, limits);
     return *generator_;
 }
 
-void BoundTask::check_states(const States& states) const {
-    if (static_cast<int>(states.shape(1)) != task.num_variables())
+void BoundTask::check_states(const StateRows& states) const {
+    if (static_cast<int>(states.columns) != task.num_variables())
         throw std::invalid_argument("states must have one column per variable (" +
                                     std::to_string(task.num_variables()) + ")");
-    for (size_t i = 0; i < states.shape(0); ++i)
+    for (size_t i = 0; i < states.count; ++i)
         for (int v = 0; v < task.num_variables(); ++v) {
-            int value = states.data()[i * states.shape(1) + v];
+            int value = states.row(i)[v];
             if (value < 0 || value >= task.domain_size[v])
                 throw std::invalid_argument("state " + std::to_string(i) + " has no value " +
                                             std::to_string(value) + " for variable " + std::to_string(v));
@@ -53,26 +62,24 @@ namespace {
 std::unique_ptr<BoundTask> ground_task(nb::dict spec, bool keep_irrelevant, double deadline,
                                        uint64_t memory_bytes) {
     auto lifted = to_lifted(spec);
-    nb::gil_scoped_release release;
-    SignalScope signals;
-    try {
+    return guarded([&] {
         return std::make_unique<BoundTask>(
             ground(lifted, GroundingOptions{keep_irrelevant}, make_limits(deadline, memory_bytes)));
-    } catch (const Stopped& stopped) {
-        throw StoppedError(reason_name(stopped.reason));
-    }
+    });
 }
 
-nb::object successors(const BoundTask& bound, States state) {
+nb::object successors(const BoundTask& bound, States given) {
+    const StateRows state(given);
     bound.check_states(state);
-    if (state.shape(0) != 1) throw std::invalid_argument("expected one state");
+    if (state.count != 1) throw std::invalid_argument("expected one state");
     const Task& task = bound.task;
     Ints ops;
-    bound.generator().applicable([&](int variable) { return state.data()[variable]; }, ops);
+    guarded(
+        [&] { bound.generator({}).applicable([&](int variable) { return state.values[variable]; }, ops); });
     std::sort(ops.begin(), ops.end());
     size_t variables = task.num_variables();
     Ints values(ops.size() * variables);
-    for (size_t i = 0; i < ops.size(); ++i) task.apply(ops[i], state.data(), values.data() + i * variables);
+    for (size_t i = 0; i < ops.size(); ++i) task.apply(ops[i], state.row(0), values.data() + i * variables);
     size_t count = ops.size();
     return nb::make_tuple(to_numpy(std::move(ops), {count}), to_numpy(std::move(values), {count, variables}));
 }
@@ -125,8 +132,10 @@ nb::class_<BoundTask> bind_task(nb::module_& m) {
         .def("initial_value",
              [](const BoundTask& b, const std::string& name, const std::string& cost) {
                  float h = 0;
-                 make_evaluator(name, b.task, to_cost_type(cost))
-                     ->evaluate({b.task.initial_state.data(), 1, b.task.num_variables()}, &h, nullptr);
+                 guarded([&] {
+                     make_evaluator(name, b.task, to_cost_type(cost), {})
+                         ->evaluate({b.task.initial_state.data(), 1, b.task.num_variables()}, &h, nullptr);
+                 });
                  return h;
              })
         .def("successors", &successors);

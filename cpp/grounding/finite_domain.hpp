@@ -1,7 +1,7 @@
 // From the lifted task to finite-domain variables: the whole grounding pipeline.
 #pragma once
-#include "grounding/lifted.hpp"
 #include "runtime/limits.hpp"
+#include "task/lifted.hpp"
 #include "task/task.hpp"
 
 namespace hstar {

@@ -1,6 +1,7 @@
 #include "grounding/instantiation.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "grounding/dnf.hpp"
 
@@ -11,7 +12,7 @@ namespace {
 class Instantiator {
   public:
     Instantiator(const LiftedTask& lifted, Reachability& reached, const Limits& limits)
-        : lifted_(lifted), reached_(reached), limits_(limits), functions_(lifted.function_arity) {
+        : lifted_(lifted), reached_(reached), meter_(limits), functions_(lifted.function_arity) {
         size_t at = 0;
         while (at < lifted.function_values.size()) {
             int function = lifted.function_values[at];
@@ -27,7 +28,7 @@ class Instantiator {
         for (size_t i = 0; i < lifted_.schemas.size(); ++i) {
             int arity = static_cast<int>(lifted_.schemas[i].parameter_types.size());
             for (int instance = 0; instance < reached_.instance_count[i]; ++instance) {
-                tick();
+                meter_.spend(kLookup);
                 binding_.assign(reached_.instances[i].begin() + static_cast<int64_t>(instance) * arity,
                                 reached_.instances[i].begin() + static_cast<int64_t>(instance + 1) * arity);
                 add_operators(static_cast<int>(i), instance);
@@ -41,9 +42,7 @@ class Instantiator {
     }
 
   private:
-    void tick() {
-        if (((++ticks_) & 0xfff) == 0) limits_.check();
-    }
+    static constexpr uint64_t kLookup = 8;  // units of work to find a fact or to copy a short condition
 
     int value(Term term) const { return is_variable(term) ? binding_[term] : ~term; }
 
@@ -113,7 +112,7 @@ class Instantiator {
     // Returns false once the result cannot change any more.
     bool expand_quantifier(const Formula& formula, size_t depth, Dnf& result) {
         if (depth == formula.variables.size()) {
-            tick();
+            meter_.spend(kLookup * (1 + result.size()));
             if (formula.kind == Formula::Kind::Forall) {
                 conjoin(result, expand(formula.parts[0]));
                 return !result.empty();
@@ -124,7 +123,7 @@ class Instantiator {
         int variable = formula.variables[depth];
         if (static_cast<size_t>(variable) >= binding_.size()) binding_.resize(variable + 1, 0);
         for (int object : lifted_.type_sets[formula.variable_types[depth]]) {
-            tick();
+            meter_.spend(kLookup);
             binding_[variable] = object;
             if (!expand_quantifier(formula, depth + 1, result)) return false;
         }
@@ -154,17 +153,19 @@ class Instantiator {
             size_t variable = num_parameters + depth;
             if (variable >= binding_.size()) binding_.resize(variable + 1, 0);
             for (int object : lifted_.type_sets[effect.variable_types[depth]]) {
-                tick();
+                meter_.spend(kLookup);
                 binding_[variable] = object;
                 if (may_hold(effect.condition, variable)) collect_effects(effect, depth + 1, num_parameters);
             }
             return;
         }
-        tick();
+        meter_.spend(kLookup);
         int fact = find(effect.atom);
         if (fact < 0) return;
-        for (auto& condition : expand(effect.condition))
-            ground_effects_.push_back({condition, fact, !effect.atom.negated});
+        Dnf conditions = expand(effect.condition);
+        meter_.spend(kLookup * conditions.size());
+        for (auto& condition : conditions)
+            ground_effects_.push_back({std::move(condition), fact, !effect.atom.negated});
     }
 
     // Prunes the enumeration of quantified effects: literals whose last variable has just been bound.
@@ -210,6 +211,7 @@ class Instantiator {
     // Adds one operator, its effects simplified under its precondition.
     void emit(const Conjunction& pre, const std::vector<GroundEffect>& effects, int64_t cost,
               OperatorOrigin origin) {
+        meter_.spend(kLookup * effects.size());
         auto required = [&](int literal) { return std::binary_search(pre.begin(), pre.end(), literal); };
         std::vector<int> add, del;
         std::vector<GroundEffect> conditional;
@@ -257,19 +259,22 @@ class Instantiator {
 
     // Where a fact may be deleted and added at once, the delete gets the condition that no add fires;
     // afterwards the order in which effects are applied does not matter.
-    static void resolve_conflicts(const Conjunction& pre, std::vector<int>& del,
-                                  std::vector<GroundEffect>& conditional) {
-        auto conflicting_adds = [&](int fact) {
-            std::vector<Conjunction> conditions;
-            for (const GroundEffect& effect : conditional)
-                if (effect.adds && effect.fact == fact) conditions.push_back(effect.condition);
-            return conditions;
+    void resolve_conflicts(const Conjunction& pre, std::vector<int>& del,
+                           std::vector<GroundEffect>& conditional) {
+        std::unordered_map<int, std::vector<Conjunction>> adds_of;
+        for (const GroundEffect& effect : conditional)
+            if (effect.adds) adds_of[effect.fact].push_back(effect.condition);
+        auto conflicting_adds = [&](int fact) -> const std::vector<Conjunction>& {
+            static const std::vector<Conjunction> kNone;
+            auto found = adds_of.find(fact);
+            return found == adds_of.end() ? kNone : found->second;
         };
         auto unless = [&](Conjunction condition, const std::vector<Conjunction>& adds) {
             Dnf remaining{condition};
             for (const Conjunction& add : adds) {
                 Dnf negated;
                 for (int literal : add) negated.push_back({literal ^ 1});
+                meter_.spend(kLookup * (1 + remaining.size()) * negated.size());
                 conjoin(remaining, negated);
             }
             tidy(remaining);
@@ -278,7 +283,7 @@ class Instantiator {
         std::vector<GroundEffect> resolved;
         std::vector<int> kept;
         for (int fact : del) {
-            auto adds = conflicting_adds(fact);
+            const auto& adds = conflicting_adds(fact);
             if (adds.empty()) {
                 kept.push_back(fact);
                 continue;
@@ -291,7 +296,7 @@ class Instantiator {
                 continue;
             }
             if (std::binary_search(kept.begin(), kept.end(), effect.fact)) continue;
-            auto adds = conflicting_adds(effect.fact);
+            const auto& adds = conflicting_adds(effect.fact);
             if (adds.empty()) {
                 resolved.push_back(effect);
                 continue;
@@ -340,12 +345,12 @@ class Instantiator {
 
     void expand_goal(const GoalSchema& schema, size_t depth, Dnf& goal) {
         if (depth == schema.variable_types.size()) {
-            tick();
+            meter_.spend(kLookup);
             disjoin(goal, expand(schema.condition));
             return;
         }
         for (int object : lifted_.type_sets[schema.variable_types[depth]]) {
-            tick();
+            meter_.spend(kLookup);
             binding_[depth] = object;
             if (may_hold(schema.condition, depth)) expand_goal(schema, depth + 1, goal);
         }
@@ -405,14 +410,13 @@ class Instantiator {
 
     const LiftedTask& lifted_;
     Reachability& reached_;
-    const Limits& limits_;
+    WorkMeter meter_;
     FactTable functions_;
     std::vector<int> function_number_;
     StripsTask task_;
     std::vector<int> binding_;
     std::vector<int> args_;
     std::vector<GroundEffect> ground_effects_;
-    uint64_t ticks_ = 0;
 };
 
 }  // namespace

@@ -2,9 +2,9 @@
 // atoms allow, quantifiers expanded, disjunctions split into several operators or effects.
 #pragma once
 #include "grounding/dnf.hpp"
-#include "grounding/lifted.hpp"
 #include "grounding/reachability.hpp"
 #include "grounding/strips.hpp"
+#include "task/lifted.hpp"
 
 namespace hstar {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "grounding/fact_table.hpp"
-#include "grounding/lifted.hpp"
 #include "runtime/limits.hpp"
+#include "task/lifted.hpp"
 
 namespace hstar {
 

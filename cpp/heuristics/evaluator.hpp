@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/limits.hpp"
 #include "runtime/rows.hpp"
 #include "task/task.hpp"
 
@@ -57,13 +58,15 @@ std::vector<int> adjusted_costs(const Task& task, CostType type);
 
 std::unique_ptr<Evaluator> make_blind(const Task& task, CostType type);
 std::unique_ptr<Evaluator> make_goalcount(const Task& task);
-std::unique_ptr<Evaluator> make_hmax(const Task& task, CostType type);
-std::unique_ptr<Evaluator> make_hadd(const Task& task, CostType type);
-std::unique_ptr<Evaluator> make_ff(const Task& task, CostType type);
-std::unique_ptr<Evaluator> make_lmcut(const Task& task, CostType type);
+std::unique_ptr<Evaluator> make_hmax(const Task& task, CostType type, const Limits& limits = {});
+std::unique_ptr<Evaluator> make_hadd(const Task& task, CostType type, const Limits& limits = {});
+std::unique_ptr<Evaluator> make_ff(const Task& task, CostType type, const Limits& limits = {});
+std::unique_ptr<Evaluator> make_lmcut(const Task& task, CostType type, const Limits& limits = {});
 
 // The registry: blind, goalcount, hmax, hadd, ff, lmcut. Throws std::invalid_argument for other names.
-std::unique_ptr<Evaluator> make_evaluator(const std::string& name, const Task& task, CostType type);
+// On large tasks construction takes seconds: it throws Stopped when a limit is reached.
+std::unique_ptr<Evaluator> make_evaluator(const std::string& name, const Task& task, CostType type,
+                                          const Limits& limits = {});
 std::vector<std::string> evaluator_names();
 
 }  // namespace hstar

@@ -45,11 +45,11 @@ namespace {
 
 class LandmarkCut : public Evaluator {
   public:
-    LandmarkCut(const Task& task, CostType type) : task_(task) {
+    LandmarkCut(const Task& task, CostType type, const Limits& limits) : task_(task) {
         always_true_ = task.num_facts();
         goal_fact_ = always_true_ + 1;
         int num_facts = goal_fact_ + 1;
-        build_parts(adjusted_costs(task, type));
+        build_parts(adjusted_costs(task, type), limits);
         consumers_ = transpose(pre_, num_facts);
         achievers_ = transpose(eff_, num_facts);
         parts_.resize(initial_parts_.size());
@@ -83,7 +83,8 @@ class LandmarkCut : public Evaluator {
         int shared;     // parts with the same number share one cost
     };
 
-    void build_parts(const std::vector<int>& cost) {
+    void build_parts(const std::vector<int>& cost, const Limits& limits) {
+        WorkMeter meter(limits);
         std::vector<char> asked_for(task_.num_facts() + 2, 0);
         for (auto a : task_.goal) asked_for[task_.fact(a)] = 1;
         for (auto a : task_.pre.data) asked_for[task_.fact(a)] = 1;
@@ -93,6 +94,7 @@ class LandmarkCut : public Evaluator {
         std::map<std::pair<std::vector<int>, std::vector<int>>, int> known;
         auto add_part = [&](std::vector<int> pre, std::vector<int> eff, int part_cost, int shared,
                             bool mergeable) {
+            meter.spend(32 + pre.size() + eff.size());
             std::sort(pre.begin(), pre.end());
             std::sort(eff.begin(), eff.end());
             eff.erase(std::unique(eff.begin(), eff.end()), eff.end());
@@ -367,8 +369,8 @@ class LandmarkCut : public Evaluator {
 
 }  // namespace
 
-std::unique_ptr<Evaluator> make_lmcut(const Task& task, CostType type) {
-    return std::make_unique<LandmarkCut>(task, type);
+std::unique_ptr<Evaluator> make_lmcut(const Task& task, CostType type, const Limits& limits) {
+    return std::make_unique<LandmarkCut>(task, type, limits);
 }
 
 }  // namespace hstar

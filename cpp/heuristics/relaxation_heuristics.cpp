@@ -142,8 +142,8 @@ class WideWorkspace {
     std::vector<uint32_t> needed_, pending_, in_plan_;
 };
 
-RelaxationHeuristic::RelaxationHeuristic(const Task& task, CostType type, Kind kind)
-    : task_(task), kind_(kind), relaxed_(task, type), exploration_(relaxed_) {
+RelaxationHeuristic::RelaxationHeuristic(const Task& task, CostType type, Kind kind, const Limits& limits)
+    : task_(task), kind_(kind), relaxed_(task, type, limits), exploration_(relaxed_) {
     fact_marked_.assign(relaxed_.num_facts, 0);
     op_marked_.assign(task.num_operators(), 0);
     bool supported = kind != Kind::FF || !relaxed_.has_zero_cost;
@@ -287,14 +287,14 @@ void RelaxationHeuristic::plan_features(const StateBatch& batch, float* features
     }
 }
 
-std::unique_ptr<Evaluator> make_hmax(const Task& task, CostType type) {
-    return std::make_unique<RelaxationHeuristic>(task, type, RelaxationHeuristic::Kind::Max);
+std::unique_ptr<Evaluator> make_hmax(const Task& task, CostType type, const Limits& limits) {
+    return std::make_unique<RelaxationHeuristic>(task, type, RelaxationHeuristic::Kind::Max, limits);
 }
-std::unique_ptr<Evaluator> make_hadd(const Task& task, CostType type) {
-    return std::make_unique<RelaxationHeuristic>(task, type, RelaxationHeuristic::Kind::Add);
+std::unique_ptr<Evaluator> make_hadd(const Task& task, CostType type, const Limits& limits) {
+    return std::make_unique<RelaxationHeuristic>(task, type, RelaxationHeuristic::Kind::Add, limits);
 }
-std::unique_ptr<Evaluator> make_ff(const Task& task, CostType type) {
-    return std::make_unique<RelaxationHeuristic>(task, type, RelaxationHeuristic::Kind::FF);
+std::unique_ptr<Evaluator> make_ff(const Task& task, CostType type, const Limits& limits) {
+    return std::make_unique<RelaxationHeuristic>(task, type, RelaxationHeuristic::Kind::FF, limits);
 }
 
 }  // namespace hstar

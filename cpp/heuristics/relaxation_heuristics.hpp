@@ -18,7 +18,7 @@ class WideWorkspace;
 class RelaxationHeuristic : public Evaluator {
   public:
     enum class Kind { Max, Add, FF };
-    RelaxationHeuristic(const Task& task, CostType type, Kind kind);
+    RelaxationHeuristic(const Task& task, CostType type, Kind kind, const Limits& limits = {});
     ~RelaxationHeuristic() override;
 
     void evaluate(const StateBatch& batch, float* h, Rows<int>* preferred) override;

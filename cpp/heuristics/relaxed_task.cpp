@@ -53,7 +53,7 @@ class Draft {
 
 }  // namespace
 
-RelaxedTask::RelaxedTask(const Task& task, CostType cost_type) {
+RelaxedTask::RelaxedTask(const Task& task, CostType cost_type, const Limits& limits) {
     task_cost = adjusted_costs(task, cost_type);
     goal_is_false = task.goal_is_false;
     std::vector<char> asked_for(task.num_facts(), 0);
@@ -63,8 +63,10 @@ RelaxedTask::RelaxedTask(const Task& task, CostType cost_type) {
 
     const int true_fact = task.num_facts();
     Draft draft;
+    WorkMeter meter(limits);
     std::vector<int> needed, wanted;
     auto add_effects = [&](int op) {
+        meter.spend(8 + needed.size() + wanted.size());
         std::sort(needed.begin(), needed.end());
         std::erase_if(wanted, [&](int fact) {
             return !asked_for[fact] || std::binary_search(needed.begin(), needed.end(), fact);
@@ -92,6 +94,7 @@ RelaxedTask::RelaxedTask(const Task& task, CostType cost_type) {
         }
     }
     for (auto& edges : draft.eff) {
+        meter.spend(1 + 8 * edges.size());
         std::stable_sort(edges.begin(), edges.end(), [](Edge a, Edge b) { return a.fact < b.fact; });
         edges.erase(std::unique(edges.begin(), edges.end(), [](Edge a, Edge b) { return a.fact == b.fact; }),
                     edges.end());
@@ -114,11 +117,13 @@ RelaxedTask::RelaxedTask(const Task& task, CostType cost_type) {
         if (asked_for[fact]) reach(fact);
     }
     for (size_t head = 0; head < order.size(); ++head)
-        for (int op : draft_consumers[order[head]])
+        for (int op : draft_consumers[order[head]]) {
+            meter.spend();
             if (--unsatisfied[op] == 0) {
                 op_order.push_back(op);
                 for (Edge edge : draft.eff[op]) reach(edge.fact);
             }
+        }
     for (int fact = 0; fact < task.num_facts(); ++fact)
         if (asked_for[fact]) reach(fact);  // not reachable from here, but states and goals may name it
     for (int op = 0; op < draft.pre.size(); ++op)
@@ -128,6 +133,7 @@ RelaxedTask::RelaxedTask(const Task& task, CostType cost_type) {
     always_true = number[true_fact];
     fact_of.assign(number.begin(), number.end() - 1);
     for (int op : op_order) {
+        meter.spend(8 + draft.pre[op].size() + 8 * draft.eff[op].size());
         for (int fact : draft.pre[op]) pre.push(number[fact]);
         std::sort(pre.data.begin() + pre.offset.back(), pre.data.end());
         pre.close_row();

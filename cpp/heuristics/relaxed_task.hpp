@@ -16,7 +16,7 @@
 namespace hstar {
 
 struct RelaxedTask {
-    RelaxedTask(const Task& task, CostType cost_type);
+    RelaxedTask(const Task& task, CostType cost_type, const Limits& limits);
 
     int num_facts = 0;  // the last one holds in every state: operators without preconditions need it
     int always_true = 0;

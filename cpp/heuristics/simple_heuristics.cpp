@@ -58,12 +58,15 @@ class GoalCount : public Evaluator {
 
 struct Entry {
     const char* name;
-    std::unique_ptr<Evaluator> (*make)(const Task&, CostType);
+    std::unique_ptr<Evaluator> (*make)(const Task&, CostType, const Limits&);
 };
 const Entry kRegistry[] = {
-    {"blind", make_blind}, {"goalcount", [](const Task& task, CostType) { return make_goalcount(task); }},
-    {"hmax", make_hmax},   {"hadd", make_hadd},
-    {"ff", make_ff},       {"lmcut", make_lmcut},
+    {"blind", [](const Task& task, CostType type, const Limits&) { return make_blind(task, type); }},
+    {"goalcount", [](const Task& task, CostType, const Limits&) { return make_goalcount(task); }},
+    {"hmax", make_hmax},
+    {"hadd", make_hadd},
+    {"ff", make_ff},
+    {"lmcut", make_lmcut},
 };
 
 }  // namespace
@@ -75,9 +78,10 @@ std::unique_ptr<Evaluator> make_goalcount(const Task& task) {
     return std::make_unique<GoalCount>(task);
 }
 
-std::unique_ptr<Evaluator> make_evaluator(const std::string& name, const Task& task, CostType type) {
+std::unique_ptr<Evaluator> make_evaluator(const std::string& name, const Task& task, CostType type,
+                                          const Limits& limits) {
     for (const Entry& entry : kRegistry)
-        if (name == entry.name) return entry.make(task, type);
+        if (name == entry.name) return entry.make(task, type, limits);
     throw std::invalid_argument("unknown heuristic '" + name + "'");
 }
 

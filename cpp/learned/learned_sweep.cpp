@@ -1,12 +1,12 @@
 #include "learned/learned_sweep.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
 #include <initializer_list>
+#include <memory>
 #include <mutex>
 #include <stdexcept>
-#include <thread>
+
+#include "runtime/chunks.hpp"
 
 namespace hstar {
 
@@ -60,10 +60,12 @@ struct Chunk {
     }
 };
 
+constexpr uint64_t kLargestChunk = 1 << 14;  // some milliseconds, so that limits hold within a range
+
 // Calls use(thread, chunk) for all chunks of a range.
 template <class Use>
-void for_each_chunk(const LearnedPdb& learned, const Pdb& table, const SweepRange& range,
-                    const Limits& limits, Use use) {
+void sweep_range(const LearnedPdb& learned, const Pdb& table, const SweepRange& range, const Limits& limits,
+                 Use use) {
     if (table.index().size() != learned.index().size() ||
         table.index().variables() != learned.index().variables() ||
         table.grouping().kind != Grouping::Kind::None)
@@ -72,31 +74,18 @@ void for_each_chunk(const LearnedPdb& learned, const Pdb& table, const SweepRang
         throw std::invalid_argument("no such range of indices, threads or chunks");
     const std::vector<uint32_t> classes = class_of_value(learned);
     const std::vector<uint32_t> multiplicities = learned.index().multiplicities();
-    const uint64_t size = static_cast<uint64_t>(range.chunk);
+    const uint64_t size = std::min(static_cast<uint64_t>(range.chunk), kLargestChunk);
     const uint64_t chunks = (range.end - range.first + size - 1) / size;
-    std::atomic<uint64_t> next{0};
-    std::exception_ptr error;
-    std::mutex mutex;
-    auto run = [&](int thread) {
-        try {
-            Chunk chunk;
-            for (uint64_t c = next++; c < chunks; c = next++) {
-                if (thread == 0) limits.check();
-                uint64_t first = range.first + c * size;
-                chunk.fill(learned, table, classes, multiplicities, first, std::min(range.end, first + size));
-                use(thread, chunk);
-            }
-        } catch (...) {
-            std::lock_guard lock(mutex);
-            if (!error) error = std::current_exception();
-            next = chunks;
-        }
-    };
-    std::vector<std::thread> others;
-    for (int t = 1; t < range.threads; ++t) others.emplace_back(run, t);
-    run(0);
-    for (std::thread& other : others) other.join();
-    if (error) std::rethrow_exception(error);
+    for_each_chunk(
+        chunks, range.threads,
+        [](int thread) { return std::make_unique<std::pair<int, Chunk>>(thread, Chunk()); },
+        [&](std::pair<int, Chunk>& mine, uint64_t number) {
+            limits.check();
+            uint64_t first = range.first + number * size;
+            mine.second.fill(learned, table, classes, multiplicities, first,
+                             std::min(range.end, first + size));
+            use(mine.first, mine.second);
+        });
 }
 
 // Each thread counts on its own, beginning with a copy of `total`, which is all zeros and gets the sums of
@@ -106,7 +95,7 @@ Counts sum_over_chunks(const LearnedPdb& learned, const Pdb& exact, const SweepR
                        const Limits& limits, Counts total,
                        std::initializer_list<std::vector<uint64_t> Counts::*> fields, Count count) {
     std::vector<Counts> parts(static_cast<size_t>(std::max(range.threads, 1)), total);
-    for_each_chunk(learned, exact, range, limits, [&](int thread, const Chunk& chunk) {
+    sweep_range(learned, exact, range, limits, [&](int thread, const Chunk& chunk) {
         Counts& counts = parts[static_cast<size_t>(thread)];
         count(counts, chunk);
         counts.states += chunk.num_states;
@@ -151,7 +140,7 @@ std::vector<std::vector<uint64_t>> find_overestimates(const LearnedPdb& learned,
     const size_t classes = learned.values().size();
     std::mutex mutex;
     std::vector<std::vector<uint64_t>> lists(classes);
-    for_each_chunk(learned, exact, range, limits, [&](int, const Chunk& chunk) {
+    sweep_range(learned, exact, range, limits, [&](int, const Chunk& chunk) {
         std::vector<std::vector<uint64_t>> found(classes);
         for (size_t i = 0; i < chunk.index.size(); ++i) {
             int result = learned.corrected(learned.decode(chunk.logits.data() + i * classes), chunk.index[i]);

@@ -118,9 +118,10 @@ Table subtracted(const Pdb& source, const Pdb& base, const Limits& limits) {
     return table;
 }
 
-Table quantized(const TableView& source, const uint8_t levels[4]) {
+Table quantized(const TableView& source, const uint8_t levels[4], const Limits& limits) {
     Table table(source.size, 2);
     for (uint64_t i = 0; i < source.size; ++i) {
+        if (i % 65536 == 0) limits.check();
         uint32_t value = source.get(i), chosen = 0;
         for (uint32_t level = 1; level < 4; ++level)
             if (levels[level] <= value && levels[level] >= levels[level - 1]) chosen = level;
@@ -130,12 +131,14 @@ Table quantized(const TableView& source, const uint8_t levels[4]) {
     return table;
 }
 
-std::vector<uint64_t> histogram(const TableView& table, const std::vector<uint32_t>& weights) {
+std::vector<uint64_t> histogram(const TableView& table, const std::vector<uint32_t>& weights,
+                                const Limits& limits) {
     if (weights.empty()) throw std::invalid_argument("there are no weights of cells");
     std::vector<uint64_t> counts;
     uint64_t unreached = 0;
     size_t at = 0;
     for (uint64_t i = 0; i < table.size; ++i) {
+        if (i % 65536 == 0) limits.check();
         uint32_t value = table.get(i), weight = weights[at];
         if (++at == weights.size()) at = 0;
         if (value == kUnreached) {

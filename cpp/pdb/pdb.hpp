@@ -85,10 +85,11 @@ Table regrouped(const Pdb& source, const PatternIndex& to, const Grouping& group
 // Values less those of the base. Throws std::invalid_argument if the base is larger anywhere.
 Table subtracted(const Pdb& source, const Pdb& base, const Limits& limits);
 // Cells of 2 bits; `levels` ascending, and the first no larger than any value.
-Table quantized(const TableView& source, const uint8_t levels[4]);
+Table quantized(const TableView& source, const uint8_t levels[4], const Limits& limits);
 // How often each value occurs, cell i counted weights[i % weights.size()] times; the last count is that of
 // kUnreached.
-std::vector<uint64_t> histogram(const TableView& table, const std::vector<uint32_t>& weights);
+std::vector<uint64_t> histogram(const TableView& table, const std::vector<uint32_t>& weights,
+                                const Limits& limits);
 
 // The maximum over several sums of heuristics, each sum admissible by itself.
 class PdbEvaluator : public Evaluator {

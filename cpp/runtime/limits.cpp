@@ -4,16 +4,26 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstring>
+#include <mutex>
 
 namespace hstar {
 
 namespace {
-volatile sig_atomic_t g_signal = 0;
+std::atomic<int> g_signal{0};            // noted, 0 if none
+std::atomic<bool> g_is_reported{false};  // some check() has thrown it
+static_assert(std::atomic<int>::is_always_lock_free, "signal handlers may not lock");
 void note_signal(int signal) {
     g_signal = signal;
 }
+
+// Handlers belong to the process, so all scopes share one installation.
+constexpr int kSignals[] = {SIGINT, SIGTERM};
+std::mutex g_scopes_mutex;
+int g_num_scopes = 0;
+struct sigaction g_old_handlers[2];
 
 uint64_t read_status_kb(const char* field) {
     FILE* file = std::fopen("/proc/self/status", "r");
@@ -50,8 +60,10 @@ uint64_t peak_resident_bytes() {
 }
 
 void Limits::check_signals() const {
-    if (g_signal == SIGINT) throw Stopped{StopReason::Interrupt};
-    if (g_signal == SIGTERM) throw Stopped{StopReason::Terminate};
+    const int signal = g_signal;
+    if (signal == 0) return;
+    g_is_reported = true;
+    throw Stopped{signal == SIGINT ? StopReason::Interrupt : StopReason::Terminate};
 }
 
 void Limits::check() const {
@@ -61,14 +73,30 @@ void Limits::check() const {
 }
 
 SignalScope::SignalScope() {
-    g_signal = 0;
-    old_interrupt_ = signal(SIGINT, note_signal);
-    old_terminate_ = signal(SIGTERM, note_signal);
+    std::lock_guard lock(g_scopes_mutex);
+    if (g_num_scopes++ > 0) return;
+    struct sigaction ours = {};
+    ours.sa_handler = note_signal;
+    ours.sa_flags = SA_RESTART;
+    for (int i = 0; i < 2; ++i) sigaction(kSignals[i], &ours, &g_old_handlers[i]);
 }
 
 SignalScope::~SignalScope() {
-    signal(SIGINT, old_interrupt_);
-    signal(SIGTERM, old_terminate_);
+    int unreported = 0;
+    {
+        std::lock_guard lock(g_scopes_mutex);
+        if (--g_num_scopes > 0) return;
+        for (int i = 0; i < 2; ++i) {
+            struct sigaction current;
+            sigaction(kSignals[i], nullptr, &current);
+            // Whoever set another handler in the meantime keeps it.
+            if (current.sa_handler == note_signal) sigaction(kSignals[i], &g_old_handlers[i], nullptr);
+        }
+        if (!g_is_reported) unreported = g_signal;
+        g_signal = 0;
+        g_is_reported = false;
+    }
+    if (unreported) raise(unreported);
 }
 
 }  // namespace hstar

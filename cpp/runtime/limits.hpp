@@ -19,21 +19,36 @@ struct Limits {
     void check_signals() const;  // cheap
 };
 
+// Checks limits about every `kUnits` units of work, each some ten nanoseconds, however work is spread over
+// calls.
+class WorkMeter {
+  public:
+    explicit WorkMeter(const Limits& limits) : limits_(limits) {}
+    void spend(uint64_t units = 1) {
+        if ((spent_ += units) < kUnits) return;
+        spent_ = 0;
+        limits_.check();
+    }
+
+  private:
+    static constexpr uint64_t kUnits = 1 << 14;
+    const Limits& limits_;
+    uint64_t spent_ = 0;
+};
+
 double monotonic_seconds();
 uint64_t resident_bytes();
 uint64_t peak_resident_bytes();
 
-// While one exists, SIGINT and SIGTERM are noted for check() instead of ending the process.
+// While at least one exists, in any thread, SIGINT and SIGTERM are noted for check() instead of ending the
+// process. A signal stops every work that checks. If none has by the time the last scope ends, the signal is
+// raised again for the handlers that were there before: it is never lost.
 class SignalScope {
   public:
     SignalScope();
     ~SignalScope();
     SignalScope(const SignalScope&) = delete;
     SignalScope& operator=(const SignalScope&) = delete;
-
-  private:
-    void (*old_interrupt_)(int);
-    void (*old_terminate_)(int);
 };
 
 }  // namespace hstar

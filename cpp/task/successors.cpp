@@ -6,16 +6,17 @@
 
 namespace hstar {
 
-SuccessorGenerator::SuccessorGenerator(const Task& task) : task_(task) {
+SuccessorGenerator::SuccessorGenerator(const Task& task, const Limits& limits) : task_(task) {
     std::vector<int> ops(task.num_operators());
     std::iota(ops.begin(), ops.end(), 0);
     tested_.assign(task.num_operators(), 0);
     is_tested_.assign(task.num_variables(), 0);
     mentions_.assign(task.num_variables(), 0);
-    root_ = build(ops, 0, ops.size());
+    WorkMeter meter(limits);
+    root_ = build(ops, 0, ops.size(), meter);
 }
 
-int SuccessorGenerator::build(std::vector<int>& ops, size_t begin, size_t end) {
+int SuccessorGenerator::build(std::vector<int>& ops, size_t begin, size_t end, WorkMeter& meter) {
     int entry = -1;  // the first node of the chain that operators not mentioning a variable fall through
     size_t rest_slot = 0;
     auto is_leaf = [&](int op) { return tested_[op] == static_cast<int>(task_.pre[op].size()); };
@@ -27,6 +28,7 @@ int SuccessorGenerator::build(std::vector<int>& ops, size_t begin, size_t end) {
     // How many operators mention each untested variable. The counters are shared with the calls above: save
     // theirs.
     std::vector<std::pair<int, int>> saved;
+    meter.spend(8 + end - begin);
     for (size_t i = begin; i < end; ++i)
         for (auto [v, value] : task_.pre[ops[i]])
             if (!is_tested_[v]) saved.push_back({v, mentions_[v]});
@@ -62,6 +64,7 @@ int SuccessorGenerator::build(std::vector<int>& ops, size_t begin, size_t end) {
         code_.insert(code_.end(), ops.begin() + first, ops.begin() + first + leaf_size);
         leaf_size = 0;
         if (variable < 0) break;
+        meter.spend(8 + end - begin);
 
         auto value_in = [&](int op) {
             for (auto [v, value] : task_.pre[op])
@@ -93,7 +96,7 @@ int SuccessorGenerator::build(std::vector<int>& ops, size_t begin, size_t end) {
         is_tested_[variable] = 1;
         for (int i = 0; i < count; ++i) {
             size_t stop = i + 1 < count ? ranges[i + 1].second : split;
-            int subtree = build(ops, ranges[i].second, stop);
+            int subtree = build(ops, ranges[i].second, stop, meter);
             if (dense) {
                 code_[table + 1 + ranges[i].first] = subtree;
             } else {

@@ -7,6 +7,7 @@
 #pragma once
 #include <vector>
 
+#include "runtime/limits.hpp"
 #include "task/packing.hpp"
 #include "task/task.hpp"
 
@@ -14,7 +15,8 @@ namespace hstar {
 
 class SuccessorGenerator {
   public:
-    explicit SuccessorGenerator(const Task& task);
+    // Throws Stopped when a limit is reached.
+    explicit SuccessorGenerator(const Task& task, const Limits& limits = {});
 
     // Appends the applicable operators, in ascending order within each leaf.
     template <class ValueOf>  // ValueOf(variable) -> value
@@ -65,7 +67,7 @@ class SuccessorGenerator {
             if (children[1 + 2 * i] == value) return children[2 + 2 * i];
         return -1;
     }
-    int build(std::vector<int>& ops, size_t begin, size_t end);
+    int build(std::vector<int>& ops, size_t begin, size_t end, WorkMeter& meter);
 
     const Task& task_;
     std::vector<int> code_;

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "grounding/lifted.hpp"
 #include "runtime/rows.hpp"
+#include "task/lifted.hpp"
 
 namespace hstar {
 

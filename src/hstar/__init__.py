@@ -11,8 +11,8 @@ from typing import Any
 from hstar.heuristics import HEURISTICS, TaskHeuristic, make_heuristic
 from hstar.pddl import PddlError, Problem, UnsupportedPddlError, parse
 from hstar.pddl.validate import validate
-from hstar.runtime.resources import Budget, OutOfResources
-from hstar.search import ALGORITHMS, SearchOptions, SearchResult, plan_problem
+from hstar.runtime.resources import Budget, OutOfResources, raising_interrupts
+from hstar.search import ALGORITHMS, SearchOptions, SearchResult, plan_problem, uninterrupted
 from hstar.search import search as search_task
 from hstar.spaces.task import Task, ground, load_task
 
@@ -54,12 +54,14 @@ def plan(
     `heuristic` is a name from HEURISTICS, a model from load_model, or a function from states
     int32[B, V] to B numbers; `search` is a name from ALGORITHMS; further options are those of
     SearchOptions. Limits in seconds and bytes. Raises PddlError, ModelFileError, ValueError,
-    OutOfResources (limits reached while grounding).
+    OutOfResources (limits reached while grounding), KeyboardInterrupt.
     """
     chosen = SearchOptions(heuristic, search, **options)
     budget = Budget.starting_now(time_limit, memory_limit)
-    with budget.enforced():
-        return plan_problem(parse(domain, problem), chosen, budget, keep_irrelevant=keep_irrelevant)
+    with raising_interrupts(), budget.enforced():
+        return uninterrupted(
+            plan_problem(parse(domain, problem), chosen, budget, keep_irrelevant=keep_irrelevant)
+        )
 
 
 def load_model(path: str | os.PathLike[str], decode: str | None = None) -> TaskHeuristic:

@@ -8,7 +8,9 @@ import io
 import os
 import sys
 import traceback
+import warnings
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from hstar.commands import (
     bench,
@@ -26,7 +28,7 @@ from hstar.commands import (
     validate,
 )
 from hstar.commands.arguments import EPILOG, USAGE_ERROR, Parser, UsageError
-from hstar.pddl.errors import InputFileError, escape
+from hstar.pddl.errors import InputFileError, PddlWarning, escape
 from hstar.runtime.progress import Progress
 from hstar.runtime.resources import OutOfResources
 from hstar.search import InvalidPlanError
@@ -53,6 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Carry out a command line and return the exit code."""
+    warnings.showwarning = show_warning
     try:
         try:
             options = build_parser().parse_args(arguments)
@@ -102,6 +105,13 @@ def quiet(options: argparse.Namespace) -> Iterator[None]:
 def fail(message: str, code: int) -> int:
     print(f"hstar: {escape(message)}", file=sys.stderr)
     return code
+
+
+def show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    """One line on stderr, as errors have it."""
+    known = issubclass(category, PddlWarning)
+    text = str(message) if known else f"{category.__name__}: {message}"
+    print(f"hstar: warning: {escape(text)}", file=sys.stderr)
 
 
 def build_parser() -> Parser:

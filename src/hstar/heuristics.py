@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from hstar import _core
 from hstar.runtime.registry import did_you_mean
+from hstar.runtime.resources import Budget
 from hstar.spaces.task import Task, state_rows
 
 if TYPE_CHECKING:
@@ -48,7 +49,15 @@ class NativeHeuristic:
         check_heuristic_name(name)
         self.task = task
         self.name = name
-        self.core = _core.Heuristic(task.core, name, cost)
+        self.cost = cost
+        with Budget().native():  # only signals end it
+            self.core = _core.Heuristic(task.core, name, cost)
+
+    def __repr__(self) -> str:
+        return f"<NativeHeuristic {self.name}, cost {self.cost}, of {self.task!r}>"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return NativeHeuristic, (self.task, self.name, self.cost)
 
     def evaluate(self, states: NDArray[np.int32]) -> NDArray[np.float32]:
         """float32[B] from int32[B, V]; infinity where the goal cannot be reached."""

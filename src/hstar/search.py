@@ -20,7 +20,7 @@ from hstar.pddl.model import Problem
 from hstar.pddl.planfile import format_plan
 from hstar.pddl.validate import validate
 from hstar.runtime.registry import did_you_mean
-from hstar.runtime.resources import Budget, OutOfResources
+from hstar.runtime.resources import Budget, OutOfResources, raising_interrupts
 from hstar.spaces.task import Task, ground
 
 ALGORITHMS: dict[str, str] = {
@@ -101,7 +101,8 @@ class SearchResult:
     `initial_h` is None where the search never began. `evaluated` and `evaluations` are those of
     Fast Downward: states that were evaluated, and heuristic values that were computed for them
     (equal with one heuristic). `requested` also counts the values that were known already; it is
-    what `max_evaluations` limits.
+    what `max_evaluations` limits. `unchecked` says which limit or signal kept a plan from being
+    validated; it is None for plans that were.
     """
 
     solved: bool
@@ -124,6 +125,7 @@ class SearchResult:
     peak_memory_kb: int
     exit_code: int
     unit_cost: bool = field(default=True)
+    unchecked: str | None = None
 
     @property
     def plan_text(self) -> str:
@@ -135,7 +137,7 @@ class SearchResult:
     def to_json(self) -> str:
         """One JSON object; infinity is null."""
         fields = asdict(self)
-        del fields["unit_cost"]
+        del fields["unit_cost"], fields["unchecked"]
         if self.initial_h is not None and not math.isfinite(self.initial_h):
             fields["initial_h"] = None
         return json.dumps(fields)
@@ -167,8 +169,20 @@ def search(
     budget: Budget | None = None,
     **options: Any,
 ) -> SearchResult:
-    """Search for a plan. Further options are those of SearchOptions. Raises ValueError."""
-    return run(task, SearchOptions(heuristic, algorithm, **options), budget or Budget())
+    """Search for a plan. Further options are those of SearchOptions.
+
+    Raises ValueError, OutOfResources (limits reached before the search) and KeyboardInterrupt.
+    """
+    with raising_interrupts():
+        chosen = SearchOptions(heuristic, algorithm, **options)
+        return uninterrupted(run(task, chosen, budget or Budget()))
+
+
+def uninterrupted(result: SearchResult) -> SearchResult:
+    """The result, unless Ctrl-C ended the search: then raises KeyboardInterrupt."""
+    if "interrupted" in (result.status, result.unchecked):
+        raise KeyboardInterrupt
+    return result
 
 
 def run(task: Task, options: SearchOptions, budget: Budget) -> SearchResult:
@@ -198,9 +212,7 @@ def run(task: Task, options: SearchOptions, budget: Budget) -> SearchResult:
     found |= fast_downward_counts(found)
     status, plan, cost = found.pop("status"), found.pop("plan"), found.pop("plan_cost")
     solved = status == "solved"
-    if solved:
-        _check(task.problem, plan, task.unscaled(cost))
-    return SearchResult(
+    result = SearchResult(
         solved=solved,
         status=status,
         plan=plan if solved else None,
@@ -212,6 +224,24 @@ def run(task: Task, options: SearchOptions, budget: Budget) -> SearchResult:
         unit_cost=not task.problem.uses_metric,
         **found,
     )
+    return _validated(result, task.problem, budget) if solved else result
+
+
+def _validated(result: SearchResult, problem: Problem, budget: Budget) -> SearchResult:
+    """The result of a search that found a plan, after checking the plan within the budget. A plan
+    for which limits leave no time is kept, and marked."""
+    assert result.plan is not None and result.plan_cost is not None
+    start = _core.monotonic_seconds()
+    unchecked, exit_code = None, result.exit_code
+    try:
+        with budget.enforced():
+            _check(problem, result.plan, result.plan_cost)
+    except OutOfResources as error:
+        unchecked = error.status
+        if error.exit_code > 128:  # a signal
+            exit_code = error.exit_code
+    seconds = result.total_time + _core.monotonic_seconds() - start
+    return replace(result, unchecked=unchecked, exit_code=exit_code, total_time=seconds)
 
 
 def fast_downward_counts(found: dict[str, Any]) -> dict[str, int]:

@@ -1,6 +1,6 @@
 // Output channels are the lanes of the vectors: four activations are broadcast at a time and multiplied with
 // the four weights of each of 16 outputs. A tile of four states shares every load of weights.
-#include "lanes/integer_lanes.hpp"
+#include "networks/integer/lanes.hpp"
 
 namespace hstar {
 

@@ -8,7 +8,7 @@
 
 #include <atomic>
 
-#include "lanes/integer_lanes.hpp"
+#include "networks/integer/lanes.hpp"
 
 namespace hstar {
 

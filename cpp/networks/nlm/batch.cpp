@@ -1,16 +1,14 @@
 #include "networks/nlm/batch.hpp"
 
-#include <atomic>
 #include <cmath>
-#include <exception>
 #include <limits>
-#include <mutex>
+#include <memory>
 #include <stdexcept>
 #include <string>
-#include <thread>
 
 #include "networks/nlm/network.hpp"
 #include "networks/nlm/twins.hpp"
+#include "runtime/chunks.hpp"
 
 namespace hstar {
 
@@ -62,33 +60,14 @@ struct Worker {
 
 // Calls work(worker, chunk, first state, end) for all chunks, in any order.
 template <class Work>
-void for_each_chunk(const NlmShape& shape, const NlmBatch& batch, int threads, Work work) {
+void for_each_states(const NlmShape& shape, const NlmBatch& batch, int threads, Work work) {
     const int64_t size = chunk_size(batch.count), chunks = (batch.count + size - 1) / size;
-    std::atomic<int64_t> next{0};
-    std::exception_ptr error;
-    std::mutex mutex;
-    auto run = [&] {
-        try {
-            Worker worker(shape, batch);
-            for (int64_t chunk = next++; chunk < chunks; chunk = next++)
-                work(worker, chunk, chunk * size, std::min(batch.count, (chunk + 1) * size));
-        } catch (...) {
-            std::lock_guard lock(mutex);
-            error = std::current_exception();
-            next = chunks;
-        }
-    };
-    std::vector<std::thread> others;
-    for (int64_t i = 1; i < std::min<int64_t>(threads, chunks); ++i) {
-        try {
-            others.emplace_back(run);
-        } catch (const std::system_error&) {
-            break;  // fewer threads do as well
-        }
-    }
-    run();
-    for (std::thread& thread : others) thread.join();
-    if (error) std::rethrow_exception(error);
+    for_each_chunk(
+        static_cast<uint64_t>(chunks), threads, [&](int) { return std::make_unique<Worker>(shape, batch); },
+        [&](Worker& worker, uint64_t number) {
+            const int64_t chunk = static_cast<int64_t>(number);
+            work(worker, chunk, chunk * size, std::min(batch.count, (chunk + 1) * size));
+        });
 }
 
 [[noreturn]] void fail(const std::string& message) {
@@ -135,7 +114,7 @@ void nlm_forward(const NlmShape& shape, const float* theta, const NlmBatch& batc
         std::fill_n(result, batch.count * shape.outputs, std::numeric_limits<float>::quiet_NaN());
         return;
     }
-    for_each_chunk(shape, batch, threads, [&](Worker& worker, int64_t, int64_t first, int64_t end) {
+    for_each_states(shape, batch, threads, [&](Worker& worker, int64_t, int64_t first, int64_t end) {
         for (int64_t state = first; state < end; ++state)
             worker.forward(weights, state, result + state * shape.outputs);
     });
@@ -153,7 +132,7 @@ void nlm_backward(const NlmShape& shape, const float* theta, const NlmBatch& bat
     const int64_t size = chunk_size(batch.count), chunks = (batch.count + size - 1) / size;
     Arena arena;
     float* packed = arena.take_zeros<float>(chunks * static_cast<int64_t>(shape.packed_floats));
-    for_each_chunk(shape, batch, threads, [&](Worker& worker, int64_t chunk, int64_t first, int64_t end) {
+    for_each_states(shape, batch, threads, [&](Worker& worker, int64_t chunk, int64_t first, int64_t end) {
         std::vector<float> output(shape.outputs);
         for (int64_t state = first; state < end; ++state) {
             worker.forward(weights, state, output.data());

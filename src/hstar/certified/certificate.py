@@ -92,7 +92,7 @@ def rebuild(
         space, layout.pattern, additive=layout.additive, cost=layout.cost, budget=budget
     )
     if layout.symmetric:  # the least value of each class: nothing rests on their being equal
-        exact = compress(exact, symmetric=True)
+        exact = compress(exact, symmetric=True, budget=budget)
     if model.base is None:
         return exact
     rebuilt = build_pdb(
@@ -107,7 +107,7 @@ def rebuild(
         != hashlib.sha256(model.base.table.data).digest()
     ):
         raise ValueError("the table of the base in the file is not that of its pattern")
-    return subtract(exact, rebuilt, space)
+    return subtract(exact, rebuilt, space, budget)
 
 
 def verify_file(

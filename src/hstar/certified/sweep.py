@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hstar import _core
 from hstar.learned.database import LearnedDatabase
 from hstar.pdb import PatternDatabase
 from hstar.runtime.progress import Progress
+from hstar.runtime.resources import Budget
 from hstar.spaces.puzzle import Puzzle
 from hstar.spaces.task import Task
 
 Counts = NDArray[np.uint64]
+_Part = TypeVar("_Part")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,7 @@ class SweepOptions:
     threads: int = 0  # 0: all cores
     batch: int = 4096
     progress: Callable[[str, int], Progress] | None = None  # title, total
+    budget: Budget = field(default_factory=Budget)
 
     def __post_init__(self) -> None:
         if self.threads < 0 or self.batch < 1:
@@ -91,10 +95,7 @@ class Sweep:
 
     def count_values(self, model: LearnedDatabase, title: str = "sweep") -> ValueCounts:
         core = model.bind(self.space)
-        parts = [
-            core.count_values(self.exact, first, end, self.options.num_threads, self.options.batch)
-            for first, end in self._ranges(title)
-        ]
+        parts = self._sweep(title, lambda order: core.count_values(self.exact, order))
         return ValueCounts(
             _total(parts, "classes"),
             _total(parts, "overestimates"),
@@ -107,12 +108,7 @@ class Sweep:
     ) -> LevelCounts:
         """Of every `share`-th range of indices only: enough to choose thresholds by."""
         core = model.bind(self.space)
-        parts = [
-            core.count_levels(
-                self.exact, grid, first, end, self.options.num_threads, self.options.batch
-            )
-            for first, end in self._ranges(title, share)
-        ]
+        parts = self._sweep(title, lambda order: core.count_levels(self.exact, order, grid), share)
         below, just, within = (_total(parts, name) for name in ("below", "just", "within"))
         return LevelCounts(below, just, within, sum(part["states"] for part in parts))
 
@@ -120,28 +116,35 @@ class Sweep:
         """Sorted indices: list j those whose class is too large by more than j."""
         core = model.bind(self.space)
         lists: list[list[Counts]] = []
-        for first, end in self._ranges(title):
-            found = core.find_overestimates(
-                self.exact, first, end, self.options.num_threads, self.options.batch
-            )
+        for found in self._sweep(title, lambda order: core.find_overestimates(self.exact, order)):
             lists += [[] for _ in range(len(found) - len(lists))]
             for number, part in enumerate(found):
                 lists[number].append(part)
         return [np.concatenate(parts) for parts in lists]
 
-    def _ranges(self, title: str, share: int = 1) -> Iterator[tuple[int, int]]:
-        """Long enough to keep all threads busy; one in `share` of them, evenly spread."""
+    def _sweep(
+        self, title: str, work: Callable[[_core.SweepOrder], _Part], share: int = 1
+    ) -> list[_Part]:
+        """What `work` finds in each range. Ranges are long enough to keep all threads busy; one in
+        `share` of them, evenly spread, is looked at. Raises OutOfResources, also within a range."""
         smallest = self.options.num_threads * self.options.batch
         ranges = max(1, min(self.cells // smallest, 64 * share))
         edges = [self.cells * number // ranges for number in range(ranges + 1)]
         make = self.options.progress
         shown = None if make is None else make(title, self.cells)
+        options, budget = self.options, self.options.budget
+        limits = budget.deadline, budget.memory_bytes
+        parts = []
         for number in range(0, ranges, share):
-            yield edges[number], edges[number + 1]
+            first, end = edges[number], edges[number + 1]
+            order = _core.SweepOrder(first, end, options.num_threads, options.batch, *limits)
+            with budget.native():
+                parts.append(work(order))
             if shown is not None:
                 shown.update(edges[min(number + share, ranges)])
         if shown is not None:
             shown.close()
+        return parts
 
 
 def count_values(

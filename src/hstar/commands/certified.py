@@ -121,7 +121,7 @@ def run_verify(options: argparse.Namespace) -> int:
     budget = Budget.starting_now(options.overall_time_limit, options.overall_memory_limit)
     with budget.enforced():
         space = find_space(options.pddl, budget) if options.pddl else None
-        sweeping = SweepOptions(options.threads or 0, options.sweep_batch, Progress)
+        sweeping = SweepOptions(options.threads or 0, options.sweep_batch, Progress, budget)
         _, verification = verify_file(options.file, space=space, options=sweeping, budget=budget)
     certificate = verification.certificate
     if options.json:

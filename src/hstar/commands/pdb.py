@@ -91,6 +91,7 @@ def add_compress(actions: Commands) -> None:
         "--levels", metavar="VALUES", help="2 bits per entry: four values such as 0,6,7,8, or best"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+    add_limits(parser)
     parser.set_defaults(command=run_compress)
 
 
@@ -128,21 +129,24 @@ def run_compress(options: argparse.Namespace) -> int:
     from hstar.pdb import compress, read_pdb, subtract, write_pdb
 
     check_writable(options.output)
-    database = read_pdb(options.file)
-    try:
-        if options.subtract is not None:
-            database = subtract(database, read_pdb(options.subtract))
-        database = compress(
-            database,
-            div=options.div,
-            mod=options.mod,
-            order=options.order,
-            symmetric=options.symmetry,
-            levels=parse_levels(options.levels),
-        )
-    except ValueError as error:
-        raise UsageError(str(error)) from error
-    write_pdb(options.output, database)
+    budget = Budget.starting_now(options.overall_time_limit, options.overall_memory_limit)
+    with budget.enforced():
+        database = read_pdb(options.file)
+        try:
+            if options.subtract is not None:
+                database = subtract(database, read_pdb(options.subtract), budget=budget)
+            database = compress(
+                database,
+                div=options.div,
+                mod=options.mod,
+                order=options.order,
+                symmetric=options.symmetry,
+                levels=parse_levels(options.levels),
+                budget=budget,
+            )
+        except ValueError as error:
+            raise UsageError(str(error)) from error
+        write_pdb(options.output, database)
     report(database, options.json)
     return 0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import fields, replace
@@ -84,6 +85,12 @@ def run(options: argparse.Namespace) -> int:
     result = replace(result, total_time=_core.monotonic_seconds() - start)
     if result.solved:
         write_atomically(options.plan_file, result.plan_text)
+    if result.unchecked is not None:
+        print(
+            f"hstar: warning: {result.unchecked} before the plan was validated; it is in "
+            f"{options.plan_file}, check it with 'hstar validate'",
+            file=sys.stderr,
+        )
     if options.json:
         print(result.to_json())
     else:

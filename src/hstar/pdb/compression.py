@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from hstar.pdb.database import PDDL, PatternDatabase, make_index
+from hstar.runtime.resources import Budget
 from hstar.spaces.puzzle import Puzzle, make_puzzle
 from hstar.spaces.task import Task
 
@@ -22,6 +23,7 @@ def compress(
     symmetric: bool = False,
     levels: Sequence[int] | str | None = None,
     space: Puzzle | Task | None = None,
+    budget: Budget | None = None,
 ) -> PatternDatabase:
     """A database with fewer or smaller cells.
 
@@ -29,8 +31,10 @@ def compress(
     many cells. `order` "lex" first sorts the indices anew. `symmetric` keeps one entry per class of
     symmetric states (all corners of cube3; nothing is lost). `levels` stores 2 bits: four ascending
     values, each value rounded down to one of them, or "best" for those with the largest mean.
-    Raises ValueError. A database of a task needs that task as `space`.
+    Raises ValueError, and OutOfResources when the budget is spent. A database of a task needs that
+    task as `space`.
     """
+    budget = budget or Budget()
     if div is not None and mod is not None:
         raise ValueError("choose div or mod, not both")
     for number in (div, mod):
@@ -48,7 +52,10 @@ def compress(
             puzzle = _space(database, space)
             assert isinstance(puzzle, Puzzle)
             index = make_index(puzzle, layout.pattern, order or layout.order, symmetric)
-        table, bits = bound.regrouped(index, grouping, number or 1)
+        with budget.native():
+            table, bits = bound.regrouped(
+                index, grouping, number or 1, budget.deadline, budget.memory_bytes
+            )
         layout = replace(
             layout,
             bits=bits,
@@ -63,7 +70,9 @@ def compress(
     if levels is not None:
         chosen = best_levels(database.histogram[0]) if isinstance(levels, str) else tuple(levels)
         _check_levels(chosen, database)
-        table, bits = database.bind(_space(database, space)).quantized(list(chosen))
+        bound = database.bind(_space(database, space))
+        with budget.native():
+            table, bits = bound.quantized(list(chosen), budget.deadline, budget.memory_bytes)
         database = PatternDatabase(
             replace(database.layout, bits=bits, levels=chosen), table, database.base
         )
@@ -71,12 +80,17 @@ def compress(
 
 
 def subtract(
-    database: PatternDatabase, base: PatternDatabase, space: Puzzle | Task | None = None
+    database: PatternDatabase,
+    base: PatternDatabase,
+    space: Puzzle | Task | None = None,
+    budget: Budget | None = None,
 ) -> PatternDatabase:
     """What is left of a database after a smaller one, whose pieces are some of its pieces.
 
-    The values of both are added again when a state is looked up. Raises ValueError.
+    The values of both are added again when a state is looked up. Raises ValueError, and
+    OutOfResources when the budget is spent.
     """
+    budget = budget or Budget()
     if database.layout.grouping != "none" or database.layout.symmetric:
         raise ValueError("subtract from the original first, then compress the difference")
     if base.layout.space != database.layout.space or base.layout.cost != database.layout.cost:
@@ -84,7 +98,9 @@ def subtract(
     if base.layout.additive != database.layout.additive:
         raise ValueError("the base counts other moves: one of the two is additive")
     where = _space(database, space)
-    table, bits = database.bind(where).subtracted(base.bind(where))
+    bound = base.bind(where)
+    with budget.native():
+        table, bits = database.bind(where).subtracted(bound, budget.deadline, budget.memory_bytes)
     layout = replace(database.layout, bits=bits, levels=())
     return PatternDatabase(layout, table, base)
 

@@ -51,6 +51,17 @@ class PatternDatabase:
     table: NDArray[np.uint8] = field(repr=False)
     base: PatternDatabase | None = None
 
+    def __repr__(self) -> str:
+        layout = self.layout
+        return (
+            f"<PatternDatabase {layout.space}:{','.join(map(str, layout.pattern))}, "
+            f"{layout.cells} entries of {layout.bits} bits>"
+        )
+
+    def __getstate__(self) -> dict[str, object]:
+        """Without what the core holds of it, which is made again when needed."""
+        return {"layout": self.layout, "table": self.table, "base": self.base}
+
     def index(self, space: Puzzle | Task) -> _core.PatternIndex:
         """The numbering of the pattern's states. Raises ValueError if the space is another one."""
         layout = self.layout
@@ -94,9 +105,10 @@ class PatternDatabase:
         """How many cells have each value (without the base's), and how many are unreachable. A cell
         of symmetric states counts as often as there are such states."""
         layout = self.layout
-        counts = _core.table_histogram(
-            self.table, layout.cells, layout.bits, list(layout.levels), self.multiplicities
-        )
+        with Budget().native():  # only signals end it
+            counts = _core.table_histogram(
+                self.table, layout.cells, layout.bits, list(layout.levels), self.multiplicities
+            )
         return counts[:-1], counts[-1]
 
     @property

@@ -48,6 +48,13 @@ class PdbHeuristic:
             if len(one) > 1:
                 _check_sum(one)
 
+    def __repr__(self) -> str:
+        sums = ", ".join(
+            " + ".join(f"{d.layout.space}:{','.join(map(str, d.layout.pattern))}" for d in one)
+            for one in self.sums
+        )
+        return f"<PdbHeuristic {sums}>"
+
     def on_puzzle(self, puzzle: Puzzle) -> _core.PuzzleHeuristic:
         """The heuristic for a puzzle's states. Raises ValueError if one is of another space."""
         if puzzle.name not in self._on_puzzle:  # the core keeps its move tables with it

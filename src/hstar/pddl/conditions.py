@@ -25,7 +25,7 @@ from hstar.pddl.model import (
     negation,
     types_text,
 )
-from hstar.pddl.reader import Form, describe, item_error
+from hstar.pddl.reader import Form, describe, item_error, warn_once
 from hstar.pddl.source import Source
 
 
@@ -187,7 +187,7 @@ class ConditionReader:
             if term[0] != "?":
                 types = self.symbols.objects[term]
                 if not self.symbols.tree.has_type(types, parameter.types):
-                    raise self.error(form, index, _wrong_type(term, types, declared, index))
+                    warn_once(self.source, form, index, _wrong_type(term, types, declared, index))
             terms.append(term)
         return tuple(terms)
 
@@ -285,9 +285,8 @@ def _wrong_type(name: str, types: tuple[str, ...], declared: Predicate, index: i
     """The message for an object that does not fit argument `index` (from 1) of a declaration."""
     wanted = declared.parameters[index - 1].types
     return (
-        f"{quote(name)} has type {types_text(types)}, but argument {index} of "
-        f"{quote(declared.name)} needs type {types_text(wanted)}; "
-        "use an object of that type or change the declaration"
+        f"wrong type: {quote(name)} has type {types_text(types)}, but argument {index} of "
+        f"{quote(declared.name)} needs type {types_text(wanted)}; it is accepted all the same"
     )
 
 

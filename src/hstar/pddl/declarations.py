@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from hstar.pddl.errors import UnsupportedPddlError, quote
 from hstar.pddl.model import Predicate, Variable, types_text
-from hstar.pddl.reader import Form, describe, item_error
+from hstar.pddl.reader import Form, describe, item_error, warn_once
 from hstar.pddl.source import Source
 
 ROOT = "object"
@@ -86,9 +86,7 @@ def read_types(source: Source, form: Form) -> dict[str, tuple[str, ...]]:
             name = str(form[index])
             earlier = types.get(name, ()) if name in declared_at else ()
             if name in declared_at and earlier in (parents, ()):
-                raise item_error(
-                    source, form, index, f"type {quote(name)} is declared twice; delete one"
-                )
+                warn_once(source, form, index, f"type {quote(name)} is declared twice; delete one")
             declared_at.setdefault(name, index)
             if name != ROOT:
                 # Real files give a type a second parent by declaring it again.
@@ -117,14 +115,7 @@ def read_predicates(
         if isinstance(item, Form) and item and item[0] == "=":
             continue  # Some files list the built-in equality.
         predicate = _read_signature(source, form, index, "predicate", known_types)
-        if predicate.name in predicates:
-            raise item_error(
-                source,
-                form,
-                index,
-                f"predicate {quote(predicate.name)} is declared twice; delete or rename one",
-            )
-        predicates[predicate.name] = predicate
+        _declare(source, form, index, "predicate", predicates, predicate)
     return predicates
 
 
@@ -155,20 +146,26 @@ def read_functions(
             index += 2
             continue
         function = _read_signature(source, form, index, "function", known_types)
-        if function.name in functions:
-            raise item_error(
-                source,
-                form,
-                index,
-                f"function {quote(function.name)} is declared twice; delete one",
-            )
         if function.name == TOTAL_COST and function.parameters:
             raise item_error(
                 source, form, index, f"'{TOTAL_COST}' has no parameters; write '({TOTAL_COST})'"
             )
-        functions[function.name] = function
+        _declare(source, form, index, "function", functions, function)
         index += 1
     return functions
+
+
+def _declare(
+    source: Source, form: Form, index: int, what: str, known: dict[str, Predicate], new: Predicate
+) -> None:
+    """Add a declaration; a repetition does no harm, a second one with other types does."""
+    earlier = known.setdefault(new.name, new)
+    if earlier is new:
+        return
+    message = f"{what} {quote(new.name)} is declared twice; delete or rename one"
+    if [one.types for one in earlier.parameters] != [one.types for one in new.parameters]:
+        raise item_error(source, form, index, message)
+    warn_once(source, form, index, message)
 
 
 def did_you_mean(name: str, known: Mapping[str, object]) -> str:

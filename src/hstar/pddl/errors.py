@@ -51,6 +51,10 @@ class PddlError(InputFileError):
     """The PDDL is malformed, or uses names it never declares."""
 
 
+class PddlWarning(UserWarning):
+    """The PDDL breaks a rule, but what it means is clear, and it is read so."""
+
+
 class UnsupportedPddlError(PddlError):
     """The PDDL uses a feature that hstar does not plan with; the message names it."""
 

@@ -10,7 +10,7 @@ from hstar.pddl.domain import add_section, read_objects
 from hstar.pddl.effects import read_number
 from hstar.pddl.errors import UnsupportedPddlError, quote
 from hstar.pddl.model import Domain, FunctionTerm, Problem, objects_with_type
-from hstar.pddl.reader import FileReader, Form, describe, item_error
+from hstar.pddl.reader import FileReader, Form, describe, item_error, warn_once
 from hstar.pddl.source import Source
 
 _SECTIONS = (":domain", ":requirements", ":objects", ":init", ":goal", ":metric", ":length")
@@ -170,7 +170,7 @@ class _InitReader:
         elif head == "not":
             if len(item) != 2 or isinstance(item[1], str) or not item[1]:
                 raise source.error(item.start, "expected '(not (ATOM))'; complete it or delete it")
-            self._check_atom(item[1])
+            self._read_atom(item[1])
             self._false[tuple(str(word) for word in item[1])] = item
         elif head == "at" and len(item) == 3 and is_number(str(item[1])):
             if isinstance(item[2], Form):
@@ -179,7 +179,7 @@ class _InitReader:
                     "timed initial literals '(at TIME ...)': not supported; remove them",
                     UnsupportedPddlError,
                 )
-            self._check_atom(item)
+            self.true[self._read_atom(item)] = None
         elif head == "and":
             raise source.error(item.start, "'and' in :init; list its atoms directly in (:init ...)")
         elif head in ("oneof", "unknown", "probabilistic") and head not in self._symbols.predicates:
@@ -189,13 +189,13 @@ class _InitReader:
                 UnsupportedPddlError,
             )
         else:
-            self._check_atom(item)
+            self.true[self._read_atom(item)] = None
 
-    def _check_atom(self, form: Form) -> None:
-        """Raise unless this is a declared predicate with fitting objects."""
-        ConditionReader(self._source, self._symbols).atom(
-            _holding(form), 0, NO_VARIABLES, "an atom"
-        )
+    def _read_atom(self, form: Form) -> tuple[str, ...]:
+        """Raises unless this is a declared predicate with objects."""
+        conditions = ConditionReader(self._source, self._symbols)
+        atom = conditions.atom(_holding(form), 0, NO_VARIABLES, "an atom")
+        return (atom.predicate, *atom.args)
 
     def _read_value(self, form: Form) -> None:
         """Read "(= (function objects) number)"."""
@@ -213,13 +213,14 @@ class _InitReader:
             term.start = form.start
         if not term or isinstance(term[0], Form) or term[0] not in functions:
             name = term[0] if term and isinstance(term[0], str) else "()"
-            raise item_error(
-                source,
-                form,
-                1,
-                f"unknown function {quote(name)}; "
-                f"declare it in (:functions ...){did_you_mean(name, functions)}",
-            )
+            hint = did_you_mean(name, functions)
+            message = f"unknown function {quote(name)}; declare it in (:functions ...){hint}"
+            if hint or name == "()":
+                raise item_error(source, form, 1, message)
+            # No action can use it. Costs of another version of the domain are left over like this.
+            warn_once(source, form, 1, f"{message}; its value is left out")
+            read_number(source, form, 2)
+            return
         assert isinstance(term[0], str)
         args = ConditionReader(source, self._symbols).arguments(
             term, functions[term[0]], NO_VARIABLES

@@ -8,9 +8,10 @@ handed out one by one, so a file that is not PDDL fails at its first wrong word,
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Iterator
 
-from hstar.pddl.errors import InputFileError, quote
+from hstar.pddl.errors import InputFileError, PddlWarning, quote
 from hstar.pddl.source import Source
 
 # Whoever walks a formula recursively takes a few of Python's 1000 stack frames per level.
@@ -37,6 +38,16 @@ def item_error(
     item = form[index] if index < len(form) else None
     offset = item.start if isinstance(item, Form) else source.item_offset(form.start, index)
     return source.error(offset, message, kind)
+
+
+def warn_once(source: Source, form: Form, index: int, message: str) -> None:
+    """Warn of item `index` of `form`; only of the first such item of a file, as there may be
+    thousands. The message's words up to the first quote tell warnings apart."""
+    kind = message.split("'", 1)[0]
+    if kind not in source.warned:
+        source.warned.add(kind)
+        text = str(item_error(source, form, index, message))
+        warnings.warn(text, PddlWarning, stacklevel=2)
 
 
 def describe(item: Form | str) -> str:

@@ -23,12 +23,13 @@ _PARENTHESIS_OR_NAME = re.compile(r"[()]|\??[^()\s?]+|\?")
 class Source:
     """The text of one file, lower-cased and without comments."""
 
-    __slots__ = ("error_class", "path", "text")
+    __slots__ = ("error_class", "path", "text", "warned")
 
     def __init__(self, path: str, text: str, error_class: type[InputFileError] = PddlError) -> None:
         self.path = path
         self.text = text
         self.error_class = error_class
+        self.warned: set[str] = set()  # kinds of warnings given
 
     def place(self, offset: int) -> tuple[int, int]:
         """Line and column of an offset, both from 1."""

@@ -9,32 +9,24 @@ the goal must hold in s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import product
 
 from hstar.pddl.errors import escape
 from hstar.pddl.model import (
     Action,
     And,
-    Atom,
-    Equal,
     Exists,
-    Falsity,
     Forall,
     Formula,
     FunctionTerm,
     Not,
     Or,
     Problem,
-    Truth,
     Variable,
     substitute,
     types_text,
 )
-
-State = set[tuple[str, ...]]
-Binding = dict[str, str]
+from hstar.pddl.satisfaction import AtomSet, Binding, Conditions, GroundAtom, ground
 
 _LONGEST_CONDITION = 500
 
@@ -82,8 +74,9 @@ class _Replay:
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
         self._actions = {action.name: action for action in problem.domain.actions}
-        self._objects_of: dict[tuple[str, ...], frozenset[str]] = {}
-        self._state: State = set(problem.init)
+        self._state = AtomSet(problem.init)
+        self._conditions = Conditions(self._state, problem.objects_of)
+        self.holds = self._conditions.holds
         self.cost: int | float = 0
 
     def apply(self, step: tuple[str, ...]) -> None:
@@ -93,53 +86,17 @@ class _Replay:
             part = self.violated_part(action.precondition, binding, True)
             raise _PlanFault(f"precondition {_shown(part)} is false")
         cost = self._action_cost(action, binding)
-        added: State = set()
-        deleted: State = set()
+        added: set[GroundAtom] = set()
+        deleted: set[GroundAtom] = set()
         for effect in action.effects:
             changed = added if effect.positive else deleted
-            for inner in self._bindings(effect.variables, binding):
-                if self.holds(effect.condition, inner):
-                    changed.add(_ground(effect.atom, inner))
-        self._state -= deleted
-        self._state |= added
+            for inner in self._conditions.bindings(effect.variables, effect.condition, binding):
+                changed.add(ground(effect.atom, inner))
+        for atom in deleted - added:
+            self._state.discard(atom)
+        for atom in added:
+            self._state.add(atom)
         self.cost = _as_whole(self.cost + cost)
-
-    def holds(self, formula: Formula, binding: Binding) -> bool:
-        """Whether a condition is true in the current state.
-
-        Plain loops, since all() and any() would cost a second stack frame per level.
-        """
-        match formula:
-            case Atom():
-                return _ground(formula, binding) in self._state
-            case And(parts):
-                for part in parts:  # noqa: SIM110
-                    if not self.holds(part, binding):
-                        return False
-                return True
-            case Not(inner):
-                return not self.holds(inner, binding)
-            case Truth():
-                return True
-            case Falsity():
-                return False
-            case Equal(left, right):
-                return binding.get(left, left) == binding.get(right, right)
-            case Or(parts):
-                for part in parts:  # noqa: SIM110
-                    if self.holds(part, binding):
-                        return True
-                return False
-            case Forall(variables, body):
-                for extended in self._bindings(variables, binding):
-                    if not self.holds(body, extended):
-                        return False
-                return True
-            case Exists(variables, body):
-                for extended in self._bindings(variables, binding):
-                    if self.holds(body, extended):
-                        return True
-                return False
 
     def violated_part(self, formula: Formula, binding: Binding, wanted: bool) -> Formula:
         """The smallest part, with objects for variables, that keeps `formula` from being `wanted`.
@@ -169,11 +126,7 @@ class _Replay:
     def _first_violated_binding(
         self, variables: tuple[Variable, ...], body: Formula, binding: Binding, wanted: bool
     ) -> Formula:
-        culprit = next(
-            extended
-            for extended in self._bindings(variables, binding)
-            if self.holds(body, extended) != wanted
-        )
+        culprit = next(self._conditions.bindings(variables, body, binding, not wanted))
         return self.violated_part(body, culprit, wanted)
 
     def _bind_parameters(self, step: tuple[str, ...]) -> tuple[Action, Binding]:
@@ -186,7 +139,7 @@ class _Replay:
                 f"action '{name}' takes {_arguments(len(action.parameters))}, not {len(args)}"
             )
         for parameter, arg in zip(action.parameters, args, strict=True):
-            if arg in self._objects_with(parameter.types):
+            if arg in self._conditions.objects(parameter.types):
                 continue
             types = self._problem.objects.get(arg)
             if types is None:
@@ -197,22 +150,6 @@ class _Replay:
             )
         variables = [parameter.name for parameter in action.parameters]
         return action, dict(zip(variables, args, strict=True))
-
-    def _objects_with(self, types: tuple[str, ...]) -> frozenset[str]:
-        known = self._objects_of.get(types)
-        if known is None:
-            known = self._objects_of[types] = frozenset(self._problem.objects_of(types))
-        return known
-
-    def _bindings(self, variables: tuple[Variable, ...], binding: Binding) -> Iterator[Binding]:
-        """`binding` extended by all objects for `variables`."""
-        if not variables:
-            yield binding
-            return
-        names = [variable.name for variable in variables]
-        choices = [self._problem.objects_of(variable.types) for variable in variables]
-        for objects in product(*choices):
-            yield {**binding, **dict(zip(names, objects, strict=True))}
 
     def _action_cost(self, action: Action, binding: Binding) -> int | float:
         if not self._problem.uses_metric:
@@ -228,10 +165,6 @@ class _Replay:
             else:
                 total += term
         return total
-
-
-def _ground(atom: Atom, binding: Binding) -> tuple[str, ...]:
-    return (atom.predicate, *[binding.get(arg, arg) for arg in atom.args])
 
 
 def _shown(formula: Formula) -> str:

@@ -96,9 +96,11 @@ class Budget:
     def native(self, *, resume: bool = True) -> Iterator[None]:
         """Around calls of the core, which keeps the deadline itself.
 
-        `resume` says whether the timer guards the Python code that follows.
+        `resume` says whether the timer guards the Python code that follows. The timer of another
+        budget, in force around this one, runs on.
         """
-        _stop_timer()
+        if self._has_timer():
+            _stop_timer()
         try:
             yield
         except _core.Stopped as error:
@@ -108,13 +110,16 @@ class Budget:
                 self._start_timer()
 
     def _start_timer(self) -> None:
-        if not _in_main_thread() or signal.getsignal(signal.SIGALRM) != self._on_alarm:
+        if not self._has_timer():
             return
         if self.memory_bytes:
             signal.setitimer(signal.ITIMER_REAL, _CHECK_SECONDS)
         elif self.deadline:
             remaining = max(self.deadline - _core.monotonic_seconds(), 1e-3)
             signal.setitimer(signal.ITIMER_REAL, remaining)
+
+    def _has_timer(self) -> bool:
+        return _in_main_thread() and signal.getsignal(signal.SIGALRM) == self._on_alarm
 
     def _on_alarm(self, _signal: int, _frame: FrameType | None) -> None:
         try:
@@ -130,6 +135,17 @@ class Budget:
             raise OutOfResources(*_STOPPED["time"])
         if self.memory_bytes and _resident_bytes() > self.memory_bytes:
             raise OutOfResources(*_STOPPED["memory"])
+
+
+@contextmanager
+def raising_interrupts() -> Iterator[None]:
+    """Gives Ctrl-C back to Python: KeyboardInterrupt, where commands want OutOfResources."""
+    try:
+        yield
+    except OutOfResources as error:
+        if error.status == "interrupted":
+            raise KeyboardInterrupt from None
+        raise
 
 
 _ALL, _SHARED = 1, 2  # columns of statm: resident pages, and those of them that are files

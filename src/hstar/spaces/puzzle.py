@@ -46,6 +46,9 @@ class Puzzle:
     def __repr__(self) -> str:
         return f"Puzzle({self.name!r})"
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return Puzzle, (self.name,)
+
     @property
     def num_variables(self) -> int:
         return len(self.domain_sizes)

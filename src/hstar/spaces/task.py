@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from hstar import _core
@@ -33,12 +34,26 @@ class Operator:
 class Task:
     """A problem after grounding. Facts are (variable, value) pairs."""
 
-    def __init__(self, problem: Problem, core: _core.Task, cost_scale: int) -> None:
+    def __init__(
+        self, problem: Problem, core: _core.Task, cost_scale: int, keep_irrelevant: bool = False
+    ) -> None:
         self.problem = problem
         self.core = core
+        self.keep_irrelevant = keep_irrelevant
         self.cost_scale = cost_scale
         self.domain_sizes: list[int] = core.domain_sizes
         self.goal: list[Fact] = core.goal
+        self._first_facts = [0, *accumulate(self.domain_sizes)]
+
+    def __repr__(self) -> str:
+        return (
+            f"<Task {self.problem.name} of {self.problem.domain.name}: {self.num_variables} "
+            f"variables, {self.num_facts} facts, {self.num_operators} operators>"
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickled as the problem, which is grounded again: the core is deterministic."""
+        return _ground_again, (self.problem, self.keep_irrelevant)
 
     @property
     def num_variables(self) -> int:
@@ -80,7 +95,7 @@ class Task:
             raise IndexError(f"no variable {variable}; there are {self.num_variables}")
         if not 0 <= value < self.domain_sizes[variable]:
             raise IndexError(f"variable {variable} has {self.domain_sizes[variable]} values")
-        return self.core.atom_name(sum(self.domain_sizes[:variable]) + value)
+        return self.core.atom_name(self._first_facts[variable] + value)
 
     def atoms(self, state: States) -> list[str]:
         """Names of the atoms that are true in a state (those the task keeps)."""
@@ -147,7 +162,11 @@ def ground(
         raise UnsupportedPddlError(str(error), problem.path) from error
     except ValueError as error:
         raise PddlError(str(error), problem.path) from error
-    return Task(problem, core, normalizer.cost_scale)
+    return Task(problem, core, normalizer.cost_scale, keep_irrelevant)
+
+
+def _ground_again(problem: Problem, keep_irrelevant: bool) -> Task:
+    return ground(problem, keep_irrelevant=keep_irrelevant)
 
 
 def load_task(
