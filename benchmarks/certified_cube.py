@@ -14,8 +14,7 @@ from hstar.learned.certified_file import read_learned
 from hstar.pdb import PatternDatabase, PdbHeuristic, build_pdb, parse_pattern, read_pdb, write_pdb
 from hstar.pdb.heuristic import PatternHeuristic
 from hstar.report import markdown_table
-from hstar.search import SearchResult
-from hstar.solving import solve
+from hstar.search import SearchResult, search
 from hstar.spaces.puzzle import Puzzle, States, make_puzzle
 
 TABLES = {"8-corner": "corners", "6-edge": "edges:0-5", "other 6-edge": "edges:6-11"}
@@ -77,8 +76,8 @@ def run(given: argparse.Namespace) -> tuple[list[dict[str, Any]], bool]:
         sys.exit("--together needs --models FOLDER")
     for contestant in contestants(cube, given.folder, given.models, asked or list(TOGETHER)):
         heuristic = PdbHeuristic(contestant.parts)
-        solve(cube, cube.scramble(2, 0), heuristic, "idastar")  # makes the tables of moves
-        before = heuristic.on_puzzle(cube).network_states
+        search(cube, heuristic, "idastar", state=cube.scramble(2, 0))  # makes the tables of moves
+        before = heuristic.bind(cube).network_states
         clock, cpu = time.monotonic(), time.process_time()
         limit = given.singly if contestant.is_single else lengths[-1]
         taken = [number for number, length in enumerate(scrambled) if length <= limit]
@@ -99,7 +98,7 @@ def run(given: argparse.Namespace) -> tuple[list[dict[str, Any]], bool]:
                 "mean_length": sum(shortest) / max(len(shortest), 1),
                 "nodes": nodes,
                 "evaluated": sum(one.evaluated for one in found),
-                "network_states": heuristic.on_puzzle(cube).network_states - before,
+                "network_states": heuristic.bind(cube).network_states - before,
                 "seconds": round(clock, 2),
                 "cpu_seconds": round(cpu, 2),
                 "nodes_per_second": nodes / clock,
@@ -114,7 +113,7 @@ def run(given: argparse.Namespace) -> tuple[list[dict[str, Any]], bool]:
 
 
 def solved(cube: Puzzle, start: States, heuristic: PdbHeuristic) -> SearchResult:
-    result = solve(cube, start, heuristic, "idastar")
+    result = search(cube, heuristic, "idastar", state=start)
     if not result.solved:
         sys.exit(f"a search ended early: {result.status}")
     return result

@@ -22,7 +22,7 @@ from hstar.certified.sweep import SweepOptions
 from hstar.learned.database import ExceptionSet, LearnedDatabase
 from hstar.pdb import PatternDatabase, PdbHeuristic, build_pdb, parse_pattern
 from hstar.report import markdown_table
-from hstar.solving import solve
+from hstar.search import search
 from hstar.spaces.puzzle import Puzzle, make_puzzle
 from hstar.training.draws import Sampling
 from hstar.training.options import LearnOptions
@@ -222,7 +222,7 @@ def search_all(
     generated = evaluated = 0
     started, cpu = time.monotonic(), time.process_time()
     for number, rank in enumerate(starts):
-        found = solve(space.puzzle, space.states[rank], heuristic, algorithm)
+        found = search(space.puzzle, heuristic, algorithm, state=space.states[rank])
         if found.plan_length is None:
             sys.exit(f"a search ended early: {found.status}")
         lengths[number] = found.plan_length
@@ -240,7 +240,7 @@ def search_all(
         "over_the_bound": int((excess > bounds[starts]).sum()),
         "generated": generated,
         "evaluated": evaluated,
-        "network_states": heuristic.on_puzzle(space.puzzle).network_states,
+        "network_states": heuristic.bind(space.puzzle).network_states,
         "seconds": round(time.monotonic() - started, 2),
         "cpu_seconds": round(time.process_time() - cpu, 2),
     }

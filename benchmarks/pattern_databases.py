@@ -24,7 +24,7 @@ from typing import Any
 
 from hstar.pdb import PatternDatabase, PdbHeuristic, compress, read_pdb, subtract
 from hstar.report import markdown_table
-from hstar.solving import solve
+from hstar.search import search
 from hstar.spaces.puzzle import make_puzzle
 
 # Table 3 of the paper.
@@ -163,11 +163,13 @@ def deepening(folder: Path) -> None:
     """IDA* with corners and two times six edges: nodes are states generated."""
     cube = make_puzzle("cube3")
     heuristic = PdbHeuristic([load(folder, name) for name in ("8-corner", "Korf 1", "Korf 2")])
-    solve(cube, cube.scramble(3, 0), heuristic, "idastar")  # makes the tables of moves
+    search(cube, heuristic, "idastar", state=cube.scramble(3, 0))  # makes the tables of moves
     rows = []
     for moves, seeds in ((10, 20), (11, 20), (12, 20), (13, 10), (14, 4)):
         start = time.process_time()
-        found = [solve(cube, cube.scramble(moves, s), heuristic, "idastar") for s in range(seeds)]
+        found = [
+            search(cube, heuristic, "idastar", state=cube.scramble(moves, s)) for s in range(seeds)
+        ]
         cpu = time.process_time() - start
         nodes = sum(one.generated for one in found)
         seconds = sum(one.search_time for one in found)

@@ -23,7 +23,7 @@ from hstar.certified.learning import learn
 from hstar.domains import DOMAINS
 from hstar.objectives import OBJECTIVES, make_objective
 from hstar.pdb import PdbHeuristic, build_pdb, parse_pattern
-from hstar.solving import solve
+from hstar.search import search
 from hstar.spaces.puzzle import make_puzzle
 from hstar.teachers import LabelOptions, label
 from hstar.training.dataset import load_dataset
@@ -172,8 +172,8 @@ def solve_puzzle(
     heuristic = PdbHeuristic(sums)
     state = puzzle.scramble(*scramble)
     recorded = RecordedHeuristic(heuristic.evaluate)
-    solve(puzzle, state, recorded, algorithm)
-    found = counters(solve(puzzle, state, heuristic, algorithm))
+    search(puzzle, recorded, algorithm, state=state)
+    found = counters(search(puzzle, heuristic, algorithm, state=state))
     return {"state": state.tolist(), **found, "order": recorded.order()}
 
 

@@ -49,7 +49,7 @@ def reachable(task: hstar.Task, most: int = 200) -> States:
 # -- plans
 
 
-@pytest.mark.parametrize("search", hstar.ALGORITHMS)
+@pytest.mark.parametrize("search", hstar.SEARCHES)
 @pytest.mark.parametrize("heuristic", hstar.HEURISTICS)
 @pytest.mark.parametrize("files", [STRIPS, COSTS, ADL], ids=["strips", "costs", "adl"])
 def test_every_search_with_every_heuristic(
@@ -179,7 +179,7 @@ def test_own_heuristic(towers: hstar.Task) -> None:
     )
 
 
-@pytest.mark.parametrize("search", [name for name in hstar.ALGORITHMS if name != "bfs"])
+@pytest.mark.parametrize("search", [name for name in hstar.SEARCHES if name != "bfs"])
 def test_own_heuristic_in_every_search(search: str) -> None:
     seen = []
 
@@ -483,7 +483,7 @@ def test_sums_of_decimals_are_exact(cost: str, total: float, tmp_path: Path) -> 
     init = ["(at a)", "(next a b)", "(next b c)", "(next c d)"]
     metric = "(:metric minimize (total-cost))"
     problem.write_text(problem_text("steps", "a b c d", init, ["(at d)"], metric))
-    for search in hstar.ALGORITHMS:
+    for search in hstar.SEARCHES:
         assert hstar.plan(domain, problem, "blind", search).plan_cost == total
 
 

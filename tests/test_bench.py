@@ -22,7 +22,7 @@ from hstar.heuristics import make_heuristic
 from hstar.learned import loader as learned
 from hstar.pddl import PddlError
 from hstar.runtime import pool as runtime_pool
-from hstar.solving import solve
+from hstar.search import search
 from hstar.spaces.puzzle import make_puzzle
 from hstar.spaces.task import Task
 
@@ -358,7 +358,7 @@ def test_puzzles_are_suites(tmp_path: Path) -> None:
     ]
     assert set(rows["error"]) == {"solved"}
     puzzle = make_puzzle("tiles-3x3")
-    expected = solve(puzzle, puzzle.scramble(8, 3), "blind", "astar")
+    expected = search(puzzle, "blind", "astar", state=puzzle.scramble(8, 3))
     assert (rows["cost"][0], rows["expanded"][0]) == (expected.plan_cost, expected.expanded)
 
 

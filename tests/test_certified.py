@@ -32,7 +32,7 @@ from hstar.learned.database import ExceptionSet
 from hstar.learned.levels import Decoding
 from hstar.learned.loader import load_pattern_heuristic
 from hstar.pdb import PatternDatabase, build_pdb, write_pdb
-from hstar.solving import solve
+from hstar.search import search
 from hstar.spaces.puzzle import Puzzle, make_puzzle
 from hstar.spaces.task import Task
 
@@ -242,8 +242,8 @@ def test_tiles_with_unreachable_indices(folder: Path) -> None:
     heuristic = load_pattern_heuristic(f"pdb:{path}")
     for seed in range(5):
         state = puzzle.scramble(30, seed)
-        learned = solve(puzzle, state, heuristic, "astar")
-        assert learned.plan_length == solve(puzzle, state, "blind", "astar").plan_length
+        learned = search(puzzle, heuristic, "astar", state=state)
+        assert learned.plan_length == search(puzzle, "blind", "astar", state=state).plan_length
 
 
 def test_a_planning_task(folder: Path) -> None:
@@ -293,7 +293,7 @@ def test_commands(strict: Path, folder: Path, tmp_path: Path) -> None:
 
 def test_another_space_is_refused(strict: Path) -> None:
     with pytest.raises(ValueError, match="pancake"):
-        load_pattern_heuristic(f"pdb:{strict}").on_puzzle(make_puzzle("pancake-7"))
+        load_pattern_heuristic(f"pdb:{strict}").bind(make_puzzle("pancake-7"))
     model = read_learned(strict).model
     index = database_of("pancake-7", "pancakes:0-5").index(make_puzzle("pancake-7"))
     with pytest.raises(ValueError, match="too few values"):

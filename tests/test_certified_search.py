@@ -25,7 +25,6 @@ from hstar.learned.loader import load_pattern_heuristic
 from hstar.pdb import PdbHeuristic, build_pdb, choose_pattern, parse_pattern, write_pdb
 from hstar.pddl import parse
 from hstar.search import search
-from hstar.solving import solve
 from hstar.spaces.puzzle import Puzzle, make_puzzle
 from hstar.spaces.task import Task, ground
 from hstar.training.draws import Sampling
@@ -45,7 +44,7 @@ def distances_of(puzzle: Puzzle) -> Ints:
 def lengths(puzzle: Puzzle, heuristic: object, algorithm: str) -> Ints:
     """From every state."""
     starts = puzzle.unrank(np.arange(puzzle.num_states or 0))
-    found = [solve(puzzle, start, heuristic, algorithm).plan_length for start in starts]  # type: ignore[arg-type]
+    found = [search(puzzle, heuristic, algorithm, state=start).plan_length for start in starts]  # type: ignore[arg-type]
     return np.array(found, dtype=np.int64)
 
 
@@ -72,15 +71,15 @@ def test_networks_see_what_tables_leave_and_each_pattern_once(tmp_path: Path) ->
     alone, both = PdbHeuristic([network]), PdbHeuristic([network, table])
     start = puzzle.unrank(700)[0]
     for heuristic in (alone, both):
-        assert solve(puzzle, start, heuristic, "idastar").solved
-    counts = [one.on_puzzle(puzzle).network_states for one in (alone, both)]
+        assert search(puzzle, heuristic, "idastar", state=start).solved
+    counts = [one.bind(puzzle).network_states for one in (alone, both)]
     assert counts[1] < counts[0] <= network.layout.cells
     states = puzzle.unrank(np.arange(720))
     expected = np.maximum(network.lookup(states), table.lookup(states))
     counts = []
     for _ in range(2):
         assert np.array_equal(both.evaluate(states), expected)
-        counts.append(both.on_puzzle(puzzle).network_states)
+        counts.append(both.bind(puzzle).network_states)
     assert counts[0] == counts[1]  # all known from the first time
 
 
@@ -124,7 +123,7 @@ def test_bounds_are_the_least_over_all_optimal_paths() -> None:
         own = int(values[rank] - exact[rank])
         if exact[rank] == 0:
             return own
-        children = puzzle.rank(puzzle.successors(states[rank])[2])
+        children = puzzle.rank(puzzle.expand(states[rank])[2])
         closer = [int(child) for child in children if exact[child] == exact[rank] - 1]
         return max(own, min(map(least, closer)))
 

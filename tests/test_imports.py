@@ -21,7 +21,6 @@ LAYERS: list[set[str]] = [
     {"spaces"},
     {"heuristics"},
     {"search"},
-    {"solving"},
     {"pdb", "domains"},
     {"teachers"},
     {"features", "models", "objectives", "training", "certified", "learned"},

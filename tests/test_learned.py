@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from program import SECONDS, environment
 from safetensors.numpy import save_file
 
+import hstar
 from hstar.cli import run as run_cli
 from hstar.features.vocabulary import domain_hash
 from hstar.heuristics import make_heuristic
@@ -30,7 +31,7 @@ from hstar.learned.heuristic import DECODERS, LearnedHeuristic, load_model
 from hstar.models import KINDS, TaskStates
 from hstar.pddl import UnsupportedPddlError, parse
 from hstar.pddl.validate import validate
-from hstar.search import ALGORITHMS, search
+from hstar.search import SEARCHES, search
 from hstar.spaces.task import Task, ground, load_task
 
 TINY: dict[str, dict[str, Any]] = {
@@ -400,6 +401,19 @@ def test_a_model_of_unit_costs_ignores_the_costs_of_a_problem(kind: str, tmp_pat
     assert found.tolist() == values(heuristic, plain, all_states(plain)).tolist()
 
 
+def test_plan_takes_the_name_of_a_model_file(tmp_path: Path) -> None:
+    task = read_task(tmp_path, ICE, ice_problem())
+    heuristic = untrained("linear", task, Objective())
+    write_model(tmp_path / "m.safetensors", heuristic.model)
+    (tmp_path / "d.pddl").write_text(ICE)
+    (tmp_path / "p.pddl").write_text(ice_problem())
+    files = tmp_path / "d.pddl", tmp_path / "p.pddl"
+    named = hstar.plan(*files, heuristic=str(tmp_path / "m.safetensors"))
+    loaded = hstar.plan(*files, heuristic=load_model(tmp_path / "m.safetensors"))
+    assert named.solved and named.plan == loaded.plan
+    assert named.evaluated == loaded.evaluated
+
+
 def test_an_unknown_decoding_is_refused(tmp_path: Path) -> None:
     task = read_task(tmp_path, ICE, ice_problem())
     write_model(tmp_path / "m.safetensors", untrained("nlm", task, Objective()).model)
@@ -412,7 +426,7 @@ def test_an_unknown_decoding_is_refused(tmp_path: Path) -> None:
 # -- search
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("algorithm", SEARCHES)
 @pytest.mark.parametrize("kind", TINY)
 def test_plans_found_with_learned_heuristics_are_valid(
     kind: str, algorithm: str, tmp_path: Path

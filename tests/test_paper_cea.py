@@ -46,7 +46,7 @@ from hstar.papers.admissible_cea.scales import (
 from hstar.papers.admissible_cea.tables import table_1, table_2, table_3
 from hstar.pdb import compress
 from hstar.runtime.journal import JournalError
-from hstar.solving import solve
+from hstar.search import search
 from hstar.spaces.puzzle import make_puzzle
 
 PANCAKES = Subject(
@@ -260,8 +260,8 @@ def test_networks_are_certified_and_measured(tiny: tuple[Experiment, Results]) -
     assert float(model.lookup(states).mean()) == pytest.approx(one["certified"]["mean"], abs=1e-5)
     start = puzzle.scramble(12, 3)
     assert (
-        solve(puzzle, start, model.lookup, "astar").plan_length
-        == solve(puzzle, start, "blind", "bfs").plan_length
+        search(puzzle, model.lookup, "astar", state=start).plan_length
+        == search(puzzle, "blind", "bfs", state=start).plan_length
     )
 
 

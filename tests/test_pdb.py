@@ -19,7 +19,7 @@ from hstar.pdb import (
     subtract,
 )
 from hstar.runtime.resources import Budget, OutOfResources
-from hstar.solving import solve
+from hstar.search import search
 from hstar.spaces.puzzle import Puzzle, make_puzzle
 
 # Table 3 of the admissible-cea paper.
@@ -273,7 +273,7 @@ def test_admissible_and_consistent_everywhere(
     if additive:
         return  # forgetting the blank lets a value drop by more than the move costs
     sample = states[:: max(1, len(states) // 2000)]
-    parents, _, children = puzzle.successors(sample)
+    parents, _, children = puzzle.expand(sample)
     difference = h[puzzle.rank(children)] - h[puzzle.rank(sample)][parents]
     assert np.abs(difference).max() <= 1
 
@@ -301,7 +301,7 @@ def test_searches_are_optimal(
     databases = [database_of(name, pattern, additive) for pattern in patterns]
     heuristic = PdbHeuristic([databases] if additive else databases)
     for rank in np.random.default_rng(3).choice(np.flatnonzero(np.isfinite(exact)), 40):
-        result = solve(puzzle, puzzle.unrank(rank)[0], heuristic, algorithm)
+        result = search(puzzle, heuristic, algorithm, state=puzzle.unrank(rank)[0])
         assert result.plan_length == exact[rank]
 
 
@@ -314,7 +314,7 @@ def test_cube_searches_agree(
     for seed in range(6):
         state = cube.scramble(8, seed)
         lengths = {
-            solve(cube, state, heuristic, algorithm).plan_length
+            search(cube, heuristic, algorithm, state=state).plan_length
             for heuristic in (plain, ordered, generic)
             for algorithm in ("idastar", "astar")
         }
@@ -328,14 +328,14 @@ def test_inconsistent_values_stay_optimal() -> None:
     heuristic = PdbHeuristic([compress(database_of("pancake-7", "1-5"), mod=401)])
     for rank in range(0, 5040, 97):
         for algorithm in ("astar", "idastar"):
-            result = solve(puzzle, puzzle.unrank(rank)[0], heuristic, algorithm)
+            result = search(puzzle, heuristic, algorithm, state=puzzle.unrank(rank)[0])
             assert result.plan_length == exact[rank]
 
 
 def test_limits_of_deepening(cube: Puzzle, corners: PatternDatabase) -> None:
     heuristic = PdbHeuristic([corners])
     state = cube.scramble(18, 4)
-    result = solve(cube, state, heuristic, "idastar", max_evaluations=50_000)
+    result = search(cube, heuristic, "idastar", state=state, max_evaluations=50_000)
     assert result.status == "gave up" and 50_000 <= result.evaluated < 50_100
     assert result.plan is None and result.generated + 1 == result.evaluated
 
@@ -344,7 +344,9 @@ def test_time_is_kept(cube: Puzzle, corners: PatternDatabase) -> None:
     state = cube.scramble(20, 5)
     for heuristic in (PdbHeuristic([corners]), "blind"):
         budget = Budget.starting_now(0.8, None)
-        assert solve(cube, state, heuristic, "idastar", budget=budget).status == "out of time"
+        assert (
+            search(cube, heuristic, "idastar", state=state, budget=budget).status == "out of time"
+        )
     with pytest.raises(OutOfResources, match="out of time"):
         build_pdb(cube, range(8), budget=Budget.starting_now(0.1, None))
     with pytest.raises(OutOfResources, match="out of memory"):
@@ -355,13 +357,13 @@ def test_a_heuristic_outlives_the_puzzle_it_was_first_used_on() -> None:
     heuristic = PdbHeuristic([database_of("pancake-7", "0-3")])
     for seed in range(5):
         puzzle = make_puzzle("pancake-7")
-        assert solve(puzzle, puzzle.scramble(6, seed), heuristic, "idastar").solved
+        assert search(puzzle, heuristic, "idastar", state=puzzle.scramble(6, seed)).solved
 
 
 def test_heuristics_that_do_not_fit_are_refused() -> None:
     database = database_of("pancake-6", "0-2")
     with pytest.raises(ValueError, match="not of pancake-7"):
-        PdbHeuristic([database]).on_puzzle(make_puzzle("pancake-7"))
+        PdbHeuristic([database]).bind(make_puzzle("pancake-7"))
     with pytest.raises(ValueError, match="only additive"):
         PdbHeuristic([[database, database]])
     first = database_of("tiles-3x3", "1,2", True)

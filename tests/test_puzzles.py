@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hstar.solving import PUZZLE_ALGORITHMS, solve
+from hstar.search import SEARCHES, search
 from hstar.spaces.puzzle import Puzzle, make_puzzle
 
 SMALL = ["tiles-2x2", "tiles-2x3", "tiles-3x2", "pancake-6", "topspin-7-4", "topspin-7-3", "cube2"]
@@ -30,7 +30,7 @@ def distances(puzzle: Puzzle) -> NDArray[np.int16]:
     depth = 0
     while len(level):
         found[level] = depth
-        ranks = np.unique(puzzle.rank(puzzle.successors(puzzle.unrank(level))[2]))
+        ranks = np.unique(puzzle.rank(puzzle.expand(puzzle.unrank(level))[2]))
         level = ranks[found[ranks] < 0]
         depth += 1
     return found
@@ -66,7 +66,7 @@ def test_random_ranks_come_back(name: str) -> None:
 def test_every_move_has_its_inverse(name: str) -> None:
     puzzle = make_puzzle(name)
     state = puzzle.scramble(40, 7)
-    parents, moves, children = puzzle.successors(state)
+    parents, moves, children = puzzle.expand(state)
     assert set(parents) == {0}
     back = puzzle.apply(children, [puzzle.inverse_moves[move] for move in moves])
     assert np.array_equal(back, np.broadcast_to(state, back.shape))
@@ -137,7 +137,7 @@ def test_blind_searches_are_optimal(name: str, algorithm: str) -> None:
     found = distances(puzzle)
     ranks = np.random.default_rng(2).choice(np.flatnonzero(found <= 6), 12)
     for rank in ranks:
-        result = solve(puzzle, puzzle.unrank(rank)[0], "blind", algorithm)
+        result = search(puzzle, "blind", algorithm, state=puzzle.unrank(rank)[0])
         assert result.solved and result.plan_length == found[rank]
 
 
@@ -152,7 +152,7 @@ def test_perfect_function_expands_nothing_else(
     for rank in (5, 1234, 100_000):
         length = found[rank]
         for algorithm in ("astar", "idastar", "gbfs"):
-            result = solve(puzzle, puzzle.unrank(rank)[0], exact, algorithm)
+            result = search(puzzle, exact, algorithm, state=puzzle.unrank(rank)[0])
             assert result.plan_length == length and result.initial_h == length
             assert algorithm == "gbfs" or result.expanded <= 60 * length
 
@@ -160,8 +160,8 @@ def test_perfect_function_expands_nothing_else(
 def test_counters_and_limits() -> None:
     puzzle = make_puzzle("tiles-4x4")
     state = puzzle.scramble(200, 3)
-    for algorithm in PUZZLE_ALGORITHMS:
-        result = solve(puzzle, state, "blind", algorithm, max_expansions=1000)
+    for algorithm in [name for name, entry in SEARCHES.items() if "puzzle" in entry.spaces]:
+        result = search(puzzle, "blind", algorithm, state=state, max_expansions=1000)
         assert result.status == "gave up" and result.exit_code == 12
         assert result.expanded <= 1000 and result.generated > 1000
 
@@ -218,9 +218,15 @@ def test_unknown_puzzles_are_refused(name: str) -> None:
 def test_what_no_search_can_use_is_refused() -> None:
     puzzle = make_puzzle("pancake-5")
     with pytest.raises(ValueError, match="unknown search"):
-        solve(puzzle, puzzle.goal, "blind", "lazy")
+        search(puzzle, "blind", "dfs", state=puzzle.goal)
+    with pytest.raises(ValueError, match="'gbfls' does not work on a puzzle; choose one of gbfs"):
+        search(puzzle, "blind", "gbfls", state=puzzle.goal)
     with pytest.raises(ValueError, match="unknown heuristic"):
-        solve(puzzle, puzzle.goal, "ff")
+        search(puzzle, "magic", "astar", state=puzzle.goal)
+    with pytest.raises(ValueError, match="'ff' does not work on a puzzle; choose one of blind"):
+        search(puzzle, "ff", "astar", state=puzzle.goal)
+    with pytest.raises(ValueError, match="needs a state to start from"):
+        search(puzzle, "blind", "astar")
     with pytest.raises(ValueError, match="no move"):
         puzzle.parse_moves("flip9")
     with pytest.raises(ValueError, match="cannot be numbered"):

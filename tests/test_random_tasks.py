@@ -25,7 +25,7 @@ from hstar.heuristics import HEURISTICS, make_heuristic
 from hstar.pddl import parse
 from hstar.pddl.model import And, Atom, Problem
 from hstar.pddl.validate import validate
-from hstar.search import ALGORITHMS, search
+from hstar.search import SEARCHES, search
 from hstar.spaces.task import Task, ground
 
 SEEDS = range(200)
@@ -291,7 +291,7 @@ def test_idastar_is_optimal(case: Case, heuristic: str) -> None:
         assert (result.solved, result.plan_cost) == (True, case.optimal_cost)
 
 
-@pytest.mark.parametrize("algorithm", sorted(ALGORITHMS))
+@pytest.mark.parametrize("algorithm", sorted(SEARCHES))
 @pytest.mark.parametrize("heuristic", sorted(HEURISTICS))
 @pytest.mark.parametrize("block", range(10))
 def test_every_search_finds_valid_plans(algorithm: str, heuristic: str, block: int) -> None:

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "heuristics/evaluator.hpp"
+#include "pdb/piece_walker.hpp"
 #include "runtime/limits.hpp"
 #include "search/search.hpp"
 #include "task/successors.hpp"
@@ -70,28 +71,56 @@ auto guarded(Work work) {
     }
 }
 
-// A task with what Python asks of it often.
-struct BoundTask {
+// What can be searched, as Python holds it: a task or a puzzle.
+struct BoundSpace {
+    virtual ~BoundSpace() = default;
+    // Throws std::invalid_argument for rows that are no states of the space.
+    virtual void check_states(const StateRows& states) const = 0;
+    // The heuristic of a name. Throws std::invalid_argument, Stopped.
+    virtual std::unique_ptr<Evaluator> make_evaluator(const std::string& name, CostType cost,
+                                                      const Limits& limits) const = 0;
+    // To be called without the GIL. Throws Stopped.
+    virtual std::unique_ptr<StateSpace> make_space(Ints initial_state, const Limits& limits) const = 0;
+    virtual const Ints* initial_state() const { return nullptr; }  // null: a search must name one
+    virtual std::string operator_name(int op) const = 0;
+    virtual bool is_artificial(int) const { return false; }  // such operators are not part of a plan
+    virtual const Puzzle* as_puzzle() const { return nullptr; }
+    bool is_same(const BoundSpace& other) const {
+        return this == &other ||
+               (as_puzzle() && other.as_puzzle() && as_puzzle()->name == other.as_puzzle()->name);
+    }
+};
+
+// A task with what Python needs often.
+struct BoundTask : BoundSpace {
     explicit BoundTask(Task grounded) : task(std::move(grounded)) {}
     Task task;
 
     // Built on first use: describing a task does not need it. To be called without the GIL.
     const SuccessorGenerator& generator(const Limits& limits) const;
-    // Throws std::invalid_argument for values that are no states of the task.
-    void check_states(const StateRows& states) const;
+    void check_states(const StateRows& states) const override;
+    std::unique_ptr<Evaluator> make_evaluator(const std::string& name, CostType cost,
+                                              const Limits& limits) const override;
+    std::unique_ptr<StateSpace> make_space(Ints initial_state, const Limits& limits) const override;
+    const Ints* initial_state() const override { return &task.initial_state; }
+    std::string operator_name(int op) const override { return task.operator_name(op); }
+    bool is_artificial(int op) const override { return task.is_artificial(op); }
 
   private:
     mutable std::mutex mutex_;
     mutable std::unique_ptr<SuccessorGenerator> generator_;
 };
 
+// An evaluator of the core, bound to a space.
 struct BoundHeuristic {
-    BoundHeuristic(nb::object owner, std::unique_ptr<Evaluator> evaluator);
-    nb::object owner;  // keeps the task alive
-    const BoundTask& bound;
+    BoundHeuristic(nb::object space, std::unique_ptr<Evaluator> evaluator);
+    nb::object owner;  // keeps the space alive
+    const BoundSpace& space;
     std::unique_ptr<Evaluator> evaluator;
     std::mutex mutex;  // evaluators have work space of their own, and threads may share one
 
+    // IDA* with pattern databases of a puzzle; null for other heuristics. Throws Stopped.
+    const PieceDeepening* deepening(const Limits& limits);
     nb::object evaluate(States states);
     std::vector<Ints> preferred_operators(States states);
     nb::object plan_features(States states);
@@ -99,22 +128,19 @@ struct BoundHeuristic {
 
   private:
     StateRows checked(const States& states) const;
+    std::unique_ptr<PieceDeepening> deepening_;
+    bool is_prepared_ = false;
 };
 
 // From the dictionary that hstar.learned.heuristic makes.
 std::unique_ptr<BoundHeuristic> make_learned_heuristic(nb::object task, const nb::dict& spec);
-// The maximum of sums of pattern databases of the task.
-std::unique_ptr<BoundHeuristic> make_pdb_heuristic(nb::object task, const nb::list& sums);
-
-// A Python callable: states int32 [B, V] -> B numbers.
-std::unique_ptr<Evaluator> make_callable(nb::object callable);
-// All but the plan and its cost.
-nb::dict to_dict(const SearchResult& result);
+// The maximum of sums of pattern databases of a space.
+std::unique_ptr<BoundHeuristic> make_pdb_heuristic(nb::object space, const nb::list& sums);
 
 // Each adds its part to the module.
-nb::class_<BoundTask> bind_task(nb::module_& m);
+void bind_task(nb::module_& m);
 void bind_heuristics(nb::module_& m);
-void bind_search(nb::class_<BoundTask>& task);
+void bind_search(nb::module_& m);
 void bind_learned(nb::module_& m);
 void bind_puzzles(nb::module_& m);
 void bind_pdb(nb::module_& m);

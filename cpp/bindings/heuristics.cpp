@@ -12,12 +12,20 @@ CostType to_cost_type(const std::string& name) {
     throw std::invalid_argument("unknown cost type '" + name + "'; choose normal, one or plusone");
 }
 
-BoundHeuristic::BoundHeuristic(nb::object task, std::unique_ptr<Evaluator> made)
-    : owner(std::move(task)), bound(nb::cast<const BoundTask&>(owner)), evaluator(std::move(made)) {}
+BoundHeuristic::BoundHeuristic(nb::object owner, std::unique_ptr<Evaluator> made)
+    : owner(std::move(owner)), space(nb::cast<const BoundSpace&>(this->owner)), evaluator(std::move(made)) {}
+
+const PieceDeepening* BoundHeuristic::deepening(const Limits& limits) {
+    auto* databases = dynamic_cast<const PdbEvaluator*>(evaluator.get());
+    if (databases && space.as_puzzle() && !is_prepared_)
+        deepening_ = PieceDeepening::make(*space.as_puzzle(), *databases, limits);
+    is_prepared_ = true;
+    return deepening_.get();
+}
 
 StateRows BoundHeuristic::checked(const States& states) const {
     StateRows rows(states);
-    bound.check_states(rows);
+    space.check_states(rows);
     return rows;
 }
 
@@ -69,20 +77,29 @@ void BoundHeuristic::set_wide_threshold(int count) {
 
 void bind_heuristics(nb::module_& m) {
     nb::class_<BoundHeuristic>(m, "Heuristic")
-        .def("__init__",
-             [](BoundHeuristic* self, nb::object task, const std::string& name, const std::string& cost) {
-                 const Task& grounded = nb::cast<const BoundTask&>(task).task;
-                 const CostType type = to_cost_type(cost);
-                 auto made = guarded([&] { return make_evaluator(name, grounded, type, {}); });
-                 new (self) BoundHeuristic(task, std::move(made));
-             })
+        .def(
+            "__init__",
+            [](BoundHeuristic* self, nb::object space, const std::string& name, const std::string& cost,
+               double deadline, uint64_t memory_bytes) {
+                const auto& bound = nb::cast<const BoundSpace&>(space);
+                const CostType type = to_cost_type(cost);
+                const Limits limits = make_limits(deadline, memory_bytes);
+                auto made = guarded([&] { return bound.make_evaluator(name, type, limits); });
+                new (self) BoundHeuristic(space, std::move(made));
+            },
+            nb::arg("space"), nb::arg("name"), nb::arg("cost"), nb::arg("deadline") = 0.0,
+            nb::arg("memory_bytes") = 0)
         .def_static("learned", &make_learned_heuristic, nb::arg("task"), nb::arg("spec"))
-        .def_static("pdb", &make_pdb_heuristic, nb::arg("task"), nb::arg("sums"))
+        .def_static("pdb", &make_pdb_heuristic, nb::arg("space"), nb::arg("sums"))
+        .def_prop_ro("network_states",
+                     [](const BoundHeuristic& self) {
+                         auto* databases = dynamic_cast<const PdbEvaluator*>(self.evaluator.get());
+                         return databases ? databases->network_states() : 0;
+                     })
         .def("evaluate", &BoundHeuristic::evaluate)
         .def("preferred_operators", &BoundHeuristic::preferred_operators)
         .def("plan_features", &BoundHeuristic::plan_features)
         .def("set_wide_threshold", &BoundHeuristic::set_wide_threshold);
-    m.def("heuristic_names", &evaluator_names);
 }
 
 }  // namespace hstar::bindings

@@ -9,9 +9,9 @@ NB_MODULE(_core, m) {
     m.doc() = "The native core of hstar: grounding, heuristics, search, pattern databases, small models.";
     nb::exception<StoppedError>(m, "Stopped");
     nb::exception<Unsupported>(m, "Unsupported");
-    nb::class_<BoundTask> task = bind_task(m);
+    bind_task(m);
     bind_heuristics(m);
-    bind_search(task);
+    bind_search(m);
     bind_learned(m);
     bind_puzzles(m);
     bind_pdb(m);

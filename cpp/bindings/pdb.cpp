@@ -194,8 +194,8 @@ nb::object look_up(const BoundIndex& index, const PatternHeuristic& heuristic, S
     return to_numpy(std::move(h), {states.count});
 }
 
-std::unique_ptr<BoundHeuristic> make_pdb_heuristic(nb::object task, const nb::list& sums) {
-    return std::make_unique<BoundHeuristic>(task, std::make_unique<PdbEvaluator>(to_sums(sums)));
+std::unique_ptr<BoundHeuristic> make_pdb_heuristic(nb::object space, const nb::list& sums) {
+    return std::make_unique<BoundHeuristic>(space, std::make_unique<PdbEvaluator>(to_sums(sums)));
 }
 
 void bind_pdb(nb::module_& m) {
@@ -232,26 +232,6 @@ void bind_pdb(nb::module_& m) {
             std::copy(levels.begin(), levels.end(), narrow);
             Limits limits = make_limits(deadline, memory_bytes);
             return to_python(guarded([&] { return quantized(b.pdb->table(), narrow, limits); }));
-        });
-    nb::class_<BoundPuzzleHeuristic>(m, "PuzzleHeuristic")
-        .def("__init__",
-             [](BoundPuzzleHeuristic* self, nb::object puzzle, const nb::list& sums) {
-                 new (self) BoundPuzzleHeuristic(puzzle, std::make_unique<PdbEvaluator>(to_sums(sums)));
-             })
-        .def_prop_ro("network_states",
-                     [](const BoundPuzzleHeuristic& self) {
-                         return dynamic_cast<const PdbEvaluator&>(*self.evaluator).network_states();
-                     })
-        .def("evaluate", [](BoundPuzzleHeuristic& self, States given) {
-            const StateRows states(given);
-            self.bound.check_states(states);
-            std::vector<float> h(states.count);
-            {
-                nb::gil_scoped_release release;
-                std::lock_guard lock(self.mutex);
-                self.evaluator->evaluate(states.batch(), h.data(), nullptr);
-            }
-            return to_numpy(std::move(h), {states.count});
         });
     m.def("table_histogram", [](Bytes bytes, uint64_t cells, int bits, const Ints& levels,
                                 const std::vector<uint32_t>& weights) {

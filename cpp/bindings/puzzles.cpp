@@ -1,5 +1,6 @@
 #include "bindings/puzzles.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "spaces/cube_geometry.hpp"
@@ -36,7 +37,7 @@ class BlindPuzzle : public Evaluator {
     const std::vector<int>& goal_;
 };
 
-nb::tuple successors(const BoundPuzzle& bound, States given) {
+nb::tuple expand(const BoundPuzzle& bound, States given) {
     const StateRows states(given);
     bound.check_states(states);
     const Puzzle& puzzle = *bound.puzzle;
@@ -108,69 +109,20 @@ nb::object unrank(const BoundPuzzle& bound, Indices ranks) {
     return to_numpy(std::move(states), {ranks.shape(0), variables});
 }
 
-SearchResult deepen(BoundPuzzleHeuristic& heuristic, const PuzzleSpace& space, const SearchOptions& options) {
-    double start = monotonic_seconds();
-    SearchResult result;
-    auto* databases = dynamic_cast<PdbEvaluator*>(heuristic.evaluator.get());
-    if (databases && !heuristic.is_prepared) {
-        try {
-            heuristic.deepening = PieceDeepening::make(*heuristic.bound.puzzle, *databases, options.limits);
-        } catch (const Stopped& stopped) {
-            result.status = status_of(stopped.reason);
-            return result;
-        }
-        heuristic.is_prepared = true;
-    }
-    if (!heuristic.deepening) return run_search(space, *heuristic.evaluator, options);
-    result = heuristic.deepening->search(space.initial_state, options);
-    result.state_bytes = space.packing().num_bytes();
-    result.seconds = monotonic_seconds() - start;
-    return result;
-}
-
-nb::dict search(const BoundPuzzle& bound, States given_state, nb::object heuristic,
-                const std::string& algorithm, double weight, int batch, uint64_t max_evaluations,
-                uint64_t max_expansions, double deadline, uint64_t memory_bytes) {
-    const StateRows state(given_state);
-    bound.check_states(state);
-    if (state.count != 1) throw std::invalid_argument("expected one state");
-    SearchOptions options;
-    options.algorithm = algorithm;
-    options.weight = weight;
-    options.batch = batch;
-    options.max_evaluations = max_evaluations;
-    options.max_expansions = max_expansions;
-    options.limits = make_limits(deadline, memory_bytes);
-    std::unique_ptr<Evaluator> made;
-    BoundPuzzleHeuristic* given = nullptr;
-    if (nb::isinstance<nb::str>(heuristic) && nb::cast<std::string>(heuristic) == "blind") {
-        made = std::make_unique<BlindPuzzle>(*bound.puzzle);
-    } else if (nb::isinstance<BoundPuzzleHeuristic>(heuristic)) {
-        given = nb::cast<BoundPuzzleHeuristic*>(heuristic);
-        if (given->bound.puzzle->name != bound.puzzle->name)
-            throw std::invalid_argument("the heuristic was made for " + given->bound.puzzle->name);
-    } else {
-        made = make_callable(heuristic);
-    }
-    PuzzleSpace space(*bound.puzzle, state.values);
-    const SearchResult result = guarded([&] {
-        std::unique_lock<std::mutex> lock;
-        if (given) lock = std::unique_lock(given->mutex);
-        return given && algorithm == "idastar"
-                   ? deepen(*given, space, options)
-                   : run_search(space, given ? *given->evaluator : *made, options);
-    });
-    nb::dict d = to_dict(result);
-    nb::list plan;
-    for (int move : result.plan) plan.append(move);
-    d["plan"] = plan;
-    return d;
-}
-
 }  // namespace
 
+std::unique_ptr<Evaluator> BoundPuzzle::make_evaluator(const std::string& name, CostType,
+                                                       const Limits&) const {
+    if (name == "blind") return std::make_unique<BlindPuzzle>(*puzzle);
+    throw std::invalid_argument("puzzles have no heuristic '" + name + "'");
+}
+
+std::unique_ptr<StateSpace> BoundPuzzle::make_space(Ints initial_state, const Limits&) const {
+    return std::make_unique<PuzzleSpace>(*puzzle, std::move(initial_state));
+}
+
 void bind_puzzles(nb::module_& m) {
-    nb::class_<BoundPuzzle>(m, "Puzzle")
+    nb::class_<BoundPuzzle, BoundSpace>(m, "Puzzle")
         .def(nb::init<const std::string&>())
         .def_prop_ro("name", [](const BoundPuzzle& b) { return b.puzzle->name; })
         .def_prop_ro("domain_sizes", [](const BoundPuzzle& b) { return b.puzzle->domain_size; })
@@ -197,15 +149,13 @@ void bind_puzzles(nb::module_& m) {
                  return b.puzzle->may_follow(last, next);
              })
         .def("check", [](const BoundPuzzle& b, States states) { b.check_states(StateRows(states)); })
-        .def("successors", &successors)
+        .def("expand", &expand)
         .def("apply", &apply)
         .def("rank", &rank)
         .def("unrank", &unrank)
-        .def("random_moves", [](const BoundPuzzle& b, int count,
-                                uint64_t seed) { return b.puzzle->random_moves(count, seed); })
-        .def("search", &search, nb::arg("state"), nb::arg("heuristic"), nb::arg("algorithm"),
-             nb::arg("weight"), nb::arg("batch"), nb::arg("max_evaluations"), nb::arg("max_expansions"),
-             nb::arg("deadline"), nb::arg("memory_bytes"));
+        .def("random_moves", [](const BoundPuzzle& b, int count, uint64_t seed) {
+            return b.puzzle->random_moves(count, seed);
+        });
     m.def("cube_place_names", [] {
         std::vector<std::string> corners, edges;
         for (int i = 0; i < cube::kCorners; ++i) corners.push_back(cube::corner_name(i));

@@ -6,7 +6,6 @@
 #include "bindings/bindings.hpp"
 #include "learned/learned_pdb.hpp"
 #include "pdb/pdb.hpp"
-#include "pdb/piece_walker.hpp"
 #include "spaces/puzzle.hpp"
 
 namespace hstar::bindings {
@@ -14,11 +13,16 @@ namespace hstar::bindings {
 using Indices = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Bytes = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-struct BoundPuzzle {
+struct BoundPuzzle : BoundSpace {
     explicit BoundPuzzle(const std::string& name) : puzzle(make_puzzle(name)) {}
     std::unique_ptr<Puzzle> puzzle;
-    // Throws std::invalid_argument for rows that are no states of the puzzle.
-    void check_states(const StateRows& states) const;
+
+    void check_states(const StateRows& states) const override;
+    std::unique_ptr<Evaluator> make_evaluator(const std::string& name, CostType cost,
+                                              const Limits& limits) const override;
+    std::unique_ptr<StateSpace> make_space(Ints initial_state, const Limits& limits) const override;
+    std::string operator_name(int op) const override { return puzzle->move_names[op]; }
+    const Puzzle* as_puzzle() const override { return puzzle.get(); }
 };
 
 // The index of a pattern of a puzzle or a task.
@@ -43,18 +47,5 @@ struct BoundLearnedPdb {
 nb::object rank_rows(const PatternIndex& index, const StateRows& states);
 // float32[B] from states int32[B, V]. Throws std::invalid_argument for rows without an index.
 nb::object look_up(const BoundIndex& index, const PatternHeuristic& heuristic, States states);
-
-// An evaluator of the core for a puzzle.
-struct BoundPuzzleHeuristic {
-    nb::object owner;  // keeps the puzzle alive
-    const BoundPuzzle& bound;
-    std::unique_ptr<Evaluator> evaluator;
-    std::mutex mutex;
-    std::unique_ptr<PieceDeepening> deepening;  // made when first needed, if the evaluator is fit for it
-    bool is_prepared = false;
-
-    BoundPuzzleHeuristic(nb::object puzzle, std::unique_ptr<Evaluator> made)
-        : owner(std::move(puzzle)), bound(nb::cast<const BoundPuzzle&>(owner)), evaluator(std::move(made)) {}
-};
 
 }  // namespace hstar::bindings

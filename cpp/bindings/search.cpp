@@ -1,5 +1,8 @@
 #include "search/search.hpp"
 
+#include <nanobind/stl/optional.h>
+
+#include <set>
 #include <stdexcept>
 
 #include "bindings/bindings.hpp"
@@ -58,71 +61,6 @@ const char* status_name(SearchStatus status) {
     return "";
 }
 
-nb::dict search_task(const BoundTask& bound, nb::object heuristic, const std::string& cost,
-                     const std::string& algorithm, double weight, int batch, bool use_preferred,
-                     int lookahead_depth, uint64_t max_evaluations, uint64_t max_expansions, double deadline,
-                     uint64_t memory_bytes) {
-    SearchOptions options;
-    options.algorithm = algorithm;
-    options.weight = weight;
-    options.batch = batch;
-    options.use_preferred = use_preferred;
-    options.lookahead_depth = lookahead_depth;
-    options.max_evaluations = max_evaluations;
-    options.max_expansions = max_expansions;
-    options.limits = make_limits(deadline, memory_bytes);
-    std::unique_ptr<Evaluator> made;
-    BoundHeuristic* given = nullptr;
-    std::string name;
-    if (nb::isinstance<nb::str>(heuristic)) {
-        name = nb::cast<std::string>(heuristic);
-    } else if (nb::isinstance<BoundHeuristic>(heuristic)) {
-        given = nb::cast<BoundHeuristic*>(heuristic);
-        if (&given->bound != &bound) throw std::invalid_argument("the heuristic was made for another task");
-    } else {
-        made = make_callable(heuristic);
-    }
-    const CostType type = to_cost_type(cost);
-    const SearchResult result = guarded([&] {
-        if (!given && !made) made = make_evaluator(name, bound.task, type, options.limits);
-        const SuccessorGenerator& generator = bound.generator(options.limits);
-        std::unique_lock<std::mutex> lock;
-        if (given) lock = std::unique_lock(given->mutex);
-        return run_search(bound.task, generator, given ? *given->evaluator : *made, options);
-    });
-    nb::dict d = to_dict(result);
-    nb::list plan;
-    int64_t plan_cost = 0;
-    for (int op : result.plan) {
-        if (bound.task.is_artificial(op)) continue;
-        plan.append(bound.task.operator_name(op));
-        plan_cost += bound.task.cost[op];
-    }
-    d["plan"] = plan;
-    d["plan_cost"] = plan_cost;
-    return d;
-}
-
-nb::object explore(const BoundTask& bound, size_t max_states, double deadline, uint64_t memory_bytes) {
-    const Limits limits = make_limits(deadline, memory_bytes);
-    std::optional<StateGraph> graph = guarded([&] {
-        return explore_exhaustively(TaskSpace(bound.task, bound.generator(limits)), max_states, limits);
-    });
-    if (!graph) return nb::none();
-    nb::list plan;
-    for (int op : graph->plan)
-        if (!bound.task.is_artificial(op)) plan.append(bound.task.operator_name(op));
-    size_t count = graph->h.size(), variables = static_cast<size_t>(bound.task.num_variables());
-    return nb::make_tuple(to_numpy(std::move(graph->states), {count, variables}),
-                          to_numpy(std::move(graph->h), {count}), plan);
-}
-
-}  // namespace
-
-std::unique_ptr<Evaluator> make_callable(nb::object callable) {
-    return std::make_unique<CallableEvaluator>(std::move(callable));
-}
-
 nb::dict to_dict(const SearchResult& result) {
     nb::dict d;
     d["status"] = status_name(result.status);
@@ -139,12 +77,126 @@ nb::dict to_dict(const SearchResult& result) {
     return d;
 }
 
-void bind_search(nb::class_<BoundTask>& task) {
-    task.def("search", &search_task, nb::arg("heuristic"), nb::arg("cost"), nb::arg("algorithm"),
-             nb::arg("weight"), nb::arg("batch"), nb::arg("use_preferred"), nb::arg("lookahead_depth"),
-             nb::arg("max_evaluations"), nb::arg("max_expansions"), nb::arg("deadline"),
-             nb::arg("memory_bytes"));
-    task.def("explore", &explore, nb::arg("max_states"), nb::arg("deadline"), nb::arg("memory_bytes"));
+SearchResult search_with(BoundHeuristic* heuristic, const StateSpace& space,
+                         const std::vector<Evaluator*>& evaluators, const SearchOptions& options) {
+    if (!options.deepen || !heuristic) return run_search(space, evaluators, options);
+    double start = monotonic_seconds();
+    SearchResult result;
+    try {
+        const PieceDeepening* deepening = heuristic->deepening(options.limits);
+        if (!deepening) return run_search(space, evaluators, options);
+        result = deepening->search(space.initial_state, options);
+    } catch (const Stopped& stopped) {
+        result.status = status_of(stopped.reason);
+    }
+    result.state_bytes = space.packing().num_bytes();
+    result.seconds = monotonic_seconds() - start;
+    return result;
+}
+
+// `heuristics` are of class Heuristic, or Python callables.
+nb::dict search(const BoundSpace& bound, std::optional<States> state, const nb::list& heuristics,
+                SearchOptions options, double deadline, uint64_t memory_bytes) {
+    Ints initial;
+    if (state) {
+        StateRows rows(*state);
+        bound.check_states(rows);
+        if (rows.count != 1) throw std::invalid_argument("expected one state");
+        initial = std::move(rows.values);
+    } else if (bound.initial_state()) {
+        initial = *bound.initial_state();
+    } else {
+        throw std::invalid_argument("a search of a puzzle needs a state to start from");
+    }
+    options.limits = make_limits(deadline, memory_bytes);
+    std::vector<std::unique_ptr<Evaluator>> made;
+    std::vector<Evaluator*> evaluators;
+    std::set<std::mutex*> mutexes;  // locked in this order by every search, so that none waits in a circle
+    BoundHeuristic* first = nullptr;
+    for (nb::handle heuristic : heuristics) {
+        if (nb::isinstance<BoundHeuristic>(heuristic)) {
+            auto* given = nb::cast<BoundHeuristic*>(heuristic);
+            if (!given->space.is_same(bound))
+                throw std::invalid_argument("the heuristic was made for another task or puzzle");
+            if (evaluators.empty()) first = given;
+            evaluators.push_back(given->evaluator.get());
+            mutexes.insert(&given->mutex);
+        } else {
+            made.push_back(std::make_unique<CallableEvaluator>(nb::borrow(heuristic)));
+            evaluators.push_back(made.back().get());
+        }
+    }
+    std::unique_ptr<StateSpace> space;
+    const SearchResult result = guarded([&] {
+        space = bound.make_space(std::move(initial), options.limits);
+        std::vector<std::unique_lock<std::mutex>> locks;
+        for (std::mutex* mutex : mutexes) locks.emplace_back(*mutex);
+        return search_with(first, *space, evaluators, options);
+    });
+    nb::dict d = to_dict(result);
+    nb::list plan;
+    int64_t plan_cost = 0;
+    for (int op : result.plan) {
+        if (bound.is_artificial(op)) continue;
+        plan.append(bound.operator_name(op));
+        plan_cost += space->cost(op);
+    }
+    d["plan"] = plan;
+    d["plan_cost"] = plan_cost;
+    return d;
+}
+
+nb::object explore(const BoundTask& bound, size_t max_states, double deadline, uint64_t memory_bytes) {
+    const Limits limits = make_limits(deadline, memory_bytes);
+    std::optional<StateGraph> graph = guarded([&] {
+        return explore_exhaustively(TaskSpace(bound.task, bound.generator(limits), bound.task.initial_state),
+                                    max_states, limits);
+    });
+    if (!graph) return nb::none();
+    nb::list plan;
+    for (int op : graph->plan)
+        if (!bound.task.is_artificial(op)) plan.append(bound.task.operator_name(op));
+    size_t count = graph->h.size(), variables = static_cast<size_t>(bound.task.num_variables());
+    return nb::make_tuple(to_numpy(std::move(graph->states), {count, variables}),
+                          to_numpy(std::move(graph->h), {count}), plan);
+}
+
+}  // namespace
+
+void bind_search(nb::module_& m) {
+    nb::class_<SearchOptions>(m, "SearchOptions")
+        .def(nb::init<>())
+        .def_rw("g_weight", &SearchOptions::g_weight)
+        .def_rw("h_weight", &SearchOptions::h_weight)
+        .def_rw("tie_by_h", &SearchOptions::tie_by_h)
+        .def_rw("use_h", &SearchOptions::use_h)
+        .def_rw("early_goal_test", &SearchOptions::early_goal_test)
+        .def_rw("reopen", &SearchOptions::reopen)
+        .def_rw("lazy", &SearchOptions::lazy)
+        .def_rw("deepen", &SearchOptions::deepen)
+        .def_rw("lookahead", &SearchOptions::lookahead)
+        .def_rw("boost", &SearchOptions::boost)
+        .def_rw("batch", &SearchOptions::batch)
+        .def_rw("seed", &SearchOptions::seed)
+        .def_rw("max_evaluations", &SearchOptions::max_evaluations)
+        .def_rw("max_expansions", &SearchOptions::max_expansions)
+        .def_prop_rw(
+            "queues",  // pairs: the number of an evaluator, whether only its preferred operators enter
+            [](const SearchOptions& options) {
+                std::vector<std::pair<int, bool>> queues;
+                for (const Queue& queue : options.queues)
+                    queues.emplace_back(queue.evaluator, queue.only_preferred);
+                return queues;
+            },
+            [](SearchOptions& options, const std::vector<std::pair<int, bool>>& queues) {
+                options.queues.clear();
+                for (auto [evaluator, only_preferred] : queues)
+                    options.queues.push_back({evaluator, only_preferred});
+            });
+    m.def("search", &search, nb::arg("space"), nb::arg("initial_state").none(), nb::arg("heuristics"),
+          nb::arg("options"), nb::arg("deadline"), nb::arg("memory_bytes"));
+    m.def("explore", &explore, nb::arg("task"), nb::arg("max_states"), nb::arg("deadline"),
+          nb::arg("memory_bytes"));
 }
 
 }  // namespace hstar::bindings

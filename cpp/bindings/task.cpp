@@ -6,6 +6,7 @@
 #include "bindings/lifted.hpp"
 #include "grounding/finite_domain.hpp"
 #include "grounding/instantiation.hpp"
+#include "spaces/task_space.hpp"
 #include "task/packing.hpp"
 
 namespace hstar::bindings {
@@ -34,6 +35,15 @@ void BoundTask::check_states(const StateRows& states) const {
                 throw std::invalid_argument("state " + std::to_string(i) + " has no value " +
                                             std::to_string(value) + " for variable " + std::to_string(v));
         }
+}
+
+std::unique_ptr<Evaluator> BoundTask::make_evaluator(const std::string& name, CostType cost,
+                                                     const Limits& limits) const {
+    return hstar::make_evaluator(name, task, cost, limits);
+}
+
+std::unique_ptr<StateSpace> BoundTask::make_space(Ints initial_state, const Limits& limits) const {
+    return std::make_unique<TaskSpace>(task, generator(limits), std::move(initial_state));
 }
 
 Limits make_limits(double deadline, uint64_t memory_bytes) {
@@ -106,9 +116,10 @@ nb::tuple operator_parts(const BoundTask& bound, int op) {
 
 }  // namespace
 
-nb::class_<BoundTask> bind_task(nb::module_& m) {
-    nb::class_<BoundTask> task(m, "Task");
-    task.def_prop_ro("domain_sizes", [](const BoundTask& b) { return b.task.domain_size; })
+void bind_task(nb::module_& m) {
+    nb::class_<BoundSpace>(m, "Space");
+    nb::class_<BoundTask, BoundSpace>(m, "Task")
+        .def_prop_ro("domain_sizes", [](const BoundTask& b) { return b.task.domain_size; })
         .def_prop_ro("num_facts", [](const BoundTask& b) { return b.task.num_facts(); })
         .def_prop_ro("num_operators", [](const BoundTask& b) { return b.task.num_operators(); })
         .def_prop_ro("has_conditional_effects",
@@ -129,20 +140,10 @@ nb::class_<BoundTask> bind_task(nb::module_& m) {
                  return b.task.operator_name(op);
              })
         .def("operator_parts", &operator_parts)
-        .def("initial_value",
-             [](const BoundTask& b, const std::string& name, const std::string& cost) {
-                 float h = 0;
-                 guarded([&] {
-                     make_evaluator(name, b.task, to_cost_type(cost), {})
-                         ->evaluate({b.task.initial_state.data(), 1, b.task.num_variables()}, &h, nullptr);
-                 });
-                 return h;
-             })
         .def("successors", &successors);
 
     m.def("ground", &ground_task, nb::arg("spec"), nb::arg("keep_irrelevant"), nb::arg("deadline"),
           nb::arg("memory_bytes"));
-    return task;
 }
 
 }  // namespace hstar::bindings

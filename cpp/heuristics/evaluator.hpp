@@ -1,18 +1,20 @@
-// A heuristic as search sees it: a batch of states in, a number each out.
+// A heuristic as search sees it: a batch of states in, one number per state out.
 //
-// Search hands over all new successors of an expansion at once. They differ from each other in a few
-// variables only, so an evaluator can share most of the work between them.
+// Search hands over all new successors of an expansion at once, together with their parent and the operators
+// that lead to them. An evaluator can share most of the work between them, or start from the parent's value.
 #pragma once
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "runtime/limits.hpp"
 #include "runtime/rows.hpp"
+#include "task/packing.hpp"
 #include "task/task.hpp"
 
 namespace hstar {
@@ -32,12 +34,29 @@ struct StateBatch {
     const int* row(int i) const { return values + static_cast<size_t>(i) * num_variables; }
 };
 
+// Consecutive rows of a batch that are successors of one state.
+struct Expansion {
+    const unsigned char* parent;  // packed; null if the states have none
+    int first, count;             // rows of the batch
+};
+
+struct ExpansionBatch {
+    StateBatch children;
+    std::span<const Expansion> expansions;  // cover the children in order
+    std::span<const int> ops;               // the operator that leads to each child
+    const Packing& packing;                 // of the parents
+};
+
 class Evaluator {
   public:
     virtual ~Evaluator() = default;
     // Fills h[0 .. count); kDeadEnd where no plan exists. If `preferred` is given, appends a row of preferred
     // operators per state (empty where the heuristic has none).
     virtual void evaluate(const StateBatch& batch, float* h, Rows<int>* preferred) = 0;
+    // The same for successors of known parents. Incremental evaluators override it.
+    virtual void evaluate_expansions(const ExpansionBatch& batch, float* h, Rows<int>* preferred) {
+        evaluate(batch.children, h, preferred);
+    }
     // The same for a search that leaves out states with h over `most[i]`: where that is known, h may stay a
     // lower bound over it.
     virtual void evaluate_within(const StateBatch& batch, const double* /*most*/, float* h) {

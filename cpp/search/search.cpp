@@ -1,10 +1,10 @@
 #include "search/search.hpp"
 
 #include <new>
+#include <stdexcept>
 
 #include "search/ida_star.hpp"
 #include "search/search_space.hpp"
-#include "spaces/task_space.hpp"
 
 namespace hstar {
 
@@ -22,27 +22,23 @@ SearchStatus status_of(StopReason reason) {
     return SearchStatus::GaveUp;
 }
 
-SearchResult run_search(const Task& task, const SuccessorGenerator& generator, Evaluator& evaluator,
+SearchResult run_search(const StateSpace& states, const std::vector<Evaluator*>& evaluators,
                         const SearchOptions& options) {
-    return run_search(TaskSpace(task, generator), evaluator, options);
-}
-
-SearchResult run_search(const StateSpace& states, Evaluator& evaluator, const SearchOptions& options) {
-    if (options.algorithm == "idastar") return search_deepening(states, evaluator, options);
+    for (const Queue& queue : options.queues)
+        if (queue.evaluator < 0 || queue.evaluator >= static_cast<int>(evaluators.size()))
+            throw std::invalid_argument("a queue is ordered by an evaluator that does not exist");
+    if (options.queues.empty()) throw std::invalid_argument("a search needs at least one queue");
+    if (options.deepen) return search_deepening(states, *evaluators[0], options);
     double start = monotonic_seconds();
-    SearchSpace space(states, evaluator, options);
+    SearchSpace space(states, evaluators, options);
     try {
-        if (options.algorithm == "lazy")
-            search_lazily(space);
-        else
-            search_eagerly(space);
+        search_best_first(space);
     } catch (const Stopped& stopped) {
         space.result.status = status_of(stopped.reason);
     } catch (const std::bad_alloc&) {
         space.result.status = SearchStatus::OutOfMemory;
     }
-    if (space.result.status == SearchStatus::Unsolvable && space.result.counters.deadends > 0 &&
-        !evaluator.is_safe())
+    if (space.result.status == SearchStatus::Unsolvable && space.has_unproven_dead_ends())
         space.result.status = SearchStatus::GaveUp;
     space.result.num_states = space.registry.size();
     space.result.state_bytes = space.packing.num_bytes();

@@ -1,34 +1,35 @@
-// Forward search. One best-first loop serves every algorithm; an algorithm is a set of options:
-//
-//     algorithm   f             goal test     reopen  other
-//     gbfs        h             generation    no
-//     lazy        h of parent   expansion     no      preferred operators, boosted on progress
-//     astar       g + h         expansion     yes
-//     wastar      g + w h       expansion     yes
-//     gbfls       h             generation    no      greedy look-ahead after each expansion
-//     bfs         depth         generation    no      no heuristic
-//     idastar     g + h         expansion     -       depth first, remembers no states (ida_star.hpp)
+// Forward search. An algorithm is a set of options; the names and their options are in src/hstar/search.py.
+// One best-first loop (best_first.cpp) serves all of them but the depth-first ones (ida_star.hpp).
 #pragma once
 #include <cstdint>
-#include <functional>
-#include <string>
 #include <vector>
 
 #include "heuristics/evaluator.hpp"
 #include "runtime/limits.hpp"
 #include "spaces/state_space.hpp"
-#include "task/successors.hpp"
-#include "task/task.hpp"
 
 namespace hstar {
 
+// A part of OPEN, ordered by the values of one evaluator.
+struct Queue {
+    int evaluator = 0;
+    bool only_preferred = false;  // holds only what preferred operators of the evaluator lead to
+};
+
 struct SearchOptions {
-    std::string algorithm = "gbfs";
-    double weight = 1;             // wastar
-    int batch = 1;                 // how many nodes are expanded at once
-    bool use_preferred = true;     // lazy: a second open list for preferred operators
-    int boost = 1000;              // lazy: how much an improvement favours the preferred list
-    int lookahead_depth = 50;      // gbfls
+    // Nodes with small f = g_weight g + h_weight h come first. Ties are broken by h if `tie_by_h`, then FIFO.
+    double g_weight = 0, h_weight = 1;
+    bool tie_by_h = false;
+    bool use_h = true;            // false: nothing is evaluated, h is 0
+    bool early_goal_test = true;  // test for goals when a state is generated, not when it is expanded
+    bool reopen = false;          // open a state again when a cheaper path to it is found
+    bool lazy = false;    // evaluate a state when it is expanded; it is ordered by its parent's values
+    bool deepen = false;  // depth-first searches with growing bounds on f; remembers no states
+    int lookahead = 0;    // after an expansion follow the best successors for this many steps
+    std::vector<Queue> queues{{}};  // take turns
+    int boost = 1000;   // how many turns preferred queues gain when an evaluator finds a new smallest value
+    int batch = 1;      // how many nodes are expanded at once
+    uint64_t seed = 0;  // not 0: operators are tried in a random order, which the seed determines
     uint64_t max_evaluations = 0;  // 0: no limit
     uint64_t max_expansions = 0;
     Limits limits;
@@ -57,8 +58,8 @@ struct SearchResult {
 };
 SearchStatus status_of(StopReason reason);
 
-SearchResult run_search(const StateSpace& space, Evaluator& evaluator, const SearchOptions& options);
-SearchResult run_search(const Task& task, const SuccessorGenerator& generator, Evaluator& evaluator,
+// Every state is evaluated by all evaluators; each queue is ordered by one of them.
+SearchResult run_search(const StateSpace& space, const std::vector<Evaluator*>& evaluators,
                         const SearchOptions& options);
 
 }  // namespace hstar

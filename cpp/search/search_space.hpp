@@ -1,4 +1,4 @@
-// What every search algorithm shares: states, nodes, evaluation in batches, plan extraction, limits.
+// What best-first search works on: states, nodes, evaluation in batches, plan extraction, limits.
 #pragma once
 #include <algorithm>
 #include <cstring>
@@ -25,30 +25,39 @@ struct Node {
 constexpr uint32_t kNoOperator = (1u << 30) - 1;
 constexpr float kNotEvaluated = std::numeric_limits<float>::quiet_NaN();
 
-// Parts every algorithm shares: the state space, nodes, evaluation in batches, plan extraction, limits.
 class SearchSpace {
   public:
-    SearchSpace(const StateSpace& space, Evaluator& evaluator, const SearchOptions& options)
+    SearchSpace(const StateSpace& space, std::vector<Evaluator*> evaluators, const SearchOptions& options)
         : space(space),
-          evaluator(evaluator),
+          evaluators(std::move(evaluators)),
           options(options),
           packing(space.packing()),
           registry(packing),
-          row_bytes_(packing.buffer_bytes()),
-          keep_h_(options.algorithm != "bfs" && !(evaluator.is_trivial() && options.algorithm != "gbfls")) {
+          row_bytes_(packing.buffer_bytes()) {
         buffer_.resize(row_bytes_);
         if (space.num_operators() >= static_cast<int>(kNoOperator))
             throw std::length_error("more than a billion operators");
+        bool trivial = true;
+        for (Evaluator* evaluator : this->evaluators) trivial &= evaluator->is_trivial();
+        keep_h_ = options.use_h && (!trivial || options.lookahead);
+        batch_h_.resize(this->evaluators.size());
+        preferred.resize(this->evaluators.size());
+        wants_preferred.resize(this->evaluators.size());
+        for (const Queue& queue : options.queues)
+            if (queue.only_preferred && this->evaluators[queue.evaluator]->has_preferred_operators())
+                wants_preferred[queue.evaluator] = true;
+        if (options.seed) order_operators();
     }
 
     const StateSpace& space;
-    Evaluator& evaluator;
+    const std::vector<Evaluator*> evaluators;
     const SearchOptions& options;
     const Packing& packing;
     StateRegistry registry;
     ChunkedArray<Node> nodes;
-    ChunkedArray<float> h;  // per state, once evaluated
     SearchResult result;
+    std::vector<Rows<int>> preferred;   // per evaluator: the preferred operators of the states evaluated last
+    std::vector<bool> wants_preferred;  // per evaluator: whether a queue holds only preferred operators
 
     struct Successor {
         int op;
@@ -97,49 +106,65 @@ class SearchSpace {
     const std::vector<int>& applicable_operators(StateId id) {
         load(id);
         space.applicable(parent_buffer_.data(), ops_);
+        reorder(ops_);
         return ops_;
     }
 
     bool is_goal(StateId id) const { return space.is_goal(registry.row(id)); }
 
-    // Evaluates states not evaluated before. Fills h and, if wanted, `preferred` with a row each.
+    // Evaluates states that were not evaluated before, by all evaluators. A state is a dead end if a safe
+    // evaluator says so, or if all evaluators do.
     void evaluate(const std::vector<StateId>& ids, bool want_preferred = false) {
         if (ids.empty()) return;
-        int variables = space.num_variables();
-        values_.resize(ids.size() * std::max(1, variables));
-        batch_h_.resize(ids.size());
-        for (size_t i = 0; i < ids.size(); ++i)
-            packing.unpack(registry.row(ids[i]), values_.data() + i * variables);
-        preferred = Rows<int>();
-        const size_t slice = static_cast<size_t>(evaluator.slice());
-        for (size_t first = 0; first < ids.size(); first += std::min(slice, ids.size() - first)) {
-            check_limits();
-            size_t count = std::min(slice, ids.size() - first);
-            evaluator.evaluate({values_.data() + first * variables, static_cast<int>(count), variables},
-                               batch_h_.data() + first, want_preferred ? &preferred : nullptr);
+        unpack(ids);
+        for (size_t e = 0; e < evaluators.size(); ++e) {
+            batch_h_[e].resize(ids.size());
+            preferred[e] = Rows<int>();
+            compute(e, ids, want_preferred && wants_preferred[e] ? &preferred[e] : nullptr);
         }
         for (size_t i = 0; i < ids.size(); ++i) {
-            if (keep_h_) h[ids[i]] = batch_h_[i];
-            if (batch_h_[i] == kDeadEnd) {
-                ++result.counters.deadends;
-                nodes[ids[i]].status = kDead;
+            bool proved = false, all = true;
+            for (size_t e = 0; e < evaluators.size(); ++e) {
+                float value = batch_h_[e][i];
+                if (keep_h_) h_[ids[i] * evaluators.size() + e] = value;
+                all &= value == kDeadEnd;
+                proved |= value == kDeadEnd && evaluators[e]->is_safe();
             }
+            if (!all && !proved) continue;
+            ++result.counters.deadends;
+            unproven_ |= !proved;
+            nodes[ids[i]].status = kDead;
         }
         result.counters.evaluated += ids.size();
     }
-    Rows<int> preferred;
+
+    // Whether a state was left out without a proof that it has no plan.
+    bool has_unproven_dead_ends() const { return unproven_; }
+
+    // Fills `preferred` for a state evaluated before.
+    void find_preferred(StateId id) {
+        std::vector<StateId> one{id};
+        unpack(one);
+        for (size_t e = 0; e < evaluators.size(); ++e) {
+            if (!wants_preferred[e]) continue;
+            batch_h_[e].resize(1);
+            preferred[e] = Rows<int>();
+            compute(e, one, &preferred[e]);
+        }
+    }
 
     // The value of a state evaluated before, or NaN if it still waits for evaluation.
-    float value(StateId id) {
-        if (keep_h_) return h[id];
-        float result;
+    float value(StateId id, size_t e = 0) {
+        if (!options.use_h) return 0;
+        if (keep_h_) return h_[id * evaluators.size() + e];
+        float value;
         values_.resize(std::max(1, space.num_variables()));
         packing.unpack(registry.row(id), values_.data());
-        evaluator.evaluate({values_.data(), 1, space.num_variables()}, &result, nullptr);
-        return result;
+        evaluators[e]->evaluate({values_.data(), 1, space.num_variables()}, &value, nullptr);
+        return value;
     }
     // Of the states given to evaluate() last.
-    float last_value(size_t i) const { return batch_h_[i]; }
+    float last_value(size_t i, size_t e = 0) const { return options.use_h ? batch_h_[e][i] : 0; }
 
     // The cost of a path, one step longer.
     int extended(int g, int op) const {
@@ -194,21 +219,85 @@ class SearchSpace {
         nodes.grow_to(static_cast<size_t>(id) + 1);
         nodes[id] = node;
         if (!keep_h_) return;
-        h.grow_to(static_cast<size_t>(id) + 1);
-        h[id] = kNotEvaluated;
+        size_t end = (static_cast<size_t>(id) + 1) * evaluators.size();
+        h_.grow_to(end);
+        for (size_t i = end - evaluators.size(); i < end; ++i) h_[i] = kNotEvaluated;
+    }
+
+    void unpack(const std::vector<StateId>& ids) {
+        int variables = space.num_variables();
+        values_.resize(ids.size() * std::max(1, variables));
+        for (size_t i = 0; i < ids.size(); ++i)
+            packing.unpack(registry.row(ids[i]), values_.data() + i * variables);
+    }
+
+    // Fills batch_h_[e] for states that were unpacked.
+    void compute(size_t e, const std::vector<StateId>& ids, Rows<int>* preferred) {
+        int variables = space.num_variables();
+        Evaluator& evaluator = *evaluators[e];
+        const size_t slice = static_cast<size_t>(evaluator.slice());
+        for (size_t first = 0; first < ids.size(); first += std::min(slice, ids.size() - first)) {
+            check_limits();
+            size_t count = std::min(slice, ids.size() - first);
+            StateBatch batch{values_.data() + first * variables, static_cast<int>(count), variables};
+            float* h = batch_h_[e].data() + first;
+            if (evaluator.is_trivial())
+                evaluator.evaluate(batch, h, preferred);
+            else
+                evaluator.evaluate_expansions(expanded(batch, ids.data() + first), h, preferred);
+        }
+        if (!preferred || place_of_.empty()) return;
+        for (size_t i = 0; i < ids.size(); ++i)
+            reorder({preferred->data.data() + preferred->offset[i],
+                     preferred->data.data() + preferred->offset[i + 1]});
+    }
+
+    // A batch with the parents and operators of its states.
+    ExpansionBatch expanded(const StateBatch& batch, const StateId* ids) {
+        expansions_.clear();
+        child_ops_.clear();
+        StateId last = kNoState;
+        for (int i = 0; i < batch.count; ++i) {
+            const Node& node = nodes[ids[i]];
+            if (i == 0 || node.parent != last) {
+                last = node.parent;
+                expansions_.push_back({last == kNoState ? nullptr : registry.row(last), i, 0});
+            }
+            ++expansions_.back().count;
+            child_ops_.push_back(static_cast<int>(node.op));
+        }
+        return {batch, expansions_, child_ops_, packing};
+    }
+
+    // Sorts operators into the random order, if there is one.
+    void reorder(std::span<int> ops) const {
+        if (!place_of_.empty())
+            std::sort(ops.begin(), ops.end(), [&](int a, int b) { return place_of_[a] < place_of_[b]; });
+    }
+
+    // A random order of all operators, the same on every machine.
+    void order_operators() {
+        std::vector<std::pair<uint64_t, int>> shuffled(space.num_operators());
+        for (int op = 0; op < space.num_operators(); ++op)
+            shuffled[op] = {hash_ints(&op, 1, options.seed), op};
+        std::sort(shuffled.begin(), shuffled.end());
+        place_of_.resize(shuffled.size());
+        for (size_t place = 0; place < shuffled.size(); ++place)
+            place_of_[shuffled[place].second] = static_cast<int>(place);
     }
 
     size_t row_bytes_;
-    bool keep_h_;
+    bool keep_h_ = false, unproven_ = false;
+    ChunkedArray<float> h_;  // per state and evaluator, once evaluated
     std::vector<unsigned char> buffer_, parent_buffer_;
-    std::vector<int> ops_, values_;
+    std::vector<int> ops_, values_, child_ops_;
+    std::vector<int> place_of_;  // per operator: its place in a random order; empty: operators ascend
+    std::vector<Expansion> expansions_;
     std::vector<uint64_t> hashes_;
-    std::vector<float> batch_h_;
+    std::vector<std::vector<float>> batch_h_;  // per evaluator
     double next_check_ = 0;
 };
 
-// The algorithms: they fill space.result.
-void search_eagerly(SearchSpace& space);
-void search_lazily(SearchSpace& space);
+void search_best_first(SearchSpace& space);  // fills space.result
 
 }  // namespace hstar

@@ -5,8 +5,8 @@
 
 namespace hstar {
 
-TaskSpace::TaskSpace(const Task& task, const SuccessorGenerator& generator)
-    : StateSpace(task.domain_size, task.cost, task.initial_state), task_(task), generator_(generator) {}
+TaskSpace::TaskSpace(const Task& task, const SuccessorGenerator& generator, std::vector<int> initial_state)
+    : StateSpace(task.domain_size, task.cost, std::move(initial_state)), task_(task), generator_(generator) {}
 
 void TaskSpace::applicable(const unsigned char* row, std::vector<int>& ops) const {
     ops.clear();

@@ -8,7 +8,8 @@ namespace hstar {
 
 class TaskSpace : public StateSpace {
   public:
-    TaskSpace(const Task& task, const SuccessorGenerator& generator);
+    // Searched from `initial_state`.
+    TaskSpace(const Task& task, const SuccessorGenerator& generator, std::vector<int> initial_state);
 
     void applicable(const unsigned char* row, std::vector<int>& ops) const override;
     void apply(const std::vector<int>& ops, const unsigned char* parent, unsigned char* rows,

@@ -8,17 +8,24 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from hstar.heuristics import HEURISTICS, TaskHeuristic, make_heuristic
+from hstar.heuristics import HEURISTICS, Heuristic, make_heuristic
 from hstar.pddl import PddlError, Problem, UnsupportedPddlError, parse
 from hstar.pddl.validate import validate
 from hstar.runtime.resources import Budget, OutOfResources, raising_interrupts
-from hstar.search import ALGORITHMS, SearchOptions, SearchResult, plan_problem, uninterrupted
+from hstar.search import (
+    SEARCHES,
+    SearchOptions,
+    SearchResult,
+    choose_options,
+    plan_problem,
+    uninterrupted,
+)
 from hstar.search import search as search_task
 from hstar.spaces.task import Task, ground, load_task
 
 __all__ = [
-    "ALGORITHMS",
     "HEURISTICS",
+    "SEARCHES",
     "Budget",
     "OutOfResources",
     "PddlError",
@@ -41,8 +48,8 @@ __all__ = [
 def plan(
     domain: str | os.PathLike[str],
     problem: str | os.PathLike[str],
-    heuristic: Any = "ff",
-    search: str = "gbfs",
+    heuristic: Any = None,
+    search: str | None = None,
     *,
     time_limit: float | None = None,
     memory_limit: int | None = None,
@@ -51,12 +58,15 @@ def plan(
 ) -> SearchResult:
     """Solve a problem; the plan is validated before it is returned.
 
-    `heuristic` is a name from HEURISTICS, a model from load_model, or a function from states
-    int32[B, V] to B numbers; `search` is a name from ALGORITHMS; further options are those of
-    SearchOptions. Limits in seconds and bytes. Raises PddlError, ModelFileError, ValueError,
-    OutOfResources (limits reached while grounding), KeyboardInterrupt.
+    `heuristic` is a name from HEURISTICS, a model file, "pdb:FILE,FILE" (pattern databases),
+    "module:attribute", a model from load_model, a function from states int32[B, V] to B numbers, or
+    a list of several; `search` is a name from SEARCHES; further options are those of SearchOptions.
+    The defaults are those of `hstar plan`. Limits in seconds and bytes. Raises PddlError,
+    ModelFileError, ValueError, OutOfResources (limits reached while grounding), KeyboardInterrupt.
     """
-    chosen = SearchOptions(heuristic, search, **options)
+    several = heuristic if isinstance(heuristic, (list, tuple)) else [heuristic]
+    found = [_find(one) for one in several]
+    chosen = choose_options(found[0] if len(found) == 1 else found, search, **options)
     budget = Budget.starting_now(time_limit, memory_limit)
     with raising_interrupts(), budget.enforced():
         return uninterrupted(
@@ -64,11 +74,20 @@ def plan(
         )
 
 
-def load_model(path: str | os.PathLike[str], decode: str | None = None) -> TaskHeuristic:
+def load_model(path: str | os.PathLike[str], decode: str | None = None) -> Heuristic:
     """A learned heuristic from its file, for any task of its domain. Raises ModelFileError.
 
     `decode` overrides how outputs become a value: "mean", "clip", "truncated-mean" or "value".
     """
     from hstar.learned import loader as learned
 
-    return learned.load_model(path, decode)
+    loaded: Heuristic = learned.load_model(path, decode)
+    return loaded
+
+
+def _find(heuristic: Any) -> Any:
+    if heuristic is None or (isinstance(heuristic, str) and heuristic in HEURISTICS):
+        return heuristic  # without importing what reads files
+    from hstar.learned.loader import find_heuristic
+
+    return find_heuristic(heuristic)

@@ -10,8 +10,9 @@ source_digest: str
 
 class Stopped(Exception): ...
 class Unsupported(Exception): ...
+class Space: ...
 
-class Task:
+class Task(Space):
     domain_sizes: list[int]
     num_facts: int
     num_operators: int
@@ -26,40 +27,54 @@ class Task:
     def operator_parts(
         self, op: int
     ) -> tuple[str, int, list[tuple[int, int]], list[tuple[list[tuple[int, int]], int, int]]]: ...
-    def initial_value(self, name: str, cost: str) -> float: ...
     def successors(
         self, state: NDArray[np.int32]
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]: ...
-    def search(
-        self,
-        heuristic: str | Heuristic | Callable[[Any], Any],
-        cost: str,
-        algorithm: str,
-        weight: float,
-        batch: int,
-        use_preferred: bool,
-        lookahead_depth: int,
-        max_evaluations: int,
-        max_expansions: int,
-        deadline: float,
-        memory_bytes: int,
-    ) -> dict[str, Any]: ...
-    def explore(
-        self, max_states: int, deadline: float, memory_bytes: int
-    ) -> tuple[NDArray[np.int32], NDArray[np.float32], list[str]] | None: ...
+
+class SearchOptions:
+    g_weight: float
+    h_weight: float
+    tie_by_h: bool
+    use_h: bool
+    early_goal_test: bool
+    reopen: bool
+    lazy: bool
+    deepen: bool
+    lookahead: int
+    queues: list[tuple[int, bool]]
+    boost: int
+    batch: int
+    seed: int
+    max_evaluations: int
+    max_expansions: int
+
+def search(
+    space: Space,
+    initial_state: NDArray[np.int32] | None,
+    heuristics: list[Heuristic | Callable[[Any], Any]],
+    options: SearchOptions,
+    deadline: float,
+    memory_bytes: int,
+) -> dict[str, Any]: ...
+def explore(
+    task: Task, max_states: int, deadline: float, memory_bytes: int
+) -> tuple[NDArray[np.int32], NDArray[np.float32], list[str]] | None: ...
 
 class Heuristic:
-    def __init__(self, task: Task, name: str, cost: str) -> None: ...
+    network_states: int
+    def __init__(
+        self, space: Space, name: str, cost: str, deadline: float = 0.0, memory_bytes: int = 0
+    ) -> None: ...
     @staticmethod
     def learned(task: Task, spec: dict[str, Any]) -> Heuristic: ...
     @staticmethod
-    def pdb(task: Task, sums: list[list[Pdb | LearnedPdb]]) -> Heuristic: ...
+    def pdb(space: Space, sums: list[list[Pdb | LearnedPdb]]) -> Heuristic: ...
     def evaluate(self, states: NDArray[np.int32]) -> NDArray[np.float32]: ...
     def preferred_operators(self, states: NDArray[np.int32]) -> list[list[int]]: ...
     def plan_features(self, states: NDArray[np.int32]) -> NDArray[np.float32]: ...
     def set_wide_threshold(self, count: int) -> None: ...
 
-class Puzzle:
+class Puzzle(Space):
     name: str
     domain_sizes: list[int]
     goal: list[int]
@@ -70,25 +85,13 @@ class Puzzle:
     def __init__(self, name: str) -> None: ...
     def may_follow(self, last: int, next: int) -> bool: ...
     def check(self, states: NDArray[np.int32]) -> None: ...
-    def successors(
+    def expand(
         self, states: NDArray[np.int32]
     ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]: ...
     def apply(self, states: NDArray[np.int32], moves: NDArray[np.int32]) -> NDArray[np.int32]: ...
     def rank(self, states: NDArray[np.int32]) -> NDArray[np.int64]: ...
     def unrank(self, ranks: NDArray[np.int64]) -> NDArray[np.int32]: ...
     def random_moves(self, count: int, seed: int) -> list[int]: ...
-    def search(
-        self,
-        state: NDArray[np.int32],
-        heuristic: Any,
-        algorithm: str,
-        weight: float,
-        batch: int,
-        max_evaluations: int,
-        max_expansions: int,
-        deadline: float,
-        memory_bytes: int,
-    ) -> dict[str, Any]: ...
 
 class PatternIndex:
     size: int
@@ -174,11 +177,6 @@ class SweepOrder:
         /,
     ) -> None: ...
 
-class PuzzleHeuristic:
-    network_states: int
-    def __init__(self, puzzle: Puzzle, sums: list[list[Pdb | LearnedPdb]]) -> None: ...
-    def evaluate(self, states: NDArray[np.int32]) -> NDArray[np.float32]: ...
-
 class NlmShape:
     num_parameters: int
     weight_shapes: list[tuple[int, int, int, int]]
@@ -230,6 +228,5 @@ def decode_weights(
 ) -> NDArray[np.int8]: ...
 def task_fingerprint(task: Task) -> int: ...
 def cube_place_names() -> tuple[list[str], list[str]]: ...
-def heuristic_names() -> list[str]: ...
 def monotonic_seconds() -> float: ...
 def peak_resident_bytes() -> int: ...

@@ -5,15 +5,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
-from hstar.heuristics import TaskHeuristic, check_heuristic_name, is_model_file
-from hstar.search import STRONGEST, SearchOptions
+from hstar.heuristics import HEURISTICS, AnyHeuristic, is_model_file
+from hstar.search import SEARCHES, STRONGEST, SearchOptions, choose_options
 
 DEFAULT = "default"  # the heuristic name of the planner without flags
-OPTIMAL = ("astar", "idastar")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +25,7 @@ class Configuration:
     weight: float | None = None
     batch: int | None = None
     preferred: bool | None = None
+    seed: int | None = None
     decode: str | None = None
     max_evaluations: int | None = None
     max_expansions: int | None = None
@@ -94,17 +93,14 @@ class Configuration:
             return str(STRONGEST.heuristic)
         name = self.heuristic
         if name is None:
-            return "lmcut" if self.search in OPTIMAL else "ff"
+            return SEARCHES.find(self.search_name).heuristic
         if not self.is_file:
-            check_heuristic_name(name)
+            HEURISTICS.find(name)
         return name
 
-    def _options(self, heuristic: str | TaskHeuristic) -> SearchOptions:
-        chosen: dict[str, Any] = {"algorithm": self.search_name, "heuristic": heuristic}
+    def _options(self, heuristic: AnyHeuristic) -> SearchOptions:
+        elsewhere = ("heuristic", "search", "decode")
+        given = {name: value for name, value in asdict(self).items() if name not in elsewhere}
         if self.is_default:
-            chosen = {one.name: getattr(STRONGEST, one.name) for one in fields(STRONGEST)}
-        for name in ("cost", "weight", "batch", "preferred", "max_evaluations", "max_expansions"):
-            value = getattr(self, name)
-            if value is not None:
-                chosen[name] = value
-        return SearchOptions(**chosen)
+            return choose_options(**given)
+        return choose_options(heuristic, self.search_name, **given)

@@ -1,7 +1,7 @@
-"""Search: which algorithms there are, and what comes out.
+"""SEARCHES: search algorithms by name; one function that runs any of them on any space.
 
-Every algorithm but IDA* runs in the core's one best-first loop; what the counters mean is defined
-there.
+An algorithm is data: settings of the core's best-first loop (cpp/search/search.hpp), which also
+defines what the counters mean.
 """
 
 from __future__ import annotations
@@ -9,29 +9,70 @@ from __future__ import annotations
 import html
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hstar import _core
-from hstar.heuristics import COST_TYPES, TaskHeuristic, check_heuristic_name
+from hstar.heuristics import COST_TYPES, HEURISTICS, AnyHeuristic, bind_heuristic, make_heuristic
 from hstar.pddl.errors import PddlError
 from hstar.pddl.model import Problem
 from hstar.pddl.planfile import format_plan
-from hstar.pddl.validate import validate
-from hstar.runtime.registry import did_you_mean
+from hstar.runtime.registry import Registry, did_you_mean
 from hstar.runtime.resources import Budget, OutOfResources, raising_interrupts
-from hstar.spaces.task import Task, ground
+from hstar.spaces.space import Space, state_rows
+from hstar.spaces.task import ground
 
-ALGORITHMS: dict[str, str] = {
-    "gbfs": "greedy best-first search, eager",
-    "lazy": "greedy best-first search, lazy, with preferred operators",
-    "astar": "A* with reopening",
-    "idastar": "IDA*, which remembers no states",
-    "wastar": "weighted A* with reopening",
-    "gbfls": "greedy best-first search with look-ahead",
-    "bfs": "breadth-first search",
-}
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class InvalidPlanError(Exception):
+    """The search returned a plan that does not hold when replayed: a bug in hstar."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchEntry:
+    """An algorithm.
+
+    `settings` are fields of `_core.SearchOptions`. `options` are the fields of SearchOptions it
+    takes besides heuristic, cost and limits. `heuristic` is the one to use when none is named.
+    """
+
+    description: str
+    settings: Mapping[str, Any]
+    options: tuple[str, ...] = ("batch", "seed")
+    heuristic: str = "ff"
+    spaces: tuple[str, ...] = ("task", "puzzle")
+
+
+_ASTAR = {"g_weight": 1.0, "tie_by_h": True, "early_goal_test": False, "reopen": True}
+
+SEARCHES: Registry[SearchEntry] = Registry(
+    "search",
+    {
+        "gbfs": SearchEntry("greedy best-first search, eager", {}),
+        "lazy": SearchEntry(
+            "greedy best-first search, lazy, with preferred operators",
+            {"lazy": True, "early_goal_test": False},
+            ("batch", "seed", "preferred"),
+        ),
+        "astar": SearchEntry("A* with reopening", _ASTAR, heuristic="lmcut"),
+        "idastar": SearchEntry(
+            "IDA*, which remembers no states", {"deepen": True}, (), heuristic="lmcut"
+        ),
+        "wastar": SearchEntry("weighted A* with reopening", _ASTAR, ("batch", "seed", "weight")),
+        "gbfls": SearchEntry(
+            "greedy best-first search with look-ahead",
+            {},
+            ("batch", "seed", "lookahead"),
+            spaces=("task",),
+        ),
+        "bfs": SearchEntry("breadth-first search", {"use_h": False}),
+    },
+    "hstar.searches",
+)
 
 EXIT_CODES = {
     "solved": 0,
@@ -44,34 +85,36 @@ EXIT_CODES = {
 }
 
 MAX_BATCH = 2**20
+MAX_HEURISTICS = 32  # the core holds sets of them in 32 bits
 MAX_COUNT = 2**63 - 1
-
-HeuristicFunction = Callable[[Any], Any]  # int32[B, V] -> B numbers
-
-
-class InvalidPlanError(Exception):
-    """The search returned a plan that the validator rejects: a bug in hstar."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """How to search. `None` means no limit."""
+    """How to search. `None` means no limit.
 
-    heuristic: str | HeuristicFunction | TaskHeuristic = "ff"
+    Several heuristics each order a queue of their own, and the queues take turns; `queues` lists
+    them as (number of the heuristic, whether only its preferred operators enter). By default there
+    is one queue per heuristic, and for algorithms with the option `preferred` a second one.
+    `seed` shuffles the order of operators, and with it how ties are broken; 0 keeps their order.
+    """
+
+    heuristic: AnyHeuristic | Sequence[AnyHeuristic] = "ff"
     algorithm: str = "gbfs"
     cost: str = "normal"
     weight: float = 3.0
     batch: int = 1
     preferred: bool = True
+    seed: int = 0
+    queues: Sequence[tuple[int, bool]] | None = None
     max_evaluations: int | None = None
     max_expansions: int | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.heuristic, str):
-            check_heuristic_name(self.heuristic)
-        if self.algorithm not in ALGORITHMS:
-            hint, known = did_you_mean(self.algorithm, ALGORITHMS), ", ".join(ALGORITHMS)
-            raise ValueError(f"unknown search '{self.algorithm}'{hint}; choose one of {known}")
+        for heuristic in self.heuristics:
+            if isinstance(heuristic, str):
+                HEURISTICS.find(heuristic)
+        entry = self.entry
         if self.cost not in COST_TYPES:
             hint, known = did_you_mean(self.cost, COST_TYPES), ", ".join(COST_TYPES)
             raise ValueError(f"unknown cost '{self.cost}'{hint}; choose one of {known}")
@@ -79,19 +122,83 @@ class SearchOptions:
             raise ValueError(f"the weight must be finite and at least 1, not {self.weight:g}")
         if not 1 <= self.batch <= MAX_BATCH:
             raise ValueError(f"the batch must be between 1 and {MAX_BATCH}, not {self.batch}")
+        if not 0 <= self.seed < 2**64:
+            raise ValueError(f"the seed must be between 0 and 2^64 - 1, not {self.seed}")
+        if self.seed and "seed" not in entry.options:
+            raise ValueError(f"{self.algorithm} has nothing that a seed could change")
+        if not 1 <= len(self.heuristics) <= MAX_HEURISTICS:
+            raise ValueError(f"a search takes 1 to {MAX_HEURISTICS} heuristics")
+        if len(self.heuristics) > 1 and entry.settings.get("deepen"):
+            raise ValueError(f"{self.algorithm} takes one heuristic")
         for limit in (self.max_evaluations, self.max_expansions):
             if limit is not None and not 1 <= limit <= MAX_COUNT:
                 raise ValueError(f"limits must be between 1 and {MAX_COUNT}, not {limit}")
 
+    @property
+    def heuristics(self) -> list[AnyHeuristic]:
+        one = self.heuristic
+        return list(one) if isinstance(one, (list, tuple)) else [one]  # type: ignore[list-item]
+
+    @property
+    def entry(self) -> SearchEntry:
+        return SEARCHES.find(self.algorithm)
+
     def describe(self) -> str:
-        if isinstance(self.heuristic, str):
-            return f"{ALGORITHMS[self.algorithm]}; heuristic {self.heuristic}, cost {self.cost}"
-        label = getattr(self.heuristic, "label", "your function")
-        return f"{ALGORITHMS[self.algorithm]}; heuristic {label}"
+        names = [h if isinstance(h, str) else label_of(h) for h in self.heuristics]
+        named = any(isinstance(h, str) for h in self.heuristics)
+        cost = f", cost {self.cost}" if named else ""
+        return f"{self.entry.description}; heuristic {', '.join(names)}{cost}"
+
+    def for_core(self, space: Space) -> _core.SearchOptions:
+        """The settings of the loop. Raises ValueError if the algorithm does not fit the space."""
+        entry = self.entry
+        if space.kind not in entry.spaces:
+            fitting = ", ".join(name for name, e in SEARCHES.items() if space.kind in e.spaces)
+            raise ValueError(
+                f"the search '{self.algorithm}' does not work on a {space.kind}; "
+                f"choose one of {fitting}"
+            )
+        made = _core.SearchOptions()
+        for name, value in entry.settings.items():
+            setattr(made, name, value)
+        if "weight" in entry.options:
+            made.h_weight = self.weight
+        if "lookahead" in entry.options:
+            made.lookahead = _lookahead(space)
+        preferred = self.preferred and "preferred" in entry.options
+        kinds = (False, True) if preferred else (False,)
+        numbers = range(len(self.heuristics))
+        made.queues = list(self.queues or [(h, only) for h in numbers for only in kinds])
+        made.batch = self.batch
+        made.seed = self.seed
+        made.max_evaluations = self.max_evaluations or 0
+        made.max_expansions = self.max_expansions or 0
+        return made
 
 
-# What `hstar plan` uses when asked for nothing in particular.
+def label_of(heuristic: AnyHeuristic) -> str:
+    """What to call a heuristic that is not named."""
+    label: str = getattr(heuristic, "label", "your function")
+    return label
+
+
+# What `hstar plan` and hstar.plan() use when neither a heuristic nor a search is named.
 STRONGEST = SearchOptions(heuristic="ff", algorithm="lazy", cost="one", batch=32)
+
+
+def choose_options(heuristic: Any = None, search: str | None = None, **given: Any) -> SearchOptions:
+    """The options that were named, and a default for each that is None. Raises ValueError.
+
+    With neither a heuristic nor a search it is STRONGEST. Else the search is gbfs by default, and
+    the heuristic is the one that fits the search.
+    """
+    chosen = STRONGEST
+    if heuristic is not None or search is not None:
+        entry = SEARCHES.find(search or "gbfs")
+        chosen = SearchOptions(
+            entry.heuristic if heuristic is None else heuristic, search or "gbfs"
+        )
+    return replace(chosen, **{name: value for name, value in given.items() if value is not None})
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +231,7 @@ class SearchResult:
     total_time: float
     peak_memory_kb: int
     exit_code: int
+    seed: int = 0
     unit_cost: bool = field(default=True)
     unchecked: str | None = None
 
@@ -132,7 +240,9 @@ class SearchResult:
         """The plan as a file in Fast Downward's format. Raises ValueError if there is none."""
         if self.plan is None or self.plan_cost is None:
             raise ValueError(f"there is no plan: {self.status}")
-        return format_plan(_steps(self.plan), self.plan_cost, self.unit_cost)
+        return format_plan(
+            [tuple(step.strip("()").split()) for step in self.plan], self.plan_cost, self.unit_cost
+        )
 
     def to_json(self) -> str:
         """One JSON object; infinity is null."""
@@ -162,20 +272,22 @@ class SearchResult:
 
 
 def search(
-    task: Task,
-    heuristic: str | HeuristicFunction | TaskHeuristic = "ff",
+    space: Space,
+    heuristic: AnyHeuristic | Sequence[AnyHeuristic] = "ff",
     algorithm: str = "gbfs",
     *,
+    state: NDArray[np.int32] | None = None,
     budget: Budget | None = None,
     **options: Any,
 ) -> SearchResult:
     """Search for a plan. Further options are those of SearchOptions.
 
-    Raises ValueError, OutOfResources (limits reached before the search) and KeyboardInterrupt.
+    A puzzle needs a state to start from; a task starts from its initial state. Raises ValueError,
+    OutOfResources (limits reached before the search) and KeyboardInterrupt.
     """
     with raising_interrupts():
         chosen = SearchOptions(heuristic, algorithm, **options)
-        return uninterrupted(run(task, chosen, budget or Budget()))
+        return uninterrupted(run(space, chosen, budget or Budget(), state))
 
 
 def uninterrupted(result: SearchResult) -> SearchResult:
@@ -185,76 +297,73 @@ def uninterrupted(result: SearchResult) -> SearchResult:
     return result
 
 
-def run(task: Task, options: SearchOptions, budget: Budget) -> SearchResult:
-    """Search for a plan and validate it.
+def run(
+    space: Space,
+    options: SearchOptions,
+    budget: Budget,
+    state: NDArray[np.int32] | None = None,
+) -> SearchResult:
+    """Search for a plan and replay it.
 
-    Raises InvalidPlanError if it does not hold, PddlError if costs are too large to add up.
+    Raises InvalidPlanError if it does not hold, PddlError if costs are too large to add up,
+    ValueError if heuristic, algorithm and space do not fit.
     """
     start = _core.monotonic_seconds()
-    heuristic = "blind" if options.algorithm == "bfs" else _bound(options.heuristic, task)
+    settings = options.for_core(space)
+    heuristics = options.heuristics if settings.use_h else ["blind"]
     try:
         with budget.native(resume=False):  # a result, once there, is not lost to a late alarm
-            found = task.core.search(
-                heuristic=heuristic,
-                cost=options.cost,
-                algorithm=options.algorithm,
-                weight=options.weight,
-                batch=options.batch,
-                use_preferred=options.preferred,
-                lookahead_depth=_lookahead_depth(task) if options.algorithm == "gbfls" else 0,
-                max_evaluations=options.max_evaluations or 0,
-                max_expansions=options.max_expansions or 0,
-                deadline=budget.deadline,
-                memory_bytes=budget.memory_bytes,
+            bound = [bind_heuristic(h, space, options.cost, budget) for h in heuristics]
+            found = _core.search(
+                space.core,
+                None if state is None else state_rows(state),
+                bound,
+                settings,
+                budget.deadline,
+                budget.memory_bytes,
             )
     except OverflowError as error:
-        raise PddlError(str(error), task.problem.path) from error
-    found |= fast_downward_counts(found)
+        raise PddlError(str(error), space.path) from error
+    # The core counts every value requested; Fast Downward only those it computes.
+    found["requested"] = found["evaluations"]
+    found["evaluations"] = found["evaluated"] * len(heuristics)
     status, plan, cost = found.pop("status"), found.pop("plan"), found.pop("plan_cost")
     solved = status == "solved"
     result = SearchResult(
         solved=solved,
         status=status,
         plan=plan if solved else None,
-        plan_cost=task.unscaled(cost) if solved else None,
+        plan_cost=space.unscaled(cost) if solved else None,
         plan_length=len(plan) if solved else None,
         total_time=_core.monotonic_seconds() - start,
         peak_memory_kb=_core.peak_resident_bytes() // 1024,
         exit_code=EXIT_CODES[status],
-        unit_cost=not task.problem.uses_metric,
+        seed=options.seed,
+        unit_cost=space.unit_cost,
         **found,
     )
-    return _validated(result, task.problem, budget) if solved else result
+    return _validated(result, space, state, budget) if solved else result
 
 
-def _validated(result: SearchResult, problem: Problem, budget: Budget) -> SearchResult:
-    """The result of a search that found a plan, after checking the plan within the budget. A plan
-    for which limits leave no time is kept, and marked."""
+def _validated(
+    result: SearchResult, space: Space, state: NDArray[np.int32] | None, budget: Budget
+) -> SearchResult:
+    """The result of a search that found a plan, after replaying the plan within the budget.
+
+    A plan for which limits leave no time is kept, and marked.
+    """
     assert result.plan is not None and result.plan_cost is not None
     start = _core.monotonic_seconds()
     unchecked, exit_code = None, result.exit_code
     try:
         with budget.enforced():
-            _check(problem, result.plan, result.plan_cost)
+            _check(space, result.plan, state, result.plan_cost)
     except OutOfResources as error:
         unchecked = error.status
         if error.exit_code > 128:  # a signal
             exit_code = error.exit_code
     seconds = result.total_time + _core.monotonic_seconds() - start
     return replace(result, unchecked=unchecked, exit_code=exit_code, total_time=seconds)
-
-
-def fast_downward_counts(found: dict[str, Any]) -> dict[str, int]:
-    """The core counts every value asked for; Fast Downward only those it computes."""
-    return {"evaluations": found["evaluated"], "requested": found["evaluations"]}
-
-
-def _bound(heuristic: str | HeuristicFunction | TaskHeuristic, task: Task) -> Any:
-    """What the core takes: a name, a heuristic of its own, or a function."""
-    if isinstance(heuristic, str):
-        return heuristic
-    bind = getattr(heuristic, "bind", None)
-    return bind(task) if bind is not None else heuristic
 
 
 def plan_problem(
@@ -291,25 +400,24 @@ def stopped_before_search(error: OutOfResources, seconds: float) -> SearchResult
     )
 
 
-def _lookahead_depth(task: Task) -> int:
+def _lookahead(space: Space) -> int:
     """5 h^FF(I), or 50 where that is infinite (the reward-shaping paper, appendix A.3)."""
-    h = task.core.initial_value("ff", "one")
+    h = float(make_heuristic(space, "ff", "one").evaluate(space.initial_state)[0])
     return int(5 * h) if math.isfinite(h) else 50
 
 
-def _steps(plan: list[str]) -> list[tuple[str, ...]]:
-    return [tuple(step.strip("()").split()) for step in plan]
-
-
-def _check(problem: Problem, plan: list[str], cost: int | float) -> None:
-    verdict = validate(problem, _steps(plan))
-    if not verdict.valid:
+def _check(
+    space: Space, plan: list[str], state: NDArray[np.int32] | None, cost: int | float
+) -> None:
+    try:
+        replayed = space.replay(plan, state)
+    except ValueError as error:
         raise InvalidPlanError(
-            f"the search returned an invalid plan ({verdict.reason}); "
+            f"the search returned an invalid plan ({error}); "
             "this is a bug in hstar, please report it with the PDDL files"
-        )
-    if not math.isclose(verdict.cost, cost, rel_tol=1e-9, abs_tol=1e-9):
+        ) from error
+    if not math.isclose(replayed, cost, rel_tol=1e-9, abs_tol=1e-9):
         raise InvalidPlanError(
-            f"the search says the plan costs {cost}, the validator says {verdict.cost}; "
+            f"the search says the plan costs {cost}, the validator says {replayed}; "
             "this is a bug in hstar, please report it with the PDDL files"
         )

@@ -13,6 +13,7 @@
 #include "pdb/symmetry.hpp"
 #include "search/search.hpp"
 #include "spaces/puzzle_space.hpp"
+#include "task/successors.hpp"
 #include "tests.hpp"
 
 using namespace hstar;
@@ -171,9 +172,7 @@ void test_deepening(const Puzzle& puzzle, int length, std::mt19937& random, int 
         lengths.push_back(result.plan.size());
     };
     for (const char* algorithm : {"bfs", "astar", "idastar"}) {
-        SearchOptions options;
-        options.algorithm = algorithm;
-        record(run_search(space, evaluator, options));
+        record(run_search(space, {&evaluator}, options_of(algorithm)));
     }
     if (auto deepening = PieceDeepening::make(puzzle, evaluator, Limits()))
         record(deepening->search(space.initial_state, SearchOptions()));

@@ -1,9 +1,15 @@
 // What the files of the native tests share.
 #pragma once
+#include <string>
+
+#include "search/search.hpp"
 #include "task/task.hpp"
 
 // Counts, and prints what failed.
 void check(bool holds, const char* what, int seed);
+
+// The settings of an algorithm, as src/hstar/search.py has them.
+hstar::SearchOptions options_of(const std::string& algorithm);
 
 void test_nlm(int seed);
 void test_mlp(int seed);

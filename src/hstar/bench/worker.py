@@ -25,6 +25,7 @@ from hstar.search import (
     SearchOptions,
     SearchResult,
     plan_problem,
+    run,
     stopped_before_search,
 )
 from hstar.spaces.task import ground
@@ -72,20 +73,10 @@ def _search(job: dict[str, Any], options: SearchOptions, start: float) -> Search
 def _solve(job: dict[str, Any], options: SearchOptions, budget: Budget) -> SearchResult:
     import numpy as np
 
-    from hstar.solving import solve
     from hstar.spaces.puzzle import make_puzzle
 
-    return solve(
-        make_puzzle(job["puzzle"]),
-        np.array(job["state"], dtype=np.int32),
-        options.heuristic,  # type: ignore[arg-type]
-        options.algorithm,
-        weight=options.weight,
-        batch=options.batch,
-        max_evaluations=options.max_evaluations,
-        max_expansions=options.max_expansions,
-        budget=budget,
-    )
+    state = np.array(job["state"], dtype=np.int32)
+    return run(make_puzzle(job["puzzle"]), options, budget, state)
 
 
 @functools.cache

@@ -13,8 +13,8 @@ from hstar.learned.file import ModelFileError
 from hstar.pdb import PatternDatabase, build_pdb, compress, subtract
 from hstar.pdb.database import PDDL
 from hstar.runtime.resources import Budget
-from hstar.spaces.puzzle import Puzzle, make_puzzle
-from hstar.spaces.task import Task
+from hstar.spaces.puzzle import make_puzzle
+from hstar.spaces.space import Space
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +83,7 @@ def describe(model: LearnedDatabase, exact: PatternDatabase, counts: ValueCounts
     )
 
 
-def rebuild(
-    model: LearnedDatabase, space: Puzzle | Task, budget: Budget | None = None
-) -> PatternDatabase:
+def rebuild(model: LearnedDatabase, space: Space, budget: Budget | None = None) -> PatternDatabase:
     """The exact table from scratch; that of a difference, less the base that is in the file."""
     layout = model.layout
     exact = build_pdb(
@@ -113,7 +111,7 @@ def rebuild(
 def verify_file(
     path: str | os.PathLike[str],
     *,
-    space: Puzzle | Task | None = None,
+    space: Space | None = None,
     options: SweepOptions | None = None,
     budget: Budget | None = None,
 ) -> tuple[LearnedFile, Verification]:

@@ -38,7 +38,7 @@ def tightest_bounds(
             continue
         for first in range(0, len(layer), CHUNK):
             ranks = layer[first : first + CHUNK]
-            parents, _, children = puzzle.successors(puzzle.unrank(ranks))
+            parents, _, children = puzzle.expand(puzzle.unrank(ranks))
             child_ranks = puzzle.rank(children)
             closer = distances[child_ranks] == distance - 1
             least = np.full(len(ranks), np.iinfo(np.int64).max)

@@ -15,8 +15,7 @@ from hstar.learned.database import LearnedDatabase
 from hstar.pdb import PatternDatabase
 from hstar.runtime.progress import Progress
 from hstar.runtime.resources import Budget
-from hstar.spaces.puzzle import Puzzle
-from hstar.spaces.task import Task
+from hstar.spaces.space import Space
 
 Counts = NDArray[np.uint64]
 _Part = TypeVar("_Part")
@@ -84,7 +83,7 @@ class Sweep:
     def __init__(
         self,
         exact: PatternDatabase,
-        space: Puzzle | Task,
+        space: Space,
         options: SweepOptions,
     ) -> None:
         self.exact = exact.bind(space)
@@ -150,7 +149,7 @@ class Sweep:
 def count_values(
     model: LearnedDatabase,
     exact: PatternDatabase,
-    space: Puzzle | Task,
+    space: Space,
     options: SweepOptions | None = None,
 ) -> ValueCounts:
     """Every state's value against the exact one."""

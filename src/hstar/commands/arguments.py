@@ -14,7 +14,7 @@ from hstar.pddl.errors import escape
 from hstar.pddl.locate import is_domain_file
 from hstar.runtime.registry import did_you_mean
 from hstar.runtime.resources import parse_memory, parse_time
-from hstar.search import ALGORITHMS
+from hstar.search import SEARCHES
 
 USAGE_ERROR = 36
 EPILOG = """\
@@ -103,16 +103,17 @@ def add_search(parser: argparse.ArgumentParser, *, several: bool = False) -> Non
             "--heuristic",
             metavar="NAME",
             help=f"{named} {', '.join(HEURISTICS)}, a model file, pdb:FILE,FILE (pattern "
-            "databases, tables or certified networks), or default (the planner without flags)",
+            "databases, tables or certified networks), module:attribute, or default (the planner "
+            "without flags)",
             **many,
         ),
         (*HEURISTICS, "default"),
     )
     suggest(
         parser.add_argument(
-            "-s", "--search", metavar="NAME", help=f"{named} {', '.join(ALGORITHMS)}", **many
+            "-s", "--search", metavar="NAME", help=f"{named} {', '.join(SEARCHES)}", **many
         ),
-        ALGORITHMS,
+        SEARCHES,
     )
     suggest(
         parser.add_argument(
@@ -128,6 +129,9 @@ def add_search(parser: argparse.ArgumentParser, *, several: bool = False) -> Non
     )
     parser.add_argument(
         "--no-preferred", action="store_true", help="lazy search without preferred operators"
+    )
+    parser.add_argument(
+        "--seed", type=int, metavar="N", help="shuffle the order of operators (default: 0, keep it)"
     )
     parser.add_argument(
         "--decode", metavar="NAME", help="how a model's outputs become a value (default: its own)"

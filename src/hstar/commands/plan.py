@@ -41,7 +41,6 @@ def add_parser(commands: Commands) -> None:
     add_files(parser)
     add_search(parser)
     parser.add_argument("--plan-file", default="sas_plan", metavar="FILE", help="where it goes")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of randomised parts")
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
     add_limits(parser)
     parser.set_defaults(command=run)

@@ -9,12 +9,12 @@ from hstar import _core
 from hstar.commands.arguments import EPILOG, Commands, UsageError, add_limits, positive
 from hstar.commands.plan import log_result
 from hstar.runtime.resources import Budget, OutOfResources
-from hstar.search import SearchResult, stopped_before_search
+from hstar.search import SEARCHES, SearchResult, search, stopped_before_search
 
 if TYPE_CHECKING:
     from hstar.spaces.puzzle import Puzzle, States
 
-SEARCHES = ("idastar", "astar", "wastar", "gbfs", "bfs")  # those of hstar.puzzles
+FITTING = [name for name, entry in SEARCHES.items() if "puzzle" in entry.spaces]
 
 DESCRIPTION = """\
 Solve a puzzle: cube3, cube2, tiles-RxC, pancake-N or topspin-N-K. A state lists the piece in each
@@ -49,9 +49,9 @@ def add_parser(commands: Commands) -> None:
         "-s",
         "--search",
         default="idastar",
-        choices=SEARCHES,
+        choices=FITTING,
         metavar="NAME",
-        help=f"one of {', '.join(SEARCHES)} (default: idastar)",
+        help=f"one of {', '.join(FITTING)} (default: idastar)",
     )
     parser.add_argument("--weight", type=float, default=3.0, metavar="W", help="of h in wastar")
     parser.add_argument("--batch", type=positive, default=1, metavar="K", help="expand K at once")
@@ -85,25 +85,21 @@ def run(options: argparse.Namespace) -> int:
 
 
 def solve_puzzle(options: argparse.Namespace, budget: Budget) -> SearchResult:
-    from hstar.solving import solve
+    from hstar.learned.loader import find_heuristic
     from hstar.spaces.puzzle import make_puzzle
 
     puzzle = make_puzzle(options.puzzle)
     state = start_state(puzzle, options)
-    heuristic = options.heuristic
-    if heuristic.startswith("pdb:"):
-        from hstar.learned.loader import load_pattern_heuristic
-
-        heuristic = load_pattern_heuristic(heuristic)
+    heuristic = find_heuristic(options.heuristic)
     if not options.json:
         print(f"Puzzle: {puzzle.name}.")
         print(f"State: {puzzle.format_state(state)}")
         print(f"Search: {options.search}; heuristic {options.heuristic}.", flush=True)
-    return solve(
+    return search(
         puzzle,
-        state,
         heuristic,
         options.search,
+        state=state,
         weight=options.weight,
         batch=options.batch,
         max_evaluations=options.max_evaluations,

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from hstar.commands.arguments import UsageError, input_files
 from hstar.pddl import parse
 from hstar.runtime.resources import Budget
-from hstar.spaces.task import Task, ground
-
-if TYPE_CHECKING:
-    from hstar.spaces.puzzle import Puzzle
+from hstar.spaces.space import Space
+from hstar.spaces.task import ground
 
 
-def find_space(names: list[str], budget: Budget) -> Puzzle | Task:
+def find_space(names: list[str], budget: Budget) -> Space:
     """The puzzle of a name, or the task of PDDL files."""
     if len(names) == 1 and not names[0].endswith(".pddl") and not Path(names[0]).exists():
         if os.sep in names[0]:

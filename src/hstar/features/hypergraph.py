@@ -33,7 +33,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import embedding_bag
 
-from hstar.spaces.task import Task, state_rows
+from hstar.spaces.space import state_rows
+from hstar.spaces.task import Task
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float32]

@@ -14,6 +14,7 @@ from torch import Tensor
 from hstar import _core
 from hstar.pdb import PatternDatabase, build_pdb
 from hstar.spaces.puzzle import Puzzle
+from hstar.spaces.space import Space
 from hstar.spaces.task import Task
 
 UNREACHED = 255  # as a label
@@ -29,9 +30,7 @@ class PatternStates:
     `class_sizes[c]` indices. `labels` uint8[cells] lies on the device.
     """
 
-    def __init__(
-        self, database: PatternDatabase, space: Puzzle | Task, device: torch.device
-    ) -> None:
+    def __init__(self, database: PatternDatabase, space: Space, device: torch.device) -> None:
         check_learnable(database)
         self.device = device
         self.database = database
@@ -53,6 +52,7 @@ class PatternStates:
             self.locations: Tensor | None = None
             self.radices = list(self.domain_sizes)
         else:
+            assert isinstance(space, Puzzle)
             group = next(g for g in space.groups if g.first <= pattern[0] < g.first + g.count)
             self.orientations = group.orientations
             is_whole = len(pattern) == group.count
@@ -88,9 +88,7 @@ class PatternStates:
         return self.labels[index].long()
 
 
-def states_to_learn(
-    database: PatternDatabase, space: Puzzle | Task, device: torch.device
-) -> PatternStates:
+def states_to_learn(database: PatternDatabase, space: Space, device: torch.device) -> PatternStates:
     """What a network of the database is trained on. Raises ValueError.
 
     Of symmetry classes, all their states: networks learned more of a whole space than of one state
@@ -105,7 +103,7 @@ def states_to_learn(
 
 
 def states_to_sweep(
-    database: PatternDatabase, space: Puzzle | Task, learned: PatternStates
+    database: PatternDatabase, space: Space, learned: PatternStates
 ) -> PatternStates:
     """The database's own states; those it was `learned` from, if they are the same."""
     same = learned.database is database

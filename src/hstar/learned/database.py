@@ -30,8 +30,8 @@ from hstar.learned.levels import Decoding
 from hstar.models.integer_network import Network
 from hstar.pdb import Layout, PatternDatabase
 from hstar.pdb.database import PDDL
-from hstar.spaces.puzzle import Puzzle, make_puzzle
-from hstar.spaces.task import Task, state_rows
+from hstar.spaces.puzzle import make_puzzle
+from hstar.spaces.space import Space, state_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class LearnedDatabase:
     exceptions: tuple[ExceptionSet, ...] = ()
     base: PatternDatabase | None = None
 
-    def bind(self, space: Puzzle | Task) -> _core.LearnedPdb:
+    def bind(self, space: Space) -> _core.LearnedPdb:
         """The heuristic in the core. Raises ValueError if it is one of another space."""
         thresholds = self.decoding.thresholds
         index = PatternDatabase(self.layout, np.zeros(0, dtype=np.uint8)).index(space)

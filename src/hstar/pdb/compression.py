@@ -9,7 +9,7 @@ from itertools import combinations
 from hstar.pdb.database import PDDL, PatternDatabase, make_index
 from hstar.runtime.resources import Budget
 from hstar.spaces.puzzle import Puzzle, make_puzzle
-from hstar.spaces.task import Task
+from hstar.spaces.space import Space
 
 LARGEST_LEVEL = 255
 
@@ -22,7 +22,7 @@ def compress(
     order: str | None = None,
     symmetric: bool = False,
     levels: Sequence[int] | str | None = None,
-    space: Puzzle | Task | None = None,
+    space: Space | None = None,
     budget: Budget | None = None,
 ) -> PatternDatabase:
     """A database with fewer or smaller cells.
@@ -82,7 +82,7 @@ def compress(
 def subtract(
     database: PatternDatabase,
     base: PatternDatabase,
-    space: Puzzle | Task | None = None,
+    space: Space | None = None,
     budget: Budget | None = None,
 ) -> PatternDatabase:
     """What is left of a database after a smaller one, whose pieces are some of its pieces.
@@ -139,7 +139,7 @@ def _num_cells(indices: int, grouping: str, number: int) -> int:
     return min(indices, number) if grouping == "mod" else indices
 
 
-def _space(database: PatternDatabase, space: Puzzle | Task | None) -> Puzzle | Task:
+def _space(database: PatternDatabase, space: Space | None) -> Space:
     if space is not None:
         return space
     if database.layout.space == PDDL:

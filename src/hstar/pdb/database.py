@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from hstar import _core
 from hstar.runtime.resources import Budget
 from hstar.spaces.puzzle import Puzzle, make_puzzle
-from hstar.spaces.task import Task, state_rows
+from hstar.spaces.space import Space, state_rows
+from hstar.spaces.task import Task
 
 PDDL = "pddl"  # the space of a database of a planning task
 
@@ -62,7 +63,7 @@ class PatternDatabase:
         """Without what the core holds of it, which is made again when needed."""
         return {"layout": self.layout, "table": self.table, "base": self.base}
 
-    def index(self, space: Puzzle | Task) -> _core.PatternIndex:
+    def index(self, space: Space) -> _core.PatternIndex:
         """The numbering of the pattern's states. Raises ValueError if the space is another one."""
         layout = self.layout
         if isinstance(space, Task):
@@ -74,9 +75,10 @@ class PatternDatabase:
         if layout.space != space.name:
             what = "a planning task" if layout.space == PDDL else layout.space
             raise ValueError(f"the pattern database is one of {what}, not of {space.name}")
+        assert isinstance(space, Puzzle)
         return make_index(space, layout.pattern, layout.order, layout.symmetric)
 
-    def bind(self, space: Puzzle | Task) -> _core.Pdb:
+    def bind(self, space: Space) -> _core.Pdb:
         """The database in the core. Raises ValueError if it is one of another space."""
         layout = self.layout
         return _core.Pdb(
@@ -141,7 +143,7 @@ def make_index(
 
 
 def build_pdb(
-    space: Puzzle | Task,
+    space: Space,
     pattern: Sequence[int],
     *,
     additive: bool = False,
@@ -163,6 +165,7 @@ def build_pdb(
         index = _core.PatternIndex.projection(space.core, pieces)
         name, mark = PDDL, fingerprint(space)
     else:
+        assert isinstance(space, Puzzle)
         name = space.name
         is_tiles = name.startswith("tiles-")
         if additive and not is_tiles:

@@ -14,7 +14,7 @@ from hstar import _core
 from hstar.pdb.database import Layout
 from hstar.pdb.file import PdbFileError, read_pdb
 from hstar.spaces.puzzle import Puzzle
-from hstar.spaces.task import Task, state_rows
+from hstar.spaces.space import Space, state_rows
 
 PREFIX = "pdb:"
 
@@ -25,15 +25,14 @@ class PatternHeuristic(Protocol):
     @property
     def layout(self) -> Layout: ...
 
-    def bind(self, space: Puzzle | Task) -> _core.Pdb | _core.LearnedPdb:
+    def bind(self, space: Space) -> _core.Pdb | _core.LearnedPdb:
         """In the core. Raises ValueError if it is one of another space."""
 
 
 class PdbHeuristic:
     """The largest of several sums; a database alone is a sum of one. Raises ValueError.
 
-    Only additive databases of disjoint patterns may be added. Fits `hstar.search`, `hstar.plan` and
-    `hstar.puzzles.solve`.
+    Only additive databases of disjoint patterns may be added. Fits `hstar.search` and `hstar.plan`.
     """
 
     def __init__(
@@ -43,7 +42,7 @@ class PdbHeuristic:
         self.label = label
         if not self.sums or not all(self.sums):
             raise ValueError("a heuristic has at least one pattern database")
-        self._on_puzzle: dict[str, _core.PuzzleHeuristic] = {}
+        self._bound: dict[str, _core.Heuristic] = {}  # by puzzle
         for one in self.sums:
             if len(one) > 1:
                 _check_sum(one)
@@ -55,24 +54,24 @@ class PdbHeuristic:
         )
         return f"<PdbHeuristic {sums}>"
 
-    def on_puzzle(self, puzzle: Puzzle) -> _core.PuzzleHeuristic:
-        """The heuristic for a puzzle's states. Raises ValueError if one is of another space."""
-        if puzzle.name not in self._on_puzzle:  # the core keeps its move tables with it
-            bound = [[database.bind(puzzle) for database in one] for one in self.sums]
-            self._on_puzzle[puzzle.name] = _core.PuzzleHeuristic(puzzle.core, bound)
-        return self._on_puzzle[puzzle.name]
-
-    def bind(self, task: Task) -> _core.Heuristic:
-        """The heuristic for a task's states. Raises PdbFileError if one is of another task."""
+    def bind(self, space: Space) -> _core.Heuristic:
+        """The heuristic for a space's states. Raises PdbFileError if one is of another space."""
+        if space.kind == "puzzle" and space.name in self._bound:
+            return self._bound[space.name]  # the core keeps its move tables with it
         try:
-            bound = [[database.bind(task) for database in one] for one in self.sums]
+            databases = [[database.bind(space) for database in one] for one in self.sums]
         except ValueError as error:
+            if space.kind == "puzzle":
+                raise
             raise PdbFileError(f"{error}; build one for this problem", self.label) from error
-        return _core.Heuristic.pdb(task.core, bound)
+        bound = _core.Heuristic.pdb(space.core, databases)
+        if space.kind == "puzzle":
+            self._bound[space.name] = bound
+        return bound
 
     def evaluate(self, states: NDArray[np.int32]) -> NDArray[np.float32]:
         """Of a puzzle: float32[B] from int32[B, V]."""
-        return self.on_puzzle(self._puzzle).evaluate(state_rows(states))
+        return self.bind(self._puzzle).evaluate(state_rows(states))
 
     @cached_property
     def _puzzle(self) -> Puzzle:

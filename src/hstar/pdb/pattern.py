@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from hstar.pdb.selection import choose_pattern
 from hstar.spaces.puzzle import Group, Puzzle
+from hstar.spaces.space import Space
 from hstar.spaces.task import Task
 
 
-def parse_pattern(space: Puzzle | Task, text: str) -> list[int]:
+def parse_pattern(space: Space, text: str) -> list[int]:
     """The variables of a pattern. Raises ValueError.
 
     A puzzle: "corners", "edges:0-5", "tiles:1,2,5" or, where there is one sort of piece, "1,2,5";
@@ -22,6 +23,7 @@ def parse_pattern(space: Puzzle | Task, text: str) -> list[int]:
         if text == "goal":
             return sorted(variable for variable, _ in space.goal)
         return _numbers(text, space.num_variables, "variables")
+    assert isinstance(space, Puzzle)
     name, _, numbers = text.rpartition(":") if ":" in text else ("", "", text)
     names = [group.name for group in space.groups]
     if not name and numbers in names:

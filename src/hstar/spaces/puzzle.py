@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hstar import _core
 from hstar.spaces import notation
-from hstar.spaces.task import state_rows
+from hstar.spaces.space import state_rows
 
 States = NDArray[np.int32]
 
@@ -35,9 +35,12 @@ class Puzzle:
     reverses K neighbouring tokens of a ring of N that does not turn.
     """
 
+    kind = "puzzle"
+    unit_cost = True
+
     def __init__(self, name: str) -> None:
         self.core = _core.Puzzle(name)
-        self.name = self.core.name
+        self.name = self.path = self.core.name
         self.domain_sizes: list[int] = self.core.domain_sizes
         self.move_names: list[str] = self.core.move_names
         self.inverse_moves: list[int] = self.core.inverse_moves
@@ -66,13 +69,34 @@ class Puzzle:
         """int32[V]"""
         return np.array(self.core.goal, dtype=np.int32)
 
+    @property
+    def initial_state(self) -> States:
+        """int32[V]: the goal. Where a search starts is an option of the search."""
+        return self.goal
+
+    def is_goal(self, state: States) -> bool:
+        return bool(np.array_equal(state, self.goal))
+
+    def unscaled(self, cost: int) -> int:
+        return cost
+
+    def replay(self, plan: Sequence[str], state: States | None = None) -> int:
+        """How many moves lead from a state to the goal. Raises ValueError if they do not."""
+        if not self.is_goal(self.after(self.parse_moves(" ".join(plan)), state)):
+            raise ValueError("the moves miss the goal")
+        return len(plan)
+
     def check(self, states: States) -> None:
         """Raises ValueError, saying what is wrong, unless all rows are states with a solution."""
         self.core.check(state_rows(states))
 
-    def successors(self, states: States) -> tuple[NDArray[np.int32], NDArray[np.int32], States]:
+    def successors(self, state: States) -> tuple[NDArray[np.int32], States]:
+        """The possible moves int32[n] and the states they lead to int32[n, V]."""
+        return self.core.expand(state_rows(state))[1:]
+
+    def expand(self, states: States) -> tuple[NDArray[np.int32], NDArray[np.int32], States]:
         """Of a batch [B, V]: the row each comes from int32[n], the move int32[n], states [n, V]."""
-        return self.core.successors(state_rows(states))
+        return self.core.expand(state_rows(states))
 
     def apply(self, states: States, moves: int | Sequence[int] | NDArray[np.int32]) -> States:
         """A move per state, or one for all. Raises ValueError if one cannot be made."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from hstar import _core
 from hstar.pddl import PddlError, Problem, UnsupportedPddlError, parse
+from hstar.pddl.validate import validate
 from hstar.runtime.resources import Budget
 from hstar.spaces.normalize import Normalizer
+from hstar.spaces.space import state_rows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,10 +37,13 @@ class Operator:
 class Task:
     """A problem after grounding. Facts are (variable, value) pairs."""
 
+    kind = "task"
+
     def __init__(
         self, problem: Problem, core: _core.Task, cost_scale: int, keep_irrelevant: bool = False
     ) -> None:
         self.problem = problem
+        self.name, self.path = problem.name, problem.path
         self.core = core
         self.keep_irrelevant = keep_irrelevant
         self.cost_scale = cost_scale
@@ -113,30 +119,31 @@ class Task:
         """The applicable operators int32[n] and the states they lead to int32[n, V]."""
         return self.core.successors(state_rows(state))
 
+    def is_goal(self, state: States) -> bool:
+        return not self.goal_is_false and all(state[v] == value for v, value in self.goal)
+
+    @property
+    def unit_cost(self) -> bool:
+        return not self.problem.uses_metric
+
+    def replay(self, plan: Sequence[str], state: States | None = None) -> int | float:
+        """The cost of a plan by the rules of the lifted problem. Raises ValueError if it fails.
+
+        It starts from the initial state, the only one that has a lifted form.
+        """
+        if state is not None:
+            raise ValueError("a task is searched from its own initial state only")
+        verdict = validate(self.problem, [tuple(step.strip("()").split()) for step in plan])
+        if not verdict.valid:
+            raise ValueError(str(verdict.reason))
+        return verdict.cost
+
     def unscaled(self, cost: int) -> int | float:
         """A cost of the core in the problem's own unit."""
         if self.cost_scale == 1:
             return cost
         whole, rest = divmod(cost, self.cost_scale)
         return whole if rest == 0 else cost / self.cost_scale
-
-
-def state_rows(states: States) -> States:
-    """States as the core takes them, int32[B, V]; a single state becomes a batch of one.
-
-    Raises ValueError for what is no array of whole numbers: numpy would cut decimals off.
-    """
-    import numpy as np
-
-    rows = np.atleast_2d(states)
-    if rows.ndim != 2 or rows.dtype.kind not in "iu":
-        raise ValueError(
-            f"states must be whole numbers of shape [B, V], not {rows.dtype} {list(rows.shape)}"
-        )
-    narrow = np.ascontiguousarray(rows, dtype=np.int32)
-    if rows.dtype != np.int32 and not np.array_equal(narrow, rows):
-        raise ValueError("states hold numbers outside the range of int32")
-    return narrow
 
 
 def ground(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from hstar import _core
 from hstar.pddl import Problem
 from hstar.runtime.resources import Budget
 from hstar.spaces.task import ground
@@ -22,7 +23,7 @@ def label_exhaustively(
 
     task = ground(problem, budget=budget)
     with budget.native():
-        found = task.core.explore(max_states, budget.deadline, budget.memory_bytes)
+        found = _core.explore(task.core, max_states, budget.deadline, budget.memory_bytes)
     if found is None:
         return Attempt("gave up")
     states, h, plan = found

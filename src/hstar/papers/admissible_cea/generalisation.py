@@ -51,7 +51,7 @@ def next_on_path(database: PatternDatabase, puzzle: Puzzle, distance: Distances)
     away = np.flatnonzero(distance > 0)
     for first in range(0, len(away), SLICE):
         here = away[first : first + SLICE]
-        rows, _, states = puzzle.successors(index.unrank(here))
+        rows, _, states = puzzle.expand(index.unrank(here))
         there = index.rank(states)
         nearer = distance[there] == distance[here[rows]] - 1
         # Of several the first counts: the last write to a place wins, so they go backwards.

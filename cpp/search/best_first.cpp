@@ -1,0 +1,315 @@
+// Best-first search, eager and lazy.
+//
+//     repeat: take the best entries from OPEN; generate; evaluate the new states; open them
+//
+// An eager OPEN holds states, ordered by their own values; all successors of an entry are generated. A lazy
+// OPEN holds edges (a state and an operator), ordered by the values of the state; the one successor is
+// generated, evaluated, and opened by entering its edges. So a lazy search evaluates only what it expands.
+//
+// Queues of OPEN take turns. Each new smallest value of an evaluator gives the queues of preferred operators
+// `boost` turns in advance (Richter & Helmert, ICAPS 2009).
+#include <cmath>
+#include <type_traits>
+
+#include "search/open_list.hpp"
+#include "search/search_space.hpp"
+
+namespace hstar {
+
+namespace {
+
+struct Edge {
+    StateId state;
+    int op;  // to be applied to the state
+};
+
+template <class Entry>
+class BestFirst {
+    static constexpr bool kLazy = std::is_same_v<Entry, Edge>;
+
+  public:
+    explicit BestFirst(SearchSpace& space)
+        : space_(space),
+          options_(space.options),
+          counters_(space.result.counters),
+          open_(space.options.queues.size()),
+          best_h_(space.evaluators.size(), kDeadEnd) {
+        for (bool wanted : space.wants_preferred) wants_preferred_ |= wanted;
+        for (const Queue& queue : options_.queues) has_preferred_queue_ |= queue.only_preferred;
+    }
+
+    void run() {
+        StateId initial = space_.insert_initial();
+        pending_ = {initial};
+        if (!kLazy) counters_.evaluations += options_.use_h;
+        evaluate_pending();
+        space_.result.initial_h = space_.last_value(0);
+        if (!kLazy && options_.early_goal_test && space_.is_goal(initial)) return space_.finish(initial);
+        if (open_pending()) return;
+        while (!open_.empty()) {
+            if (space_.exhausted()) {
+                space_.result.status = SearchStatus::GaveUp;
+                return;
+            }
+            if (fetch()) return;
+            for (Entry entry : batch_)
+                if (generate(entry)) return;
+            evaluate_pending();
+            if (open_pending()) return;
+            if constexpr (!kLazy)
+                if (options_.lookahead)
+                    for (StateId id : batch_)
+                        if (look_ahead(id)) return;
+        }
+        space_.result.status = incomplete_ ? SearchStatus::GaveUp : SearchStatus::Unsolvable;
+    }
+
+  private:
+    // Takes the best entries from OPEN. True if one is a goal that ends the search.
+    bool fetch() {
+        batch_.clear();
+        const size_t size = static_cast<size_t>(space_.batch_size());
+        while (batch_.size() < size && !open_.empty()) {
+            size_t list = open_.next();
+            if constexpr (kLazy) {
+                batch_.push_back(open_.pop(list));
+            } else {
+                StateId id = open_[list].top();
+                bool stale = space_.nodes[id].status != kOpen;
+                if (!stale && !options_.early_goal_test && space_.is_goal(id)) {
+                    // A goal ends the search only when nothing better is being expanded along with it.
+                    if (!batch_.empty()) return false;
+                    space_.finish(id);
+                    return true;
+                }
+                open_.pop(list);
+                if (stale) continue;
+                space_.nodes[id].status = kClosed;
+                batch_.push_back(id);
+            }
+        }
+        return false;
+    }
+
+    // New states wait for evaluation. True if a goal was generated that ends the search.
+    bool generate(Edge edge) {
+        space_.load(edge.state);
+        one_op_.assign(1, edge.op);
+        uint64_t generated = counters_.generated;
+        space_.generate_with(one_op_);
+        counters_.generated = generated;  // counted when the parent was expanded
+        auto successor = space_.successors[0];
+        if (!successor.is_new) return false;
+        space_.set_parent(successor.id, edge.state, edge.op,
+                          space_.extended(space_.nodes[edge.state].g, edge.op));
+        pending_.push_back(successor.id);
+        return false;
+    }
+
+    bool generate(StateId id) {
+        ++counters_.expanded;
+        if (wants_preferred_) space_.find_preferred(id);
+        space_.generate(id);
+        int g = space_.nodes[id].g;
+        for (const auto& successor : space_.successors) {
+            Node& node = space_.nodes[successor.id];
+            int successor_g = space_.extended(g, successor.op);
+            if (at_evaluation_limit()) break;
+            if (successor.is_new) {
+                space_.set_parent(successor.id, id, successor.op, successor_g);
+                if (options_.early_goal_test && space_.is_goal(successor.id)) {
+                    space_.finish(successor.id);
+                    return true;
+                }
+                node.status = kOpen;
+                pending_.push_back(successor.id);
+                if (wants_preferred_) pending_preferred_.push_back(preferring(successor.op));
+            } else if (node.status == kSeen) {
+                open_again(successor, space_.value(successor.id));
+            } else if (options_.reopen && successor_g < node.g && node.status != kDead) {
+                space_.set_parent(successor.id, id, successor.op, successor_g);
+                if (node.status == kClosed) ++counters_.reopened;
+                float h = space_.value(successor.id);
+                if (!std::isnan(h)) open_again(successor, h);  // else it is pending
+            }
+            counters_.evaluations += options_.use_h;
+        }
+        return false;
+    }
+
+    // Once true, successors are left out, and running out of nodes proves nothing.
+    bool at_evaluation_limit() {
+        uint64_t limit = options_.max_evaluations;
+        incomplete_ |= limit && counters_.evaluations >= limit;
+        return incomplete_;
+    }
+
+    void evaluate_pending() {
+        if (!options_.use_h) return;
+        if (kLazy) counters_.evaluations += pending_.size();
+        space_.evaluate(pending_, kLazy);
+    }
+
+    // True if a lazy search expands a goal.
+    bool open_pending() {
+        for (size_t i = 0; i < pending_.size(); ++i) {
+            StateId id = pending_[i];
+            if (space_.nodes[id].status == kDead) continue;
+            if (kLazy && space_.is_goal(id)) {
+                space_.finish(id);
+                return true;
+            }
+            if (has_preferred_queue_) boost_on_progress(i);
+            if constexpr (kLazy)
+                open_edges(id, i);
+            else
+                open(id, wants_preferred_ && id_has_parent(id) ? pending_preferred_[i] : 0,
+                     [&](int e) { return space_.last_value(i, e); });
+        }
+        pending_.clear();
+        pending_preferred_.clear();
+        return false;
+    }
+
+    bool id_has_parent(StateId id) const { return space_.nodes[id].parent != kNoState; }
+
+    void boost_on_progress(size_t i) {
+        bool progress = false;
+        for (size_t e = 0; e < best_h_.size(); ++e) {
+            float h = space_.last_value(i, e);
+            if (h < best_h_[e]) best_h_[e] = h, progress = true;
+        }
+        if (!progress) return;
+        for (size_t q = 0; q < options_.queues.size(); ++q)
+            if (options_.queues[q].only_preferred) open_.boost(q, options_.boost);
+    }
+
+    OpenKey key(int g, float h) const {
+        return {options_.g_weight * g + options_.h_weight * h, options_.tie_by_h ? h : 0};
+    }
+
+    // Eager: `value(e)` is the state's value by evaluator e, `preferred_by` a set of evaluators.
+    template <class Value>
+    void open(StateId id, uint32_t preferred_by, Value value) {
+        Node& node = space_.nodes[id];
+        node.status = kOpen;
+        bool is_left_out = true;
+        for (size_t q = 0; q < options_.queues.size(); ++q) {
+            const Queue& queue = options_.queues[q];
+            if (queue.only_preferred && !(preferred_by >> queue.evaluator & 1)) continue;
+            float h = value(queue.evaluator);
+            if (h == kDeadEnd) continue;  // not a proof, else the state would be dead
+            open_[q].push(key(node.g, h), id);
+            is_left_out = false;
+        }
+        incomplete_ |= is_left_out;
+    }
+
+    // `h` is the value by the first evaluator.
+    void open_again(const SearchSpace::Successor& successor, float h) {
+        open(successor.id, wants_preferred_ ? preferring(successor.op) : 0,
+             [&](int e) { return e == 0 ? h : space_.value(successor.id, e); });
+    }
+
+    // The evaluators that prefer an operator in the state being expanded.
+    uint32_t preferring(int op) const {
+        uint32_t set = 0;
+        for (size_t e = 0; e < space_.preferred.size(); ++e) {
+            if (!space_.wants_preferred[e]) continue;
+            auto ops = space_.preferred[e][0];
+            if (std::find(ops.begin(), ops.end(), op) != ops.end()) set |= 1u << e;
+        }
+        return set;
+    }
+
+    // Lazy: expands state i of the states evaluated last.
+    void open_edges(StateId id, size_t i) {
+        space_.nodes[id].status = kClosed;
+        ++counters_.expanded;
+        const auto& ops = space_.applicable_operators(id);
+        counters_.generated += ops.size();
+        bool is_left_out = true;
+        for (size_t q = 0; q < options_.queues.size(); ++q) {
+            const Queue& queue = options_.queues[q];
+            float h = space_.last_value(i, queue.evaluator);
+            if (h == kDeadEnd) continue;
+            OpenKey key = this->key(space_.nodes[id].g, h);
+            is_left_out &= queue.only_preferred;
+            if (!queue.only_preferred)
+                for (int op : ops) open_[q].push(key, {id, op});
+            else if (space_.wants_preferred[queue.evaluator])
+                for (int op : space_.preferred[queue.evaluator][static_cast<int>(i)])
+                    open_[q].push(key, {id, op});
+        }
+        incomplete_ |= is_left_out;
+    }
+
+    // Algorithm 4 of the reward-shaping paper: follow the best successor, opening nothing on the way.
+    bool look_ahead(StateId id) {
+        StateId s = best_successor(id);
+        for (int depth = 1; depth < options_.lookahead && s != kNoState; ++depth) {
+            if (space_.exhausted()) return false;
+            ++counters_.expanded;
+            space_.generate(s);
+            std::vector<StateId> fresh;
+            int g = space_.nodes[s].g;
+            for (const auto& successor : space_.successors) {
+                if (at_evaluation_limit()) return false;
+                if (successor.is_new) {
+                    space_.set_parent(successor.id, s, successor.op, space_.extended(g, successor.op));
+                    if (space_.is_goal(successor.id)) {
+                        space_.finish(successor.id);
+                        return true;
+                    }
+                    fresh.push_back(successor.id);
+                }
+                ++counters_.evaluations;
+            }
+            auto successors = space_.successors;
+            space_.evaluate(fresh);
+            s = best_of(successors);
+        }
+        return false;
+    }
+
+    StateId best_successor(StateId id) {
+        // The successors of the expansion are known and evaluated; generating them again only finds their
+        // ids.
+        auto generated = counters_.generated;
+        space_.generate(id);
+        counters_.generated = generated;
+        return best_of(space_.successors);
+    }
+
+    StateId best_of(const std::vector<SearchSpace::Successor>& successors) const {
+        StateId best = kNoState;
+        for (const auto& successor : successors)
+            if (space_.value(successor.id) < (best == kNoState ? kDeadEnd : space_.value(best)))
+                best = successor.id;
+        return best;
+    }
+
+    SearchSpace& space_;
+    const SearchOptions& options_;
+    SearchCounters& counters_;
+    AlternatingLists<Entry> open_;  // one per queue
+    std::vector<Entry> batch_;
+    std::vector<StateId> pending_;  // generated, to be evaluated and opened
+    std::vector<uint32_t> pending_preferred_;
+    std::vector<float> best_h_;  // per evaluator
+    std::vector<int> one_op_;
+    bool has_preferred_queue_ = false;
+    bool wants_preferred_ = false;  // and an evaluator has preferred operators
+    bool incomplete_ = false;
+};
+
+}  // namespace
+
+void search_best_first(SearchSpace& space) {
+    if (space.options.lazy)
+        BestFirst<Edge>(space).run();
+    else
+        BestFirst<StateId>(space).run();
+}
+
+}  // namespace hstar
