@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hard_tasks import large_search, write_task
-from hstar.learned.certified_file import read_learned
+from hstar.learned.database import read_learned
 from program import SECONDS, environment
 from small_domains import problem_text
 
@@ -98,7 +98,7 @@ SWEEP = """
 import sys
 import numpy as np
 from hstar import _core
-from hstar.learned.certified_file import read_learned
+from hstar.learned.database import read_learned
 from hstar.pdb import PatternDatabase
 from hstar.spaces.puzzle import make_puzzle
 model = read_learned(sys.argv[1], need_certificate=False).model
