@@ -22,7 +22,6 @@ LAYERS: list[set[str]] = [
     {"heuristics"},
     {"search"},
     {"solving"},
-    {"configuration"},
     {"pdb", "domains"},
     {"teachers"},
     {"features"},
@@ -31,6 +30,7 @@ LAYERS: list[set[str]] = [
     {"learned"},
     {"training"},
     {"certified"},
+    {"configuration"},  # reads files of all forms
     {"bench"},
     {"report"},
     {"papers"},
