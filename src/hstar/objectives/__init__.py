@@ -1,5 +1,7 @@
 """What training minimises, by name. To add an objective: one file and one line here."""
 
+from dataclasses import fields
+
 from hstar.objectives.objective import Objective
 from hstar.runtime.registry import Registry
 
@@ -23,6 +25,8 @@ def make_objective(name: str, **options: object) -> Objective:
     try:
         return kind(**options)
     except TypeError:
-        known = ", ".join(kind.__dataclass_fields__) or "none"
-        wrong = ", ".join(option for option in options if option not in kind.__dataclass_fields__)
-        raise ValueError(f"objective '{name}' has no option {wrong}; it has: {known}") from None
+        known = [field.name for field in fields(kind)]
+        wrong = ", ".join(option for option in options if option not in known)
+        raise ValueError(
+            f"objective '{name}' has no option {wrong}; it has: {', '.join(known)}"
+        ) from None
