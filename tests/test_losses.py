@@ -276,7 +276,8 @@ def test_only_decodes_of_the_same_form_fit(name: str) -> None:
     [
         (
             {"name": "hinge"},
-            f"unknown objective 'hinge'; choose one of {', '.join(OBJECTIVES)}, or module:attribute",
+            f"unknown objective 'hinge'; choose one of {', '.join(OBJECTIVES)}, "
+            "or module:attribute",
         ),
         ({"base": "oracle"}, f"unknown base 'oracle'; choose one of {', '.join(BASES)}"),
         (

@@ -24,9 +24,11 @@ def make_objective(name: str, **options: object) -> Objective:
     kind = OBJECTIVES.find(name)
     try:
         return kind(**options)
-    except TypeError:
+    except TypeError as error:
         known = [field.name for field in fields(kind)]
         wrong = ", ".join(option for option in options if option not in known)
+        if not wrong:
+            raise ValueError(f"an option of objective '{name}' has no sense: {error}") from None
         raise ValueError(
             f"objective '{name}' has no option {wrong}; it has: {', '.join(known)}"
         ) from None
