@@ -14,7 +14,9 @@ from hard_tasks import write_task
 from numpy.typing import NDArray
 from random_tasks import random_task
 
-from hstar.features.atoms import Batch, Encoder, Vocabulary, domain_hash, goal_literals
+from hstar.features.atoms import Batch, Encoder
+from hstar.features.goals import goal_literals
+from hstar.features.vocabulary import Vocabulary, domain_hash
 from hstar.pddl import Domain, UnsupportedPddlError, parse
 from hstar.spaces.task import Task, load_task
 

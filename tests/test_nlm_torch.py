@@ -8,7 +8,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from hstar.features.atoms import Batch  # noqa: E402
-from hstar.models.nlm import NLM, NLMConfig, dense_inputs  # noqa: E402
+from hstar.models.nlm import NLMConfig  # noqa: E402
+from hstar.models.nlm_network import NLM, dense_inputs  # noqa: E402
 from hstar.models.ragged import Ragged  # noqa: E402
 
 

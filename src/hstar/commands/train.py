@@ -87,7 +87,7 @@ def cpu_threads(count: int | None) -> Iterator[None]:
 
 
 def train_on_labels(options: argparse.Namespace) -> int:
-    from hstar.training.dataset import load_dataset
+    from hstar.training.dataset import check_same_kind, load_dataset
     from hstar.training.targets import base_error, fitted
 
     seeds = _seeds(options.seeds)
@@ -114,6 +114,9 @@ def train_on_labels(options: argparse.Namespace) -> int:
         flush=True,
     )
     try:
+        for other in (validation, test):
+            if other is not None:
+                check_same_kind(training, other)
         objective = fitted(first.objective, training)
     except ValueError as error:
         raise UsageError(str(error)) from error

@@ -1,5 +1,7 @@
 """What training minimises, by name. To add an objective: one file and one line here."""
 
+from dataclasses import fields
+
 from hstar.objectives.objective import Objective
 from hstar.runtime.registry import Registry
 
@@ -22,7 +24,11 @@ def make_objective(name: str, **options: object) -> Objective:
     kind = OBJECTIVES.find(name)
     try:
         return kind(**options)
-    except TypeError:
-        known = ", ".join(kind.__dataclass_fields__) or "none"
-        wrong = ", ".join(option for option in options if option not in kind.__dataclass_fields__)
-        raise ValueError(f"objective '{name}' has no option {wrong}; it has: {known}") from None
+    except TypeError as error:
+        known = [field.name for field in fields(kind)]
+        wrong = ", ".join(option for option in options if option not in known)
+        if not wrong:
+            raise ValueError(f"an option of objective '{name}' has no sense: {error}") from None
+        raise ValueError(
+            f"objective '{name}' has no option {wrong}; it has: {', '.join(known)}"
+        ) from None

@@ -1,0 +1,56 @@
+"""Labels that the tests of training share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from hstar.training.dataset import Dataset
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """For small networks: threads that wait for each other on a busy machine take longest."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="session")
+def labels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Six blocksworld problems with 3 and 4 blocks."""
+    from label_folders import generated
+    from small_trainings import LABELLING
+
+    from hstar.teachers import label
+
+    folder = tmp_path_factory.mktemp("blocks")
+    label(generated(folder, "3-4", count=6), folder / "blocks.parquet", LABELLING)
+    return folder / "blocks.parquet"
+
+
+@pytest.fixture(scope="session")
+def other_labels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two problems of another domain."""
+    from label_folders import write_folder
+    from small_trainings import LABELLING
+
+    from hstar.teachers import label
+
+    folder = tmp_path_factory.mktemp("gripper")
+    label(write_folder(folder / "p", "gripper", count=2), folder / "gripper.parquet", LABELLING)
+    return folder / "gripper.parquet"
+
+
+@pytest.fixture(scope="session")
+def dataset(labels: Path) -> Dataset:
+    from hstar.training.dataset import load_dataset
+
+    return load_dataset(labels)
