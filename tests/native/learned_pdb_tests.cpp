@@ -161,7 +161,7 @@ void test_sweep(std::mt19937& random, int seed) {
               : build_pieces(dynamic_cast<const PiecePuzzle&>(*puzzle), *index, Limits()));
     Pdb exact(index, {}, table->view(), table, nullptr);
     std::vector<uint32_t> values;
-    auto counts = histogram(exact.table(), {1});
+    auto counts = histogram(exact.table(), {1}, Limits());
     for (size_t v = 0; v + 1 < counts.size(); ++v)
         if (counts[v]) values.push_back(static_cast<uint32_t>(v));
     std::vector<int> sizes(pieces.size(), group.locations * group.orientations);
