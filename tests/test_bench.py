@@ -367,8 +367,8 @@ def test_puzzles_are_suites(tmp_path: Path) -> None:
     [
         (["tiles-3x3:scramble=x"], 31, "write PUZZLE:scramble=20"),
         (["tiles-0x3:scramble=3"], 31, "tiles-0x3"),
-        (["tiles-3x3:scramble=3", "-H", "ff"], 36, "unknown heuristic 'ff'"),
-        (["tiles-3x3:scramble=3", "-s", "lazy", "-H", "blind"], 36, "unknown search 'lazy'"),
+        (["tiles-3x3:scramble=3", "-H", "ff"], 36, "'ff' does not work on a puzzle"),
+        (["tiles-3x3:scramble=3", "-s", "gbfls", "-H", "blind"], 36, "'gbfls' does not work on"),
         (["tiles-3x3:scramble=3", "--config=-H blind --wieght 3"], 36, "did you mean '--weight'?"),
         (["tiles-3x3:scramble=3", "-H", "default", "default"], 36, "given twice"),
         (["tiles-3x3:scramble=3", "-H", "fff"], 36, "did you mean 'ff'?"),

@@ -46,7 +46,7 @@ def task() -> hstar.Task:
 
 
 def counters(result: SearchResult) -> tuple[Any, ...]:
-    return (result.plan, result.evaluated, result.evaluations, result.expanded, result.generated)
+    return (result.plan, result.evaluated, result.requested, result.expanded, result.generated)
 
 
 # -- several heuristics
@@ -101,7 +101,7 @@ def test_a_seed_shuffles_operators_and_is_recorded(tmp_path: Path, task: hstar.T
     }
     assert all(first == again for first, again in found.values())
     assert found[0][0] == counters(search(task, "blind", "gbfs"))
-    assert len({str(first) for first, _ in found.values()}) > 2
+    assert len({str(first) for first, _ in found.values()}) > 1
     done = program("plan", *FILES, "--seed", "5", "--json", "--plan-file", tmp_path / "plan")
     again = program("plan", *FILES, "--seed", "5", "--json", "--plan-file", tmp_path / "plan")
     assert done.code == 0 and json.loads(done.out)["seed"] == 5
@@ -128,7 +128,7 @@ def test_plan_has_the_defaults_of_the_command(tmp_path: Path) -> None:
         done = program("plan", *FILES, *flags, "--json", "--plan-file", tmp_path / "plan")
         printed = json.loads(done.out)
         result = hstar.plan(*FILES, **arguments)  # type: ignore[arg-type]
-        names = ("plan", "evaluated", "evaluations", "expanded", "generated", "initial_h")
+        names = ("plan", "evaluated", "requested", "expanded", "generated", "initial_h")
         assert {name: printed[name] for name in names} == {
             name: getattr(result, name) for name in names
         }

@@ -131,9 +131,6 @@ def add_search(parser: argparse.ArgumentParser, *, several: bool = False) -> Non
         "--no-preferred", action="store_true", help="lazy search without preferred operators"
     )
     parser.add_argument(
-        "--seed", type=int, metavar="N", help="shuffle the order of operators (default: 0, keep it)"
-    )
-    parser.add_argument(
         "--decode", metavar="NAME", help="how a model's outputs become a value (default: its own)"
     )
     parser.add_argument(
@@ -143,6 +140,10 @@ def add_search(parser: argparse.ArgumentParser, *, several: bool = False) -> Non
         help="heuristic values requested, duplicates included",
     )
     parser.add_argument("--max-expansions", type=positive, metavar="N", help="states expanded")
+    if not several:  # the seed of `bench` is that of its random puzzles
+        parser.add_argument(
+            "--seed", type=int, metavar="N", help="shuffle the order of operators (default: 0, no)"
+        )
 
 
 def suggest(action: argparse.Action, values: Iterable[str]) -> None:
