@@ -57,7 +57,10 @@ def untrained(
         "certificate": None,
     }
     scale = 0.2 if kind == "linear" else 2.0
-    tensors = {name: scale * tensor.numpy() for name, tensor in network.state_dict().items()}
+    tensors = {
+        name: (scale * tensor if tensor.is_floating_point() else tensor).numpy()
+        for name, tensor in network.state_dict().items()
+    }
     file = ModelFile(json.loads(json.dumps(metadata)), tensors)
     return LearnedHeuristic(file, f"{kind}.safetensors")
 
