@@ -11,30 +11,27 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hstar.objectives.losses import Objective
-from hstar.training.batches import base_error, target_columns, with_fitted_cap
+import small_trainings
 from label_folders import generated
 from numpy.typing import NDArray
+from small_trainings import LABELLING, TINY, Killed
 
 from hstar.cli import run as run_cli
 from hstar.domains import generate
 from hstar.learned.loader import load_model
+from hstar.objectives import make_objective
 from hstar.objectives.cap import capped_base, fitted_cap
+from hstar.objectives.likelihood import TruncatedGaussian
 from hstar.papers.truncated_gaussian.scales import SCALES
-from hstar.teachers import LabelOptions, label
+from hstar.teachers import label
 from hstar.teachers.following import follow
+from hstar.training.checkpoint import CheckpointError
 from hstar.training.dataset import Dataset, load_dataset
 from hstar.training.evaluation import baseline_mse, evaluate_model
-from hstar.training.train import Evaluation, TrainOptions, train
-
-LABELLING = LabelOptions(
-    options={"max_expansions": 10_000}, time_limit=None, memory_limit=None, jobs=1
-)
-TINY: dict[str, dict[str, Any]] = {
-    "nlm": {"width": 4, "depth": 4},
-    "hgn": {"hidden": 4, "steps": 2},
-    "linear": {},
-}
+from hstar.training.loop import Line
+from hstar.training.options import TrainOptions
+from hstar.training.targets import base_error, fitted, target_columns
+from hstar.training.train import train
 
 
 @pytest.fixture(scope="module")
@@ -60,8 +57,14 @@ def blocks(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 
 
 def options(model: str = "linear", **changes: Any) -> TrainOptions:
-    chosen = {"steps": 6, "evaluate_every": 2, "batch": 16, "device": "cpu", **changes}
-    return TrainOptions(model, TINY[model], **chosen)
+    return small_trainings.options(model, **{"steps": 6, "evaluate_every": 2, **changes})
+
+
+def with_fitted_cap(dataset: Dataset) -> TruncatedGaussian:
+    """The default objective, which has a cap where the labels ask for one."""
+    found = fitted(TruncatedGaussian(), dataset)
+    assert isinstance(found, TruncatedGaussian)
+    return found
 
 
 def floats(*numbers: float) -> NDArray[np.float32]:
@@ -124,33 +127,36 @@ def test_of_equally_good_caps_the_largest() -> None:
 
 
 def test_labels_decide_whether_there_is_a_cap(dataset: Dataset, blocks: Dataset) -> None:
-    objective = Objective()
-    fitted = with_fitted_cap(dataset, objective)
-    assert fitted.cap is not None and 1 < fitted.cap < 1.2
-    assert base_error(dataset, fitted) < 0.2 * base_error(dataset, objective)
-    assert base_error(dataset, objective) == pytest.approx(baseline_mse(dataset, "ff"))
-    assert with_fitted_cap(blocks, objective) == objective
+    uncapped = TruncatedGaussian(cap=None)
+    found = with_fitted_cap(dataset)
+    assert isinstance(found.cap, float) and 1 < found.cap < 1.2
+    assert base_error(dataset, found) < 0.2 * base_error(dataset, uncapped)
+    assert base_error(dataset, uncapped) == pytest.approx(baseline_mse(dataset, "ff"))
+    assert with_fitted_cap(blocks) == uncapped
 
 
 @pytest.mark.parametrize(
     "fields",
     [
-        {"loss": "gaussian"},
-        {"loss": "l-gbfs"},
+        {"name": "gaussian"},
         {"base": "none"},
         {"base": "lmcut"},
         {"lower": "none"},
         {"lower": "blind"},
         {"cap": 3.0},
+        {"cap": None},
     ],
 )
 def test_what_is_not_fitted(fields: dict[str, Any], dataset: Dataset) -> None:
-    objective = Objective(**fields)
-    assert with_fitted_cap(dataset, objective) == objective
+    given = {"name": "truncated-gaussian", **fields}
+    found = fitted(make_objective(**given), dataset)
+    assert found == make_objective(**{**given, "cap": fields.get("cap")})
+    ranking = make_objective("l-gbfs")
+    assert fitted(ranking, dataset) == ranking
 
 
 def test_targets_hold_the_capped_base(dataset: Dataset) -> None:
-    columns = target_columns(dataset, Objective("gaussian", cap=1.1))
+    columns = target_columns(dataset, make_objective("gaussian", cap=1.1))
     expected = np.minimum(dataset.column("ff"), np.float32(1.1) * dataset.column("lmcut"))
     assert np.array_equal(columns["base"], expected)
     assert (expected < dataset.column("ff")).any() and (expected == dataset.column("ff")).any()
@@ -166,11 +172,10 @@ def test_search_and_evaluation_see_what_training_saw(
     path = tmp_path / "m.safetensors"
     result = train(dataset, dataset, path, options(model))
     learned = load_model(path)
-    fitted = with_fitted_cap(dataset, Objective())
-    assert learned.metadata["objective"] == fitted.to_dict()
-    assert learned.metadata["training"]["options"]["objective"]["cap"] == fitted.cap
+    assert learned.metadata["objective"] == with_fitted_cap(dataset).to_dict()
+    assert learned.metadata["decode"]["cap"] == with_fitted_cap(dataset).cap
     metrics = evaluate_model(path, dataset)
-    assert metrics.mse == pytest.approx(result.best.validation_mse, rel=1e-4)
+    assert metrics.mse == pytest.approx(result.best["validation_mse"], rel=1e-4)
     errors = []
     for labelled in dataset.tasks:
         bound: Any = learned.bind(labelled.task)
@@ -183,23 +188,19 @@ def test_search_and_evaluation_see_what_training_saw(
 def test_a_given_cap_is_kept_and_none_stays_none(dataset: Dataset, tmp_path: Path) -> None:
     path = tmp_path / "m.safetensors"
     for chosen, cap in (
-        (options(objective=Objective(cap=2.5)), 2.5),
-        (options(objective=Objective("gaussian", cap=2.5)), 2.5),
-        (options(objective=Objective("gaussian")), None),
-        (options(fit_cap=False), None),
+        (options(objective=make_objective("truncated-gaussian", cap=2.5)), 2.5),
+        (options(objective=make_objective("gaussian", cap=2.5)), 2.5),
+        (options(objective=make_objective("gaussian")), None),
+        (options(objective=make_objective("truncated-gaussian", cap=None)), None),
     ):
         train(dataset, dataset, path, chosen)
         assert load_model(path).metadata["objective"]["cap"] == cap
 
 
-class Killed(Exception):
-    pass
-
-
 def test_an_interrupted_run_goes_on_only_with_the_same_cap(
     dataset: Dataset, tmp_path: Path
 ) -> None:
-    def kill(line: Evaluation, _: int) -> None:
+    def kill(line: Line, _: int) -> None:
         if line.step == 4:
             raise Killed
 
@@ -211,16 +212,14 @@ def test_an_interrupted_run_goes_on_only_with_the_same_cap(
 
     path = tmp_path / "m.safetensors"
     assert steps_of(options(), "whole.safetensors") == [2, 4, 6]
-    for chosen, expected in (
-        (options(), [4, 6]),
-        (options(fit_cap=False), [2, 4, 6]),
-        (options(objective=Objective(cap=2.0)), [2, 4, 6]),
-    ):
-        with pytest.raises(Killed):
-            train(dataset, dataset, path, options(), kill)
-        assert steps_of(chosen, path.name) == expected
-        if chosen == options():
-            assert path.read_bytes() == (tmp_path / "whole.safetensors").read_bytes()
+    with pytest.raises(Killed):
+        train(dataset, dataset, path, options(), kill)
+    for cap in (None, 2.0):
+        other = options(objective=make_objective("truncated-gaussian", cap=cap))
+        with pytest.raises(CheckpointError, match="other labels, options or code"):
+            steps_of(other, path.name)
+    assert steps_of(options(), path.name) == [4, 6]
+    assert path.read_bytes() == (tmp_path / "whole.safetensors").read_bytes()
 
 
 def test_the_published_method_has_no_cap() -> None:
@@ -244,24 +243,24 @@ def test_the_command_says_what_it_fitted(
         arguments += ["--cap", argument]
     assert run_cli(["train", *arguments, "-o", str(path)]) == 0
     out = capsys.readouterr().out
-    fitted = with_fitted_cap(dataset, Objective())
-    expected = {"none": None, "1.5": 1.5}.get(argument or "fit", fitted.cap)
+    found = with_fitted_cap(dataset)
+    expected = {"none": None, "1.5": 1.5}.get(argument or "fit", found.cap)
     assert load_model(path).metadata["objective"]["cap"] == expected
     resolved = json.loads(path.with_name(f"{path.name}.json").read_text())
     assert resolved["objective"]["cap"] == expected
-    errors = (base_error(dataset, replace(fitted, cap=cap)) for cap in (None, fitted.cap))
+    errors = (base_error(dataset, replace(found, cap=cap)) for cap in (None, found.cap))
     line = "ff is capped at {:.2f} x lmcut: its squared error on the training labels falls from "
     line += "{:.2f} to {:.2f}\n"
-    assert (line.format(fitted.cap, *errors) in out) == (argument in ("fit", None))
+    assert (line.format(found.cap, *errors) in out) == (argument in ("fit", None))
     assert ("capped" in out) == (argument in ("fit", None))
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--cap", "tight"], "--cap must be 'fit', 'none' or a number, not 'tight'"),
+        (["--cap", "tight"], "--cap must be 'fit' or 'none' or a number, not 'tight'"),
         (["--cap", "0.5"], "a cap must be finite and at least 1, not 0.5"),
-        (["--cap", "2", "--base", "none"], "a cap takes a base, a lower bound other than blind"),
+        (["--cap", "2", "--base", "none"], "a cap takes a base and a lower bound other than blind"),
     ],
 )
 def test_bad_caps(

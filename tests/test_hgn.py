@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +14,15 @@ import small_domains
 import torch
 from numpy.typing import NDArray
 from random_tasks import random_task
+from untrained_models import untrained
 
-from hstar.features.hypergraph import (
-    Hypergraph,
-    build_hypergraph,
-    fact_bits,
-    needed_slots,
-    state_bits,
-)
-from hstar.models.hgn import HGN, HGNConfig, HypergraphBatch, HypergraphInputs, predict
+from hstar.features.hypergraph import Hypergraph, build_hypergraph, needed_slots, state_bits
+from hstar.features.hypergraph_inputs import HypergraphBatch, HypergraphInputs
+from hstar.models.hgn import HGN, HGNConfig
+from hstar.objectives import make_objective
 from hstar.spaces.task import Task, load_task
 
+pytestmark = pytest.mark.usefixtures("one_thread")
 DOMAINS = sorted(small_domains.ALL)
 
 # Constants in conditions, a quantified precondition, a repeated parameter, conditional effects.
@@ -42,15 +39,6 @@ ODD_DOMAIN = """(define (domain odd) (:requirements :adl)
 (:action finish :parameters () :precondition (and (near hall hall) (forall (?t - thing) (clean ?t)))
   :effect (done)))
 """
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """These networks are small: threads that wait for each other on a busy machine take longest."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 def odd_problem(things: int, rooms: int) -> str:
@@ -88,6 +76,18 @@ def network(*graphs: Hypergraph, seed: int = 0, **options: Any) -> HGN:
     return HGN(HGNConfig(receivers, senders, **options), generator)
 
 
+def slots(config: HGNConfig) -> tuple[int, int]:
+    return config.receiver_slots, config.sender_slots
+
+
+def predict(model: HGN, graph: Hypergraph, bits: NDArray[Any]) -> NDArray[np.float32]:
+    """float32[S, outputs]"""
+    with torch.inference_mode():
+        outputs = model(HypergraphBatch.build([(graph, bits)], slots(model.config)))
+    found: NDArray[np.float32] = outputs.float().cpu().numpy()
+    return found
+
+
 # -- the slow version: the same network, read off the papers, one edge and node at a time
 
 
@@ -109,7 +109,7 @@ def oracle_edges(task: Task) -> list[tuple[float, list[list[str]], list[list[str
                     places.append((1, name) if name in constants else (2, ""))
             return (predicate, places)
 
-        def slots(facts: list[tuple[int, int]], key: Any = key) -> list[list[str]]:
+        def in_slots(facts: list[tuple[int, int]], key: Any = key) -> list[list[str]]:
             names = {task.fact_name(*fact) for fact in facts}
             atoms = [name for name in names if name[0] != "<" and not name.startswith("not ")]
             keys = sorted({repr(key(atom)): key(atom) for atom in atoms}.values())
@@ -117,11 +117,11 @@ def oracle_edges(task: Task) -> list[tuple[float, list[list[str]], list[list[str
 
         adds: dict[tuple[tuple[int, int], ...], list[tuple[int, int]]] = {}
         for conditions, variable, value in operator.effects:
-            if slots([(variable, value)]):
+            if in_slots([(variable, value)]):
                 adds.setdefault(tuple(sorted(conditions)), []).append((variable, value))
         for conditions, added in (adds or {(): []}).items():
-            senders = slots([*operator.preconditions, *conditions])
-            edges.append((float(operator.cost), slots(added), senders))
+            senders = in_slots([*operator.preconditions, *conditions])
+            edges.append((float(operator.cost), in_slots(added), senders))
     return edges
 
 
@@ -182,7 +182,7 @@ def assert_like_oracle(model: HGN, task: Task, states: NDArray[np.int32]) -> Non
     bits = state_bits(graph, task, states)
     expected = np.stack([oracle(model, task, state) for state in states])
     np.testing.assert_allclose(predict(model, graph, bits), expected, rtol=1e-5, atol=1e-5)
-    exact = model.double()(HypergraphBatch.build([(graph, bits)], model.config))
+    exact = model.double()(HypergraphBatch.build([(graph, bits)], slots(model.config)))
     np.testing.assert_allclose(exact.detach().numpy(), expected, rtol=1e-11, atol=1e-11)
 
 
@@ -226,7 +226,7 @@ def test_gradients(tmp_path: Path) -> None:
         for graph, task in zip(graphs, tasks, strict=True)
     ]
     for chosen in (groups, groups[:1]):  # rows of several graphs, and several states in a row
-        batch = HypergraphBatch.build(chosen, model.config)
+        batch = HypergraphBatch.build(chosen, slots(model.config))
 
         def outputs(*values: torch.Tensor, batch: HypergraphBatch = batch) -> torch.Tensor:
             named = dict(zip(names, values, strict=True))
@@ -234,8 +234,8 @@ def test_gradients(tmp_path: Path) -> None:
             return result
 
         slopes = torch.autograd.grad(outputs(*weights).sum(), weights)
-        slots = slopes[names.index("core.edge.first.weight")][:, 4:]
-        assert slots.abs().max() > 0.1  # or the differences would drown in the tolerance
+        of_slots = slopes[names.index("core.edge.first.weight")][:, 4:]
+        assert of_slots.abs().max() > 0.1  # or the differences would drown in the tolerance
         assert torch.autograd.gradcheck(outputs, weights, atol=1e-6, rtol=1e-4)
 
 
@@ -330,29 +330,36 @@ def test_a_batch_is_its_states_one_by_one(tmp_path: Path) -> None:
     )
     assert len(np.unique(single[:, 0])) > 5
 
-    together = model(HypergraphBatch.build(groups, model.config)).detach().numpy()
+    together = model(HypergraphBatch.build(groups, slots(model.config))).detach().numpy()
     np.testing.assert_allclose(together, single, rtol=1e-5, atol=1e-6)
     by_graph = np.concatenate([predict(model, graph, bits) for graph, bits in groups])
     np.testing.assert_allclose(by_graph, single, rtol=1e-5, atol=1e-6)
 
-    inputs = HypergraphInputs.of(groups, model.config)
+    inputs = HypergraphInputs(groups, slots(model.config))
     assert inputs.sizes.tolist() == [graph.num_objects for graph, bits in groups for _ in bits]
     for rows in ([5, 0, 8, 3, 0], [2, 1], [7]):
         chosen = model(inputs.select(np.array(rows))).detach().numpy()
         np.testing.assert_allclose(chosen, single[rows], rtol=1e-5, atol=1e-6)
 
 
-def test_many_states_are_predicted_in_parts(
+def test_many_states_are_evaluated_in_parts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     task = small_task(tmp_path, "blocks")
+    states = some_states(task, 11)
+    heuristic = untrained("hgn", task, make_objective("l-gbfs", base="none"))
+    evaluate: Any = heuristic.bind(task)
+    expected = evaluate(states)
     graph = build_hypergraph(task)
-    model, bits = network(graph), state_bits(graph, task, some_states(task, 11))
-    expected = predict(model, graph, bits)
-    monkeypatch.setattr("hstar.models.hgn.ROWS_AT_ONCE", 4 * graph.num_edges)
-    assert expected.dtype == np.float32 and expected.shape == (11, 2)
-    np.testing.assert_allclose(predict(model, graph, bits), expected, rtol=1e-5, atol=1e-6)
-    assert predict(model, graph, bits[:0]).shape == (0, 2)
+    network = heuristic.network()
+    assert isinstance(network, HGN)
+    outputs = predict(network, graph, state_bits(graph, task, states))
+    np.testing.assert_allclose(expected, outputs[:, 0], rtol=1e-5, atol=1e-6)
+    monkeypatch.setattr("hstar.features.hypergraph_inputs.ROWS_AT_ONCE", 4 * graph.num_edges)
+    assert expected.dtype == np.float32 and expected.shape == (11,)
+    in_parts: Any = heuristic.bind(task)
+    np.testing.assert_allclose(in_parts(states), expected, rtol=1e-5, atol=1e-6)
+    assert in_parts(states[:0]).shape == (0,)
 
 
 # -- training
@@ -369,7 +376,7 @@ def train(seed: int, folder: Path) -> tuple[list[float], bytes]:
     wanted = np.concatenate([(graph.goal * (1 - bits)).sum(axis=1) for graph, bits in groups])
     model = network(*graphs, outputs=1, seed=seed, hidden=16, steps=2)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
-    inputs = HypergraphInputs.of(groups, model.config)
+    inputs = HypergraphInputs(groups, slots(model.config))
     rng = np.random.default_rng(seed)
     losses = []
     for _ in range(30):
@@ -401,121 +408,12 @@ def test_a_gpu_computes_the_same(tmp_path: Path) -> None:
     results = []
     for device in ("cpu", "cuda"):
         model = network(*graphs).to(device)
-        outputs = model(HypergraphBatch.build(groups, model.config))
+        outputs = model(HypergraphBatch.build(groups, slots(model.config)))
         slopes = torch.autograd.grad(outputs.sum(), list(model.parameters()))
         alone = torch.from_numpy(predict(model, *groups[0]))
         results.append([outputs.detach().cpu(), alone, *(slope.cpu() for slope in slopes)])
     for ours, theirs in zip(*results, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-3, atol=1e-4)
-
-
-# -- the hypergraph
-
-
-def test_blocksworld_hypergraph(tmp_path: Path) -> None:
-    problem = small_domains.problem_text(
-        "blocks", "a b", ["(ontable a)", "(ontable b)", "(clear a)", "(clear b)", "(handempty)"],
-        ["(on a b)"],
-    )  # fmt: skip
-    task = read_task(tmp_path, small_domains.BLOCKS, problem)
-    graph = build_hypergraph(task)
-    assert {"on(a, b)", "clear(a)", "handempty()"} <= set(graph.atoms)
-    assert [a for a, wanted in zip(graph.atoms, graph.goal, strict=True) if wanted] == ["on(a, b)"]
-    assert graph.slots == (3, 3) and graph.num_objects == 2
-    operators = [task.operator_name(i) for i in range(task.num_operators)]
-    features = dict(zip(operators, graph.edges.tolist(), strict=True))
-    assert features["(stack a b)"] == [1, 2, 3]
-    assert features["(unstack a b)"] == [1, 3, 2]
-
-    edge = operators.index("(stack a b)")
-    first = int(graph.edge_pairs.counts[:edge].sum())
-    pairs = graph.edge_pairs.items[first:][: graph.edge_pairs.counts[edge]].tolist()
-    sizes = [*graph.receiver_pairs, *graph.sender_pairs]
-    columns = np.repeat(np.arange(len(sizes)), sizes)
-    slots = {int(columns[pair]): graph.atoms[graph.pair_nodes[pair]] for pair in pairs}
-    assert slots == {
-        0: "clear(a)", 1: "handempty()", 2: "on(a, b)", 3: "clear(b)", 4: "holding(a)",
-    }  # fmt: skip
-
-
-def test_costs(tmp_path: Path) -> None:
-    task = small_task(tmp_path, "transport", seed=1)
-    costs = [task.operator(i).cost for i in range(task.num_operators)]
-    assert len(set(costs)) > 1
-    np.testing.assert_allclose(build_hypergraph(task).edges[:, 0], costs)
-    assert set(build_hypergraph(task, "one").edges[:, 0]) == {1}
-    with pytest.raises(ValueError, match="unknown cost type 'two'"):
-        build_hypergraph(task, "two")
-
-
-def test_conditional_effects_are_edges_of_their_own(tmp_path: Path) -> None:
-    task = small_task(tmp_path, "briefcase")
-    graph = build_hypergraph(task)
-    things = [name for name in task.problem.objects if name.startswith("thing")]
-    go = [i for i in range(task.num_operators) if task.operator_name(i).startswith("(go ")]
-    others = task.num_operators - len(go)
-    # Moving is one edge for the place and one per thing that may be in the briefcase.
-    assert graph.num_edges == len(go) * (1 + len(things)) + others
-    # "here" sends to "here"; "here" and "in" send to "at". No edge has a negative sender.
-    assert not [atom for atom in graph.atoms if "not" in atom]
-    assert [1, 2, 1] in graph.edges.tolist()
-
-
-def test_quantified_preconditions_share_a_slot(tmp_path: Path) -> None:
-    """Or larger problems would need slots that no smaller one could train."""
-    slots = set()
-    for things in (2, 3, 6):
-        task = read_task(tmp_path, ODD_DOMAIN, odd_problem(things, 3))
-        graph = build_hypergraph(task)
-        assert graph.edges[:, 1].max() >= things
-        slots.add(graph.slots)
-    assert len(slots) == 1
-
-
-def test_state_bits(tmp_path: Path) -> None:
-    task = small_task(tmp_path, "briefcase")
-    graph = build_hypergraph(task)
-    states = some_states(task, 9)
-    bits = state_bits(graph, task, states)
-    assert bits.dtype == np.float32 and bits.shape == (9, graph.num_nodes)
-    for state, row in zip(states, bits, strict=True):
-        true = {atom for atom, bit in zip(graph.atoms, row, strict=True) if bit}
-        assert true == set(task.atoms(state))
-    facts = states + np.cumsum([0, *task.domain_sizes[:-1]])
-    np.testing.assert_array_equal(fact_bits(graph, [*facts]), bits)
-    np.testing.assert_array_equal(fact_bits(graph, [facts[0], facts[1][:0]])[1], 0 * bits[0])
-
-
-def test_bits_of_another_task_are_refused(tmp_path: Path) -> None:
-    task, other = small_task(tmp_path, "gripper"), small_task(tmp_path, "ferry")
-    graph = build_hypergraph(task)
-    with pytest.raises(ValueError, match="belongs to another task"):
-        state_bits(graph, other, other.initial_state)
-    for wrong in (task.initial_state[:-1], task.initial_state + 100, task.initial_state - 100):
-        with pytest.raises(ValueError, match="no states of the task"):
-            state_bits(graph, task, wrong)
-
-
-def test_an_action_that_needs_more_slots_is_named(tmp_path: Path) -> None:
-    task = small_task(tmp_path, "blocks")
-    graph = build_hypergraph(task)
-    bits = state_bits(graph, task, task.initial_state)
-    with pytest.raises(ValueError, match=r"action \((put-down|stack) .*\) has 3 adds.* at most 2"):
-        predict(HGN(HGNConfig(receiver_slots=2, sender_slots=3)), graph, bits)
-    with pytest.raises(ValueError, match=r"action \((pick-up|unstack) .*\) has 3 preconditions"):
-        HypergraphBatch.build([(graph, bits)], HGNConfig(receiver_slots=3, sender_slots=2))
-
-
-def test_a_task_without_operators(tmp_path: Path) -> None:
-    problem = small_domains.problem_text(
-        "blocks", "a", ["(ontable a)", "(clear a)", "(handempty)"], ["(clear a)"]
-    )
-    domain = re.sub(r"\(:action.*", ")", small_domains.BLOCKS, flags=re.DOTALL)
-    task = read_task(tmp_path, domain, problem)
-    assert task.num_operators == 0
-    assert_like_oracle(HGN(HGNConfig(3, 3)), task, some_states(task, 2))
-    assert needed_slots([build_hypergraph(task)]) == needed_slots([]) == (0, 0)
-    assert_like_oracle(HGN(HGNConfig(0, 0)), task, some_states(task, 2))
 
 
 # -- the configuration

@@ -122,7 +122,8 @@ def train_on_labels(options: argparse.Namespace) -> int:
         raise UsageError(str(error)) from error
     _describe(first, objective, training)
     for seed, path in outputs.items():
-        result = _train(training, validation, path, chosen[seed], options)
+        one = replace(chosen[seed], objective=objective)
+        result = _train(training, validation, path, one, options)
         print(
             f"{path}: best at step {result.best.step} of {result.curve[-1].step}, "
             f"{_errors(result.best)}, {result.parameters} parameters, {result.seconds:.0f} s",

@@ -68,7 +68,7 @@ def to_bytes(model: ModelFile) -> bytes:
 
     metadata = {"format": FORMAT, **model.metadata, "digest": NO_DIGEST}
     text = json.dumps(metadata, sort_keys=True, separators=(",", ":"))
-    tensors = {name: np.ascontiguousarray(array) for name, array in model.tensors.items()}
+    tensors = {name: np.asarray(array, order="C") for name, array in model.tensors.items()}
     content = save(tensors, metadata={"hstar": text})
     return _with_digest(content, NO_DIGEST, hashlib.sha256(content).hexdigest())
 
@@ -105,9 +105,8 @@ def read_model(path: str | os.PathLike[str]) -> ModelFile:
         raise ModelFileError("the file has no hstar metadata; it was not made by hstar", name)
     with refusing_malformed(name):
         metadata = json.loads(text)
-        digest = str(metadata["digest"])
-        found = metadata.get("format")
-        if found == FORMAT:
+        if metadata.get("format") == FORMAT:
+            digest = str(metadata["digest"])
             intact = hashlib.sha256(_with_digest(content, digest, NO_DIGEST)).hexdigest() == digest
         else:
             metadata, intact = upgraded(metadata, tensors, content, name)
