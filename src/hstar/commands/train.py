@@ -68,10 +68,7 @@ def run(options: argparse.Namespace) -> int:
 
         for name in ("validation", "test", "tensorboard"):
             if getattr(options, name):
-                raise UsageError(
-                    f"--{name} is for labels; a table holds the value of every state, and the "
-                    "result is compared with all of them"
-                )
+                raise UsageError(f"--{name} is for labels; a table holds the value of every state")
         return learn_table(options, options.labels)
     if options.pddl:
         raise UsageError("labels hold their problems already; give PDDL files with a database only")
