@@ -15,7 +15,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from hstar.learned.certified_file import CertifiedFileError, read_learned
+from hstar.learned.certified_file import ModelFileError, read_learned
 from provenance import describe_run
 
 from hstar.certified.certificate import verify_file
@@ -62,7 +62,7 @@ def main() -> int:
     names = given.only or list(AIMS)
     try:
         files = {name: read_learned(given.models / f"{name}.safetensors") for name in names}
-    except CertifiedFileError as error:
+    except ModelFileError as error:
         sys.exit(str(error))
     tables = {AIMS[name].subject.name: AIMS[name].subject for name in names}
     classical = {

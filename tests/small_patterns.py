@@ -3,29 +3,39 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
+from hstar.objectives import make_objective
 from hstar.pdb import PatternDatabase, build_pdb, parse_pattern, subtract
 from hstar.spaces.puzzle import Puzzle, make_puzzle
-from hstar.training.options import LearnOptions
+from hstar.training.options import TABLE_DEFAULTS, TrainOptions
+from hstar.training.pattern_source import TableData
 
-OPTIONS = LearnOptions(
-    hidden=24,
-    width=12,
-    blocks=1,
-    bits=6,
-    steps=60,
-    batch=256,
-    learning_rate=1e-2,
-    quantize_from=0.5,
-    evaluate_every=15,
-    device="cpu",
-)
+SHAPE = {"hidden": 24, "width": 12, "blocks": 1}
+SETTINGS: dict[str, Any] = {
+    **TABLE_DEFAULTS,
+    "model_options": SHAPE,
+    "objective": make_objective("cea"),
+    "decode": "strict",
+    "bits": 6,
+    "steps": 60,
+    "batch": 256,
+    "learning_rate": 1e-2,
+    "quantize_from": 0.5,
+    "evaluate_every": 15,
+    "device": "cpu",
+}
+OPTIONS = TrainOptions(**SETTINGS)
 
 
 @cache
 def database_of(name: str, pattern: str, additive: bool = False) -> PatternDatabase:
     puzzle = make_puzzle(name)
     return build_pdb(puzzle, parse_pattern(puzzle, pattern), additive=additive)
+
+
+def data_of(name: str, pattern: str) -> TableData:
+    return TableData(database_of(name, pattern), make_puzzle(name))
 
 
 @cache

@@ -9,32 +9,28 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hstar.learned.certified_file import (
-    CertifiedFileError,
-    LearnedFile,
-    read_learned,
-    to_bytes,
-    write_learned,
-)
 from program import DATA
 from program import hstar as run
-from small_patterns import OPTIONS, database_of, difference
+from small_patterns import OPTIONS, data_of, database_of, difference
 
 import hstar
 from hstar import _core
 from hstar.certified.certificate import verify_file
 from hstar.certified.device_sweep import DeviceSweep
-from hstar.certified.learning import Target, learn
+from hstar.certified.learning import learn
 from hstar.certified.sweep import Sweep, SweepOptions, count_values
 from hstar.certified.thresholds import GRID
 from hstar.features.pattern_states import PatternStates
-from hstar.learned.database import ExceptionSet
+from hstar.learned.database import ExceptionSet, LearnedFile, read_learned, write_learned
+from hstar.learned.file import ModelFileError, to_bytes
 from hstar.learned.levels import Decoding
 from hstar.learned.loader import load_pattern_heuristic
+from hstar.objectives import make_objective
 from hstar.pdb import PatternDatabase, build_pdb, write_pdb
 from hstar.search import search
 from hstar.spaces.puzzle import Puzzle, make_puzzle
 from hstar.spaces.task import Task
+from hstar.training.pattern_source import TableData
 
 PANCAKE = "pancake-6"
 
@@ -47,17 +43,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def strict(folder: Path) -> Path:
     path = folder / "strict.safetensors"
-    database = database_of(PANCAKE, "pancakes")
-    assert learn(database, make_puzzle(PANCAKE), path, OPTIONS) is not None
+    assert learn(data_of(PANCAKE, "pancakes"), path, OPTIONS) is not None
     return path
 
 
 @pytest.fixture(scope="module")
 def argmax(folder: Path) -> Path:
     path = folder / "argmax.safetensors"
-    database = database_of(PANCAKE, "pancakes")
-    options = replace(OPTIONS, steps=30, loss=replace(OPTIONS.loss, name="ce"))
-    assert learn(database, make_puzzle(PANCAKE), path, options, Target("argmax")) is not None
+    options = replace(OPTIONS, steps=30, objective=make_objective("ce"), decode="argmax")
+    assert learn(data_of(PANCAKE, "pancakes"), path, options) is not None
     return path
 
 
@@ -99,9 +93,9 @@ def test_argmax_overestimates_and_is_refused_as_admissible(argmax: Path) -> None
     assert (learned > exact).any()
     counts = count_values(read_learned(argmax, need_certificate=False).model, database, puzzle)
     assert int(counts.overestimates.sum()) == int((learned > exact).sum())
-    with pytest.raises(CertifiedFileError, match="not admissible"):
+    with pytest.raises(ModelFileError, match="not admissible"):
         read_learned(argmax)
-    with pytest.raises(CertifiedFileError, match="not admissible"):
+    with pytest.raises(ModelFileError, match="not admissible"):
         load_pattern_heuristic(f"pdb:{argmax}")
 
 
@@ -116,14 +110,14 @@ def test_every_changed_byte_is_noticed(strict: Path, tmp_path: Path) -> None:
             changed = bytearray(content)
             changed[place] ^= flip
             damaged.write_bytes(changed)
-            with pytest.raises(CertifiedFileError):
+            with pytest.raises(ModelFileError):
                 read_learned(damaged)
     for cut in (0, 5, len(content) // 2, len(content) - 1):
         damaged.write_bytes(content[:cut])
-        with pytest.raises(CertifiedFileError):
+        with pytest.raises(ModelFileError):
             read_learned(damaged)
     damaged.write_bytes(content + b"\0")
-    with pytest.raises(CertifiedFileError):
+    with pytest.raises(ModelFileError):
         read_learned(damaged)
 
 
@@ -143,15 +137,15 @@ def test_a_certificate_of_something_else_is_refused(strict: Path, tmp_path: Path
         replace(file, model=replace(model, decoding=other)),
     ):
         write_learned(path, forged)
-        with pytest.raises(CertifiedFileError):
+        with pytest.raises(ModelFileError):
             read_learned(path)
-        with pytest.raises(CertifiedFileError):
+        with pytest.raises(ModelFileError):
             verify_file(path)
     for key, wrong in (("total", 1), ("states", 1), ("table_sha256", "0" * 64)):
         write_learned(path, replace(file, certificate={**file.certificate, key: wrong}))
         _, verification = verify_file(path)
         assert not verification.holds and key in verification.differences
-    assert to_bytes(file) == strict.read_bytes()
+    assert to_bytes(file.to_model_file()) == strict.read_bytes()
 
 
 def test_damaged_parts_do_not_crash(strict: Path, tmp_path: Path) -> None:
@@ -166,7 +160,7 @@ def test_damaged_parts_do_not_crash(strict: Path, tmp_path: Path) -> None:
         (replace(first, code=b""),),
     ):
         write_learned(path, LearnedFile(replace(file.model, exceptions=exceptions), None, {}))
-        with pytest.raises((CertifiedFileError, ValueError)):
+        with pytest.raises((ModelFileError, ValueError)):
             read_learned(path, need_certificate=False).model.core  # noqa: B018
 
 
@@ -181,27 +175,27 @@ def test_the_maximum_with_a_table(strict: Path, folder: Path) -> None:
 
 
 def test_budget_and_mean(folder: Path) -> None:
-    database, puzzle = database_of(PANCAKE, "pancakes"), make_puzzle(PANCAKE)
+    data = data_of(PANCAKE, "pancakes")
     path = folder / "wanted.safetensors"
-    usual = learn(database, puzzle, path, OPTIONS)
+    usual = learn(data, path, OPTIONS)
     assert usual is not None
     means = []
     for budget in (usual.num_bytes - 50, usual.num_bytes + 500):
-        learned = learn(database, puzzle, path, OPTIONS, Target(budget=budget))
+        learned = learn(data, path, replace(OPTIONS, decode_options={"budget": budget}))
         assert learned is not None and learned.num_bytes == path.stat().st_size <= budget
         means.append(learned.certificate.mean)
     assert means == sorted(means)
     middle = sum(means) / 2
-    learned = learn(database, puzzle, path, OPTIONS, Target(mean=middle))
+    learned = learn(data, path, replace(OPTIONS, decode_options={"mean": middle}))
     assert learned is not None and learned.certificate.mean >= middle
     with pytest.raises(ValueError, match="budget"):
-        learn(database, puzzle, path, OPTIONS, Target(budget=500))
+        learn(data, path, replace(OPTIONS, decode_options={"budget": 500}))
 
 
 def test_a_difference_counts_its_base(folder: Path) -> None:
     database, puzzle = difference()
     path = folder / "difference.safetensors"
-    learned = learn(database, puzzle, path, OPTIONS)
+    learned = learn(TableData(database, puzzle), path, OPTIONS)
     assert learned is not None and database.base is not None
     file, verification = verify_file(path)
     assert verification.holds and learned.num_bytes > database.base.table.nbytes
@@ -234,7 +228,7 @@ def test_sweeps_on_the_device_equal_those_of_the_core(strict: Path, argmax: Path
 def test_tiles_with_unreachable_indices(folder: Path) -> None:
     database, puzzle = database_of("tiles-2x3", "tiles"), make_puzzle("tiles-2x3")
     path = folder / "tiles.safetensors"
-    assert learn(database, puzzle, path, OPTIONS) is not None
+    assert learn(TableData(database, puzzle), path, OPTIONS) is not None
     _, verification = verify_file(path)
     certificate = verification.certificate
     assert verification.holds
@@ -255,9 +249,9 @@ def test_a_planning_task(folder: Path) -> None:
     pattern = list(range(task.num_variables))[:4]
     database = build_pdb(task, pattern)
     path = folder / "task.safetensors"
-    assert learn(database, task, path, OPTIONS) is not None
+    assert learn(TableData(database, task), path, OPTIONS) is not None
     assert verify_file(path, space=task)[1].holds
-    with pytest.raises(CertifiedFileError, match="PDDL"):
+    with pytest.raises(ModelFileError, match="PDDL"):
         verify_file(path)
     heuristic = load_pattern_heuristic(f"pdb:{path}")
     learned = hstar.plan(where / "domain.pddl", where / "problem.pddl", heuristic, "astar")

@@ -12,26 +12,33 @@ from pathlib import Path
 import numpy as np
 import pytest
 import small_domains
-from hstar.learned.certified_file import read_learned
-from hstar.objectives.cea import Loss
 from numpy.typing import NDArray
 from program import hstar as run
-from small_patterns import OPTIONS, database_of
+from small_patterns import OPTIONS, data_of, database_of
 
 from hstar.certified.certificate import verify_file
 from hstar.certified.inadmissibility import tightest_bounds
-from hstar.certified.learning import Target, learn
+from hstar.certified.learning import learn
+from hstar.learned.database import read_learned
 from hstar.learned.loader import load_pattern_heuristic
+from hstar.objectives import make_objective
 from hstar.pdb import PdbHeuristic, build_pdb, choose_pattern, parse_pattern, write_pdb
 from hstar.pddl import parse
 from hstar.search import search
 from hstar.spaces.puzzle import Puzzle, make_puzzle
 from hstar.spaces.task import Task, ground
 from hstar.training.draws import Sampling
+from hstar.training.pattern_source import TableData
 
 SPACES = {"tiles-2x3": "tiles", "pancake-6": "pancakes"}
 SEARCHES = ("astar", "idastar")
-CRUDE = replace(OPTIONS, steps=30, loss=Loss("ce"), sampling=Sampling("tempered", 0.0))
+CRUDE = replace(
+    OPTIONS,
+    steps=30,
+    objective=make_objective("ce"),
+    decode="argmax",
+    sampling=Sampling("tempered", 0.0),
+)
 
 Ints = NDArray[np.int64]
 
@@ -52,7 +59,7 @@ def lengths(puzzle: Puzzle, heuristic: object, algorithm: str) -> Ints:
 def test_certified_heuristics_make_search_optimal(name: str, tmp_path: Path) -> None:
     puzzle = make_puzzle(name)
     path = tmp_path / "strict.safetensors"
-    assert learn(database_of(name, SPACES[name]), puzzle, path, OPTIONS) is not None
+    assert learn(data_of(name, SPACES[name]), path, OPTIONS) is not None
     small = parse_pattern(puzzle, "tiles:1-3" if name.startswith("tiles") else "0-2")
     write_pdb(tmp_path / "small.pdb", build_pdb(puzzle, small))
     exact = distances_of(puzzle)
@@ -65,7 +72,7 @@ def test_certified_heuristics_make_search_optimal(name: str, tmp_path: Path) -> 
 def test_networks_see_what_tables_leave_and_each_pattern_once(tmp_path: Path) -> None:
     puzzle = make_puzzle("pancake-6")
     path = tmp_path / "strict.safetensors"
-    assert learn(database_of("pancake-6", "0-3"), puzzle, path, OPTIONS) is not None
+    assert learn(data_of("pancake-6", "0-3"), path, OPTIONS) is not None
     table = database_of("pancake-6", "pancakes")
     network = read_learned(path).model
     alone, both = PdbHeuristic([network]), PdbHeuristic([network, table])
@@ -102,8 +109,7 @@ def test_theorem_3_for_random_errors(name: str, seed: int) -> None:
 def test_theorem_3_for_networks_that_overestimate(name: str, tmp_path: Path) -> None:
     puzzle = make_puzzle(name)
     path = tmp_path / "argmax.safetensors"
-    database = database_of(name, SPACES[name])
-    assert learn(database, puzzle, path, CRUDE, Target("argmax")) is not None
+    assert learn(data_of(name, SPACES[name]), path, CRUDE) is not None
     model = read_learned(path, need_certificate=False).model
     exact = distances_of(puzzle)
     values = model.lookup(puzzle.unrank(np.arange(len(exact)))).astype(np.int64)
@@ -144,7 +150,7 @@ def test_planning_tasks_from_pattern_to_plan(name: str, tmp_path: Path) -> None:
     task = small_task(name, tmp_path)
     database = build_pdb(task, choose_pattern(task, 3000))
     path = tmp_path / "task.safetensors"
-    assert learn(database, task, path, OPTIONS) is not None
+    assert learn(TableData(database, task), path, OPTIONS) is not None
     assert verify_file(path, space=task)[1].holds
     cost = search(task, "lmcut", "astar").plan_cost
     assert cost is not None and cost > 0
@@ -170,7 +176,8 @@ def test_patterns_of_tasks(tmp_path: Path) -> None:
 def test_damaged_files_are_refused_by_plan(tmp_path: Path) -> None:
     task = small_task("blocks", tmp_path)
     path, problem = tmp_path / "task.safetensors", str(tmp_path / "problem.pddl")
-    assert learn(build_pdb(task, choose_pattern(task, 500)), task, path, OPTIONS) is not None
+    database = build_pdb(task, choose_pattern(task, 500))
+    assert learn(TableData(database, task), path, OPTIONS) is not None
     content = path.read_bytes()
     for search_name in SEARCHES:
         command = ["plan", problem, "-s", search_name, "-H", f"pdb:{path}"]

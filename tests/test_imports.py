@@ -17,7 +17,7 @@ PACKAGE = Path(hstar.__file__).parent
 # Lowest first. Modules on one line do not know of each other; a new module takes its place here.
 LAYERS: list[set[str]] = [
     {"_core", "pddl", "version"},
-    {"runtime", "theory"},
+    {"runtime"},
     {"spaces"},
     {"heuristics"},
     {"search"},

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hstar.learned.certified_file import CertifiedFileError, read_learned
 from program import hstar
 
 from hstar.certified.certificate import verify_file
 from hstar.certified.cube import GOALS
 from hstar.certified.sweep import SweepOptions
+from hstar.learned.database import read_learned
+from hstar.learned.file import ModelFileError
 from hstar.pdb import build_pdb, parse_pattern, subtract
 from hstar.spaces.puzzle import make_puzzle
 
@@ -71,7 +72,7 @@ def test_a_changed_byte_is_noticed(name: str, share: float, tmp_path: Path) -> N
     content[int(share * len(content))] ^= 1
     changed = tmp_path / "changed.safetensors"
     changed.write_bytes(content)
-    with pytest.raises(CertifiedFileError):
+    with pytest.raises(ModelFileError):
         read_learned(changed)
 
 

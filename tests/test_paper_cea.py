@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hstar.learned.certified_file import CertifiedFileError, read_learned
-from hstar.objectives.cea import Loss
 from program import PACKAGES, SECONDS, environment, hstar
 from small_patterns import OPTIONS, database_of
 
+from hstar.learned.database import read_learned
+from hstar.learned.file import ModelFileError
+from hstar.objectives import make_objective
 from hstar.papers.admissible_cea import recipe as admissible_cea
 from hstar.papers.admissible_cea.classical import (
     build_table,
@@ -63,12 +64,17 @@ DIFFERENCE = Subject(
     compressions=Compressions((1, 3), (2000,), modulo=3),
 )
 QUICK = replace(OPTIONS, steps=30, batch=128, evaluate_every=10)
+PHASES = make_objective("cea", pace="phases", patience=1)
 TINY = Scale(
     subjects=(PANCAKES, TILES, DIFFERENCE),
     learnings=(
         Learning("tiles", "cea", QUICK),
-        Learning("tiles", "ce", replace(QUICK, loss=Loss("ce"))),
-        Learning("pancakes", "phases", replace(QUICK, pace="phases", patience=1)),
+        Learning("tiles", "ce", replace(QUICK, objective=make_objective("ce"))),
+        Learning(
+            "pancakes",
+            "phases",
+            replace(QUICK, objective=PHASES),
+        ),
         Learning("pancakes", "model-1", QUICK),
         Learning("difference", "cea", QUICK),
     ),
@@ -429,7 +435,7 @@ def test_certified_files_take_the_place_of_training(
     content = bytearray(file.read_bytes())
     content[-1] ^= 1
     file.write_bytes(content)
-    with pytest.raises(CertifiedFileError, match="changed"):
+    with pytest.raises(ModelFileError, match="changed"):
         run_experiment(other)
 
 

@@ -8,19 +8,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hstar.objectives.cea import Loss, admissible_weights, cea, cross_entropy
-from hstar.training.rounded import Training
-from small_patterns import OPTIONS, database_of, difference
+from agreement import agreement
+from small_patterns import OPTIONS, SETTINGS, data_of, database_of, difference
 
-from hstar.certified.learning import agreement, learn
+from hstar.certified.learning import learn
 from hstar.features.pattern_states import UNREACHED, PatternStates
 from hstar.models.export import emulate, export
 from hstar.models.rounding import _activate
+from hstar.objectives import make_objective
+from hstar.objectives.classes import CrossEntropy, admissible_weights, cea
 from hstar.objectives.pace import Phases
 from hstar.pdb import build_pdb
 from hstar.spaces.puzzle import make_puzzle
 from hstar.training.draws import Draws, Sampling, quotas
-from hstar.training.options import LearnOptions
+from hstar.training.options import TrainOptions
+from hstar.training.train import prepare_table
 
 CPU = torch.device("cpu")
 
@@ -42,8 +44,8 @@ def test_cea_equals_the_formula(beta: float, eta: float) -> None:
     rng = np.random.default_rng(0)
     logits, exact = rng.normal(0, 3, (40, 6)), rng.integers(0, 6, 40)
     values = [0, 1, 2, 3, 5, 9]
-    weights = admissible_weights(values, CPU)
-    found = cea(torch.tensor(logits), torch.tensor(exact), weights, beta, eta)
+    weights = admissible_weights(tuple(values), CPU)
+    found = cea(torch.tensor(logits), torch.tensor(exact), weights, beta, eta).mean()
     assert float(found) == pytest.approx(
         slow_cea(logits.tolist(), exact.tolist(), values, beta, eta), rel=1e-5
     )
@@ -51,7 +53,7 @@ def test_cea_equals_the_formula(beta: float, eta: float) -> None:
 
 def test_cea_by_hand() -> None:
     """Two classes with equal logits: p = 1/2 each."""
-    weights = admissible_weights([0, 1], CPU)
+    weights = admissible_weights((0, 1), CPU)
     logits = torch.zeros(1, 2)
     # h = 0: -log(1/2) - eta log(1/2);  h = 1: -log(1/2 * 1/2 + 1/2) - eta log(1/2)
     zero = cea(logits, torch.tensor([0]), weights, 1.0, 0.1)
@@ -65,10 +67,10 @@ def test_cea_by_hand() -> None:
 
 
 def test_cea_gradient() -> None:
-    weights = admissible_weights([0, 1, 2, 4], CPU)
+    weights = admissible_weights((0, 1, 2, 4), CPU)
     logits = torch.randn(5, 4, generator=torch.Generator().manual_seed(0), requires_grad=True)
     exact = torch.tensor([0, 1, 2, 3, 3])
-    cea(logits, exact, weights, 0.7, 0.1).backward()
+    cea(logits, exact, weights, 0.7, 0.1).mean().backward()
     assert logits.grad is not None
     for i, j in ((0, 0), (1, 2), (3, 1), (4, 3)):
         rows = logits.detach().double().tolist()
@@ -81,9 +83,10 @@ def test_cea_gradient() -> None:
 
 def test_cea_with_all_weight_on_the_exact_class_is_like_cross_entropy() -> None:
     logits, exact = torch.randn(9, 5), torch.tensor([0, 1, 2, 3, 4, 0, 1, 2, 3])
-    weights = admissible_weights([0, 1, 2, 3, 4], CPU)
+    weights = admissible_weights((0, 1, 2, 3, 4), CPU)
     steep = cea(logits, exact, weights, 500.0, 0.0)
-    assert float(steep) == pytest.approx(float(cross_entropy(logits, exact)), rel=1e-5)
+    plain = CrossEntropy().loss(logits, {"class": exact})
+    assert steep.tolist() == pytest.approx(plain.tolist(), rel=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -189,12 +192,12 @@ def test_integers_agree_with_training() -> None:
     """What is trained is what search will compute, but for rounded multipliers and biases."""
     database = database_of("pancake-6", "pancakes")
     states = PatternStates(database, make_puzzle("pancake-6"), CPU)
-    training = Training(states, OPTIONS)
-    assert training.run()
-    network = export(training.rounded())
+    loop = prepare_table(data_of("pancake-6", "pancakes"), OPTIONS).loop
+    assert loop.run()
+    network = export(loop.network, states.domain_sizes)
     digits = states.digits(torch.arange(720)).numpy().astype(np.int32)
     assert np.array_equal(network.forward(digits), emulate(network, digits))
-    same, distance = agreement(training)
+    same, distance = agreement(loop)
     assert same > 0.98 and distance < 0.05
     assert all(layer.bits == OPTIONS.bits for layer in network.layers)
 
@@ -202,23 +205,22 @@ def test_integers_agree_with_training() -> None:
 @pytest.mark.parametrize("stop", [1, 3])
 def test_resume_gives_the_same_bytes(tmp_path: Path, stop: int) -> None:
     """Stopped before and after rounding begins."""
-    database = database_of("pancake-6", "pancakes")
-    puzzle = make_puzzle("pancake-6")
+    data = data_of("pancake-6", "pancakes")
     whole, parts = tmp_path / "whole.safetensors", tmp_path / "parts.safetensors"
-    assert learn(database, puzzle, whole, OPTIONS) is not None
+    assert learn(data, whole, OPTIONS) is not None
     seen = 0
 
-    def interrupt(window: object, steps: int) -> None:
+    def interrupt(line: object, steps: int) -> None:
         nonlocal seen
         seen += 1
         if seen == stop + 1:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        learn(database, puzzle, parts, OPTIONS, report=interrupt)
+        learn(data, parts, OPTIONS, report=interrupt)
     assert (tmp_path / "parts.safetensors.partial").is_file()
-    assert learn(database, puzzle, parts, OPTIONS, deadline=0.0) is None
-    assert learn(database, puzzle, parts, OPTIONS) is not None
+    assert learn(data, parts, OPTIONS, deadline=0.0) is None
+    assert learn(data, parts, OPTIONS) is not None
     assert parts.read_bytes() == whole.read_bytes()
     assert not (tmp_path / "parts.safetensors.partial").exists()
 
@@ -230,11 +232,12 @@ def test_differences_have_class_zero() -> None:
 
 
 def test_options_are_checked() -> None:
-    for wrong in ({"bits": 9}, {"steps": 0}, {"pace": "slow"}, {"seed": -1}):
+    for wrong in ({"bits": 9}, {"steps": 0}, {"seed": -1}):
         with pytest.raises(ValueError):
-            LearnOptions(**wrong)  # type: ignore[arg-type]
-    with pytest.raises(ValueError):
-        Loss("mse")
+            TrainOptions(**{**SETTINGS, **wrong})
+    for objective, options in (("mse", {}), ("cea", {"pace": "slow"}), ("cea", {"patience": 0})):
+        with pytest.raises(ValueError):
+            make_objective(objective, **options)
     with pytest.raises(ValueError):
         Sampling("none")
     assert build_pdb(make_puzzle("pancake-5"), range(5)).layout.cells == 120

@@ -8,20 +8,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hstar.learned.certified_file import read_learned
-from hstar.training.refining import options_from, rounded_from, shape_of
-from hstar.training.rounded import Training
+from agreement import agreement
 from program import hstar
-from small_patterns import OPTIONS, database_of
+from small_patterns import OPTIONS, SHAPE, data_of, database_of
 
-from hstar.certified.learning import agreement, learn
+from hstar.certified.learning import learn
 from hstar.features.pattern_states import PatternStates
+from hstar.learned.database import read_learned
 from hstar.models.export import export
 from hstar.models.integer_network import IntegerLayer, Network
+from hstar.models.refining import rounded_from, shape_of
 from hstar.pdb import write_pdb
 from hstar.spaces.puzzle import make_puzzle
+from hstar.training.loop import Line, Loop
+from hstar.training.options import refining
+from hstar.training.train import prepare_table
 
 CPU = torch.device("cpu")
+PANCAKES = ("pancake-6", "pancakes")
 
 
 @pytest.fixture(scope="module")
@@ -30,10 +34,11 @@ def states() -> PatternStates:
 
 
 @pytest.fixture(scope="module", params=[0, 1, 2])
-def trained(states: PatternStates, request: pytest.FixtureRequest) -> Training:
-    training = Training(states, replace(OPTIONS, blocks=request.param))
-    assert training.run()
-    return training
+def trained(request: pytest.FixtureRequest) -> Loop:
+    options = replace(OPTIONS, model_options={**SHAPE, "blocks": request.param})
+    loop = prepare_table(data_of(*PANCAKES), options).loop
+    assert loop.run()
+    return loop
 
 
 def layers_equal(one: IntegerLayer, other: IntegerLayer) -> bool:
@@ -47,54 +52,55 @@ def layers_equal(one: IntegerLayer, other: IntegerLayer) -> bool:
     )
 
 
-def test_the_way_back_loses_nothing(trained: Training, states: PatternStates) -> None:
-    network = export(trained.rounded())
-    again = export(rounded_from(network))
+def test_the_way_back_loses_nothing(trained: Loop, states: PatternStates) -> None:
+    network = export(trained.network, states.domain_sizes)
+    again = export(rounded_from(network), states.domain_sizes)
     assert all(layers_equal(a, b) for a, b in zip(network.layers, again.layers, strict=True))
     digits = states.digits(torch.arange(720)).numpy().astype(np.int32)
     same = network.forward(digits) == again.forward(digits)
     assert same.mean() > 0.99
 
 
-def test_more_is_learned(trained: Training, states: PatternStates) -> None:
-    network = export(trained.rounded())
-    options = options_from(network, replace(OPTIONS, steps=150, learning_rate=1e-3))
-    more = Training(states, options, network)
+def test_more_is_learned(trained: Loop, states: PatternStates) -> None:
+    network = export(trained.network, states.domain_sizes)
+    options = refining(replace(OPTIONS, steps=150, learning_rate=1e-3), network)
+    more = prepare_table(data_of(*PANCAKES), options, network).loop
     assert more.is_rounding and more.run()
-    assert more.curve[-1].loss < trained.curve[-1].loss
+    assert more.curve[-1]["train_loss"] < trained.curve[-1]["train_loss"]
     same, distance = agreement(more)
     assert same > 0.99 and distance < 0.02  # nothing is left to the export
 
 
 def test_resume_gives_the_same_bytes(tmp_path: Path) -> None:
-    database, puzzle = database_of("pancake-6", "pancakes"), make_puzzle("pancake-6")
+    data = data_of(*PANCAKES)
     first, whole, parts = (tmp_path / f"{name}.safetensors" for name in ("first", "whole", "parts"))
-    assert learn(database, puzzle, first, OPTIONS) is not None
+    assert learn(data, first, OPTIONS) is not None
     start = read_learned(first).model.network
     shorter = replace(OPTIONS, steps=30)
-    assert learn(database, puzzle, whole, shorter, start=start) is not None
+    assert learn(data, whole, shorter, start=start) is not None
 
-    def interrupt(window: object, steps: int) -> None:
-        if window.step == 30:  # type: ignore[attr-defined]
+    def interrupt(line: Line, steps: int) -> None:
+        if line.step == 30:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        learn(database, puzzle, parts, shorter, report=interrupt, start=start)
-    assert learn(database, puzzle, parts, shorter, start=start) is not None
+        learn(data, parts, shorter, report=interrupt, start=start)
+    assert learn(data, parts, shorter, start=start) is not None
     assert parts.read_bytes() == whole.read_bytes()
 
 
 def test_other_networks_are_refused(states: PatternStates) -> None:
-    training = Training(states, OPTIONS)
-    assert training.run()
-    network = export(training.rounded())
+    data = data_of(*PANCAKES)
+    loop = prepare_table(data, OPTIONS).loop
+    assert loop.run()
+    network = export(loop.network, states.domain_sizes)
+    wider = replace(OPTIONS, model_options={**SHAPE, "width": 13})
     with pytest.raises(ValueError, match="another shape"):
-        Training(states, replace(OPTIONS, width=13), network)
-    other = PatternStates(database_of("pancake-5", "pancakes"), make_puzzle("pancake-5"), CPU)
+        prepare_table(data, wider, network)
     with pytest.raises(ValueError, match="another shape"):
-        Training(other, options_from(network, OPTIONS), network)
+        prepare_table(data_of("pancake-5", "pancakes"), refining(OPTIONS, network), network)
     with pytest.raises(ValueError, match="coarser"):
-        Training(states, replace(OPTIONS, coarser=2.0))
+        prepare_table(data, replace(OPTIONS, coarser=2.0))
     with pytest.raises(ValueError, match="residual"):
         shape_of(Network(network.domain_sizes, (network.layers[0], network.layers[-1])))
 

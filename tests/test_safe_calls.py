@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import pytest
 from hard_tasks import large_search, write_task
-from hstar.learned.database import read_learned
 from program import SECONDS, environment
 from small_domains import problem_text
 
 import hstar
 from hstar.certified.sweep import Sweep, SweepOptions
+from hstar.learned.database import read_learned
 from hstar.pdb import PatternDatabase, PdbHeuristic, build_pdb
 from hstar.runtime.resources import Budget, OutOfResources
 from hstar.spaces.puzzle import make_puzzle

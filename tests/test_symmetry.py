@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hstar.learned.certified_file import LearnedFile, read_learned
 from numpy.typing import NDArray
 from small_patterns import OPTIONS, database_of
 
@@ -18,8 +17,10 @@ from hstar.certified.learning import learn
 from hstar.certified.sweep import Sweep, SweepOptions
 from hstar.certified.thresholds import GRID
 from hstar.features.pattern_states import PatternStates
+from hstar.learned.database import LearnedFile, read_learned
 from hstar.pdb import PatternDatabase, compress
 from hstar.spaces.puzzle import Puzzle, make_puzzle
+from hstar.training.pattern_source import TableData
 
 STATES = 88_179_840
 
@@ -47,7 +48,7 @@ def states(cube: Puzzle) -> NDArray[np.int32]:
 @pytest.fixture(scope="module")
 def path(classes: PatternDatabase, cube: Puzzle, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("symmetry") / "corners.safetensors"
-    assert learn(classes, cube, path, OPTIONS) is not None
+    assert learn(TableData(classes, cube), path, OPTIONS) is not None
     return path
 
 

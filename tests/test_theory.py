@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 import pytest
+import theory
 
-from hstar import theory
+from hstar.papers.admissible_cea.figures import inadmissibility_error
 
 
 def test_values_on_small_cases() -> None:
@@ -48,8 +49,8 @@ def test_bound_solves_the_proofs_inequality() -> None:
 def test_errors_fall_and_samples_suffice() -> None:
     errors = [theory.generalisation_error(1000, n, 20, 0.05) for n in (500, 10**4, 10**6, 10**8)]
     assert errors[0] == 20 and errors == sorted(errors, reverse=True)
-    assert theory.inadmissibility_error(100, 400, 2, 0.1) == pytest.approx(
-        2 * theory.inadmissibility_error(100, 1600, 2, 0.1)
+    assert inadmissibility_error(100, 400, 2, 0.1) == pytest.approx(
+        2 * inadmissibility_error(100, 1600, 2, 0.1)
     )
     few = theory.samples_needed(50, 1.0, 10, 0.1)
     assert theory.samples_needed(50, 0.5, 10, 0.1) > 4 * few - 4

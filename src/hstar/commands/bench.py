@@ -52,9 +52,6 @@ def add_parser(commands: Commands) -> None:
     )
     parser.add_argument("--jobs", type=positive, default=1, metavar="N", help="runs at a time")
     parser.add_argument(
-        "--seed", type=int, metavar="N", help="of randomised parts; noted in the rows"
-    )
-    parser.add_argument(
         "-o", "--output", required=True, metavar="FILE", help="such as runs.parquet"
     )
     parser.set_defaults(command=run)

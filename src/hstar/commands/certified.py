@@ -85,6 +85,8 @@ def learn_table(options: argparse.Namespace, path: str) -> int:
     if not options.seeds.isdecimal():
         raise UsageError(f"training on a table takes one seed, not '{options.seeds}'")
     chosen = training_options(options, int(options.seeds), of_table=True)
+    if start is not None and not chosen.bits:
+        raise UsageError("--start goes on from a network in integers; leave out --bits 0")
     if options.pddl:
         space = find_space(options.pddl, Budget())
     elif database.layout.space == "pddl":

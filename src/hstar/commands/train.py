@@ -66,6 +66,9 @@ def run(options: argparse.Namespace) -> int:
     if is_pdb_file(options.labels):
         from hstar.commands.certified import learn_table
 
+        for name in ("validation", "test", "tensorboard"):
+            if getattr(options, name):
+                raise UsageError(f"--{name} is for labels; a table holds the value of every state")
         return learn_table(options, options.labels)
     if options.pddl:
         raise UsageError("labels hold their problems already; give PDDL files with a database only")

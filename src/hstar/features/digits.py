@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from hstar.features.feature import Feature, Inputs, SpaceStates
 from hstar.pdb.database import fingerprint
+from hstar.spaces.space import Space
 from hstar.spaces.task import Task
 
 
@@ -29,45 +30,52 @@ class OneHotInputs(Inputs):
 
 
 class DigitFeature(Feature):
-    """All variables of a task."""
+    """All variables of a space, or those of a pattern."""
 
     name = "digits"
     needs = "space"
 
     def configure(
-        self, tasks: Sequence[Task], options: dict[str, Any], cost: str
+        self, tasks: Sequence[Space], options: dict[str, Any], cost: str
     ) -> dict[str, Any]:
         sizes = [int(size) for size in tasks[0].domain_sizes]
         return {
             "variables": list(range(len(sizes))),
             "domain_sizes": sizes,
             "width": sum(sizes),
-            "fingerprint": fingerprint(tasks[0]),
+            "fingerprint": name_of(tasks[0]),
         }
 
-    def check_one_space(self, spaces: Sequence[Task]) -> None:
-        if len({fingerprint(space) for space in spaces}) > 1:
+    def check_one_space(self, spaces: Sequence[Space]) -> None:
+        if len({name_of(space) for space in spaces}) > 1:
             raise ValueError(
                 "digits are the variables of one task, but these labels are of several problems; "
                 "choose features that tasks of a domain share, such as atoms or relaxed-plans"
             )
 
-    def check(self, config: dict[str, Any], space: Task) -> None:
-        if fingerprint(space) != config["fingerprint"]:
-            raise ValueError("the model reads the variables of one task, and this is another one")
+    def check(self, config: dict[str, Any], space: Space) -> None:
+        if name_of(space) != config["fingerprint"]:
+            raise ValueError(
+                "the model reads the variables of one task or puzzle, and this is another one"
+            )
 
     def inputs(self, config: dict[str, Any], states: Sequence[SpaceStates]) -> OneHotInputs:
         digits = np.concatenate([group.states for group in states])
         return OneHotInputs(_rows(config, digits), config["width"])
 
-    def encoder(self, config: dict[str, Any], space: Task) -> Callable[[Any], Any]:
+    def encoder(self, config: dict[str, Any], space: Space) -> Callable[[Any], Any]:
         return lambda states: one_hot_rows(_rows(config, states), config["width"])
 
-    def native(self, config: dict[str, Any], space: Task) -> dict[str, Any] | None:
-        if space.problem is None:  # the core evaluates dense networks on tasks only
+    def native(self, config: dict[str, Any], space: Space) -> dict[str, Any] | None:
+        if space.kind != "task":  # the core evaluates dense networks on tasks only
             return None
         first = np.cumsum([0, *config["domain_sizes"]])[:-1].tolist()
         return {"input": "digits", "digits": list(zip(config["variables"], first, strict=True))}
+
+
+def name_of(space: Space) -> str:
+    """Tells spaces apart whose variables mean different things."""
+    return fingerprint(space) if isinstance(space, Task) else space.name
 
 
 def one_hot_rows(rows: NDArray[np.int64], width: int) -> NDArray[np.float32]:

@@ -157,7 +157,8 @@ class LearnedFile:
         model.network.core  # noqa: B018  builds it, and so checks that the layers fit each other
         for one in model.exceptions:
             one.opened(model.layout.cells)
-        return cls(model, metadata["certificate"], metadata["training"])
+        notes = {**metadata["training"], "objective": metadata["objective"]}
+        return cls(model, metadata["certificate"], notes)
 
 
 def write_learned(path: str | os.PathLike[str], file: LearnedFile) -> int:

@@ -30,6 +30,9 @@ class Decode:
     options: Constants = {}  # noqa: RUF012
     is_certified = False
 
+    def check(self, options: Constants) -> None:
+        """Raises ValueError for values of the options that make no decode."""
+
     def value(self, outputs: Tensor, base: Tensor, lower: Tensor, constants: Constants) -> Tensor:
         """float[B] from outputs float[B, K] and the two heuristics float[B]."""
         raise NotImplementedError
@@ -95,6 +98,10 @@ class Quantile(Decode):
     name, reads = "quantile", "logits"
     options = {"tau": 0.99, "temperature": 1.0}  # noqa: RUF012
 
+    def check(self, options: Constants) -> None:
+        if not 0 <= options["tau"] <= 1:
+            raise ValueError(f"tau is a probability, not {options['tau']}")
+
     def value(self, outputs: Tensor, base: Tensor, lower: Tensor, constants: Constants) -> Tensor:
         import torch
 
@@ -115,6 +122,12 @@ class Strict(Decode):
         "temperature": 1.0,
         "share": 1,
     }
+
+    def check(self, options: Constants) -> None:
+        if options["budget"] is not None and options["mean"] is not None:
+            raise ValueError("give a budget or a mean, not both")
+        if options["share"] < 1:
+            raise ValueError("the share is at least 1: one in so many states")
 
 
 DECODES: Registry[Decode] = Registry(

@@ -97,6 +97,7 @@ class TrainOptions:
                 raise ValueError(
                     f"decode '{decode.name}' has no option '{option}'; it has: {known}"
                 )
+        decode.check({**decode.options, **self.decode_options})
         return features, model, decode
 
     def rate(self, step: int, restarted: int = 0) -> float:

@@ -104,17 +104,6 @@ def generalisation_error(pdim: float, samples: int, range_: float, delta: float)
     return float(range_ * min(1.0, math.sqrt(complexity / samples)))
 
 
-def inadmissibility_error(states: int, samples: int, range_: float, delta: float) -> float:
-    """Theorem 4: the expected inadmissibility exceeds the mean over N instances by at most
-    O~(H sqrt((n + log(1 / delta)) / N)), here with constant 1 and no logarithmic factors.
-
-    By Theorem 3 the same bounds the expected suboptimality of A* with reopening.
-    """
-    _check_positive(states=states, samples=samples, range_=range_)
-    _check_probability(delta)
-    return range_ * math.sqrt((states + math.log(1 / delta)) / samples)
-
-
 def samples_needed(pdim: float, epsilon: float, range_: float, delta: float) -> int:
     """Proposition 1 the other way round: so many samples make the error at most epsilon,
 
