@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -52,9 +53,9 @@ class Comparison:
 
     def solved_by_all(self) -> set[str]:
         """Problems that every heuristic solved."""
-        solved = self.rows.filter(self.rows["coverage"] == 1)
-        labels = solved.group_by("instance").agg(solved["label"].n_unique())
-        return set(labels.filter(labels["label"] == len(self.labels))["instance"])
+        solved = self.rows.filter(self.rows["coverage"] == 1).select("instance", "label").unique()
+        counts = Counter(solved["instance"])
+        return {instance for instance, count in counts.items() if count == len(self.labels)}
 
     def geometric_mean(self, label: str, column: str) -> float | None:
         """Over the problems that all heuristics solved; None if there are none."""

@@ -50,7 +50,10 @@ _HELD = read_published(__file__)
 TABLE_1 = {name: PublishedTable(**row) for name, row in _HELD["table_1"].items()}
 TABLE_2 = {
     name: PublishedComparison(
-        *(PublishedHeuristic(*row[kind]) for kind in ("cea", "ce", "compressed")), row["factor"]
+        PublishedHeuristic(*row["cea"]),
+        PublishedHeuristic(*row["ce"]),
+        PublishedHeuristic(*row["compressed"]),
+        row["factor"],
     )
     for name, row in _HELD["table_2"].items()
 }

@@ -40,5 +40,5 @@ def figure2(curves: pl.DataFrame, group: Group = LEARN_FF) -> Figure:
                 axes.plot(*points, color=colour, linewidth=0.9, alpha=0.8, label=label)
         axes.set(title=domain, yscale="log", xlabel="training step", ylabel="validation MSE")
     if panels[0].get_legend_handles_labels()[1]:
-        panels[0].legend(fontsize=8)
+        panels[0].legend(fontsize=8, frameon=False)
     return figure

@@ -15,7 +15,6 @@ on where it was.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
@@ -265,8 +264,8 @@ def collect(experiment: Experiment) -> Results:
                 row = {"domain": domain, "variant": column, **asdict(variant)}
                 row.pop("loss")
                 planning += _planning_rows(runs, row, seed)
-    frames = map(_frame, (metrics, planning, curves))
-    return Results(*frames, compare_runs(_compared(experiment)))
+    compared = compare_runs(_compared(experiment))
+    return Results(_frame(metrics), _frame(planning), _frame(curves), compared)
 
 
 def _baselines(experiment: Experiment, domain: str) -> Iterator[dict[str, Any]]:

@@ -75,9 +75,7 @@ def _each(count: int) -> Mapping[str, int]:
 SMOKE = Scale(
     domains=("blocks",),
     variants=(OURS, BASELINE, Variant("linear", "truncated-gaussian")),
-    problems={
-        "blocks": _splits((150, 36, 24), {"blocks": range(3, 9)}, {"blocks": range(9, 17)})
-    },
+    problems={"blocks": _splits((150, 36, 24), {"blocks": range(3, 9)}, {"blocks": range(9, 17)})},
     training_problems=150,
     seeds=(0,),
     steps={"nlm": 900, "linear": 900},

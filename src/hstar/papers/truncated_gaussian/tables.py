@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ROWS = {"mse": "MSE", "nll": "NLL", "coverage": "solved", "evaluations": "evaluations"}
 MARGIN = {1: 0.1, 4: 0.1}  # what the captions of these tables ask of a best value; else any
-SHOWN = "Mean±deviation over seeds; ours first, the paper's beneath. Bold: best of its configuration."
+SHOWN = "Mean±deviation over seeds; ours first, the paper's beneath. Bold: best of its group."
 
 
 def build_tables(
@@ -56,11 +56,12 @@ def build_table(number: int, measured: Measured) -> Table:
         for domain in DOMAINS:
             cells: dict[Column, Cell] = {}
             for columns in _competing(table.columns):
-                both = [
+                printed, measured_here = (
                     [values[metric, domain, column] for column in columns]
-                    for values in (ours, table.cells)
-                ]
-                cells |= zip(columns, _cells(metric, *both, MARGIN.get(number, 0.0)), strict=True)
+                    for values in (table.cells, ours)
+                )
+                made = _cells(metric, measured_here, printed, MARGIN.get(number, 0.0))
+                cells |= zip(columns, made, strict=True)
             shown = [column for column in table.columns if planning or column.variant != "N+clip"]
             head = Cell(ROWS[metric], below="paper")
             rows.append([Cell(domain), head, *(cells[column] for column in shown)])
