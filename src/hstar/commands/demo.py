@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 
 from hstar.commands.arguments import Commands, positive
@@ -26,37 +25,6 @@ def add_parser(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     print(STORY, flush=True)
-    jobs = options.jobs or os.cpu_count() or 1
-    directory = Path(options.output)
-    run_paper("smoke", directory, jobs, "cpu", 0, "hstar demo")
-    print(against_default(directory, jobs))
-    print(f"The page with every problem: {directory / 'against-default.html'}")
+    output = Path(options.output)
+    run_paper("truncated-gaussian", "smoke", output, options.jobs, "hstar demo", device="cpu")
     return 0
-
-
-def against_default(directory: Path, jobs: int) -> str:
-    """The learned heuristic, h^FF and the default planner on the demo's test problems."""
-    import polars as pl
-
-    from hstar.bench import BenchOptions, Runs, read_runs, run_default
-    from hstar.papers.truncated_gaussian.recipe import experiment_at, test_problems
-    from hstar.papers.truncated_gaussian.variants import OURS
-    from hstar.report import build_page, compare, text_table, verdict_table, verdict_text
-
-    experiment = experiment_at("smoke", directory, jobs=jobs)
-    scale = experiment.scale
-    runs = []
-    for domain in scale.domains:
-        output = experiment.runs(domain, "default")
-        if not output.is_file():
-            problems, memory = test_problems(experiment, domain), scale.memory_limit
-            run_default(BenchOptions(problems, memory_limit=memory, jobs=jobs, output=output))
-        learned = experiment.model(domain, OURS, scale.seeds[0]).stem
-        for name, file in (("learned", learned), ("eager h^FF", "ff"), ("default", "default")):
-            found = read_runs(experiment.runs(domain, file))
-            rows = found.rows.with_columns(pl.lit(name).alias("algorithm"))
-            runs.append(Runs(rows, found.provenance))
-    title, names = "Against the default planner", [f"file {i}" for i in range(len(runs))]
-    build_page(runs, names, title).write(directory / "against-default.html")
-    whole = compare(runs, names)
-    return "\n\n".join([text_table(*verdict_table(whole)), *verdict_text(whole)])

@@ -5,18 +5,23 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from hstar.commands.arguments import Commands, UsageError, positive
 
 DESCRIPTION = """\
-Run the experiments of a paper and write its tables, with its numbers beside ours. What is finished
-is kept: the same command goes on where it was stopped.
+Run the experiments of a paper and write its tables, with its numbers beside ours. Finished work is
+kept: the same command continues where it was stopped.
 
 truncated-gaussian  learned heuristics for greedy search (smoke, small, proposed, full)
 admissible-cea      pattern databases as certified networks (smoke, small, full)
 """
+PAPERS = {
+    "truncated-gaussian": "hstar.papers.truncated_gaussian",
+    "admissible-cea": "hstar.papers.admissible_cea",
+}
 MODELS = "models"  # where certified models are looked for unless --models says otherwise
 
 
@@ -43,93 +48,49 @@ def add_parser(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     if options.paper not in PAPERS:
         raise UsageError(f"unknown paper '{options.paper}'; choose one of {', '.join(PAPERS)}")
-    PAPERS[options.paper](options)
+    more: dict[str, Any] = {}
+    if options.paper == "admissible-cea":
+        models = Path(options.models or MODELS)
+        if options.models is not None and not models.is_dir():
+            raise UsageError(f"--models: there is no folder {models}")
+        more["models"] = models if models.is_dir() else None
+    elif options.models is not None:
+        raise UsageError("--models is for admissible-cea")
+    run_paper(
+        options.paper,
+        options.scale,
+        Path(options.output or f"build/{options.paper}-{options.scale}"),
+        options.jobs,
+        f"hstar paper {options.paper} --scale {options.scale}",
+        device=options.device,
+        seed=options.seed,
+        **more,
+    )
     return 0
 
 
-def run_truncated_gaussian(options: argparse.Namespace) -> None:
-    if options.models is not None:
-        raise UsageError("--models is for admissible-cea")
-    command = f"hstar paper {options.paper} --scale {options.scale}"
-    run_paper(
-        options.scale, _output(options), _jobs(options), options.device, options.seed, command
-    )
-
-
-def run_paper(scale: str, output: Path, jobs: int, device: str, seed: int, command: str) -> None:
-    """All stages of truncated-gaussian; writes report.html and tables.md. Raises UsageError."""
-    from hstar.papers.experiment import timed
-    from hstar.papers.truncated_gaussian.page import build_page, markdown, summary_text
-    from hstar.papers.truncated_gaussian.recipe import experiment_at, run_experiment
-    from hstar.runtime.atomic import write_atomically
+def run_paper(
+    paper: str, scale: str, output: Path, jobs: int | None, command: str, **options: Any
+) -> None:
+    """Run a recipe, write its page and tables, and print what they come to. Raises UsageError."""
+    from hstar.papers.experiment import find_scale, timed
 
     start = time.monotonic()
-    output.mkdir(parents=True, exist_ok=True)
-    try:
-        experiment = experiment_at(
-            scale, output, jobs=jobs, device=device, seed=seed, say=timed(_say)
-        )
-    except ValueError as error:
-        raise UsageError(str(error)) from error
-    results = run_experiment(experiment)
-    for name in ("metrics", "planning", "curves"):
-        getattr(results, name).write_parquet(output / f"{name}.parquet")
-    seconds = time.monotonic() - start
-    build_page(results, experiment.scale, scale, command, seconds).write(output / "report.html")
-    write_atomically(output / "tables.md", markdown(results, experiment.scale))
-    print(summary_text(results))
-    print(
-        f"{seconds:.0f} s. The whole comparison: {output / 'report.html'}, {output / 'tables.md'}"
+    recipe, page, scales = (
+        import_module(f"{PAPERS[paper]}.{module}") for module in ("recipe", "page", "scales")
     )
-
-
-def run_admissible_cea(options: argparse.Namespace) -> None:
-    """All pieces of admissible-cea; writes report.html, tables.md, rows.json and CSV files."""
-    from hstar.papers.admissible_cea.page import summary_text, write_results
-    from hstar.papers.admissible_cea.recipe import experiment_at, run_experiment
-    from hstar.papers.experiment import timed
-
-    start = time.monotonic()
-    output = _output(options)
-    models = Path(options.models or MODELS)
-    if options.models is not None and not models.is_dir():
-        raise UsageError(f"--models: there is no folder {models}")
     try:
-        experiment = experiment_at(
-            options.scale,
-            output,
-            jobs=_jobs(options),
-            device=options.device,
-            seed=options.seed,
-            models=models if models.is_dir() else None,
-            say=timed(_say),
-        )
+        chosen = find_scale(scales.SCALES, scale)
     except ValueError as error:
         raise UsageError(str(error)) from error
     output.mkdir(parents=True, exist_ok=True)
-    results = run_experiment(experiment)
+    jobs = jobs or os.cpu_count() or 1
+    experiment = recipe.Experiment(chosen, output, jobs, say=timed(_say), **options)
+    results = recipe.run_experiment(experiment)
     seconds = time.monotonic() - start
-    command = f"hstar paper {options.paper} --scale {options.scale}"
-    write_results(results, output, options.scale, command, seconds)
-    print(summary_text(results))
-    print(
-        f"{seconds:.0f} s. The whole comparison: {output / 'report.html'}, {output / 'tables.md'}; "
-        f"rows: {output / 'rows.json'}, {output / 'csv'}"
-    )
-
-
-PAPERS: dict[str, Callable[[argparse.Namespace], None]] = {
-    "truncated-gaussian": run_truncated_gaussian,
-    "admissible-cea": run_admissible_cea,
-}
-
-
-def _output(options: argparse.Namespace) -> Path:
-    return Path(options.output or f"build/{options.paper}-{options.scale}")
-
-
-def _jobs(options: argparse.Namespace) -> int:
-    return options.jobs or os.cpu_count() or 1
+    files = page.write_results(results, experiment, scale, command, seconds)
+    print(page.summary_text(results))
+    print(f"{seconds:.0f} s. See {', '.join(str(output / name) for name in files)}")
 
 
 def _say(text: str) -> None:

@@ -1,12 +1,14 @@
-"""What all recipes share: settings and finished parts on disk, work in processes, progress."""
+"""What all recipes share: settings and finished parts on disk, published numbers, processes."""
 
 from __future__ import annotations
 
 import json
 import time
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from hstar.runtime.atomic import write_atomically
 from hstar.runtime.code import code_digest
@@ -14,6 +16,7 @@ from hstar.runtime.journal import claim_settings
 from hstar.runtime.pool import Lost, Pool
 
 Say = Callable[[str], None]
+S = TypeVar("S")
 
 CODE = (  # what the results of an experiment depend on
     *("pddl", "spaces", "heuristics", "search", "pdb", "domains", "teachers", "features"),
@@ -21,12 +24,36 @@ CODE = (  # what the results of an experiment depend on
 )
 
 
-def keep_settings(directory: Path, settings: Mapping[str, Any]) -> None:
-    """Write the settings to experiment.json, so that files of other settings are not reused.
+@dataclass(frozen=True)
+class Experiment(Generic[S]):
+    """Where and how to run a recipe. `jobs` processes work at once, one thread each."""
 
-    Raises JournalError if the directory holds another experiment.
-    """
-    claim_settings(directory / "experiment.json", {**settings, "code": code_digest(*CODE)})
+    scale: S
+    directory: Path
+    jobs: int = 1
+    device: str = "auto"
+    seed: int = 0
+    say: Say = print
+
+    def keep_settings(self) -> None:
+        """Write the settings to experiment.json, so that files of other settings are not reused.
+
+        Raises JournalError if the directory holds another experiment.
+        """
+        settings = {"scale": asdict(self.scale), "seed": self.seed}  # type: ignore[call-overload]
+        claim_settings(self.directory / "experiment.json", {**settings, "code": code_digest(*CODE)})
+
+
+def find_scale(scales: Mapping[str, S], name: str) -> S:
+    """The scale of that name. Raises ValueError for an unknown one."""
+    if name not in scales:
+        raise ValueError(f"unknown scale '{name}'; choose one of {', '.join(scales)}")
+    return scales[name]
+
+
+def read_published(module: str, name: str = "published.toml") -> dict[str, Any]:
+    """What a paper prints, from a TOML file beside the module's file."""
+    return tomllib.loads(Path(module).with_name(name).read_text(encoding="utf-8"))
 
 
 def write_part(path: Path, content: Any) -> None:
@@ -65,8 +92,4 @@ def say_nothing(_: str) -> None:
 def timed(say: Say) -> Say:
     """Puts the seconds since now before each line."""
     start = time.monotonic()
-
-    def say_with_time(text: str) -> None:
-        say(f"[{time.monotonic() - start:6.1f} s] {text}")
-
-    return say_with_time
+    return lambda text: say(f"[{time.monotonic() - start:6.1f} s] {text}")

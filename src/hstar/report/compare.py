@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -27,6 +28,12 @@ class Comparison:
     labels: list[str]
     domains: list[str]
 
+    @classmethod
+    def of(cls, rows: pl.DataFrame) -> Comparison:
+        """Rows that have a label and an instance each."""
+        columns = (rows[name].unique(maintain_order=True) for name in ("label", "domain"))
+        return cls(rows, *(column.to_list() for column in columns))
+
     def coverage(self, label: str, domain: str | None = None) -> tuple[int, int]:
         """(solved, run) of a heuristic in a domain, None for all."""
         own = self.own(label, domain)
@@ -46,13 +53,9 @@ class Comparison:
 
     def solved_by_all(self) -> set[str]:
         """Problems that every heuristic solved."""
-        solved: dict[str, set[str]] = {}
-        for instance, label, coverage in self.rows.select(
-            "instance", "label", "coverage"
-        ).iter_rows():
-            if coverage:
-                solved.setdefault(instance, set()).add(label)
-        return {instance for instance, labels in solved.items() if len(labels) == len(self.labels)}
+        solved = self.rows.filter(self.rows["coverage"] == 1).select("instance", "label").unique()
+        counts = Counter(solved["instance"])
+        return {instance for instance, count in counts.items() if count == len(self.labels)}
 
     def geometric_mean(self, label: str, column: str) -> float | None:
         """Over the problems that all heuristics solved; None if there are none."""
@@ -111,8 +114,4 @@ def compare(runs: Sequence[Runs], names: Sequence[str] = ()) -> Comparison:
         .otherwise(pl.col("domain"))
         .alias("domain")
     )
-    return Comparison(
-        rows=rows,
-        labels=rows["label"].unique(maintain_order=True).to_list(),
-        domains=rows["domain"].unique(maintain_order=True).to_list(),
-    )
+    return Comparison.of(rows)

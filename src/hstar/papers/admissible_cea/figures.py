@@ -6,15 +6,18 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from hstar.papers.admissible_cea.frontier import Point
 from hstar.papers.admissible_cea.published import MB, TABLE_2
 from hstar.report import new_figure
+from hstar.report.plots import COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-BLUE, ORANGE, GREEN, RED, GREY = "#0072b2", "#e69f00", "#009e73", "#d55e00", "#777777"
+BLUE, ORANGE, GREEN, RED, *_, GREY = COLOURS
 DELTA = 0.05  # the bound of Figure 2 holds with probability 1 - DELTA
 Rows = Sequence[dict[str, Any]]
 
@@ -30,20 +33,14 @@ def figure_2(rows: Rows, title: str) -> Figure:
         means = [(size, mean_error(rows, size, kind)) for size in sizes]
         drawn = [(size, error) for size, error in means if error > 0]
         axes.plot(*_columns(drawn), marker="o", markersize=4, color=colour, label=label)
-    first = rows[0]
-    bound = [
-        (size, inadmissibility_error(first["states"], size, first["range"], DELTA))
-        for size in sizes
-    ]
-    axes.plot(*_columns(bound), linestyle="dashed", color=GREY, label="bound of Theorem 4")
+    states, highest = rows[0]["states"], rows[0]["range"]
+    bound = [inadmissibility_error(states, size, highest, DELTA) for size in sizes]
+    axes.plot(sizes, bound, linestyle="dashed", color=GREY, label="bound of Theorem 4")
     start = mean_error(rows, sizes[0], "state")
     if start > 0:
-        guide = [(size, start * math.sqrt(sizes[0] / size)) for size in sizes]
-        axes.plot(*_columns(guide), linestyle="dotted", color=GREY, label="falling as 1/sqrt(N)")
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xlabel("training states N")
-    axes.set_ylabel("generalisation error")
+        guide = [start * math.sqrt(sizes[0] / size) for size in sizes]
+        axes.plot(sizes, guide, linestyle="dotted", color=GREY, label="falling as 1/sqrt(N)")
+    axes.set(xscale="log", yscale="log", xlabel="training states N", ylabel="generalisation error")
     axes.set_title(title)
     axes.legend(fontsize=7, frameon=False)
     return figure
@@ -69,16 +66,9 @@ def mean_error(rows: Rows, size: int, kind: str) -> float:
 def decay(rows: Rows) -> float | None:
     """The exponent e of the best fit error = c N^e (the excess of states); None of too few."""
     sizes = sorted({row["samples"] for row in rows})
-    points = [
-        (math.log(size), math.log(error))
-        for size in sizes
-        if (error := mean_error(rows, size, "state")) > 0
-    ]
-    if len(points) < 2:
-        return None
-    x = sum(point[0] for point in points) / len(points)
-    y = sum(point[1] for point in points) / len(points)
-    return sum((a - x) * (b - y) for a, b in points) / sum((a - x) ** 2 for a, _ in points)
+    errors = [(size, mean_error(rows, size, "state")) for size in sizes]
+    points = [(math.log(size), math.log(error)) for size, error in errors if error > 0]
+    return None if len(points) < 2 else float(np.polyfit(*_columns(points), 1)[0])
 
 
 def figure_5(curves: dict[str, list[list[float]]]) -> Figure:
@@ -88,9 +78,7 @@ def figure_5(curves: dict[str, list[list[float]]]) -> Figure:
         steps = [line[0] for line in curve]
         for place, label, colour in ((-2, "beta", BLUE), (-1, "eta", ORANGE)):
             axes.step(steps, [line[place] for line in curve], label=label, color=colour)
-        axes.set_yscale("log")
-        axes.set_title(name)
-        axes.set_xlabel("training step")
+        axes.set(yscale="log", title=name, xlabel="training step")
     panels[0].legend(fontsize=8, frameon=False)
     return figure
 
@@ -103,9 +91,7 @@ def overestimates(by_loss: dict[str, list[list[int]]], title: str) -> Figure:
     figure, panels = new_figure(3.8 * len(by_loss), 3.0, 1, len(by_loss))
     for axes, (loss, pairs) in zip(panels, by_loss.items(), strict=True):
         _boxes(axes, pairs)
-        axes.set_title(f"{title}, {loss}")
-        axes.set_xlabel("exact value")
-        axes.set_ylabel("predicted value")
+        axes.set(title=f"{title}, {loss}", xlabel="exact value", ylabel="predicted value")
     return figure
 
 
@@ -115,37 +101,18 @@ def _boxes(axes: Axes, pairs: list[list[int]]) -> None:
         axes.text(0.5, 0.5, "no state is overestimated", ha="center", transform=axes.transAxes)
         return
     boxes, highest = [], max(pair[1] for pair in pairs)
+    above: dict[str, Any] = {"textcoords": "offset points", "xytext": (0, 4), "rotation": 90}
     for value in exact:
         found = sorted((guess, count) for own, guess, count in pairs if own == value)
-        boxes.append(
-            {
-                "whislo": found[0][0],
-                "q1": quantile(found, 0.25),
-                "med": quantile(found, 0.5),
-                "q3": quantile(found, 0.75),
-                "whishi": found[-1][0],
-            }
-        )
-        axes.annotate(
-            f"n={sum(count for _, count in found):,}",
-            (value, found[-1][0]),
-            textcoords="offset points",
-            xytext=(0, 4),
-            ha="center",
-            va="bottom",
-            fontsize=5.5,
-            rotation=90,
-        )
-    axes.bxp(
-        boxes,
-        positions=exact,
-        showfliers=False,
-        widths=0.6,
-        boxprops={"color": BLUE},
-        whiskerprops={"color": BLUE},
-        capprops={"color": BLUE},
-        medianprops={"color": RED},
-    )
+        ends = {"whislo": found[0][0], "whishi": found[-1][0]}
+        shares = {"q1": 0.25, "med": 0.5, "q3": 0.75}
+        boxes.append({**ends, **{name: quantile(found, share) for name, share in shares.items()}})
+        text = f"n={sum(count for _, count in found):,}"
+        at = (value, found[-1][0])
+        axes.annotate(text, at, **above, ha="center", va="bottom", fontsize=5.5)
+    blue = {name: {"color": BLUE} for name in ("boxprops", "whiskerprops", "capprops")}
+    red = {"color": RED}
+    axes.bxp(boxes, positions=exact, showfliers=False, widths=0.6, medianprops=red, **blue)  # type: ignore[arg-type]
     axes.plot([exact[0], exact[-1]], [exact[0], exact[-1]], color=GREY, linewidth=0.6)
     axes.set_ylim(exact[0] - 0.5, highest + 0.35 * (highest - exact[0] + 1))
     step = max(1, len(exact) // 10)
@@ -169,51 +136,33 @@ def frontier_figure(points: Sequence[Point], name: str, base: float = 0.0) -> Fi
     `base` is the mean that a difference is to be added to.
     """
     figure, (axes,) = new_figure(5.4, 3.6)
-    classical = [(p.num_bytes, p.mean) for p in points if not p.learned]
-    networks = [(p.num_bytes, p.mean) for p in points if p.learned]
-    style: dict[str, Any] = {"linestyle": "none"}
-    axes.plot(*_columns(classical), marker=".", color=GREY, label="classical tables", **style)
-    best = [(p.num_bytes, p.mean) for p in leading([p for p in points if not p.learned])]
-    axes.step(*_columns(best), where="post", color=GREY, linewidth=1.0)
-    axes.plot(
-        *_columns(networks),
-        marker="*",
-        markersize=9,
-        color=BLUE,
-        label="certified networks",
-        **style,
-    )
+
+    def draw(drawn: Sequence[tuple[float, float]], label: str, **style: Any) -> None:
+        axes.plot(*_columns(drawn), linestyle="none", label=label, **style)
+
+    classical = [point for point in points if not point.learned]
+    networks = [point for point in points if point.learned]
+    draw(_places(classical), "classical tables", marker=".", color=GREY)
+    best: list[Point] = []  # those that no smaller classical table reaches
+    for point in sorted(classical, key=lambda one: (one.num_bytes, -one.mean)):
+        best += [point] if not best or point.mean > best[-1].mean else []
+    axes.step(*_columns(_places(best)), where="post", color=GREY, linewidth=1.0)
+    draw(_places(networks), "certified networks", marker="*", markersize=9, color=BLUE)
     printed = TABLE_2.get(name)
     if printed:
         for row, marker, label in (
             (printed.cea, "o", f"paper, CEA ({printed.cea.rate:.0e} overestimated)"),
             (printed.compressed, "s", "paper, compressed"),
         ):
-            size = row.size * MB
-            axes.plot(
-                [size],
-                [row.mean + base],
-                marker=marker,
-                markerfacecolor="none",
-                color=ORANGE,
-                label=label,
-                **style,
-            )
-    axes.set_xscale("log")
-    axes.set_xlabel("bytes")
-    axes.set_ylabel("mean heuristic")
-    axes.set_title(name)
+            place = [(row.size * MB, row.mean + base)]
+            draw(place, label, marker=marker, markerfacecolor="none", color=ORANGE)
+    axes.set(xscale="log", xlabel="bytes", ylabel="mean heuristic", title=name)
     axes.legend(fontsize=7, loc="lower right", frameon=False)
     return figure
 
 
-def leading(points: Sequence[Point]) -> list[Point]:
-    """Those that nothing of their own kind, no larger, reaches; by size."""
-    found: list[Point] = []
-    for point in sorted(points, key=lambda one: (one.num_bytes, -one.mean)):
-        if not found or point.mean > found[-1].mean:
-            found.append(point)
-    return found
+def _places(points: Sequence[Point]) -> list[tuple[float, float]]:
+    return [(point.num_bytes, point.mean) for point in points]
 
 
 def _columns(points: Sequence[tuple[float, float]]) -> tuple[list[float], list[float]]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hstar.papers.admissible_cea.classical import describe
 from hstar.papers.admissible_cea.published import MB
 from hstar.papers.admissible_cea.recipe import Results
-from hstar.papers.admissible_cea.tables import Table, certified_heuristics
+from hstar.papers.admissible_cea.tables import certified_heuristics
+from hstar.papers.tables import Table
 from hstar.report import Cell
 
 
@@ -24,20 +25,14 @@ class Point:
 
 def frontier(results: Results, name: str) -> list[Point]:
     """All heuristics of a space by size, with those marked that nothing smaller or equal beats."""
-    points = [
-        Point(describe(row), False, row["bytes"], row["total"])
-        for row in results.classical.get(name, [])
-    ]
-    points += [
-        Point(f"network {kind}", True, row["bytes"], row["total"])
-        for kind, row in certified_heuristics(results, name).items()
-    ]
-    points.sort(key=lambda point: (point.num_bytes, -point.mean))
+    classical, certified = results.classical.get(name, []), certified_heuristics(results, name)
+    rows = [(describe(row), False, row) for row in classical]
+    rows += [(f"network {kind}", True, row) for kind, row in certified.items()]
+    points = [Point(what, learned, row["bytes"], row["total"]) for what, learned, row in rows]
     marked, best = [], float("-inf")
-    for point in points:
-        leads = point.mean > best
+    for point in sorted(points, key=lambda point: (point.num_bytes, -point.mean)):
+        marked.append(replace(point, leads=point.mean > best))
         best = max(best, point.mean)
-        marked.append(Point(point.what, point.learned, point.num_bytes, point.mean, leads))
     return marked
 
 
@@ -60,9 +55,9 @@ def leading_table(results: Results, name: str) -> Table:
 
 def whole_table(results: Results, name: str) -> Table:
     """Every heuristic of a space."""
-    points = frontier(results, name)
-    title = f"{name}: all {len(points)} heuristics"
-    return Table(f"frontier-{name}", title, HEADERS, list(map(_row, points)), "", title)
+    rows = list(map(_row, frontier(results, name)))
+    title = f"{name}: all {len(rows)} heuristics"
+    return Table(f"frontier-{name}", title, HEADERS, rows, folded=title)
 
 
 def _row(point: Point) -> list[Cell | str]:
@@ -81,22 +76,20 @@ def verdict(points: list[Point]) -> str:
     if not networks:
         return "No network has been certified for this space."
     leading = [point for point in networks if point.leads]
-    beaten = [point for point in networks if not point.leads]
     parts = []
     if leading:
         sizes = f"{leading[0].num_bytes / MB:.3f} to {leading[-1].num_bytes / MB:.3f} MB"
         parts.append(f"{len(leading)} of {len(networks)} networks lead at their size ({sizes}).")
+    classical = [point for point in points if point.leads and not point.learned]
+    ahead = []
+    for point in networks:
+        smaller = [c for c in classical if c.num_bytes <= point.num_bytes]
+        better = [c for c in smaller if c.mean >= point.mean]
+        if better and not point.leads:
+            ahead.append(f"{point.what} ({better[-1].what}, {better[-1].mean:.3f})")
+    if ahead:
+        parts.append(f"A classical table is ahead of {'; '.join(ahead)}.")
+    beaten = len(networks) - len(leading) - len(ahead)
     if beaten:
-        classical = [point for point in points if point.leads and not point.learned]
-        ahead = []
-        for point in beaten:
-            better = [
-                c for c in classical if c.num_bytes <= point.num_bytes and c.mean >= point.mean
-            ]
-            if better:
-                ahead.append(f"{point.what} ({better[-1].what}, {better[-1].mean:.3f})")
-        if ahead:
-            parts.append(f"A classical table is ahead of {'; '.join(ahead)}.")
-        if len(ahead) < len(beaten):
-            parts.append(f"{len(beaten) - len(ahead)} are beaten by smaller networks.")
+        parts.append(f"{beaten} are beaten by smaller networks.")
     return " ".join(parts)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import platform
-from pathlib import Path
 from typing import Any
 
 from hstar.papers.admissible_cea.figures import (
@@ -17,9 +15,11 @@ from hstar.papers.admissible_cea.figures import (
 )
 from hstar.papers.admissible_cea.frontier import frontier, leading_table, whole_table
 from hstar.papers.admissible_cea.published import FIGURE_OF, TABLE_4
-from hstar.papers.admissible_cea.recipe import Results
+from hstar.papers.admissible_cea.recipe import Experiment, Results
 from hstar.papers.admissible_cea.scales import CE, CEA, PHASES
-from hstar.papers.admissible_cea.tables import Table, build_tables
+from hstar.papers.admissible_cea.tables import build_tables, likeliest_heuristics
+from hstar.papers.page import begin_page, planning_table
+from hstar.papers.tables import Table
 from hstar.report import Page
 from hstar.runtime.atomic import write_atomically
 
@@ -31,11 +31,28 @@ INTRODUCTION = (
     "files. Beside them stand the paper's own numbers and the strongest classical table of equal "
     "size: minima over groups in two orders, values of 2 bits, smaller patterns, symmetry classes."
 )
+ABOUT_PLANNING = (
+    "A* finds cheapest plans, because neither tables nor certified networks overestimate. h^FF in "
+    "greedy search and the default planner look for any plan; they read the same boards as PDDL."
+)
+ABOUT_FIGURE_2 = (
+    "The paper shows, for the 8-corner database, an error that falls with the number N of training "
+    "states, about as 1/sqrt(N), as its bound does. Here the excess max(h - h*, 0) of a state "
+    "falls likewise, and faster once the training states cover the space. The largest excess on an "
+    "optimal path, which Theorem 4 is about, is nearly the same for all states, because all paths "
+    "end near the goal, so its error is small at every N. The bound, with constant 1, exceeds the "
+    "largest possible value as long as N is below the number of states."
+)
 
 
 def main_tables(results: Results) -> list[Table]:
-    """The paper's, then mean against bytes of each space."""
-    return [*build_tables(results), *(leading_table(results, name) for name in spaces(results))]
+    """The paper's, then mean against bytes of each space, then planning."""
+    leading = [leading_table(results, name) for name in spaces(results)]
+    return [*build_tables(results), *leading, *planning_tables(results)]
+
+
+def planning_tables(results: Results) -> list[Table]:
+    return [planning_table(results.compared)] if results.compared else []
 
 
 def spaces(results: Results) -> list[str]:
@@ -44,29 +61,30 @@ def spaces(results: Results) -> list[str]:
 
 
 def build_page(results: Results, scale: str, command: str, seconds: float) -> Page:
-    page = Page(f"Admissible learned heuristics: pattern databases and the CEA loss ({scale})")
-    page.add_text(INTRODUCTION)
-    page.add_list(
-        [
-            f"command: {command}",
-            f"machine: {platform.machine()}, {platform.system()}, Python "
-            f"{platform.python_version()}; {seconds:.0f} s in this run",
-            *trained(results),
-        ]
-    )
+    title = f"Admissible learned heuristics: pattern databases and the CEA loss ({scale})"
+    page = begin_page(title, INTRODUCTION, command, seconds, trained(results))
+    for table in planning_tables(results):
+        page.add_heading("What the learned heuristics are worth")
+        page.add_text(ABOUT_PLANNING)
+        table.add_to(page)
     page.add_heading("Mean against bytes")
     for name in spaces(results):
-        table = results.tables[name]
-        points = frontier(results, name)
-        base = table["total"] - table["mean"]
-        page.add_figure(frontier_figure(points, name, base), f"{name}: mean by size.")
+        base = results.tables[name]["total"] - results.tables[name]["mean"]
+        figure = frontier_figure(frontier(results, name), name, base)
+        page.add_figure(figure, f"{name}: mean by size.")
         leading_table(results, name).add_to(page)
         whole_table(results, name).add_to(page)
     page.add_heading("The paper's tables")
     for one in build_tables(results):
         one.add_to(page)
     page.add_heading("The paper's figures")
-    add_generalisation(page, results)
+    page.add_heading("Figure 2: generalisation error", level=3)
+    figures = [
+        (figure_2(rows, name), f"{name}: {generalisation_text(rows)}")
+        for name, rows in results.generalisation.items()
+    ]
+    page.add_figures(figures)
+    page.add_text(ABOUT_FIGURE_2)
     add_phases(page, results)
     add_overestimates(page, results)
     return page
@@ -85,23 +103,6 @@ def trained(results: Results) -> list[str]:
                 f"{one['seconds']:.0f} s"
             )
     return lines
-
-
-def add_generalisation(page: Page, results: Results) -> None:
-    page.add_heading("Figure 2: generalisation error", level=3)
-    figures = [
-        (figure_2(rows, name), f"{name}: {generalisation_text(rows)}")
-        for name, rows in results.generalisation.items()
-    ]
-    page.add_figures(figures)
-    page.add_text(
-        "The paper shows, for the 8-corner database, an error that falls with the number N of "
-        "training states, about as 1/sqrt(N), as its bound does. Here the excess max(h - h*, 0) of "
-        "a state falls likewise, and faster once the training states cover the space; the largest "
-        "excess on an optimal path, which Theorem 4 is about, is nearly the same for all states, "
-        "because all paths end near the goal, so its error is small at every N. The bound, with "
-        "constant 1, exceeds the largest possible value as long as N is below the number of states."
-    )
 
 
 def generalisation_text(rows: list[dict[str, Any]]) -> str:
@@ -134,51 +135,34 @@ def add_phases(page: Page, results: Results) -> None:
 
 def add_overestimates(page: Page, results: Results) -> None:
     page.add_heading("Figures 6 to 9: overestimated states", level=3)
+    fewer = []
     for name in dict.fromkeys([*spaces(results), *FIGURE_OF]):
-        by_loss = argmax_by_loss(results, name)
+        found = likeliest_heuristics(results, name)
+        by_loss = {label.upper(): found[label] for label in (CEA, CE) if label in found}
         number = f"Figure {FIGURE_OF[name]}" if name in FIGURE_OF else "As Figures 6 to 9"
         if not by_loss:
             page.add_text(f"{number}, {name}: not learned.")
             continue
-        pairs = {loss: row["overestimates"] for loss, row in by_loss.items()}
         rates = ", ".join(
             f"{loss} {row['rate']:.1e} of {row['states']:,} states" for loss, row in by_loss.items()
         )
+        pairs = {loss: row["overestimates"] for loss, row in by_loss.items()}
         page.add_figure(overestimates(pairs, name), f"{number}, {name}: overestimated {rates}.")
+        if len(by_loss) == 2 and by_loss["CEA"]["rate"]:
+            ratio = by_loss["CE"]["rate"] / by_loss["CEA"]["rate"]
+            fewer.append(f"{ratio:.1f} times fewer in {name}")
     page.add_text(
         "The paper: with CEA far fewer states are overestimated than with CE, and by less. "
-        f"Here, {overestimates_text(results)}."
+        f"Here, {', '.join(fewer) or 'both losses have not been compared'}."
     )
 
 
-def argmax_by_loss(results: Results, name: str) -> dict[str, dict[str, Any]]:
-    """The networks of a space as the paper decodes them, by loss."""
-    networks = results.networks.get(name, {})
-    found = {
-        title: networks[label]["argmax"]
-        for label, title in ((CEA, "CEA"), (CE, "CE"))
-        if label in networks
-    }
-    model = results.models.get(name)
-    if "CEA" not in found and model and model["argmax"]:
-        found = {"CEA": model["argmax"], **found}
-    return found
-
-
-def overestimates_text(results: Results) -> str:
-    parts = []
-    for name in spaces(results):
-        by_loss = argmax_by_loss(results, name)
-        if len(by_loss) == 2 and by_loss["CEA"]["rate"]:
-            ratio = by_loss["CE"]["rate"] / by_loss["CEA"]["rate"]
-            parts.append(f"{ratio:.1f} times fewer in {name}")
-    return ", ".join(parts) or "both losses have not been compared"
-
-
 def write_results(
-    results: Results, directory: Path, scale: str, command: str, seconds: float
-) -> None:
-    """report.html, tables.md, rows.json and a CSV file per table. Raises OSError."""
+    results: Results, experiment: Experiment, scale: str, command: str, seconds: float
+) -> list[str]:
+    """report.html, tables.md, rows.json and a CSV file per table; returns their names. Raises
+    OSError."""
+    directory = experiment.directory
     build_page(results, scale, command, seconds).write(directory / "report.html")
     tables = main_tables(results)
     write_atomically(directory / "tables.md", "\n\n".join(t.markdown() for t in tables) + "\n")
@@ -187,8 +171,10 @@ def write_results(
     folder.mkdir(exist_ok=True)
     for table in [*tables, *(whole_table(results, name) for name in spaces(results))]:
         write_atomically(folder / f"{table.name}.csv", table.csv())
+    return ["report.html", "tables.md", "rows.json", "csv"]
 
 
 def summary_text(results: Results) -> str:
-    """For the terminal: Table 2."""
-    return build_tables(results)[1].text()
+    """For the terminal: Table 2, and planning."""
+    tables = [build_tables(results)[1], *planning_tables(results)]
+    return "\n\n".join(table.text() for table in tables)

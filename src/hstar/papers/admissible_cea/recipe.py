@@ -7,6 +7,7 @@ certificate adds to them.
                     and certified (Tables 2 and 5, Figures 5 to 9)
     models          certified files that are there already take the place of trainings
     generalisation  the same network from training sets of different sizes (Figure 2)
+    planning        A* with tables and certified networks beside h^FF and the default planner
 
 Each piece is a file below one directory; what is there is not made again, so a run that was stopped
 goes on where it was.
@@ -14,13 +15,13 @@ goes on where it was.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from hstar.papers import experiment as shared
 from hstar.papers.admissible_cea.classical import build_table, classical_rows, table_row
 from hstar.papers.admissible_cea.generalisation import measure_generalisation
 from hstar.papers.admissible_cea.networks import (
@@ -30,41 +31,25 @@ from hstar.papers.admissible_cea.networks import (
     measure_argmax,
     read_certified,
 )
-from hstar.papers.admissible_cea.scales import (
-    MODELS,
-    SCALES,
-    Generalisation,
-    Learning,
-    Scale,
-    Subject,
-)
-from hstar.papers.experiment import (
-    Say,
-    in_processes,
-    keep_settings,
-    read_part,
-    say_nothing,
-    write_part,
-)
+from hstar.papers.admissible_cea.planning import plan_on_boards
+from hstar.papers.admissible_cea.scales import CEA, MODELS, Learning, Scale, Subject
+from hstar.papers.experiment import in_processes, read_part, write_part
+from hstar.papers.page import compare_runs
 from hstar.pdb import read_pdb, write_pdb
+
+if TYPE_CHECKING:
+    from hstar.report import Comparison
 
 LARGE = "cube3"  # the puzzle whose networks are worth a GPU; others train on one core each
 Piece = tuple[Callable[..., str], tuple[Any, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class Experiment:
-    """Where and how to run. `jobs` processes work at once, one thread each; networks of the 3x3x3
-    cube train one after another on `device`, or on `jobs` threads. `models` is a folder of
-    certified files."""
+@dataclass(frozen=True)
+class Experiment(shared.Experiment[Scale]):
+    """Networks of the 3x3x3 cube train one after another on `device`, or on `jobs` threads.
+    `models` is a folder of certified files."""
 
-    scale: Scale
-    directory: Path
-    jobs: int = 1
-    device: str = "auto"
-    seed: int = 0
     models: Path | None = None
-    say: Say = print
 
     def table(self, subject: str) -> Path:
         return self.directory / "tables" / f"{subject}.pdb"
@@ -78,51 +63,57 @@ class Experiment:
     def learning_part(self, learning: Learning) -> Path:
         return self.part("networks", f"{learning.subject}-{learning.label}")
 
-    def generalisation_part(self, asked: Generalisation, size: int, seed: int) -> Path:
-        return self.part("generalisation", f"{asked.subject}-{size}-{seed}")
+    def learnings(self) -> list[Learning]:
+        """Those of the scale, with the experiment's seed."""
+        return [
+            replace(one, options=replace(one.options, seed=self.seed))
+            for one in self.scale.learnings
+        ]
+
+    def is_large(self, learning: Learning) -> bool:
+        return any(s.puzzle == LARGE and s.name == learning.subject for s in self.scale.subjects)
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
     """What the pieces hold: of each subject its table, classical rows, networks by label, rows of
-    Figure 2; and certified files by name."""
+    Figure 2; certified files by name; and runs of planners, where the scale asks for them."""
 
     tables: dict[str, dict[str, Any]]
     classical: dict[str, list[dict[str, Any]]]
     networks: dict[str, dict[str, dict[str, Any]]]
     models: dict[str, dict[str, Any]]
     generalisation: dict[str, list[dict[str, Any]]]
+    planning: list[tuple[str, str, Path]]
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        held = asdict(self)
+        del held["planning"]
+        return held
 
-
-def experiment_at(scale: str, directory: str | os.PathLike[str], **options: Any) -> Experiment:
-    """The experiment of a named scale. Raises ValueError for an unknown one."""
-    if scale not in SCALES:
-        raise ValueError(f"unknown scale '{scale}'; choose one of {', '.join(SCALES)}")
-    return Experiment(SCALES[scale], Path(directory), **options)
+    @property
+    def compared(self) -> Comparison | None:
+        return compare_runs(self.planning) if self.planning else None
 
 
 def run_experiment(experiment: Experiment) -> Results:
     """All pieces. Raises JournalError where the directory holds another experiment, and
-    CertifiedFileError for a damaged model."""
-    keep_settings(
-        experiment.directory, {"scale": asdict(experiment.scale), "seed": experiment.seed}
-    )
+    ModelFileError for a damaged model."""
+    experiment.keep_settings()
     for folder in ("tables", "models"):
         (experiment.directory / folder).mkdir(exist_ok=True)
     found = read_certified(experiment.models)
-    missing = [one for one in learnings(experiment) if one.model not in found]
-    large = [one for one in missing if _puzzle_of(experiment, one) == LARGE]
-    if any(not experiment.learning_part(one).is_file() for one in large):
+    missing = [one for one in experiment.learnings() if one.model not in found]
+    missing = [one for one in missing if not experiment.learning_part(one).is_file()]
+    large = [one for one in missing if experiment.is_large(one)]
+    if large:
         experiment.say(
             f"{len(large)} networks of the 3x3x3 cube are to be learned: minutes each on a GPU, "
             "days each without one"
         )
     for subject in experiment.scale.subjects:
         make_table(experiment, subject)
-    pieces = [*small_pieces(experiment, missing)]
+    pieces = list(small_pieces(experiment, [one for one in missing if one not in large]))
     for name, (path, _) in found.items():
         pieces += argmax_pieces(experiment, name, path)
     if pieces:
@@ -130,18 +121,9 @@ def run_experiment(experiment: Experiment) -> Results:
     for count, line in enumerate(in_processes(experiment.jobs, run_piece, pieces), start=1):
         experiment.say(f"{count}/{len(pieces)} {line}")
     for learning in large:
-        part = experiment.learning_part(learning)
-        if not part.is_file():
-            experiment.say(learn(experiment, learning, experiment.device, experiment.jobs, True))
+        arguments = learning_arguments(experiment, learning)
+        experiment.say(learn_network(*arguments, experiment.device, experiment.jobs, True))
     return collect(experiment)
-
-
-def learnings(experiment: Experiment) -> list[Learning]:
-    """Those of the scale, with the experiment's seed."""
-    return [
-        replace(one, options=replace(one.options, seed=experiment.seed))
-        for one in experiment.scale.learnings
-    ]
 
 
 def make_table(experiment: Experiment, subject: Subject) -> None:
@@ -162,21 +144,24 @@ def make_table(experiment: Experiment, subject: Subject) -> None:
 def small_pieces(experiment: Experiment, missing: list[Learning]) -> Iterator[Piece]:
     """What needs one core each and is not done yet, the longest first."""
     for learning in sorted(missing, key=lambda one: -one.options.steps * one.options.batch):
-        is_small = _puzzle_of(experiment, learning) != LARGE
-        if is_small and not experiment.learning_part(learning).is_file():
-            quiet = replace(experiment, say=say_nothing)
-            yield learn, (quiet, learning, "cpu", 1, False)
+        yield learn_network, (*learning_arguments(experiment, learning), "cpu", 1, False)
     for subject in experiment.scale.subjects:
         part = experiment.part("classical", subject.name)
         if subject.compressions is not None and not part.is_file():
             yield make_classical, (subject, experiment.table(subject.name), part)
+    for subject_name, options, size, seed, part in generalisation_parts(experiment):
+        if not part.is_file():
+            table = experiment.table(subject_name)
+            yield measure_generalisation, (table, options, size, seed, part, 1)
+
+
+def generalisation_parts(experiment: Experiment) -> Iterator[tuple[str, Any, int, int, Path]]:
+    """Subject, training options, training states, seed and file of each point of Figure 2."""
     for asked in experiment.scale.generalisations:
         for size in asked.sizes:
             for seed in asked.seeds:
-                part = experiment.generalisation_part(asked, size, seed)
-                if not part.is_file():
-                    table = experiment.table(asked.subject)
-                    yield measure_generalisation, (table, asked.options, size, seed, part, 1)
+                part = experiment.part("generalisation", f"{asked.subject}-{size}-{seed}")
+                yield asked.subject, asked.options, size, seed, part
 
 
 def argmax_pieces(experiment: Experiment, name: str, path: Path) -> Iterator[Piece]:
@@ -198,48 +183,41 @@ def make_classical(subject: Subject, table: Path, part: Path) -> str:
     return f"{subject.name}: {len(rows)} classical tables, {time.monotonic() - start:.0f} s"
 
 
-def learn(experiment: Experiment, learning: Learning, device: str, threads: int, show: bool) -> str:
-    return learn_network(
-        learning,
-        experiment.table(learning.subject),
-        experiment.model(learning),
-        experiment.learning_part(learning),
-        device,
-        threads,
-        show,
-    )
+def learning_arguments(
+    experiment: Experiment, learning: Learning
+) -> tuple[Learning, Path, Path, Path]:
+    table = experiment.table(learning.subject)
+    return learning, table, experiment.model(learning), experiment.learning_part(learning)
 
 
 def collect(experiment: Experiment) -> Results:
-    """What the finished pieces say."""
+    """What the finished pieces say; planning, which needs them, is done here."""
     networks: dict[str, dict[str, dict[str, Any]]] = {}
-    for learning in learnings(experiment):
+    planning: list[tuple[str, str, Path]] = []
+    puzzles = {subject.name: subject.puzzle for subject in experiment.scale.subjects}
+    for learning in experiment.learnings():
         held = read_part(experiment.learning_part(learning))
         if held is not None:
             networks.setdefault(learning.subject, {})[learning.label] = held
-    models = {}
-    for name, (path, file) in read_certified(experiment.models).items():
-        models[name] = {
+            if learning.label == CEA and puzzles[learning.subject].startswith("tiles-"):
+                files = experiment.table(learning.subject), experiment.model(learning)
+                planning += plan_on_boards(experiment, puzzles[learning.subject], *files)
+    models = {
+        name: {
             "subject": MODELS[name],
             "certified": certified_row(file, path.stat().st_size),
             "argmax": read_part(experiment.part("models", f"{name}-{digest_of(path)}")),
         }
-    subjects = [subject.name for subject in experiment.scale.subjects]
+        for name, (path, file) in read_certified(experiment.models).items()
+    }
+    generalisation: dict[str, list[dict[str, Any]]] = {}
+    for subject, *_, part in generalisation_parts(experiment):
+        generalisation.setdefault(subject, []).append(read_part(part))
     return Results(
-        tables={name: read_part(experiment.part("tables", name)) for name in subjects},
-        classical={name: read_part(experiment.part("classical", name)) or [] for name in subjects},
+        tables={name: read_part(experiment.part("tables", name)) for name in puzzles},
+        classical={name: read_part(experiment.part("classical", name)) or [] for name in puzzles},
         networks=networks,
         models=models,
-        generalisation={
-            asked.subject: [
-                read_part(experiment.generalisation_part(asked, size, seed))
-                for size in asked.sizes
-                for seed in asked.seeds
-            ]
-            for asked in experiment.scale.generalisations
-        },
+        generalisation=generalisation,
+        planning=planning,
     )
-
-
-def _puzzle_of(experiment: Experiment, learning: Learning) -> str:
-    return next(s.puzzle for s in experiment.scale.subjects if s.name == learning.subject)

@@ -67,12 +67,14 @@ class Generalisation:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """`sampled` is how many states show what argmax of a model from a file overestimates."""
+    """`sampled` is how many states show what argmax of a model from a file overestimates; `boards`
+    is how many random boards of sliding tiles are planned for."""
 
     subjects: tuple[Subject, ...]
     learnings: tuple[Learning, ...]
     generalisations: tuple[Generalisation, ...] = ()
     sampled: int = 1_000_000
+    boards: int = 0
 
 
 CEA, CE, PHASES = "cea", "ce", "phases"
@@ -184,6 +186,7 @@ SMOKE = Scale(
     generalisations=(
         Generalisation("8-puzzle", (100, 1000, 10_000, 100_000), (0, 1), _SMOKE_FIGURE_2),
     ),
+    boards=20,
 )
 
 _SMALL = replace(shaped(_SMOKE, hidden=160, width=64), steps=6000, evaluate_every=200)
@@ -205,6 +208,7 @@ SMALL = Scale(
         ),
         Generalisation("2x2x2", (100, 1000, 10_000, 100_000, 1_000_000), (0,), _SMALL_FIGURE_2),
     ),
+    boards=100,
 )
 
 FULL = replace(

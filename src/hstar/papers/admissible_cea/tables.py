@@ -1,14 +1,12 @@
 """The tables of the admissible-cea paper with our numbers, its own, and classical tables beside.
 
-Every builder takes Results and returns a Table: headers, rows, and a line that says what the paper
-shows and what ours shows. What was not built or learned says so instead of a number.
+Every builder takes Results and returns a Table with a line that says what the paper shows and what
+ours shows. What was not built or learned says so instead of a number.
 """
 
 from __future__ import annotations
 
-import csv
-import io
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
 
 from hstar.papers.admissible_cea.classical import describe, strongest
@@ -19,59 +17,17 @@ from hstar.papers.admissible_cea.published import (
     TABLE_3,
     TABLE_5,
     TABLE_5_DATABASE,
+    PublishedHeuristic,
 )
 from hstar.papers.admissible_cea.recipe import Results
 from hstar.papers.admissible_cea.scales import CE, CEA, MODELS, PHASES
-from hstar.report import Cell, Page, markdown_table, text_table
+from hstar.papers.tables import MISSING, Table
+from hstar.report import Cell
 
 PAPER, HERE = "paper", "here"
 NOT_BUILT, NOT_LEARNED = "not built", "not learned"
-NONE = "\N{EN DASH}"
 LABELS = {CEA: "CEA loss", PHASES: "CEA loss in phases", CE: "CE loss"}
 CLOSE = 0.01  # the paper rounds some means and cuts others off
-
-
-@dataclass(frozen=True)
-class Table:
-    """`name` is that of its CSV file; `folded` is the line under which a long one hides."""
-
-    name: str
-    title: str
-    headers: list[str]
-    rows: list[list[Cell | str]]
-    shown: str
-    folded: str = ""
-
-    def markdown(self) -> str:
-        return f"**{self.title}.** {self.shown}\n\n{markdown_table(self.headers, self.rows)}"
-
-    def text(self) -> str:
-        return f"{self.title}\n{text_table(self.headers, self.rows)}\n{self.shown}"
-
-    def csv(self) -> str:
-        """Cells with a second line have it in a column of its own, the paper's."""
-        double = [
-            any(isinstance(row[column], Cell) and _below(row[column]) for row in self.rows)
-            for column in range(len(self.headers))
-        ]
-        file = io.StringIO()
-        writer = csv.writer(file, lineterminator="\n")
-        headers = []
-        for header, has_two in zip(self.headers, double, strict=True):
-            headers += [header, f"{header} ({PAPER})"] if has_two else [header]
-        writer.writerow(headers)
-        for row in self.rows:
-            cells = []
-            for cell, has_two in zip(row, double, strict=True):
-                cells += [str(cell), _below(cell)] if has_two else [str(cell)]
-            writer.writerow(cells)
-        return file.getvalue()
-
-    def add_to(self, page: Page) -> None:
-        if not self.folded:
-            page.add_heading(self.title, level=3)
-        page.add_table(self.headers, self.rows, folded=self.folded)
-        page.add_text(self.shown)
 
 
 def build_tables(results: Results) -> list[Table]:
@@ -80,37 +36,26 @@ def build_tables(results: Results) -> list[Table]:
 
 def table_1(results: Results) -> Table:
     """Databases: mean, states, size; the paper's beneath ours."""
-    names = [*results.tables, *(name for name in TABLE_1 if name not in results.tables)]
     rows: list[list[Cell | str]] = []
-    off = []
-    for name in names:
+    compared, off = [], []
+    for name in dict.fromkeys([*results.tables, *TABLE_1]):
         held, printed = results.tables.get(name), TABLE_1.get(name)
-        ours = [NOT_BUILT, NONE, NONE]
+        ours, theirs = [NOT_BUILT, MISSING, MISSING], ["", "", ""]
         if held:
             ours = [f"{held['mean']:.4f}", f"{held['states']:,}", _mb(held["bytes"])]
-        theirs = ["", "", ""]
         if printed:
             theirs = [f"{printed.mean:.2f}", f"{printed.states:,}", f"{printed.size:.2f}"]
-        rows.append(
-            [
-                name,
-                Cell(ours[0], below=theirs[0]),
-                Cell(ours[1], below=theirs[1]),
-                Cell(ours[2], below=theirs[2]),
-                f"{held['seconds']:.1f}" if held else NONE,
-            ]
-        )
+        cells = [Cell(a, below=b) for a, b in zip(ours, theirs, strict=True)]
+        rows.append([name, *cells, f"{held['seconds']:.1f}" if held else MISSING])
         if held and printed:
+            compared.append(name)
             same = held["states"] == printed.states and abs(held["mean"] - printed.mean) <= CLOSE
             off += [] if same else [name]
-    compared = [name for name in TABLE_1 if name in results.tables]
-    verdict = (
-        f"the numbers of {', '.join(off)} differ"
-        if off
-        else f"{len(compared)} of the paper's {len(TABLE_1)} tables are built here and equal it"
-        if compared
-        else "this scale builds none of its tables"
-    )
+    verdict = "this scale builds none of its tables"
+    if compared:
+        verdict = f"{len(compared)} of its {len(TABLE_1)} tables are built and equal the paper's"
+    if off:
+        verdict = f"the numbers of {', '.join(off)} differ"
     return Table(
         "table1",
         "Table 1: pattern databases",
@@ -124,72 +69,63 @@ def table_1(results: Results) -> Table:
 
 def table_2(results: Results) -> Table:
     """Networks against compressed tables, by database."""
-    rows: list[list[Cell | str]] = []
-    verdicts = []
     names = [name for name in results.tables if results.classical.get(name)]
-    for name in [*names, *(name for name in TABLE_2 if name not in names)]:
-        rows += _comparison(results, name)
-        verdict = _against_classical(results, name)
-        verdicts += [verdict] if verdict else []
-    found = "; ".join(verdicts) or "no network has been certified yet"
+    every = dict.fromkeys([*names, *TABLE_2])
+    verdicts = filter(None, (_against_classical(results, name) for name in every))
     return Table(
         "table2",
         "Table 2: learned heuristics and compressed databases",
         ["heuristic", "database", "whose", "mean", "overestimated", "MB", "compression"],
-        rows,
+        [row for name in every for row in _comparison(results, name)],
         "The paper: networks trained with CEA are stronger than a table compressed to the same "
         "size, with few overestimates, and CE overestimates far more often. It compares with "
         "minima over neighbours in one order. Here, against the strongest classical table that is "
-        f"no larger than the certified file: {found}.",
+        "no larger than the certified file: "
+        f"{'; '.join(verdicts) or 'no network has been certified yet'}.",
     )
 
 
-def _comparison(results: Results, name: str) -> list[list[Cell | str]]:
+def _comparison(results: Results, name: str) -> Iterator[list[Cell | str]]:
     """The rows of one database, first the paper's."""
-    rows: list[list[Cell | str]] = []
     exact, printed = results.tables.get(name), TABLE_2.get(name)
 
-    def add(
-        kind: str, whose: str, mean: float, rate: float, size: float, whole: float, digits: int
-    ) -> None:
-        numbers = [f"{mean:.{digits}f}", _rate(rate), _mb(size), f"{whole / size:.1f}x"]
-        rows.append([kind, name, whose, *numbers])
+    def row(
+        kind: str, whose: str, mean: float, rate: float, size: float, whole: float
+    ) -> list[Cell | str]:
+        shown = f"{mean:.{2 if whose == PAPER else 3}f}"
+        return [kind, name, whose, shown, _rate(rate), _mb(size), f"{whole / size:.1f}x"]
+
+    def missing(kind: str, what: str) -> list[Cell | str]:
+        return [kind, name, HERE, what, MISSING, MISSING, MISSING]
 
     if printed:
         whole = (TABLE_1.get(name) or TABLE_1["6-edge"]).size * MB  # the difference is of six edges
-        for kind, row in (
-            ("NN, CEA loss", printed.cea),
-            ("NN, CE loss", printed.ce),
-            ("compressed PDB", printed.compressed),
-        ):
-            add(kind, PAPER, row.mean, row.rate, row.size * MB, whole, 2)
+        yield row("NN, CEA loss", PAPER, *_numbers(printed.cea), whole)
+        yield row("NN, CE loss", PAPER, *_numbers(printed.ce), whole)
+        yield row("compressed PDB", PAPER, *_numbers(printed.compressed), whole)
     for kind, one in _own_heuristics(results, name):
         if one is None:
-            rows.append([kind, name, HERE, NOT_LEARNED, NONE, NONE, NONE])
+            yield missing(kind, NOT_LEARNED)
         else:
             whole = exact["table_bytes"] if exact else one["states"] / 2  # 4 bits an entry
-            add(kind, HERE, one["mean"], one.get("rate", 0.0), one["bytes"], whole, 3)
+            yield row(kind, HERE, one["mean"], one.get("rate", 0.0), one["bytes"], whole)
     if exact is None:
-        rows.append(["classical tables", name, HERE, NOT_BUILT, NONE, NONE, NONE])
-        return rows
+        yield missing("classical tables", NOT_BUILT)
+        return
     for title, found in (
         ("compressed PDB", _as_in_paper(results, name)),
         ("strongest classical", strongest(results.classical[name], size_to_meet(results, name))),
     ):
         if found:
-            kind = f"{title}: {describe(found)}"
             mean = found["total"] - (exact["total"] - exact["mean"])  # without the base's
-            add(kind, HERE, mean, 0.0, found["bytes"], exact["table_bytes"], 3)
-    return rows
+            kind = f"{title}: {describe(found)}"
+            yield row(kind, HERE, mean, 0.0, found["bytes"], exact["table_bytes"])
 
 
 def _own_heuristics(results: Results, name: str) -> list[tuple[str, dict[str, Any] | None]]:
     """Networks as the paper decodes them, then certified; None for what is missing."""
-    likeliest = {label: one["argmax"] for label, one in results.networks.get(name, {}).items()}
-    shipped = results.models.get(name)
-    if CEA not in likeliest and shipped and shipped["argmax"]:
-        likeliest[CEA] = shipped["argmax"]
-    certified = {
+    likeliest = likeliest_heuristics(results, name)
+    certified: dict[str, dict[str, Any] | None] = {
         f"certified NN, {LABELS.get(label, label)}": row
         for label, row in certified_heuristics(results, name).items()
         if not label.startswith("model-")
@@ -197,7 +133,16 @@ def _own_heuristics(results: Results, name: str) -> list[tuple[str, dict[str, An
     if not likeliest and not certified:
         return [("networks", None)]
     found = [(f"NN, {title}", likeliest.get(label)) for label, title in LABELS.items()]
-    return [*found, *(certified.items() if certified else [("certified NN", None)])]
+    return [*found, *(certified or {"certified NN": None}).items()]
+
+
+def likeliest_heuristics(results: Results, name: str) -> dict[str, dict[str, Any]]:
+    """The networks of a database as the paper decodes them, by label; a file's stands for CEA."""
+    found = {label: one["argmax"] for label, one in results.networks.get(name, {}).items()}
+    shipped = results.models.get(name)
+    if CEA not in found and shipped and shipped["argmax"]:
+        found = {CEA: shipped["argmax"], **found}
+    return found
 
 
 def certified_heuristics(results: Results, name: str) -> dict[str, dict[str, Any]]:
@@ -227,13 +172,12 @@ def size_to_meet(results: Results, name: str) -> float:
 def _as_in_paper(results: Results, name: str) -> dict[str, Any] | None:
     """Minima over neighbours in Myrvold and Ruskey's order: of the paper's factor, or otherwise of
     the network's size."""
+    every = results.classical.get(name, [])
+    asked = {"order": "mr", "grouping": "div", "levels": [], "symmetric": False}
     rows = [
         row
-        for row in results.classical.get(name, [])
-        if row["order"] == "mr"
-        and row["grouping"] == "div"
-        and not (row["levels"] or row["symmetric"])
-        and row["pattern"] == results.classical[name][0]["pattern"]
+        for row in every
+        if row.items() >= asked.items() and row["pattern"] == every[0]["pattern"]
     ]
     printed = TABLE_2.get(name)
     if printed:
@@ -255,75 +199,60 @@ def _against_classical(results: Results, name: str) -> str:
 
 
 def table_3(results: Results) -> Table:
-    """How many states have each value; the paper's beneath ours where they differ."""
-    names = [name for name in results.tables if name not in ("4-edge", "5-edge")]
-    highest = max((len(results.tables[name]["counts"]) for name in names), default=0)
-    same = [name for name in names if tuple(results.tables[name]["counts"]) == TABLE_3.get(name)]
-    rows: list[list[Cell | str]] = []
-    for h in range(highest):
-        row: list[Cell | str] = [str(h)]
-        for name in names:
-            counts, printed = results.tables[name]["counts"], TABLE_3.get(name, ())
-            ours = f"{counts[h]:,}" if h < len(counts) else NONE
-            theirs = f"{printed[h]:,}" if h < len(printed) else NONE
-            row.append(Cell(ours, below=theirs) if name in TABLE_3 else ours)
-        rows.append(row)
-    compared = [name for name in names if name in TABLE_3]
-    verdict = (
-        f"{', '.join(same) or 'none'} of {', '.join(compared)} equal it in every row"
-        if compared
-        else "none of its databases is built at this scale"
-    )
+    """How many states have each value; the paper's beneath ours."""
+    held = {
+        name: table["counts"]
+        for name, table in results.tables.items()
+        if name not in ("4-edge", "5-edge")
+    }
+
+    def cell(name: str, h: int) -> Cell:
+        ours, theirs = (
+            f"{counts[h]:,}" if h < len(counts) else MISSING
+            for counts in (held[name], TABLE_3.get(name, ()))
+        )
+        return Cell(ours, below=theirs if name in TABLE_3 else "")
+
+    highest = max(map(len, held.values()), default=0)
+    compared = [name for name in held if name in TABLE_3]
+    same = [name for name in compared if tuple(held[name]) == TABLE_3[name]]
+    verdict = "none of its databases is built at this scale"
+    if compared:
+        verdict = f"{', '.join(same) or 'none'} of {', '.join(compared)} equal it in every row"
     return Table(
         "table3",
         "Table 3: states by heuristic value",
-        ["h", *names],
-        rows,
+        ["h", *held],
+        [[str(h), *(cell(name, h) for name in held)] for h in range(highest)],
         f"The paper's counts stand beneath ours. Here, {verdict}.",
     )
 
 
 def table_5(results: Results) -> Table:
     """Networks of different sizes."""
-    rows: list[list[Cell | str]] = [
-        [
-            f"Model {number}",
-            TABLE_5_DATABASE,
-            PAPER,
-            str(model.hidden),
-            str(model.width),
-            f"{model.result.size:.2f}",
-            f"{model.result.mean:.2f}",
-            _rate(model.result.rate),
-            NONE,
-            NONE,
-            NONE,
-        ]
-        for number, model in enumerate(TABLE_5, start=1)
-    ]
+    rows = []
+    for number, model in enumerate(TABLE_5, start=1):
+        mean, rate, size = _numbers(model.result)
+        shape = [str(model.hidden), str(model.width)]
+        numbers = [_mb(size), f"{mean:.2f}", _rate(rate), *[MISSING] * 3]
+        rows.append([f"Model {number}", TABLE_5_DATABASE, PAPER, *shape, *numbers])
     verdicts = []
     for name, networks in results.networks.items():
         own = {label: one for label, one in networks.items() if label.startswith("model-")}
+        wins = 0
         for label, one in own.items():
             likeliest, certified = one["argmax"], one["certified"]
             best = strongest(results.classical.get(name, []), certified["bytes"])
-            rows.append(
-                [
-                    label.replace("model-", "Model "),
-                    name,
-                    HERE,
-                    str(one["options"]["model_options"]["hidden"]),
-                    str(one["options"]["model_options"]["width"]),
-                    _mb(likeliest["bytes"]),
-                    f"{likeliest['mean']:.3f}",
-                    _rate(likeliest["rate"]),
-                    _mb(certified["bytes"]),
-                    f"{certified['mean']:.3f}",
-                    f"{best['mean']:.3f}" if best else NONE,
-                ]
-            )
+            wins += best is None or certified["mean"] > best["mean"]
+            shape = [str(one["options"]["model_options"][size]) for size in ("hidden", "width")]
+            numbers = [
+                *(_mb(likeliest["bytes"]), f"{likeliest['mean']:.3f}", _rate(likeliest["rate"])),
+                *(_mb(certified["bytes"]), f"{certified['mean']:.3f}"),
+                f"{best['mean']:.3f}" if best else MISSING,
+            ]
+            rows.append([label.replace("model-", "Model "), name, HERE, *shape, *numbers])
         if own:
-            verdicts.append(f"{name}: {_scaling_verdict(results, name, list(own.values()))}")
+            verdicts.append(f"{name}: {_scaling_verdict(list(own.values()), wins)}")
     return Table(
         "table5",
         "Table 5: model size",
@@ -337,22 +266,19 @@ def table_5(results: Results) -> Table:
     )
 
 
-def _scaling_verdict(results: Results, name: str, networks: list[dict[str, Any]]) -> str:
-    first, last = networks[0], networks[-1]
-    wins = 0
-    for one in networks:
-        best = strongest(results.classical.get(name, []), one["certified"]["bytes"])
-        wins += best is None or one["certified"]["mean"] > best["mean"]
+def _scaling_verdict(networks: list[dict[str, Any]], wins: int) -> str:
+    rates = [_rate(networks[place]["argmax"]["rate"]) for place in (0, -1)]
+    means = [f"{networks[place]['certified']['mean']:.3f}" for place in (0, -1)]
     return (
-        f"from the largest to the smallest the share of overestimates goes from "
-        f"{_rate(first['argmax']['rate'])} to {_rate(last['argmax']['rate'])} and the certified "
-        f"mean from {first['certified']['mean']:.3f} to {last['certified']['mean']:.3f}; "
+        f"from the largest to the smallest the share of overestimates goes from {rates[0]} to "
+        f"{rates[1]} and the certified mean from {means[0]} to {means[1]}; "
         f"{wins} of {len(networks)} are ahead of the strongest classical table of their size"
     )
 
 
-def _below(cell: Cell | str) -> str:
-    return cell.below if isinstance(cell, Cell) else ""
+def _numbers(printed: PublishedHeuristic) -> tuple[float, float, float]:
+    """Mean, share of overestimates, bytes."""
+    return printed.mean, printed.rate, printed.size * MB
 
 
 def _mb(num_bytes: float) -> str:

@@ -7,17 +7,13 @@ from typing import TYPE_CHECKING
 from hstar.papers.truncated_gaussian.measured import CURVES_COLUMNS, check_columns, learning_curves
 from hstar.papers.truncated_gaussian.published import DOMAINS, LEARN_FF, Group
 from hstar.report import new_figure
+from hstar.report.plots import COLOURS
 
 if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
-CAPTION = (
-    "Validation MSE (logarithmic) by training step, one line per seed: "
-    "Gaussian (orange) and truncated Gaussian (blue)."
-)
-COLOURS = {"gaussian": "#e69f00", "truncated-gaussian": "#0072b2"}
-TITLES = {"gaussian": "Gaussian", "truncated-gaussian": "truncated Gaussian"}
+LOSSES = {"gaussian": "Gaussian", "truncated-gaussian": "truncated Gaussian"}
 
 
 def figure2(curves: pl.DataFrame, group: Group = LEARN_FF) -> Figure:
@@ -34,24 +30,15 @@ def figure2(curves: pl.DataFrame, group: Group = LEARN_FF) -> Figure:
     figure, panels = new_figure(3.6 * columns, 2.6 * rows, rows, columns)
     for panel in panels[len(domains) :]:
         panel.set_axis_off()
-    losses = {} if curves.is_empty() else COLOURS
     for axes, domain in zip(panels, domains, strict=False):
-        for loss, colour in losses.items():
+        for loss, colour in zip(LOSSES if present else (), COLOURS[1::-1], strict=False):
             own = learning_curves(curves, domain, loss, group)
             for i, seed in enumerate(sorted(own["seed"].unique())):
                 line = own.filter(own["seed"] == seed).sort("step")
-                axes.plot(
-                    line["step"].to_list(),
-                    line["val_mse"].to_list(),
-                    color=colour,
-                    linewidth=0.9,
-                    alpha=0.8,
-                    label=TITLES[loss] if i == 0 else None,
-                )
-        axes.set_title(domain)
-        axes.set_yscale("log")
-        axes.set_xlabel("training step")
-        axes.set_ylabel("validation MSE")
+                points = line["step"].to_list(), line["val_mse"].to_list()
+                label = LOSSES[loss] if i == 0 else None
+                axes.plot(*points, color=colour, linewidth=0.9, alpha=0.8, label=label)
+        axes.set(title=domain, yscale="log", xlabel="training step", ylabel="validation MSE")
     if panels[0].get_legend_handles_labels()[1]:
         panels[0].legend(fontsize=8, frameon=False)
     return figure

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hstar.papers.truncated_gaussian.published import TABLES, Column, Group, Value
+from hstar.papers.truncated_gaussian.published import NAMES, TABLES, Column, Group, Value
 
 if TYPE_CHECKING:
     import polars as pl
@@ -47,40 +47,22 @@ class Measured:
 
     def value(self, metric: str, domain: str, column: Column, model: str) -> Value | None:
         """Mean and deviation over seeds; None where nothing was measured."""
-        if metric in ("mse", "nll"):
-            values = self._accuracy(metric, domain, column, model)
+        planning = metric in ("coverage", "evaluations")
+        frame = self.planning if planning else self.metrics
+        if frame is None or frame.is_empty() or (metric == "nll" and column.group is None):
+            return None
+        name = {"coverage": "solved"}.get(metric, metric)
+        own = frame.filter(frame["domain"] == domain)
+        if column.variant in NAMES:
+            own = own.filter(own["model"] == column.variant)
         else:
-            values = self._planning(metric, domain, column, model)
-        return summarize(metric, values)
-
-    def _accuracy(self, metric: str, domain: str, column: Column, model: str) -> list[float]:
-        frame = self.metrics
-        if frame is None or frame.is_empty():
-            return []
-        if column.group is None:
-            own = frame.filter((frame["domain"] == domain) & (frame["model"] == column.variant))
-            return _per_seed(own, metric) if metric == "mse" else []
-        own = frame.filter(
-            (frame["domain"] == domain)
-            & (frame["model"] == model)
-            & (frame["loss"] == LOSSES[column.variant])
-        )
-        own = in_group(own, column.group, bound_matters=column.variant != "N")
-        return _per_seed(own, f"{metric}_clip" if column.variant == "N+clip" else metric)
-
-    def _planning(self, metric: str, domain: str, column: Column, model: str) -> list[float]:
-        frame = self.planning
-        if frame is None or frame.is_empty():
-            return []
-        model = "ff" if column.variant == "ff" else model
-        own = frame.filter(
-            (frame["domain"] == domain)
-            & (frame["model"] == model)
-            & (frame["variant"] == column.variant)
-        )
+            own = own.filter(own["model"] == model)
+            kind = ("variant", column.variant) if planning else ("loss", LOSSES[column.variant])
+            own = own.filter(own[kind[0]] == kind[1])
         if column.group is not None:
             own = in_group(own, column.group, bound_matters=column.variant != "N")
-        return _per_seed(own, "solved" if metric == "coverage" else metric)
+        clipped = not planning and column.variant == "N+clip"
+        return summarize(metric, _per_seed(own, f"{name}_clip" if clipped else name))
 
 
 def published_value(metric: str, domain: str, column: Column, model: str) -> Value | None:

@@ -2,92 +2,62 @@
 
 from __future__ import annotations
 
-import platform
-from typing import TYPE_CHECKING
-
-import numpy as np
-
+from hstar.papers.page import FF, begin_page, planning_table
+from hstar.papers.tables import Table
 from hstar.papers.truncated_gaussian.claims import claims
 from hstar.papers.truncated_gaussian.figures import figure2
-from hstar.papers.truncated_gaussian.published import TABLES
-from hstar.papers.truncated_gaussian.recipe import Results
+from hstar.papers.truncated_gaussian.recipe import Experiment, Results
 from hstar.papers.truncated_gaussian.scales import Scale
-from hstar.papers.truncated_gaussian.tables import ComparedTable, build_tables
-from hstar.papers.truncated_gaussian.variants import OURS
-from hstar.report import Page, cactus, markdown_table, scatter, text_table
+from hstar.papers.truncated_gaussian.tables import build_tables
+from hstar.report import Page, cactus, markdown_table, scatter
+from hstar.runtime.atomic import write_atomically
 
-if TYPE_CHECKING:
-    import polars as pl
-
+INTRODUCTION = (
+    "A heuristic is learned from optimal plans of small problems and used in greedy best-first "
+    "search on larger ones. The learned value is the mean of a Gaussian truncated below at an "
+    "admissible heuristic (Núñez-Molina, Asai, Mesejo and Fernández-Olivares, 2024). Training, "
+    "validation and test problems are disjoint."
+)
 ABOUT_LABELS = (
     "Errors are means over the test problems that A* with LM-cut solved within the limits, the "
     "easier ones; the paper's own set is larger because its limit was 30 minutes. Planning uses "
     "all chosen test problems, solved optimally or not."
 )
-OUR_LABEL = "learned (TN)"
-FF_LABEL = "h^FF"
+EXPLAINED = ("solved", "unsolvable", "gave up")
 
 
-def measured_tables(results: Results) -> list[ComparedTable]:
+def measured_tables(results: Results) -> list[Table]:
     """The paper's tables in which at least one number is ours."""
-    tables = build_tables(results.metrics, results.planning, tuple(TABLES))
+    tables = build_tables(results.metrics, results.planning)
     return [table for table in tables if table.measured]
 
 
-def summary(results: Results) -> tuple[list[str], list[list[str]]]:
-    """Headers and rows: what the learned heuristic is worth beside h^FF, by domain."""
-    import polars as pl
-
-    headers = ["domain", "heuristic", "solved", "mean evaluations", "median seconds"]
-    rows = []
-    for (domain,), group in _compared(results).group_by(["domain"], maintain_order=True):
-        for label in (FF_LABEL, OUR_LABEL):
-            own = group.filter(pl.col("label") == label)
-            if own.is_empty():
-                continue
-            rows.append(
-                [
-                    str(domain),
-                    label,
-                    f"{own['solved'].sum()}/{len(own)}",
-                    f"{_mean(own['evaluations']):.0f}",
-                    f"{_median(own['search_time']):.3f}",
-                ]
-            )
-    return headers, rows
-
-
 def build_page(results: Results, scale: Scale, name: str, command: str, seconds: float) -> Page:
-    page = Page(f"Learned heuristics: truncated Gaussians ({name})")
-    page.add_text(
-        "A heuristic is learned from optimal plans of small problems and used in greedy best-first "
-        "search on larger ones. The learned value is the mean of a Gaussian truncated below at an "
-        "admissible heuristic (Núñez-Molina, Asai, Mesejo and Fernández-Olivares, 2024). Training, "
-        "validation and test problems are disjoint."
-    )
-    page.add_list(
-        [
-            f"command: {command}",
-            f"machine: {platform.machine()}, {platform.system()}, Python "
-            f"{platform.python_version()}; {seconds:.0f} s in all",
-            f"{len(scale.seeds)} seed(s), training: {_training(scale)}",
-            f"search: at most {scale.max_evaluations} evaluations; unsolved problems count as that",
-        ]
-    )
+    training = [f"{model} {steps} steps" for model, steps in scale.steps.items()]
+    if scale.epochs is not None:
+        training.append(f"nlm {scale.epochs} passes over its data")
+    limit = scale.max_evaluations
+    facts = [
+        f"{len(scale.seeds)} seed(s), training: {', '.join(training)}",
+        f"search: at most {limit} evaluations, but not for the default planner; in the paper's "
+        "tables unsolved problems count as that",
+    ]
+    title = f"Learned heuristics: truncated Gaussians ({name})"
+    page = begin_page(title, INTRODUCTION, command, seconds, facts)
     page.add_heading("What the learned heuristic is worth")
-    page.add_table(*summary(results))
-    compared = _compared(results)
+    planning_table(results.compared).add_to(page)
+    rows, learned = results.compared.rows, results.compared.labels[0]
     page.add_figures(
         [
-            (cactus(compared), "Problems solved within a number of evaluations."),
+            (cactus(rows), "Problems solved within a number of evaluations."),
+            (cactus(rows, "search_time"), "Problems solved within a number of seconds."),
             (
-                scatter(compared, FF_LABEL, OUR_LABEL),
+                scatter(rows, FF, learned),
                 "Each test problem; below the diagonal the learned heuristic is better.",
             ),
         ]
     )
-    failures = failed_runs(results)
-    if failures:
+    if failures := failed_runs(results):
         page.add_heading("Runs that failed")
         page.add_text("They count as unsolved above; their numbers say nothing about a heuristic.")
         page.add_list(failures)
@@ -99,85 +69,59 @@ def build_page(results: Results, scale: Scale, name: str, command: str, seconds:
     for table in measured_tables(results):
         table.add_to(page)
     page.add_heading("The paper's claims")
-    found = claims(results.metrics, results.planning, results.curves)
-    page.add_table(
-        ["claim", "here", "numbers", "in the paper"],
-        [[c.text, c.verdict, c.numbers, c.paper_verdict] for c in found],
-        text=True,
-    )
+    headers, lines = claims_table(results)
+    page.add_table(headers, lines, text=True)
     return page
+
+
+def claims_table(results: Results) -> tuple[list[str], list[list[str]]]:
+    found = claims(results.metrics, results.planning, results.curves)
+    lines = [[c.text, c.verdict, c.numbers, c.paper_verdict] for c in found]
+    return ["claim", "here", "numbers", "in the paper"], lines
 
 
 def labelled(results: Results, scale: Scale) -> tuple[list[str], list[list[str]]]:
     """How many test problems have labels, and how many are planned for by each kind of model."""
-    import polars as pl
-
     rows = []
     for domain in scale.domains:
-        own = results.metrics.filter((pl.col("domain") == domain) & (pl.col("model") == "ff"))
-        problems, states = (own[name][0] if len(own) else 0 for name in ("problems", "states"))
-        rows.append([domain, str(problems), str(states)])
+        own = results.metrics.filter(results.metrics["domain"] == domain)
+        own = own.filter(own["model"] == "ff")
+        rows.append([domain, *(str(own[name].sum()) for name in ("problems", "states"))])
     planned = ", ".join(f"{count} ({model})" for model, count in scale.planning.items())
-    return ["domain", "labelled test problems", "their states"], [
-        *rows,
-        ["planned for", planned, ""],
-    ]
+    headers = ["domain", "labelled test problems", "their states"]
+    return headers, [*rows, ["planned for", planned, ""]]
 
 
 def failed_runs(results: Results) -> list[str]:
     """Runs that ended neither with a plan nor at a limit."""
-    explained = ("solved", "unsolvable", "gave up")
     return [
         f"{row['domain']} {row['problem']}, {row['model']} {row['variant']}: {row['error']}"
         for row in results.planning.iter_rows(named=True)
-        if row["error"] not in explained
+        if row["error"] not in EXPLAINED
     ]
 
 
-def _training(scale: Scale) -> str:
-    parts = [f"{model} {steps} steps" for model, steps in scale.steps.items()]
-    if scale.epochs is not None:
-        parts.append(f"nlm {scale.epochs} passes over its data")
-    return ", ".join(parts)
-
-
-def markdown(results: Results, scale: Scale) -> str:
-    """All tables and claims as Markdown."""
-    parts = [markdown_table(*summary(results)), ABOUT_LABELS]
-    parts.append(markdown_table(*labelled(results, scale)))
-    parts += [table.markdown() for table in measured_tables(results)]
-    found = claims(results.metrics, results.planning, results.curves)
-    parts.append(
-        markdown_table(
-            ["claim", "here", "numbers"], [[c.text, c.verdict, c.numbers] for c in found]
-        )
-    )
-    return "\n\n".join(parts) + "\n"
+def write_results(
+    results: Results, experiment: Experiment, scale: str, command: str, seconds: float
+) -> list[str]:
+    """The frames as Parquet files, report.html and tables.md; returns the last two names. Raises
+    OSError."""
+    directory = experiment.directory
+    for name in ("metrics", "planning", "curves"):
+        getattr(results, name).write_parquet(directory / f"{name}.parquet")
+    page = build_page(results, experiment.scale, scale, command, seconds)
+    page.write(directory / "report.html")
+    parts = [
+        planning_table(results.compared).markdown(),
+        ABOUT_LABELS,
+        markdown_table(*labelled(results, experiment.scale)),
+        *(table.markdown() for table in measured_tables(results)),
+        markdown_table(*claims_table(results)),
+    ]
+    write_atomically(directory / "tables.md", "\n\n".join(parts) + "\n")
+    return ["report.html", "tables.md"]
 
 
 def summary_text(results: Results) -> str:
-    return text_table(*summary(results))
-
-
-def _mean(numbers: pl.Series) -> float:
-    return float(np.mean(numbers.to_numpy()))
-
-
-def _median(numbers: pl.Series) -> float:
-    return float(np.median(numbers.drop_nulls().to_numpy()))
-
-
-def _compared(results: Results) -> pl.DataFrame:
-    """The runs of h^FF and of the proposed configuration, as the plots take them."""
-    import polars as pl
-
-    ours = (
-        (pl.col("model") == OURS.model)
-        & (pl.col("variant") == "TN")
-        & (pl.col("sigma") == OURS.sigma)
-        & (pl.col("base") == OURS.base)
-        & (pl.col("lower") == OURS.lower)
-    )
-    rows = results.planning.filter(ours | (pl.col("model") == "ff"))
-    label = pl.when(pl.col("model") == "ff").then(pl.lit(FF_LABEL)).otherwise(pl.lit(OUR_LABEL))
-    return rows.with_columns(label.alias("label"), pl.col("solved").alias("coverage"))
+    """For the terminal: the learned heuristic beside h^FF and the default planner."""
+    return planning_table(results.compared).text()

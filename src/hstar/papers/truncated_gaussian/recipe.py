@@ -5,7 +5,8 @@
     labels     optimal plans of A* with LM-cut
     models     every variant x seed
     metrics    errors of every model on the test labels
-    planning   GBFS with every model on test problems, a limited number of evaluations
+    planning   GBFS with every model on test problems, a limited number of evaluations; beside it
+               h^FF with the same limit and the default planner
     page       the paper's tables with its numbers beside these, figures, claims
 
 Each stage writes files below one directory and skips what is there, so a run that was stopped goes
@@ -14,41 +15,34 @@ on where it was.
 
 from __future__ import annotations
 
-import json
 import math
-import os
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hstar.bench import BenchOptions, run_bench
-from hstar.domains import generate
-from hstar.papers.experiment import Say, in_processes, keep_settings, say_nothing
-from hstar.papers.truncated_gaussian.scales import DOMAINS, SCALES, Scale
-from hstar.papers.truncated_gaussian.variants import DECODINGS, Variant
-from hstar.runtime.atomic import write_atomically
+from hstar.bench import BenchOptions, read_runs, run_bench, run_default
+from hstar.domains import SPLITS, generate
+from hstar.papers import experiment as shared
+from hstar.papers.experiment import in_processes, read_part, say_nothing, write_part
+from hstar.papers.page import DEFAULT, FF, compare_runs
+from hstar.papers.truncated_gaussian.scales import DOMAINS, Scale
+from hstar.papers.truncated_gaussian.variants import DECODINGS, OURS, Variant
 from hstar.runtime.progress import Progress
 from hstar.teachers import LabelOptions, label
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from hstar.report import Comparison
     from hstar.training.dataset import Dataset
 
-SPLITS = ("train", "validation", "test")
+LEARNED = "learned (TN)"
+Trained = tuple[str, Variant, int]  # domain, variant, seed
 
 
-@dataclass(frozen=True, slots=True)
-class Experiment:
-    """Where and how to run. `jobs` processes train, label and plan at once, one thread each."""
-
-    scale: Scale
-    directory: Path
-    jobs: int = 1
-    device: str = "auto"
-    seed: int = 0
-    say: Say = print
-
+@dataclass(frozen=True)
+class Experiment(shared.Experiment[Scale]):
     def problems(self, domain: str, split: str) -> Path:
         return self.directory / "problems" / domain / split
 
@@ -60,27 +54,37 @@ class Experiment:
         name = f"{variant.name}-seed{seed}{'-clip' if column == 'N+clip' else ''}.safetensors"
         return self.directory / "models" / domain / name
 
+    def measured(self, trained: Trained) -> Path:
+        """Errors and learning curve of a model."""
+        return self.model(*trained).with_suffix(".metrics.json")
+
     def runs(self, domain: str, name: str) -> Path:
         return self.directory / "runs" / domain / f"{name}.parquet"
+
+    def trained(self) -> list[Trained]:
+        """Every variant and seed of every domain."""
+        scale = self.scale
+        return [(d, v, seed) for d in scale.domains for v in scale.variants for seed in scale.seeds]
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The three frames that the tables are made of."""
+    """The three frames that the paper's tables are made of, and the proposed configuration beside
+    h^FF and the default planner."""
 
     metrics: pl.DataFrame
     planning: pl.DataFrame
     curves: pl.DataFrame
+    compared: Comparison
 
 
 def run_experiment(experiment: Experiment) -> Results:
     """All stages but the page. Raises JournalError where the directory holds another one."""
-    settings = {"scale": asdict(experiment.scale), "seed": experiment.seed}
-    keep_settings(experiment.directory, settings)
-    for domain in experiment.scale.domains:
-        make_problems(experiment, domain)
-    for domain in experiment.scale.domains:
-        make_labels(experiment, domain)
+    experiment.keep_settings()
+    for stage in (make_problems, make_labels):
+        for domain in experiment.scale.domains:
+            for split in SPLITS:
+                stage(experiment, domain, split)
     train_models(experiment)
     for domain in experiment.scale.domains:
         plan_with_models(experiment, domain)
@@ -97,66 +101,48 @@ def test_data(experiment: Experiment, domain: str) -> Dataset | None:
     return dataset_of(labels, str(path)) if len(labels.rows) else None
 
 
-def make_problems(experiment: Experiment, domain: str) -> None:
-    asked = experiment.scale.problems[domain]
-    for split in SPLITS:
-        if (experiment.problems(domain, split) / "manifest.json").is_file():
-            continue
-        experiment.say(f"generating {domain} {split} problems")
-        generate(
-            DOMAINS[domain],
-            experiment.directory / "problems" / domain,
-            [split],
-            experiment.seed,
-            count=asked[split].count,
-            ranges=asked[split].ranges,
-        )
+def make_problems(experiment: Experiment, domain: str, split: str) -> None:
+    folder = experiment.problems(domain, split)
+    if (folder / "manifest.json").is_file():
+        return
+    experiment.say(f"generating {domain} {split} problems")
+    asked = asdict(experiment.scale.problems[domain][split])
+    generate(DOMAINS[domain], folder.parent, [split], experiment.seed, **asked)
 
 
-def make_labels(experiment: Experiment, domain: str) -> None:
-    scale = experiment.scale
-    for split in SPLITS:
-        output = experiment.labels(domain, split)
-        if output.is_file():
-            continue
-        output.parent.mkdir(parents=True, exist_ok=True)
-        experiment.say(f"labelling {domain} {split} problems: A* with LM-cut")
-        label(
-            experiment.problems(domain, split),
-            output,
-            LabelOptions(
-                time_limit=scale.label_limits[split],
-                memory_limit=scale.memory_limit,
-                jobs=experiment.jobs,
-                # Unsolved test problems stay without labels: replacing them by easier ones would
-                # change the set that is planned for.
-                retries=0 if split == "test" else scale.label_retries,
-            ),
-        )
+def make_labels(experiment: Experiment, domain: str, split: str) -> None:
+    output = experiment.labels(domain, split)
+    if output.is_file():
+        return
+    output.parent.mkdir(parents=True, exist_ok=True)
+    experiment.say(f"labelling {domain} {split} problems: A* with LM-cut")
+    options = LabelOptions(
+        time_limit=experiment.scale.label_limits[split],
+        memory_limit=experiment.scale.memory_limit,
+        jobs=experiment.jobs,
+        # Unsolved test problems stay without labels: replacing them by easier ones would change
+        # the set that is planned for.
+        retries=0 if split == "test" else experiment.scale.label_retries,
+    )
+    label(experiment.problems(domain, split), output, options)
 
 
 def train_models(experiment: Experiment) -> None:
-    """Every variant and seed of every domain, the slowest kind first."""
-    scale = experiment.scale
-    slowest_first = sorted(scale.variants, key=lambda v: ("hgn", "nlm", "linear").index(v.model))
-    wanted = [
-        (domain, variant, seed)
-        for variant in slowest_first
-        for domain in scale.domains
-        for seed in scale.seeds
-        if not experiment.model(domain, variant, seed).with_suffix(".metrics.json").is_file()
-    ]
-    if not wanted:
+    """What is not trained yet, the slowest kind first."""
+    slowest_first = ("hgn", "nlm", "linear")
+    missing = [one for one in experiment.trained() if not experiment.measured(one).is_file()]
+    if not missing:
         return
-    experiment.say(f"training {len(wanted)} models")
+    missing.sort(key=lambda one: slowest_first.index(one[1].model))
+    experiment.say(f"training {len(missing)} models")
     quiet = replace(experiment, say=say_nothing)
-    with Progress("training", len(wanted)) as progress:
-        done = in_processes(experiment.jobs, train_one, [(quiet, *item) for item in wanted])
+    with Progress("training", len(missing)) as progress:
+        done = in_processes(experiment.jobs, train_one, [(quiet, one) for one in missing])
         for count, text in enumerate(done, start=1):
             progress.update(count, text)
 
 
-def train_one(experiment: Experiment, domain: str, variant: Variant, seed: int) -> str:
+def train_one(experiment: Experiment, trained: Trained) -> str:
     """Train and test one model; returns a line about it."""
     import torch
 
@@ -166,15 +152,20 @@ def train_one(experiment: Experiment, domain: str, variant: Variant, seed: int) 
     from hstar.training.train import train
 
     torch.set_num_threads(1)
+    domain, variant, seed = trained
     scale = experiment.scale
     training = load_dataset(experiment.labels(domain, "train"))
     if scale.training_problems < len(training.tasks):
         share = 1 - scale.training_problems / len(training.tasks)
         training, _ = training.split(share, seed)
     validation = load_dataset(experiment.labels(domain, "validation"))
-    path = experiment.model(domain, variant, seed)
+    path = experiment.model(*trained)
     path.parent.mkdir(parents=True, exist_ok=True)
+    objective = variant.objective
+    if not scale.fit_cap and "cap" in objective.__dataclass_fields__:
+        objective = replace(objective, cap=None)  # type: ignore[call-arg]
     given = {
+        **default_options(variant.model, objective),
         "steps": training_steps(scale, variant.model, len(training)),
         "batch": scale.batch,
         "evaluate_every": scale.evaluate_every,
@@ -182,19 +173,11 @@ def train_one(experiment: Experiment, domain: str, variant: Variant, seed: int) 
         "device": experiment.device,
         "patience": 0,
     }
-    objective = variant.objective
-    if not scale.fit_cap and "cap" in objective.__dataclass_fields__:
-        objective = replace(objective, cap=None)  # type: ignore[call-arg]
     if variant.model == "nlm":
         given["model_options"] = dict(scale.nlm_options)
         if scale.nlm_weight_decay is not None:
             given["weight_decay"] = scale.nlm_weight_decay
-    options = TrainOptions(
-        model=variant.model,
-        objective=objective,
-        seed=seed,
-        **{**default_options(variant.model, objective), **given},
-    )
+    options = TrainOptions(model=variant.model, objective=objective, seed=seed, **given)
     result = train(training, validation, path, options)
     found: dict[str, Any] = {"domain": domain, **asdict(variant), "seed": seed}
     found["seconds"] = round(result.seconds, 1)
@@ -202,7 +185,7 @@ def train_one(experiment: Experiment, domain: str, variant: Variant, seed: int) 
     test = test_data(experiment, domain)
     if objective.form != "value" and test is not None:
         found |= asdict(evaluate_model(path, test))
-    write_atomically(path.with_suffix(".metrics.json"), json.dumps(found) + "\n")
+    write_part(experiment.measured(trained), found)
     error = f"test error {found['mse']:.2f}" if "mse" in found else "ranking"
     return f"{domain} {variant.name}: {error}, {result.seconds:.0f} s"
 
@@ -214,88 +197,96 @@ def training_steps(scale: Scale, model: str, states: int) -> int:
 
 
 def plan_with_models(experiment: Experiment, domain: str) -> None:
-    """GBFS on the first test problems, spread over all sizes, with h^FF and every model."""
+    """On the first test problems, spread over all sizes, with h^FF, the default planner, and every
+    model."""
     scale = experiment.scale
     problems = test_problems(experiment, domain)
-    wanted: list[tuple[str, str, int]] = [("ff", "ff", scale.planning["ff"])]
-    for variant in scale.variants:
-        for seed in scale.seeds:
-            for column, decode in DECODINGS[variant.loss].items():
-                path = experiment.model(domain, variant, seed, column)
-                if not path.is_file():
-                    _write_decoding(experiment.model(domain, variant, seed), path, decode)
-                wanted.append((path.stem, str(path), scale.planning[variant.model]))
-    for name, heuristic, count in wanted:
+    for name, heuristic, count in _planners(experiment, domain):
         output = experiment.runs(domain, name)
         if output.is_file():
             continue
         output.parent.mkdir(parents=True, exist_ok=True)
         experiment.say(f"planning: {domain}, {name}")
-        run_bench(
-            BenchOptions(
-                suites=_spread(problems, count),
-                heuristics=[heuristic],
-                cost="one",
-                max_evaluations=scale.max_evaluations,
-                time_limit=None,
-                memory_limit=scale.memory_limit,
-                jobs=experiment.jobs,
-                output=output,
-            )
+        options = BenchOptions(
+            suites=_spread(problems, count),
+            heuristics=[heuristic],
+            memory_limit=scale.memory_limit,
+            jobs=experiment.jobs,
+            output=output,
         )
+        if name == "default":
+            run_default(options)
+        else:
+            limit = scale.max_evaluations
+            run_bench(replace(options, cost="one", max_evaluations=limit, time_limit=None))
+
+
+def _planners(experiment: Experiment, domain: str) -> Iterator[tuple[str, str, int]]:
+    """Name, heuristic and number of problems."""
+    scale = experiment.scale
+    for name in ("ff", "default"):
+        yield name, name, scale.planning["ff"]
+    for trained in experiment.trained():
+        if trained[0] == domain:
+            for column, decode in DECODINGS[trained[1].loss].items():
+                path = experiment.model(*trained, column)
+                if not path.is_file():
+                    _write_decoding(experiment.model(*trained), path, decode)
+                yield path.stem, str(path), scale.planning[trained[1].model]
 
 
 def test_problems(experiment: Experiment, domain: str) -> list[Path]:
     folder = experiment.problems(domain, "test")
-    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    return [folder / problem["file"] for problem in manifest["problems"]]
+    return [folder / one["file"] for one in read_part(folder / "manifest.json")["problems"]]
 
 
 def collect(experiment: Experiment) -> Results:
-    """What the files of all stages say, as frames."""
-    import polars as pl
-
-    from hstar.training.evaluation import baseline_mse
-
+    """What the files of all stages say."""
     metrics: list[dict[str, Any]] = []
     curves: list[dict[str, Any]] = []
     planning: list[dict[str, Any]] = []
     for domain in experiment.scale.domains:
-        test = test_data(experiment, domain)
-        if test is not None:
-            about = {"states": len(test), "problems": len(test.tasks)}
-            for name in ("ff", "lmcut"):
-                mse = baseline_mse(test, name)
-                metrics.append({"domain": domain, "model": name, "seed": -1, "mse": mse, **about})
-        runs = experiment.runs(domain, "ff")
-        planning += _planning_rows(runs, {"domain": domain, "model": "ff", "variant": "ff"}, -1)
-        for variant in experiment.scale.variants:
-            for seed in experiment.scale.seeds:
-                held = experiment.model(domain, variant, seed).with_suffix(".metrics.json")
-                found = json.loads(held.read_text(encoding="utf-8"))
-                curve = found.pop("curve")
-                found.pop("seconds")
-                metrics.append({**found, "nll_clip": None})  # clipping has no likelihood
-                kept = {"domain": domain, **asdict(variant)}
-                curves += [{**kept, "seed": seed, "step": s, "val_mse": e} for s, e in curve]
-                for column in DECODINGS[variant.loss]:
-                    path = experiment.model(domain, variant, seed, column)
-                    row = {"domain": domain, "variant": column, **asdict(variant)}
-                    row.pop("loss")
-                    planning += _planning_rows(experiment.runs(domain, path.stem), row, seed)
-    return Results(
-        *(
-            pl.DataFrame(rows, infer_schema_length=None, schema_overrides=_types(rows))
-            for rows in (metrics, planning, curves)
-        )
-    )
+        metrics += _baselines(experiment, domain)
+        about = {"domain": domain, "model": "ff", "variant": "ff"}
+        planning += _planning_rows(experiment.runs(domain, "ff"), about, -1)
+        for trained in experiment.trained():
+            if trained[0] != domain:
+                continue
+            _, variant, seed = trained
+            found = read_part(experiment.measured(trained))
+            curve = found.pop("curve")
+            found.pop("seconds")
+            metrics.append({**found, "nll_clip": None})  # clipping has no likelihood
+            about = {"domain": domain, **asdict(variant)}
+            curves += [{**about, "seed": seed, "step": s, "val_mse": e} for s, e in curve]
+            for column in DECODINGS[variant.loss]:
+                runs = experiment.runs(domain, experiment.model(*trained, column).stem)
+                row = {"domain": domain, "variant": column, **asdict(variant)}
+                row.pop("loss")
+                planning += _planning_rows(runs, row, seed)
+    compared = compare_runs(_compared(experiment))
+    return Results(_frame(metrics), _frame(planning), _frame(curves), compared)
 
 
-def experiment_at(scale: str, directory: str | os.PathLike[str], **options: Any) -> Experiment:
-    """The experiment of a named scale. Raises ValueError for an unknown one."""
-    if scale not in SCALES:
-        raise ValueError(f"unknown scale '{scale}'; choose one of {', '.join(SCALES)}")
-    return Experiment(SCALES[scale], Path(directory), **options)
+def _baselines(experiment: Experiment, domain: str) -> Iterator[dict[str, Any]]:
+    from hstar.training.evaluation import baseline_mse
+
+    test = test_data(experiment, domain)
+    if test is not None:
+        about = {"states": len(test), "problems": len(test.tasks)}
+        for name in ("ff", "lmcut"):
+            mse = baseline_mse(test, name)
+            yield {"domain": domain, "model": name, "seed": -1, "mse": mse, **about}
+
+
+def _compared(experiment: Experiment) -> Iterator[tuple[str, str, Path]]:
+    """The proposed configuration, h^FF and the default planner."""
+    for domain in experiment.scale.domains:
+        for seed in experiment.scale.seeds:
+            name = LEARNED if len(experiment.scale.seeds) == 1 else f"{LEARNED}, seed {seed}"
+            yield domain, name, experiment.runs(domain, experiment.model(domain, OURS, seed).stem)
+        yield domain, FF, experiment.runs(domain, "ff")
+        yield domain, DEFAULT, experiment.runs(domain, "default")
 
 
 def _write_decoding(source: Path, target: Path, decode: str) -> None:
@@ -307,26 +298,17 @@ def _write_decoding(source: Path, target: Path, decode: str) -> None:
     write_model(target, ModelFile({**model.metadata, "decode": changed}, model.tensors))
 
 
-def _planning_rows(path: Path, fields: dict[str, Any], seed: int) -> list[dict[str, Any]]:
-    from hstar.bench import read_runs
-
-    rows = []
+def _planning_rows(path: Path, about: dict[str, Any], seed: int) -> Iterator[dict[str, Any]]:
     for run in read_runs(path).rows.iter_rows(named=True):
-        limit = run["max_evaluations"]
         solved = run["coverage"]
-        rows.append(
-            {
-                **fields,
-                "problem": run["problem"],
-                "seed": seed,
-                "solved": solved,
-                "evaluations": run["requested"] if solved else limit,
-                "evaluated": run["evaluated"],
-                "search_time": run["search_time"],
-                "error": run["error"],
-            }
-        )
-    return rows
+        yield {
+            **about,
+            "problem": run["problem"],
+            "seed": seed,
+            "solved": solved,
+            "evaluations": run["requested"] if solved else run["max_evaluations"],
+            **{name: run[name] for name in ("evaluated", "search_time", "error")},
+        }
 
 
 def _spread(problems: list[Path], count: int) -> list[Path]:
@@ -336,8 +318,9 @@ def _spread(problems: list[Path], count: int) -> list[Path]:
     return [problems[i * len(problems) // count] for i in range(count)]
 
 
-def _types(rows: list[dict[str, Any]]) -> dict[str, Any]:
+def _frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
     import polars as pl
 
     numbers = ("mse", "mse_clip", "nll", "nll_clip", "val_mse", "search_time")
-    return {name: pl.Float64 for name in numbers if any(name in row for row in rows)}
+    types = {name: pl.Float64 for name in numbers if any(name in row for row in rows)}
+    return pl.DataFrame(rows, infer_schema_length=None, schema_overrides=types)

@@ -9,7 +9,7 @@ full      the paper's problems, limits, networks and seeds, with disjoint splits
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hstar.papers.truncated_gaussian.variants import ALL, BASELINE, OURS, Variant
 
@@ -52,90 +52,63 @@ class Scale:
     fit_cap: bool = False
 
 
-_PAPER: Mapping[str, Problems] = {
-    "train": Problems(),
-    "validation": Problems(),
-    "test": Problems(),
-}
+def _splits(
+    counts: tuple[int | None, int | None, int | None] = (None, None, None),
+    small: Ranges | None = None,
+    large: Ranges | None = None,
+) -> Mapping[str, Problems]:
+    """Small problems to train and validate with, large ones to test on; the paper's by default."""
+    train, validation, test = counts
+    return {
+        "train": Problems(train, small),
+        "validation": Problems(validation, small),
+        "test": Problems(test, large),
+    }
+
+
+def _each(count: int) -> Mapping[str, int]:
+    return dict.fromkeys(("nlm", "linear", "hgn", "ff"), count)
+
 
 # Rectifiers learn faster than sigmoids, sigmoids carry over better to larger problems: short
 # trainings use the former.
-_QUICK = {"activation": "relu"}
-_QUICK_WEIGHT_DECAY = 3e-2
-
 SMOKE = Scale(
     domains=("blocks",),
     variants=(OURS, BASELINE, Variant("linear", "truncated-gaussian")),
-    problems={
-        "blocks": {
-            "train": Problems(150, {"blocks": range(3, 9)}),
-            "validation": Problems(36, {"blocks": range(3, 9)}),
-            "test": Problems(24, {"blocks": range(9, 17)}),
-        }
-    },
+    problems={"blocks": _splits((150, 36, 24), {"blocks": range(3, 9)}, {"blocks": range(9, 17)})},
     training_problems=150,
     seeds=(0,),
     steps={"nlm": 900, "linear": 900},
-    planning={"nlm": 24, "linear": 24, "ff": 24},
+    planning=_each(24),
     label_limits={"train": 5.0, "validation": 5.0, "test": 2.0},
     label_retries=3,
     memory_limit=2 * 2**30,
     evaluate_every=100,
-    nlm_options=_QUICK,
-    nlm_weight_decay=_QUICK_WEIGHT_DECAY,
+    nlm_options={"activation": "relu"},
+    nlm_weight_decay=3e-2,
 )
 
-SMALL = Scale(
+_SMALL = (160, 40, 24)
+SMALL = replace(
+    SMOKE,
     domains=tuple(DOMAINS),
     variants=tuple(ALL),
     problems={
-        "blocks": {
-            "train": Problems(160, {"blocks": range(4, 11)}),
-            "validation": Problems(40, {"blocks": range(4, 11)}),
-            "test": Problems(24, {"blocks": range(11, 23, 2)}),
-        },
-        "ferry": {
-            "train": Problems(160, {"locations": range(2, 6), "cars": range(2, 6)}),
-            "validation": Problems(40, {"locations": range(2, 6), "cars": range(2, 6)}),
-            "test": Problems(24, {"locations": (10, 15, 20), "cars": (10, 15, 20)}),
-        },
-        "gripper": {
-            "train": Problems(160, {"balls": range(2, 9, 2)}),
-            "validation": Problems(40, {"balls": range(2, 9, 2)}),
-            "test": Problems(24, {"balls": (20, 30, 40)}),
-        },
-        "visitall": {
-            "train": Problems(160, {"side": (3, 4)}),
-            "validation": Problems(40, {"side": (3, 4)}),
-            "test": Problems(24, {"side": (6, 7, 8)}),
-        },
+        "blocks": _splits(_SMALL, {"blocks": range(4, 11)}, {"blocks": range(11, 23, 2)}),
+        "ferry": _splits(
+            _SMALL,
+            dict.fromkeys(("locations", "cars"), range(2, 6)),
+            dict.fromkeys(("locations", "cars"), (10, 15, 20)),
+        ),
+        "gripper": _splits(_SMALL, {"balls": range(2, 9, 2)}, {"balls": (20, 30, 40)}),
+        "visitall": _splits(_SMALL, {"side": (3, 4)}, {"side": (6, 7, 8)}),
     },
     training_problems=160,
-    seeds=(0,),
     steps={"nlm": 700, "linear": 700, "hgn": 120},
-    planning=dict.fromkeys(("nlm", "linear", "hgn", "ff"), 6),
+    planning=_each(6),
     label_limits={"train": 5.0, "validation": 5.0, "test": 10.0},
     label_retries=5,
     memory_limit=3 * 2**30,
-    evaluate_every=100,
-    nlm_options=_QUICK,
-    nlm_weight_decay=_QUICK_WEIGHT_DECAY,
-)
-
-PROPOSED = Scale(
-    domains=tuple(DOMAINS),
-    variants=(OURS,),
-    problems=dict.fromkeys(DOMAINS, _PAPER),
-    training_problems=400,
-    seeds=(0, 1, 2),
-    steps={},
-    epochs=150,
-    planning={"nlm": 100, "ff": 100},
-    label_limits={"train": 5.0, "validation": 5.0, "test": 8.0},
-    label_retries=20,
-    memory_limit=6 * 2**30,
-    evaluate_every=250,
-    fit_cap=True,
 )
 
 # The paper's own network, as its runs had it: sigmoids, tuples with equal objects not left out, no
@@ -143,17 +116,32 @@ PROPOSED = Scale(
 FULL = Scale(
     domains=tuple(DOMAINS),
     variants=tuple(ALL),
-    problems=dict.fromkeys(DOMAINS, _PAPER),
+    problems=dict.fromkeys(DOMAINS, _splits()),
     training_problems=400,
     seeds=(0, 1, 2, 3, 4),
     steps={"nlm": 100_000, "linear": 40_000, "hgn": 40_000},
-    planning={"nlm": 100, "linear": 100, "hgn": 100, "ff": 100},
+    planning=_each(100),
     label_limits={"train": 300.0, "validation": 300.0, "test": 1800.0},
     label_retries=20,
     evaluate_every=500,
     schedule="constant",
     nlm_options={"activation": "sigmoid", "exclude_self": False, "types": False},
     nlm_weight_decay=1e-2,
+)
+
+PROPOSED = replace(
+    FULL,
+    variants=(OURS,),
+    seeds=(0, 1, 2),
+    steps={},
+    epochs=150,
+    label_limits={"train": 5.0, "validation": 5.0, "test": 8.0},
+    memory_limit=6 * 2**30,
+    evaluate_every=250,
+    schedule="cosine",
+    nlm_options={},
+    nlm_weight_decay=None,
+    fit_cap=True,
 )
 
 SCALES = {"smoke": SMOKE, "small": SMALL, "proposed": PROPOSED, "full": FULL}

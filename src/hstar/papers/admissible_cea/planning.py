@@ -1,0 +1,70 @@
+"""A* with exact tables and certified networks, h^FF and the default planner on the same boards.
+
+The first two search the puzzle; the others plan for the same boards in PDDL. The puzzle has its
+blank in the first corner and the PDDL domain in the last, so a board is turned by half a circle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import numpy as np
+
+from hstar.bench import BenchOptions, run_bench, run_default
+from hstar.domains import Parameters, find_generator
+from hstar.domains.sliding_tiles import random_board
+from hstar.papers.admissible_cea.scales import Scale
+from hstar.papers.experiment import Experiment
+from hstar.papers.page import DEFAULT, FF
+from hstar.runtime.atomic import write_atomically
+from hstar.spaces.puzzle import make_puzzle
+
+MEMORY = 2 * 2**30
+
+
+def plan_on_boards(
+    experiment: Experiment[Scale], puzzle: str, table: Path, model: Path
+) -> Iterator[tuple[str, str, Path]]:
+    """Runs as (domain, planner, file) on as many boards as the scale asks for."""
+    if not experiment.scale.boards:
+        return
+    folder = experiment.directory / "planning" / puzzle
+    states, problems = write_boards(puzzle, experiment.scale.boards, experiment.seed, folder)
+    options = BenchOptions(problems, ["ff"], memory_limit=MEMORY, jobs=experiment.jobs)
+    search = replace(options, suites=[f"{puzzle}:states={states}"], searches=["astar"])
+    for name, label, run, chosen in (
+        ("network", "A*, certified network", run_bench, replace(search, heuristics=[model])),
+        ("table", "A*, exact table", run_bench, replace(search, heuristics=[f"pdb:{table}"])),
+        ("ff", FF, run_bench, options),
+        ("default", DEFAULT, run_default, options),
+    ):
+        output = folder / f"{name}.parquet"
+        if not output.is_file():
+            experiment.say(f"planning: {puzzle}, {name}")
+            run(replace(chosen, output=output))
+        yield puzzle, label, output
+
+
+def write_boards(puzzle: str, count: int, seed: int, folder: Path) -> tuple[Path, list[Path]]:
+    """Random boards: a file with the puzzle's states in its lines, and PDDL problems."""
+    folder.mkdir(parents=True, exist_ok=True)
+    generator, space = find_generator("sliding-tiles"), make_puzzle(puzzle)
+    rows, columns = map(int, puzzle.removeprefix("tiles-").split("x"))
+    write_atomically(folder / "domain.pddl", generator.domain_pddl)
+    size: Parameters = {"rows": rows, "columns": columns}
+    lines, problems = [], []
+    for number in range(1, count + 1):
+        drawn = f"{seed}-{number}"
+        board = np.array(random_board(rows, columns, Random(drawn)))
+        problems.append(folder / f"start-{number}.pddl")
+        text = generator.make(size, Random(drawn), f"start-{number}")
+        write_atomically(problems[-1], text)
+        places = np.empty(len(board), dtype=np.int32)  # of each piece
+        places[len(board) - 1 - board] = len(board) - 1 - np.arange(len(board))
+        lines.append(space.format_state(places))
+    states = folder / "start.txt"
+    write_atomically(states, "\n".join(lines) + "\n")
+    return states, problems
