@@ -71,6 +71,7 @@ struct BoundHeuristic {
     std::vector<Ints> preferred_operators(States states);
     nb::object plan_features(States states);
     void set_wide_threshold(int count);
+    int64_t states_side_by_side() const;
 
   private:
     StateBatch batch(const States& states) const;
