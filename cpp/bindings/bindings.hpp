@@ -125,6 +125,7 @@ struct BoundHeuristic {
     std::vector<Ints> preferred_operators(States states);
     nb::object plan_features(States states);
     void set_wide_threshold(int count);
+    int64_t states_side_by_side() const;
 
   private:
     StateRows checked(const States& states) const;

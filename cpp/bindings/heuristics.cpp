@@ -75,6 +75,11 @@ void BoundHeuristic::set_wide_threshold(int count) {
         relaxation->set_wide_threshold(count);
 }
 
+int64_t BoundHeuristic::states_side_by_side() const {
+    auto* relaxation = dynamic_cast<const RelaxationHeuristic*>(evaluator.get());
+    return relaxation ? relaxation->states_side_by_side() : 0;
+}
+
 void bind_heuristics(nb::module_& m) {
     nb::class_<BoundHeuristic>(m, "Heuristic")
         .def(
@@ -99,7 +104,8 @@ void bind_heuristics(nb::module_& m) {
         .def("evaluate", &BoundHeuristic::evaluate)
         .def("preferred_operators", &BoundHeuristic::preferred_operators)
         .def("plan_features", &BoundHeuristic::plan_features)
-        .def("set_wide_threshold", &BoundHeuristic::set_wide_threshold);
+        .def("set_wide_threshold", &BoundHeuristic::set_wide_threshold)
+        .def("states_side_by_side", &BoundHeuristic::states_side_by_side);
 }
 
 }  // namespace hstar::bindings

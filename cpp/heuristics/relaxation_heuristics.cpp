@@ -28,7 +28,7 @@ struct AlignedFree {
 // The kernel's arrays and the code that moves states in and results out.
 class WideWorkspace {
   public:
-    WideWorkspace(const Task& task, const RelaxedTask& relaxed)
+    WideWorkspace(const Task& task, const RelaxedTask& relaxed, bool with_free_steps)
         : task_(task), relaxed_(relaxed), kernel_(best_kernel()) {
         std::vector<int> position;
         for (int op = 0; op < relaxed.num_operators(); ++op) {
@@ -45,9 +45,10 @@ class WideWorkspace {
         }
         size_t facts = static_cast<size_t>(relaxed.num_facts),
                ops = static_cast<size_t>(task.num_operators());
-        cost_.reset(static_cast<uint16_t*>(std::aligned_alloc(64, facts * 64)));
-        if (!cost_) throw std::bad_alloc();
+        cost_ = make_lanes(facts);
+        if (with_free_steps) free_steps_ = make_lanes(facts);
         bucket_head_.assign(65536, -1);
+        if (relaxed.has_zero_cost) bucket_tail_.assign(65536, -1);
         next_.assign(facts, -1);
         previous_.assign(facts, -1);
         queued_key_.assign(facts, -1);
@@ -68,7 +69,9 @@ class WideWorkspace {
                  relaxed.num_facts,
                  cost_limit(relaxed),
                  cost_.get(),
+                 free_steps_.get(),
                  bucket_head_.data(),
+                 bucket_tail_.empty() ? nullptr : bucket_tail_.data(),
                  next_.data(),
                  previous_.data(),
                  queued_key_.data(),
@@ -89,11 +92,13 @@ class WideWorkspace {
     }
     static bool fits(const RelaxedTask& relaxed) {
         int limit = cost_limit(relaxed);
+        if (relaxed.has_zero_cost && relaxed.num_facts > 65535) return false;  // free steps may be as many
         return std::all_of(relaxed.cost.begin(), relaxed.cost.end(), [&](int c) { return c < limit; });
     }
 
     WideResult explore(const StateBatch& batch, int first, int count, bool sum) {
         std::memset(cost_.get(), 0xff, static_cast<size_t>(relaxed_.num_facts) * 64);
+        if (free_steps_) std::memset(free_steps_.get(), 0, static_cast<size_t>(relaxed_.num_facts) * 64);
         seeds_.clear();
         auto hold_in_all = [&](int fact) {
             std::memset(cost_.get() + static_cast<size_t>(fact) * kLanes, 0, 64);
@@ -132,13 +137,21 @@ class WideWorkspace {
     }
 
   private:
+    using LaneArray = std::unique_ptr<uint16_t[], AlignedFree>;
+    static LaneArray make_lanes(size_t facts) {
+        LaneArray lanes(static_cast<uint16_t*>(std::aligned_alloc(64, facts * 64)));
+        if (!lanes) throw std::bad_alloc();
+        return lanes;
+    }
+
     const Task& task_;
     const RelaxedTask& relaxed_;
     WideKernel kernel_;
     WideKernelData data_;
-    std::unique_ptr<uint16_t[], AlignedFree> cost_;
+    LaneArray cost_, free_steps_;
     std::vector<int> records_, consumers_, achievers_, achiever_origin_;
-    std::vector<int> bucket_head_, next_, previous_, queued_key_, stack_, needed_facts_, plan_, seeds_;
+    std::vector<int> bucket_head_, bucket_tail_, next_, previous_, queued_key_, stack_, needed_facts_, plan_,
+        seeds_;
     std::vector<uint32_t> needed_, pending_, in_plan_;
 };
 
@@ -146,8 +159,9 @@ RelaxationHeuristic::RelaxationHeuristic(const Task& task, CostType type, Kind k
     : task_(task), kind_(kind), relaxed_(task, type, limits), exploration_(relaxed_) {
     fact_marked_.assign(relaxed_.num_facts, 0);
     op_marked_.assign(task.num_operators(), 0);
-    bool supported = kind != Kind::FF || !relaxed_.has_zero_cost;
-    if (supported && WideWorkspace::fits(relaxed_)) wide_ = std::make_unique<WideWorkspace>(task, relaxed_);
+    const bool with_free_steps = kind == Kind::FF && relaxed_.has_zero_cost;
+    if (WideWorkspace::fits(relaxed_))
+        wide_ = std::make_unique<WideWorkspace>(task, relaxed_, with_free_steps);
 }
 
 RelaxationHeuristic::~RelaxationHeuristic() = default;
@@ -167,6 +181,7 @@ bool RelaxationHeuristic::evaluate_wide(const StateBatch& batch, int first, int 
                                         Rows<int>* preferred) {
     WideResult result = wide_->explore(batch, first, count, kind_ != Kind::Max);
     if (result == WideResult::Overflow) return false;
+    states_side_by_side_ += count;
     uint32_t alive = count == kLanes ? ~0u : (1u << count) - 1;
     for (int lane = 0; lane < count; ++lane) {
         int64_t total = 0;

@@ -1,8 +1,9 @@
 // h^max, h^add and h^FF (Bonet & Geffner 2001; Hoffmann & Nebel 2001), over one state or 32 at a time.
 //
-// h^FF extracts a relaxed plan from the cheapest supporters under h^add (Keyder & Geffner 2008): among
-// supporters of equal cost the first one in operator order is taken, so the value depends on the state alone.
-// Its preferred operators are those of the relaxed plan that are applicable.
+// h^FF extracts a relaxed plan from the cheapest supporters under h^add (Keyder & Geffner 2008). Of
+// supporters of equal cost it takes those with the fewest free steps (relaxed_exploration.hpp), then the
+// first in operator order, so the value depends on the state alone. Its preferred operators are those of the
+// relaxed plan that are applicable.
 #pragma once
 #include <memory>
 
@@ -32,6 +33,8 @@ class RelaxationHeuristic : public Evaluator {
 
     // Batches below this size are evaluated one state at a time.
     void set_wide_threshold(int count) { wide_threshold_ = count; }
+    // How many states were evaluated side by side so far, not one at a time.
+    int64_t states_side_by_side() const { return states_side_by_side_; }
 
   private:
     float evaluate_one(const int* values, Rows<int>* preferred);
@@ -46,6 +49,7 @@ class RelaxationHeuristic : public Evaluator {
     RelaxedExploration exploration_;
     std::unique_ptr<WideWorkspace> wide_;
     int wide_threshold_ = 3;
+    int64_t states_side_by_side_ = 0;
     std::vector<int> relaxed_plan_, stack_;
     std::vector<char> fact_marked_, op_marked_;
     std::vector<int> marked_facts_;

@@ -10,6 +10,8 @@ void KeyQueue::clear() {
     for (int key = low_; key <= high_ && key < static_cast<int>(buckets_.size()); ++key)
         buckets_[key].clear();
     heap_.clear();
+    taken_ = 0;
+    pushed_ = 0;
     low_ = 0;
     high_ = 0;
     size_ = 0;
@@ -18,7 +20,7 @@ void KeyQueue::clear() {
 void KeyQueue::push(int key, int item) {
     ++size_;
     if (key >= kBuckets) {
-        heap_.push_back({key, item});
+        heap_.push_back({key, pushed_++, item});
         std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
         return;
     }
@@ -30,17 +32,16 @@ void KeyQueue::push(int key, int item) {
 std::pair<int, int> KeyQueue::pop() {
     --size_;
     while (low_ <= high_ && low_ < static_cast<int>(buckets_.size())) {
-        if (!buckets_[low_].empty()) {
-            int item = buckets_[low_].back();
-            buckets_[low_].pop_back();
-            return {low_, item};
-        }
+        auto& bucket = buckets_[low_];
+        if (taken_ < bucket.size()) return {low_, bucket[taken_++]};
+        bucket.clear();
+        taken_ = 0;
         ++low_;
     }
     std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
-    auto top = heap_.back();
+    auto [key, order, item] = heap_.back();
     heap_.pop_back();
-    return top;
+    return {key, item};
 }
 
 RelaxedExploration::RelaxedExploration(const RelaxedTask& relaxed) : relaxed_(relaxed) {
@@ -49,6 +50,7 @@ RelaxedExploration::RelaxedExploration(const RelaxedTask& relaxed) : relaxed_(re
     counters_ = initial_counters_;
     cost_.resize(relaxed.num_facts);
     supporter_.resize(relaxed.num_facts);
+    free_steps_.resize(relaxed.num_facts);
     is_goal_.assign(relaxed.num_facts, 0);
     for (int fact : relaxed.goals) is_goal_[fact] = 1;
 }
@@ -61,6 +63,7 @@ bool RelaxedExploration::run(const int* values, int num_variables, const std::ve
     queue_.clear();
     auto seed = [&](int fact) {
         cost_[fact] = 0;
+        free_steps_[fact] = 0;
         queue_.push(0, fact);
     };
     seed(relaxed_.always_true);
@@ -70,8 +73,6 @@ bool RelaxedExploration::run(const int* values, int num_variables, const std::ve
     }
     size_t open_goals = relaxed_.goals.size();
     if (open_goals == 0) return true;
-    const bool ties =
-        !relaxed_.has_zero_cost;  // with free operators a later equal supporter could close a cycle
     const int* eff_data = relaxed_.eff.data.data();
     while (!queue_.empty()) {
         auto [key, fact] = queue_.pop();
@@ -84,14 +85,17 @@ bool RelaxedExploration::run(const int* values, int num_variables, const std::ve
             if (--counter.unsatisfied > 0) continue;
             // Facts are settled in order of cost, so the last precondition is the most expensive one.
             if (combine == Combine::Max) value = std::min(value + key, kLargest);
+            const int free_steps = value == key ? free_steps_[fact] + 1 : 0;
             uint32_t end = relaxed_.eff.offset[op + 1];
             for (uint32_t edge = relaxed_.eff.offset[op]; edge < end; ++edge) {
                 int reached = eff_data[edge];
                 if (value < cost_[reached]) {
                     cost_[reached] = value;
                     supporter_[reached] = static_cast<int>(edge);
+                    free_steps_[reached] = free_steps;
                     queue_.push(value, reached);
-                } else if (ties && value == cost_[reached] && static_cast<int>(edge) < supporter_[reached]) {
+                } else if (value == cost_[reached] && static_cast<int>(edge) < supporter_[reached] &&
+                           free_steps == free_steps_[reached]) {
                     supporter_[reached] = static_cast<int>(edge);
                 }
             }

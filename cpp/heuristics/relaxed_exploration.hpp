@@ -4,25 +4,39 @@
 //             = min over operators o adding f of  c(o) + combine over p in pre(o) of cost(p)
 //
 // combine is max for h^max and the sum for h^add. Stops as soon as all goals are settled.
+//
+// Each fact has a supporter, which reaches it at this cost. Where operators are free, a fact may have the
+// same cost as what its achiever needs, and an arbitrary choice could let two facts support each other. So
+// facts of equal cost are ordered by the number of free steps:
+//
+//     steps(f) = 0                                       if f holds or is reached from facts of lower cost
+//              = min over free operators o that reach f at cost(f) of
+//                1 + max over p in pre(o) with cost(p) = cost(f) of steps(p)
+//
+// and the supporter is the first operator that attains both minima. It depends on the state alone.
 #pragma once
+#include <array>
 #include <vector>
 
 #include "heuristics/relaxed_task.hpp"
 
 namespace hstar {
 
-// A bucket queue for small keys with a heap behind it for large ones.
+// A bucket queue for small keys with a heap behind it for large ones. Keys may not fall below the last one
+// taken. Of equal keys the oldest comes first, so that free steps are taken in breadth-first order.
 class KeyQueue {
   public:
     void clear();
     void push(int key, int item);
     bool empty() const { return size_ == 0; }
-    std::pair<int, int> pop();  // smallest key, and an item that has it
+    std::pair<int, int> pop();  // smallest key, and the oldest item that has it
 
   private:
     static constexpr int kBuckets = 1 << 14;
     std::vector<std::vector<int>> buckets_;
-    std::vector<std::pair<int, int>> heap_;
+    std::vector<std::array<int, 3>> heap_;  // key, order of arrival, item
+    size_t taken_ = 0;                      // of bucket low_
+    int pushed_ = 0;
     int low_ = 0, high_ = 0;
     size_t size_ = 0;
 };
@@ -39,8 +53,7 @@ class RelaxedExploration {
     bool run(const int* values, int num_variables, const std::vector<int>& first_fact);
 
     int cost(int fact) const { return cost_[fact]; }
-    // The effect that reaches the fact most cheaply, the first of equals; only for facts with positive cost
-    // or, where operators are free, whatever has one.
+    // The effect that reaches the fact, as above; after Combine::Sum only.
     int supporter(int fact) const { return supporter_[fact]; }
     static constexpr int kHolds = -1;
 
@@ -50,7 +63,7 @@ class RelaxedExploration {
     };
     const RelaxedTask& relaxed_;
     std::vector<Counter> initial_counters_, counters_;
-    std::vector<int> cost_, supporter_;
+    std::vector<int> cost_, supporter_, free_steps_;
     std::vector<char> is_goal_;
     KeyQueue queue_;
 };

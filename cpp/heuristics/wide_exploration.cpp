@@ -10,17 +10,27 @@ static void unlink(WideKernelData& d, int fact) {
         d.next[before] = after;
     else
         d.bucket_head[d.queued_key[fact]] = after;
-    if (after >= 0) d.previous[after] = before;
+    if (after >= 0)
+        d.previous[after] = before;
+    else if (d.bucket_tail)
+        d.bucket_tail[d.queued_key[fact]] = before;
     d.queued_key[fact] = -1;
 }
 
 static void enqueue(WideKernelData& d, int fact, int key) {
-    int head = d.bucket_head[key];
+    const int before = d.bucket_tail ? d.bucket_tail[key] : -1,
+              after = d.bucket_tail ? -1 : d.bucket_head[key];
     d.queued_key[fact] = key;
-    d.previous[fact] = -1;
-    d.next[fact] = head;
-    if (head >= 0) d.previous[head] = fact;
-    d.bucket_head[key] = fact;
+    d.previous[fact] = before;
+    d.next[fact] = after;
+    if (before >= 0)
+        d.next[before] = fact;
+    else
+        d.bucket_head[key] = fact;
+    if (after >= 0)
+        d.previous[after] = fact;
+    else if (d.bucket_tail)
+        d.bucket_tail[key] = fact;
 }
 
 // Cost of the record's operator in all lanes.
@@ -35,7 +45,20 @@ static inline Lanes operator_cost(const WideKernelData& d, const int* record) {
     return add(total, fill(static_cast<uint16_t>(record[0])));
 }
 
-template <bool sum>
+// The free steps (relaxed_exploration.hpp) by which the record's operator reaches its effects at this cost.
+static inline Lanes operator_free_steps(const WideKernelData& d, const int* record, Lanes value) {
+    const int* pre = record + 3;
+    Lanes steps = fill(0);
+    if (record[0] > 0) return steps;
+    for (int i = 0; i < record[1]; ++i) {
+        const int64_t place = static_cast<int64_t>(pre[i]) * kLanes;
+        const LaneMask same_cost = equal(load(d.cost + place), value);
+        steps = max(steps, select(same_cost, add(load(d.free_steps + place), fill(1)), fill(0)));
+    }
+    return steps;
+}
+
+template <bool sum, bool with_free_steps>
 static WideResult explore_lanes(WideKernelData& d, const int* seeds, int num_seeds) {
     int queued = 0, key = 0, settled_goals = 0;
     LaneMask large = 0;
@@ -59,13 +82,19 @@ static WideResult explore_lanes(WideKernelData& d, const int* seeds, int num_see
         for (uint32_t c = d.consumer_begin[fact]; c < d.consumer_begin[fact + 1]; ++c) {
             const int* record = d.records + d.consumers[c];
             const Lanes value = operator_cost<sum>(d, record);
+            const Lanes steps = with_free_steps ? operator_free_steps(d, record, value) : value;
             const int* eff = record + 3 + record[1];
             for (int i = 0; i < record[2]; ++i) {
-                uint16_t* place = d.cost + static_cast<int64_t>(eff[i]) * kLanes;
-                const Lanes old = load(place);
-                const LaneMask improved = less(value, old);
+                const int64_t place = static_cast<int64_t>(eff[i]) * kLanes;
+                const Lanes old = load(d.cost + place);
+                LaneMask improved = less(value, old);
+                if (with_free_steps) {
+                    const Lanes old_steps = load(d.free_steps + place);
+                    improved |= equal(value, old) & less(steps, old_steps);
+                    if (improved) store(d.free_steps + place, select(improved, steps, old_steps));
+                }
                 if (!improved) continue;
-                store(place, min(value, old));
+                store(d.cost + place, min(value, old));
                 large |= improved & ~less(value, limit);
                 const int new_key = smallest(value, improved);
                 if (d.queued_key[eff[i]] >= 0) {
@@ -91,10 +120,13 @@ static WideResult explore_lanes(WideKernelData& d, const int* seeds, int num_see
 }
 
 static WideResult explore(WideKernelData& d, const int* seeds, int num_seeds, bool sum) {
-    return sum ? explore_lanes<true>(d, seeds, num_seeds) : explore_lanes<false>(d, seeds, num_seeds);
+    if (!sum) return explore_lanes<false, false>(d, seeds, num_seeds);
+    return d.free_steps ? explore_lanes<true, true>(d, seeds, num_seeds)
+                        : explore_lanes<true, false>(d, seeds, num_seeds);
 }
 
-static void extract(WideKernelData& d, uint32_t lanes) {
+template <bool with_free_steps>
+static void extract_lanes(WideKernelData& d, uint32_t lanes) {
     int stack_size = 0;
     d.plan_size = 0;
     d.num_needed_facts = 0;
@@ -110,12 +142,16 @@ static void extract(WideKernelData& d, uint32_t lanes) {
     while (stack_size > 0) {
         const int fact = d.stack[--stack_size];
         const Lanes cost = load(d.cost + static_cast<int64_t>(fact) * kLanes);
-        LaneMask open = d.pending[fact] & ~equal(cost, fill(0));
+        const Lanes steps =
+            with_free_steps ? load(d.free_steps + static_cast<int64_t>(fact) * kLanes) : fill(0);
+        LaneMask open = d.pending[fact] & ~(equal(cost, fill(0)) & equal(steps, fill(0)));
         d.pending[fact] = 0;
-        // The first achiever of least cost supports the fact, as in the exploration of single states.
+        // The first achiever of least cost and free steps supports the fact, as in the exploration of single
+        // states.
         for (uint32_t a = d.achiever_begin[fact]; open; ++a) {
             const int* record = d.records + d.achievers[a];
-            const LaneMask chosen = open & equal(operator_cost<true>(d, record), cost);
+            LaneMask chosen = open & equal(operator_cost<true>(d, record), cost);
+            if (with_free_steps && chosen) chosen &= equal(operator_free_steps(d, record, cost), steps);
             if (!chosen) continue;
             open &= ~chosen;
             const int op = d.achiever_origin[a];
@@ -124,6 +160,10 @@ static void extract(WideKernelData& d, uint32_t lanes) {
             for (int i = 0; i < record[1]; ++i) need(record[3 + i], chosen);
         }
     }
+}
+
+static void extract(WideKernelData& d, uint32_t lanes) {
+    d.free_steps ? extract_lanes<true>(d, lanes) : extract_lanes<false>(d, lanes);
 }
 
 WideKernel HSTAR_WIDE() {

@@ -4,7 +4,8 @@
 // facts and operators as that of one. Each fact has 32 costs side by side, and one vector instruction does
 // for 32 states what the counter-based exploration does for one. Facts wait in buckets by the smallest cost
 // that changed; a fact is processed again if some lane improves later (label correcting), which is rare among
-// siblings.
+// siblings. Of equal keys the newest comes first, which is faster unless operators are free: then a bucket
+// fills from itself, and the oldest comes first.
 //
 // Costs are 16 bits. Where they may not suffice, explore() says so and the caller falls back to one state at
 // a time. The kernel works on raw arrays only, because it is compiled once per instruction set.
@@ -28,9 +29,11 @@ struct WideKernelData {
     int cost_limit;  // sums of costs below this cannot overflow
 
     // Work space.
-    uint16_t* cost;    // num_facts x 32, aligned to 64 bytes
-    int* bucket_head;  // 65536
-    int* next;         // per fact: doubly linked bucket lists
+    uint16_t* cost;        // num_facts x 32, aligned to 64 bytes
+    uint16_t* free_steps;  // the same; null where no supporters are wanted or no operator is free
+    int* bucket_head;      // 65536
+    int* bucket_tail;      // 65536; null: of equal keys the newest fact comes first
+    int* next;             // per fact: doubly linked bucket lists
     int* previous;
     int* queued_key;  // per fact, -1: not queued
 
@@ -48,9 +51,10 @@ struct WideKernelData {
 enum class WideResult { Settled, SomeUnreachable, Overflow };
 
 struct WideKernel {
-    // `seeds`: facts that hold in some lane; their costs are 0 in those lanes, everything else 65535.
+    // `seeds`: facts that hold in some lane; their costs are 0 in those lanes, everything else 65535. All
+    // free_steps are 0.
     WideResult (*explore)(WideKernelData& data, const int* seeds, int num_seeds, bool sum);
-    // After explore(sum = true) with positive costs only: the relaxed plans of the given lanes.
+    // After explore(sum = true), with free_steps if operators are free: the relaxed plans of the given lanes.
     void (*extract)(WideKernelData& data, uint32_t lanes);
 };
 

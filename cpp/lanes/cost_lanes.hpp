@@ -40,6 +40,10 @@ static inline LaneMask less(Lanes a, Lanes b) {
 static inline LaneMask equal(Lanes a, Lanes b) {
     return _mm512_cmpeq_epu16_mask(a.v, b.v);
 }
+// a in the lanes of the mask, b in the others.
+static inline Lanes select(LaneMask mask, Lanes a, Lanes b) {
+    return {_mm512_mask_blend_epi16(mask, b.v, a.v)};
+}
 static inline int smallest(Lanes a, LaneMask among) {
     __m512i kept = _mm512_mask_blend_epi16(among, _mm512_set1_epi16(-1), a.v);
     __m256i half = _mm256_min_epu16(_mm512_castsi512_si256(kept), _mm512_extracti64x4_epi64(kept, 1));
@@ -84,6 +88,15 @@ static inline LaneMask equal(Lanes a, Lanes b) {
 }
 static inline LaneMask less(Lanes a, Lanes b) {
     return ~equal(max(a, b), a);
+}
+static inline __m256i from_mask(LaneMask mask) {
+    const __m256i bit = _mm256_setr_epi16(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192,
+                                          16384, static_cast<short>(32768));
+    return _mm256_cmpeq_epi16(_mm256_and_si256(_mm256_set1_epi16(static_cast<short>(mask)), bit), bit);
+}
+static inline Lanes select(LaneMask mask, Lanes a, Lanes b) {
+    return {_mm256_blendv_epi8(b.low, a.low, from_mask(mask)),
+            _mm256_blendv_epi8(b.high, a.high, from_mask(mask >> 16))};
 }
 static inline int smallest(Lanes a, LaneMask among) {
     alignas(32) uint16_t x[kLanes];
@@ -138,6 +151,10 @@ static inline LaneMask equal(Lanes a, Lanes b) {
     LaneMask mask = 0;
     for (int i = 0; i < kLanes; ++i) mask |= static_cast<LaneMask>(a.x[i] == b.x[i]) << i;
     return mask;
+}
+static inline Lanes select(LaneMask mask, Lanes a, Lanes b) {
+    for (int i = 0; i < kLanes; ++i) a.x[i] = (mask >> i) & 1 ? a.x[i] : b.x[i];
+    return a;
 }
 static inline int smallest(Lanes a, LaneMask among) {
     int result = 65535;
