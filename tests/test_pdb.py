@@ -236,7 +236,7 @@ def test_values_that_are_no_pattern_are_refused(cube: Puzzle, edges: PatternData
         ("cube3", "edges:0-12", "out of range"),
         ("cube3", "centres:0", "no pieces called"),
         ("pancake-7", "1,1", "twice"),
-        ("pancake-7", "x", "no pattern"),
+        ("pancake-7", "x", "not a pattern"),
     ],
 )
 def test_wrong_patterns_are_explained(name: str, pattern: str, message: str) -> None:
@@ -360,7 +360,7 @@ def test_a_heuristic_outlives_the_puzzle_it_was_first_used_on() -> None:
 
 def test_heuristics_that_do_not_fit_are_refused() -> None:
     database = database_of("pancake-6", "0-2")
-    with pytest.raises(ValueError, match="not of pancake-7"):
+    with pytest.raises(ValueError, match="not to pancake-7"):
         PdbHeuristic([database]).on_puzzle(make_puzzle("pancake-7"))
     with pytest.raises(ValueError, match="only additive"):
         PdbHeuristic([[database, database]])

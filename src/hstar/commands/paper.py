@@ -1,4 +1,4 @@
-"""`hstar paper`: run a paper's experiments and put its numbers beside ours."""
+"""`hstar paper`: run the experiments of a paper and show its numbers beside ours."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pathlib import Path
 from hstar.commands.arguments import Commands, UsageError, positive
 
 DESCRIPTION = """\
-Run the experiments of a paper and write its tables, with its numbers beside ours. What is finished
-is kept: the same command goes on where it was stopped.
+Run the experiments of a paper and write its tables, with its numbers beside ours. Finished parts
+are kept: run the same command again to resume.
 
 truncated-gaussian  learned heuristics for greedy search (smoke, small, proposed, full)
 admissible-cea      pattern databases as certified networks (smoke, small, full)
 """
-MODELS = "models"  # where certified models are looked for unless --models says otherwise
+MODELS = "models"  # the default of --models
 
 
 def add_parser(commands: Commands) -> None:
@@ -30,12 +30,12 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("--scale", default="smoke", help="smoke, small, proposed or full")
     parser.add_argument("-o", "--output", metavar="DIR", help="default: build/PAPER-SCALE")
     parser.add_argument("--jobs", type=positive, metavar="N", help="default: one per core")
-    parser.add_argument("--device", default="auto", help="to train on: auto, cpu or cuda")
-    parser.add_argument("--seed", type=int, default=0, help="of the problems and trainings")
+    parser.add_argument("--device", default="auto", help="device for training: auto, cpu or cuda")
+    parser.add_argument("--seed", type=int, default=0, help="random seed of problems and training")
     parser.add_argument(
         "--models",
         metavar="DIR",
-        help=f"admissible-cea: certified models of the cube (default: {MODELS}, if it is there)",
+        help=f"admissible-cea: certified models of the cube (default: {MODELS}, if it exists)",
     )
     parser.set_defaults(command=run)
 

@@ -20,20 +20,20 @@ PREFIX = "pdb:"
 
 
 class PatternHeuristic(Protocol):
-    """A pattern database, or what has been learned from one."""
+    """A pattern database, or a network that was learned from one."""
 
     @property
     def layout(self) -> Layout: ...
 
     def bind(self, space: Puzzle | Task) -> _core.Pdb | _core.LearnedPdb:
-        """In the core. Raises ValueError if it is one of another space."""
+        """Its form in the core. Raises ValueError if it belongs to another space."""
 
 
 class PdbHeuristic:
-    """The largest of several sums; a database alone is a sum of one. Raises ValueError.
+    """The maximum over several sums; a single database is a sum of one. Raises ValueError.
 
-    Only additive databases of disjoint patterns may be added. Fits `hstar.search`, `hstar.plan` and
-    `hstar.puzzles.solve`.
+    Only additive databases of disjoint patterns may be added. Every search takes it, on tasks and
+    on puzzles.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class PdbHeuristic:
         self.sums = [list(one) if isinstance(one, Sequence) else [one] for one in sums]
         self.label = label
         if not self.sums or not all(self.sums):
-            raise ValueError("a heuristic has at least one pattern database")
+            raise ValueError("a heuristic needs at least one pattern database")
         self._on_puzzle: dict[str, _core.PuzzleHeuristic] = {}
         for one in self.sums:
             if len(one) > 1:
@@ -56,14 +56,16 @@ class PdbHeuristic:
         return f"<PdbHeuristic {sums}>"
 
     def on_puzzle(self, puzzle: Puzzle) -> _core.PuzzleHeuristic:
-        """The heuristic for a puzzle's states. Raises ValueError if one is of another space."""
-        if puzzle.name not in self._on_puzzle:  # the core keeps its move tables with it
+        """The heuristic for a puzzle's states. Raises ValueError if one has another space."""
+        if (
+            puzzle.name not in self._on_puzzle
+        ):  # cached, because the core keeps its move tables with it
             bound = [[database.bind(puzzle) for database in one] for one in self.sums]
             self._on_puzzle[puzzle.name] = _core.PuzzleHeuristic(puzzle.core, bound)
         return self._on_puzzle[puzzle.name]
 
     def bind(self, task: Task) -> _core.Heuristic:
-        """The heuristic for a task's states. Raises PdbFileError if one is of another task."""
+        """The heuristic for a task's states. Raises PdbFileError if one has another task."""
         try:
             bound = [[database.bind(task) for database in one] for one in self.sums]
         except ValueError as error:
@@ -71,7 +73,7 @@ class PdbHeuristic:
         return _core.Heuristic.pdb(task.core, bound)
 
     def evaluate(self, states: NDArray[np.int32]) -> NDArray[np.float32]:
-        """Of a puzzle: float32[B] from int32[B, V]."""
+        """For a puzzle: float32[B] from int32[B, V]."""
         return self.on_puzzle(self._puzzle).evaluate(state_rows(states))
 
     @cached_property
@@ -82,9 +84,10 @@ class PdbHeuristic:
 def load_heuristic(
     text: str, read_other: Callable[[str], PatternHeuristic | None] | None = None
 ) -> PdbHeuristic:
-    """From "pdb:FILE,FILE+FILE": the maximum of what commas separate, each a sum of files.
+    """From "pdb:FILE,FILE+FILE": the maximum over the parts between commas, each a sum of
+    files.
 
-    `read_other` may read files that are no pattern databases; it returns None for those that are.
+    `read_other` reads files of other kinds and returns None for a pattern database.
     Raises PdbFileError and ValueError.
     """
     names = text.removeprefix(PREFIX)
