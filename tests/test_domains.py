@@ -494,7 +494,7 @@ def test_the_command_says_what_is_wrong(
 def test_ranges_that_are_none(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         cli.run(["generate", "ferry", "-o", "nowhere", f"--cars={text}"])
-    assert ended.value.code == 36 and f"'{text}' is no range" in capsys.readouterr().err
+    assert ended.value.code == 36 and f"'{text}' is not a range" in capsys.readouterr().err
 
 
 def test_ranges() -> None:

@@ -236,7 +236,7 @@ def test_values_that_are_no_pattern_are_refused(cube: Puzzle, edges: PatternData
         ("cube3", "edges:0-12", "out of range"),
         ("cube3", "centres:0", "no pieces called"),
         ("pancake-7", "1,1", "twice"),
-        ("pancake-7", "x", "no pattern"),
+        ("pancake-7", "x", "not a pattern"),
     ],
 )
 def test_wrong_patterns_are_explained(name: str, pattern: str, message: str) -> None:

@@ -61,7 +61,7 @@ def test_every_changed_byte_is_noticed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("cut", "message"),
-    [(0, "no pattern database"), (30, "no pattern"), (100, "cut off"), (-1, "length")],
+    [(0, "not a pattern database"), (30, "not a pattern"), (100, "cut off"), (-1, "length")],
 )
 def test_files_that_are_cut_off_are_refused(tmp_path: Path, cut: int, message: str) -> None:
     path = tmp_path / "small.pdb"
@@ -74,7 +74,7 @@ def test_files_that_are_cut_off_are_refused(tmp_path: Path, cut: int, message: s
 def test_foreign_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "foreign.pdb"
     path.write_bytes(b"PK\3\4" * 100)
-    with pytest.raises(PdbFileError, match="no pattern database of hstar"):
+    with pytest.raises(PdbFileError, match="not a pattern database of hstar"):
         load_heuristic(f"pdb:{path}")
     with pytest.raises(PdbFileError, match="cannot read"):
         load_heuristic(f"pdb:{tmp_path / 'missing.pdb'}")

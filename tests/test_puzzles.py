@@ -189,7 +189,7 @@ def test_cube_notation() -> None:
     ("name", "text", "message"),
     [
         ("tiles-3x3", "0 1 2", "expected 9 numbers"),
-        ("tiles-3x3", "0 1 2 3 4 5 6 7 9", "'9' is no piece"),
+        ("tiles-3x3", "0 1 2 3 4 5 6 7 9", "'9' is not a piece"),
         ("tiles-3x3", "0 1 1 3 4 5 6 7 8", "two places"),
         ("tiles-3x3", "0 2 1 3 4 5 6 7 8", "swapped"),
         ("topspin-8-4", "1 0 2 3 4 5 6 7", "swapped"),

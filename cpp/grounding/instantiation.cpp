@@ -38,7 +38,7 @@ class Instantiator {
         task_.num_facts = reached_.facts.size();
         task_.init.assign(task_.num_facts, 0);
         std::fill(task_.init.begin(), task_.init.begin() + reached_.num_initial_facts, 1);
-        return remove_constant_facts();
+        return remove_constant_facts(task_);
     }
 
   private:
@@ -354,58 +354,6 @@ class Instantiator {
             binding_[depth] = object;
             if (may_hold(schema.condition, depth)) expand_goal(schema, depth + 1, goal);
         }
-    }
-
-    // Facts that hold initially and are never deleted are true for good: they vanish from all conditions.
-    StripsTask remove_constant_facts() {
-        std::vector<char> changes(task_.num_facts, 0);
-        for (int fact : task_.del.data) changes[fact] = 1;
-        for (int effect = 0; effect < task_.effects.size(); ++effect)
-            if (!task_.effects.adds[effect]) changes[task_.effects.fact[effect]] = 1;
-        auto constant = [&](int fact) { return task_.init[fact] && !changes[fact]; };
-        // Copies a condition; false if it can never hold.
-        auto copy_condition = [&](std::span<const int> condition, Rows<int>& target) {
-            size_t start = target.data.size();
-            for (int literal : condition) {
-                if (!constant(literal / 2)) {
-                    target.push(literal);
-                } else if (literal & 1) {
-                    target.data.resize(start);
-                    return false;
-                }
-            }
-            target.close_row();
-            return true;
-        };
-        StripsTask result;
-        result.num_facts = task_.num_facts;
-        result.init = task_.init;
-        result.goal_is_false = task_.goal_is_false;
-        for (int op = 0; op < task_.num_operators(); ++op) {
-            if (!copy_condition(task_.pre[op], result.pre)) continue;
-            for (int fact : task_.add[op])
-                if (!constant(fact)) result.add.push(fact);
-            result.add.close_row();
-            result.del.add_row(task_.del[op]);
-            for (int effect : task_.conditional[op]) {
-                int fact = task_.effects.fact[effect];
-                if (constant(fact)) continue;
-                if (!copy_condition(task_.effects.condition[effect], result.effects.condition)) continue;
-                result.conditional.push(result.effects.size());
-                result.effects.fact.push_back(fact);
-                result.effects.adds.push_back(task_.effects.adds[effect]);
-            }
-            result.conditional.close_row();
-            result.cost.push_back(task_.cost[op]);
-            result.origin.push_back(task_.origin[op]);
-        }
-        for (int literal : task_.goal) {
-            if (!constant(literal / 2))
-                result.goal.push_back(literal);
-            else if (literal & 1)
-                result.goal_is_false = true;
-        }
-        return result;
     }
 
     const LiftedTask& lifted_;

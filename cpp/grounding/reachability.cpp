@@ -1,10 +1,8 @@
 #include "grounding/reachability.hpp"
 
 #include <algorithm>
-#include <map>
-#include <memory>
 
-#include "runtime/hash.hpp"
+#include "grounding/join_plan.hpp"
 
 namespace hstar {
 
@@ -18,104 +16,6 @@ TypeTable::TypeTable(const LiftedTask& lifted) {
 
 namespace {
 
-// Facts of one predicate, grouped by their arguments at the key positions.
-class Index {
-  public:
-    Index(const FactTable& facts, std::vector<int> key_positions)
-        : facts_(facts), positions_(std::move(key_positions)), table_(64, -1) {}
-
-    void add(int fact) {
-        size_t slot = find_slot(key_of(fact));
-        int entry = static_cast<int>(entries_.size());
-        entries_.push_back({fact, -1});
-        if (table_[slot] < 0) {
-            table_[slot] = static_cast<int>(groups_.size());
-            groups_.push_back({entry, entry});
-            if (groups_.size() * 2 > table_.size()) grow();
-        } else {
-            Group& group = groups_[table_[slot]];
-            entries_[group.last].next = entry;
-            group.last = entry;
-        }
-    }
-
-    int first(const int* key) const {
-        int group = table_[find_slot(key)];
-        return group < 0 ? -1 : groups_[group].first;
-    }
-    int fact(int entry) const { return entries_[entry].fact; }
-    int next(int entry) const { return entries_[entry].next; }
-    const std::vector<int>& positions() const { return positions_; }
-    double mean_group_size() const {
-        return groups_.empty() ? 0.0
-                               : static_cast<double>(entries_.size()) / static_cast<double>(groups_.size());
-    }
-
-  private:
-    struct Entry {
-        int fact, next;
-    };
-    struct Group {
-        int first, last;
-    };
-
-    const int* key_of(int fact) {
-        auto args = facts_.args(fact);
-        key_.resize(positions_.size());
-        for (size_t i = 0; i < positions_.size(); ++i) key_[i] = args[positions_[i]];
-        return key_.data();
-    }
-    size_t find_slot(const int* key) const {
-        size_t mask = table_.size() - 1;
-        size_t slot = hash_ints(key, positions_.size(), 7) & mask;
-        while (table_[slot] >= 0 && !matches(groups_[table_[slot]].first, key)) slot = (slot + 1) & mask;
-        return slot;
-    }
-    bool matches(int entry, const int* key) const {
-        auto args = facts_.args(entries_[entry].fact);
-        for (size_t i = 0; i < positions_.size(); ++i)
-            if (args[positions_[i]] != key[i]) return false;
-        return true;
-    }
-    void grow() {
-        table_.assign(table_.size() * 2, -1);
-        for (size_t group = 0; group < groups_.size(); ++group)
-            table_[find_slot(key_of(entries_[groups_[group].first].fact))] = static_cast<int>(group);
-    }
-
-    const FactTable& facts_;
-    std::vector<int> positions_;
-    std::vector<int> key_;
-    std::vector<int> table_;
-    std::vector<Group> groups_;
-    std::vector<Entry> entries_;
-};
-
-struct Rule {
-    int schema = -1;  // the action whose instances it lists; -1 for a conditional effect
-    std::vector<int> variable_types;
-    std::vector<Literal> body;     // positive atoms
-    std::vector<Literal> filters;  // (in)equalities and negated static atoms
-    std::vector<Literal> heads;
-};
-
-struct Step {
-    const Literal* atom = nullptr;  // null: enumerate the objects of a variable's type
-    int variable = -1;
-    Index* index = nullptr;     // null: all arguments are bound, look the fact up
-    bool skip_trigger = false;  // atoms before the trigger must not use the trigger fact again
-    std::vector<int> binds;     // positions that bind a variable for the first time
-    std::vector<int> compares;  // positions repeating a variable bound at an earlier position of this atom
-    std::vector<const Literal*> filters;  // decidable once this step is done
-    mutable std::vector<int> key;         // scratch: a step is active at most once at a time
-};
-
-struct JoinPlan {
-    const Rule* rule = nullptr;
-    int trigger = -1;
-    std::vector<Step> steps;  // the first one matches the trigger fact, if there is a trigger
-};
-
 class Explorer {
   public:
     Explorer(const LiftedTask& lifted, const Limits& limits)
@@ -128,16 +28,16 @@ class Explorer {
         find_fluents();
         build_rules();
         load_initial_facts();
-        plan_joins();
+        JoinPlanner planner(lifted_, result_.facts, result_.is_fluent);
+        plan_joins(planner);
         for (JoinPlan& plan : start_plans_) {
             binding_.assign(plan.rule->variable_types.size(), 0);
             extend(plan, 0, -1);
         }
         for (size_t head = 0; head < queue_.size(); ++head) {
             int fact = queue_[head];
-            int predicate = result_.facts.predicate(fact);
-            for (auto& index : indices_by_predicate_[predicate]) index->add(fact);
-            for (JoinPlan& plan : triggered_[predicate]) {
+            planner.add_to_indices(fact);
+            for (JoinPlan& plan : triggered_[result_.facts.predicate(fact)]) {
                 binding_.assign(plan.rule->variable_types.size(), 0);
                 if (bind(plan, plan.steps[0], fact)) extend(plan, 1, fact);
             }
@@ -208,148 +108,19 @@ class Explorer {
             at += 1 + lifted_.predicate_arity[predicate];
         }
         result_.num_initial_facts = result_.facts.size();
-        indices_by_predicate_.resize(lifted_.predicates.size());
-        index_of_.resize(lifted_.predicates.size());
-        static_facts_.resize(lifted_.predicates.size());
-        for (int fact = 0; fact < result_.facts.size(); ++fact) {
-            int predicate = result_.facts.predicate(fact);
-            if (!result_.is_fluent[predicate]) static_facts_[predicate].push_back(fact);
-        }
     }
 
-    Index* index_for(int predicate, const std::vector<int>& positions) {
-        auto [it, is_new] = index_of_[predicate].try_emplace(positions, nullptr);
-        if (is_new) {
-            indices_by_predicate_[predicate].push_back(std::make_unique<Index>(result_.facts, positions));
-            it->second = indices_by_predicate_[predicate].back().get();
-            for (int fact : static_facts_[predicate]) it->second->add(fact);
-        }
-        return it->second;
-    }
-
-    void plan_joins() {
+    void plan_joins(JoinPlanner& planner) {
         triggered_.resize(lifted_.predicates.size());
         for (const Rule& rule : rules_) {
             bool has_fluent = false;
             for (size_t i = 0; i < rule.body.size(); ++i)
                 if (result_.is_fluent[rule.body[i].predicate]) {
                     has_fluent = true;
-                    triggered_[rule.body[i].predicate].push_back(plan_join(rule, static_cast<int>(i)));
+                    triggered_[rule.body[i].predicate].push_back(planner.plan(rule, static_cast<int>(i)));
                 }
-            if (!has_fluent) start_plans_.push_back(plan_join(rule, -1));
+            if (!has_fluent) start_plans_.push_back(planner.plan(rule, -1));
         }
-    }
-
-    std::vector<int> bound_positions(const Literal& atom, const std::vector<char>& bound) const {
-        std::vector<int> positions;
-        for (size_t p = 0; p < atom.args.size(); ++p)
-            if (!is_variable(atom.args[p]) || bound[atom.args[p]]) positions.push_back(static_cast<int>(p));
-        return positions;
-    }
-
-    double expected_matches(const Rule& rule, const Literal& atom, const std::vector<char>& bound) {
-        auto positions = bound_positions(atom, bound);
-        if (positions.size() == atom.args.size()) return 0.0;
-        if (!result_.is_fluent[atom.predicate]) {
-            if (positions.empty()) return static_cast<double>(static_facts_[atom.predicate].size());
-            return index_for(atom.predicate, positions)->mean_group_size();
-        }
-        double matches = 1;
-        for (Term term : atom.args)
-            if (is_variable(term) && !bound[term])
-                matches *= static_cast<double>(lifted_.type_sets[rule.variable_types[term]].size());
-        return matches;
-    }
-
-    Step make_step(const Literal& atom, std::vector<char>& bound) {
-        Step step;
-        step.atom = &atom;
-        auto positions = bound_positions(atom, bound);
-        if (positions.size() < atom.args.size()) step.index = index_for(atom.predicate, positions);
-        for (size_t p = 0; p < atom.args.size(); ++p) {
-            if (std::find(positions.begin(), positions.end(), static_cast<int>(p)) != positions.end())
-                continue;
-            if (bound[atom.args[p]]) {
-                step.compares.push_back(static_cast<int>(p));
-            } else {
-                step.binds.push_back(static_cast<int>(p));
-                bound[atom.args[p]] = 1;
-            }
-        }
-        return step;
-    }
-
-    JoinPlan plan_join(const Rule& rule, int trigger) {
-        JoinPlan plan;
-        plan.rule = &rule;
-        plan.trigger = trigger;
-        std::vector<char> bound(rule.variable_types.size(), 0);
-        std::vector<char> atom_done(rule.body.size(), 0), filter_done(rule.filters.size(), 0);
-        auto attach_filters = [&](Step& step) {
-            for (size_t i = 0; i < rule.filters.size(); ++i)
-                if (!filter_done[i] &&
-                    bound_positions(rule.filters[i], bound).size() == rule.filters[i].args.size()) {
-                    filter_done[i] = 1;
-                    step.filters.push_back(&rule.filters[i]);
-                }
-        };
-        if (trigger >= 0) {
-            // The trigger fact is given, so nothing of it is a key: constants are compared in bind().
-            Step step;
-            step.atom = &rule.body[trigger];
-            for (size_t p = 0; p < step.atom->args.size(); ++p) {
-                Term term = step.atom->args[p];
-                if (is_variable(term) && !bound[term]) {
-                    step.binds.push_back(static_cast<int>(p));
-                    bound[term] = 1;
-                } else {
-                    step.compares.push_back(static_cast<int>(p));
-                }
-            }
-            atom_done[trigger] = 1;
-            attach_filters(step);
-            plan.steps.push_back(std::move(step));
-        }
-        std::vector<char> in_body(rule.variable_types.size(), 0);
-        for (const Literal& atom : rule.body)
-            for (Term term : atom.args)
-                if (is_variable(term)) in_body[term] = 1;
-        while (true) {
-            double best = -1;
-            int best_atom = -1, best_variable = -1;
-            for (size_t i = 0; i < rule.body.size(); ++i) {
-                if (atom_done[i]) continue;
-                double matches = expected_matches(rule, rule.body[i], bound);
-                if (best < 0 || matches < best) best = matches, best_atom = static_cast<int>(i);
-            }
-            for (size_t v = 0; v < rule.variable_types.size(); ++v) {
-                if (bound[v] || in_body[v]) continue;
-                double matches = static_cast<double>(lifted_.type_sets[rule.variable_types[v]].size());
-                // Free parameters multiply whatever follows, so they wait until all atoms are joined.
-                if (best_atom < 0 && (best < 0 || matches < best))
-                    best = matches, best_variable = static_cast<int>(v);
-            }
-            Step step;
-            if (best_atom >= 0) {
-                step = make_step(rule.body[best_atom], bound);
-                step.skip_trigger = best_atom < trigger;
-                atom_done[best_atom] = 1;
-            } else if (best_variable >= 0) {
-                step.variable = best_variable;
-                bound[best_variable] = 1;
-            } else {
-                break;
-            }
-            attach_filters(step);
-            plan.steps.push_back(std::move(step));
-        }
-        if (plan.steps.empty()) {
-            // No parameters and no body: filters over constants only.
-            Step step;
-            attach_filters(step);
-            plan.steps.push_back(std::move(step));
-        }
-        return plan;
     }
 
     void tick() {
@@ -455,9 +226,6 @@ class Explorer {
     std::vector<Rule> rules_;
     std::vector<JoinPlan> start_plans_;
     std::vector<std::vector<JoinPlan>> triggered_;  // by predicate of the trigger atom
-    std::vector<std::map<std::vector<int>, Index*>> index_of_;
-    std::vector<std::vector<std::unique_ptr<Index>>> indices_by_predicate_;
-    std::vector<std::vector<int>> static_facts_;
     std::vector<int> queue_;
     std::vector<int> binding_;
     std::vector<int> args_;

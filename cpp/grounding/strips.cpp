@@ -4,6 +4,57 @@
 
 namespace hstar {
 
+StripsTask remove_constant_facts(const StripsTask& task) {
+    std::vector<char> changes(task.num_facts, 0);
+    for (int fact : task.del.data) changes[fact] = 1;
+    for (int effect = 0; effect < task.effects.size(); ++effect)
+        if (!task.effects.adds[effect]) changes[task.effects.fact[effect]] = 1;
+    auto constant = [&](int fact) { return task.init[fact] && !changes[fact]; };
+    // Copies a condition; false if it can never hold.
+    auto copy_condition = [&](std::span<const int> condition, Rows<int>& target) {
+        size_t start = target.data.size();
+        for (int literal : condition) {
+            if (!constant(literal / 2)) {
+                target.push(literal);
+            } else if (literal & 1) {
+                target.data.resize(start);
+                return false;
+            }
+        }
+        target.close_row();
+        return true;
+    };
+    StripsTask result;
+    result.num_facts = task.num_facts;
+    result.init = task.init;
+    result.goal_is_false = task.goal_is_false;
+    for (int op = 0; op < task.num_operators(); ++op) {
+        if (!copy_condition(task.pre[op], result.pre)) continue;
+        for (int fact : task.add[op])
+            if (!constant(fact)) result.add.push(fact);
+        result.add.close_row();
+        result.del.add_row(task.del[op]);
+        for (int effect : task.conditional[op]) {
+            int fact = task.effects.fact[effect];
+            if (constant(fact)) continue;
+            if (!copy_condition(task.effects.condition[effect], result.effects.condition)) continue;
+            result.conditional.push(result.effects.size());
+            result.effects.fact.push_back(fact);
+            result.effects.adds.push_back(task.effects.adds[effect]);
+        }
+        result.conditional.close_row();
+        result.cost.push_back(task.cost[op]);
+        result.origin.push_back(task.origin[op]);
+    }
+    for (int literal : task.goal) {
+        if (!constant(literal / 2))
+            result.goal.push_back(literal);
+        else if (literal & 1)
+            result.goal_is_false = true;
+    }
+    return result;
+}
+
 void compile_away_negation(StripsTask& task) {
     std::vector<int> complement(task.num_facts, -1);
     int num_facts = task.num_facts;

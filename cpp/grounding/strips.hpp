@@ -47,6 +47,9 @@ struct StripsTask {
     int num_operators() const { return static_cast<int>(cost.size()); }
 };
 
+// A copy without the facts that hold initially and are never deleted: they are true in every condition.
+StripsTask remove_constant_facts(const StripsTask& task);
+
 // Replaces each negative literal by a new fact that is true when the original one is false.
 void compile_away_negation(StripsTask& task);
 

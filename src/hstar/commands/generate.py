@@ -1,4 +1,4 @@
-"""`hstar generate`: random problems of a well-known domain, in folders for each split."""
+"""`hstar generate`: random problems of a well-known domain, one folder per split."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from hstar.commands.arguments import EPILOG, Commands, UsageError, positive
 
 DESCRIPTION = """\
 Write random problems of a domain to DIR/train, DIR/validation and DIR/test. No two splits share a
-problem, not even under other object names, whatever the sizes and seeds. Sizes are given as 5,
-5-16 or 2,4,6; without them, sizes and numbers are those of the literature (see --list).
+problem, not even with renamed objects, whatever the sizes and seeds. Write sizes as 5, 5-16 or
+2,4,6. Without them, sizes and numbers of problems are those of the literature (see --list).
 """
 
-# The size parameters of all domains; written out so that no other command has to load the domains.
+# The size parameters of all domains, listed here so that other commands need not load the domains.
 SIZES = (
     "airplanes",
     "balls",
@@ -59,13 +59,20 @@ def add_parser(commands: Commands) -> None:
         help="one of train, validation, test, all (default: all)",
     )
     parser.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="0, 1, ...: other problems (default: 0)"
+        "--seed",
+        type=int,
+        default=0,
+        metavar="N",
+        help="another seed gives other problems (default: 0)",
     )
     parser.add_argument(
-        "--count", type=positive, metavar="N", help="problems of each split, evenly over the sizes"
+        "--count",
+        type=positive,
+        metavar="N",
+        help="problems per split, spread evenly over the sizes",
     )
-    parser.add_argument("--list", action="store_true", help="list domains and sizes, and stop")
-    sizes = parser.add_argument_group("sizes", "as --list names them for the domain")
+    parser.add_argument("--list", action="store_true", help="list domains and sizes, then exit")
+    sizes = parser.add_argument_group("sizes", "see --list for the sizes of each domain")
     for name in SIZES:
         sizes.add_argument(f"--{name}", type=numbers, metavar="RANGE")
     parser.set_defaults(command=run)
@@ -86,7 +93,7 @@ def numbers(text: str) -> list[int | float]:
                 values.add(int(first) if first.isdigit() else float(first))
         except ValueError:
             raise argparse.ArgumentTypeError(
-                f"'{text}' is no range; write 5, 5-16, 2,4,6 or 0.5,1.0"
+                f"'{text}' is not a range; write 5, 5-16, 2,4,6 or 0.5,1.0"
             ) from None
     return sorted(values)
 
@@ -114,18 +121,18 @@ def run(options: argparse.Namespace) -> int:
     except ValueError as error:
         raise UsageError(str(error)) from error
     for split in written:
-        done = "" if split.written else " (nothing to do: all there already)"
+        done = "" if split.written else " (nothing to do: all exist already)"
         print(f"{split.split}: {split.problems} problems in {split.directory}{done}")
         if split.forms < split.problems:
             twins = split.problems - split.forms
-            print(f"  {twins} differ from another one only in the names of objects")
+            print(f"  {twins} differ from another problem only in the names of objects")
         if split.resized:
-            print(f"  {split.resized} have another size, as the one asked for ran out of problems")
+            print(f"  {split.resized} have another size, because the one asked for has no more")
     return 0
 
 
 def overview() -> str:
-    """The domains, their sizes, and what each split holds without further options."""
+    """The domains, their sizes, and what each split contains by default."""
     from hstar.domains import DOMAINS
 
     lines = []

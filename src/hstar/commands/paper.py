@@ -1,4 +1,4 @@
-"""`hstar paper`: run a paper's experiments and put its numbers beside ours."""
+"""`hstar paper`: run the experiments of a paper and show its numbers beside ours."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("--scale", default="smoke", help="smoke, small, proposed or full")
     parser.add_argument("-o", "--output", metavar="DIR", help="default: build/PAPER-SCALE")
     parser.add_argument("--jobs", type=positive, metavar="N", help="default: one per core")
-    parser.add_argument("--device", default="auto", help="to train on: auto, cpu or cuda")
-    parser.add_argument("--seed", type=int, default=0, help="of the problems and trainings")
+    parser.add_argument("--device", default="auto", help="device for training: auto, cpu or cuda")
+    parser.add_argument("--seed", type=int, default=0, help="random seed of problems and training")
     parser.add_argument(
         "--models",
         metavar="DIR",
-        help=f"admissible-cea: certified models of the cube (default: {MODELS}, if it is there)",
+        help=f"admissible-cea: certified models of the cube (default: {MODELS}, if it exists)",
     )
     parser.set_defaults(command=run)
 

@@ -26,14 +26,14 @@ BUILD = """\
 Build a pattern database: the distance of every abstract state to the goal. SPACE is a puzzle
 (cube3, cube2, tiles-RxC, pancake-N, topspin-N-K) or the PDDL files [DOMAIN] PROBLEM.
 
-patterns: corners, edges:0-5, tiles:1,2,5, or 1,2,5 where a puzzle has one sort of piece; for PDDL
-the numbers of variables as in 0,3,7-9, goal for all that the goal mentions, or auto:100000 for
-goals and what they depend on, with at most so many abstract states.
+patterns of a puzzle: corners, edges:0-5, tiles:1,2,5; just 1,2,5 if there is one sort of piece.
+Patterns of a PDDL problem: numbers of variables such as 0,3,7-9; goal for the variables of the
+goal; auto:100000 for goals and what they depend on, with at most 100000 abstract states.
 """
 
 COMPRESS = """\
-Make a pattern database smaller. What is left never exceeds the original, so it stays admissible.
-Steps are taken in this order: --subtract, --order and --symmetry, --div or --mod, --levels.
+Make a pattern database smaller. Values never rise, so it stays admissible. Options apply in this
+order: --subtract, --order and --symmetry, --div or --mod, --levels.
 """
 
 
@@ -81,12 +81,18 @@ def add_compress(actions: Commands) -> None:
     parser.add_argument("file", metavar="FILE", help="a pattern database")
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="where to write it")
     parser.add_argument("--subtract", metavar="BASE", help="keep the difference to this database")
-    parser.add_argument("--order", choices=["mr", "lex"], help="sort the entries anew first")
+    parser.add_argument(
+        "--order", choices=["mr", "lex"], help="order of the entries before grouping"
+    )
     parser.add_argument(
         "--symmetry", action="store_true", help="cube3 corners: one entry per symmetry class"
     )
-    parser.add_argument("--div", type=positive, metavar="K", help="minimum of K neighbours")
-    parser.add_argument("--mod", type=positive, metavar="M", help="minimum of equals modulo M")
+    parser.add_argument(
+        "--div", type=positive, metavar="K", help="minimum of K neighbouring entries"
+    )
+    parser.add_argument(
+        "--mod", type=positive, metavar="M", help="minimum of entries with equal index modulo M"
+    )
     parser.add_argument(
         "--levels", metavar="VALUES", help="2 bits per entry: four values such as 0,6,7,8, or best"
     )
@@ -166,12 +172,12 @@ def parse_levels(text: str | None) -> list[int] | str | None:
     if text is None or text == "best":
         return text
     if not all(part.isdecimal() for part in text.split(",")):
-        raise UsageError(f"'{text}' are no levels; write for example 0,6,7,8, or best")
+        raise UsageError(f"'{text}' is not a list of levels; write for example 0,6,7,8, or best")
     return [int(part) for part in text.split(",")]
 
 
 def describe(database: PatternDatabase) -> dict[str, Any]:
-    """What is said of a database: layout, size, mean and counts; of its base, too."""
+    """Layout, size, mean and counts of a database and of its base."""
     layout = database.layout
     counts, unreached = database.histogram
     return {
@@ -195,7 +201,7 @@ def describe(database: PatternDatabase) -> dict[str, Any]:
 
 
 def report(database: PatternDatabase, as_json: bool, build_time: float | None = None) -> None:
-    """Print what a database holds."""
+    """Print the description of a database."""
     description = describe(database)
     if as_json:
         if build_time is not None:
@@ -211,7 +217,7 @@ def report(database: PatternDatabase, as_json: bool, build_time: float | None = 
 
 def lines(description: dict[str, Any]) -> list[str]:
     pattern = ",".join(map(str, description["pattern"]))
-    extras = [f"{description['bits']} bits an entry"]
+    extras = [f"{description['bits']} bits per entry"]
     if description["grouping"] != "none":
         extras.append(f"minimum over {description['grouping']} {description['number']}")
     if description["order"] != "mr":

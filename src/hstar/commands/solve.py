@@ -18,8 +18,8 @@ FITTING = [name for name, entry in SEARCHES.items() if "puzzle" in entry.spaces]
 
 DESCRIPTION = """\
 Solve a puzzle: cube3, cube2, tiles-RxC, pancake-N or topspin-N-K. A state lists the piece in each
-place ("1 0 2 3 4 5 6 7 8"); for cubes, the stickers in each place ("UF UR UB ..."). With pattern
-databases that are admissible, idastar and astar find a shortest solution.
+place ("1 0 2 3 4 5 6 7 8"); for cubes, the stickers in each place ("UF UR UB ..."). With admissible
+pattern databases, idastar and astar find a shortest solution.
 """
 
 
@@ -32,18 +32,22 @@ def add_parser(commands: Commands) -> None:
     )
     parser.add_argument("puzzle", metavar="PUZZLE", help="such as cube3 or tiles-4x4")
     start = parser.add_mutually_exclusive_group(required=True)
-    start.add_argument("--state", metavar="STATE", help="what is in each place")
-    start.add_argument("--moves", metavar="MOVES", help='the goal after these moves: "R U2 F\'"')
+    start.add_argument("--state", metavar="STATE", help="the piece in each place")
     start.add_argument(
-        "--scramble", type=positive, metavar="N", help="N random moves from the goal"
+        "--moves", metavar="MOVES", help='start from the goal after these moves, such as "R U2 F\'"'
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of --scramble")
+    start.add_argument(
+        "--scramble", type=positive, metavar="N", help="start N random moves from the goal"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="random seed of --scramble"
+    )
     parser.add_argument(
         "-H",
         "--heuristic",
         default="blind",
         metavar="NAME",
-        help="blind, or pdb:FILE,FILE for a maximum and pdb:FILE+FILE for a sum of databases",
+        help="blind, pdb:FILE,FILE (maximum of databases) or pdb:FILE+FILE (sum)",
     )
     parser.add_argument(
         "-s",
@@ -53,8 +57,12 @@ def add_parser(commands: Commands) -> None:
         metavar="NAME",
         help=f"one of {', '.join(FITTING)} (default: idastar)",
     )
-    parser.add_argument("--weight", type=float, default=3.0, metavar="W", help="of h in wastar")
-    parser.add_argument("--batch", type=positive, default=1, metavar="K", help="expand K at once")
+    parser.add_argument(
+        "--weight", type=float, default=3.0, metavar="W", help="weight of h in wastar"
+    )
+    parser.add_argument(
+        "--batch", type=positive, default=1, metavar="K", help="expand the K best states at once"
+    )
     parser.add_argument("--max-evaluations", type=positive, metavar="N")
     parser.add_argument("--max-expansions", type=positive, metavar="N")
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")

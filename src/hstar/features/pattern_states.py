@@ -92,7 +92,7 @@ def states_to_learn(database: PatternDatabase, space: Space, device: torch.devic
     """What a network of the database is trained on. Raises ValueError.
 
     Of symmetry classes, all their states: networks learned more of a whole space than of one state
-    per class (docs/architecture.md has the figures).
+    per class (docs/pattern_databases.md has the figures).
     """
     if not database.layout.symmetric or isinstance(space, Task):
         return PatternStates(database, space, device)

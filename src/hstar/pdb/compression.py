@@ -1,4 +1,4 @@
-"""Smaller databases. Every form only lowers values, so an admissible heuristic stays one."""
+"""Smaller databases. Compression only lowers values, so a heuristic stays admissible."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def compress(
 ) -> PatternDatabase:
     """A database with fewer or smaller cells.
 
-    `div` takes the minimum over so many neighbours; `mod` over all indices that are equal modulo so
-    many cells. `order` "lex" first sorts the indices anew. `symmetric` keeps one entry per class of
-    symmetric states (all corners of cube3; nothing is lost). `levels` stores 2 bits: four ascending
-    values, each value rounded down to one of them, or "best" for those with the largest mean.
+    `div` takes the minimum over that many neighbours; `mod` over all indices that are equal modulo
+    that many cells. `order` "lex" first reorders the indices. `symmetric` keeps one entry per class
+    of symmetric states (all corners of cube3; nothing is lost). `levels` stores 2 bits: each value
+    is rounded down to one of four ascending values, or of the "best" four (the largest mean).
     Raises ValueError, and OutOfResources when the budget is spent. A database of a task needs that
     task as `space`.
     """
@@ -39,14 +39,16 @@ def compress(
         raise ValueError("choose div or mod, not both")
     for number in (div, mod):
         if number is not None and number < 1:
-            raise ValueError("groups have at least one member")
+            raise ValueError("div and mod must be at least 1")
     layout = database.layout
     grouping, number = ("div", div) if div else ("mod", mod) if mod else ("none", 1)
     if grouping != "none" or symmetric or order not in (None, layout.order):
         bound = database.bind(_space(database, space))
         if layout.space == PDDL:
             if symmetric or order not in (None, "mr"):
-                raise ValueError("variables of a task have no other order and no symmetry")
+                raise ValueError(
+                    "databases of planning tasks have neither another order nor symmetry"
+                )
             index = database.index(_space(database, space))
         else:
             puzzle = _space(database, space)
@@ -85,18 +87,20 @@ def subtract(
     space: Space | None = None,
     budget: Budget | None = None,
 ) -> PatternDatabase:
-    """What is left of a database after a smaller one, whose pieces are some of its pieces.
+    """The difference of a database and a smaller one, whose pieces are some of its pieces.
 
-    The values of both are added again when a state is looked up. Raises ValueError, and
+    A look-up adds the values of both. Raises ValueError, and
     OutOfResources when the budget is spent.
     """
     budget = budget or Budget()
     if database.layout.grouping != "none" or database.layout.symmetric:
-        raise ValueError("subtract from the original first, then compress the difference")
+        raise ValueError(
+            "this database is compressed; subtract from the original, then compress the difference"
+        )
     if base.layout.space != database.layout.space or base.layout.cost != database.layout.cost:
-        raise ValueError("the base is a database of another space")
+        raise ValueError("the base belongs to another space or has other costs")
     if base.layout.additive != database.layout.additive:
-        raise ValueError("the base counts other moves: one of the two is additive")
+        raise ValueError("only one of the two databases is additive; both must be, or neither")
     where = _space(database, space)
     bound = base.bind(where)
     with budget.native():
@@ -106,10 +110,10 @@ def subtract(
 
 
 def best_levels(counts: Sequence[int]) -> tuple[int, int, int, int]:
-    """The four values that keep the largest mean when all are rounded down to them."""
+    """The four values with the largest mean when all values are rounded down to them."""
     present = [value for value, count in enumerate(counts) if count]
     if not present or present[-1] > LARGEST_LEVEL:
-        raise ValueError(f"levels are values up to {LARGEST_LEVEL}")
+        raise ValueError(f"levels need values of at most {LARGEST_LEVEL}")
     lowest, *others = present
     if len(others) <= 3:
         chosen = [lowest, *others, *[present[-1]] * (3 - len(others))]
@@ -128,9 +132,11 @@ def best_levels(counts: Sequence[int]) -> tuple[int, int, int, int]:
 def _check_levels(levels: Sequence[int], database: PatternDatabase) -> None:
     lowest = next((value for value, count in enumerate(database.histogram[0]) if count), 0)
     if len(levels) != 4 or list(levels) != sorted(levels) or levels[0] < 0:
-        raise ValueError("levels are four values in ascending order")
+        raise ValueError("levels must be four values in ascending order")
     if levels[0] > lowest or levels[-1] > LARGEST_LEVEL:
-        raise ValueError(f"levels begin at {lowest} at most and end at {LARGEST_LEVEL} at most")
+        raise ValueError(
+            f"the first level must be at most {lowest}, the last at most {LARGEST_LEVEL}"
+        )
 
 
 def _num_cells(indices: int, grouping: str, number: int) -> int:
@@ -143,5 +149,5 @@ def _space(database: PatternDatabase, space: Space | None) -> Space:
     if space is not None:
         return space
     if database.layout.space == PDDL:
-        raise ValueError("a database of a planning task is compressed together with the task")
+        raise ValueError("to compress a database of a planning task, give the task as `space`")
     return make_puzzle(database.layout.space)

@@ -1,4 +1,4 @@
-"""A pattern database: its table, and what the table means."""
+"""A pattern database: its table and its layout."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ PDDL = "pddl"  # the space of a database of a planning task
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How a state finds its value: which pattern, in which order, grouped and stored how.
+    """How to find the value of a state: the pattern, the order of indices, grouping, storage.
 
     `space` is a puzzle's name or "pddl"; `pattern` lists variables. `order` is "mr"
-    (Myrvold-Ruskey, piece 0 least significant) or "lex"; `symmetric` means an index per class of
+    (Myrvold-Ruskey, piece 0 least significant) or "lex"; `symmetric` means one index per class of
     symmetric states. `grouping` is "none", "div" (neighbours: index // number) or "mod" (index %
-    number), a cell holding the minimum of its group. The `cells` have `bits` bits; with 2, they
+    number); a cell holds the minimum of its group. The `cells` have `bits` bits; with 2 bits they
     choose one of the four `levels`. `additive` tables of disjoint patterns may be added. For tasks,
-    `cost` is "normal" or "one" and `fingerprint` says which task it is.
+    `cost` is "normal" or "one", and `fingerprint` identifies the task.
     """
 
     space: str
@@ -46,7 +46,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class PatternDatabase:
-    """A table uint8[bytes] and its layout; `base` is the database whose values are to be added."""
+    """A table uint8[bytes] and its layout; the values of `base`, if any, are added."""
 
     layout: Layout
     table: NDArray[np.uint8] = field(repr=False)
@@ -60,7 +60,7 @@ class PatternDatabase:
         )
 
     def __getstate__(self) -> dict[str, object]:
-        """Without what the core holds of it, which is made again when needed."""
+        """Without the core's form, which is rebuilt when needed."""
         return {"layout": self.layout, "table": self.table, "base": self.base}
 
     def index(self, space: Space) -> _core.PatternIndex:
@@ -68,7 +68,9 @@ class PatternDatabase:
         layout = self.layout
         if isinstance(space, Task):
             if layout.space != PDDL:
-                raise ValueError(f"the pattern database is one of {layout.space}")
+                raise ValueError(
+                    f"the pattern database belongs to {layout.space}, not to a planning task"
+                )
             if layout.fingerprint != fingerprint(space):
                 raise ValueError("the pattern database was built for another task")
             return _core.PatternIndex.projection(space.core, list(layout.pattern))
@@ -93,21 +95,21 @@ class PatternDatabase:
 
     @cached_property
     def core(self) -> _core.Pdb:
-        """Of a puzzle: the database in the core. Raises ValueError for one of a task."""
+        """For a puzzle: the database in the core. Raises ValueError for a database of a task."""
         if self.layout.space == PDDL:
             raise ValueError("a database of a planning task needs the task: use bind(task)")
         return self.bind(make_puzzle(self.layout.space))
 
     def lookup(self, states: NDArray[np.int32]) -> NDArray[np.float32]:
-        """Of a puzzle: float32[B] from whole states int32[B, V]; infinity where unreachable."""
+        """For a puzzle: float32[B] from whole states int32[B, V]; infinity if unreachable."""
         return self.core.lookup(state_rows(states))
 
     @cached_property
     def histogram(self) -> tuple[list[int], int]:
-        """How many cells have each value (without the base's), and how many are unreachable. A cell
-        of symmetric states counts as often as there are such states."""
+        """How many cells have each value (without the base), and how many are unreachable. A cell
+        of symmetric states counts once per state."""
         layout = self.layout
-        with Budget().native():  # only signals end it
+        with Budget().native():  # no limits; only signals stop it
             counts = _core.table_histogram(
                 self.table, layout.cells, layout.bits, list(layout.levels), self.multiplicities
             )
@@ -115,7 +117,7 @@ class PatternDatabase:
 
     @property
     def multiplicities(self) -> list[int]:
-        """Cell i stands for multiplicities[i % their number] states, as far as symmetry goes."""
+        """Cell i stands for multiplicities[i % len(multiplicities)] symmetric states."""
         layout = self.layout
         if not layout.symmetric or layout.grouping != "none":
             return [1]
@@ -123,13 +125,13 @@ class PatternDatabase:
 
     @property
     def mean(self) -> float:
-        """Over all cells that can be reached; a difference's own, without its base."""
+        """The mean over all reachable cells; for a difference, without the base."""
         counts, _ = self.histogram
         return sum(value * count for value, count in enumerate(counts)) / max(sum(counts), 1)
 
     @property
     def num_bytes(self) -> int:
-        """Of the tables, that of the base included."""
+        """Size of the tables, including that of the base."""
         return self.table.nbytes + (self.base.num_bytes if self.base else 0)
 
 
@@ -152,9 +154,9 @@ def build_pdb(
 ) -> PatternDatabase:
     """The distances of all abstract states to the goal.
 
-    `pattern` lists variables. For tiles it always holds the blank, which is added as the first
-    piece, unless `additive`: then only moves of the pattern's tiles count. For tasks, `cost` says
-    what an operator costs ("normal" or "one"). Raises ValueError, and OutOfResources.
+    `pattern` lists variables. For tiles the blank is added as the first piece, unless `additive`:
+    then only moves of the pattern's tiles count. For tasks, `cost` is what an operator costs:
+    "normal" or "one". Raises ValueError, and OutOfResources.
     """
     budget = budget or Budget()
     pieces = list(pattern)
@@ -169,9 +171,7 @@ def build_pdb(
         name = space.name
         is_tiles = name.startswith("tiles-")
         if additive and not is_tiles:
-            raise ValueError(
-                f"there are no additive databases of {name}: a move shifts many pieces"
-            )
+            raise ValueError(f"{name} has no additive databases, because a move shifts many pieces")
         if is_tiles and additive and 0 in pieces:
             raise ValueError("the blank (piece 0) cannot be in an additive pattern")
         if is_tiles and not additive and 0 not in pieces:
@@ -199,5 +199,5 @@ def build_pdb(
 
 
 def fingerprint(task: Task) -> str:
-    """Changes with a task's variables, operators, costs and goal."""
+    """A digest of the variables, operators, costs and goal of a task."""
     return f"{_core.task_fingerprint(task.core):016x}"

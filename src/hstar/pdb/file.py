@@ -8,8 +8,8 @@
     tables    the table of the database, then that of its base, each padded to a multiple of 64
 
 The header has an object for each table: its layout (see Layout), its SHA-256 and the counts of its
-values. A file is read memory mapped; what does not match its digest is refused. Only the padding
-between tables is not looked at. The tables are those of cpp/pdb/table.hpp.
+values. Files are memory mapped, and refused if a digest does not match. Only the padding between
+tables is not checked. The tables are those of cpp/pdb/table.hpp.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ LONGEST_HEADER = 2**24
 
 
 class PdbFileError(InputFileError):
-    """A file that is no intact pattern database; the message says why and what to do."""
+    """The file is not an intact pattern database; the message says why and what to do."""
 
 
 def write_pdb(path: str | os.PathLike[str], database: PatternDatabase) -> None:
@@ -113,7 +113,9 @@ def _description(database: PatternDatabase) -> dict[str, Any]:
 
 def _read_header(prefix: bytes, read: Any, name: str) -> list[dict[str, Any]]:
     if len(prefix) < PREFIX.size or prefix[: len(MAGIC)] != MAGIC:
-        raise PdbFileError("this is no pattern database of hstar; make one with 'hstar pdb'", name)
+        raise PdbFileError(
+            "this is not a pattern database of hstar; build one with 'hstar pdb'", name
+        )
     _, version, length, digest = PREFIX.unpack(prefix)
     if version != VERSION:
         raise PdbFileError(f"format {version} is unknown; this hstar reads format {VERSION}", name)
@@ -124,7 +126,9 @@ def _read_header(prefix: bytes, read: Any, name: str) -> list[dict[str, Any]]:
         raise PdbFileError("the header was changed (its digest does not match)", name)
     header = json.loads(text)
     if not isinstance(header, list) or not header:
-        raise PdbFileError("the header describes no table; build it again", name)
+        raise PdbFileError(
+            "the header does not describe a table; build the pattern database again", name
+        )
     return header
 
 
@@ -135,11 +139,13 @@ def _layout(description: dict[str, Any], name: str) -> Layout:
             **known | {"pattern": tuple(known["pattern"])} | {"levels": tuple(known["levels"])}
         )
     except (KeyError, TypeError):
-        raise PdbFileError("the header lacks what this hstar needs; build it again", name) from None
+        raise PdbFileError(
+            "the header is incomplete; build the pattern database again", name
+        ) from None
 
 
 def is_pdb_file(path: str | os.PathLike[str]) -> bool:
-    """Whether a file begins like a pattern database."""
+    """Whether a file starts like a pattern database."""
     try:
         with open(path, "rb") as opened:
             return opened.read(len(MAGIC)) == MAGIC

@@ -20,7 +20,7 @@ PREFIX = "pdb:"
 
 
 class PatternHeuristic(Protocol):
-    """A pattern database, or what has been learned from one."""
+    """A pattern database, or a network that was learned from one."""
 
     @property
     def layout(self) -> Layout: ...
@@ -30,7 +30,7 @@ class PatternHeuristic(Protocol):
 
 
 class PdbHeuristic:
-    """The largest of several sums; a database alone is a sum of one. Raises ValueError.
+    """The maximum over several sums; a single database is a sum of one. Raises ValueError.
 
     Only additive databases of disjoint patterns may be added. Fits `hstar.search` and `hstar.plan`.
     """
@@ -81,9 +81,10 @@ class PdbHeuristic:
 def load_heuristic(
     text: str, read_other: Callable[[str], PatternHeuristic | None] | None = None
 ) -> PdbHeuristic:
-    """From "pdb:FILE,FILE+FILE": the maximum of what commas separate, each a sum of files.
+    """From "pdb:FILE,FILE+FILE": the maximum over the parts between commas, each a sum of
+    files.
 
-    `read_other` may read files that are no pattern databases; it returns None for those that are.
+    `read_other` reads files of other kinds and returns None for a pattern database.
     Raises PdbFileError and ValueError.
     """
     names = text.removeprefix(PREFIX)

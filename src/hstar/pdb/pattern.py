@@ -12,13 +12,13 @@ def parse_pattern(space: Space, text: str) -> list[int]:
     """The variables of a pattern. Raises ValueError.
 
     A puzzle: "corners", "edges:0-5", "tiles:1,2,5" or, where there is one sort of piece, "1,2,5";
-    the sort alone means all of its pieces. A task: "0,3,7-9", "goal" for the goal's variables, or
+    the sort alone means all of them. A task: "0,3,7-9", "goal" for the goal's variables, or
     "auto:100000" for goals and what they depend on, with at most so many abstract states.
     """
     if isinstance(space, Task):
         if text.startswith("auto:"):
             if not text[5:].isdecimal():
-                raise ValueError(f"'{text}' is no pattern; write for example auto:100000")
+                raise ValueError(f"'{text}' is not a pattern; write for example auto:100000")
             return choose_pattern(space, int(text[5:]))
         if text == "goal":
             return sorted(variable for variable, _ in space.goal)
@@ -48,7 +48,7 @@ def _numbers(text: str, count: int, what: str) -> list[int]:
     for part in text.split(","):
         first, dash, last = part.partition("-")
         if not first.isdecimal() or (dash and not last.isdecimal()):
-            raise ValueError(f"'{text}' is no pattern; write for example 0,3,5 or 0-5")
+            raise ValueError(f"'{text}' is not a pattern; write for example 0,3,5 or 0-5")
         chosen = range(int(first), int(last if dash else first) + 1)
         if not chosen or chosen[-1] >= count:
             raise ValueError(f"'{part}' is out of range; {what} are numbered 0 to {count - 1}")

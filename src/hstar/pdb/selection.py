@@ -1,8 +1,8 @@
-"""Choosing the variables of a task's pattern: goals one after the other, with what they depend on.
+"""Choose the variables of a pattern of a task: goals, each with the variables it depends on.
 
-A projection knows nothing of a variable it leaves out, so a goal is worth most together with the
-variables its operators need. Goals are taken in turn, each followed by the variables in conditions
-of operators that change it, nearest first, as long as the abstract states fit.
+A projection ignores the variables it leaves out, so a goal is most useful together with the
+variables that its operators need. Goals are added in turn, each followed by the variables in
+conditions of operators that change it, nearest first, as long as the abstract states fit.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def choose_pattern(task: Task, most_states: int) -> list[int]:
             variable = queue.popleft()
             if variable not in chosen:
                 if size * task.domain_sizes[variable] > most_states:
-                    continue  # what depends on it only through this one is left out, too
+                    continue  # variables that are reached only through this one are left out, too
                 chosen.append(variable)
                 size *= task.domain_sizes[variable]
             for other in needed[variable]:
@@ -38,7 +38,7 @@ def choose_pattern(task: Task, most_states: int) -> list[int]:
 
 
 def _dependencies(task: Task) -> list[list[int]]:
-    """Of each variable: those in conditions of operators that change it, most often first."""
+    """For each variable: those in conditions of operators that change it, most frequent first."""
     counts: list[dict[int, int]] = [{} for _ in range(task.num_variables)]
     for number in range(task.num_operators):
         operator = task.operator(number)

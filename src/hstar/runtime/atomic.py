@@ -1,4 +1,4 @@
-"""Writing files so that a killed process never leaves half of one under its final name."""
+"""Atomic files: a killed process never leaves a half-written file under its final name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Raises the OSError that write_atomically would, before the work whose result it writes."""
+    """Raise now the OSError that write_atomically would raise later, after long work."""
     target = Path(path)
     with _naming(target):
         if target.is_dir():
@@ -28,7 +28,7 @@ def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None
 def write_parts_atomically(
     path: str | os.PathLike[str], parts: Iterable[bytes | memoryview]
 ) -> None:
-    """The same for content in parts, which are never joined in memory."""
+    """The same for content in parts, which are not joined in memory."""
     target = Path(path)
     with _naming(target):
         if target.exists() and not target.is_file():  # a pipe or device: nothing to rename over

@@ -111,7 +111,7 @@ def claim_settings(
 ) -> None:
     """Write the settings of some work to a file, unless it holds them already.
 
-    Raises JournalError if it holds others: their work must not be mixed with this one or lost.
+    Raises JournalError if it holds others, whose work must be neither mixed with this nor lost.
     """
     text = json.dumps(settings, indent=1, default=list) + "\n"
     try:
@@ -132,9 +132,9 @@ def claim_settings(
 
 
 def _differences(before: Any, now: Mapping[str, Any]) -> Iterator[str]:
-    """What is not the same, for people. Long values are named but not shown."""
+    """The settings that differ, for messages. Long values are named but not shown."""
     if not isinstance(before, dict):
-        yield "it is no list of settings"
+        yield "the file does not contain settings"
         return
     for name in dict.fromkeys([*before, *now]):
         old, new = before.get(name), now.get(name)

@@ -1,4 +1,4 @@
-"""How far long work has come: a bar on a terminal, a plain line now and then elsewhere."""
+"""Progress of long work: a bar on a terminal, a plain line now and then elsewhere."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ PLAIN_SECONDS = 10.0
 
 
 class Progress:
-    """Reports on stderr, so that what a command prints can be piped on.
+    """Reports on stderr, so that the output of a command can be piped.
 
-    `total` may be None where the end is not known. `already` is how much an earlier run had
-    finished, which says nothing about the speed. Use as a context manager, or call `close`.
+    `total` is None if the end is not known. `already` is how much an earlier run finished; it is
+    left out of the estimate of the time left. Use as a context manager, or call `close`.
     """
 
     shown_at_all = True  # --quiet turns it off for the whole program
@@ -39,7 +39,7 @@ class Progress:
         self.shown = ""
 
     def update(self, done: int, text: str = "") -> None:
-        """Say that `done` of the total is finished; shown only if the last line is old enough."""
+        """Report how much is `done`; shown only if the last line is old enough."""
         if not Progress.shown_at_all:
             return
         self.line = self._format(done, text)
@@ -48,7 +48,7 @@ class Progress:
             self._show()
 
     def close(self) -> None:
-        """Show where it ended."""
+        """Show the final state."""
         if self.line and self.line != self.shown:
             self._show()
         if self.on_terminal and self.shown:

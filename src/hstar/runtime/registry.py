@@ -1,4 +1,4 @@
-"""Registries: one dict per slot, from a name to all the program needs to know of what it names.
+"""Registries: one dict per slot, from a name to everything the program needs to know about it.
 
 HEURISTICS = Registry("heuristic", {"ff": ...}, "hstar.heuristics")
 HEURISTICS.find("ff")            an entry of the dict
@@ -23,18 +23,18 @@ Entry = TypeVar("Entry")
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The nearest known name, as a part of a message; empty where none is near."""
+    """A hint for a message: the closest known name; empty if none is close."""
     near = difflib.get_close_matches(name, list(known), n=1)
     return f" (did you mean '{near[0]}'?)" if near else ""
 
 
 class Registry(dict[str, Entry], Generic[Entry]):
-    """Names and entries of one slot. An entry that is slow to import may stand here as its place,
-    "module:attribute".
+    """Names and entries of one slot. An entry that is slow to import may be given as text,
+    "module:attribute", and is imported when needed.
 
-    `kind` is the slot's name in messages. `adopt(name, object)` makes an entry of an object from
-    outside the package, and raises ValueError if it does not fit; without it, the object must be
-    an entry already.
+    `kind` is the slot's name in messages. `adopt(name, object)` turns an object from
+    outside the package into an entry, or raises ValueError if it does not fit. Without it, the
+    object must be an entry already.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Registry(dict[str, Entry], Generic[Entry]):
         return found if self.adopt is None else self.adopt(name, found)
 
     def unknown(self, name: str, also: str = "module:attribute") -> str:
-        """The message for an unknown name: a near one, all names, and what else may be given."""
+        """The message for an unknown name: a close one, all names, and what else may be given."""
         known = [*self, *(point for point in self._entry_points if point not in self)]
         hint = did_you_mean(name, known)
         return f"unknown {self.kind} '{name}'{hint}; choose one of {', '.join(known)}, or {also}"

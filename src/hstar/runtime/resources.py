@@ -2,7 +2,7 @@
 
 The core checks the deadline and the resident size itself. While Python code runs, a timer signal
 does the same. A limit on the data segment stops what would grow too much between two checks; Python
-must not run into it bit by bit, because CPython 3.11 can hang when nothing at all is left.
+must not approach that limit in small steps, because CPython 3.11 can hang when no memory is left.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from hstar import _core
 
 Handler = Callable[[int, FrameType | None], object] | int | None
 
-_LONGEST_TIME = 1e9  # more than any run; timers do not take any number
+_LONGEST_TIME = 1e9  # longer than any run; timers refuse larger numbers
 _LARGEST_MEMORY = 2**62
 _CHECK_SECONDS = 0.005
-_GROWTH_BYTES = 4 * 2**20  # Python code takes some 3 MB between two checks
+_GROWTH_BYTES = 4 * 2**20  # Python code allocates about 3 MB between two checks
 _REMINDER_SECONDS = 0.5
 _PR_SET_PDEATHSIG = 1
 
@@ -39,7 +39,7 @@ class OutOfResources(Exception):
         self.exit_code = exit_code
 
 
-_STOPPED = {  # the core's word -> (status, exit code)
+_STOPPED = {  # reason given by the core -> (status, exit code)
     "time": ("out of time", 23),
     "memory": ("out of memory", 22),
     "interrupt": ("interrupted", 128 + signal.SIGINT),
@@ -56,7 +56,7 @@ class Budget:
 
     @staticmethod
     def starting_now(seconds: float | None, memory_bytes: int | None) -> Budget:
-        """Limits from now on, None for none. Raises ValueError unless they are positive."""
+        """Limits from now on; None means no limit. Raises ValueError unless they are positive."""
         if seconds is not None and not seconds > 0:
             raise ValueError(f"the time limit must be positive, not {seconds}")
         if memory_bytes is not None and not memory_bytes > 0:
@@ -68,13 +68,13 @@ class Budget:
 
     @contextmanager
     def enforced(self) -> Iterator[None]:
-        """Holds Python code to the budget; raises OutOfResources, also for SIGINT and SIGTERM."""
+        """Enforce the budget on Python code. Raises OutOfResources, also for SIGINT and SIGTERM."""
         self._check()
         limits = resource.getrlimit(resource.RLIMIT_DATA)
         if self.memory_bytes:
             finite = [limit for limit in limits if limit != resource.RLIM_INFINITY]
-            # Program code is resident but no data. Some room is left, so that what grows steadily
-            # is stopped by the timer and only large jumps run into this limit.
+            # Program code is resident, but it is not data. Leave some room, so that the timer stops
+            # steady growth and only large jumps run into this limit.
             code = max(_resident_bytes(kind=_SHARED) - _GROWTH_BYTES, 0)
             data = max(self.memory_bytes - code, 2**20)
             resource.setrlimit(resource.RLIMIT_DATA, (min([data, *finite]), limits[1]))
@@ -94,10 +94,10 @@ class Budget:
 
     @contextmanager
     def native(self, *, resume: bool = True) -> Iterator[None]:
-        """Around calls of the core, which keeps the deadline itself.
+        """Use around calls of the core, which checks the deadline itself.
 
-        `resume` says whether the timer guards the Python code that follows. The timer of another
-        budget, in force around this one, runs on.
+        `resume` says whether the timer guards the Python code that follows. If another budget is
+        in force around this one, its timer keeps running.
         """
         if self._has_timer():
             _stop_timer()
@@ -125,7 +125,8 @@ class Budget:
         try:
             self._check()
         except OutOfResources:
-            # Not at once again while this one travels, but should a destructor swallow it.
+            # Fire again later, in case a destructor swallows this exception, but not immediately,
+            # while it is still propagating.
             signal.setitimer(signal.ITIMER_REAL, _REMINDER_SECONDS)
             raise
         self._start_timer()
@@ -139,7 +140,7 @@ class Budget:
 
 @contextmanager
 def raising_interrupts() -> Iterator[None]:
-    """Gives Ctrl-C back to Python: KeyboardInterrupt, where commands want OutOfResources."""
+    """Let Ctrl-C raise KeyboardInterrupt, as Python users expect, instead of OutOfResources."""
     try:
         yield
     except OutOfResources as error:
@@ -148,7 +149,7 @@ def raising_interrupts() -> Iterator[None]:
         raise
 
 
-_ALL, _SHARED = 1, 2  # columns of statm: resident pages, and those of them that are files
+_ALL, _SHARED = 1, 2  # columns of statm: resident pages, and how many of them belong to files
 
 
 def _resident_bytes(kind: int = _ALL) -> int:
@@ -164,13 +165,13 @@ def _on_terminate(_signal: int, _frame: FrameType | None) -> None:
 
 
 def _install(handlers: Mapping[int, Handler]) -> dict[int, Handler]:
-    """Sets signal handlers and returns those that were there; only the main thread may."""
+    """Set signal handlers and return the previous ones; only the main thread can do this."""
     if not _in_main_thread():
         return {}
     return {
         number: signal.signal(number, handler)
         for number, handler in handlers.items()
-        if handler is not None  # one that C code set, which Python cannot set again
+        if handler is not None  # set by C code, so Python cannot restore it
     }
 
 
@@ -184,9 +185,9 @@ def _in_main_thread() -> bool:
 
 
 def end_with_parent(parent: int) -> None:
-    """Has the system kill this process when its parent, of that number, dies."""
+    """Ask the system to kill this process when its parent (this process id) dies."""
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it died before this was asked for
+    if os.getppid() != parent:  # the parent had died before this call
         os._exit(1)
 
 

@@ -1,10 +1,10 @@
-"""Lifted problem -> numbered, normalised form that the native grounder takes.
+"""Lifted problem -> the numbered, normalised form that the native grounder reads.
 
-Conditions are brought into negation normal form. Disjunctions that stand outside universal
-quantifiers are split: an action with a disjunctive precondition becomes several schemas, a
+Conditions are brought into negation normal form. Disjunctions outside universal quantifiers are
+split: an action with a disjunctive precondition becomes several schemas, a
 disjunctive effect condition several effects. Existential quantifiers outside universal ones become
-additional, hidden parameters. What remains below a universal quantifier is handed over as a formula
-and expanded per ground instance, after static atoms have been decided.
+additional, hidden parameters. What remains below a universal quantifier is passed on as a formula.
+The grounder expands it for each ground instance, after static atoms have been decided.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from hstar.pddl.model import (
 EQUALITY = -1  # the predicate number of (= a b)
 MAX_DISJUNCTS = 1024
 MAX_COST_SCALE = 1_000_000
-TOO_LARGE_COST = 2**40  # fits into the core's numbers, which refuses operators that cost so much
+TOO_LARGE_COST = 2**40  # fits into an integer of the core, which refuses operators that cost more
 
 Scope = dict[str, int]  # variable name -> number
 Disjunct = tuple[tuple[Variable, ...], tuple[Formula, ...]]  # hidden variables, conjuncts
@@ -157,7 +157,7 @@ class Normalizer:
             case Or(parts):
                 return [disjunct for part in parts for disjunct in self._split(part)]
             case Exists(variables, body):
-                # Siblings may use the same name, and all of them end up in one parameter list.
+                # Siblings may use the same name, and all of them go into one parameter list.
                 renamed, renaming = [], {}
                 for variable in variables:
                     self.fresh_names += 1
@@ -292,7 +292,7 @@ def _extend(scope: Scope, variables: tuple[Variable, ...]) -> Scope:
 
 
 def _negation_normal_form(formula: Formula, positive: bool) -> Formula:
-    """Negations pushed inwards until they stand before atoms."""
+    """Negations pushed inwards until they apply to atoms only."""
     match formula:
         case Truth() | Falsity():
             return formula if positive else (Falsity() if formula == Truth() else Truth())

@@ -3,7 +3,7 @@
 Tiles, pancakes and TopSpin: the number of the piece in each place, separated by spaces or commas.
 Cubes: for each place, in the order of SOLVED, the faces whose stickers are there ("UF" in the first
 word: the edge with stickers U and F is in the place up-front, U sticker up). This is the notation
-that most cube programs know as Reid's.
+known as Reid's in most cube programs.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ def parse(puzzle: str, num_variables: int, text: str) -> NDArray[np.int32]:
     state = np.full(num_variables, -1, dtype=np.int32)
     for place, word in enumerate(words):
         if not word.isdecimal() or int(word) >= num_variables:
-            raise ValueError(f"'{word}' is no piece; they are numbered 0 to {num_variables - 1}")
+            raise ValueError(
+                f"'{word}' is not a piece; pieces are numbered 0 to {num_variables - 1}"
+            )
         if state[int(word)] >= 0:
             raise ValueError(f"piece {word} is in two places")
         state[int(word)] = place
@@ -74,7 +76,7 @@ def _parse_cube(puzzle: str, words: list[str]) -> NDArray[np.int32]:
         variable = piece if kind == 3 else 8 + piece
         if state[variable] >= 0:
             raise ValueError(f"the piece {place if word == place else word} is in two places")
-        # The face of the place where the sticker that shows the orientation lies.
+        # The face of the place on which the reference sticker lies.
         face = place[word.index(known[0])]
         location = _number(place)
         state[variable] = location * kind + _names(kind)[location].index(face)

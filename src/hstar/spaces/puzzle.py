@@ -1,4 +1,4 @@
-"""One puzzle: its states, moves and numbering, all in the core; here are names and checks."""
+"""A puzzle: names and checks. Its states, moves and numbering are in the core."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Puzzle:
 
     cube3 is the 3x3x3 cube in face turns, move 3 * face + {quarter, inverse, half} with faces in
     the order UDFBLR; cube2 the 2x2x2 cube with the corner DLB held; tiles have the blank as piece 0
-    and in the first place of the goal; a pancake move turns the first k over; a TopSpin move
-    reverses K neighbouring tokens of a ring of N that does not turn.
+    and in the first place of the goal; a pancake move flips the first k; a TopSpin move
+    reverses K neighbouring tokens of a ring of N; the ring itself does not turn.
     """
 
     kind = "puzzle"
@@ -58,7 +58,7 @@ class Puzzle:
 
     @property
     def num_states(self) -> int | None:
-        """How many ranks there are, None where they exceed 56 bits.
+        """How many ranks there are; None if they exceed 56 bits.
 
         All ranks are states, but some TopSpin puzzles cannot reach all of them.
         """
@@ -87,7 +87,7 @@ class Puzzle:
         return len(plan)
 
     def check(self, states: States) -> None:
-        """Raises ValueError, saying what is wrong, unless all rows are states with a solution."""
+        """Raises ValueError that explains what is wrong, unless all rows can be solved."""
         self.core.check(state_rows(states))
 
     def successors(self, state: States) -> tuple[NDArray[np.int32], States]:
@@ -99,7 +99,7 @@ class Puzzle:
         return self.core.expand(state_rows(states))
 
     def apply(self, states: States, moves: int | Sequence[int] | NDArray[np.int32]) -> States:
-        """A move per state, or one for all. Raises ValueError if one cannot be made."""
+        """The states after one move each, or one move for all. Raises ValueError if illegal."""
         rows = state_rows(states)
         each = np.broadcast_to(np.asarray(moves, dtype=np.int32), (len(rows),))
         return self.core.apply(rows, np.ascontiguousarray(each))
@@ -113,7 +113,7 @@ class Puzzle:
         return self.core.unrank(np.atleast_1d(np.asarray(ranks, dtype=np.int64)))
 
     def after(self, moves: Iterable[int], state: States | None = None) -> States:
-        """The state int32[V] after moves from a state, by default the goal."""
+        """The state int32[V] after some moves, starting from a state (default: the goal)."""
         rows = state_rows(self.goal if state is None else state)
         for move in moves:
             rows = self.apply(rows, move)
@@ -123,7 +123,7 @@ class Puzzle:
     def scramble(self, length: int, seed: int) -> States:
         """A random walk from the goal that never undoes a move. Raises ValueError."""
         if length < 0 or not 0 <= seed < 2**64:
-            raise ValueError("a scramble has a length and a seed that are not negative")
+            raise ValueError("length and seed of a scramble must not be negative")
         return self.after(self.core.random_moves(length, seed))
 
     def parse_moves(self, text: str) -> list[int]:
@@ -135,7 +135,7 @@ class Puzzle:
         return [numbers[name] for name in text.split()]
 
     def parse_state(self, text: str) -> States:
-        """A state as `format_state` writes it. Raises ValueError that says what is wrong."""
+        """A state as `format_state` writes it. Raises ValueError that explains what is wrong."""
         state = notation.parse(self.name, self.num_variables, text)
         try:
             self.check(state)

@@ -26,7 +26,7 @@ Fact = tuple[int, int]  # variable, value
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """`effects` are (conditions, variable, value); they are tested on the old state."""
+    """`effects` are (conditions, variable, value); conditions are tested on the old state."""
 
     name: str
     cost: float
@@ -58,7 +58,7 @@ class Task:
         )
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickled as the problem, which is grounded again: the core is deterministic."""
+        """Pickle the problem and ground it again on loading: grounding is deterministic."""
         return _ground_again, (self.problem, self.keep_irrelevant)
 
     @property
@@ -75,7 +75,7 @@ class Task:
 
     @property
     def goal_is_false(self) -> bool:
-        """The goal is impossible even when nothing is ever deleted; `goal` says nothing then."""
+        """The goal is impossible even if nothing is ever deleted; `goal` is meaningless then."""
         return self.core.goal_is_false
 
     @property
@@ -104,7 +104,7 @@ class Task:
         return self.core.atom_name(self._first_facts[variable] + value)
 
     def atoms(self, state: States) -> list[str]:
-        """Names of the atoms that are true in a state (those the task keeps)."""
+        """Names of the atoms that are true in a state, of those that the task keeps."""
         names = (self.fact_name(v, int(value)) for v, value in enumerate(state))
         return [name for name in names if not name.startswith(("<", "not "))]
 
@@ -139,7 +139,7 @@ class Task:
         return verdict.cost
 
     def unscaled(self, cost: int) -> int | float:
-        """A cost of the core in the problem's own unit."""
+        """A cost of the core in the unit of the problem."""
         if self.cost_scale == 1:
             return cost
         whole, rest = divmod(cost, self.cost_scale)
