@@ -19,6 +19,8 @@ Arrays = dict[str, NDArray[Any]]
 class CheckpointError(InputFileError):
     """A checkpoint that this run cannot go on from. It is never overwritten."""
 
+    exit_code = 36  # the options or the output are to be changed
+
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
