@@ -19,6 +19,7 @@ from hstar.commands import (
     generate,
     info,
     label,
+    model,
     paper,
     pdb,
     plan,
@@ -36,8 +37,8 @@ from hstar.version import VERSION
 
 # In the order of `hstar --help`.
 COMMANDS = (
-    *(plan, validate, info, generate, label, train, bench, report, paper, pdb, solve, demo),
-    completion,
+    *(plan, validate, info, generate, label, train, model, bench, report, paper, pdb, solve),
+    *(demo, completion),
 )
 
 INTERNAL_ERROR = 35

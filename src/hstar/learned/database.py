@@ -157,6 +157,8 @@ class LearnedFile:
         model.network.core  # noqa: B018  builds it, and so checks that the layers fit each other
         for one in model.exceptions:
             one.opened(model.layout.cells)
+        if model.layout.space != PDDL:
+            model.core  # noqa: B018  the same for all parts together
         notes = {**metadata["training"], "objective": metadata["objective"]}
         return cls(model, metadata["certificate"], notes)
 

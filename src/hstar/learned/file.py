@@ -139,7 +139,7 @@ def refusing_malformed(path: str) -> Iterator[None]:
         yield
     except InputFileError:
         raise
-    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError,
+    except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError,
             AssertionError, MemoryError) as error:  # fmt: skip
         what = f"{type(error).__name__}: {error}" if isinstance(error, KeyError) else error
         raise ModelFileError(

@@ -41,14 +41,19 @@ class LearnedHeuristic:
         self.metadata = file.metadata
         with refusing_malformed(path):
             held = DECODES.find(self.metadata["decode"]["name"])
+            form = held.reads
             self.features = FEATURES.find(self.metadata["features"]["name"])
-        self.decode: Decode = DECODES.find(decode) if decode else held
-        if self.decode.reads != held.reads:
+            self.decode: Decode = held
+            self.constants: dict[str, Any] = {**held.options, **self.metadata["decode"]}
+        if decode is None:
+            return
+        self.decode = DECODES.find(decode)
+        if self.decode.reads != form:
             raise ValueError(
                 f"decode '{self.decode.name}' reads {self.decode.reads}, but the model's outputs "
-                f"have the form {held.reads}"
+                f"have the form {form}"
             )
-        self.constants: dict[str, Any] = {**self.decode.options, **self.metadata["decode"]}
+        self.constants = {**self.decode.options, **self.metadata["decode"]}
 
     def __repr__(self) -> str:
         names = [self.metadata[key]["name"] for key in ("model", "objective")]
@@ -60,23 +65,22 @@ class LearnedHeuristic:
 
     def bind(self, space: Any) -> _core.Heuristic | Callable[[Any], Any]:
         """The heuristic for a space. Raises ModelFileError if it was trained for another."""
-        self._check_space(space)
-        try:
-            model = MODELS.find(self.metadata["model"]["name"])
-        except ValueError as error:
-            raise self._error(f"this hstar cannot use the model: {error}") from error
-        features = self.metadata["features"]["config"]
         with refusing_malformed(self.path):
+            self._check_space(space)
+            try:
+                model = MODELS.find(self.metadata["model"]["name"])
+            except ValueError as error:
+                raise self._error(f"this hstar cannot use the model: {error}") from error
             network = model.native(self.metadata["model"]["config"], self.file.tensors)
-            inputs = self.features.native(features, space)
-        is_native = network is not None and inputs is not None
-        try:
-            if is_native and self.decode.name in NATIVE_DECODES:
+            inputs = self.features.native(self.metadata["features"]["config"], space)
+            native = self.decode.name in NATIVE_DECODES and None not in (network, inputs)
+            try:
+                if not native:
+                    return self._in_torch(space)
                 specification = {**self.specification(), **(network or {}), **(inputs or {})}
                 return _core.Heuristic.learned(space.core, specification)
-            return self._in_torch(space)
-        except ValueError as error:
-            raise self._error(f"the model cannot take this problem: {error}") from error
+            except ValueError as error:
+                raise self._error(f"the model cannot take this problem: {error}") from error
 
     def specification(self) -> dict[str, Any]:
         """What the core must know besides the network and its inputs."""
@@ -151,8 +155,7 @@ class LearnedHeuristic:
 
     def _check_space(self, space: Any) -> None:
         trained = self.metadata["domain"]
-        with refusing_malformed(self.path):
-            name = None if trained is None else str(trained["name"])
+        name = None if trained is None else str(trained["name"])
         if trained is not None and getattr(space, "problem", None) is None:
             raise self._error(f"the model was trained on PDDL domain {quote(str(name))}")
         try:
@@ -160,8 +163,6 @@ class LearnedHeuristic:
         except ValueError as error:
             about = "" if name is None else f"the model was trained on domain {quote(name)}: "
             raise self._error(f"{about}{error}") from None
-        except (KeyError, TypeError) as error:
-            raise self._error(f"the metadata is malformed ({error})") from None
         if trained is None:
             return
         domain = space.problem.domain

@@ -238,7 +238,8 @@ class HGNModel(Model):
         return HGNConfig(*slots, outputs=outputs, **options).to_dict()
 
     def build(self, config: dict[str, Any], generator: torch.Generator) -> HGN:
-        return HGN(HGNConfig.from_dict(config), generator)
+        with torch.random.fork_rng(devices=[]):  # layers draw from the global generator first
+            return HGN(HGNConfig.from_dict(config), generator)
 
 
 HGN_MODEL = HGNModel()

@@ -19,7 +19,7 @@ Arrays = dict[str, NDArray[Any]]
 class CheckpointError(InputFileError):
     """A checkpoint that this run cannot go on from. It is never overwritten."""
 
-    exit_code = 36  # the output is taken
+    exit_code = 36  # the options or the output must change
 
 
 @dataclass(frozen=True, slots=True)

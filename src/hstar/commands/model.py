@@ -1,0 +1,82 @@
+"""`hstar model`: show a model file, or write one of an earlier version in today's format."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from typing import TYPE_CHECKING
+
+from hstar.commands.arguments import EPILOG, Commands, UsageError
+from hstar.runtime.atomic import check_writable
+
+if TYPE_CHECKING:
+    from hstar.learned.file import ModelFile
+
+CONVERT = """\
+Read a model file of any version of hstar and write it in today's format. Weights, options and the
+certificate stay as they are; 'hstar pdb verify' checks a certified network from scratch.
+"""
+
+
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser("model", help="show or convert a model file", epilog=EPILOG)
+    actions = parser.add_subparsers(metavar="ACTION", required=True)
+    show = actions.add_parser("show", help="describe a model file", epilog=EPILOG)
+    show.add_argument("file", metavar="FILE", help=".safetensors")
+    show.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+    show.set_defaults(command=run_show)
+    convert = actions.add_parser(
+        "convert", help="write a model file in today's format", description=CONVERT, epilog=EPILOG
+    )
+    convert.add_argument("old", metavar="OLD", help="a model file of any version")
+    convert.add_argument("new", metavar="NEW", help="where to write it (.safetensors)")
+    convert.set_defaults(command=run_convert)
+
+
+def run_show(options: argparse.Namespace) -> int:
+    model = _read(options.file)
+    metadata = model.metadata
+    num_bytes = os.stat(options.file).st_size
+    parameters = sum(int(array.size) for array in model.tensors.values())
+    if options.json:
+        print(json.dumps({**metadata, "bytes": num_bytes, "numbers": parameters}))
+        return 0
+    names = {key: metadata[key]["name"] for key in ("features", "model", "objective", "decode")}
+    domain = metadata["domain"]
+    about = "one space" if domain is None else f"domain {domain['name']}"
+    print(f"Form: {metadata['form']}; for {about}, cost {metadata['cost']}.")
+    print("; ".join(f"{key.capitalize()}: {name}" for key, name in names.items()) + ".")
+    print(f"Size: {num_bytes} bytes; {parameters} numbers in {len(model.tensors)} tensors.")
+    certificate = metadata["certificate"]
+    if certificate is None:
+        print("The file has no certificate.")
+    else:
+        over, states = certificate.get("overestimates"), certificate.get("states")
+        print(f"Certificate: {over} of {states} states overestimated.")
+    return 0
+
+
+def run_convert(options: argparse.Namespace) -> int:
+    from hstar.learned.file import write_model
+
+    if not options.new.endswith(".safetensors"):
+        raise UsageError(f"the output must end in .safetensors, not '{options.new}'")
+    check_writable(options.new)
+    num_bytes = write_model(options.new, _read(options.old))
+    print(f"{options.new}: {num_bytes} bytes")
+    return 0
+
+
+def _read(path: str) -> ModelFile:
+    """A file that can be used as a heuristic. Raises ModelFileError."""
+    from hstar.learned.database import learned_of
+    from hstar.learned.file import read_model
+    from hstar.learned.heuristic import LearnedHeuristic
+
+    model = read_model(path)
+    if model.metadata["form"] == "integers":
+        learned_of(model, path, need_certificate=False)
+    else:
+        LearnedHeuristic(model, path)
+    return model
