@@ -45,8 +45,13 @@ class LearnedHeuristic:
         self.decode: Decode = DECODES.find(decode) if decode else held
         if self.decode.reads != held.reads:
             raise ValueError(
-                f"decode '{self.decode.name}' reads {self.decode.reads}, but the model's outputs "
-                f"have the form {held.reads}"
+                f"decode '{decode}' reads {self.decode.reads}, but the model's outputs "
+                f"have the form {held.reads}; choose {_fitting(held)}"
+            )
+        if self.decode.is_certified:
+            raise ValueError(
+                f"decode '{decode}' needs a network in integers with a certificate, and "
+                f"this is none; choose {_fitting(held)}, or learn one with 'hstar pdb learn'"
             )
         self.constants: dict[str, Any] = {**self.decode.options, **self.metadata["decode"]}
 
@@ -71,12 +76,18 @@ class LearnedHeuristic:
             inputs = self.features.native(features, space)
         is_native = network is not None and inputs is not None
         try:
-            if is_native and self.decode.name in NATIVE_DECODES:
+            if is_native and self._decodes_natively:
                 specification = {**self.specification(), **(network or {}), **(inputs or {})}
                 return _core.Heuristic.learned(space.core, specification)
             return self._in_torch(space)
         except ValueError as error:
             raise self._error(f"the model cannot take this problem: {error}") from error
+
+    @property
+    def _decodes_natively(self) -> bool:
+        """An entry from outside may have the name of one of ours."""
+        name = self.decode.name
+        return name in NATIVE_DECODES and DECODES.get(name) is self.decode
 
     def specification(self) -> dict[str, Any]:
         """What the core must know besides the network and its inputs."""
@@ -178,3 +189,9 @@ class LearnedHeuristic:
 
     def _error(self, message: str) -> ModelFileError:
         return ModelFileError(message, self.path)
+
+
+def _fitting(held: Decode) -> str:
+    """The names of decodes that read the same outputs without a certificate."""
+    found = [(name, DECODES.find(name)) for name in DECODES]
+    return ", ".join(n for n, one in found if one.reads == held.reads and not one.is_certified)
