@@ -75,9 +75,9 @@ def run_paper(
     from hstar.papers.experiment import find_scale, timed
 
     start = time.monotonic()
+    package = RECIPES.find(paper).package
     recipe, page, scales = (
-        import_module(f"{RECIPES.find(paper).package}.{name}")
-        for name in ("recipe", "page", "scales")
+        import_module(f"{package}.{module}") for module in ("recipe", "page", "scales")
     )
     try:
         chosen = find_scale(scales.SCALES, scale)
