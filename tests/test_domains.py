@@ -29,7 +29,6 @@ from hstar.domains import (
     Instance,
     Parameters,
     draw,
-    find_generator,
     generate,
     regenerate,
 )
@@ -353,10 +352,10 @@ def test_sizes_and_counts() -> None:
 
 
 def test_generators_from_elsewhere() -> None:
-    assert find_generator("hstar.domains.ferry:GENERATOR") is DOMAINS["ferry"]
+    assert DOMAINS.find("hstar.domains.ferry:GENERATOR") is DOMAINS["ferry"]
     for name in ("nowhere:GENERATOR", "hstar.domains.ferry:NOTHING", "hstar.domains.ferry:DOMAIN"):
         with pytest.raises(ValueError, match=name):
-            find_generator(name)
+            DOMAINS.find(name)
 
 
 SNAPSHOT = """
@@ -470,7 +469,10 @@ def test_the_command_lists_all_domains(capsys: pytest.CaptureFixture[str]) -> No
     [
         ("", "expected DOMAIN"),
         ("ferry", "expected -o DIR"),
-        ("fery -o DIR", "unknown domain 'fery'; choose one of blocksworld, ferry"),
+        (
+            "fery -o DIR",
+            "unknown domain 'fery' (did you mean 'ferry'?); choose one of",
+        ),
         ("ferry -o DIR --blocks 3", "ferry has no parameter 'blocks', only locations, cars"),
         ("ferry -o DIR --cars 0-3", "cars must be a whole number from 1 to 1000, not 0"),
         ("visitall -o DIR --side 3.5", "side must be a whole number from 2 to 1000, not 3.5"),

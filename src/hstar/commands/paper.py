@@ -10,29 +10,25 @@ from pathlib import Path
 from typing import Any
 
 from hstar.commands.arguments import Commands, UsageError, positive
+from hstar.papers import RECIPES
 
 DESCRIPTION = """\
 Run the experiments of a paper and write its tables, with its numbers beside ours. Finished work is
 kept: the same command continues where it was stopped.
 
-truncated-gaussian  learned heuristics for greedy search (smoke, small, proposed, full)
-admissible-cea      pattern databases as certified networks (smoke, small, full)
 """
-PAPERS = {
-    "truncated-gaussian": "hstar.papers.truncated_gaussian",
-    "admissible-cea": "hstar.papers.admissible_cea",
-}
 MODELS = "models"  # where certified models are looked for unless --models says otherwise
 
 
 def add_parser(commands: Commands) -> None:
+    lines = [f"{n:<19} {one.title} ({', '.join(one.scales)})" for n, one in RECIPES.items()]
     parser = commands.add_parser(
         "paper",
         help="regenerate the tables of a paper",
-        description=DESCRIPTION,
+        description=DESCRIPTION + "\n".join(lines),
     )
-    parser.add_argument("paper", metavar="PAPER", help=f"one of {', '.join(PAPERS)}")
-    parser.add_argument("--scale", default="smoke", help="smoke, small, proposed or full")
+    parser.add_argument("paper", metavar="PAPER", help=f"one of {', '.join(RECIPES)}")
+    parser.add_argument("--scale", default="smoke", help="one of those above")
     parser.add_argument("-o", "--output", metavar="DIR", help="default: build/PAPER-SCALE")
     parser.add_argument("--jobs", type=positive, metavar="N", help="default: one per core")
     parser.add_argument("--device", default="auto", help="device for training: auto, cpu or cuda")
@@ -46,16 +42,19 @@ def add_parser(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    if options.paper not in PAPERS:
-        raise UsageError(f"unknown paper '{options.paper}'; choose one of {', '.join(PAPERS)}")
+    try:
+        recipe = RECIPES.find(options.paper)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
     more: dict[str, Any] = {}
-    if options.paper == "admissible-cea":
+    if "models" in recipe.options:
         models = Path(options.models or MODELS)
         if options.models is not None and not models.is_dir():
             raise UsageError(f"--models: there is no folder {models}")
         more["models"] = models if models.is_dir() else None
     elif options.models is not None:
-        raise UsageError("--models is for admissible-cea")
+        fitting = ", ".join(name for name, one in RECIPES.items() if "models" in one.options)
+        raise UsageError(f"--models is for {fitting}")
     run_paper(
         options.paper,
         options.scale,
@@ -76,8 +75,9 @@ def run_paper(
     from hstar.papers.experiment import find_scale, timed
 
     start = time.monotonic()
+    package = RECIPES.find(paper).package
     recipe, page, scales = (
-        import_module(f"{PAPERS[paper]}.{module}") for module in ("recipe", "page", "scales")
+        import_module(f"{package}.{module}") for module in ("recipe", "page", "scales")
     )
     try:
         chosen = find_scale(scales.SCALES, scale)

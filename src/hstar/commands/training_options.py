@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from hstar.commands.arguments import UsageError, positive
@@ -34,7 +35,10 @@ def add_training(parser: argparse.ArgumentParser) -> None:
     """Flags without a default here take that of the model or the objective."""
     what = parser.add_argument_group("what to train")
     what.add_argument(
-        "-m", "--model", metavar="NAME", help="nlm (labels), mlp (tables), hgn, linear"
+        "-m",
+        "--model",
+        metavar="NAME",
+        help="nlm (labels), mlp (tables), hgn, linear, or module:attribute",
     )
     what.add_argument(
         "-f", "--features", metavar="NAME", help="atoms, hypergraph, relaxed-plans or digits"
@@ -58,7 +62,7 @@ def add_training(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="of the model or its features: width, depth, breadth, hidden, blocks, types, ...",
+        help="of the model, its features or the objective: width, depth, hidden, types, ...",
     )
     objective = parser.add_argument_group("objective")
     objective.add_argument("--sigma", help="'learn' (default) or a positive number")
@@ -174,10 +178,12 @@ def training_options(given: argparse.Namespace, seed: int, of_table: bool) -> Tr
     model = given.model or ("mlp" if of_table else "nlm")
     name = given.objective or ("cea" if of_table else "truncated-gaussian")
     try:
-        chosen = _objective_options(given)
+        named = dict(_option(text) for text in given.option)
+        known = [one.name for one in fields(OBJECTIVES.find(name))]
+        of_objective = {key: named.pop(key) for key in list(named) if key in known}
+        chosen = {**of_objective, **_objective_options(given)}
         if of_table:  # states of a pattern have neither
-            fields = OBJECTIVES.find(name).__dataclass_fields__
-            chosen = {key: "none" for key in ("base", "lower") if key in fields} | chosen
+            chosen = {key: "none" for key in ("base", "lower") if key in known} | chosen
         objective = make_objective(name, **chosen)
         decode = given.decode
         if decode is None and of_table and objective.form == "logits" and given.bits != 0:
@@ -196,7 +202,7 @@ def training_options(given: argparse.Namespace, seed: int, of_table: bool) -> Tr
                 "objective": objective,
                 "decode": decode,
                 "model_options": {
-                    **dict(_option(text) for text in given.option),
+                    **named,
                     **_given(given, ("hidden", "width", "blocks")),
                 },
                 "decode_options": _given(given, DECODE),

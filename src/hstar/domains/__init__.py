@@ -10,7 +10,7 @@ from __future__ import annotations
 from hstar.domains.folder import FolderError, WrittenSplit, generate
 from hstar.domains.generator import SPLITS, Generator, Parameter, Parameters, SplitPlan
 from hstar.domains.instance import Instance
-from hstar.domains.registry import DOMAINS, find_generator
+from hstar.domains.registry import DOMAINS
 from hstar.domains.splits import Drawn, draw, regenerate
 
 __all__ = [
@@ -25,7 +25,6 @@ __all__ = [
     "SplitPlan",
     "WrittenSplit",
     "draw",
-    "find_generator",
     "generate",
     "regenerate",
 ]

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from hstar.domains.generator import SPLITS, Generator, Parameters
-from hstar.domains.registry import find_generator
+from hstar.domains.registry import DOMAINS
 from hstar.domains.splits import Drawn, draw_split
 from hstar.runtime.atomic import write_atomically
 from hstar.runtime.progress import Progress
@@ -64,7 +64,7 @@ def generate(
     that do not fit and FolderError if a folder holds something else, before anything is written;
     OSError if it cannot be written.
     """
-    generator = find_generator(domain) if isinstance(domain, str) else domain
+    generator = DOMAINS.find(domain) if isinstance(domain, str) else domain
     if seed < 0:
         raise ValueError(f"the seed must be at least 0, not {seed}")
     root = Path(directory)

@@ -31,7 +31,7 @@ from random import Random
 from hstar.domains.canonical import canonical_form
 from hstar.domains.generator import Generator, Parameters
 from hstar.domains.instance import Instance
-from hstar.domains.registry import find_generator
+from hstar.domains.registry import DOMAINS
 
 USUAL_SHARES = ("train",) * 7 + ("validation",) * 2 + ("test",)
 LARGE_SHARES = ("test",) * 8 + ("train", "validation")
@@ -110,7 +110,7 @@ def regenerate(
 
     Raises ValueError if there is no such generator or it has no such problem.
     """
-    drawn = draw(find_generator(generator_name), parameters, split, seed, retry)
+    drawn = draw(DOMAINS.find(generator_name), parameters, split, seed, retry)
     if drawn is None:
         raise ValueError(f"{generator_name} has no problem of size {dict(parameters)} for {split}")
     return drawn.text

@@ -1,7 +1,7 @@
 """What a model sees of a state, by name. To add a kind: one file and one line here."""
 
 from hstar.features.feature import Feature
-from hstar.runtime.registry import Registry
+from hstar.runtime.registry import Registry, of_class
 
 FEATURES: Registry[Feature] = Registry(
     "feature",
@@ -12,4 +12,5 @@ FEATURES: Registry[Feature] = Registry(
         "digits": "hstar.features.digits:DIGITS",
     },
     "hstar.features",
+    of_class(Feature),
 )

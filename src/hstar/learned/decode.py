@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from hstar.objectives.likelihood import location_and_scale
 from hstar.objectives.objective import Objective
-from hstar.runtime.registry import Registry
+from hstar.runtime.registry import Registry, of_class
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -137,6 +137,7 @@ DECODES: Registry[Decode] = Registry(
         for entry in (Value(), Mean(), Clip(), TruncatedMean(), Argmax(), Quantile(), Strict())
     },
     "hstar.decodes",
+    of_class(Decode),
 )
 
 

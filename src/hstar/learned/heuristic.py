@@ -50,8 +50,13 @@ class LearnedHeuristic:
         self.decode = DECODES.find(decode)
         if self.decode.reads != form:
             raise ValueError(
-                f"decode '{self.decode.name}' reads {self.decode.reads}, but the model's outputs "
-                f"have the form {form}"
+                f"decode '{decode}' reads {self.decode.reads}, but the model's outputs "
+                f"have the form {form}; choose {_fitting(held)}"
+            )
+        if self.decode.is_certified:
+            raise ValueError(
+                f"decode '{decode}' needs a network in integers with a certificate, and "
+                f"this is none; choose {_fitting(held)}, or learn one with 'hstar pdb learn'"
             )
         self.constants = {**self.decode.options, **self.metadata["decode"]}
 
@@ -73,7 +78,7 @@ class LearnedHeuristic:
                 raise self._error(f"this hstar cannot use the model: {error}") from error
             network = model.native(self.metadata["model"]["config"], self.file.tensors)
             inputs = self.features.native(self.metadata["features"]["config"], space)
-            native = self.decode.name in NATIVE_DECODES and None not in (network, inputs)
+            native = self._decodes_natively and None not in (network, inputs)
             try:
                 if not native:
                     return self._in_torch(space)
@@ -81,6 +86,12 @@ class LearnedHeuristic:
                 return _core.Heuristic.learned(space.core, specification)
             except ValueError as error:
                 raise self._error(f"the model cannot take this problem: {error}") from error
+
+    @property
+    def _decodes_natively(self) -> bool:
+        """An entry from outside may have the name of one of ours."""
+        name = self.decode.name
+        return name in NATIVE_DECODES and DECODES.get(name) is self.decode
 
     def specification(self) -> dict[str, Any]:
         """What the core must know besides the network and its inputs."""
@@ -179,3 +190,9 @@ class LearnedHeuristic:
 
     def _error(self, message: str) -> ModelFileError:
         return ModelFileError(message, self.path)
+
+
+def _fitting(held: Decode) -> str:
+    """The names of decodes that read the same outputs without a certificate."""
+    found = [(name, DECODES.find(name)) for name in DECODES]
+    return ", ".join(n for n, one in found if one.reads == held.reads and not one.is_certified)

@@ -1,7 +1,7 @@
 """The models by name. To add one: one file with its entry and one line here."""
 
 from hstar.models.model import Model
-from hstar.runtime.registry import Registry
+from hstar.runtime.registry import Registry, of_class
 
 MODELS: Registry[Model] = Registry(
     "model",
@@ -12,4 +12,5 @@ MODELS: Registry[Model] = Registry(
         "mlp": "hstar.models.mlp:MLP_MODEL",
     },
     "hstar.models",
+    of_class(Model),
 )

@@ -21,6 +21,7 @@ class MLPModel(Model):
     name = "mlp"
     features = ("digits", "relaxed-plans")
     options = {"hidden": 200, "width": 100, "blocks": 2}  # noqa: RUF012
+    can_round = True
     training = {"learning_rate": 3e-3, "weight_decay": 0.0, "clip": 0.0}  # noqa: RUF012
 
     def configure(

@@ -17,12 +17,14 @@ class Model:
 
     `features` are the kinds of features it can read, the default first. `options` are its own, with
     their defaults; `training` are training options that suit it better than the general defaults.
+    `can_round` says whether training can round it to a network in integers (hstar.models.rounding).
     """
 
     name: str
     features: tuple[str, ...]
     options: dict[str, Any] = {}  # noqa: RUF012
     training: dict[str, Any] = {}  # noqa: RUF012
+    can_round = False
 
     def configure(
         self, features: dict[str, Any], outputs: int, options: dict[str, Any]

@@ -1,9 +1,17 @@
 """What training minimises, by name. To add an objective: one file and one line here."""
 
 from dataclasses import fields
+from typing import Any
 
 from hstar.objectives.objective import Objective
 from hstar.runtime.registry import Registry
+
+
+def _adopt(name: str, found: Any) -> type[Objective]:
+    if not (isinstance(found, type) and issubclass(found, Objective)):
+        raise ValueError(f"'{name}' is not a subclass of hstar.objectives.objective.Objective")
+    return found
+
 
 OBJECTIVES: Registry[type[Objective]] = Registry(
     "objective",
@@ -16,6 +24,7 @@ OBJECTIVES: Registry[type[Objective]] = Registry(
         "cea": "hstar.objectives.classes:Cea",
     },
     "hstar.objectives",
+    _adopt,
 )
 
 

@@ -39,6 +39,10 @@ class Objective:
     decodes: ClassVar[tuple[str, ...]]
     training: ClassVar[dict[str, Any]] = {}  # training options that suit it
 
+    def __init_subclass__(cls) -> None:
+        if "name" not in cls.__dict__:  # so that a model file finds it again
+            cls.name = f"{cls.__module__}:{cls.__qualname__}"
+
     @property
     def outputs(self) -> int:
         """How many numbers the model gives per state."""

@@ -1,1 +1,41 @@
-"""The papers: a recipe each, and the tables and figures they are compared by."""
+"""RECIPES: the papers whose experiments `hstar paper` runs. To add one, write its package and a
+line here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hstar.runtime.registry import Registry, of_class
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """`package` has the modules `recipe` (Experiment, run_experiment), `page` (write_results,
+    summary_text) and `scales` (SCALES). It is imported only to run it. `options` names the further
+    options that its Experiment takes.
+    """
+
+    title: str
+    scales: tuple[str, ...]
+    package: str
+    options: tuple[str, ...] = ()
+
+
+RECIPES: Registry[Recipe] = Registry(
+    "paper",
+    {
+        "truncated-gaussian": Recipe(
+            "learned heuristics for greedy search",
+            ("smoke", "small", "proposed", "full"),
+            "hstar.papers.truncated_gaussian",
+        ),
+        "admissible-cea": Recipe(
+            "pattern databases as certified networks",
+            ("smoke", "small", "full"),
+            "hstar.papers.admissible_cea",
+            options=("models",),
+        ),
+    },
+    "hstar.papers",
+    of_class(Recipe),
+)

@@ -76,6 +76,18 @@ class Registry(dict[str, Entry], Generic[Entry]):
         return {point.name: point for point in metadata.entry_points(group=self.group)}
 
 
+def of_class(kind: type[Entry]) -> Callable[[str, Any], Entry]:
+    """For `adopt`: what comes from outside must be an object of this class."""
+
+    def adopt(name: str, found: Any) -> Entry:
+        if not isinstance(found, kind):
+            where = f"{kind.__module__}.{kind.__name__}"
+            raise ValueError(f"'{name}' is not an object of the class {where}")
+        return found
+
+    return adopt
+
+
 def import_attribute(text: str, kind: str = "object") -> Any:
     """What `module:attribute` names; as with `python -m`, the current directory is searched first.
 

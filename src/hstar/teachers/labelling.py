@@ -383,10 +383,10 @@ def _possible_retries(folder: ProblemFolder, options: LabelOptions) -> int:
     """How often a problem can be replaced. Raises ProblemFolderError for an unknown generator."""
     if folder.generator is None or options.retries == 0:
         return 0
-    from hstar.domains import find_generator
+    from hstar.domains import DOMAINS
 
     try:
-        find_generator(folder.generator)
+        DOMAINS.find(folder.generator)
     except ValueError as error:
         raise ProblemFolderError(
             f"{error}; without it nothing can be retried, so ask for no retries",

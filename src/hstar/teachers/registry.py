@@ -6,17 +6,8 @@ register it as an entry point of the group "hstar.teachers".
 
 from __future__ import annotations
 
-from typing import Any
-
-from hstar.runtime.registry import Registry
+from hstar.runtime.registry import Registry, of_class
 from hstar.teachers.teacher import Teacher
-
-
-def _adopt(name: str, found: Any) -> Teacher:
-    if not isinstance(found, Teacher):
-        raise ValueError(f"'{name}' is not an object of the class hstar.teachers.Teacher")
-    return found
-
 
 TEACHERS: Registry[Teacher] = Registry(
     "teacher",
@@ -26,5 +17,5 @@ TEACHERS: Registry[Teacher] = Registry(
         "exhaustive": "hstar.teachers.exhaustive:TEACHER",
     },
     "hstar.teachers",
-    _adopt,
+    of_class(Teacher),
 )

@@ -56,7 +56,13 @@ def evaluate_model(path: str | os.PathLike[str], dataset: Dataset) -> Metrics:
     heuristic = LearnedHeuristic(file, name)
     features = (heuristic.features, trained["features"]["config"])
     source = StateSource(
-        dataset, objective, heuristic.decode, features, 256, 0, torch.device("cpu")
+        dataset,
+        objective,
+        (heuristic.decode, heuristic.constants),
+        features,
+        256,
+        0,
+        torch.device("cpu"),
     )
     with torch.no_grad():
         found = source.evaluate(heuristic.network())

@@ -77,7 +77,7 @@ class TrainOptions:
     def entries(self) -> tuple[Feature, Model, Decode]:
         """The entries that the names stand for. Raises ValueError if they do not fit together."""
         model = MODELS.find(self.model)
-        name = self.features or model.features[0]
+        name = self.features_name
         if name not in model.features:
             raise ValueError(
                 f"model '{self.model}' cannot read features '{name}'; "
@@ -99,6 +99,14 @@ class TrainOptions:
                 )
         decode.check({**decode.options, **self.decode_options})
         return features, model, decode
+
+    @property
+    def features_name(self) -> str:
+        return self.features or MODELS.find(self.model).features[0]
+
+    @property
+    def decode_name(self) -> str:
+        return self.decode or self.objective.decodes[0]
 
     def rate(self, step: int, restarted: int = 0) -> float:
         """The learning rate of a step; `restarted` is the step at which a fresh optimiser began."""

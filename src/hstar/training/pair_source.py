@@ -34,7 +34,7 @@ class PairSource:
         self,
         dataset: Dataset,
         objective: Objective,
-        decode: Decode,
+        decoding: tuple[Decode, dict[str, Any]],
         features: tuple[Feature, dict[str, Any]],
         batch: int,
         seed: int,

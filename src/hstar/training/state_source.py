@@ -31,14 +31,14 @@ class StateSource:
         self,
         dataset: Dataset,
         objective: Objective,
-        decode: Decode,
+        decoding: tuple[Decode, dict[str, Any]],
         features: tuple[Feature, dict[str, Any]],
         batch: int,
         seed: int,
         device: torch.device,
     ) -> None:
         self.objective = objective
-        self.decode = decode
+        self.decode, self.decode_options = decoding
         self.device = device
         self.columns = target_columns(dataset, objective)
         kind, config = features
@@ -87,9 +87,7 @@ class StateSource:
         decodes = {"mse": self.decode}
         if self.objective.form == "location-scale":
             decodes["mse_clip"] = DECODES.find("clip")
-        if self.decode.is_certified:  # thresholds come after training: judge the likeliest class
-            decodes["mse"] = DECODES.find("argmax")
-        constants = {**decodes["mse"].options, **self.objective.constants()}
+        constants = {**self.decode_options, **self.objective.constants()}
         sums = torch.zeros(1 + len(decodes), dtype=torch.float64)
         for rows, outputs in self._outputs(network):
             targets = self._targets(rows)

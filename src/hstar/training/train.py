@@ -13,8 +13,11 @@ import numpy as np
 import torch
 
 from hstar.features.vocabulary import domain_hash
+from hstar.learned.decode import Decode
 from hstar.learned.file import ModelFile, write_model
+from hstar.models import MODELS
 from hstar.models.integer_network import Network
+from hstar.models.model import Model
 from hstar.models.refining import rounded_from, shape_of
 from hstar.runtime.code import code_digest
 from hstar.training.dataset import Dataset, check_same_kind
@@ -110,7 +113,9 @@ def prepare(training: Dataset, validation: Dataset, options: TrainOptions) -> Pr
     config = model.configure(feature_config, objective.outputs, chosen)
     network = model.build(config, torch.Generator().manual_seed(options.seed)).to(device)
     make = ROW_SOURCES[objective.batches]
-    arguments = (objective, decode, (features, feature_config), options.batch, options.seed, device)
+    decoding = decode, {**decode.options, **options.decode_options}
+    encoding = features, feature_config
+    arguments = (objective, decoding, encoding, options.batch, options.seed, device)
     source = make(training, *arguments)
     source.record(model, network)
     digests = [training.digest(), validation.digest(), training_code()]
@@ -119,10 +124,10 @@ def prepare(training: Dataset, validation: Dataset, options: TrainOptions) -> Pr
     constants = {**decode.options, **options.decode_options, **objective.constants()}
     metadata = {
         "form": "float",
-        "features": {"name": options.features or features.name, "config": feature_config},
+        "features": {"name": options.features_name, "config": feature_config},
         "model": {"name": options.model, "config": config},
         "objective": objective.to_dict(),
-        "decode": {**constants, "name": decode.name},
+        "decode": {**constants, "name": options.decode_name},
         "cost": training.cost,
         "domain": {"name": training.domain.name, "hash": domain_hash(training.domain)},
         "training": {
@@ -141,7 +146,7 @@ def prepare_table(data: TableData, options: TrainOptions, start: Network | None 
     Raises ValueError for pieces that do not fit each other.
     """
     features, model, decode = options.entries()
-    _check_table(options, features.name, decode.is_certified, data.database.base is not None)
+    _check_table(options, features.name, model, decode, data.database.base is not None)
     states = data.states(choose_device(options.device))
     values = np.array(states.values, dtype=np.float32)
     objective = options.objective.fitted({"h_star": values})
@@ -176,10 +181,10 @@ def prepare_table(data: TableData, options: TrainOptions, start: Network | None 
     constants = {**decode.options, **options.decode_options, **objective.constants()}
     metadata = {
         "form": "float",
-        "features": {"name": features.name, "config": feature_config},
+        "features": {"name": options.features_name, "config": feature_config},
         "model": {"name": options.model, "config": config},
         "objective": objective.to_dict(),
-        "decode": {**constants, "name": decode.name},
+        "decode": {**constants, "name": options.decode_name},
         "cost": layout.cost,
         "domain": None,
         "training": {"options": options.chosen(**TABLE_DEFAULTS)},
@@ -188,7 +193,9 @@ def prepare_table(data: TableData, options: TrainOptions, start: Network | None 
     return Prepared(loop, options, metadata)
 
 
-def _check_table(options: TrainOptions, features: str, certified: bool, difference: bool) -> None:
+def _check_table(
+    options: TrainOptions, features: str, model: Model, decode: Decode, difference: bool
+) -> None:
     if features != "digits":
         raise ValueError(
             f"a table holds states of a pattern, which features '{features}' cannot read; "
@@ -209,8 +216,14 @@ def _check_table(options: TrainOptions, features: str, certified: bool, differen
             f"a network in integers learns classes, but objective '{options.objective.name}' "
             "learns a number; take --bits 0, or objective cea"
         )
-    if not options.bits and (certified or difference):
-        what = "a certified decode" if certified else "a difference of databases"
+    if options.bits and not model.can_round:
+        fitting = [name for name in MODELS if MODELS.find(name).can_round]
+        raise ValueError(
+            f"model '{options.model}' cannot become one in integers; "
+            f"take --bits 0, or model {', '.join(fitting)}"
+        )
+    if not options.bits and (decode.is_certified or difference):
+        what = "a certified decode" if decode.is_certified else "a difference of databases"
         raise ValueError(f"{what} needs a network in integers; take --bits 8")
 
 

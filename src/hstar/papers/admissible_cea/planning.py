@@ -14,7 +14,7 @@ from random import Random
 import numpy as np
 
 from hstar.bench import BenchOptions, run_bench, run_default
-from hstar.domains import Parameters, find_generator
+from hstar.domains import Parameters
 from hstar.domains.sliding_tiles import random_board
 from hstar.papers.admissible_cea.scales import Scale
 from hstar.papers.experiment import Experiment
@@ -51,7 +51,7 @@ def plan_on_boards(
 def write_boards(puzzle: str, count: int, seed: int, folder: Path) -> tuple[Path, list[Path]]:
     """Random boards: a file with the puzzle's states in its lines, and PDDL problems."""
     folder.mkdir(parents=True, exist_ok=True)
-    generator, space = find_generator("sliding-tiles"), make_puzzle(puzzle)
+    generator, space = DOMAINS.find("sliding-tiles"), make_puzzle(puzzle)
     rows, columns = map(int, puzzle.removeprefix("tiles-").split("x"))
     write_atomically(folder / "domain.pddl", generator.domain_pddl)
     size: Parameters = {"rows": rows, "columns": columns}
