@@ -42,8 +42,7 @@ def plan_on_boards(
         ("default", DEFAULT, run_default, options),
     ):
         output = folder / f"{name}.parquet"
-        if not output.is_file():
-            experiment.say(f"planning: {puzzle}, {name}")
+        if experiment.begins(output, f"planning: {puzzle}, {name}"):
             run(replace(chosen, output=output))
         yield puzzle, label, output
 
