@@ -23,7 +23,7 @@ from hstar.certified.cube import GOALS
 from hstar.certified.sweep import SweepOptions
 from hstar.papers.admissible_cea.classical import build_table, classical_rows, describe, strongest
 from hstar.papers.admissible_cea.published import TABLE_2, TABLE_5, PublishedHeuristic
-from hstar.papers.admissible_cea.scales import CORNERS, DELTA, EDGES_6, EDGES_7, Subject
+from hstar.papers.admissible_cea.scales import SUBJECTS, Subject
 from hstar.report import markdown_table
 from hstar.runtime.progress import Progress
 
@@ -39,11 +39,11 @@ class Aim:
 
 
 AIMS = {
-    "8-corner": Aim(CORNERS, 8.76, TABLE_2["8-corner"].cea),
-    "8-corner-small": Aim(CORNERS, 8.70, TABLE_5[-1].result),
-    "6-edge": Aim(EDGES_6, 7.30, TABLE_2["6-edge"].cea),
-    "7-edge": Aim(EDGES_7, 7.70, TABLE_2["7-edge"].cea),
-    "delta-6-4": Aim(DELTA, 1.45, TABLE_2["delta-6-4"].cea),
+    "8-corner": Aim(SUBJECTS["8-corner"], 8.76, TABLE_2["8-corner"].cea),
+    "8-corner-small": Aim(SUBJECTS["8-corner"], 8.70, TABLE_5[-1].result),
+    "6-edge": Aim(SUBJECTS["6-edge"], 7.30, TABLE_2["6-edge"].cea),
+    "7-edge": Aim(SUBJECTS["7-edge"], 7.70, TABLE_2["7-edge"].cea),
+    "delta-6-4": Aim(SUBJECTS["delta-6-4"], 1.45, TABLE_2["delta-6-4"].cea),
 }
 HEAD = [
     *["pattern", "paper: mean, overestimated, MB", "aim", "mean", "overestimated", "states"],

@@ -18,6 +18,7 @@ import pytest
 from program import PACKAGES, SECONDS, environment, hstar
 from small_patterns import OPTIONS, database_of
 
+from hstar import plan
 from hstar.learned.database import read_learned
 from hstar.learned.file import ModelFileError
 from hstar.objectives import make_objective
@@ -32,7 +33,7 @@ from hstar.papers.admissible_cea.classical import (
 from hstar.papers.admissible_cea.figures import decay, mean_error, overestimates, quantile
 from hstar.papers.admissible_cea.frontier import frontier, verdict
 from hstar.papers.admissible_cea.generalisation import inadmissibility, next_on_path
-from hstar.papers.admissible_cea.page import main_tables, write_results
+from hstar.papers.admissible_cea.page import build_page, main_tables, write_results
 from hstar.papers.admissible_cea.published import TABLE_1, TABLE_2, TABLE_3, TABLE_4, TABLE_5
 from hstar.papers.admissible_cea.recipe import Experiment, Results, collect, run_experiment
 from hstar.papers.admissible_cea.scales import (
@@ -45,6 +46,7 @@ from hstar.papers.admissible_cea.scales import (
     Subject,
 )
 from hstar.papers.admissible_cea.tables import table_1, table_2, table_3
+from hstar.papers.page import planning_table
 from hstar.pdb import compress
 from hstar.runtime.journal import JournalError
 from hstar.search import search
@@ -79,6 +81,7 @@ TINY = Scale(
         Learning("difference", "cea", QUICK),
     ),
     generalisations=(Generalisation("pancakes", (10, 60), (0, 1), QUICK),),
+    boards=3,
 )
 PAIR = replace(
     TINY,
@@ -316,8 +319,8 @@ def test_frontier_says_who_leads(tiny: tuple[Experiment, Results]) -> None:
 
 
 def test_everything_is_written(tiny: tuple[Experiment, Results], tmp_path: Path) -> None:
-    _, results = tiny
-    write_results(results, tmp_path, "tiny", "hstar paper", 1.0)
+    experiment, results = tiny
+    write_results(results, replace(experiment, directory=tmp_path), "tiny", "hstar paper", 1.0)
     page = (tmp_path / "report.html").read_text()
     for heading in (
         "Table 1",
@@ -337,6 +340,32 @@ def test_everything_is_written(tiny: tuple[Experiment, Results], tmp_path: Path)
         lines = list(csv.reader(io.StringIO((tmp_path / "csv" / f"{table.name}.csv").read_text())))
         assert {len(line) for line in lines} == {len(lines[0])}
         assert len(lines) == len(table.rows) + 1
+
+
+def test_boards_are_planned_for_beside_the_default_planner(
+    tiny: tuple[Experiment, Results],
+) -> None:
+    """A* is optimal with the table and with the network; all planners read the same boards."""
+    _, results = tiny
+    assert results.compared is not None
+    table = planning_table(results.compared)
+    planners = {str(row[1]): row for row in table.rows}
+    assert list(planners) == [
+        "A*, certified network",
+        "A*, exact table",
+        "eager h^FF",
+        "default planner",
+    ]
+    assert {str(row[2]) for row in planners.values()} == {"3/3"}
+    costs = {name: float(str(row[-1])) for name, row in planners.items()}
+    assert costs["A*, certified network"] == costs["A*, exact table"]
+    assert costs["A*, exact table"] <= min(costs["eager h^FF"], costs["default planner"])
+    blind = results.planning[0][2].parent / "domain.pddl"
+    for row in results.compared.own("A*, exact table").iter_rows(named=True):
+        problem = blind.with_name(f"{row['instance'].partition('/')[2]}.pddl")
+        assert plan(blind, problem, search="astar", heuristic="blind").plan_cost == row["cost"]
+    page = build_page(results, "tiny", "hstar paper", 1.0).to_html()
+    assert "Planning beside the default planner" in page
 
 
 def test_a_stopped_run_goes_on(

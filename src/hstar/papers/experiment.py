@@ -43,6 +43,14 @@ class Experiment(Generic[S]):
         settings = {"scale": asdict(self.scale), "seed": self.seed}  # type: ignore[call-overload]
         claim_settings(self.directory / "experiment.json", {**settings, "code": code_digest(*CODE)})
 
+    def begins(self, output: Path, what: str) -> bool:
+        """Whether a file is still to be made; if so, says what is done and makes its folder."""
+        if output.is_file():
+            return False
+        output.parent.mkdir(parents=True, exist_ok=True)
+        self.say(what)
+        return True
+
 
 def find_scale(scales: Mapping[str, S], name: str) -> S:
     """The scale of that name. Raises ValueError for an unknown one."""

@@ -6,7 +6,7 @@ symmetry classes count each class as often as it has states.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -33,11 +33,10 @@ def build_table(subject: Subject) -> PatternDatabase:
 def table_row(database: PatternDatabase, seconds: float) -> dict[str, Any]:
     """What Tables 1 and 3 say of a table. `states` are those that can reach the goal."""
     counts, _ = database.histogram
-    base = database.base
     return {
         "states": sum(counts),
         "mean": database.mean,
-        "total": database.mean + (base.mean if base else 0.0),
+        "total": database.mean + (database.base.mean if database.base else 0.0),
         "bytes": database.num_bytes,
         "table_bytes": database.table.nbytes,
         "counts": counts,
@@ -52,62 +51,52 @@ def classical_rows(database: PatternDatabase, subject: Subject) -> Iterator[dict
         return
     puzzle = make_puzzle(subject.puzzle)
     pattern = subject.pattern if subject.base is None else f"{subject.pattern} less {subject.base}"
-    yield from _of_one(database, pattern, puzzle, asked.factors, asked.budgets)
+    own = _Source(database, pattern, puzzle)
+    yield from own.rows(asked.factors, asked.budgets)
     if asked.modulo is not None:
-        source = _Source(database, puzzle)
-        cells = -(database.layout.cells // -asked.modulo)
-        yield source.row(pattern, asked.modulo, {"mod": cells})
+        yield own.row(asked.modulo, mod=-(database.layout.cells // -asked.modulo))
     if asked.symmetric:
-        yield from _of_one(database, pattern, puzzle, (1,), asked.budgets, symmetric=True)
+        classes = compress(database, symmetric=True)
+        yield from _Source(database, pattern, puzzle, classes).rows((1,), asked.budgets)
     for text in asked.smaller:
         smaller = build_pdb(puzzle, parse_pattern(puzzle, text))
-        yield from _of_one(smaller, text, puzzle, (1,), asked.budgets)
-
-
-def _of_one(
-    database: PatternDatabase,
-    pattern: str,
-    puzzle: Puzzle,
-    factors: tuple[int, ...],
-    budgets: tuple[int, ...],
-    *,
-    symmetric: bool = False,
-) -> Iterator[dict[str, Any]]:
-    whole = compress(database, symmetric=True) if symmetric else database
-    source = _Source(database, puzzle, whole if symmetric else None)
-    fixed = database.base.num_bytes if database.base else 0
-    for bits in (whole.layout.bits, 2):
-        size = whole.layout.cells * bits / 8
-        fitting = {max(1, -int(size // -(budget - fixed))) for budget in budgets}
-        for factor in sorted({*factors, *fitting}):
-            # Symmetry classes have an order of their own; single entries need none.
-            for order in ("mr",) if factor == 1 or symmetric else ("mr", "lex"):
-                options: dict[str, Any] = {}
-                if factor > 1:
-                    options |= {"div": factor}
-                if order != "mr":
-                    options |= {"order": order}
-                if symmetric:
-                    options |= {"symmetric": True}
-                if bits == 2:
-                    options |= {"levels": "best"}
-                yield source.row(pattern, factor, options)
+        yield from _Source(smaller, text, puzzle).rows((1,), asked.budgets)
 
 
 @dataclass(frozen=True)
 class _Source:
-    """A table that smaller ones are made of; `classes` is its symmetric form."""
+    """A table that smaller ones are made of; `classes` is its symmetric form, if that is meant."""
 
     database: PatternDatabase
+    pattern: str
     puzzle: Puzzle
     classes: PatternDatabase | None = None
 
-    def row(self, pattern: str, factor: int, options: dict[str, Any]) -> dict[str, Any]:
-        small = self._compressed(options)
-        mean = self._mean(small)
-        base = small.base
+    def rows(self, factors: Sequence[int], budgets: Sequence[int]) -> Iterator[dict[str, Any]]:
+        """Minima over groups of every factor, and of those that fit into the budgets."""
+        layout = (self.classes or self.database).layout
+        fixed = self.database.base.num_bytes if self.database.base else 0
+        for bits in (layout.bits, 2):
+            size = layout.cells * bits / 8
+            fitting = {max(1, -int(size // -(budget - fixed))) for budget in budgets}
+            for factor in sorted({*factors, *fitting}):
+                # Symmetry classes have an order of their own; single entries need none.
+                for order in ("mr",) if factor == 1 or self.classes else ("mr", "lex"):
+                    options: dict[str, Any] = {"div": factor} if factor > 1 else {}
+                    options |= {"order": order} if order != "mr" else {}
+                    options |= {"symmetric": True} if self.classes else {}
+                    yield self.row(factor, levels="best" if bits == 2 else None, **options)
+
+    def row(self, factor: int, levels: str | None = None, **options: Any) -> dict[str, Any]:
+        small = compress(self.database, **options) if options or levels else self.database
+        if levels:  # chosen for states: neither for classes nor for entries of no state
+            small = compress(small, levels=best_levels(self._value_counts(small)))
+        mean = small.mean
+        if self._needs_states(small):
+            counts = self._value_counts(small)
+            mean = sum(value * count for value, count in enumerate(counts)) / sum(counts)
         return {
-            "pattern": pattern,
+            "pattern": self.pattern,
             "grouping": "mod" if "mod" in options else "div",
             "factor": factor,
             "order": options.get("order", "mr"),
@@ -117,22 +106,8 @@ class _Source:
             "entries": small.layout.cells,
             "bytes": small.num_bytes,
             "mean": mean,
-            "total": mean + (base.mean if base else 0.0),
+            "total": mean + (small.base.mean if small.base else 0.0),
         }
-
-    def _compressed(self, options: dict[str, Any]) -> PatternDatabase:
-        if "levels" not in options:
-            return compress(self.database, **options) if options else self.database
-        grouped = compress(self.database, **{**options, "levels": None})
-        # Levels are chosen for states: neither for classes nor for entries of no state.
-        counts = self._value_counts(grouped)
-        return compress(grouped, levels=best_levels(counts))
-
-    def _mean(self, small: PatternDatabase) -> float:
-        if not self._needs_states(small):
-            return small.mean
-        counts = self._value_counts(small)
-        return sum(value * count for value, count in enumerate(counts)) / sum(counts)
 
     def _needs_states(self, small: PatternDatabase) -> bool:
         """Whether the entries stand for different numbers of states."""
@@ -144,14 +119,12 @@ class _Source:
             return small.histogram[0]
         assert small.base is None
         states, weights = self._weighted_states
-        counts = np.zeros(1, dtype=np.int64)
+        counts = np.zeros(256)
         for first in range(0, len(weights), SLICE):
             part = slice(first, first + SLICE)
             values = small.lookup(states[part]).astype(np.int64)
-            found = np.bincount(values, weights[part], minlength=len(counts)).astype(np.int64)
-            found[: len(counts)] += counts
-            counts = found
-        return [int(count) for count in counts]
+            counts += np.bincount(values, weights[part], minlength=len(counts))
+        return [int(count) for count in np.trim_zeros(counts, "b")]
 
     @cached_property
     def _weighted_states(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
@@ -163,13 +136,10 @@ class _Source:
         index = self.classes.index(self.puzzle)
         sizes = np.array(index.multiplicities, dtype=np.int64)
         entries = np.arange(index.size, dtype=np.int64)
-        return self._whole(index.unrank(entries)), sizes[entries % len(sizes)]
-
-    def _whole(self, places: NDArray[np.int32]) -> NDArray[np.int32]:
-        """States with these pieces; the others, which no look-up sees, are as in the goal."""
-        states = np.tile(self.puzzle.goal, (len(places), 1))
-        states[:, list(self.database.layout.pattern)] = places
-        return states
+        # No look-up sees the pieces outside the pattern; they are as in the goal.
+        states = np.tile(self.puzzle.goal, (len(entries), 1))
+        states[:, list(self.database.layout.pattern)] = index.unrank(entries)
+        return states, sizes[entries % len(sizes)]
 
 
 def describe(row: dict[str, Any]) -> str:

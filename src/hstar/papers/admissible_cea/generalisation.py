@@ -90,8 +90,8 @@ def measure_generalisation(
     reached = np.flatnonzero(labels < len(values))
     distance[reached] = values[labels[reached]]
     sample = np.random.default_rng(seed).choice(reached, min(size, len(reached)), replace=False)
-    some = Some(database, puzzle, restricted(states, sample))
-    loop = prepare_table(some, replace(options, seed=seed, device="cpu")).loop
+    data = SomeStates(database, puzzle, restricted(states, sample))
+    loop = prepare_table(data, replace(options, seed=seed, device="cpu")).loop
     loop.run()
     network = export(cast(RoundedNet, loop.network), states.domain_sizes)
     h = np.zeros(states.cells, dtype=np.int64)
@@ -100,25 +100,20 @@ def measure_generalisation(
         h[index] = values[predict(network, states, torch.from_numpy(index))]
     psi = inadmissibility(h, distance, next_on_path(database, puzzle, distance))
     excess = np.maximum(h - distance, 0)
-    row = {
-        "samples": len(sample),
-        "seed": seed,
-        "states": len(reached),
-        "range": int(values[-1]),
-        "path_sample": float(psi[sample].mean()),
-        "path_whole": float(psi[reached].mean()),
-        "state_sample": float(excess[sample].mean()),
-        "state_whole": float(excess[reached].mean()),
-        "overestimated": float((excess[reached] > 0).mean()),
-        "seconds": round(time.monotonic() - started, 1),
+    row = {"samples": len(sample), "seed": seed, "states": len(reached), "range": int(values[-1])}
+    means = {
+        f"{kind}_{where}": float(measured[chosen].mean())
+        for kind, measured in (("path", psi), ("state", excess))
+        for where, chosen in (("sample", sample), ("whole", reached))
     }
-    write_part(part, row)
-    off = abs(row["state_whole"] - row["state_sample"])
+    means["overestimated"] = float((excess[reached] > 0).mean())
+    write_part(part, {**row, **means, "seconds": round(time.monotonic() - started, 1)})
+    off = abs(means["state_whole"] - means["state_sample"])
     return f"{database.layout.space}, {len(sample)} training states: off by {off:.3f}"
 
 
 @dataclass(frozen=True)
-class Some(TableData):
+class SomeStates(TableData):
     """A table of which training sees some states only."""
 
     known: PatternStates

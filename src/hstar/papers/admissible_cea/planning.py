@@ -6,7 +6,6 @@ blank in the first corner and the PDDL domain in the last, so a board is turned 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -23,29 +22,38 @@ from hstar.runtime.atomic import write_atomically
 from hstar.spaces.puzzle import make_puzzle
 
 MEMORY = 2 * 2**30
+LABELS = {
+    "network": "A*, certified network",
+    "table": "A*, exact table",
+    "ff": FF,
+    "default": DEFAULT,
+}
 
 
-def plan_on_boards(
-    experiment: Experiment[Scale], puzzle: str, table: Path, model: Path
-) -> Iterator[tuple[str, str, Path]]:
-    """Runs as (domain, planner, file) on as many boards as the scale asks for."""
-    if not experiment.scale.boards:
-        return
+def planning_files(experiment: Experiment[Scale], puzzle: str) -> list[tuple[str, str, Path]]:
+    """The finished runs as (domain, planner, file)."""
     folder = experiment.directory / "planning" / puzzle
+    files = [(puzzle, label, folder / f"{name}.parquet") for name, label in LABELS.items()]
+    return [one for one in files if one[2].is_file()]
+
+
+def plan_on_boards(experiment: Experiment[Scale], puzzle: str, table: Path, model: Path) -> None:
+    """Let all of them plan on as many boards as the scale asks for."""
+    folder = experiment.directory / "planning" / puzzle
+    if not experiment.scale.boards or len(planning_files(experiment, puzzle)) == len(LABELS):
+        return
     states, problems = write_boards(puzzle, experiment.scale.boards, experiment.seed, folder)
     options = BenchOptions(problems, ["ff"], memory_limit=MEMORY, jobs=experiment.jobs)
     search = replace(options, suites=[f"{puzzle}:states={states}"], searches=["astar"])
-    for name, label, run, chosen in (
-        ("network", "A*, certified network", run_bench, replace(search, heuristics=[model])),
-        ("table", "A*, exact table", run_bench, replace(search, heuristics=[f"pdb:{table}"])),
-        ("ff", FF, run_bench, options),
-        ("default", DEFAULT, run_default, options),
+    for name, run, chosen in (
+        ("network", run_bench, replace(search, heuristics=[model])),
+        ("table", run_bench, replace(search, heuristics=[f"pdb:{table}"])),
+        ("ff", run_bench, options),
+        ("default", run_default, options),
     ):
         output = folder / f"{name}.parquet"
-        if not output.is_file():
-            experiment.say(f"planning: {puzzle}, {name}")
+        if experiment.begins(output, f"planning: {puzzle}, {name}"):
             run(replace(chosen, output=output))
-        yield puzzle, label, output
 
 
 def write_boards(puzzle: str, count: int, seed: int, folder: Path) -> tuple[Path, list[Path]]:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from hstar.papers.experiment import read_published
 
 MB = 1e6
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedTable:
+class PublishedTable(NamedTuple):
     """A row of Table 1: sizes in MB."""
 
     mean: float
@@ -18,8 +17,7 @@ class PublishedTable:
     size: float
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedHeuristic:
+class PublishedHeuristic(NamedTuple):
     """A row of Table 2 or 5: `rate` is the share of overestimated states, `size` in MB."""
 
     mean: float
@@ -27,18 +25,17 @@ class PublishedHeuristic:
     size: float
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedComparison:
-    """Table 2 for one database: networks with both losses and the compressed table."""
+class PublishedComparison(NamedTuple):
+    """Table 2 for one database: networks with both losses and the compressed table, which keeps
+    the minimum of `factor` neighbours."""
 
     cea: PublishedHeuristic
     ce: PublishedHeuristic
     compressed: PublishedHeuristic
-    factor: int  # neighbours of which the compressed table keeps the minimum
+    factor: int
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedModel:
+class PublishedModel(NamedTuple):
     """A row of Table 5."""
 
     hidden: int

@@ -31,7 +31,7 @@ from hstar.papers.admissible_cea.networks import (
     measure_argmax,
     read_certified,
 )
-from hstar.papers.admissible_cea.planning import plan_on_boards
+from hstar.papers.admissible_cea.planning import plan_on_boards, planning_files
 from hstar.papers.admissible_cea.scales import CEA, MODELS, Learning, Scale, Subject
 from hstar.papers.experiment import in_processes, read_part, write_part
 from hstar.papers.page import compare_runs
@@ -70,8 +70,8 @@ class Experiment(shared.Experiment[Scale]):
             for one in self.scale.learnings
         ]
 
-    def is_large(self, learning: Learning) -> bool:
-        return any(s.puzzle == LARGE and s.name == learning.subject for s in self.scale.subjects)
+    def puzzle_of(self, learning: Learning) -> str:
+        return next(s.puzzle for s in self.scale.subjects if s.name == learning.subject)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ def run_experiment(experiment: Experiment) -> Results:
     found = read_certified(experiment.models)
     missing = [one for one in experiment.learnings() if one.model not in found]
     missing = [one for one in missing if not experiment.learning_part(one).is_file()]
-    large = [one for one in missing if experiment.is_large(one)]
+    large = [one for one in missing if experiment.puzzle_of(one) == LARGE]
     if large:
         experiment.say(
             f"{len(large)} networks of the 3x3x3 cube are to be learned: minutes each on a GPU, "
@@ -123,6 +123,10 @@ def run_experiment(experiment: Experiment) -> Results:
     for learning in large:
         arguments = learning_arguments(experiment, learning)
         experiment.say(learn_network(*arguments, experiment.device, experiment.jobs, True))
+    for learning in experiment.learnings():
+        puzzle, model = experiment.puzzle_of(learning), experiment.model(learning)
+        if learning.label == CEA and puzzle.startswith("tiles-") and model.is_file():
+            plan_on_boards(experiment, puzzle, experiment.table(learning.subject), model)
     return collect(experiment)
 
 
@@ -191,17 +195,12 @@ def learning_arguments(
 
 
 def collect(experiment: Experiment) -> Results:
-    """What the finished pieces say; planning, which needs them, is done here."""
+    """What the finished pieces say."""
     networks: dict[str, dict[str, dict[str, Any]]] = {}
-    planning: list[tuple[str, str, Path]] = []
-    puzzles = {subject.name: subject.puzzle for subject in experiment.scale.subjects}
     for learning in experiment.learnings():
         held = read_part(experiment.learning_part(learning))
         if held is not None:
             networks.setdefault(learning.subject, {})[learning.label] = held
-            if learning.label == CEA and puzzles[learning.subject].startswith("tiles-"):
-                files = experiment.table(learning.subject), experiment.model(learning)
-                planning += plan_on_boards(experiment, puzzles[learning.subject], *files)
     models = {
         name: {
             "subject": MODELS[name],
@@ -213,11 +212,14 @@ def collect(experiment: Experiment) -> Results:
     generalisation: dict[str, list[dict[str, Any]]] = {}
     for subject, *_, part in generalisation_parts(experiment):
         generalisation.setdefault(subject, []).append(read_part(part))
+    subjects = experiment.scale.subjects
     return Results(
-        tables={name: read_part(experiment.part("tables", name)) for name in puzzles},
-        classical={name: read_part(experiment.part("classical", name)) or [] for name in puzzles},
+        tables={one.name: read_part(experiment.part("tables", one.name)) for one in subjects},
+        classical={
+            one.name: read_part(experiment.part("classical", one.name)) or [] for one in subjects
+        },
         networks=networks,
         models=models,
         generalisation=generalisation,
-        planning=planning,
+        planning=[file for one in subjects for file in planning_files(experiment, one.puzzle)],
     )

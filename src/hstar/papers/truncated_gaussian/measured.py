@@ -12,6 +12,7 @@ those of a sample (divided by n - 1).
 from __future__ import annotations
 
 import math
+import re
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -101,14 +102,13 @@ def format_value(metric: str, mean: float, std: float | None) -> str:
     """As the paper prints numbers: no zero before the point, and a plain 1 where all is solved."""
     if not math.isfinite(mean):
         return str(mean)
-    digits = 0 if metric == "evaluations" else 2
     if metric == "coverage" and mean in (0, 1):
         return str(int(mean))
+    numbers = [mean] if std is None else [mean, std]
     if metric != "evaluations" and abs(mean) >= HUGE:
         power = math.floor(math.log10(abs(mean)))
-        mean, std = mean / 10**power, None if std is None else std / 10**power
-        return f"({_spread(mean, std, 1)})e{power}"
-    return _spread(mean, std, digits)
+        return f"({_spread([number / 10**power for number in numbers], 1)})e{power}"
+    return _spread(numbers, 0 if metric == "evaluations" else 2)
 
 
 def learning_curves(curves: pl.DataFrame, domain: str, loss: str, group: Group) -> pl.DataFrame:
@@ -135,10 +135,6 @@ def _per_seed(own: pl.DataFrame, column: str) -> list[float]:
     return by_seed[column].to_list()
 
 
-def _spread(mean: float, std: float | None, digits: int) -> str:
-    return _short(mean, digits) if std is None else f"{_short(mean, digits)}±{_short(std, digits)}"
-
-
-def _short(number: float, digits: int) -> str:
-    text = f"{number:.{digits}f}"
-    return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
+def _spread(numbers: Sequence[float], digits: int) -> str:
+    texts = [f"{number:.{digits}f}" for number in numbers]
+    return "±".join(re.sub(r"^(-?)0\.", r"\1.", text) for text in texts)

@@ -102,20 +102,19 @@ def test_data(experiment: Experiment, domain: str) -> Dataset | None:
 
 
 def make_problems(experiment: Experiment, domain: str, split: str) -> None:
-    folder = experiment.problems(domain, split)
-    if (folder / "manifest.json").is_file():
+    folder = experiment.problems(domain, split).parent
+    manifest = folder / split / "manifest.json"
+    if manifest.is_file():
         return
     experiment.say(f"generating {domain} {split} problems")
     asked = asdict(experiment.scale.problems[domain][split])
-    generate(DOMAINS[domain], folder.parent, [split], experiment.seed, **asked)
+    generate(DOMAINS[domain], folder, [split], experiment.seed, **asked)
 
 
 def make_labels(experiment: Experiment, domain: str, split: str) -> None:
     output = experiment.labels(domain, split)
-    if output.is_file():
+    if not experiment.begins(output, f"labelling {domain} {split} problems: A* with LM-cut"):
         return
-    output.parent.mkdir(parents=True, exist_ok=True)
-    experiment.say(f"labelling {domain} {split} problems: A* with LM-cut")
     options = LabelOptions(
         time_limit=experiment.scale.label_limits[split],
         memory_limit=experiment.scale.memory_limit,
@@ -203,10 +202,8 @@ def plan_with_models(experiment: Experiment, domain: str) -> None:
     problems = test_problems(experiment, domain)
     for name, heuristic, count in _planners(experiment, domain):
         output = experiment.runs(domain, name)
-        if output.is_file():
+        if not experiment.begins(output, f"planning: {domain}, {name}"):
             continue
-        output.parent.mkdir(parents=True, exist_ok=True)
-        experiment.say(f"planning: {domain}, {name}")
         options = BenchOptions(
             suites=_spread(problems, count),
             heuristics=[heuristic],
