@@ -11,21 +11,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from hstar.learned.certified_file import read_learned
-from hstar.objectives.cea import Loss
 from numpy.typing import NDArray
 
 from hstar.certified.certificate import verify_file
 from hstar.certified.inadmissibility import tightest_bounds
-from hstar.certified.learning import Target, learn
+from hstar.certified.learning import learn
 from hstar.certified.sweep import SweepOptions
-from hstar.learned.database import ExceptionSet, LearnedDatabase
+from hstar.learned.database import ExceptionSet, LearnedDatabase, read_learned
+from hstar.objectives import make_objective
 from hstar.pdb import PatternDatabase, PdbHeuristic, build_pdb, parse_pattern
 from hstar.report import markdown_table
 from hstar.search import search
 from hstar.spaces.puzzle import Puzzle, make_puzzle
 from hstar.training.draws import Sampling
-from hstar.training.options import LearnOptions
+from hstar.training.options import TABLE_DEFAULTS, TrainOptions
+from hstar.training.pattern_source import TableData
 
 CHUNK = 100_000
 
@@ -37,13 +37,12 @@ class Case:
 
     name: str
     pattern: str
-    options: LearnOptions
-    target: Target
+    options: TrainOptions
     starts: int | None = None
 
     @property
     def strict(self) -> bool:
-        return self.target.decoding == "strict"
+        return self.options.decode == "strict"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,56 +61,63 @@ class Space:
         return np.random.default_rng(0).choice(size, count, replace=False)
 
 
-SOLID = LearnOptions(batch=2048, device="cpu")
+SOLID = TrainOptions(
+    **{
+        **TABLE_DEFAULTS,
+        "objective": make_objective("cea"),
+        "decode": "strict",
+        "batch": 2048,
+        "device": "cpu",
+    }
+)
 # States near the goal are rare, and every path ends there: uniform draws would leave them
 # unlearned, and the bound would be that of the last steps for all starts alike.
 CRUDE = replace(
     SOLID,
-    hidden=32,
-    width=16,
-    blocks=1,
-    loss=Loss("ce"),
+    model_options={"hidden": 32, "width": 16, "blocks": 1},
+    objective=make_objective("ce"),
+    decode="argmax",
     batch=1024,
     sampling=Sampling("tempered", 0.0),
 )
-OVER = Target("argmax")
+
+
+def strict(budget: int, steps: int, **shape: int) -> TrainOptions:
+    return replace(SOLID, model_options=shape, decode_options={"budget": budget}, steps=steps)
+
 
 TILES = [
     Case(
         "all tiles, strict",
         "tiles",
-        replace(SOLID, hidden=128, width=64, blocks=2, steps=3000),
-        Target(budget=60_000),
+        strict(60_000, 3000, hidden=128, width=64, blocks=2),
     ),
     Case(
         "blank and 4 tiles, strict",
         "tiles:1-4",
-        replace(SOLID, hidden=32, width=16, blocks=1, steps=1500),
-        Target(budget=8_500),
+        strict(8_500, 1500, hidden=32, width=16, blocks=1),
         30_000,
     ),
-    Case("all tiles, CE, 600 steps, argmax", "tiles", replace(CRUDE, steps=600), OVER),
-    Case("all tiles, CE, 100 steps, argmax", "tiles", replace(CRUDE, steps=100), OVER, 30_000),
-    Case("blank and 4 tiles, CE, argmax", "tiles:1-4", replace(CRUDE, steps=600), OVER, 30_000),
+    Case("all tiles, CE, 600 steps, argmax", "tiles", replace(CRUDE, steps=600)),
+    Case("all tiles, CE, 100 steps, argmax", "tiles", replace(CRUDE, steps=100), 30_000),
+    Case("blank and 4 tiles, CE, argmax", "tiles:1-4", replace(CRUDE, steps=600), 30_000),
 ]
 CUBE2 = [
     Case(
         "all corners, strict",
         "corners",
-        replace(SOLID, hidden=256, width=96, blocks=2, steps=4000),
-        Target(budget=250_000),
+        strict(250_000, 4000, hidden=256, width=96, blocks=2),
         2000,
     ),
     Case(
         "4 corners, strict",
         "corners:0-3",
-        replace(SOLID, hidden=48, width=24, blocks=1, steps=1500),
-        Target(budget=17_000),
+        strict(17_000, 1500, hidden=48, width=24, blocks=1),
         2000,
     ),
-    Case("all corners, CE, 100 steps, argmax", "corners", replace(CRUDE, steps=100), OVER, 2000),
-    Case("all corners, CE, 600 steps, argmax", "corners", replace(CRUDE, steps=600), OVER, 2000),
-    Case("4 corners, CE, argmax", "corners:0-3", replace(CRUDE, steps=600), OVER, 2000),
+    Case("all corners, CE, 100 steps, argmax", "corners", replace(CRUDE, steps=100), 2000),
+    Case("all corners, CE, 600 steps, argmax", "corners", replace(CRUDE, steps=600), 2000),
+    Case("4 corners, CE, argmax", "corners:0-3", replace(CRUDE, steps=600), 2000),
 ]
 
 HEAD = [
@@ -158,7 +164,7 @@ def prove(case: Case, space: Space, folder: Path, count: int | None) -> list[dic
     path = folder / f"{puzzle.name}-{case.name.replace(' ', '-').replace(',', '')}.safetensors"
     seconds = 0.0
     if not path.exists():
-        learned = learn(table, puzzle, path, case.options, case.target, SweepOptions(1))
+        learned = learn(TableData(table, puzzle), path, case.options, SweepOptions(1))
         assert learned is not None
         seconds = learned.seconds
     if case.strict:

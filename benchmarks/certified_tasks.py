@@ -12,13 +12,15 @@ from hstar.certified.learning import learn
 from hstar.certified.sweep import SweepOptions
 from hstar.domains import generate
 from hstar.learned.loader import load_pattern_heuristic
+from hstar.objectives import make_objective
 from hstar.pdb import PdbHeuristic, build_pdb, choose_pattern
 from hstar.pddl import parse
 from hstar.report import markdown_table
 from hstar.runtime.resources import Budget
 from hstar.search import SearchResult, search
 from hstar.spaces.task import Task, ground
-from hstar.training.options import LearnOptions
+from hstar.training.options import TABLE_DEFAULTS, TrainOptions
+from hstar.training.pattern_source import TableData
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +37,17 @@ DOMAINS = [
     Domain("miconic", {"floors": [10], "passengers": [9]}),
     Domain("sliding-tiles", {"rows": [3], "columns": [3]}),
 ]
-OPTIONS = LearnOptions(
-    hidden=64, width=32, blocks=1, steps=800, batch=1024, evaluate_every=200, device="cpu"
+OPTIONS = TrainOptions(
+    **{
+        **TABLE_DEFAULTS,
+        "model_options": {"hidden": 64, "width": 32, "blocks": 1},
+        "objective": make_objective("cea"),
+        "decode": "strict",
+        "steps": 800,
+        "batch": 1024,
+        "evaluate_every": 200,
+        "device": "cpu",
+    }
 )
 DEEPENING_SECONDS = 20.0  # IDA* remembers nothing: on tasks with many ways round it does not end
 
@@ -79,7 +90,7 @@ def prove(name: str, task: Task, folder: Path, most_states: int) -> dict[str, An
     path = folder / f"{name.replace(' ', '-')}.safetensors"
     seconds = 0.0
     if not path.exists():
-        learned = learn(database, task, path, OPTIONS, sweeping=SweepOptions(1))
+        learned = learn(TableData(database, task), path, OPTIONS, SweepOptions(1))
         assert learned is not None
         seconds = learned.seconds
     _, verification = verify_file(path, space=task, options=SweepOptions(1))

@@ -15,12 +15,13 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from hstar.learned.certified_file import ModelFileError, read_learned
 from provenance import describe_run
 
 from hstar.certified.certificate import verify_file
 from hstar.certified.cube import GOALS
 from hstar.certified.sweep import SweepOptions
+from hstar.learned.database import read_learned
+from hstar.learned.file import ModelFileError
 from hstar.papers.admissible_cea.classical import build_table, classical_rows, describe, strongest
 from hstar.papers.admissible_cea.published import TABLE_2, TABLE_5, PublishedHeuristic
 from hstar.papers.admissible_cea.scales import SUBJECTS, Subject

@@ -20,23 +20,20 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from hstar.learned.certified_file import LearnedFile, read_learned, write_learned
-from hstar.training.refining import options_from
-from hstar.training.rounded import Training, Window
 
-from hstar.certified.certificate import Certificate
 from hstar.certified.cube import GOALS, CubeGoal
-from hstar.certified.device_sweep import DeviceSweep
-from hstar.certified.learning import Target, agreement, finish
-from hstar.certified.sweep import AnySweep, Sweep, SweepOptions
-from hstar.features.pattern_states import PatternStates, states_to_learn, states_to_sweep
-from hstar.models.integer_network import Network
+from hstar.certified.learning import Learned, learn
+from hstar.certified.sweep import SweepOptions
+from hstar.learned.database import read_learned
+from hstar.objectives import make_objective
 from hstar.pdb import PatternDatabase, read_pdb, write_pdb
 from hstar.runtime.atomic import write_atomically
 from hstar.runtime.progress import Progress
 from hstar.spaces.puzzle import Puzzle, make_puzzle
-from hstar.training.options import LearnOptions
-from hstar.training.train import choose_device
+from hstar.training.loop import Line
+from hstar.training.options import TrainOptions
+from hstar.training.pattern_source import TableData
+from hstar.training.train import prepare_table
 
 TIMED_STEPS = 60
 STOPPED = 75  # exit code: call again
@@ -49,14 +46,13 @@ def main() -> int:
     parser.add_argument("--limit-minutes", type=float, default=9.0, help="of this call")
     parser.add_argument("--train-minutes", type=float, default=6.0, help="of training in all")
     parser.add_argument(
-        "--sweep-minutes", type=float, default=4.0, help="sweeps begin only with so much time left"
+        "--sweep-minutes", type=float, default=4.0, help="of this call, kept for the sweeps"
     )
     parser.add_argument("--steps", type=int, help="instead of --train-minutes")
     parser.add_argument("--budget", type=int, help="bytes of the file")
     parser.add_argument("--mean", type=float, help="smallest file with this mean instead")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--threads", type=int, default=0, help="of sweeps in the core")
-    parser.add_argument("--core-sweep", action="store_true", help="sweep in the core, not on a GPU")
     parser.add_argument("--share", type=int, default=8, help="choose thresholds by one in N states")
     parser.add_argument("--compile", action="store_true")
     for name in ("hidden", "width", "blocks", "bits", "batch", "seed", "evaluate_every"):
@@ -66,7 +62,8 @@ def main() -> int:
     parser.add_argument("--loss", choices=["cea", "ce"])
     parser.add_argument("--pace", choices=["fixed", "phases"])
     given = parser.parse_args()
-    deadline = time.monotonic() + 60 * given.limit_minutes
+    started = time.monotonic()
+    deadline = started + 60 * (given.limit_minutes - given.sweep_minutes)
     given.folder.mkdir(parents=True, exist_ok=True)
     output = given.folder / f"{given.target}.safetensors"
     if output.exists():
@@ -80,39 +77,21 @@ def main() -> int:
             sys.exit(f"{begun} is not there; learn {goal.start} first or copy it from models/")
         start = read_learned(begun).model.network
     puzzle = make_puzzle("cube3")
-    database = table_of(goal, given.target, given.folder, puzzle)
-    states = states_to_learn(database, puzzle, choose_device(given.device))
-    options = options_of(given, goal, states, start)
+    data = TableData(table_of(goal, given.target, given.folder, puzzle), puzzle)
+    options = options_of(given, goal, data)
     print(json.dumps({"target": given.target, **options.to_dict()}), flush=True)
-    training = Training(states, options, start)
+    sweeping = SweepOptions(given.threads, 4096, Progress)
     with Progress("learn", options.steps) as progress:
 
-        def report(window: Window, steps: int) -> None:
-            progress.update(window.step, describe(window))
+        def report(line: Line, steps: int) -> None:
+            progress.update(line.step, describe(line))
 
-        if not training.run(given.folder / f"{given.target}.partial", report, deadline):
-            print(f"stopped at step {training.step} of {options.steps}: call again")
-            return STOPPED
-    same, distance = agreement(training)
-    print(
-        f"trained: {describe(training.curve[-1])}; integers agree on {same:.4f}, to {distance:.3f}"
-    )
-    left = (deadline - time.monotonic()) / 60
-    if left < given.sweep_minutes < given.limit_minutes - left:
-        print("stopped before the sweeps: call again")
+        learned = learn(data, output, options, sweeping, report, deadline, start)
+    if learned is None:
+        print("stopped while training: call again")
         return STOPPED
-    on_gpu = states.device.type == "cuda" and not given.core_sweep
-    sweep: AnySweep = (
-        DeviceSweep(states_to_sweep(database, puzzle, states), 2**18, Progress)
-        if on_gpu
-        else Sweep(database, puzzle, SweepOptions(given.threads, 4096, Progress))
-    )
-    budget = None if given.mean is not None else given.budget or goal.budget
-    started = time.monotonic()
-    target = Target(budget=budget, mean=given.mean, share=given.share)
-    file, certificate = finish(training, database, sweep, target)
-    size = write_learned(output, file)
-    print(json.dumps(result_of(file, certificate, size, training, time.monotonic() - started)))
+    print(f"trained: {describe(learned.curve[-1])}")
+    print(json.dumps(result_of(learned, time.monotonic() - started)))
     print(f"finished: {output}")
     return 0
 
@@ -125,81 +104,76 @@ def table_of(goal: CubeGoal, name: str, folder: Path, cube: Puzzle) -> PatternDa
     return read_pdb(path)
 
 
-def options_of(
-    given: argparse.Namespace, goal: CubeGoal, states: PatternStates, start: Network | None
-) -> LearnOptions:
+def options_of(given: argparse.Namespace, goal: CubeGoal, data: TableData) -> TrainOptions:
     """What the command line changes, and as many steps as the time allows (a network that is gone
     on from takes those of its goal). The choice is kept in the folder, so that a later call goes on
     with it."""
-    names = ("hidden", "width", "blocks", "bits", "batch", "seed", "evaluate_every")
-    names += ("learning_rate", "quantize_from", "pace")
-    changes: dict[str, Any] = {
-        name: getattr(given, name) for name in names if getattr(given, name) is not None
-    }
-    loss = {n: getattr(given, n) for n in ("beta", "eta") if getattr(given, n) is not None}
-    if given.loss is not None:
-        loss["name"] = given.loss
+    budget = None if given.mean is not None else given.budget or goal.budget
     options = replace(
         goal.options,
-        **changes,
-        loss=replace(goal.options.loss, **loss),
-        device=given.device,
-        compile=given.compile,
+        **_given(given, "bits", "batch", "seed", "evaluate_every", "learning_rate", "steps"),
+        **_given(given, "quantize_from", "device", "compile"),
+        model_options={**goal.options.model_options, **_given(given, "hidden", "width", "blocks")},
+        decode_options={"budget": budget, "mean": given.mean, "share": given.share},
     )
-    if given.steps is not None:
-        options = replace(options, steps=given.steps)
-    if start is not None:
-        return options_from(start, options)
-    if given.steps is not None:
+    changes = _given(given, "beta", "eta", "pace")
+    if given.loss == "ce":
+        options = replace(options, objective=make_objective("ce", **changes))
+    elif changes:
+        options = replace(options, objective=replace(goal.options.objective, **changes))
+    if given.steps is not None or goal.start is not None:
         return options
     kept = given.folder / f"{given.target}.steps.json"
     key = json.dumps([options.to_dict(), given.train_minutes], sort_keys=True)
     if kept.exists() and (held := json.loads(kept.read_text()))["key"] == key:
         return replace(options, steps=held["steps"])
-    steps = affordable_steps(options, states, 60 * given.train_minutes)
+    steps = affordable_steps(options, data, 60 * given.train_minutes)
     write_atomically(kept, json.dumps({"key": key, "steps": steps}))
     return replace(options, steps=steps)
 
 
-def affordable_steps(options: LearnOptions, states: PatternStates, seconds: float) -> int:
+def _given(given: argparse.Namespace, *names: str) -> dict[str, Any]:
+    return {name: getattr(given, name) for name in names if getattr(given, name) is not None}
+
+
+def affordable_steps(options: TrainOptions, data: TableData, seconds: float) -> int:
     """How many steps fit: some of each sort are timed."""
     steps = 4 * TIMED_STEPS
     short = replace(options, steps=steps, evaluate_every=TIMED_STEPS, quantize_from=0.5)
     marks: list[float] = []
 
-    def report(window: Window, steps: int) -> None:
-        if states.device.type == "cuda":
+    def report(line: Line, steps: int) -> None:
+        if torch.cuda.is_available():
             torch.cuda.synchronize()
         marks.append(time.monotonic())
 
-    Training(states, short).run(None, report)
+    prepare_table(data, short).loop.run(None, report)
     plain, rounding = marks[1] - marks[0], marks[3] - marks[2]  # the first of each sort warms up
     each = plain * options.quantize_from + rounding * (1 - options.quantize_from)
     return max(1000, round(seconds / each * TIMED_STEPS))
 
 
-def describe(window: Window) -> str:
+def describe(line: Line) -> str:
     return (
-        f"loss {window.loss:.5f}, right {window.accuracy:.4f}, "
-        f"too large {window.overestimates:.2e}, beta {window.beta:g}, eta {window.eta:g}"
+        f"loss {line['train_loss']:.5f}, right {line['accuracy']:.4f}, "
+        f"too large {line['overestimates']:.2e}, beta {line['beta']:g}, eta {line['eta']:g}"
     )
 
 
-def result_of(
-    file: LearnedFile, certificate: Certificate, size: int, training: Training, seconds: float
-) -> dict[str, Any]:
-    model = file.model
+def result_of(learned: Learned, seconds: float) -> dict[str, Any]:
+    model, certificate = learned.file.model, learned.certificate
     return {
-        "bytes": size,
+        "bytes": learned.num_bytes,
         "parameters": model.network.num_parameters,
-        "exceptions": sum(one.count for one in model.exceptions),
+        "exceptions": learned.exceptions,
         "exception_bytes": sum(len(one.code) for one in model.exceptions),
         "states": certificate.states,
         "overestimates": certificate.overestimates,
         "mean": certificate.mean,
         "exact_mean": certificate.exact_total / certificate.states,
-        "steps": training.options.steps,
-        "sweep_seconds": round(seconds, 1),
+        "steps": learned.curve[-1].step,
+        "training_seconds": round(learned.seconds, 1),
+        "seconds_of_this_call": round(seconds, 1),
     }
 
 

@@ -14,26 +14,30 @@ import argparse
 import os
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import torch
-from hstar.learned.modelfile import ModelFile
-from hstar.objectives.losses import Objective
 
 from hstar.domains import generate
+from hstar.features import FEATURES
 from hstar.features.vocabulary import domain_hash
+from hstar.learned.file import ModelFile
 from hstar.learned.heuristic import LearnedHeuristic
-from hstar.models import KINDS
+from hstar.models import MODELS
+from hstar.objectives import make_objective
 from hstar.pddl import parse
 from hstar.report import markdown_table
 from hstar.runtime.resources import Budget
 from hstar.search import SearchOptions, run
 from hstar.spaces.task import Task, ground
 from hstar.training.dataset import load_dataset
-from hstar.training.train import Trainer, TrainOptions
+from hstar.training.loop import Loop
+from hstar.training.options import TrainOptions
+from hstar.training.train import prepare
 
 INSTANCES = {
     "blocks 16": ("blocksworld", {"blocks": [16]}),
@@ -57,19 +61,24 @@ REFERENCE_STEP = 4.1  # seconds, every batch padded to 16 objects
 
 def untrained(kind: str, task: Task) -> LearnedHeuristic:
     """The proposed configuration with random weights."""
-    objective = Objective()
-    config = KINDS[kind].configure(task.problem.domain, [task], objective.outputs, {})
-    model = KINDS[kind].build(config, torch.Generator().manual_seed(0))
+    objective = replace(make_objective("truncated-gaussian"), cap=None)
+    model = MODELS.find(kind)
+    features = FEATURES.find(model.features[0])
+    inputs = features.configure([task], features.options, "one")
+    config = model.configure(inputs, objective.outputs, model.options)
+    network = model.build(config, torch.Generator().manual_seed(0))
     metadata = {
-        "model": kind,
-        "config": config,
+        "form": "float",
+        "features": {"name": features.name, "config": inputs},
+        "model": {"name": kind, "config": config},
         "objective": objective.to_dict(),
-        "decode": objective.decode,
+        "decode": {**objective.constants(), "name": objective.decodes[0]},
         "cost": "one",
         "domain": {"name": "", "hash": domain_hash(task.problem.domain)},
         "training": {},
+        "certificate": None,
     }
-    tensors = {name: np.asarray(tensor) for name, tensor in model.state_dict().items()}
+    tensors = {name: np.asarray(tensor) for name, tensor in network.state_dict().items()}
     return LearnedHeuristic(ModelFile(metadata, tensors), f"{kind}.safetensors")
 
 
@@ -113,24 +122,39 @@ def search_row(kind: str, name: str, domain: Path, problems: list[Path]) -> list
     ]
 
 
-def step_seconds(labels: str, device: str, steps: int, **model_options: object) -> float:
+def short_run(labels: str, device: str, steps: int, **model_options: object) -> Loop:
+    """A training that is measured after its first ten steps, and then again at its end."""
     dataset = load_dataset(labels)
-    options = TrainOptions(device=device, model_options=model_options)
-    trainer = Trainer(dataset, dataset.select([0]), options)
-    trainer.advance(10)
+    options = TrainOptions(
+        device=device, model_options=model_options, steps=10 + steps, evaluate_every=10
+    )
+    return prepare(dataset, dataset.select([0]), options).loop
+
+
+def step_seconds(labels: str, device: str, steps: int, **model_options: object) -> float:
+    """Of the loop alone, without evaluations."""
+    loop = short_run(labels, device, steps, **model_options)
     clock = time.process_time if device == "cpu" else time.perf_counter
+    take(loop, 10)
     start = clock()
-    trainer.advance(10 + steps)
+    take(loop, steps)
     if device != "cpu":
         torch.cuda.synchronize()
     return (clock() - start) / steps
 
 
+def take(loop: Loop, steps: int) -> float:
+    """Take so many steps; the mean loss of them."""
+    loop.totals.zero_()
+    for _ in range(steps):
+        loop.take_step(loop.source.draw(loop.step))
+        loop.step += 1
+    return float(loop.totals[0]) / steps
+
+
 def first_loss(labels: str, device: str, steps: int = 40) -> float:
     """The mean loss of the first steps: a GPU's recorded steps must learn as the core does."""
-    dataset = load_dataset(labels)
-    options = TrainOptions(device=device, steps=steps)
-    return Trainer(dataset, dataset.select([0]), options).advance(steps)
+    return take(short_run(labels, device, steps), steps)
 
 
 def main() -> None:

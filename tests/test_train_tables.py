@@ -1,4 +1,4 @@
-"""Training on a table from `hstar train` to a solution: forms of models, refusals, interruptions."""
+"""Training on a table from `hstar train` to a solution: forms, refusals, interruptions."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ TILES = "tiles-2x3"
 QUICK = "--hidden 24 --width 12 --blocks 1 --steps 150 --batch 256 --learning-rate 1e-2"
 QUICK += " --evaluate-every 50 --device cpu --threads 1"
 FORMS = {
-    "gaussian": "-l gaussian --bits 0",
-    "truncated-gaussian": "-l truncated-gaussian --bits 0",
+    "gaussian": "-l gaussian --bits 0 --steps 800",
+    "truncated-gaussian": "-l truncated-gaussian --bits 0 --steps 800",
     "fixed-sigma": "-l gaussian --sigma 1.41",
     "argmax": "-l cea --bits 0 --decode argmax",
     "quantile": "-l cea --bits 0 --decode quantile --tau 0.9",
@@ -77,7 +77,7 @@ def gripper(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Task]:
 @pytest.mark.parametrize("form", FORMS)
 def test_a_puzzle_from_table_to_solution(form: str, tiles: Path, tmp_path: Path) -> None:
     model = tmp_path / "model.safetensors"
-    assert command("train", tiles, *FORMS[form].split(), *QUICK.split(), "-o", model) == 0
+    assert command("train", tiles, *QUICK.split(), *FORMS[form].split(), "-o", model) == 0
     assert not model.with_name("model.safetensors.partial").exists()
     whole_numbers = form in ("strict", "integer-quantile")
     assert read_model(model).metadata["form"] == ("integers" if whole_numbers else "float")
@@ -101,7 +101,7 @@ def test_a_planning_task_from_table_to_plan(
     folder, task = gripper
     model, problem = tmp_path / "model.safetensors", folder / "problem.pddl"
     arguments = ["train", folder / "table.pdb", problem, "-o", model]
-    assert command(*arguments, *FORMS[form].split(), *QUICK.split()) == 0
+    assert command(*arguments, *QUICK.split(), *FORMS[form].split()) == 0
     plan = ["plan", problem, "-s", "gbfs", "--plan-file", tmp_path / "plan"]
     assert command(*plan, "-H", model) == 0
     assert command("validate", folder / "domain.pddl", problem, tmp_path / "plan") == 0
@@ -280,7 +280,7 @@ def test_a_partial_file_of_another_run_is_refused_and_kept(
 def test_the_commands_refuse_it_too(name: str, tiles: Path, tmp_path: Path) -> None:
     model, partial = tmp_path / "model.safetensors", tmp_path / "model.safetensors.partial"
     with pytest.raises(KeyboardInterrupt):
-        learn(data_of(TILES, "tiles"), model, OPTIONS, report=stop_at(15))
+        learn(data_of(TILES, "tiles"), model, OPTIONS, report=stop_at(30))
     kept = partial.read_bytes()
     done = hstar_program(*name.split(), tiles, *QUICK.split(), "-o", model)
     assert done.code == 36 and "delete it to start anew" in done.err
