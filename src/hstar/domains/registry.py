@@ -31,7 +31,7 @@ DOMAINS: dict[str, Generator] = {
 
 
 def find_generator(name: str) -> Generator:
-    """The generator of a name, or of "module:attribute" for one that is not part of hstar.
+    """The generator with this name, or "module:attribute" for one outside hstar.
 
     Raises ValueError that lists the names.
     """
@@ -45,5 +45,5 @@ def find_generator(name: str) -> Generator:
     except (ImportError, AttributeError) as error:
         raise ValueError(f"there is no generator '{name}': {error}") from error
     if not isinstance(found, Generator):
-        raise ValueError(f"'{name}' is no Generator but a {type(found).__name__}")
+        raise ValueError(f"'{name}' is not a Generator but a {type(found).__name__}")
     return found
