@@ -3,9 +3,9 @@
 Every problem belongs to exactly one split. A hash of its canonical form (the problem up to the
 names of its objects, see canonical.py) decides which, whatever size, seed or number of problems is
 asked for. So training, validation and test sets never share a problem, not even up to renaming,
-even when they are generated separately, with other sizes or other seeds. Of ten hash values, seven are for
-training, two for validation and one for test. For problems with many objects (Generator.large),
-eight are for test and one for each of the others, because visitall has few large problems.
+even when they are generated separately, with other sizes or other seeds. Of ten hash values, seven
+are for training, two for validation and one for test. For problems with many objects
+(Generator.large), eight are for test and one for each of the others: visitall has few of them.
 
 Each (generator, split, parameters, seed, retry) has its own stream of random numbers. Draws that
 are solved already or belong to another split are skipped. So `regenerate` can make any problem
