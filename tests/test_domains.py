@@ -429,7 +429,7 @@ def test_folders_are_never_mixed(tmp_path: Path) -> None:
         ("gripper", "a", 3, r"a/train holds problems of ferry, not of gripper; choose"),
         ("ferry", "b", 3, r"b/train is not empty and has no manifest"),
         ("ferry", "c", 3, r"c/train is not a folder"),
-        ("ferry", "d", 3, r"d/train/mine.pddl is not named in the manifest"),
+        ("ferry", "d", 3, r"d/train/mine.pddl is not listed in the manifest"),
     ]:
         with pytest.raises(FolderError, match=message):
             generate(domain, tmp_path / folder, ["test", "train"], count=count)

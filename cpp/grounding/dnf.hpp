@@ -38,7 +38,7 @@ inline bool tidy(Conjunction& literals) {
                       " disjuncts; rewrite it with fewer nested disjunctions");
 }
 
-// left := left and right. What is appended is tidied later, so that long conjunctions grow in linear time.
+// left := left and right. Appended literals are tidied later, so that long conjunctions take linear time.
 inline void conjoin(Dnf& left, const Dnf& right) {
     if (right.empty()) {
         left.clear();
@@ -67,7 +67,7 @@ inline void tidy(Dnf& dnf) {
     if (dnf.size() > kMaxDisjuncts) refuse_size();
 }
 
-// left := left or right, tidied now and then.
+// left := left or right, tidied only when it has grown.
 inline void disjoin(Dnf& left, const Dnf& right) {
     if (is_true(left)) return;
     if (is_true(right)) {

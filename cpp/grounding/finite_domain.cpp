@@ -53,7 +53,7 @@ std::vector<std::vector<int>> cover(const std::vector<std::vector<int>>& groups,
     return variables;
 }
 
-// Tells whether facts exclude each other because two of them are in one mutex group.
+// Tests whether two of some facts are in one mutex group, so that they exclude each other.
 class MutexTest {
   public:
     MutexTest(const std::vector<std::vector<int>>& groups, int num_facts) : seen_(groups.size(), 0) {
@@ -83,8 +83,8 @@ class TaskBuilder {
     TaskBuilder(const StripsTask& strips, const std::vector<std::vector<int>>& groups, Task& task)
         : strips_(strips), task_(task), mutex_(groups, strips.num_facts), duplicates_(task) {}
 
-    // "None of those" has no name, except where the only fact is "not X" and X is no fact itself: then it is
-    // X.
+    // The value "none of those" has no name, unless the only fact is "not X" and X itself is not a fact: then
+    // it means X.
     Task::AtomName name_of_none(const std::vector<int>& group) const {
         if (group.size() != 1) return {};
         int atom = strips_.complement_of[group[0]];
@@ -156,8 +156,8 @@ class TaskBuilder {
             if (effects[i].variable == effects[i - 1].variable)
                 return;  // adds two mutex facts: never applicable
 
-        // A delete sets its variable to "none", where the fact is true and no unconditional add sets it
-        // anyway.
+        // A delete sets its variable to "none" if the fact is true and no unconditional add sets the
+        // variable.
         std::vector<Assignment> clears;
         std::vector<Effect> conditional;
         for (Effect& deleted : deletes) {
@@ -224,8 +224,7 @@ class TaskBuilder {
         return nullptr;
     }
 
-    // What is left to test of a conditional effect when its operator is applicable; false if it can never
-    // fire.
+    // The part of an effect's condition that the precondition does not imply; false if it can never fire.
     bool translate_condition(int op, int effect, const std::vector<Assignment>& pre,
                              std::vector<Assignment>& result) {
         if (mutex_.exclusive({strips_.pre[op], strips_.effects.condition[effect]})) return false;
@@ -249,8 +248,8 @@ class TaskBuilder {
         return true;
     }
 
-    // Variables that need a value for "none of the facts": initially so, or some operator deletes without
-    // adding.
+    // Variables that need a value for "none of the facts": they start with it, or some operator deletes a
+    // fact without adding another.
     std::vector<char> find_variables_that_may_be_empty(const std::vector<std::vector<int>>& variables) const {
         std::vector<char> needs_none(variables.size(), 0);
         for (size_t v = 0; v < variables.size(); ++v)
@@ -300,8 +299,7 @@ class TaskBuilder {
     DuplicateOperators duplicates_;
 };
 
-// Facts worth a place in the state: those some operator changes and, unless asked otherwise, that matter for
-// the goal.
+// The facts that the state keeps: those that some operator changes and, by default, that matter for the goal.
 std::vector<char> choose_facts(const StripsTask& strips, const Relevance& relevance, bool keep_irrelevant) {
     if (!keep_irrelevant) return relevance.fact;
     std::vector<char> keep(strips.num_facts, 0);

@@ -52,7 +52,7 @@ class Instantiator {
         return reached_.facts.find(atom.predicate, args_.data());
     }
 
-    // What is left of a literal: kNever, kAlways, or the ground literal to test.
+    // The value of a literal if it is constant (kNever, kAlways), else the ground literal to test.
     static constexpr int kNever = -1, kAlways = -2;
     int decide(const Literal& literal) {
         if (literal.predicate == kEquality)
@@ -168,7 +168,7 @@ class Instantiator {
             ground_effects_.push_back({std::move(condition), fact, !effect.atom.negated});
     }
 
-    // Prunes the enumeration of quantified effects: literals whose last variable has just been bound.
+    // Prunes the enumeration of quantified effects, by the literals whose last variable was just bound.
     bool may_hold(const Condition& condition, size_t last_variable) {
         for (const Literal& literal : condition.literals) {
             bool decidable = true, uses_last = false;
@@ -257,8 +257,8 @@ class Instantiator {
         task_.origin.push_back(origin);
     }
 
-    // Where a fact may be deleted and added at once, the delete gets the condition that no add fires;
-    // afterwards the order in which effects are applied does not matter.
+    // If a fact may be both deleted and added, the delete gets the condition that no add fires. Afterwards
+    // the order of effects does not matter.
     void resolve_conflicts(const Conjunction& pre, std::vector<int>& del,
                            std::vector<GroundEffect>& conditional) {
         std::unordered_map<int, std::vector<Conjunction>> adds_of;

@@ -80,7 +80,7 @@ JoinPlan JoinPlanner::plan(const Rule& rule, int trigger) {
             }
     };
     if (trigger >= 0) {
-        // The trigger fact is given, so nothing of it is a key: constants are compared in bind().
+        // The trigger fact is given, so it needs no index: bind() compares its constants.
         Step step;
         step.atom = &rule.body[trigger];
         for (size_t p = 0; p < step.atom->args.size(); ++p) {
@@ -111,7 +111,7 @@ JoinPlan JoinPlanner::plan(const Rule& rule, int trigger) {
         for (size_t v = 0; v < rule.variable_types.size(); ++v) {
             if (bound[v] || in_body[v]) continue;
             double matches = static_cast<double>(lifted_.type_sets[rule.variable_types[v]].size());
-            // Free parameters multiply whatever follows, so they wait until all atoms are joined.
+            // Free parameters multiply the work of later steps, so they come after all atoms.
             if (best_atom < 0 && (best < 0 || matches < best))
                 best = matches, best_variable = static_cast<int>(v);
         }

@@ -10,7 +10,7 @@ namespace hstar {
 namespace {
 
 constexpr size_t kMaxCandidates = 300;
-constexpr int kMaxMatches = 24;  // ways to line up one fact's arguments with the parameters
+constexpr int kMaxMatches = 24;  // ways to match the arguments of one fact with the parameters
 
 // One predicate of a candidate. parameter[p] is the parameter at argument position p, kCounted for the
 // counted one.
@@ -26,7 +26,7 @@ class GroupFinder {
   public:
     GroupFinder(const StripsTask& task, const FactTable& facts, int num_predicates, const Limits& limits)
         : task_(task), facts_(facts), num_predicates_(num_predicates), limits_(limits) {
-        // Complement facts count as facts of predicates of their own.
+        // Complement facts have predicates of their own.
         facts_of_.resize(2 * num_predicates);
         predicate_.resize(task.num_facts);
         for (int fact = 0; fact < task.num_facts; ++fact) {
@@ -144,7 +144,7 @@ class GroupFinder {
         if (((++ticks_) & 0xfff) == 0) limits_.check();
     }
 
-    // Fills broken_ with the live instances the operator may add to without giving up as much.
+    // Fills broken_ with the live instances that the operator may add to without removing as much.
     void find_broken(int op) {
         broken_.clear();
         auto conditional = task_.conditional[op];
@@ -161,7 +161,7 @@ class GroupFinder {
                 broken_.push_back(instance);
         };
         count_adds(1);
-        // A conditional add must be the only one, and come with a delete that surely takes a fact away.
+        // A conditional add must be the only add, and imply a delete of a fact that is true.
         deletes_.clear();
         if (!conditional.empty()) collect_deletes(op);
         for (int effect : conditional) {
@@ -221,8 +221,8 @@ class GroupFinder {
             if (group.size() > 1) groups_.push_back(std::move(group));
     }
 
-    // Extends the candidate by a predicate of which the threatening operator gives up a fact, so that the
-    // weight of the threatened instance no longer grows.
+    // Extends the candidate by a predicate of which the breaking operator removes a fact, so that the weight
+    // of the broken instance no longer grows.
     void refine(const Candidate& candidate, int op, int instance) {
         int k = num_parameters(candidate);
         std::vector<int> tuple(k);
@@ -254,8 +254,7 @@ class GroupFinder {
         }
     }
 
-    // Tries every way to find parameter values among the arguments; what is left over is the counted
-    // position.
+    // Tries every way to match parameter values with arguments; the argument left over is the counted one.
     void match_parameters(const Candidate& candidate, Part& part, const std::vector<int>& tuple,
                           std::span<const int> fact_args, int parameter) {
         if (queue_.size() >= kMaxCandidates || matches_left_ == 0) return;

@@ -199,8 +199,8 @@ class Explorer {
         }
     }
 
-    // Facts still in the queue are known to the table but must not take part in joins yet. Fluent facts enter
-    // the queue in the order of their ids, so an id comparison tells.
+    // Facts in the queue are in the table, but must not take part in joins yet. Fluent facts enter the queue
+    // in the order of their ids, so comparing ids is enough.
     bool is_taken(int fact, int trigger_fact) const {
         return !result_.is_fluent[result_.facts.predicate(fact)] || fact <= trigger_fact;
     }

@@ -1,5 +1,4 @@
-// The ground task in positive normal form: facts are true or false, preconditions and goals ask only for true
-// ones.
+// The ground task in positive normal form: preconditions and goals contain only positive facts.
 #pragma once
 #include <cstdint>
 #include <vector>

@@ -1,8 +1,8 @@
 // Patterns of edges: k pieces with two orientations each.
 //
-// The states that share the locations of the pieces are one line of 2^k bits, and a move takes a line to
-// another line with its bits permuted by an exclusive or on their numbers. So a breadth-first search on lines
-// handles up to 64 states with a few instructions, and the frontier is an eighth of a byte per state.
+// All states that share the locations of the pieces are one line of 2^k bits. A move maps a line to another
+// line, with its bits permuted by an exclusive or on their numbers. So breadth-first search on lines handles
+// up to 64 states with a few instructions, and the frontier takes one bit per state.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -56,7 +56,7 @@ class LineSearch {
             }
             if (sources == 0 || targets == 0) return;
             if (depth > table_.largest()) throw std::length_error("distances exceed the table");
-            // The frontier is pushed forward while it is small; later, open lines look for it.
+            // Push the frontier forward while it is small; later, let the open lines search for it.
             if (sources < targets)
                 push();
             else
@@ -96,7 +96,7 @@ class LineSearch {
         }
     }
 
-    // Moves come with their inverses, so the lines a move leads to are those it comes from.
+    // Every move has an inverse, so the lines that moves lead to are also those that moves come from.
     void pull() {
         for (uint32_t p = 0; p < lines_; ++p) {
             if (p % 4096 == 0) limits_.check();
@@ -135,7 +135,7 @@ class LineSearch {
 
 Table build_flips(const PiecePuzzle& puzzle, const PieceIndex& index, const Limits& limits) {
     PieceMoves moves(puzzle, index, limits);
-    Table table(index.size(), 4);  // no pattern of edges is further than 14 moves from its goal
+    Table table(index.size(), 4);  // every pattern of edges is within 14 moves of its goal
     auto goal_line = static_cast<uint32_t>(index.rank_permutation(puzzle.goal.data()));
     auto goal_orientation = static_cast<uint32_t>(index.rank_orientation(puzzle.goal.data()));
     auto search = [&]<int Words>() {

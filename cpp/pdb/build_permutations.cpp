@@ -56,10 +56,10 @@ Table build_tiles(const SlidingTiles& puzzle, const PieceIndex& index, bool addi
     for (uint32_t depth = 0; !level.empty(); ++depth) {
         if (depth == distance.largest()) throw std::length_error("distances exceed a byte");
         next.clear();
-        // Moves that do not count lead to more states of the same level, appended while it is walked.
+        // Free moves lead to more states of the same level, which are appended to it during the loop.
         for (size_t at = 0; at < level.size(); ++at) {
             if (at % 4096 == 0) limits.check();
-            if (entries[level[at]] != depth) continue;  // reached without cost after it was put here
+            if (entries[level[at]] != depth) continue;  // reached for free after it was added here
             wide.unrank(level[at], state.data());
             for (int move = 0; move < 4; ++move) {
                 int blank = state[0], to = puzzle.target(blank, move);

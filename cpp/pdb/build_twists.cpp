@@ -1,8 +1,8 @@
 // Patterns of corners: k pieces with three orientations each.
 //
-// The working table is a line of orientations per permutation, so that all states a move takes from one line
-// land in one other line, and adding a vector of twists is one look-up. Written down the other way round,
-// orientations first.
+// The working table has one line of orientations per permutation: a move maps all states of a line to one
+// other line, and adding a vector of twists is one look-up. The final table is transposed: orientations
+// first.
 #include <algorithm>
 #include <stdexcept>
 
@@ -28,7 +28,7 @@ class TwistSearch {
         uint64_t open = distance_.size() - 1, frontier = 1;
         for (uint8_t depth = 0; frontier > 0; ++depth) {
             if (depth == kUnset - 1) throw std::length_error("distances exceed a byte");
-            // Few states are left at the end: they look for the frontier, not the other way round.
+            // Near the end few states are left, so let them search for the frontier.
             if (frontier < open)
                 push(depth);
             else
@@ -84,7 +84,7 @@ class TwistSearch {
         }
     }
 
-    // The orientations of a line that have a certain distance.
+    // The orientations of a line at a given distance.
     size_t collect(const uint8_t* entries, uint8_t distance, std::vector<uint16_t>& found) const {
         size_t count = 0;
         for (uint32_t o = 0; o < width_; ++o) {
@@ -107,9 +107,9 @@ Table build_twists(const PiecePuzzle& puzzle, const PieceIndex& index, const Lim
     TwistSearch search(moves, limits);
     search.run(static_cast<uint32_t>(index.rank_permutation(puzzle.goal.data())),
                static_cast<uint32_t>(index.rank_orientation(puzzle.goal.data())));
-    // In blocks, so that neither side of the transposition leaves the cache.
+    // Transpose in blocks, so that both sides stay in the cache.
     constexpr uint32_t kBlock = 64;
-    Table table(index.size(), 4);  // corners are never further than 14 moves from their goal
+    Table table(index.size(), 4);  // every pattern of corners is within 14 moves of its goal
     uint32_t permutations = moves.num_permutations(), orientations = moves.num_orientations();
     for (uint32_t p0 = 0; p0 < permutations; p0 += kBlock)
         for (uint32_t o = 0; o < orientations; ++o)

@@ -10,8 +10,8 @@ namespace hstar {
 
 namespace {
 
-// Takes indices of a pattern of pieces to those of a pattern that is part of it, or of the same pieces in
-// another order. Locations and orientations are mapped apart, so two small tables serve for all indices.
+// Maps indices of a pattern of pieces to those of a part of the pattern, or of the same pieces in another
+// order. Locations and orientations are mapped separately, so two small tables serve all indices.
 class PieceMap {
   public:
     PieceMap(const PieceIndex& from, const PieceIndex& to, std::vector<int> state) : to_(to) {
@@ -87,7 +87,7 @@ void for_each_pair(const PatternIndex& from, const PatternIndex& to, const Limit
 Table regrouped(const Pdb& source, const PatternIndex& to, const Grouping& grouping, const Limits& limits) {
     const PatternIndex& from = source.index();
     if (!contains(from, to) || !contains(to, from))
-        throw std::invalid_argument("compression keeps the pattern");
+        throw std::invalid_argument("compression must not change the pattern");
     if (source.grouping().kind != Grouping::Kind::None)
         throw std::invalid_argument("the database is grouped already; compress the original");
     Table table(grouping.num_cells(to.size()), source.table().bits == 2 ? 8 : source.table().bits);
@@ -104,7 +104,7 @@ Table regrouped(const Pdb& source, const PatternIndex& to, const Grouping& group
 Table subtracted(const Pdb& source, const Pdb& base, const Limits& limits) {
     if (source.base() || base.base()) throw std::invalid_argument("the database is a difference already");
     if (!contains(source.index(), base.index()))
-        throw std::invalid_argument("the base must look at pieces of the pattern only");
+        throw std::invalid_argument("the base must use only pieces of the pattern");
     Table table(source.index().size(), source.table().bits == 2 ? 8 : source.table().bits);
     bool is_smaller = true;
     for_each_pair(source.index(), base.index(), limits, [&](uint64_t i, uint64_t j) {
@@ -133,7 +133,7 @@ Table quantized(const TableView& source, const uint8_t levels[4], const Limits& 
 
 std::vector<uint64_t> histogram(const TableView& table, const std::vector<uint32_t>& weights,
                                 const Limits& limits) {
-    if (weights.empty()) throw std::invalid_argument("there are no weights of cells");
+    if (weights.empty()) throw std::invalid_argument("weights of cells are missing");
     std::vector<uint64_t> counts;
     uint64_t unreached = 0;
     size_t at = 0;

@@ -12,7 +12,7 @@ Pdb::Pdb(std::shared_ptr<const PatternIndex> index, Grouping grouping, TableView
       table_(table),
       memory_(std::move(memory)),
       base_(std::move(base)) {
-    if (grouping_.number == 0) throw std::invalid_argument("groups have at least one member");
+    if (grouping_.number == 0) throw std::invalid_argument("groups must have at least one member");
     uint64_t cells = grouping_.num_cells(index_->size());
     if (table_.size != cells)
         throw std::invalid_argument("the table has " + std::to_string(table_.size) + " entries instead of " +

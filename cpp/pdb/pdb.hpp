@@ -42,21 +42,21 @@ struct Grouping {
     }
 };
 
-// A heuristic that looks at the variables of a pattern; databases and networks that replace them.
+// A heuristic on the variables of a pattern: a database, or a network that replaces one.
 class PatternHeuristic {
   public:
     virtual ~PatternHeuristic() = default;
     // For `count` states, `stride` values apart; kUnreached for dead ends.
     virtual void lookup(const int* states, int count, int stride, uint32_t* values) const = 0;
     virtual const PatternIndex& index() const = 0;
-    // Multiplications per state: 0 for tables. What takes some is asked last, and remembered.
+    // Multiplications per state: 0 for tables. Heuristics with a cost are evaluated last, and cached.
     virtual uint64_t work() const { return 0; }
 };
 
 class Pdb : public PatternHeuristic {
   public:
-    // `memory` keeps the table alive; null if the caller does. Throws std::invalid_argument if the table has
-    // not one entry per cell.
+    // `memory` keeps the table alive; null if the caller does that. Throws std::invalid_argument unless the
+    // table has one entry per cell.
     Pdb(std::shared_ptr<const PatternIndex> index, Grouping grouping, TableView table,
         std::shared_ptr<const void> memory, std::shared_ptr<const Pdb> base);
 
@@ -68,7 +68,7 @@ class Pdb : public PatternHeuristic {
     uint32_t at(uint64_t index) const { return table_.get(grouping_.cell(index)); }
     // kUnreached for dead ends.
     uint32_t lookup(const int* state) const;
-    // All memory is asked for before any is used.
+    // Prefetches all memory before it uses any.
     void lookup(const int* states, int count, int stride, uint32_t* values) const override;
 
   private:
@@ -82,25 +82,25 @@ class Pdb : public PatternHeuristic {
 // The same values with cells over another index: `to` is the pattern's own index in another order, or that
 // of its symmetry classes.
 Table regrouped(const Pdb& source, const PatternIndex& to, const Grouping& grouping, const Limits& limits);
-// Values less those of the base. Throws std::invalid_argument if the base is larger anywhere.
+// The values minus those of the base. Throws std::invalid_argument if the base is larger anywhere.
 Table subtracted(const Pdb& source, const Pdb& base, const Limits& limits);
 // Cells of 2 bits; `levels` ascending, and the first no larger than any value.
 Table quantized(const TableView& source, const uint8_t levels[4], const Limits& limits);
-// How often each value occurs, cell i counted weights[i % weights.size()] times; the last count is that of
+// How often each value occurs, with cell i counted weights[i % weights.size()] times; the last count is for
 // kUnreached.
 std::vector<uint64_t> histogram(const TableView& table, const std::vector<uint32_t>& weights,
                                 const Limits& limits);
 
-// The maximum over several sums of heuristics, each sum admissible by itself.
+// The maximum over several sums of heuristics, each of them admissible.
 class PdbEvaluator : public Evaluator {
   public:
     using Sum = std::vector<std::shared_ptr<const PatternHeuristic>>;
     explicit PdbEvaluator(std::vector<Sum> sums);
     void evaluate(const StateBatch& batch, float* h, Rows<int>* preferred) override;
-    // Networks see only the states that tables and smaller networks leave.
+    // Networks see only the states that tables and smaller networks do not rule out.
     void evaluate_within(const StateBatch& batch, const double* most, float* h) override;
     const std::vector<Sum>& sums() const { return sums_; }
-    // How many states have gone through networks.
+    // How many states were evaluated by networks.
     uint64_t network_states() const { return network_states_; }
 
   private:

@@ -1,9 +1,9 @@
-// What each move does to the index of a pattern, in tables: no state has to be built to follow a move.
+// Tables of what each move does to the index of a pattern, so that no state is built to follow a move.
 //
-// The locations of the pieces (a permutation rank) change by themselves; the orientations change by a vector
-// that depends on the move and the locations only. So one entry per permutation and move holds the next
-// permutation and which vector is added. Orientations of edges add by exclusive or; for corners there is a
-// table of sums per distinct vector.
+// The new locations (a permutation rank) depend only on the old locations. The orientations change by a
+// vector that depends only on the move and the locations. So one entry per permutation and move holds the
+// next permutation and which vector is added. Orientations of edges add by exclusive or; for corners there is
+// a table of sums per distinct vector.
 #pragma once
 #include <cstdint>
 #include <vector>

@@ -16,7 +16,7 @@ inline uint64_t TrackedPattern::cell(uint32_t permutation, uint32_t orientation)
 namespace {
 
 constexpr size_t kMaxPatterns = 16;
-constexpr uint64_t kMaxTableBytes = uint64_t{1} << 30;  // of moves; beyond that, states are ranked anew
+constexpr uint64_t kMaxTableBytes = uint64_t{1} << 30;  // of moves; above it, states are ranked instead
 
 class PieceWalker {
   public:
@@ -77,8 +77,8 @@ class PieceWalker {
         uint32_t smallest_over = kUnreached;
         counters.generated += count;
         counters.evaluated += count;
-        // The first database rules out most children; only what it leaves is looked up in the others. Memory
-        // is asked for before any value is used.
+        // The first database rules out most children; only the rest is looked up in the others. Memory is
+        // prefetched before any value is used.
         auto follow = [&](size_t first_pattern, size_t last_pattern) {
             for (size_t k = first_pattern; k < last_pattern; ++k)
                 for (size_t i = 0; i < count; ++i) prepare(level, i, k);
@@ -99,7 +99,7 @@ class PieceWalker {
         };
         follow(0, 1);
         follow(1, tracked);
-        // The next expansions begin with these rows.
+        // Prefetch the rows that the next expansions begin with.
         for (size_t i = 0; i < count; ++i)
             for (size_t k = 0; k < tracked; ++k) {
                 const uint32_t* row = patterns_[k].moves->row(level.places[i * tracked + k].permutation);
@@ -110,7 +110,7 @@ class PieceWalker {
             smallest_over == kUnreached ? static_cast<double>(kDeadEnd) : smallest_over + 1.0;
         return static_cast<int>(count);
     }
-    // A lower bound: what one database rules out has not been looked up in the next.
+    // Only a lower bound: children that one database rules out are not looked up in the next.
     double smallest_left_out() const { return smallest_left_out_; }
     int op(int i) const { return levels_[path_.size()].children[i].move; }
     int cost(int) const { return 1; }
@@ -174,7 +174,7 @@ class PieceWalker {
     float start_h_ = 0;
 };
 
-// A sample of the entries: databases with large values rule out most and are asked first.
+// The mean of a sample. Databases with large values rule out the most, so they come first.
 double sampled_mean(const TableView& table) {
     uint64_t samples = std::min<uint64_t>(4096, table.size), sum = 0;
     for (uint64_t i = 0; i < samples; ++i) {

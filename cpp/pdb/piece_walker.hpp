@@ -23,8 +23,8 @@ struct TrackedPattern {
 // Made once for a maximum of databases, then used for any number of searches.
 class PieceDeepening {
   public:
-    // Null if a database has no moves in tables (a sum, a base, symmetry classes, tiles): the
-    // search_deepening of any evaluator serves for those. Throws Stopped.
+    // Null if a database has no tables of moves (a sum, a base, symmetry classes, tiles); use
+    // search_deepening for those. Throws Stopped.
     static std::unique_ptr<PieceDeepening> make(const Puzzle& puzzle, const PdbEvaluator& evaluator,
                                                 const Limits& limits);
     SearchResult search(const std::vector<int>& start, const SearchOptions& options) const;

@@ -46,8 +46,8 @@ namespace {
 
 constexpr size_t kMaxBranches = 1 << 16;  // abstract transitions one operator may become
 
-// A transition between abstract states, turned round: where `after` holds, it leads back to `before`. Both
-// are a value per variable of the pattern, -1 for none.
+// A reversed transition between abstract states: where `after` holds, it leads back to `before`. Both have a
+// value per variable of the pattern, -1 for none.
 struct Transition {
     std::vector<int> before, after;
     auto operator<=>(const Transition&) const = default;
@@ -87,7 +87,7 @@ class Abstraction {
             }
         }
         if (changed.empty()) return;
-        // What changes, or decides what changes, must have a value to go back to.
+        // Every variable that changes, or decides what changes, needs a value before the operator.
         tested.insert(tested.end(), changed.begin(), changed.end());
         branches_ = 0;
         multiply_out(op, cost, t, tested, 0);
@@ -110,7 +110,7 @@ class Abstraction {
         t.after[position] = after;
     }
 
-    // The conditional effects, in order; those that other variables decide are tried both ways.
+    // The conditional effects in order. Those that depend on other variables may happen or not: try both.
     void branch(int op, int cost, const Transition& t, std::vector<int> after, size_t effect) {
         auto effects = task_.conditional[op];
         for (; effect < effects.size(); ++effect) {
@@ -144,7 +144,7 @@ class Abstraction {
     size_t branches_ = 0;
 };
 
-// The projection with every transition turned round, as a task: its operators regress.
+// The projection with every transition reversed, as a task: its operators regress.
 Task reversed(const Abstraction& abstraction, const ProjectionIndex& index) {
     Task task;
     for (size_t i = 0; i < index.variables().size(); ++i)

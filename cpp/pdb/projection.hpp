@@ -1,7 +1,7 @@
 // Projections of a planning task onto some of its variables.
 //
 // The abstract states are all assignments to those variables. Conditions on other variables are taken as
-// true, effects on them are dropped; a conditional effect that other variables decide may happen or not. So
+// true, effects on them are dropped; a conditional effect that depends on them may happen or not. So
 // every plan of the task is a plan of the projection, and its distances never exceed the real ones.
 #pragma once
 #include "pdb/table.hpp"
@@ -29,12 +29,12 @@ class ProjectionIndex : public PatternIndex {
     uint64_t size_ = 1;
 };
 
-// Distances to the nearest abstract goal by Dijkstra's algorithm backwards; kUnreached where there is none.
+// Distances to the nearest abstract goal, by Dijkstra's algorithm backwards; kUnreached if there is none.
 // `cost` is per operator. Throws std::invalid_argument if conditional effects branch too often.
 Table build_projection(const Task& task, const ProjectionIndex& index, const std::vector<int>& cost,
                        const Limits& limits);
 
-// Changes with everything that a projection depends on: variables, operators, costs, goal.
+// A hash of everything that a projection depends on: variables, operators, costs, goal.
 uint64_t fingerprint(const Task& task);
 
 }  // namespace hstar

@@ -47,7 +47,7 @@ CornerSymmetryIndex::CornerSymmetryIndex(const PieceGroup& corners)
 }
 
 void CornerSymmetryIndex::transform(int symmetry, const int* state, int* image) const {
-    // A state takes sticker x of its pieces to where it is; its image takes sigma(x) to sigma of that.
+    // If a state has sticker x at y, its image has sticker sigma(x) at sigma(y).
     const cube::Permutation& sigma = symmetries_[symmetry];
     const cube::Permutation& inverse = inverses_[symmetry];
     for (int piece = 0; piece < cube::kCorners; ++piece) {
@@ -66,8 +66,8 @@ uint64_t CornerSymmetryIndex::rank(const int* state) const {
 }
 
 void CornerSymmetryIndex::rank_all(uint64_t permutation, std::vector<uint64_t>& ranks) const {
-    // Each corner of the image has its orientation from one corner, so the orientations' part of the index is
-    // a sum over corners. What each adds is read off three images, of corners all turned alike.
+    // The orientation of each corner of the image depends on one corner, so the orientation part of the index
+    // is a sum over corners. Three images, with all corners turned alike, show what each corner adds.
     constexpr int kLast = cube::kCorners - 1;  // its orientation is implied
     const int symmetry = to_class_[permutation];
     std::array<std::array<uint64_t, 3>, cube::kCorners> adds{};

@@ -1,9 +1,9 @@
 // The corners of the cube up to the 48 symmetries of space.
 //
-// Turning or mirroring the whole cube, and the names of its faces with it, takes a state to one as far from
-// the goal. The 40320 permutations of the corners fall into 984 classes, so 984 x 3^7 entries replace
-// 40320 x 3^7. Orientations do not fall into classes of their own: after the permutation is brought to the
-// representative of its class, they can be anything.
+// Turning or mirroring the whole cube, and renaming its faces accordingly, maps a state to one at the same
+// distance from the goal. The 40320 permutations of the corners fall into 984 classes, so 984 x 3^7 entries
+// replace 40320 x 3^7. Orientations have no classes of their own: once the permutation is the representative
+// of its class, they can be anything.
 #pragma once
 #include "spaces/cube_geometry.hpp"
 #include "spaces/pattern_index.hpp"
@@ -22,7 +22,7 @@ class CornerSymmetryIndex : public PatternIndex {
     void unrank(uint64_t rank, int* state) const override;
     void representative(const int* state, int* values) const override;
     std::vector<uint32_t> multiplicities() const override { return class_sizes_; }
-    // The indices of all states with a permutation, by orientation; like rank(), only faster.
+    // The indices of all states with a given permutation, by orientation; like rank(), but faster.
     void rank_all(uint64_t permutation, std::vector<uint64_t>& ranks) const;
 
   private:

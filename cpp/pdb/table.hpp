@@ -1,4 +1,4 @@
-// A table of small numbers in memory that someone else owns, such as a mapped file.
+// A table of small numbers in memory that it does not own, such as a mapped file.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -8,7 +8,7 @@
 
 namespace hstar {
 
-constexpr uint32_t kUnreached = 0xffffffffu;  // no path to the goal: a dead end, or no state at all
+constexpr uint32_t kUnreached = 0xffffffffu;  // no path to the goal: a dead end, or an index of no state
 
 // Entries of 4, 8, 16 or 32 bits, little-endian; the largest number stands for kUnreached. Entries of 2 bits
 // choose among four values and are always reached.

@@ -1,7 +1,7 @@
-// Values of a network by index, so that states that share their pattern are computed once.
+// A cache of a network's values by index: states with the same pattern are computed once.
 //
-// Where there are few indices all of them are held. Otherwise a slot keeps the last one that came:
-// depth-first search meets an index again soon or not at all.
+// If there are few indices, all are kept. Otherwise a new index replaces the old one in its slot: depth-first
+// search meets an index again soon or not at all.
 #pragma once
 #include <cstdint>
 #include <vector>

@@ -1,4 +1,4 @@
-// Work that falls into many independent chunks, on several threads.
+// Runs many independent chunks of work on several threads.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace hstar {
 
-// Each thread calls make(thread number) once and then work(what it made, chunk) for one chunk after the other
-// until none is left, in any order. The caller's thread is number 0. Where the system refuses a thread, those
-// there are do its work. Throws the first exception of any thread, after all have ended.
+// Each thread calls make(thread number) once and then work(result of make, chunk) for one chunk after the
+// other, in any order, until none is left. The caller's thread is number 0. If the system refuses a thread,
+// the others do its work. Throws the first exception of any thread, after all threads have ended.
 template <class Make, class Work>
 void for_each_chunk(uint64_t chunks, int threads, Make make, Work work) {
     std::atomic<uint64_t> next{0};

@@ -18,7 +18,7 @@ inline uint64_t hash_ints(const int* items, size_t count, uint64_t seed) {
     return fold_multiply(h, 0xE7037ED1A0B428DBull);
 }
 
-// `bytes` must be readable up to the next multiple of eight; what lies beyond `count` must be zero.
+// `bytes` must be readable up to the next multiple of eight; bytes beyond `count` must be zero.
 inline uint64_t hash_padded_bytes(const unsigned char* bytes, size_t count) {
     uint64_t h = 0x9E3779B97F4A7C15ull;
     for (size_t i = 0; i < count; i += 8) {

@@ -1,5 +1,4 @@
-// Vectors for large tables that are read at random: with pages of 2 MB instead of 4 KB, the processor finds
-// the memory without walking its page tables each time.
+// Vectors for large tables that are read at random. Pages of 2 MB instead of 4 KB save most page table walks.
 #pragma once
 #include <sys/mman.h>
 
@@ -24,7 +23,7 @@ struct HugePageAllocator {
         void* memory = is_large ? std::aligned_alloc(kPage, bytes) : std::malloc(bytes);
         if (!memory) throw std::bad_alloc();
 #ifdef MADV_HUGEPAGE
-        if (is_large) madvise(memory, bytes, MADV_HUGEPAGE);  // advice: it may fail, and nothing is lost
+        if (is_large) madvise(memory, bytes, MADV_HUGEPAGE);  // only advice, so failure does no harm
 #endif
         return static_cast<T*>(memory);
     }

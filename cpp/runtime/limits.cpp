@@ -12,14 +12,14 @@
 namespace hstar {
 
 namespace {
-std::atomic<int> g_signal{0};            // noted, 0 if none
-std::atomic<bool> g_is_reported{false};  // some check() has thrown it
+std::atomic<int> g_signal{0};            // the signal that arrived, 0 if none
+std::atomic<bool> g_is_reported{false};  // some check() has thrown because of it
 static_assert(std::atomic<int>::is_always_lock_free, "signal handlers may not lock");
 void note_signal(int signal) {
     g_signal = signal;
 }
 
-// Handlers belong to the process, so all scopes share one installation.
+// Signal handlers are global to the process, so all scopes share them.
 constexpr int kSignals[] = {SIGINT, SIGTERM};
 std::mutex g_scopes_mutex;
 int g_num_scopes = 0;
@@ -89,7 +89,7 @@ SignalScope::~SignalScope() {
         for (int i = 0; i < 2; ++i) {
             struct sigaction current;
             sigaction(kSignals[i], nullptr, &current);
-            // Whoever set another handler in the meantime keeps it.
+            // A handler that someone else installed in the meantime stays.
             if (current.sa_handler == note_signal) sigaction(kSignals[i], &g_old_handlers[i], nullptr);
         }
         if (!g_is_reported) unreported = g_signal;

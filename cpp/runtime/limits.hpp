@@ -1,5 +1,5 @@
-// Limits of time and memory, and signals, for everything that may run long. Code calls check() now and then;
-// it throws Stopped, and whoever owns the work returns what is known so far.
+// Limits of time and memory, and signals, for all long-running code. Such code calls check() regularly, which
+// throws Stopped; the owner of the work catches it and returns what is known so far.
 #pragma once
 #include <cstdint>
 
@@ -19,8 +19,8 @@ struct Limits {
     void check_signals() const;  // cheap
 };
 
-// Checks limits about every `kUnits` units of work, each some ten nanoseconds, however work is spread over
-// calls.
+// Checks limits about every `kUnits` units of work (about ten nanoseconds each), however the work is spread
+// over calls.
 class WorkMeter {
   public:
     explicit WorkMeter(const Limits& limits) : limits_(limits) {}
@@ -40,9 +40,9 @@ double monotonic_seconds();
 uint64_t resident_bytes();
 uint64_t peak_resident_bytes();
 
-// While at least one exists, in any thread, SIGINT and SIGTERM are noted for check() instead of ending the
-// process. A signal stops every work that checks. If none has by the time the last scope ends, the signal is
-// raised again for the handlers that were there before: it is never lost.
+// While at least one exists, in any thread, SIGINT and SIGTERM are recorded for check() instead of ending the
+// process. A signal stops all work that calls check(). If nothing has been stopped by the time the last scope
+// ends, the signal is raised again for the previous handlers, so it is never lost.
 class SignalScope {
   public:
     SignalScope();

@@ -1,9 +1,9 @@
-// The 3x3x3 cube as points in space: where its stickers are, where turns and symmetries take them.
+// The 3x3x3 cube as points in space: the positions of its stickers, and how turns and symmetries move them.
 //
 // A corner sticker is number location * 3 + i, an edge sticker location * 2 + i, with i = 0 for the sticker
-// that shows the orientation. A piece is where its sticker 0 is, so turns and symmetries are permutations of
-// sticker numbers, and no table of twists has to be written down. The numbering is that of the common
-// pattern databases, so that their published statistics can be compared:
+// that defines the orientation. The place of a piece is that of its sticker 0. So turns and symmetries are
+// permutations of sticker numbers, and there is no hand-written table of twists. The numbering is that of the
+// common pattern databases, so that their published statistics can be compared:
 //   corners UFL UFR UBR UBL DFL DFR DBR DBL; sticker 0 on U or D, then counter-clockwise
 //   edges   UL LF UF FR UR RB UB LB LD FD RD BD; sticker 0 on the face named first
 #pragma once

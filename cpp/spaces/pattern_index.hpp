@@ -1,4 +1,4 @@
-// Numbers for abstract states: the values of some variables of a state, as an index into a table.
+// Numbering of abstract states: maps the values of some variables of a state to an index into a table.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -27,8 +27,8 @@ class PatternIndex {
     // Writes the variables of the pattern into a state and leaves the others alone.
     virtual void unrank(uint64_t rank, int* state) const = 0;
     const std::vector<int>& variables() const { return variables_; }
-    // Where symmetric states share an index: the values of the pattern's variables in the one that unrank()
-    // returns. Otherwise those of the state itself.
+    // The values of the pattern's variables; if symmetric states share an index, those of the state that
+    // unrank() returns.
     virtual void representative(const int* state, int* values) const {
         for (std::size_t v = 0; v < variables_.size(); ++v) values[v] = state[variables_[v]];
     }

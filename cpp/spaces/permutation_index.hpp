@@ -1,8 +1,8 @@
-// Numbers for partial permutations: where k pieces sit among n locations.
+// Numbering of partial permutations: where k pieces are among n locations.
 //
 // Two orders. Myrvold-Ruskey (linear time): the location of piece 0 is the least significant digit, so
-// neighbours in the order differ in where piece 0 sits. Lexicographic: the location of the last piece is the
-// least significant digit, so neighbours share the locations of all earlier pieces.
+// neighbours in the order differ in the location of piece 0. Lexicographic: the location of the last piece is
+// the least significant digit, so neighbours share the locations of all earlier pieces.
 #pragma once
 #include <cstdint>
 

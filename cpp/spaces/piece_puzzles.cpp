@@ -1,4 +1,4 @@
-// The puzzles whose moves act on each piece alone, and the puzzles by name.
+// Puzzles whose moves act on each piece independently, and the list of puzzles by name.
 #include <charconv>
 #include <stdexcept>
 
@@ -103,7 +103,7 @@ std::unique_ptr<Puzzle> make_puzzle(const std::string& name) {
     }
     auto expect = [&](size_t count, bool holds, const char* what) {
         if (numbers.size() != count || !holds)
-            throw std::invalid_argument("'" + name + "' is no puzzle; " + what);
+            throw std::invalid_argument("'" + name + "' is not a puzzle; " + what);
     };
     int a = numbers.empty() ? 0 : numbers[0], b = numbers.size() < 2 ? 0 : numbers[1];
     if (kind == "tiles") {

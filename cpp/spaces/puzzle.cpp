@@ -113,7 +113,7 @@ PiecePuzzle::PiecePuzzle(std::string puzzle_name, std::vector<PieceGroup> piece_
     }
     find_pruning();
     if (groups.size() == 1) {
-        // A permutation known to be even is known from all but two of its places.
+        // An even permutation is determined by all but two of its places.
         int pieces = groups[0].count - (is_even_ ? 2 : 0);
         try {
             index_ = std::make_unique<PieceIndex>(groups[0], iota(0, pieces), IndexOrder::MyrvoldRuskey);
@@ -123,9 +123,9 @@ PiecePuzzle::PiecePuzzle(std::string puzzle_name, std::vector<PieceGroup> piece_
 }
 
 void PiecePuzzle::find_pruning() {
-    // A sequence of two moves is left out if a shorter one, or one that comes earlier in the order of moves,
-    // leads to the same state. What is left still holds the first shortest sequence to every state, because
-    // parts of such a sequence are such sequences.
+    // Two moves in a row are left out if a shorter sequence, or one earlier in the order of moves, leads to
+    // the same state. The first shortest sequence to each state survives, because every part of it is itself
+    // a first shortest sequence.
     std::map<std::vector<int>, int> first;  // state -> rank of the first sequence that leads to it
     std::vector<int> once(goal.size()), twice(goal.size());
     int moves = num_moves();
@@ -158,7 +158,7 @@ void PiecePuzzle::apply(int move, const int* state, int* next) const {
 }
 
 bool PiecePuzzle::is_solvable(const int* state) const {
-    // Every move is odd or even in all groups alike.
+    // Every move has the same parity in all groups.
     bool odd = is_odd(groups[0], state);
     for (const PieceGroup& group : groups)
         if (is_odd(group, state) != odd) return false;

@@ -1,7 +1,8 @@
 // Puzzles: states are the places of pieces, moves permute them. All moves cost 1 and can be undone.
 //
-// A state is an int per variable, as in a planning task: variable i says where piece i is (location *
-// orientations + orientation). So a move acts on each piece alone, and a pattern is a set of variables.
+// A state has one int per variable, as in a planning task: variable i says where piece i is (location *
+// orientations + orientation). So a move acts on each piece independently, and a pattern is a set of
+// variables.
 #pragma once
 #include <memory>
 #include <string>
@@ -32,19 +33,19 @@ class Puzzle {
     // Whether the goal can be reached from a state whose pieces are in proper places.
     virtual bool is_solvable(const int* state) const = 0;
 
-    // False where making `next` after `last` only leads to what another sequence of at most two moves, not
-    // left out itself, leads to as well. `last` may be -1.
+    // False if `next` after `last` is redundant: another sequence of at most two moves, which is not left
+    // out itself, leads to the same state. `last` may be -1.
     bool may_follow(int last, int next) const {
         return last < 0 || may_follow_[static_cast<size_t>(last) * move_names.size() + next];
     }
-    // Throws std::invalid_argument, naming what is wrong, for what is no state of the puzzle.
+    // Throws std::invalid_argument that explains what is wrong if this is not a state of the puzzle.
     void check_state(const int* state) const;
 
-    // All states in a row, or null where there are too many. The index may contain unreachable states.
+    // A numbering of all states, or null if there are too many. It may contain unreachable states.
     const PatternIndex* index() const { return index_.get(); }
     std::vector<int> unrank(uint64_t rank) const;
 
-    // Moves chosen at random, never one that may not follow the last. The same on every machine.
+    // Random moves without redundant pairs. The same on every machine.
     std::vector<int> random_moves(int count, uint64_t seed) const;
 
   protected:
@@ -52,7 +53,7 @@ class Puzzle {
     std::unique_ptr<PatternIndex> index_;
 };
 
-// A puzzle whose moves can always be made and act on each piece alone: value -> value.
+// A puzzle whose moves are always possible and act on each piece independently: value -> value.
 class PiecePuzzle : public Puzzle {
   public:
     PiecePuzzle(std::string name, std::vector<PieceGroup> groups, std::vector<std::string> move_names,

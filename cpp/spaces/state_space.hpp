@@ -1,5 +1,5 @@
-// What search knows of the space it walks: a planning task or a puzzle. States are packed rows; whole
-// expansions cross this seam at once, so that its virtual calls cost nothing per successor.
+// The interface between search and what it searches, a planning task or a puzzle. States are packed rows.
+// One virtual call handles a whole expansion, so virtual calls cost nothing per successor.
 #pragma once
 #include <span>
 #include <vector>
@@ -26,8 +26,8 @@ class StateSpace {
                        size_t stride) const = 0;
     virtual bool is_goal(const unsigned char* row) const = 0;
 
-    // For searches that remember no states: applicable operators worth trying after `last` (-1: none), and
-    // the values of the states they lead to, one after the other.
+    // For searches without a state registry: applicable operators worth trying after `last` (-1: none), and
+    // the values of their successors, one state after the other.
     virtual void successors(const int* values, int last, std::vector<int>& ops,
                             std::vector<int>& states) const = 0;
     virtual bool is_goal(const int* values) const = 0;

@@ -20,9 +20,9 @@ class TaskSpace : public StateSpace {
     bool is_goal(const int* values) const override { return task_.is_goal(values); }
 
   private:
-    // Neither changes what the other needs or changes: both orders are possible and lead to the same state.
-    // Of the cheapest plans, the shortest and of those the first in operator order never has such a pair in
-    // descending order, so searches that remember no states need not try it.
+    // Two operators commute if neither changes what the other reads or writes: both orders are possible and
+    // lead to the same state. Take the shortest of the cheapest plans, and of those the first in operator
+    // order: it has no commuting pair in descending order, so searches without a registry need not try one.
     bool commute(int a, int b) const;
     void apply_one(int op, const unsigned char* parent, unsigned char* row) const;
 

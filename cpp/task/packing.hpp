@@ -1,6 +1,6 @@
 // States as bytes: every variable takes just the bits it needs, with no gaps, so a state of B bits has ceil(B
 // / 8) bytes. A field is read by one unaligned 64-bit load, which may reach up to kSlack bytes past the last
-// byte: every buffer that holds packed states ends with that much room.
+// byte: every buffer of packed states has that much room at its end.
 #pragma once
 #include <cstdint>
 #include <cstring>

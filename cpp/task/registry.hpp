@@ -1,9 +1,9 @@
 // All states seen by a search, each stored once.
 //
 // A state's id is its position in one logical array of packed rows, cut into chunks so that growing never
-// copies. Uniqueness comes from an open-addressing table that holds ids only (4 bytes a slot); a probe
-// compares the row itself. Looking up a batch in two passes, first prefetch() for every state, then insert(),
-// hides most of the cache misses.
+// copies. An open-addressing table that holds only ids (4 bytes per slot) finds duplicates; a probe compares
+// the row itself. Looking up a batch in two passes, first prefetch() for every state, then insert(), hides
+// most cache misses.
 #pragma once
 #include <cstdint>
 #include <memory>

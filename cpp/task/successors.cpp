@@ -17,7 +17,7 @@ SuccessorGenerator::SuccessorGenerator(const Task& task, const Limits& limits) :
 }
 
 int SuccessorGenerator::build(std::vector<int>& ops, size_t begin, size_t end, WorkMeter& meter) {
-    int entry = -1;  // the first node of the chain that operators not mentioning a variable fall through
+    int entry = -1;  // the first node of the chain of operators that do not mention a variable
     size_t rest_slot = 0;
     auto is_leaf = [&](int op) { return tested_[op] == static_cast<int>(task_.pre[op].size()); };
     auto leaf_end = static_cast<size_t>(
@@ -25,8 +25,8 @@ int SuccessorGenerator::build(std::vector<int>& ops, size_t begin, size_t end, W
     size_t first = begin;
     size_t leaf_size = leaf_end - begin;
     begin = leaf_end;
-    // How many operators mention each untested variable. The counters are shared with the calls above: save
-    // theirs.
+    // How many operators mention each untested variable. Recursive calls share the counters, so save them
+    // first.
     std::vector<std::pair<int, int>> saved;
     meter.spend(8 + end - begin);
     for (size_t i = begin; i < end; ++i)
@@ -39,8 +39,7 @@ int SuccessorGenerator::build(std::vector<int>& ops, size_t begin, size_t end, W
         for (auto [v, value] : task_.pre[ops[i]]) mentions_[v] += !is_tested_[v];
     std::priority_queue<std::pair<int, int>> most_mentioned;  // (count, -variable); counts may be out of date
     for (auto [v, old] : saved) most_mentioned.push({mentions_[v], -v});
-    // Each turn of the loop makes one node; the operators that do not mention its variable go on to the next
-    // turn.
+    // Each iteration makes one node; operators that do not mention its variable are left for the next one.
     while (true) {
         int variable = -1;
         while (begin < end) {

@@ -1,4 +1,4 @@
-// Which operators are applicable in a state, without looking at all of them.
+// Finds the operators that are applicable in a state without testing all of them.
 //
 // A decision tree over variables: an inner node tests one variable and has a child per value plus one for the
 // operators that do not mention it; a leaf lists operators whose preconditions are all tested. Each node

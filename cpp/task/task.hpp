@@ -29,15 +29,15 @@ struct Task {
     Rows<Assignment> pre;          // per operator, sorted by variable
     Rows<Assignment> effects;      // unconditional
     Rows<ConditionalEffect>
-        conditional;  // applied in this order after testing all on the old state: adds come last
+        conditional;  // all tested on the old state, then applied in this order: adds come last
     std::vector<Assignment> effect_conditions;
     std::vector<int> cost;
     std::vector<int> initial_state;
     std::vector<Assignment> goal;
     bool goal_is_false = false;
 
-    // Names. An atom is a predicate and its arguments; complements are the negated atom; a missing one is the
-    // value "none of the others".
+    // Names. An atom is a predicate and its arguments; complements are negated atoms; a fact without an atom
+    // is the value "none of the others".
     struct AtomName {
         int predicate = -1;
         bool negated = false;

@@ -1,9 +1,9 @@
-// Tiles of the AMX unit are kilobytes of state per thread, so Linux gives them only to processes that ask.
+// AMX tiles are kilobytes of state per thread, so Linux grants them only to processes that request them.
 #pragma once
 
 namespace hstar {
 
-// Asks once. False if the processor has no tiles of bytes, or the system does not give them.
+// Requests them once. False if the processor has no 8-bit tiles or the system refuses.
 bool amx_permitted();
 
 }  // namespace hstar

@@ -1,4 +1,4 @@
-// Chances of bits as the code of weights learns them, in integers only.
+// Adaptive probabilities of bits for the weight code, in integers only.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 
 namespace hstar {
 
-// Log odds in 1/256, to +-8, and chances in 1/2^16.
+// Log odds in units of 1/256, up to +-8; probabilities in units of 1/2^16.
 class Logistic {
   public:
     constexpr Logistic() {
@@ -39,7 +39,7 @@ inline constexpr Logistic kLogistic;
 // The share of ones among the bits seen in a context, the last `kLimit` or so.
 class BitCount {
   public:
-    // Closer to zero than the share says while few bits were seen.
+    // The log odds, pulled towards zero while few bits were seen.
     int odds() const { return kLogistic.odds(chance_) * kPace.trust[seen_] >> 16; }
     void add(bool bit) {
         chance_ = static_cast<uint16_t>(chance_ + (((bit ? 65535 : 0) - chance_) * kPace.rate[seen_] >> 15));

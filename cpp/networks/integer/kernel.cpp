@@ -24,14 +24,14 @@ inline void tile(const IntegerDense& layer, const uint8_t* x, int output, Use us
         for (int b = 0; b < kBlocks; ++b) use(s, output + b * kIntegerBlock, sums[s][b]);
 }
 
-// Blocks of outputs are the outer loop: their weights stay in the nearest cache for all states.
+// Blocks of outputs are the outer loop, so that their weights stay in the nearest cache for all states.
 template <int kBlocks, class Use>
 void outputs_of_states(const IntegerDense& layer, const uint8_t* x, int count, int output, Use use) {
     int state = 0;
     auto shifted = [&](int s, int first, const Sums& sums) { use(state + s, first, sums); };
     auto from = [&] { return x + state * activation_stride(layer.inputs); };
     for (; state + kStates <= count; state += kStates) tile<kStates, kBlocks>(layer, from(), output, shifted);
-    // Search has few states at a time, so the rest of a batch matters.
+    // Search has few states at a time, so the remainder of a batch matters.
     switch (count - state) {
         case 3:
             return tile<3, kBlocks>(layer, from(), output, shifted);

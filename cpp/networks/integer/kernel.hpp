@@ -14,8 +14,8 @@ namespace hstar {
 constexpr int kIntegerBlock = 16;
 constexpr int kLargestActivation = 127;
 
-// Activations of one state are whole cache lines, aligned to them: from one state to the next, in bytes. What
-// is beyond the width holds anything; the weights there are zero.
+// The distance from one state's activations to the next in bytes: whole cache lines, aligned. Bytes beyond
+// the width are arbitrary; the weights there are zero.
 constexpr int kCacheLine = 64;
 constexpr int64_t activation_stride(int width) {
     return (width + int64_t{kCacheLine} - 1) / kCacheLine * kCacheLine;
@@ -47,7 +47,7 @@ struct IntegerDense {
 
 struct IntegerKernel {
     const char* name;
-    // `row` are count x num_digits numbers of rows, y is count x activation_stride(width).
+    // `row` is count x num_digits row numbers, y is count x activation_stride(width).
     void (*embed)(const IntegerEmbedding& layer, const int32_t* row, int count, uint8_t* y);
     // x is count x activation_stride(inputs), y and `skipped`, which may be null, are count x
     // activation_stride(outputs).

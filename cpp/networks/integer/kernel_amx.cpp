@@ -2,8 +2,8 @@
 // weights of 16 outputs. Two tiles of states and two of outputs make four of sums, so that every load serves
 // two products and the products do not wait for each other.
 //
-// Rescaling 16 sums takes the vector units half as long as the tiles take for 512 inputs of them. So finished
-// sums are put aside, and rescaled between the products of the sums that come next.
+// Rescaling 16 sums takes the vector units half as long as the tiles need for 512 inputs of these sums. So
+// finished sums are set aside and rescaled between the products of the next sums.
 #include <immintrin.h>
 
 #include <atomic>
@@ -35,12 +35,12 @@ inline void load_tile_shapes(int states) {
         shapes.bytes[t] = kBytes;
         shapes.rows[t] = static_cast<uint8_t>(rows[t]);
     }
-    // To the compiler, the instruction reads a pointer's worth of this only.
+    // The compiler believes that the instruction reads only as much as a pointer.
     std::atomic_signal_fence(std::memory_order_seq_cst);
     _tile_loadconfig(&shapes);
 }
 
-// Four tiles of sums, put aside.
+// Four tiles of sums, set aside.
 struct Finished {
     alignas(64) int32_t sums[4 * kTileSums];
     int state[4], output[4];  // the first of each tile
@@ -52,7 +52,7 @@ struct Finished {
     void finish_piece(int piece, Finish finish) const {
         const int tile = piece / 2, row = piece % 2 * kPieceRows;
         const int32_t* from = sums + tile * kTileSums + row * kIntegerBlock;
-        if (rows[tile] >= row + kPieceRows)  // nearly always: then the count is known to the compiler
+        if (rows[tile] >= row + kPieceRows)  // nearly always; the compiler then knows the count
             finish(state[tile] + row, output[tile], from, kPieceRows);
         else if (rows[tile] > row)
             finish(state[tile] + row, output[tile], from, rows[tile] - row);
@@ -131,7 +131,7 @@ inline void multiply_one(int blocks, const IntegerDense& layer, const uint8_t* x
 }
 
 // All outputs of all states; finish(state, output, sums, count) is given 16 sums for each of `count` states.
-// States are the outer loop: they stay in the nearest cache, and weights are read in order.
+// States are the outer loop, so that they stay in the nearest cache and weights are read in order.
 template <class Finish>
 inline void for_all_outputs(const IntegerDense& layer, const uint8_t* x, int count, Finish finish) {
     Finished buffers[2];

@@ -13,9 +13,8 @@ namespace hstar {
 
 namespace {
 
-// With these shifts any sum (31 bits) times any multiplier (16 bits), shifted, fits in 32 bits, and all of
-// them lie within the 64 bits of the product: vectors need no comparison of 64-bit numbers, as narrowing to
-// bytes saturates.
+// With these shifts, any sum (31 bits) times any multiplier (16 bits) fits in 32 bits after shifting, and in
+// 64 bits before. So vectors need no comparison of 64-bit numbers: narrowing to bytes saturates.
 inline bool fits_when_shifted(int shift) {
     return shift >= 17 && shift <= 32;
 }
@@ -136,7 +135,7 @@ class Rescaler {
     void operator()(const Sums& sums, const uint8_t* skipped, uint8_t* y) const {
         __m256i low = rescaled(sums.low, multiplier_.low, skipped);
         __m256i high = rescaled(sums.high, multiplier_.high, skipped ? skipped + 8 : nullptr);
-        // Packing works on halves of vectors and leaves the middle quarters exchanged.
+        // Packing works on halves of vectors and leaves the middle quarters swapped.
         __m256i words = _mm256_permute4x64_epi64(_mm256_packs_epi32(low, high), 0xD8);
         __m128i bytes = _mm_packs_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
         _mm_storeu_si128(reinterpret_cast<__m128i*>(y), _mm_max_epi8(bytes, _mm_setzero_si128()));
@@ -258,7 +257,7 @@ inline void sum_rows(const IntegerEmbedding& layer, const int32_t* row, int firs
 }
 #endif
 
-// Blocks of outputs are the outer loop: their part of each row stays in the nearest cache for all states.
+// Blocks of outputs are the outer loop, so that their part of each row stays in the nearest cache.
 template <int kBlocks>
 inline int embed_blocks(const IntegerEmbedding& layer, int first, const int32_t* row, int count, uint8_t* y) {
     const int64_t stride = activation_stride(layer.width);

@@ -9,7 +9,7 @@ namespace hstar {
 
 namespace {
 
-// States that share a load of weights from memory; their activations stay in the nearest caches.
+// How many states share a load of weights from memory; their activations stay in the nearest caches.
 constexpr int kChunk = 256;
 
 int padded(size_t width) {
@@ -150,7 +150,7 @@ void IntegerNetwork::forward(const int* digits, int count, int32_t* logits, Work
         int32_t* row = work.rows.data();
         for (int s = 0; s < states; ++s)
             for (int first_row : first_row_) *row++ = first_row + *digit++;
-        // Of the last layers: the newest activations, those before, and a place for the next.
+        // The newest activations, the previous ones, and space for the next.
         uint8_t *newest = work.a.data(), *older = work.b.data(), *next = work.c.data();
         kernel_.embed(first, work.rows.data(), states, newest);
         for (size_t l = 0; l + 1 < dense_.size(); ++l) {

@@ -23,17 +23,17 @@ struct IntegerLayerSpec {
     std::vector<int8_t> weights;
     std::vector<int32_t> bias, multiplier;  // per output; 0 <= multiplier < 2^16
     int shift = 1;
-    // Not 0: adds the input of the layer before this one, times this.
+    // If not 0, the input of the previous layer times this is added.
     int32_t skip = 0;
 };
 
-// Fastest last; all that this machine can run.
+// All kernels that this machine can run, the fastest last.
 std::vector<IntegerKernel> integer_kernels();
 
 class IntegerNetwork {
   public:
-    // Throws std::invalid_argument, saying what is wrong, for layers that do not fit each other or whose sums
-    // could overflow. `kernel` is a name, or empty for the fastest.
+    // Throws std::invalid_argument with the reason if layers do not fit together or their sums could
+    // overflow. `kernel` is a name, or empty for the fastest.
     IntegerNetwork(std::vector<int> domain_sizes, std::vector<IntegerLayerSpec> layers,
                    const std::string& kernel);
 

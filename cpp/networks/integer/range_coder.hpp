@@ -13,12 +13,13 @@
 
 namespace hstar {
 
-// Where the interval is divided: at most `split`, the bit is one.
+// Where the interval is divided: up to `split`, the bit is one.
 inline uint32_t split_interval(uint32_t low, uint32_t high, uint32_t chance_of_one) {
     return low + static_cast<uint32_t>(uint64_t{high - low} * chance_of_one >> 16);
 }
 
-// The last byte of a code: followed by zeros, it lies in the interval, whose ends differ in their first byte.
+// The last byte of a code: the ends of the interval differ in their first byte, and this byte followed by
+// zeros lies between them.
 inline uint32_t last_byte(uint32_t low) {
     return (low >> 24) + (low << 8 != 0);
 }
@@ -45,7 +46,7 @@ class RangeEncoder {
 
 class RangeDecoder {
   public:
-    // The bytes must outlive the decoder. Throws std::invalid_argument where they end too early.
+    // The bytes must outlive the decoder. Throws std::invalid_argument if they end too early.
     RangeDecoder(const uint8_t* bytes, size_t size) : bytes_(bytes), size_(size) {
         for (int i = 0; i < 4; ++i) read();
     }
@@ -56,7 +57,7 @@ class RangeDecoder {
         for (; (low_ ^ high_) >> 24 == 0; low_ <<= 8, high_ = high_ << 8 | 255) read();
         return bit;
     }
-    // Throws std::invalid_argument unless the bytes are exactly what the encoder makes of the bits read.
+    // Throws std::invalid_argument unless the encoder would write exactly these bytes for the bits read.
     void finish() const {
         if (place_ != size_ + kZeros || value_ != last_byte(low_) << 24)
             throw std::invalid_argument("a code does not end where its bits end");

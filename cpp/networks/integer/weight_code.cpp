@@ -54,7 +54,7 @@ class Model {
     std::vector<int32_t> shares_;                        // [nodes, inputs], in 1/2^16
 };
 
-// A weight plus `half` is a leaf of a binary tree; at each node from the root down, a bit says which side.
+// A weight plus `half` is a leaf of a binary tree; its bits are the path from the root.
 template <class Coder>
 int Model::code_bits(Coder& coder, size_t column, int center, int weight) {
     const int half = 1 << (bits_ - 1);
@@ -143,8 +143,8 @@ std::vector<uint8_t> encode_weights(const int8_t* weights, size_t rows, size_t c
 
 std::vector<int8_t> decode_weights(const uint8_t* code, size_t size, size_t rows, size_t columns, int bits) {
     check_sizes(rows, columns, bits);
-    // No chance is above 1 - 2^-11, so a byte holds no more than 8 / log2(1 / (1 - 2^-11)) < 2^14 bits:
-    // nothing is allocated for sizes that no such code has.
+    // No probability exceeds 1 - 2^-11, so a byte holds at most 8 / log2(1 / (1 - 2^-11)) < 2^14 bits. Refuse
+    // impossible sizes before anything is allocated.
     if (rows * columns >> 14 > size) throw std::invalid_argument("a code ends too early");
     RangeDecoder coder(code, size);
     std::vector<int8_t> weights(rows * columns);

@@ -8,7 +8,7 @@
 // They are averaged in the logistic domain by learned shares (Mahoney, "Adaptive weighing of context models
 // for lossless data compression", 2005).
 //
-// Everything is integer arithmetic, so a code means the same weights on every machine.
+// All arithmetic is in integers, so a code decodes to the same weights on every machine.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@
 namespace hstar {
 
 // Both throw std::invalid_argument: for weights beyond +-(2^(bits - 1) - 1), for bits outside 2..8, for more
-// than 2^26 weights, and for bytes that `encode_weights` makes of no such weights.
+// than 2^26 weights, and for bytes that `encode_weights` would not write.
 std::vector<uint8_t> encode_weights(const int8_t* weights, size_t rows, size_t columns, int bits);
 std::vector<int8_t> decode_weights(const uint8_t* code, size_t size, size_t rows, size_t columns, int bits);
 

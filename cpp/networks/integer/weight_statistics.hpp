@@ -1,5 +1,5 @@
-// What the code of weights expects of the next one: its size, from its row and its column, and its value,
-// from the rows above. In integers only.
+// What the weight code predicts of the next weight: its magnitude from its row and column, and its value from
+// the rows above. In integers only.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -10,7 +10,8 @@
 
 namespace hstar {
 
-// A mean of absolute values, begun as if some of an expected size had been seen. In 1/256, above 0.
+// A running mean of absolute values, in units of 1/256, above 0. It starts as if some values of the expected
+// size had been seen.
 class Magnitude {
   public:
     void add(int value) {
@@ -24,7 +25,7 @@ class Magnitude {
     uint64_t sum_ = 0, count_ = 0;
 };
 
-// Of weights or of errors: rows and columns have scales, whose product a magnitude is expected to be.
+// Scales of rows and columns, for weights or for errors: the expected magnitude is their product.
 class Scales {
   public:
     Scales(size_t columns, int bits) : overall_(uint64_t{32} << bits), columns_(columns) {}
@@ -62,14 +63,14 @@ class Predictor {
         const int16_t* above = &above_[column * height_];
         int64_t sum = 0;
         for (size_t begin = 0, end; begin < std::min(row, height_); begin = end) {
-            end = std::min({begin + 256, row, height_});  // so that 32 bits suffice
+            end = std::min({begin + 256, row, height_});  // so that 32 bits are enough
             int32_t part = 0;
             for (size_t i = begin; i < end; ++i) part += coefficients_[i] * above[i];
             sum += part;
         }
         return static_cast<int>(std::clamp<int64_t>(sum >> 6, -kMostPredicted, kMostPredicted));
     }
-    // Normalised least mean squares: moves the coefficients so that the error would have been a part smaller.
+    // Normalised least mean squares: moves the coefficients so that the error would have been smaller.
     void learn(size_t row, size_t column, int error) {
         const int16_t* above = &above_[column * height_];
         size_t rows = std::min(row, height_);

@@ -208,8 +208,7 @@ NlmInput NlmInputBuilder::build(int n, std::span<const NlmEntry> entries, std::s
     if (read >= 2) collect(2, entries, values, static_cast<int64_t>(n) * n, pairs_);
     if (has_triples) collect(3, entries, values, static_cast<int64_t>(n) * n * n, triples_);
     if (read >= 2) {
-        // Static relations are often the only ones of these arities: then nothing changes from state to
-        // state.
+        // Often only static relations have these arities; then nothing changes from state to state.
         if (!has_kept_ || kept_.n != n || pairs_ != kept_pairs_ || triples_ != kept_triples_) {
             kept_arena_.clear();
             kept_ = NlmInput{};

@@ -1,7 +1,7 @@
 // The input of a Neural Logic Machine for one state, and which of its tuples are alike.
 //
-// Inputs are sparse, so few different things occur, and what is alike in everything it depends on is computed
-// once; equal inputs give equal bits, so nothing is lost.
+// Inputs are sparse, so few different combinations occur. Tuples that agree in everything their value depends
+// on are computed once. Equal inputs give equal bits, so this changes no result.
 //
 //   type    of a pair: the channels of (i, j) and of (j, i)
 //
@@ -93,7 +93,7 @@ class NlmInputBuilder {
     std::vector<int> present_begin_, present_type_, slot_of_type_, neighbour_begin_, neighbours_;
     std::vector<uint64_t> present_bits_, masks_;
     Numbering numbering_, more_numbering_;
-    // What was built from pairs and triples last.
+    // The pairs and triples of the last call, for reuse.
     bool has_kept_ = false;
     NlmInput kept_;
     SparseRows kept_pairs_, kept_triples_;

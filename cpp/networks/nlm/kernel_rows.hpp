@@ -1,4 +1,4 @@
-// What the two halves of the kernel share: activations, and which row belongs to which tuple. Included where
+// Shared by the two halves of the kernel: activations, and which row belongs to which tuple. Included where
 // the code is compiled once per instruction set, so everything is static.
 #pragma once
 #include "lanes/float_lanes.hpp"

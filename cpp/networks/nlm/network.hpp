@@ -1,9 +1,9 @@
 // A Neural Logic Machine on one state: values, and gradients with respect to the parameters.
 //
-// Nothing is computed per tuple that depends on less. The expanded part of a linear map is a table over
-// shorter tuples (three tables over pairs for triples); inputs and what the first layer makes of them are
-// tables over the types, colours, classes and sets of input.hpp. Triples of the last layer that has any
-// are reduced without being stored. The concatenation over permutations is never made.
+// Nothing is computed per tuple if it depends on less than the tuple. The expanded part of a linear map is a
+// table over shorter tuples (three tables over pairs for triples); inputs and what the first layer makes of
+// them are tables over the types, colours, classes and sets of input.hpp. Triples of the last layer that has
+// any are reduced without being stored. The concatenation over permutations is never formed.
 #pragma once
 #include <array>
 #include <span>
@@ -118,7 +118,7 @@ class NlmNetwork {
     int* triple_pair_[3] = {};
     int* permuted_triple_[6] = {};
     const int* triple_class_ = nullptr;  // of each triple
-    // Lists that are filled again and again.
+    // Scratch lists.
     std::vector<NlmProduct> first_products_, second_products_, typed_products_, products_;
     std::vector<NlmAddend> addends_;
 };

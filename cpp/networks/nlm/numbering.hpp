@@ -1,5 +1,5 @@
-// Numbers for distinct keys, in the order in which they are met: open addressing over hashes; the caller
-// keeps the keys and compares them.
+// Numbers distinct keys in the order of their first occurrence. Open addressing over hashes; the caller
+// stores the keys and compares them.
 #pragma once
 #include <algorithm>
 #include <cstdint>

@@ -158,7 +158,7 @@ void NlmInputBuilder::build_sets(NlmInput& input, Arena& arena) {
             if (!is_new) continue;
             representative_.push_back(pair);
             masks_.insert(masks_.end(), mask, mask + words);
-            // Not worth it where most pairs differ.
+            // Not worth it if most pairs differ.
             if (number > 16 + pair / 4) return;
         }
     const int count = static_cast<int>(representative_.size());
@@ -201,7 +201,7 @@ void NlmInputBuilder::build_special_classes(NlmInput& input, Arena& arena) {
         return (members[order[0]] * n + members[order[1]]) * n + members[order[2]];
     };
 
-    // Triples with atoms of their own, in any order of their members, are told apart by all of that.
+    // Triples with atoms of their own, in any order of their members, get classes by those atoms, too.
     std::vector<std::pair<int64_t, int>> content;  // sorted
     for (size_t r = 0; r < triples_.tuples.size(); ++r)
         if (triples_.contents[r] != 0) content.emplace_back(triples_.tuples[r], triples_.contents[r]);

@@ -1,6 +1,6 @@
 // Objects that can be swapped without changing a state's input (twins) have equal values in every layer of a
 // Neural Logic Machine. Tuples have at most `breadth` members and reductions are minima and maxima, which do
-// not care how often a value occurs, so of each class of twins `breadth` members are enough: a tuple of
+// not depend on how often a value occurs. So `breadth` members of each class of twins are enough: a tuple of
 // breadth - 1 twins still meets one that is not in it. The others are left out, and the output stays the
 // same.
 //
@@ -16,7 +16,7 @@
 
 namespace hstar {
 
-// 128 bits that add up over an object's entries, in any order.
+// A 128-bit sum over an object's entries, independent of their order.
 struct Signature {
     uint64_t a = 0, b = 0;
     auto operator<=>(const Signature&) const = default;

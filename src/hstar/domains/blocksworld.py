@@ -7,8 +7,8 @@ that stand on the table,
 
     g(0, k) = 1,    g(n, k) = g(n-1, k+1) + (n-1+k) g(n-1, k);
 
-an open tower goes to the table with probability g(n-1, k+1) / g(n, k) and else onto one of the
-n-1+k others, all equally likely. Integers are exact, so that the states are exactly uniform.
+an open tower goes to the table with probability g(n-1, k+1) / g(n, k), otherwise onto one of the
+n-1+k others with equal probability. Integers are exact, so the states are exactly uniform.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""When are two problems the same problem under other object names?
+"""A canonical form of problems: the same for problems that differ only in object names.
 
 Colour refinement (Weisfeiler and Leman 1968) on the objects: all objects of a type start with one
-colour; then, again and again, an object's new colour is its old one together with the atoms it
-stands in, written with colours in place of names; until no colour class splits any more. What the
-atoms look like in the final colours does not depend on names or on the order of anything.
+colour. Then, repeatedly, the new colour of an object is its old one together with its atoms,
+written with colours in place of names, until no colour class splits any more. The atoms, written in
+the final colours, depend neither on names nor on any order.
 
 Problems that differ only in names, or in objects that no atom mentions, therefore always get the
 same form. Problems that truly differ get the same form only in the rare cases that refinement
-cannot tell apart, such as a ring of six and two rings of three; for whoever keeps problems apart
-by their form, that errs on the safe side.
+cannot tell apart, such as a ring of six and two rings of three. For keeping splits apart, that errs
+on the safe side.
 """
 
 from __future__ import annotations
@@ -47,6 +47,6 @@ def canonical_form(instance: Instance) -> str:
 
 
 def _ranks(values: Mapping[str, Any]) -> dict[str, int]:
-    """Each name's place in the order of the distinct values, so that no name decides anything."""
+    """The rank of each name's value among the distinct values, so that names do not matter."""
     order = {value: place for place, value in enumerate(sorted(set(values.values())))}
     return {name: order[value] for name, value in values.items()}

@@ -1,8 +1,8 @@
 """Ferry: one boat, one car at a time; every location is joined to every other.
 
 The domain is listing 2 of Nunez-Molina et al., "On Using Admissible Bounds for Learning Forward
-Search Heuristics". Where cars and ferry start and where cars go is uniformly random; a car may
-stand at its goal already.
+Search Heuristics". Start places and destinations are uniformly random; a car may be at its
+destination already.
 """
 
 from __future__ import annotations

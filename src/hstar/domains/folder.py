@@ -1,7 +1,7 @@
-"""Problem folders: DIR/train, DIR/validation and DIR/test, each complete in itself.
+"""Problem folders: DIR/train, DIR/validation and DIR/test, each self-contained.
 
-A folder holds domain.pddl, the problems, and manifest.json, which says how each problem was made.
-It appears under its name only when it is complete, and is never mixed with what it does not hold.
+A folder contains domain.pddl, the problems, and manifest.json, which records how each problem was
+made. It gets its name only when it is complete, and is never mixed with other problems.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ DOMAIN_FILE = "domain.pddl"
 
 
 class FolderError(ValueError):
-    """A folder holds something else than what would be written to it."""
+    """A folder contains something other than what would be written to it."""
 
     def __init__(self, path: Path, problem: str) -> None:
         super().__init__(f"{path} {problem}")
@@ -36,8 +36,8 @@ class FolderError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class WrittenSplit:
-    """What `generate` wrote. `resized` problems have another size than asked for, because that one
-    has no further problems; `written` is the number of files that were not there already."""
+    """What `generate` wrote. `resized` problems have another size than asked for, because that size
+    has no more problems; `written` is the number of files that did not exist before."""
 
     split: str
     directory: Path
@@ -60,8 +60,8 @@ def generate(
     """Write the problem folders of some splits below a directory.
 
     The same arguments give the same bytes. `count` is the number of problems of each split and
-    `ranges` the values of some size parameters, see Generator.plan. Raises ValueError for arguments
-    that do not fit and FolderError if a folder holds something else, before anything is written;
+    `ranges` the values of some size parameters, see Generator.plan. Raises ValueError for wrong
+    arguments and FolderError if a folder contains something else, both before anything is written;
     OSError if it cannot be written.
     """
     generator = DOMAINS.find(domain) if isinstance(domain, str) else domain
@@ -134,7 +134,7 @@ def _files(generator: Generator, split: str, problems: Sequence[Drawn]) -> dict[
 
 
 def _read_manifest(folder: Path) -> dict[str, Any] | None:
-    """The manifest of a folder as far as it says how problems are made; None if there is none."""
+    """The part of a folder's manifest that says how problems are made; None if there is none."""
     try:
         manifest = json.loads((folder / MANIFEST).read_bytes())
     except (FileNotFoundError, NotADirectoryError, ValueError):
@@ -145,7 +145,7 @@ def _read_manifest(folder: Path) -> dict[str, Any] | None:
 
 
 def _check_siblings(root: Path, generator: Generator) -> None:
-    """Problems of two domains do not belong side by side."""
+    """Raises FolderError if the folder contains problems of another domain."""
     if root.exists() and not root.is_dir():
         raise FolderError(root, "is not a folder; choose another name or remove it")
     for split in SPLITS:
@@ -159,9 +159,9 @@ def _check_siblings(root: Path, generator: Generator) -> None:
 
 
 def _check_folder(folder: Path, files: Mapping[str, str]) -> None:
-    """Whether a folder is absent, empty, or holds these files or some of them. FolderError if not.
+    """Raises FolderError unless a folder is absent, empty, or contains some or all of these files.
 
-    Files that are no PDDL may lie in it.
+    Files other than PDDL are ignored.
     """
     if not folder.exists():
         return
@@ -187,12 +187,12 @@ def _check_folder(folder: Path, files: Mapping[str, str]) -> None:
     if foreign:
         raise FolderError(
             folder / foreign[0],
-            "is not named in the manifest beside it; move it away or choose another folder",
+            "is not listed in the manifest of its folder; move it away or choose another folder",
         )
 
 
 def _write_folder(folder: Path, files: Mapping[str, str]) -> int:
-    """Write what is missing or damaged; a new folder appears at once. Returns how many files."""
+    """Write what is missing or damaged; a new folder appears complete. Returns how many files."""
     if (folder / MANIFEST).exists():
         damaged = {
             name: text

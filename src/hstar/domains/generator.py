@@ -1,4 +1,4 @@
-"""What makes a generator: the domain, its size parameters, and the sizes of the usual splits.
+"""Generators: a domain, its size parameters, and the usual sizes of its splits.
 
 A new domain is one file with a Generator and one line in registry.py.
 """
@@ -20,12 +20,12 @@ SPLITS = ("train", "validation", "test")
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A number that sets the size of a problem; `whole` ones are never fractions."""
+    """A number that sets the size of a problem; it is an integer if `whole`."""
 
     name: str
     meaning: str
     minimum: float
-    maximum: float = 1_000  # nobody plans with more, and a slip should not fill the memory
+    maximum: float = 1_000  # nobody plans with more, and a typing error should not fill the memory
     whole: bool = True
 
     def check(self, value: int | float) -> int | float:
@@ -56,10 +56,10 @@ class SplitPlan:
 class Generator:
     """How random problems of one domain are drawn.
 
-    `sample` draws an instance, which may be one that is solved already. `enlarge` gives the size to
-    turn to when a size has no further instances. `mismatch` says what is wrong with parameters
-    that are fine one by one but not together, or "". Problems with at least `large` objects are
-    mostly kept for test, see splits.py; more than the usual training problems have.
+    `sample` draws an instance, which may be solved already. `enlarge` returns the size to use when
+    a size has no more instances. `mismatch` says what is wrong with parameters that are valid one
+    by one but not together, or "". Problems with at least `large` objects, more than the usual
+    training problems have, are mostly reserved for test (see splits.py).
     """
 
     name: str
@@ -74,7 +74,7 @@ class Generator:
     mismatch: Callable[[Parameters], str] = lambda parameters: ""
 
     def make(self, parameters: Parameters, rng: Random, name: str) -> str:
-        """The PDDL of a random problem. Raises ValueError for parameters that do not fit."""
+        """The PDDL of a random problem. Raises ValueError for wrong parameters."""
         return self.sample(self.check(parameters), rng).to_pddl(name, self.domain_name)
 
     def check(self, parameters: Mapping[str, int | float]) -> Parameters:
@@ -99,8 +99,8 @@ class Generator:
     ) -> list[tuple[Parameters, int]]:
         """The sizes of a split and how many problems of each.
 
-        `ranges` replaces the values of some parameters; all combinations with the usual values of
-        the others are then taken. `count` problems are spread evenly over the sizes. Raises
+        `ranges` replaces the values of some parameters; the sizes are then all combinations with
+        the usual values of the others. `count` problems are spread evenly over the sizes. Raises
         ValueError.
         """
         if split not in self.splits:

@@ -2,7 +2,7 @@
 
 The domain is listing 3 of Nunez-Molina et al., "On Using Admissible Bounds for Learning Forward
 Search Heuristics". Unlike in the competition, the rooms of the robot, of the balls and of their
-goals are uniformly random; a ball may lie in its goal room already.
+goals are uniformly random; a ball may be in its goal room already.
 """
 
 from __future__ import annotations

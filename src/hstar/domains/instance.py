@@ -1,4 +1,4 @@
-"""One planning problem as a generator draws it: objects, initial atoms and goal atoms."""
+"""A planning problem drawn by a generator: objects, initial atoms and goal atoms."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Atom: TypeAlias = tuple[str, ...]  # predicate, then objects: ("on", "b1", "b2")
 @dataclass(frozen=True, slots=True)
 class Instance:
     """`objects` maps a type to its objects, "" to those of an untyped domain; goals are a
-    conjunction. No atom may stand twice in `init`, nor in `goal`."""
+    conjunction. `init` and `goal` contain no atom twice."""
 
     objects: Mapping[str, tuple[str, ...]]
     init: tuple[Atom, ...]
@@ -21,7 +21,7 @@ class Instance:
 
     @property
     def solved(self) -> bool:
-        """Whether the goal holds already in the initial state; so does an empty goal."""
+        """Whether the goal holds in the initial state already; an empty goal always does."""
         return set(self.goal) <= set(self.init)
 
     def to_pddl(self, name: str, domain: str) -> str:

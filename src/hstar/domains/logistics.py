@@ -1,8 +1,8 @@
 """Logistics: trucks within cities, airplanes between their airports.
 
 The untyped STRIPS domain of the planning competitions of 1998 and 2000, where types are unary
-predicates. Each city has one truck; its first location is the airport. Where trucks (in their
-city), airplanes (at airports) and packages are, and where packages go, is uniformly random.
+predicates. Each city has one truck; its first location is the airport. The places of trucks
+(in their city), airplanes (at airports) and packages, and the destinations, are uniformly random.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ NAMES = ("airplanes", "cities", "locations", "packages")
 SMALL = tuple(
     size
     for size in grid(**{name: range(1, 4) for name in NAMES})
-    if size["cities"] * size["locations"] > 1  # with one location every problem is solved
+    if size["cities"] * size["locations"] > 1  # with one location every problem is trivial
 )
 LARGE: tuple[Parameters, ...] = tuple(dict.fromkeys(NAMES, number) for number in range(4, 9))
 

@@ -1,7 +1,7 @@
 """Miconic: a lift brings passengers to their floors.
 
-The STRIPS domain of the planning competition of 2000. Where the lift starts and where passengers
-wait and go is uniformly random; nobody waits at the own destination.
+The STRIPS domain of the planning competition of 2000. The start of the lift and the
+origins and destinations of passengers are uniformly random; no passenger starts at the destination.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Parking: rearrange cars that stand at curbs, one or two in a row.
 
 The STRIPS domain of the planning competition of 2011, without action costs. Start and goal are
-random arrangements: cars in random order are dealt to random free places, a place behind another
-car only after the one at the curb. At least three curbs and two free places are needed so that
+random arrangements: cars in random order get random free places; a place behind another car is free
+only after the one at the curb is taken. At least three curbs and two free places are needed so that
 every arrangement can be reached from every other.
 """
 
@@ -66,7 +66,7 @@ def sample(parameters: Parameters, rng: Random) -> Instance:
 
 
 def random_rows(curbs: tuple[str, ...], cars: tuple[str, ...], rng: Random) -> dict[str, list[str]]:
-    """The cars at each curb, that at the curb first."""
+    """The cars at each curb, the one at the curb first."""
     rows: dict[str, list[str]] = {curb: [] for curb in curbs}
     order = list(cars)
     rng.shuffle(order)

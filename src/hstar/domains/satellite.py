@@ -2,8 +2,8 @@
 
 The STRIPS domain of the planning competition of 2002. Each satellite carries one to `instruments`
 instruments; each supports a random set of modes, at least one, and is calibrated at a random
-ground station. Every star is to be photographed in a mode that some instrument supports; each
-satellite is to point somewhere in the end with probability 0.3. All choices are uniform.
+ground station. Every star must be photographed in a mode that some instrument supports; with
+probability 0.3 a satellite has a final direction. All choices are uniform.
 """
 
 from __future__ import annotations

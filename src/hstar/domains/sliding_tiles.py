@@ -2,8 +2,8 @@
 
 The goal has the tiles in order and the gap in the last corner. A permutation of tiles and gap can
 be brought there if and only if its parity is that of the gap's distance from the last corner
-(Wilson 1974: true of all boards with at least two rows and columns). Half of all permutations can,
-and swapping two tiles turns any of the others into one that can.
+(Wilson 1974: true of all boards with at least two rows and columns). Half of all permutations are
+solvable, and swapping two tiles makes any of the others solvable.
 """
 
 from __future__ import annotations

@@ -1,23 +1,22 @@
-"""Drawing problems so that no two splits share one, and no split holds one twice.
+"""Draw problems so that no two splits share one, and no split contains one twice.
 
-Every problem belongs to one split for ever. Which, is decided by a hash of its canonical form (the
-problem up to the names of its objects, see canonical.py), whatever size, seed or number of problems
-is asked for. So training, validation and test sets never share a problem, nor one that differs only
-in names, even when they are generated apart, with other sizes or other seeds. Of ten hash values,
-seven are for training, two for validation and one for test; of problems with many objects
-(Generator.large), eight are for test and one for each of the others. Those of visitall are few.
+Every problem belongs to exactly one split. A hash of its canonical form (the problem up to the
+names of its objects, see canonical.py) decides which, whatever size, seed or number of problems is
+asked for. So training, validation and test sets never share a problem, not even up to renaming,
+even when they are generated separately, with other sizes or other seeds. Of ten hash values, seven
+are for training, two for validation and one for test. For problems with many objects
+(Generator.large), eight are for test and one for each of the others: visitall has few of them.
 
-Random numbers come from a stream of their own for each (generator, split, parameters, seed, retry);
-draws that are solved already or belong to another split are passed over. `regenerate` therefore
-gives any problem again without its neighbours, and with retry = 1, 2, ... other problems in its
-place, of the same size and the same split.
+Each (generator, split, parameters, seed, retry) has its own stream of random numbers. Draws that
+are solved already or belong to another split are skipped. So `regenerate` can make any problem
+again without the others, and with retry = 1, 2, ... replacements of the same size and split.
 
 Small sizes have few problems: gripper with two balls has 24, and 7 up to names. Within a split a
 problem is taken, in this order of preference,
 1. if it is new up to names,
 2. if its text is new: when many seeds in a row gave nothing better, the size has no more of kind 1,
 3. at the next larger size (Generator.enlarge) that still has one of kind 1.
-The manifest says what was taken: the parameters are those of the problem, not those asked for.
+The manifest lists the actual parameters of each problem, not those asked for.
 """
 
 from __future__ import annotations
@@ -35,10 +34,10 @@ from hstar.domains.registry import DOMAINS
 
 USUAL_SHARES = ("train",) * 7 + ("validation",) * 2 + ("test",)
 LARGE_SHARES = ("test",) * 8 + ("train", "validation")
-SALT = 3  # any would do; with this one the usual splits of ferry and visitall's test keep all sizes
+SALT = 3  # arbitrary; with this one the usual splits of ferry and the visitall test have all sizes
 
-DRAWS = 200  # from one stream, before it is said to have nothing for its split
-SEEDS = 250  # tried for one problem, before a size is said to have nothing new
+DRAWS = 200  # from one stream, before it counts as having nothing for its split
+SEEDS = 250  # tried for one problem, before a size counts as used up
 SEED_STEP = 1_000  # between the seeds tried for one problem
 BASE_STEP = 1_000_000  # between the seeds of what `--seed 0` and `--seed 1` generate
 ENLARGEMENTS = 1_000
@@ -46,7 +45,7 @@ ENLARGEMENTS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A problem and what makes it again; `digest` and `canonical` leave its name aside."""
+    """A problem and how to make it again; `digest` and `canonical` ignore its name."""
 
     name: str
     text: str
@@ -58,7 +57,7 @@ class Drawn:
 
 
 def owner(generator: Generator, instance: Instance, canonical: str) -> str:
-    """The split that a problem belongs to; depends on nothing but the problem up to names."""
+    """The split that a problem belongs to; depends only on the problem up to renaming."""
     objects = {name for atom in instance.init + instance.goal for name in atom[1:]}
     shares = LARGE_SHARES if len(objects) >= generator.large else USUAL_SHARES
     hashed = hashlib.sha256(f"{generator.name}{SALT} {canonical}".encode()).digest()
@@ -75,9 +74,9 @@ def draw(
 ) -> Drawn | None:
     """The problem of a stream, or None if the split seems to have none of this size.
 
-    `known_forms` remembers canonical forms by digest from call to call: small sizes have few
-    problems, which are drawn again and again. Raises ValueError for parameters that do not fit or
-    an unknown split.
+    `known_forms` caches canonical forms by digest between calls, because small sizes have few
+    problems, which are drawn many times. Raises ValueError for wrong parameters or an unknown
+    split.
     """
     if split not in generator.splits:
         raise ValueError(f"unknown split '{split}'; choose one of {', '.join(generator.splits)}")
@@ -106,7 +105,7 @@ def regenerate(
     seed: int,
     retry: int,
 ) -> str:
-    """The text of a problem from its manifest entry (retry 0), or of another in its place.
+    """The text of a problem from its manifest entry (retry 0), or of a replacement.
 
     Raises ValueError if there is no such generator or it has no such problem.
     """
@@ -126,7 +125,7 @@ def problem_name(parameters: Parameters, seed: int, retry: int) -> str:
 
 
 class SplitDrawer:
-    """Draws the problems of one split one after the other, none of them twice."""
+    """Draws the problems of one split in turn, none of them twice."""
 
     def __init__(self, generator: Generator, split: str, seed: int) -> None:
         self.generator = generator
@@ -212,7 +211,7 @@ def draw_split(
                 add(size, problem)
             else:
                 left.append((size, number))
-    # Larger sizes first give what was asked of them, then what smaller ones could not.
+    # First every size provides its own problems; then larger ones fill in for smaller ones.
     for size, number in left:
         add(size, drawer.take_larger(size, number))
     return sorted(drawn, key=lambda pair: pair[1].name)

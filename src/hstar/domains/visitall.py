@@ -5,7 +5,7 @@ Search Heuristics". The start is uniformly random; it is a goal, and every other
 probability `ratio`; draws without any other goal are repeated.
 
 With ratio 1 only the start varies: a grid of side 3 has 9 such problems, 3 up to symmetry. When
-those are used up, a ratio 0.1 smaller is taken, which keeps the problems as small as asked for.
+those are used up, the ratio is lowered by 0.1, which keeps the problems as small as asked for.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DOMAIN = """\
     :effect (and (at-robot ?nextpos) (not (at-robot ?curpos)) (visited ?nextpos))))
 """
 
-SMALLEST_RATIO = 0.5  # of `enlarge`; below it the grid grows instead
+SMALLEST_RATIO = 0.5  # the lowest that `enlarge` uses; below it the grid grows instead
 
 
 def sample(parameters: Parameters, rng: Random) -> Instance:

@@ -30,10 +30,10 @@ from hstar.pddl.source import Source
 
 
 class Scope(NamedTuple):
-    """The variables that may be used at some point of a file.
+    """The variables in scope at some point of a file.
 
-    `names` maps them, as written, to variables of the model; the two differ where a quantifier
-    reuses a name. `bound` is every variable of the model bound so far, hidden ones included.
+    `names` maps their names in the file to variables of the model; the two differ if a quantifier
+    reuses a name. `bound` contains every variable of the model bound so far, also shadowed ones.
     """
 
     names: dict[str, str]
@@ -60,7 +60,7 @@ _CONSTRAINTS = frozenset(
 
 @dataclass(slots=True)
 class Symbols:
-    """Everything a condition or an effect may name."""
+    """The names that a condition or an effect may use."""
 
     types: dict[str, tuple[str, ...]]
     tree: TypeTree
@@ -71,8 +71,8 @@ class Symbols:
 
 
 class ConditionReader:
-    """Reads conditions of one file. All methods take the list that holds an item and its index,
-    because that is what finds the item again when it is wrong."""
+    """Reads conditions of one file. All methods take a list and an index rather than the item, so
+    that errors can point to its position."""
 
     __slots__ = ("source", "symbols")
 
@@ -146,7 +146,7 @@ class ConditionReader:
         return Atom(name, self.arguments(form, predicate, scope))
 
     def unknown_predicate(self, form: Form, name: str) -> InputFileError:
-        """The error for a list that starts with no declared predicate."""
+        """The error for a list that does not start with a declared predicate."""
         unsupported = None
         if name in _COMPARISONS:
             unsupported = f"numeric condition {quote(name)}"
@@ -267,7 +267,7 @@ class ConditionReader:
 
 
 def is_number(text: str) -> bool:
-    """Whether a name is written like a number."""
+    """Whether a name looks like a number."""
     return text.lstrip("+-").replace(".", "", 1).isdecimal()
 
 
@@ -277,7 +277,7 @@ def count(number: int, noun: str) -> str:
 
 
 def _unknown_object(name: str, known: dict[str, tuple[str, ...]], declared_in: str) -> str:
-    """The message for a name that is no object."""
+    """The message for a name that is not an object."""
     return f"unknown object {quote(name)}; declare it in {declared_in}{did_you_mean(name, known)}"
 
 
@@ -286,7 +286,7 @@ def _wrong_type(name: str, types: tuple[str, ...], declared: Predicate, index: i
     wanted = declared.parameters[index - 1].types
     return (
         f"wrong type: {quote(name)} has type {types_text(types)}, but argument {index} of "
-        f"{quote(declared.name)} needs type {types_text(wanted)}; it is accepted all the same"
+        f"{quote(declared.name)} needs type {types_text(wanted)}; it is accepted anyway"
     )
 
 

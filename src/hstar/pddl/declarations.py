@@ -13,7 +13,7 @@ from hstar.pddl.source import Source
 ROOT = "object"
 TOTAL_COST = "total-cost"
 
-# Words that begin a condition or an effect, so that nothing can be called that.
+# Words that begin a condition or an effect, so they cannot be names.
 _RESERVED = frozenset(("and", "or", "not", "imply", "forall", "exists", "when"))
 
 
@@ -75,7 +75,7 @@ def read_variables(
 
 
 def read_types(source: Source, form: Form) -> dict[str, tuple[str, ...]]:
-    """Read (:types ...) into type -> parents, the root and undeclared supertypes included."""
+    """Read (:types ...) into type -> parents, including the root and undeclared supertypes."""
     types: dict[str, tuple[str, ...]] = {ROOT: ()}
     declared_at: dict[str, int] = {}
     mentioned: dict[str, int] = {}
@@ -158,7 +158,7 @@ def read_functions(
 def _declare(
     source: Source, form: Form, index: int, what: str, known: dict[str, Predicate], new: Predicate
 ) -> None:
-    """Add a declaration; a repetition does no harm, a second one with other types does."""
+    """Add a declaration. A repetition is harmless; a second one with other types is an error."""
     earlier = known.setdefault(new.name, new)
     if earlier is new:
         return
@@ -278,7 +278,7 @@ def _read_signature(
 def _refuse_cycle(
     source: Source, form: Form, types: dict[str, tuple[str, ...]], declared_at: dict[str, int]
 ) -> None:
-    """Raise if a type is above itself: take away types without parents until none is left."""
+    """Raise if a type is its own supertype: remove types without parents until none is left."""
     waiting_for = {name: len(set(parents)) for name, parents in types.items()}
     children: dict[str, list[str]] = {}
     for name, parents in types.items():
@@ -294,7 +294,7 @@ def _refuse_cycle(
                 ready.append(child)
     if not waiting_for:
         return
-    # What is left lies on a cycle or below one; going up along what is left finds the cycle.
+    # The remaining types are on a cycle or below one; following parents upwards finds the cycle.
     seen: list[str] = []
     name = next(iter(waiting_for))
     while name not in seen[-1000:]:

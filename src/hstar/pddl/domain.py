@@ -95,7 +95,7 @@ def read_domain(source: Source) -> Domain:
 def add_section(
     source: Source, sections: dict[str, Form], section: Form, known: tuple[str, ...]
 ) -> None:
-    """File a section under its keyword; refuse unknown, unsupported and repeated ones."""
+    """Store a section under its keyword; refuse unknown, unsupported and repeated sections."""
     keyword = str(section[0])
     if keyword in UNSUPPORTED_SECTIONS:
         raise source.error(
@@ -156,7 +156,7 @@ def read_objects(
 
 
 def _read_requirements(source: Source, form: Form | None) -> tuple[str, ...]:
-    """Requirements are kept but not acted on: real files miss some and overstate others."""
+    """Requirements are kept but not used: in real files some are missing, others superfluous."""
     if form is None:
         return ()
     for index, item in enumerate(form):

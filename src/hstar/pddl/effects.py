@@ -21,7 +21,7 @@ from hstar.pddl.reader import Form, describe, item_error
 from hstar.pddl.source import Source
 
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)", re.ASCII)
-# Up to here floats count exactly, so costs add up to the same sum in any order.
+# Up to here floats are exact integers, so costs have the same sum in any order.
 _MAX_NUMBER = 2**53
 _MAX_DIGITS = 400
 

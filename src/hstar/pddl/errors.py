@@ -1,4 +1,4 @@
-"""Errors about files a person wrote: one line that says what is wrong, where, and what to do."""
+"""Errors in input files: one line that says what is wrong, where, and what to do."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def escape(text: str) -> str:
 
 
 def quote(name: object) -> str:
-    """A name as it appears in a message: in quotes, and shortened when absurdly long."""
+    """A name for a message: in quotes, and shortened if very long."""
     text = str(name)
     if len(text) > _LONGEST_QUOTE:
         text = text[: _LONGEST_QUOTE - 3] + "..."
@@ -48,14 +48,14 @@ class InputFileError(Exception):
 
 
 class PddlError(InputFileError):
-    """The PDDL is malformed, or uses names it never declares."""
+    """The PDDL is malformed or uses undeclared names."""
 
 
 class PddlWarning(UserWarning):
-    """The PDDL breaks a rule, but what it means is clear, and it is read so."""
+    """The PDDL breaks a rule, but its meaning is clear, and it is accepted."""
 
 
 class UnsupportedPddlError(PddlError):
-    """The PDDL uses a feature that hstar does not plan with; the message names it."""
+    """The PDDL uses a feature that hstar does not support; the message names it."""
 
     exit_code = 34

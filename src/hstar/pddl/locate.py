@@ -9,7 +9,7 @@ from pathlib import Path
 from hstar.pddl.errors import PddlError
 
 _PARENTS_TO_TRY = 2
-_HEAD_BYTES = 20_000  # a domain says that it is one within its first lines
+_HEAD_BYTES = 20_000  # enough to find the word "domain" in its first lines
 _DOMAIN = re.compile(rb"\(\s*define\s*\(\s*domain\b", re.IGNORECASE)
 
 
@@ -62,7 +62,7 @@ def natural_order(path: Path) -> tuple[list[tuple[int, str]], str]:
 
 
 def is_domain_file(path: Path) -> bool:
-    """Whether a file begins as PDDL domains do; False for what is no regular file."""
+    """Whether a file starts like a PDDL domain; False for anything but a regular file."""
     if not path.is_file():
         return False
     with path.open("rb") as file:

@@ -1,9 +1,9 @@
-"""What a PDDL domain and problem say, before grounding.
+"""PDDL domains and problems before grounding.
 
 All names are lower-case strings. A term that starts with "?" is a variable, any other is an object
 or constant. The parser guarantees that every name is declared, that arities fit, and that no
-quantifier binds a variable that is already bound around it (it renames instead), so whoever
-substitutes variables need not think about capture. `str` of a formula is PDDL again.
+quantifier binds a variable that is already bound around it (it renames instead), so substitution
+cannot capture variables. `str` of a formula is PDDL again.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ class Action:
 
 
 class TypeTree:
-    """Which types lie below which; worked out on demand, since most types are never asked for."""
+    """Which types lie below which; computed on demand, because most are never needed."""
 
     __slots__ = ("_children", "_subtypes")
 
@@ -181,7 +181,7 @@ class TypeTree:
         return known
 
     def has_type(self, types: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
-        """Whether something declared with `types` may stand where one of `wanted` is asked for."""
+        """Whether something declared with `types` may be used where one of `wanted` is required."""
         return any(one in self.subtypes(other) for other in wanted for one in types)
 
 
@@ -250,7 +250,7 @@ def types_text(types: tuple[str, ...]) -> str:
 
 
 def negation(formula: Formula) -> Formula:
-    """Not(formula), without piling up negations."""
+    """Not(formula), without double negations."""
     match formula:
         case Not(inner):
             return inner

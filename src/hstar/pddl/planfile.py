@@ -53,7 +53,7 @@ def read_plan(path: str | os.PathLike[str]) -> list[tuple[str, ...]]:
 def format_plan(steps: Iterable[tuple[str, ...]], cost: int | float, unit: bool) -> str:
     """The text of a plan file; `unit` says whether every action of the task costs 1.
 
-    A step without objects is "(name )", with a space: so Fast Downward writes it.
+    A step without objects is "(name )", with a space, as in Fast Downward.
     """
     lines = [f"({step[0]} {' '.join(step[1:])})\n" for step in steps]
     return f"{''.join(lines)}; cost = {cost} ({'unit' if unit else 'general'} cost)\n"

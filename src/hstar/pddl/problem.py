@@ -75,7 +75,7 @@ def _check_domain_section(source: Source, form: Form) -> None:
 
 def _read_metric(source: Source, form: Form | None) -> bool:
     """Whether the problem minimises total-cost. Sequential plans have no time to minimise, so
-    (total-time), which real files ask for, means the number of steps, as without a metric."""
+    (total-time), which occurs in real files, means the number of steps, as without a metric."""
     if form is None:
         return False
     if len(form) != 3 or form[1] not in ("minimize", "maximize"):
@@ -100,8 +100,8 @@ def _read_metric(source: Source, form: Form | None) -> bool:
 
 
 class _InitReader:
-    """Reads (:init ...). Real ones have 10^5 atoms, so an atom that is fine costs one dict lookup
-    per word; what is wrong with one that is not is found out afterwards."""
+    """Reads (:init ...). Real files have 10^5 atoms, so a correct atom costs only one dict lookup
+    per word. Wrong atoms are diagnosed in a second, slower pass."""
 
     def __init__(self, source: Source, symbols: Symbols, domain: Domain) -> None:
         self._source = source
@@ -155,7 +155,7 @@ class _InitReader:
         return known
 
     def _read_slowly(self, section: Form, index: int) -> None:
-        """Read what is no plain atom: a function value, a negated atom, or a mistake."""
+        """Read anything but a plain atom: a function value, a negated atom, or a mistake."""
         source, item = self._source, section[index]
         if isinstance(item, str) or not item:
             raise item_error(
@@ -217,7 +217,7 @@ class _InitReader:
             message = f"unknown function {quote(name)}; declare it in (:functions ...){hint}"
             if hint or name == "()":
                 raise item_error(source, form, 1, message)
-            # No action can use it. Costs of another version of the domain are left over like this.
+            # No action can use it. Such values are left over from another version of the domain.
             warn_once(source, form, 1, f"{message}; its value is left out")
             read_number(source, form, 2)
             return

@@ -1,8 +1,8 @@
-"""PDDL text to nested lists that know where they start.
+"""PDDL text to nested lists that store their positions.
 
 A planning problem can be megabytes of flat facts "(at r1 w1)", so one regular expression matches a
 whole flat list and `str.split` cuts it up; only nested lists take the slow path. Sections are
-handed out one by one, so a file that is not PDDL fails at its first wrong word, however long it is.
+yielded one by one, so a file that is not PDDL fails at its first wrong word, however long it is.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from hstar.pddl.errors import InputFileError, PddlWarning, quote
 from hstar.pddl.source import Source
 
-# Whoever walks a formula recursively takes a few of Python's 1000 stack frames per level.
+# A recursive walk over a formula takes a few of Python's 1000 stack frames per level.
 # Real files stay below 20.
 MAX_DEPTH = 100
 
@@ -41,8 +41,8 @@ def item_error(
 
 
 def warn_once(source: Source, form: Form, index: int, message: str) -> None:
-    """Warn of item `index` of `form`; only of the first such item of a file, as there may be
-    thousands. The message's words up to the first quote tell warnings apart."""
+    """Warn about item `index` of `form`, but only once per kind and file, because there may be
+    thousands. The text of the message before the first quote is the kind."""
     kind = message.split("'", 1)[0]
     if kind not in source.warned:
         source.warned.add(kind)

@@ -1,9 +1,9 @@
 """Which conditions hold in a state, and for which objects.
 
-A quantifier does not go through all objects: the true atoms that it asks for say which objects can
-matter. To find the bindings of variables that make a conjunction true, an atom with unbound
-variables is matched against the true atoms, one after the other, the rarest first; only variables
-that occur in no atom go through all their objects. "For all x: f" means: there is no x with not f.
+A quantifier does not try all objects: the true atoms show which objects can matter. To find the
+bindings that make a conjunction true, its atoms with unbound variables are matched with the true
+atoms one after the other, the rarest first. Only variables that occur in no atom try all their
+objects. "For all x: f" is tested as: no x makes f false.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _Literal = tuple[Formula, bool]  # a condition and the value it should have
 
 
 class AtomSet:
-    """The true atoms, found by predicate and by the object in one place."""
+    """The true atoms, indexed by predicate and by the object at one position."""
 
     __slots__ = ("_by_object", "_by_predicate")
 
     def __init__(self, atoms: list[GroundAtom]) -> None:
         self._by_predicate: dict[str, set[GroundAtom]] = {}
-        # Kept only for the (predicate, place) pairs that were ever looked for.
+        # Built lazily, only for the (predicate, position) pairs that are looked up.
         self._by_object: dict[tuple[str, int], dict[str, set[GroundAtom]]] = {}
         for atom in atoms:
             self.add(atom)
@@ -59,7 +59,7 @@ class AtomSet:
                 index.get(atom[place], set()).discard(atom)
 
     def candidates(self, atom: Atom, binding: Binding) -> set[GroundAtom] | frozenset[GroundAtom]:
-        """The smallest known set of true atoms that holds all that match; not to be changed."""
+        """The smallest known set of true atoms that includes all matches; do not change it."""
         best = self._by_predicate.get(atom.predicate)
         if best is None:
             return frozenset()
@@ -84,7 +84,7 @@ class AtomSet:
 
 
 class Conditions:
-    """Tests conditions on the atoms that are true at the time."""
+    """Tests conditions on the atoms that are true in the current state."""
 
     def __init__(self, atoms: AtomSet, objects_of: Callable[[tuple[str, ...]], list[str]]) -> None:
         self._atoms = atoms
@@ -100,7 +100,7 @@ class Conditions:
         return known
 
     def holds(self, formula: Formula, binding: Binding) -> bool:
-        """Whether a condition is true. Plain loops, as each level may cost one stack frame only."""
+        """Whether a condition is true. Plain loops, so that a level takes only one stack frame."""
         match formula:
             case Atom():
                 return ground(formula, binding) in self._atoms
@@ -199,7 +199,7 @@ class Conditions:
                 yield chosen
 
     def _variables(self, formula: Formula) -> frozenset[str]:
-        """The free variables of a condition; remembered with it, so that its id stays its own."""
+        """The free variables of a condition; cached with it, so that its id stays unique."""
         known = self._free.get(id(formula))
         if known is None:
             known = self._free[id(formula)] = (formula, free_variables(formula))

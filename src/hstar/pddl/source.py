@@ -1,7 +1,7 @@
-"""A text file in memory, and where in it things are.
+"""A text file in memory, and positions in it.
 
-Positions are character offsets until an error needs them as line and column. To keep offsets
-true, nothing here changes the length of the text: comments become spaces, CR LF becomes space LF,
+Positions are character offsets; only errors convert them to line and column. To keep offsets valid,
+nothing here changes the length of the text: comments become spaces, CR LF becomes space LF,
 and only ASCII letters are lower-cased (lower-casing the rest can change their number).
 """
 
@@ -12,7 +12,7 @@ import re
 
 from hstar.pddl.errors import InputFileError, PddlError
 
-# One character more than any sane benchmark; keeps `hstar plan /dev/zero` from eating the machine.
+# Larger than any real benchmark; stops `hstar plan /dev/zero` before it fills the memory.
 _MAX_BYTES = 1 << 30
 _CHUNK_BYTES = 1 << 20
 _COMMENT = re.compile(r";[^\n]*")
@@ -47,8 +47,8 @@ class Source:
     def item_offset(self, list_start: int, index: int) -> int:
         """Offset of item number `index` of the list whose "(" is at `list_start`.
 
-        Lists store where they start but not where their items do, because reading must be fast and
-        errors need not be: this scans the list again.
+        Lists store where they start, but not where their items start, because reading must be fast
+        and errors need not be. So this scans the list again.
         """
         depth = 0
         for match in _PARENTHESIS_OR_NAME.finditer(self.text, list_start + 1):

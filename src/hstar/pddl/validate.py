@@ -1,4 +1,4 @@
-"""Does a plan work? Checked on the lifted problem; shares nothing with grounder and search.
+"""Validates plans on the lifted problem. Shares no code with the grounder and the search.
 
 s := init
 for each step: its precondition must hold in s;
@@ -52,7 +52,7 @@ class _PlanFault(Exception):
 
 
 def validate(problem: Problem, steps: list[tuple[str, ...]]) -> Verdict:
-    """Replay a plan. Never raises for a wrong plan: the verdict says what is wrong with it."""
+    """Replay a plan. A wrong plan raises nothing: the verdict says what is wrong with it."""
     replay = _Replay(problem)
     for number, step in enumerate(steps, 1):
         try:
@@ -69,7 +69,7 @@ def validate(problem: Problem, steps: list[tuple[str, ...]]) -> Verdict:
 
 
 class _Replay:
-    """The current state and what it has cost to get there."""
+    """The current state and the cost so far."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
@@ -179,5 +179,5 @@ def _arguments(number: int) -> str:
 
 
 def _as_whole(cost: int | float) -> int | float:
-    """3 rather than 3.0, so that costs print alike however they were written."""
+    """3 instead of 3.0, so that equal costs print alike."""
     return int(cost) if isinstance(cost, float) and cost.is_integer() else cost

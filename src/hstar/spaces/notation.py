@@ -71,8 +71,8 @@ def _parse_cube(puzzle: str, words: list[str]) -> NDArray[np.int32]:
         known = _names(kind)[piece] if len(word) == kind and piece >= 0 else ""
         turned = [known[i:] + known[:i] for i in range(len(known))]
         if word not in turned:
-            sort = "corner" if kind == 3 else "edge"
-            raise ValueError(f"'{word}' in the place of {place} is no {sort}")
+            sort = "a corner" if kind == 3 else "an edge"
+            raise ValueError(f"'{word}' in the place of {place} is not {sort}")
         variable = piece if kind == 3 else 8 + piece
         if state[variable] >= 0:
             raise ValueError(f"the piece {place if word == place else word} is in two places")
