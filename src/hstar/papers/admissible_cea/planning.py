@@ -13,7 +13,7 @@ from random import Random
 import numpy as np
 
 from hstar.bench import BenchOptions, run_bench, run_default
-from hstar.domains import Parameters
+from hstar.domains import DOMAINS, Parameters
 from hstar.domains.sliding_tiles import random_board
 from hstar.papers.admissible_cea.scales import Scale
 from hstar.papers.experiment import Experiment
