@@ -12,6 +12,7 @@ import pytest
 from safetensors import safe_open
 from safetensors.numpy import load, save
 
+import hstar
 from hstar.cli import run as run_cli
 from hstar.learned.database import digests, read_learned
 from hstar.learned.file import FORMAT, ModelFileError, read_model
@@ -64,6 +65,16 @@ def test_old_models_keep_their_values(kind: str, task: Task, tmp_path: Path) -> 
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
         assert search(task, learned).solved
     assert read_model(tmp_path / old.name).metadata == read_model(old).metadata
+
+
+def test_plan_takes_the_path_of_a_model() -> None:
+    files = (DATA / "strips" / "domain.pddl", DATA / "strips" / "problem.pddl")
+    path = OLD / "old-nlm.safetensors"
+    expected = hstar.plan(*files, heuristic=hstar.load_model(path))
+    for given in (path, str(path)):
+        found = hstar.plan(*files, heuristic=given)
+        assert found.solved
+        assert (found.plan, found.evaluated) == (expected.plan, expected.evaluated)
 
 
 def test_converting_again_changes_nothing(tmp_path: Path) -> None:
