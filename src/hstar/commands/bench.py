@@ -51,6 +51,7 @@ def add_parser(commands: Commands) -> None:
         "--memory-limit", type=memory, default=2**32, metavar="SIZE", help="per run (default: 4G)"
     )
     parser.add_argument("--jobs", type=positive, default=1, metavar="N", help="runs at a time")
+    parser.add_argument("--seed", type=int, metavar="N", help="of random puzzles, kept in the rows")
     parser.add_argument(
         "-o", "--output", required=True, metavar="FILE", help="such as runs.parquet"
     )

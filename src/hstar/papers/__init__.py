@@ -26,7 +26,7 @@ RECIPES: Registry[Recipe] = Registry(
     {
         "truncated-gaussian": Recipe(
             "learned heuristics for greedy search",
-            ("smoke", "small", "proposed", "full"),
+            ("smoke", "small", "full", "proposed"),
             "hstar.papers.truncated_gaussian",
         ),
         "admissible-cea": Recipe(
