@@ -274,6 +274,17 @@ def test_networks_are_certified_and_measured(tiny: tuple[Experiment, Results]) -
     )
 
 
+def test_files_hold_json_that_every_reader_takes(tiny: tuple[Experiment, Results]) -> None:
+    """Cross-entropy has neither beta nor eta, and phases begin without a best loss."""
+    experiment, results = tiny
+    assert results.networks["tiles"]["ce"]["curve"][0][-2:] == [None, None]
+    for learning in TINY.learnings:
+        content = experiment.model(learning).read_bytes()
+        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+        metadata = json.loads(header["__metadata__"]["hstar"], parse_constant=pytest.fail)
+        assert metadata["objective"]["name"] == learning.options.objective.name
+
+
 def test_tables_name_what_is_missing(tiny: tuple[Experiment, Results]) -> None:
     _, results = tiny
     first = {str(row[0]): row for row in table_1(results).rows}
@@ -334,7 +345,7 @@ def test_everything_is_written(tiny: tuple[Experiment, Results], tmp_path: Path)
         assert f"<h3>{heading}" in page
     assert page.count("<svg") == 7  # three spaces, Figures 2 and 5, two of Figures 6 to 9
     assert "http" not in page.replace("http://www.w3.org", "")
-    rows = json.loads((tmp_path / "rows.json").read_text())
+    rows = json.loads((tmp_path / "rows.json").read_text(), parse_constant=pytest.fail)
     assert rows["tables"]["tiles"]["states"] == 360
     for table in main_tables(results):
         lines = list(csv.reader(io.StringIO((tmp_path / "csv" / f"{table.name}.csv").read_text())))

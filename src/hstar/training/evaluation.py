@@ -80,7 +80,6 @@ def objective_of(described: dict[str, Any]) -> Objective:
     options = {key: value for key, value in described.items() if key != "name"}
     if "values" in options:
         options["values"] = tuple(options["values"])
-    options.pop("phase", None)
     return make_objective(described["name"], **options)
 
 

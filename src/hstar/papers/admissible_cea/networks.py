@@ -82,7 +82,7 @@ def learn_network(
         "options": learning.options.to_dict(),
         "certified": certified_row(file, os.stat(output).st_size),
         "argmax": argmax_row(likeliest, sweep.count_values(likeliest)),
-        "curve": [[line.step, *(line[name] for name in CURVE)] for line in learned.curve],
+        "curve": [[line.step, *map(line.metrics.get, CURVE)] for line in learned.curve],
         "seconds": round(learned.seconds, 1),
     }
     write_part(part, measured)
