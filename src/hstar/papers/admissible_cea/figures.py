@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-BLUE, ORANGE, GREEN, RED, *_, GREY = COLOURS
+BLUE, ORANGE, RED, GREY = (COLOURS[i] for i in (0, 1, 3, -1))
 DELTA = 0.05  # the bound of Figure 2 holds with probability 1 - DELTA
 Rows = Sequence[dict[str, Any]]
 
