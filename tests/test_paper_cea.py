@@ -345,7 +345,8 @@ def test_everything_is_written(tiny: tuple[Experiment, Results], tmp_path: Path)
         assert f"<h3>{heading}" in page
     assert page.count("<svg") == 7  # three spaces, Figures 2 and 5, two of Figures 6 to 9
     assert "http" not in page.replace("http://www.w3.org", "")
-    rows = json.loads((tmp_path / "rows.json").read_text(), parse_constant=pytest.fail)
+    text = (tmp_path / "rows.json").read_text()
+    rows = json.loads(text, parse_constant=pytest.fail)  # NaN is not JSON
     assert rows["tables"]["tiles"]["states"] == 360
     for table in main_tables(results):
         lines = list(csv.reader(io.StringIO((tmp_path / "csv" / f"{table.name}.csv").read_text())))

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
-from hstar.papers.truncated_gaussian.claims import FAILS, HOLDS, UNKNOWN, claims
+from hstar.papers.claims import FAILS, HOLDS, UNKNOWN
+from hstar.papers.truncated_gaussian import published
+from hstar.papers.truncated_gaussian.claims import claims
 from hstar.papers.truncated_gaussian.figures import figure2
 from hstar.papers.truncated_gaussian.measured import Measured, format_value, published_value
 from hstar.papers.truncated_gaussian.published import (
@@ -91,6 +95,21 @@ def test_reading_numbers() -> None:
     assert read_value("-") is None
     with pytest.raises(ValueError, match="no number"):
         read_value(".8.8x")
+
+
+def test_data_files_lie_in_the_package_and_so_in_its_wheel() -> None:
+    """A wheel holds all files of its packages that nothing excludes."""
+    root = Path(__file__).parents[1]
+    build = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["scikit-build"]
+    assert build["wheel"] == {"packages": ["src/hstar"]}
+    assert "sdist" not in build
+    papers = Path(published.__file__).parents[1]
+    held = {str(path.relative_to(papers)) for path in papers.rglob("*.toml")}
+    names = {"claims.toml", "published.toml", "scales.toml"}
+    assert held == {f"truncated_gaussian/{name}" for name in names} | {
+        "admissible_cea/published.toml",
+        "admissible_cea/scales.toml",
+    }
 
 
 # Our numbers in the paper's layout.

@@ -59,24 +59,32 @@ class Comparison:
 
     def geometric_mean(self, label: str, column: str) -> float | None:
         """Over the problems that all heuristics solved; None if there are none."""
-        common = self.solved_by_all()
-        own = self.own(label).filter(self.own(label)["instance"].is_in(sorted(common)))
-        smallest = SHORTEST_TIME if column.endswith("time") else 1.0
-        values = [max(float(value), smallest) for value in own[column]]
-        if not values:
-            return None
-        return math.exp(sum(map(math.log, values)) / len(values))
+        return geometric_mean(self._common(label), column)
 
     def mean_cost(self, label: str) -> float | None:
         """Of the plans for problems that all heuristics solved."""
+        return mean_cost(self._common(label))
+
+    def _common(self, label: str) -> pl.DataFrame:
         own = self.own(label)
-        costs = own.filter(own["instance"].is_in(sorted(self.solved_by_all())))["cost"]
-        return sum(costs) / len(costs) if len(costs) else None
+        return own.filter(own["instance"].is_in(sorted(self.solved_by_all())))
 
     def own(self, label: str, domain: str | None = None) -> pl.DataFrame:
         """The rows of a configuration in a domain, None for all."""
         own = self.rows.filter(self.rows["label"] == label)
         return own if domain is None else own.filter(own["domain"] == domain)
+
+
+def geometric_mean(rows: pl.DataFrame, column: str) -> float | None:
+    """Of a column with counts or times; None if there are no numbers."""
+    smallest = SHORTEST_TIME if column.endswith("time") else 1.0
+    logarithms = [math.log(max(float(value), smallest)) for value in rows[column].drop_nulls()]
+    return math.exp(sum(logarithms) / len(logarithms)) if logarithms else None
+
+
+def mean_cost(rows: pl.DataFrame) -> float | None:
+    costs = rows["cost"].drop_nulls()
+    return sum(costs) / len(costs) if len(costs) else None
 
 
 def compare(runs: Sequence[Runs], names: Sequence[str] = ()) -> Comparison:

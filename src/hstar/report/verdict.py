@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hstar.configuration import DEFAULT
-from hstar.report.compare import SHORTEST_TIME, Comparison
+from hstar.report.compare import Comparison, geometric_mean, mean_cost
 
 if TYPE_CHECKING:
     import polars as pl
@@ -114,17 +113,11 @@ def _verdict(found: Comparison, label: str, other: str) -> Verdict:
 
 def _numbers(own: pl.DataFrame, label: str, common: set[str]) -> Numbers:
     shared = own.filter(own["instance"].is_in(sorted(common)))
-    costs = shared["cost"].drop_nulls()
     return Numbers(
         label=label,
         solved=int(own["coverage"].sum()),
         run=own.height,
-        evaluations=_geometric(shared["evaluations"].to_list(), 1.0),
-        seconds=_geometric(shared["total_time"].to_list(), SHORTEST_TIME),
-        cost=sum(costs) / len(costs) if len(costs) else None,
+        evaluations=geometric_mean(shared, "evaluations"),
+        seconds=geometric_mean(shared, "total_time"),
+        cost=mean_cost(shared),
     )
-
-
-def _geometric(values: list[float | None], smallest: float) -> float | None:
-    known = [max(float(value), smallest) for value in values if value is not None]
-    return math.exp(sum(map(math.log, known)) / len(known)) if known else None

@@ -23,7 +23,6 @@ import tempfile
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any
 
 import hstar
@@ -138,12 +137,7 @@ class Pool:
     def __enter__(self) -> Pool:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         while self._workers:
             self._end(self._workers[-1])
         self._selector.close()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-BLUE, ORANGE, GREEN, RED, *_, GREY = COLOURS
+BLUE, ORANGE, RED, GREY = (COLOURS[i] for i in (0, 1, 3, -1))
 DELTA = 0.05  # the bound of Figure 2 holds with probability 1 - DELTA
 Rows = Sequence[dict[str, Any]]
 
@@ -121,13 +121,8 @@ def _boxes(axes: Axes, pairs: list[list[int]]) -> None:
 
 def quantile(counted: Sequence[tuple[int, int]], share: float) -> int:
     """Of values with counts, ascending: the first at which `share` of all is reached."""
-    wanted = share * sum(count for _, count in counted)
-    reached = 0
-    for value, count in counted:
-        reached += count
-        if reached >= wanted:
-            return value
-    raise ValueError("no values")
+    reached = np.cumsum([count for _, count in counted])
+    return counted[int(np.searchsorted(reached, share * reached[-1]))][0]
 
 
 def frontier_figure(points: Sequence[Point], name: str, base: float = 0.0) -> Figure:

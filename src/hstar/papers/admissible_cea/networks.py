@@ -8,6 +8,7 @@ no state is overestimated, in one file whose size is counted as a whole.
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 from collections.abc import Callable
 from dataclasses import replace

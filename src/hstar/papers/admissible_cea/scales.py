@@ -75,17 +75,8 @@ class Scale:
 
 
 CEA, CE, PHASES = "cea", "ce", "phases"
-
-# Certified models that may be read from files, and whose subject they are.
-MODELS = {
-    "8-corner": "8-corner",
-    "8-corner-small": "8-corner",
-    "6-edge": "6-edge",
-    "7-edge": "7-edge",
-    "delta-6-4": "delta-6-4",
-}
-
 _HELD = read_published(__file__, "scales.toml")
+MODELS: dict[str, str] = _HELD["models"]  # certified files that may be read -> their subjects
 
 
 def _with_tuples(given: dict[str, Any]) -> dict[str, Any]:
@@ -131,10 +122,8 @@ def _learnings(
     budget = GOALS[goal].budget if goal else budget
     found = [Learning(subject, label or CEA, chosen, budget, goal)]
     if not label:
-        for other, loss in (
-            (CE, make_objective("ce")),
-            (PHASES, make_objective("cea", pace="phases")),
-        ):
+        losses = {CE: make_objective("ce"), PHASES: make_objective("cea", pace="phases")}
+        for other, loss in losses.items():
             found.append(Learning(subject, other, replace(chosen, objective=loss), budget))
     return found
 
@@ -154,11 +143,8 @@ def _scale(name: str) -> Scale:
     if not like:
         return own
     other = _scale(like)
-    return replace(
-        other,
-        subjects=other.subjects + own.subjects,
-        learnings=other.learnings + own.learnings,
-    )
+    subjects, learnings = other.subjects + own.subjects, other.learnings + own.learnings
+    return replace(other, subjects=subjects, learnings=learnings)
 
 
 SUBJECTS = {name: _subject(name, held) for name, held in _HELD["subjects"].items()}

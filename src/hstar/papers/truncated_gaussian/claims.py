@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hstar.papers.claims import FAILS, HOLDS, UNKNOWN, Check, Claim, judge
+from hstar.papers.claims import HOLDS, Check, Claim, judge
 from hstar.papers.experiment import read_published
 from hstar.papers.truncated_gaussian.measured import (
     CURVES_COLUMNS,
@@ -29,8 +29,6 @@ from hstar.papers.truncated_gaussian.published import (
 
 if TYPE_CHECKING:
     import polars as pl
-
-__all__ = ["FAILS", "HOLDS", "UNKNOWN", "claims"]
 
 MARGIN = 0.1
 

@@ -239,28 +239,25 @@ def test_problems(experiment: Experiment, domain: str) -> list[Path]:
 
 def collect(experiment: Experiment) -> Results:
     """What the files of all stages say."""
-    metrics: list[dict[str, Any]] = []
+    domains = experiment.scale.domains
+    metrics = [row for domain in domains for row in _baselines(experiment, domain)]
     curves: list[dict[str, Any]] = []
     planning: list[dict[str, Any]] = []
-    for domain in experiment.scale.domains:
-        metrics += _baselines(experiment, domain)
+    for domain in domains:
         about = {"domain": domain, "model": "ff", "variant": "ff"}
         planning += _planning_rows(experiment.runs(domain, "ff"), about, -1)
-        for trained in experiment.trained():
-            if trained[0] != domain:
-                continue
-            _, variant, seed = trained
-            found = read_part(experiment.measured(trained))
-            curve = found.pop("curve")
-            found.pop("seconds")
-            metrics.append({**found, "nll_clip": None})  # clipping has no likelihood
-            about = {"domain": domain, **asdict(variant)}
-            curves += [{**about, "seed": seed, "step": s, "val_mse": e} for s, e in curve]
-            for column in DECODINGS[variant.loss]:
-                runs = experiment.runs(domain, experiment.model(*trained, column).stem)
-                row = {"domain": domain, "variant": column, **asdict(variant)}
-                row.pop("loss")
-                planning += _planning_rows(runs, row, seed)
+    for domain, variant, seed in experiment.trained():
+        found = read_part(experiment.measured((domain, variant, seed)))
+        curve = found.pop("curve")
+        found.pop("seconds")
+        metrics.append({**found, "nll_clip": None})  # clipping has no likelihood
+        about = {"domain": domain, **asdict(variant)}
+        curves += [{**about, "seed": seed, "step": step, "val_mse": mse} for step, mse in curve]
+        del about["loss"]
+        for column in DECODINGS[variant.loss]:
+            path = experiment.model(domain, variant, seed, column)
+            runs = experiment.runs(domain, path.stem)
+            planning += _planning_rows(runs, {**about, "variant": column}, seed)
     compared = compare_runs(_compared(experiment))
     return Results(_frame(metrics), _frame(planning), _frame(curves), compared)
 
