@@ -10,19 +10,22 @@
 //         h += m;  cost(o) -= m for all o in L
 //
 // Any precondition of largest h^max may be the supporter, and the value depends much on the choice. What a
-// cut charges is lost to the cuts after it, so a cut should hold few operators. The rules, in this order:
+// cut charges is lost to the cuts after it, so a cut should hold few operators. The rules for a free
+// operator, in this order:
 //
 // 1. A precondition in Z. It does not let Z grow, and an operator that enters Z from Z is not in the cut.
-// 2. For the goal: a fact that no free operator achieves. The cut then lies right before that fact.
-//    (Small zones: Lauer & Fickert, "Beating LM-cut with LM-cut", HSDIP 2020.) Further from the goal this
-//    rule does harm: it prefers facts that many operators share, such as the place of a lift, over those
-//    of one passenger, because operators that were free from the start achieve the latter.
-// 3. The fact with the fewest operators that need or achieve it. Its cut is small, and it concerns little
-//    else, so that other cuts rarely need the same operators.
-// 4. The fact whose cheapest achiever has the smallest number. Operators with equal choices then agree.
+// 2. For the goal: the fact whose h^max was smallest at first. Cuts have cheapened it least.
+//    For an operator that earlier cuts made free: a fact that no free operator achieves. The next cut then
+//    lies right before that fact. (Small zones: Lauer & Fickert, "Beating LM-cut with LM-cut", HSDIP 2020.)
+//    Operators that were free from the start have no such rule: it would prefer facts that many operators
+//    share, such as the place of a lift, over those of one passenger.
+// 3. The fact that the fewest operators need or the fewest achieve, whichever are more. Its cut is small, and
+// it
+//    concerns little else, so that other cuts rarely need the same operators.
+// 4. The supporter it has. It is replaced when its h^max falls below that of another precondition, by the one
+//    of largest h^max that was settled first.
 //
-// The rules are applied where they decide about Z and the cut. Other operators keep the precondition that
-// was settled last.
+// Rules 2 and 3 are applied where they decide about Z. Other operators have only rules 1 and 4.
 //
 // Two things make a round cheap. Whether a supporter is reached is asked only for the operators that enter Z,
 // and answered backwards along the arcs that gave the facts their h^max, with a search only where that path
@@ -55,7 +58,8 @@ class LandmarkCut : public Evaluator {
         parts_.resize(initial_parts_.size());
         hmax_.resize(num_facts);
         for (int fact = 0; fact < num_facts; ++fact)
-            degree_.push_back(static_cast<int>(consumers_[fact].size() + achievers_[fact].size()));
+            breadth_.push_back(std::max(consumers_[fact].size(), achievers_[fact].size()));
+        settled_.assign(num_facts, 0);
         in_zone_.assign(num_facts, 0);
         probed_.assign(num_facts, kUnknown);
         reached_by_.resize(num_facts);
@@ -160,11 +164,13 @@ class LandmarkCut : public Evaluator {
         std::copy(initial_parts_.begin(), initial_parts_.end(), parts_.begin());
         std::fill(hmax_.begin(), hmax_.end(), kUnreached);
         queue_.clear();
+        int num_settled = 0;
         reach(always_true_, 0, kNone);
         for (int v = 0; v < task_.num_variables(); ++v) reach(task_.first_fact[v] + values[v], 0, kNone);
         while (!queue_.empty()) {
             auto [key, fact] = queue_.pop();
             if (key > hmax_[fact]) continue;
+            settled_[fact] = num_settled++;
             for (int p : consumers_[fact]) {
                 Part& part = parts_[p];
                 if (--part.unsatisfied > 0) continue;
@@ -190,7 +196,9 @@ class LandmarkCut : public Evaluator {
                 if (part.supporter != fact) continue;
                 int largest = fact;
                 for (int pre : pre_[p])
-                    if (hmax_[pre] > hmax_[largest]) largest = pre;
+                    if (hmax_[pre] > hmax_[largest] || (hmax_[pre] == hmax_[largest] && largest != fact &&
+                                                        settled_[pre] < settled_[largest]))
+                        largest = pre;
                 part.supporter = largest;
                 int cost = hmax_[largest] + part.cost;
                 for (int effect : eff_[p]) reach(effect, cost, p);
@@ -225,27 +233,27 @@ class LandmarkCut : public Evaluator {
 
     // The supporter of a free part: one of its preconditions of largest h^max, chosen as the header says.
     int best_supporter(int p) const {
-        const bool is_goal = eff_[p][0] == goal_fact_;
         int best = parts_[p].supporter;
         if (in_zone_[best]) return best;
         const int largest = hmax_[best];
-        bool best_is_border = is_goal && no_free_achiever(best);
+        int best_rank = kNone;  // computed when there is a choice
         for (int fact : pre_[p]) {
-            if (hmax_[fact] != largest) continue;
+            if (hmax_[fact] != largest || fact == best) continue;
             if (in_zone_[fact]) return fact;
-            const bool is_border = is_goal && no_free_achiever(fact);
-            if (is_border < best_is_border) continue;
-            if (is_border > best_is_border || is_more_specific(fact, best)) {
+            if (best_rank == kNone) best_rank = rank(best, p);
+            const int fact_rank = rank(fact, p);
+            if (fact_rank < best_rank || (fact_rank == best_rank && breadth_[fact] < breadth_[best])) {
                 best = fact;
-                best_is_border = is_border;
+                best_rank = fact_rank;
             }
         }
         return best;
     }
 
-    bool is_more_specific(int fact, int other) const {
-        if (degree_[fact] != degree_[other]) return degree_[fact] < degree_[other];
-        return reached_by_[fact] < reached_by_[other];
+    // Rule 2: facts of lower rank are better supporters of the part.
+    int rank(int fact, int p) const {
+        if (eff_[p][0] == goal_fact_) return first_hmax_[fact];
+        return initial_parts_[p].cost > 0 && !no_free_achiever(fact);
     }
 
     bool no_free_achiever(int fact) const {
@@ -313,7 +321,7 @@ class LandmarkCut : public Evaluator {
         if (task_.goal_is_false) return kDeadEnd;
         explore(values);
         if (hmax_[goal_fact_] == kUnreached) return kDeadEnd;
-        const int initial_hmax = hmax_[goal_fact_];
+        first_hmax_ = hmax_;
         int64_t total = 0;
         while (hmax_[goal_fact_] > 0) {
             mark_zone();
@@ -344,7 +352,7 @@ class LandmarkCut : public Evaluator {
         }
         // Where parts share a cost, a cut may also cheapen what lies beyond it, and the sum fall short of
         // h^max.
-        return to_float_below(std::max<int64_t>(total, initial_hmax));
+        return to_float_below(std::max<int64_t>(total, first_hmax_[goal_fact_]));
     }
 
     enum Probe : char { kUnknown, kOnPath, kBefore, kNotBefore };
@@ -355,8 +363,10 @@ class LandmarkCut : public Evaluator {
     Rows<int> pre_, eff_, consumers_, achievers_;
     std::vector<Part> initial_parts_, parts_;
     std::vector<int> first_part_;  // per shared cost
-    std::vector<int> degree_;      // per fact: how many parts need it or achieve it
-    std::vector<int> hmax_;
+    std::vector<size_t>
+        breadth_;  // per fact: how many parts need it or how many achieve it, the larger number
+    std::vector<int> hmax_, first_hmax_;
+    std::vector<int> settled_;     // per fact: when the first exploration settled it
     std::vector<int> reached_by_;  // per fact: the part that gave it its h^max, kNone where it holds
     std::vector<char> in_zone_, in_cut_;
     std::vector<Probe> probed_;          // per fact, kUnknown between rounds

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <functional>
 
 namespace hstar {
 
@@ -15,33 +14,6 @@ void KeyQueue::clear() {
     low_ = 0;
     high_ = 0;
     size_ = 0;
-}
-
-void KeyQueue::push(int key, int item) {
-    ++size_;
-    if (key >= kBuckets) {
-        heap_.push_back({key, pushed_++, item});
-        std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
-        return;
-    }
-    if (key >= static_cast<int>(buckets_.size())) buckets_.resize(key + 1);
-    buckets_[key].push_back(item);
-    high_ = std::max(high_, key);
-}
-
-std::pair<int, int> KeyQueue::pop() {
-    --size_;
-    while (low_ <= high_ && low_ < static_cast<int>(buckets_.size())) {
-        auto& bucket = buckets_[low_];
-        if (taken_ < bucket.size()) return {low_, bucket[taken_++]};
-        bucket.clear();
-        taken_ = 0;
-        ++low_;
-    }
-    std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
-    auto [key, order, item] = heap_.back();
-    heap_.pop_back();
-    return {key, item};
 }
 
 RelaxedExploration::RelaxedExploration(const RelaxedTask& relaxed) : relaxed_(relaxed) {

@@ -15,7 +15,10 @@
 //
 // and the supporter is the first operator that attains both minima. It depends on the state alone.
 #pragma once
+#include <algorithm>
 #include <array>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "heuristics/relaxed_task.hpp"
@@ -40,6 +43,35 @@ class KeyQueue {
     int low_ = 0, high_ = 0;
     size_t size_ = 0;
 };
+
+// Inline, because the explorations spend much of their time here.
+inline void KeyQueue::push(int key, int item) {
+    ++size_;
+    if (key >= kBuckets) [[unlikely]] {
+        heap_.push_back({key, pushed_++, item});
+        std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
+        return;
+    }
+    if (key >= static_cast<int>(buckets_.size())) [[unlikely]]
+        buckets_.resize(key + 1);
+    buckets_[key].push_back(item);
+    high_ = std::max(high_, key);
+}
+
+inline std::pair<int, int> KeyQueue::pop() {
+    --size_;
+    while (low_ <= high_ && low_ < static_cast<int>(buckets_.size())) {
+        auto& bucket = buckets_[low_];
+        if (taken_ < bucket.size()) return {low_, bucket[taken_++]};
+        bucket.clear();
+        taken_ = 0;
+        ++low_;
+    }
+    std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
+    auto [key, order, item] = heap_.back();
+    heap_.pop_back();
+    return {key, item};
+}
 
 class RelaxedExploration {
   public:
