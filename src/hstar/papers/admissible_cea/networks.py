@@ -8,7 +8,6 @@ no state is overestimated, in one file whose size is counted as a whole.
 from __future__ import annotations
 
 import hashlib
-import math
 import os
 from collections.abc import Callable
 from dataclasses import replace
