@@ -8,7 +8,6 @@ no state is overestimated, in one file whose size is counted as a whole.
 from __future__ import annotations
 
 import hashlib
-import math
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -83,7 +82,7 @@ def learn_network(
         "options": learning.options.to_dict(),
         "certified": certified_row(file, os.stat(output).st_size),
         "argmax": argmax_row(likeliest, sweep.count_values(likeliest)),
-        "curve": [_plain(line) for line in learned.curve],
+        "curve": [[line.step, *(line[name] for name in CURVE)] for line in learned.curve],
         "seconds": round(learned.seconds, 1),
     }
     write_part(part, measured)
@@ -92,11 +91,6 @@ def learn_network(
         f"{measured['argmax']['rate']:.1e} overestimated, certified {certificate.mean:.3f} in "
         f"{measured['certified']['bytes']} bytes, {measured['seconds']:.0f} s"
     )
-
-
-def _plain(line: Line) -> list[float | None]:
-    """A line of the learning curve; None for what its loss does not have, as JSON has no NaN."""
-    return [line.step, *(None if math.isnan(line[name]) else line[name] for name in CURVE)]
 
 
 def without_exceptions(model: LearnedDatabase) -> LearnedDatabase:
