@@ -15,11 +15,12 @@ goes on where it was.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from hstar.papers import experiment as shared
 from hstar.papers.admissible_cea.classical import build_table, classical_rows, table_row
@@ -87,13 +88,22 @@ class Results:
     planning: list[tuple[str, str, Path]]
 
     def to_dict(self) -> dict[str, Any]:
+        """For rows.json: None stands for NaN and infinity, which JSON does not have."""
         held = asdict(self)
         del held["planning"]
-        return held
+        return cast(dict[str, Any], _finite(held))
 
     @property
     def compared(self) -> Comparison | None:
         return compare_runs(self.planning) if self.planning else None
+
+
+def _finite(held: Any) -> Any:
+    if isinstance(held, dict):
+        return {name: _finite(value) for name, value in held.items()}
+    if isinstance(held, list):
+        return [_finite(value) for value in held]
+    return None if isinstance(held, float) and not math.isfinite(held) else held
 
 
 def run_experiment(experiment: Experiment) -> Results:
