@@ -50,6 +50,7 @@ KEYS = [
     "total_time",
     "peak_memory_kb",
     "exit_code",
+    "seed",
 ]
 COUNTERS = [
     "evaluated",

@@ -14,6 +14,7 @@ import torch
 from small_trainings import TINY
 from untrained_models import States, random_walk, read_task, untrained, values
 
+from hstar.algorithms import SEARCHES
 from hstar.features.feature import SpaceStates
 from hstar.heuristics import make_heuristic
 from hstar.learned.decode import DECODES
@@ -24,7 +25,7 @@ from hstar.objectives import make_objective
 from hstar.objectives.likelihood import BASES, LOWER_BOUNDS, TruncatedGaussian
 from hstar.pddl import UnsupportedPddlError
 from hstar.pddl.validate import validate
-from hstar.search import SEARCHES, search
+from hstar.search import search
 from hstar.spaces.task import Task
 from hstar.training.source import on_device
 

@@ -164,19 +164,11 @@ def test_values_in_search_are_network_plus_symbolic_values(seed: int, tmp_path: 
 
 
 def search(core: _core.Task, heuristic: Any) -> dict[str, Any]:
-    return core.search(
-        heuristic=heuristic,
-        cost="one",
-        algorithm="gbfs",
-        weight=1.0,
-        batch=1,
-        use_preferred=False,
-        lookahead_depth=0,
-        max_evaluations=3000,
-        max_expansions=0,
-        deadline=0.0,
-        memory_bytes=0,
-    )
+    options = _core.SearchOptions()
+    options.max_evaluations = 3000
+    if isinstance(heuristic, str):
+        heuristic = _core.Heuristic(core, heuristic, "one")
+    return _core.search(core, None, [heuristic], options, 0.0, 0)
 
 
 def blocks_model(tmp_path: Path, decode: str = "mean") -> tuple[Task, dict[str, Any]]:

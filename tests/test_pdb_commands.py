@@ -7,7 +7,7 @@ from pathlib import Path
 
 from program import hstar
 
-from hstar.search import SEARCHES
+from hstar.algorithms import SEARCHES
 
 
 def build(folder: Path, name: str, space: str, pattern: str, *more: str) -> Path:

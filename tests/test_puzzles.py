@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hstar.search import SEARCHES, search
+from hstar.algorithms import SEARCHES
+from hstar.search import search
 from hstar.spaces.puzzle import Puzzle, make_puzzle
 
 SMALL = ["tiles-2x2", "tiles-2x3", "tiles-3x2", "pancake-6", "topspin-7-4", "topspin-7-3", "cube2"]

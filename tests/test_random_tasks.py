@@ -21,11 +21,12 @@ import oracle
 import pytest
 from random_tasks import RandomTask, random_task
 
+from hstar.algorithms import SEARCHES
 from hstar.heuristics import HEURISTICS, make_heuristic
 from hstar.pddl import parse
 from hstar.pddl.model import And, Atom, Problem
 from hstar.pddl.validate import validate
-from hstar.search import SEARCHES, search
+from hstar.search import search
 from hstar.spaces.task import Task, ground
 
 SEEDS = range(200)

@@ -1,5 +1,6 @@
-// Forward search. An algorithm is a set of options; the names and their options are in src/hstar/search.py.
-// One best-first loop (best_first.cpp) serves all of them but the depth-first ones (ida_star.hpp).
+// Forward search. An algorithm is a set of options; the names and their options are in
+// src/hstar/algorithms.py. One best-first loop (best_first.cpp) serves all of them but the depth-first ones
+// (ida_star.hpp).
 #pragma once
 #include <cstdint>
 #include <vector>

@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from hstar.algorithms import SEARCHES
 from hstar.heuristics import HEURISTICS, Heuristic, make_heuristic
 from hstar.pddl import PddlError, Problem, UnsupportedPddlError, parse
 from hstar.pddl.validate import validate
 from hstar.runtime.resources import Budget, OutOfResources, raising_interrupts
 from hstar.search import (
-    SEARCHES,
     SearchOptions,
     SearchResult,
     choose_options,

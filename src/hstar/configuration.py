@@ -8,8 +8,9 @@ import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from hstar.algorithms import SEARCHES
 from hstar.heuristics import HEURISTICS, AnyHeuristic, is_model_file
-from hstar.search import SEARCHES, STRONGEST, SearchOptions, choose_options
+from hstar.search import STRONGEST, SearchOptions, choose_options
 
 DEFAULT = "default"  # the heuristic name of the planner without flags
 

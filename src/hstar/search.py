@@ -1,7 +1,6 @@
-"""SEARCHES: search algorithms by name; one function that runs any of them on any space.
+"""Search: one function that runs any algorithm, with any heuristics, on any space.
 
-An algorithm is data: settings of the core's best-first loop (cpp/search/search.hpp), which also
-defines what the counters mean.
+What the counters mean is defined in cpp/search/search.hpp.
 """
 
 from __future__ import annotations
@@ -9,16 +8,17 @@ from __future__ import annotations
 import html
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from hstar import _core
+from hstar.algorithms import SEARCHES, SearchEntry
 from hstar.heuristics import COST_TYPES, HEURISTICS, AnyHeuristic, bind_heuristic, make_heuristic
 from hstar.pddl.errors import PddlError
 from hstar.pddl.model import Problem
 from hstar.pddl.planfile import format_plan
-from hstar.runtime.registry import Registry, did_you_mean
+from hstar.runtime.registry import did_you_mean
 from hstar.runtime.resources import Budget, OutOfResources, raising_interrupts
 from hstar.spaces.space import Space, state_rows
 from hstar.spaces.task import ground
@@ -31,48 +31,6 @@ if TYPE_CHECKING:
 class InvalidPlanError(Exception):
     """The search returned a plan that does not hold when replayed: a bug in hstar."""
 
-
-@dataclass(frozen=True, slots=True)
-class SearchEntry:
-    """An algorithm.
-
-    `settings` are fields of `_core.SearchOptions`. `options` are the fields of SearchOptions it
-    takes besides heuristic, cost and limits. `heuristic` is the one to use when none is named.
-    """
-
-    description: str
-    settings: Mapping[str, Any]
-    options: tuple[str, ...] = ("batch", "seed")
-    heuristic: str = "ff"
-    spaces: tuple[str, ...] = ("task", "puzzle")
-
-
-_ASTAR = {"g_weight": 1.0, "tie_by_h": True, "early_goal_test": False, "reopen": True}
-
-SEARCHES: Registry[SearchEntry] = Registry(
-    "search",
-    {
-        "gbfs": SearchEntry("greedy best-first search, eager", {}),
-        "lazy": SearchEntry(
-            "greedy best-first search, lazy, with preferred operators",
-            {"lazy": True, "early_goal_test": False},
-            ("batch", "seed", "preferred"),
-        ),
-        "astar": SearchEntry("A* with reopening", _ASTAR, heuristic="lmcut"),
-        "idastar": SearchEntry(
-            "IDA*, which remembers no states", {"deepen": True}, (), heuristic="lmcut"
-        ),
-        "wastar": SearchEntry("weighted A* with reopening", _ASTAR, ("batch", "seed", "weight")),
-        "gbfls": SearchEntry(
-            "greedy best-first search with look-ahead",
-            {},
-            ("batch", "seed", "lookahead"),
-            spaces=("task",),
-        ),
-        "bfs": SearchEntry("breadth-first search", {"use_h": False}),
-    },
-    "hstar.searches",
-)
 
 EXIT_CODES = {
     "solved": 0,

@@ -8,7 +8,7 @@
 // Counts, and prints what failed.
 void check(bool holds, const char* what, int seed);
 
-// The settings of an algorithm, as src/hstar/search.py has them.
+// The settings of an algorithm, as src/hstar/algorithms.py has them.
 hstar::SearchOptions options_of(const std::string& algorithm);
 
 void test_nlm(int seed);

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
+from hstar.algorithms import SEARCHES
 from hstar.heuristics import COST_TYPES, HEURISTICS
 from hstar.pddl import find_domain
 from hstar.pddl.errors import escape
 from hstar.pddl.locate import is_domain_file
 from hstar.runtime.registry import did_you_mean
 from hstar.runtime.resources import parse_memory, parse_time
-from hstar.search import SEARCHES
 
 USAGE_ERROR = 36
 EPILOG = """\

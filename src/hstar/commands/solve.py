@@ -6,10 +6,11 @@ import argparse
 from typing import TYPE_CHECKING
 
 from hstar import _core
+from hstar.algorithms import SEARCHES
 from hstar.commands.arguments import EPILOG, Commands, UsageError, add_limits, positive
 from hstar.commands.plan import log_result
 from hstar.runtime.resources import Budget, OutOfResources
-from hstar.search import SEARCHES, SearchResult, search, stopped_before_search
+from hstar.search import SearchResult, search, stopped_before_search
 
 if TYPE_CHECKING:
     from hstar.spaces.puzzle import Puzzle, States

@@ -1,0 +1,52 @@
+"""SEARCHES: search algorithms by name. An algorithm is data: settings of the core's one loop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hstar.runtime.registry import Registry
+
+
+@dataclass(frozen=True, slots=True)
+class SearchEntry:
+    """An algorithm.
+
+    `settings` are fields of `_core.SearchOptions`. `options` are the fields of SearchOptions it
+    takes besides heuristic, cost and limits. `heuristic` is the one to use when none is named.
+    """
+
+    description: str
+    settings: Mapping[str, Any]
+    options: tuple[str, ...] = ("batch", "seed")
+    heuristic: str = "ff"
+    spaces: tuple[str, ...] = ("task", "puzzle")
+
+
+_ASTAR = {"g_weight": 1.0, "tie_by_h": True, "early_goal_test": False, "reopen": True}
+
+SEARCHES: Registry[SearchEntry] = Registry(
+    "search",
+    {
+        "gbfs": SearchEntry("greedy best-first search, eager", {}),
+        "lazy": SearchEntry(
+            "greedy best-first search, lazy, with preferred operators",
+            {"lazy": True, "early_goal_test": False},
+            ("batch", "seed", "preferred"),
+        ),
+        "astar": SearchEntry("A* with reopening", _ASTAR, heuristic="lmcut"),
+        "idastar": SearchEntry(
+            "IDA*, which remembers no states", {"deepen": True}, (), heuristic="lmcut"
+        ),
+        "wastar": SearchEntry("weighted A* with reopening", _ASTAR, ("batch", "seed", "weight")),
+        "gbfls": SearchEntry(
+            "greedy best-first search with look-ahead",
+            {},
+            ("batch", "seed", "lookahead"),
+            spaces=("task",),
+        ),
+        "bfs": SearchEntry("breadth-first search", {"use_h": False}),
+    },
+    "hstar.searches",
+)
