@@ -1,5 +1,5 @@
-// From reached parameter tuples to ground operators: conditions are decided as far as static and unreachable
-// atoms allow, quantifiers expanded, disjunctions split into several operators or effects.
+// From reached parameter tuples to ground operators. Static and unreachable atoms are evaluated, quantifiers
+// are expanded, disjunctions are split into several operators or effects.
 #pragma once
 #include "grounding/dnf.hpp"
 #include "grounding/reachability.hpp"

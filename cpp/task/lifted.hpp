@@ -2,8 +2,8 @@
 //
 // The front end has already removed implications, pushed negations to the atoms, split disjunctions that
 // stand at the top of a condition into separate schemas, and turned existential quantifiers there into
-// parameters. What is left besides literals (universal quantifiers, disjunctions below them) is kept as a
-// formula and decided per instance.
+// parameters. Universal quantifiers and disjunctions below them are kept as a formula and decided for each
+// instance.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
-// Work space that is given out in pieces and taken back all at once; the memory itself is kept for the next
-// state. Pieces are aligned to 64 bytes and hold whatever was there.
+// An arena allocator: pieces are freed all at once, and the memory is reused for the next state. Pieces are
+// aligned to 64 bytes and not initialised.
 #pragma once
 #include <cstdint>
 #include <cstring>

@@ -56,7 +56,7 @@ def _answer(function: Any, arguments: Any) -> bytes:
 
 
 def forget_peak_memory() -> None:
-    """Start to measure the peak memory anew, where the kernel allows it."""
+    """Reset the measurement of peak memory, if the kernel allows it."""
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
 
