@@ -183,9 +183,3 @@ def make_heuristic(space: Space, name: str, cost: str = "normal") -> NativeHeuri
 def is_model_file(name: str) -> bool:
     """Whether the name of a heuristic is that of a model file."""
     return name.endswith(".safetensors")
-
-
-def check_heuristic_name(name: str) -> None:
-    """Raises ValueError for a name that HEURISTICS does not find."""
-    if name not in HEURISTICS and ":" not in name:
-        HEURISTICS.find(name)
