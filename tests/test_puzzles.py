@@ -197,7 +197,11 @@ def test_cube_notation() -> None:
         ("cube3", "UF", "expected 20 words"),
         ("cube3", "FU UR UB UL DF DR DB DL FR FL BR BL UFR URB UBL ULF DRF DFL DLB DBR", "turned"),
         ("cube3", "UR UF UB UL DF DR DB DL FR FL BR BL UFR URB UBL ULF DRF DFL DLB DBR", "swapped"),
-        ("cube3", "UD UR UB UL DF DR DB DL FR FL BR BL UFR URB UBL ULF DRF DFL DLB DBR", "no edge"),
+        (
+            "cube3",
+            "UD UR UB UL DF DR DB DL FR FL BR BL UFR URB UBL ULF DRF DFL DLB DBR",
+            "not an edge",
+        ),
         ("cube3", "UF UR UB UL DF DR DB DL FR FL BR BL URF URB UBL ULF DRF DFL DLB DBR", "corner"),
         ("cube2", "UFR URB UBL ULF DRF DFL BDL DBR", "hold the cube"),
     ],
