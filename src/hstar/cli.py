@@ -10,24 +10,9 @@ import sys
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from typing import Any
 
-from hstar.commands import (
-    bench,
-    completion,
-    demo,
-    generate,
-    info,
-    label,
-    model,
-    paper,
-    pdb,
-    plan,
-    report,
-    solve,
-    train,
-    validate,
-)
 from hstar.commands.arguments import EPILOG, USAGE_ERROR, Parser, UsageError
 from hstar.pddl.errors import InputFileError, PddlWarning, escape
 from hstar.runtime.progress import Progress
@@ -35,10 +20,10 @@ from hstar.runtime.resources import OutOfResources
 from hstar.search import InvalidPlanError
 from hstar.version import VERSION
 
-# In the order of `hstar --help`.
+# Modules of hstar.commands, in the order of `hstar --help`.
 COMMANDS = (
-    *(plan, validate, info, generate, label, train, model, bench, report, paper, pdb, solve),
-    *(demo, completion),
+    *("plan", "validate", "info", "generate", "label", "train", "model", "bench", "report"),
+    *("paper", "pdb", "solve", "demo", "completion"),
 )
 
 INTERNAL_ERROR = 35
@@ -59,7 +44,7 @@ def run(arguments: Sequence[str]) -> int:
     warnings.showwarning = show_warning
     try:
         try:
-            options = build_parser().parse_args(arguments)
+            options = build_parser(_needed(arguments)).parse_args(arguments)
             with quiet(options):
                 code: int = options.command(options)
             return code
@@ -115,7 +100,7 @@ def show_warning(message: Warning | str, category: type[Warning], *_: Any, **__:
     print(f"hstar: warning: {escape(text)}", file=sys.stderr)
 
 
-def build_parser() -> Parser:
+def build_parser(names: Sequence[str] = COMMANDS) -> Parser:
     parser = Parser(
         prog="hstar",
         description="Planning with heuristics, built in or learned: PDDL in, validated plan out.",
@@ -123,9 +108,18 @@ def build_parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"hstar {VERSION}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in COMMANDS:
-        command.add_parser(commands)
+    for name in names:
+        import_module(f"hstar.commands.{name}").add_parser(commands)
     return parser
+
+
+def _needed(arguments: Sequence[str]) -> Sequence[str]:
+    """The commands to import: importing all of them takes as long as planning for a small task.
+
+    Completion, help and errors name all commands.
+    """
+    alone = arguments and arguments[0] in COMMANDS and arguments[0] != "completion"
+    return arguments[:1] if alone else COMMANDS
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@ and its options. A configuration is plain data, so that it can be sent to worker
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -58,6 +57,8 @@ class Configuration:
     @property
     def digest(self) -> str:
         """Changes with the content of the files; empty without any."""
+        import hashlib
+
         content = hashlib.sha256()
         for name in self.files:
             content.update(Path(name).read_bytes())

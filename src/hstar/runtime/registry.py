@@ -8,7 +8,6 @@ HEURISTICS.find("module:name")   an attribute of a module, which may lie in the 
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import os
 import sys
@@ -24,6 +23,8 @@ Entry = TypeVar("Entry")
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A hint for a message: the closest known name; empty if none is close."""
+    import difflib  # slow to import, and rarely needed
+
     near = difflib.get_close_matches(name, list(known), n=1)
     return f" (did you mean '{near[0]}'?)" if near else ""
 
