@@ -16,6 +16,7 @@ from hstar.learned.heuristic import LearnedHeuristic
 from hstar.objectives import make_objective
 from hstar.objectives.objective import Objective
 from hstar.training.dataset import Dataset
+from hstar.training.source import RowOptions
 from hstar.training.state_source import StateSource
 
 
@@ -54,16 +55,11 @@ def evaluate_model(path: str | os.PathLike[str], dataset: Dataset) -> Metrics:
             f"the labels are of {dataset.domain.name} with --cost {dataset.cost}"
         )
     heuristic = LearnedHeuristic(file, name)
-    features = (heuristic.features, trained["features"]["config"])
-    source = StateSource(
-        dataset,
-        objective,
-        (heuristic.decode, heuristic.constants),
-        features,
-        256,
-        0,
-        torch.device("cpu"),
+    config = trained["features"]["config"]
+    options = RowOptions(
+        objective, heuristic.decode, heuristic.constants, heuristic.features, config, 256, 0
     )
+    source = StateSource(dataset, options, torch.device("cpu"))
     with torch.no_grad():
         found = source.evaluate(heuristic.network())
     return Metrics(

@@ -13,14 +13,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hstar.features.feature import Feature, SpaceStates
+from hstar.features.feature import SpaceStates
 from hstar.features.relaxed_plans import large_where_infinite
 from hstar.heuristics import make_heuristic
-from hstar.learned.decode import Decode
 from hstar.objectives.objective import Objective, Targets
 from hstar.teachers.following import follow
 from hstar.training.dataset import Dataset, LabelledTask
-from hstar.training.source import Metrics, on_device
+from hstar.training.source import Metrics, RowOptions, on_device
 
 
 class PairSource:
@@ -30,27 +29,18 @@ class PairSource:
     is_exact_in_tf32 = False
     statistics: tuple[str, ...] = ()
 
-    def __init__(
-        self,
-        dataset: Dataset,
-        objective: Objective,
-        decoding: tuple[Decode, dict[str, Any]],
-        features: tuple[Feature, dict[str, Any]],
-        batch: int,
-        seed: int,
-        device: torch.device,
-    ) -> None:
-        self.objective = objective
+    def __init__(self, dataset: Dataset, options: RowOptions, device: torch.device) -> None:
+        self.objective: Objective = options.objective
         self.device = device
-        self.seed = seed
+        self.seed = options.seed
         self.problems = []
-        kind, config = features
-        base = objective.constants()["base"]
+        base = self.objective.constants()["base"]
         for labelled in dataset.tasks:
             states, pairs = open_list_pairs(labelled, dataset.cost)
             if len(pairs["better"]) == 0:
                 continue  # every state has one successor: nothing to prefer
-            inputs = kind.inputs(config, [SpaceStates(labelled.task, states)])
+            group = [SpaceStates(labelled.task, states)]
+            inputs = options.features.inputs(options.feature_config, group)
             pairs["base"] = torch.from_numpy(_base_values(labelled, states, base, dataset.cost))
             targets = {name: column.to(device) for name, column in pairs.items()}
             self.problems.append((inputs, targets))

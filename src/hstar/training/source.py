@@ -7,11 +7,14 @@ can replay a recorded step.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
+from hstar.features.feature import Feature
+from hstar.learned.decode import Decode
 from hstar.objectives.objective import Objective
 
 Metrics = dict[str, float]
@@ -37,6 +40,19 @@ class Source(Protocol):
 
     def inputs(self, drawn: Any) -> Tensor:
         """The inputs of a drawn batch as one matrix; only models that can be rounded need it."""
+
+
+@dataclass(frozen=True)
+class RowOptions:
+    """What sources of labelled states have in common."""
+
+    objective: Objective
+    decode: Decode
+    decode_options: dict[str, Any]
+    features: Feature
+    feature_config: dict[str, Any]
+    batch: int
+    seed: int
 
 
 def on_device(inputs: Any, device: torch.device) -> Any:

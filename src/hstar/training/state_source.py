@@ -10,13 +10,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hstar.features.feature import Feature, SpaceStates
-from hstar.learned.decode import DECODES, Decode
+from hstar.features.feature import SpaceStates
+from hstar.learned.decode import DECODES
 from hstar.models.model import Model
-from hstar.objectives.objective import Objective
 from hstar.training.dataset import Dataset
 from hstar.training.sampling import StratifiedSampler
-from hstar.training.source import Metrics, on_device
+from hstar.training.source import Metrics, RowOptions, on_device
 from hstar.training.targets import target_columns
 
 EVALUATION_TUPLES = 4_000_000  # how many rows of arity 3 are evaluated at once
@@ -27,24 +26,14 @@ class StateSource:
 
     is_exact_in_tf32 = False
 
-    def __init__(
-        self,
-        dataset: Dataset,
-        objective: Objective,
-        decoding: tuple[Decode, dict[str, Any]],
-        features: tuple[Feature, dict[str, Any]],
-        batch: int,
-        seed: int,
-        device: torch.device,
-    ) -> None:
-        self.objective = objective
-        self.decode, self.decode_options = decoding
+    def __init__(self, dataset: Dataset, options: RowOptions, device: torch.device) -> None:
+        self.objective = objective = options.objective
+        self.decode, self.decode_options = options.decode, options.decode_options
         self.device = device
         self.columns = target_columns(dataset, objective)
-        kind, config = features
         states = [SpaceStates(one.task, one.states) for one in dataset.tasks]
-        self.encoded = kind.inputs(config, states)
-        self.sampler = StratifiedSampler(self.encoded.sizes, batch, seed)
+        self.encoded = options.features.inputs(options.feature_config, states)
+        self.sampler = StratifiedSampler(self.encoded.sizes, options.batch, options.seed)
         self.weight = torch.from_numpy(self.sampler.weights).to(device)
         self.names = tuple(self.columns)
         self.statistics: tuple[str, ...] = ()

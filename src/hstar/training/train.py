@@ -25,6 +25,7 @@ from hstar.training.loop import Line, Loop, Report
 from hstar.training.options import TABLE_DEFAULTS, TrainOptions
 from hstar.training.pair_source import PairSource
 from hstar.training.pattern_source import PatternSource, TableData
+from hstar.training.source import RowOptions
 from hstar.training.state_source import StateSource
 from hstar.training.targets import fitted
 
@@ -113,21 +114,17 @@ def prepare(training: Dataset, validation: Dataset, options: TrainOptions) -> Pr
     config = model.configure(feature_config, objective.outputs, chosen)
     network = model.build(config, torch.Generator().manual_seed(options.seed)).to(device)
     make = ROW_SOURCES[objective.batches]
-    decoding = decode, {**decode.options, **options.decode_options}
-    encoding = features, feature_config
-    arguments = (objective, decoding, encoding, options.batch, options.seed, device)
-    source = make(training, *arguments)
+    decode_options = {**decode.options, **options.decode_options}
+    wanted = RowOptions(
+        objective, decode, decode_options, features, feature_config, options.batch, options.seed
+    )
+    source = make(training, wanted, device)
     source.record(model, network)
     digests = [training.digest(), validation.digest(), training_code()]
     described = [options.to_dict(), feature_config, config, *digests]
-    loop = Loop(network, source, make(validation, *arguments), options, _digest(described))
-    constants = {**decode.options, **options.decode_options, **objective.constants()}
+    loop = Loop(network, source, make(validation, wanted, device), options, _digest(described))
     metadata = {
-        "form": "float",
-        "features": {"name": options.features_name, "config": feature_config},
-        "model": {"name": options.model, "config": config},
-        "objective": objective.to_dict(),
-        "decode": {**constants, "name": options.decode_name},
+        **_slots(options, feature_config, config),
         "cost": training.cost,
         "domain": {"name": training.domain.name, "hash": domain_hash(training.domain)},
         "training": {
@@ -135,7 +132,6 @@ def prepare(training: Dataset, validation: Dataset, options: TrainOptions) -> Pr
             "problems": len(training.tasks),
             "states": len(training),
         },
-        "certificate": None,
     }
     return Prepared(loop, options, metadata)
 
@@ -178,19 +174,30 @@ def prepare_table(data: TableData, options: TrainOptions, start: Network | None 
         "width": source.width,
         "fingerprint": layout.fingerprint or layout.space,
     }
-    constants = {**decode.options, **options.decode_options, **objective.constants()}
     metadata = {
-        "form": "float",
-        "features": {"name": options.features_name, "config": feature_config},
-        "model": {"name": options.model, "config": config},
-        "objective": objective.to_dict(),
-        "decode": {**constants, "name": options.decode_name},
+        **_slots(options, feature_config, config),
         "cost": layout.cost,
-        "domain": None,
         "training": {"options": options.chosen(**TABLE_DEFAULTS)},
-        "certificate": None,
     }
     return Prepared(loop, options, metadata)
+
+
+def _slots(
+    options: TrainOptions, features: dict[str, Any], model: dict[str, Any]
+) -> dict[str, Any]:
+    """What a model file says of each slot."""
+    _, _, decode = options.entries()
+    objective = options.objective
+    constants = {**decode.options, **options.decode_options, **objective.constants()}
+    return {
+        "form": "float",
+        "features": {"name": options.features_name, "config": features},
+        "model": {"name": options.model, "config": model},
+        "objective": objective.to_dict(),
+        "decode": {**constants, "name": options.decode_name},
+        "domain": None,
+        "certificate": None,
+    }
 
 
 def _check_table(
