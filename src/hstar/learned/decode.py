@@ -83,7 +83,7 @@ class TruncatedMean(Decode):
 
 
 class Argmax(Decode):
-    """The value of the likeliest class; of equals the lowest."""
+    """The value of the most likely class; the lowest of them if several are equally likely."""
 
     name, reads = "argmax", "logits"
 
@@ -112,8 +112,8 @@ class Quantile(Decode):
 
 
 class Strict(Decode):
-    """Thresholds per class and stored exceptions, such that no state at all is overestimated; needs
-    a network in integers and the exact value of every state (hstar.certified)."""
+    """Thresholds and stored exceptions that overestimate no state. It needs integer weights and the
+    exact value of every state (hstar.certified)."""
 
     name, reads, is_certified = "strict", "logits", True
     options = {  # noqa: RUF012
