@@ -155,7 +155,7 @@ def table(name: str, folder: Path) -> tuple[TableData, Any]:
 def reason(model: str, features: str, objective: str, decode: str, bits: int) -> str | None:
     """The part of the message that says why these do not fit a table; None if they fit."""
     held = OBJECTIVES.find(objective)
-    if features != "digits":
+    if not FEATURES.find(features).reads_tables:
         return f"features '{features}' cannot read; take model"
     if held.batches != "states":
         return f"objective '{objective}' compares states of plans, .*; train on labels"

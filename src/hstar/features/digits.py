@@ -34,6 +34,7 @@ class DigitFeature(Feature):
 
     name = "digits"
     needs = "space"
+    reads_tables = True
 
     def configure(
         self, tasks: Sequence[Space], options: dict[str, Any], cost: str

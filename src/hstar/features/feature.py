@@ -41,6 +41,7 @@ class Feature:
 
     name: str
     needs: str = "domain"
+    reads_tables: bool = False  # whether it can read states of a pattern
     options: dict[str, Any] = {}  # noqa: RUF012
 
     def configure(self, tasks: Sequence[Any], options: dict[str, Any], cost: str) -> dict[str, Any]:

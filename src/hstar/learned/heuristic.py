@@ -26,6 +26,7 @@ from hstar.pddl.errors import quote
 if TYPE_CHECKING:
     import torch
 
+# The names that the core knows (cpp/learned).
 NATIVE_DECODES = ("value", "mean", "clip", "truncated-mean", "argmax", "quantile")
 
 

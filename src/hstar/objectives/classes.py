@@ -11,7 +11,7 @@ undefined; adding 1 to both values defines them (then w(0, 0) = 1) and hardly ch
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -113,7 +113,13 @@ class Cea(CrossEntropy):
     def schedule(self) -> dict[str, float]:
         return {"beta": self.beta, "eta": self.eta}
 
-    def resumed(self, phase: Phases) -> Cea:
+    def progress(self) -> dict[str, Any]:
+        return {} if self.phase is None else asdict(self.phase)
+
+    def resumed(self, progress: dict[str, Any]) -> Cea:
+        if not progress:
+            return self
+        phase = Phases(**progress)
         return replace(self, phase=phase, beta=phase.beta, eta=phase.eta)
 
     def loss(self, outputs: Tensor, targets: Targets) -> Tensor:

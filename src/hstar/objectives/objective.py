@@ -77,7 +77,11 @@ class Objective:
         """Numbers of the objective that change during training, for the curve."""
         return {}
 
-    def resumed(self, phase: Any) -> Objective:
+    def progress(self) -> dict[str, Any]:
+        """What `after` has changed so far, as plain JSON for checkpoints."""
+        return {}
+
+    def resumed(self, progress: dict[str, Any]) -> Objective:
         """The objective as it was when a checkpoint was written."""
         return self
 

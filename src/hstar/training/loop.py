@@ -14,7 +14,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,6 @@ from torch import nn
 
 from hstar.models.residual import ResidualNet
 from hstar.models.rounding import RoundedNet
-from hstar.objectives.pace import Phases
 from hstar.training.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from hstar.training.options import TrainOptions
 from hstar.training.recorded import RecordedStep
@@ -264,13 +263,12 @@ class Loop:
                 moments["first"][name] = held["exp_avg"].cpu().numpy()
                 moments["second"][name] = held["exp_avg_sq"].cpu().numpy()
                 moments["count"][name] = np.array([float(held["step"])])
-        phase = getattr(self.source.objective, "phase", None)
         notes = {
             "step": self.step,
             "restarted": self.restarted,
             "seconds": self.seconds,
             "is_rounding": self.is_rounding,
-            "phase": None if phase is None else asdict(phase),
+            "objective": self.source.objective.progress(),
             "curve": [line.to_dict() for line in self.curve],
         }
         return Checkpoint(self.fingerprint, notes, {**groups, **moments})
@@ -287,8 +285,7 @@ class Loop:
         self.seconds = float(notes["seconds"])
         self.curve = [Line.from_dict(line) for line in notes["curve"]]
         self.best_weights = groups.get("best", {})
-        if notes["phase"] is not None:
-            self.source.objective = self.source.objective.resumed(Phases(**notes["phase"]))
+        self.source.objective = self.source.objective.resumed(notes["objective"])
         weights = {n: torch.from_numpy(a.copy()) for n, a in groups["weights"].items()}
         self.network.load_state_dict(weights)
         for name, parameter in self.network.named_parameters():

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from hstar.features.feature import Feature
 from hstar.features.vocabulary import domain_hash
 from hstar.learned.decode import Decode
 from hstar.learned.file import ModelFile, write_model
@@ -142,7 +143,7 @@ def prepare_table(data: TableData, options: TrainOptions, start: Network | None 
     Raises ValueError for pieces that do not fit each other.
     """
     features, model, decode = options.entries()
-    _check_table(options, features.name, model, decode, data.database.base is not None)
+    _check_table(options, features, model, decode, data.database.base is not None)
     states = data.states(choose_device(options.device))
     values = np.array(states.values, dtype=np.float32)
     objective = options.objective.fitted({"h_star": values})
@@ -201,11 +202,11 @@ def _slots(
 
 
 def _check_table(
-    options: TrainOptions, features: str, model: Model, decode: Decode, difference: bool
+    options: TrainOptions, features: Feature, model: Model, decode: Decode, difference: bool
 ) -> None:
-    if features != "digits":
+    if not features.reads_tables:
         raise ValueError(
-            f"a table holds states of a pattern, which features '{features}' cannot read; "
+            f"a table holds states of a pattern, which features '{features.name}' cannot read; "
             "take model mlp on digits, or train on labels"
         )
     if options.objective.batches == "pairs":
