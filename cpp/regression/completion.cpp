@@ -1,0 +1,194 @@
+#include "regression/completion.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <numeric>
+
+namespace hstar {
+
+namespace {
+
+class Completer {
+  public:
+    Completer(const SetTask& task, const Mutexes& mutexes, uint64_t seed)
+        : set_task_(task),
+          task_(task.task),
+          mutexes_(mutexes),
+          random_(seed),
+          state_(mutexes.words()),
+          excluded_(mutexes.words()) {
+        std::map<std::pair<int, std::vector<int>>, int> positive;
+        for (int fact = 0; fact < task_.num_facts(); ++fact)
+            if (const auto& atom = task_.atoms[fact]; atom.predicate >= 0 && !atom.negated)
+                positive[{atom.predicate, atom.args}] = fact;
+        for (int fact = 0; fact < task_.num_facts(); ++fact) {
+            const auto& atom = task_.atoms[fact];
+            auto found = positive.find({atom.predicate, atom.args});
+            if (atom.predicate >= 0 && atom.negated && found != positive.end())
+                negations_.push_back({fact, found->second});
+            else if (atom.predicate >= 0)
+                free_.push_back(fact);
+        }
+        for (const auto& group : task_.mutex_groups) groups_.add_row(group);
+        group_order_.resize(groups_.size());
+        std::iota(group_order_.begin(), group_order_.end(), 0);
+        variable_order_.resize(task_.num_variables());
+        std::iota(variable_order_.begin(), variable_order_.end(), 0);
+    }
+
+    void complete(std::span<const int> image, Completion way) {
+        std::fill(state_.begin(), state_.end(), 0);
+        std::fill(excluded_.begin(), excluded_.end(), 0);
+        for (int fact : image) keep(fact);
+        for (auto [negation, atom] : negations_)
+            if (has(negation)) exclude(atom);
+        if (way == Completion::Variables)
+            fill_variables();
+        else if (way == Completion::Exclusive)
+            fill_exclusive();
+        else
+            fill_atoms(image);
+        for (auto [negation, atom] : negations_) {
+            state_[negation / 64] &= ~bit(negation);
+            if (!has(atom)) state_[negation / 64] |= bit(negation);
+        }
+    }
+
+    void append_to(Rows<int>& states) const {
+        for (size_t w = 0; w < state_.size(); ++w)
+            for (uint64_t word = state_[w]; word; word &= word - 1)
+                states.push(static_cast<int>(w) * 64 + std::countr_zero(word));
+        states.close_row();
+    }
+
+  private:
+    static uint64_t bit(int fact) { return uint64_t{1} << (fact % 64); }
+    bool has(int fact) const { return state_[fact / 64] & bit(fact); }
+    bool is_excluded(int fact) const { return excluded_[fact / 64] & bit(fact); }
+    void exclude(int fact) { excluded_[fact / 64] |= bit(fact); }
+    void keep(int fact) {
+        state_[fact / 64] |= bit(fact);
+        auto row = mutexes_.row(fact);
+        for (size_t w = 0; w < excluded_.size(); ++w) excluded_[w] |= row[w];
+    }
+
+    // Half of the facts, each with chance 1/2.
+    void draw_half() {
+        drawn_.clear();
+        uint64_t coins = 0;
+        for (size_t i = 0; i < free_.size(); ++i) {
+            if (i % 64 == 0) coins = random_.bits();
+            if (coins >> (i % 64) & 1) drawn_.push_back(free_[i]);
+        }
+    }
+
+    void fill_exclusive() {
+        draw_half();
+        random_.shuffle(std::span(drawn_));
+        for (int fact : drawn_)
+            if (!is_excluded(fact)) keep(fact);
+    }
+
+    void fill_atoms(std::span<const int> image) {
+        draw_half();
+        const std::vector<uint64_t> given = state_;
+        for (int fact : drawn_) state_[fact / 64] |= bit(fact);
+        for (auto [negation, atom] : negations_)
+            if (given[negation / 64] & bit(negation)) state_[atom / 64] &= ~bit(atom);
+        random_.shuffle(std::span(group_order_));
+        for (int group : group_order_) {
+            int count = 0, kept = -1;
+            for (int fact : groups_[group]) {
+                if (!has(fact)) continue;
+                const bool is_given = given[fact / 64] & bit(fact);
+                if (is_given || kept < 0 ||
+                    (!(given[kept / 64] & bit(kept)) && random_.below(count + 1) == 0))
+                    kept = fact;
+                ++count;
+            }
+            if (count > 1)
+                for (int fact : groups_[group])
+                    if (fact != kept) state_[fact / 64] &= ~bit(fact);
+        }
+        for (int fact : image) state_[fact / 64] |= bit(fact);
+    }
+
+    void fill_variables() {
+        random_.shuffle(std::span(variable_order_));
+        for (int variable : variable_order_) {
+            drawn_.clear();
+            bool is_set = false;
+            for (int fact = task_.first_fact[variable]; fact < task_.first_fact[variable + 1]; ++fact) {
+                is_set |= has(fact);
+                if (!set_task_.is_fact[fact])
+                    drawn_.push_back(-1);  // none of those
+                else if (!is_excluded(fact))
+                    drawn_.push_back(fact);
+            }
+            if (is_set || drawn_.empty()) continue;
+            int fact = drawn_[random_.below(static_cast<uint32_t>(drawn_.size()))];
+            if (fact >= 0) keep(fact);
+        }
+    }
+
+    const SetTask& set_task_;
+    const Task& task_;
+    const Mutexes& mutexes_;
+    Random random_;
+    std::vector<uint64_t> state_, excluded_;
+    std::vector<std::pair<int, int>> negations_;  // a negated atom and the atom, both facts
+    std::vector<int> free_;                       // all other facts
+    Rows<int> groups_;
+    std::vector<int> group_order_, variable_order_, drawn_;
+};
+
+}  // namespace
+
+Rows<int> complete(const SetTask& task, const Mutexes& mutexes, const PreImages& images,
+                   const std::vector<int>& chosen, Completion way, uint64_t seed, const Limits& limits) {
+    Completer completer(task, mutexes, seed);
+    WorkMeter meter(limits);
+    Rows<int> states;
+    for (int image : chosen) {
+        meter.spend(static_cast<uint64_t>(task.task.num_facts()));
+        completer.complete(image < 0 ? std::span<const int>() : images.facts[image], way);
+        completer.append_to(states);
+    }
+    return states;
+}
+
+std::vector<int> smallest_depths(const SetTask& task, const PreImages& images, const Rows<int>& states,
+                                 const Limits& limits) {
+    // Facts that few states hold come first, so that a test for containment fails early.
+    std::vector<uint32_t> frequency(task.task.num_facts());
+    for (int fact : states.data) ++frequency[fact];
+    std::vector<int> order(images.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int a, int b) { return images.depth[a] < images.depth[b]; });
+    Rows<int> sorted;
+    std::vector<int> facts;
+    for (int image : order) {
+        facts.assign(images.facts[image].begin(), images.facts[image].end());
+        std::sort(facts.begin(), facts.end(),
+                  [&](int a, int b) { return std::pair(frequency[a], a) < std::pair(frequency[b], b); });
+        sorted.add_row(facts);
+    }
+    WorkMeter meter(limits);
+    std::vector<char> holds(task.task.num_facts());
+    std::vector<int> depths(states.size(), -1);
+    for (int s = 0; s < states.size(); ++s) {
+        meter.spend(static_cast<uint64_t>(images.size()) / 4 + 16);
+        for (int fact : states[s]) holds[fact] = 1;
+        for (int i = 0; i < sorted.size() && depths[s] < 0; ++i) {
+            auto needed = sorted[i];
+            if (std::all_of(needed.begin(), needed.end(), [&](int fact) { return holds[fact]; }))
+                depths[s] = images.depth[order[i]];
+        }
+        for (int fact : states[s]) holds[fact] = 0;
+    }
+    return depths;
+}
+
+}  // namespace hstar
