@@ -10,7 +10,7 @@ NB_MODULE(_core, m) {
     nb::exception<StoppedError>(m, "Stopped");
     nb::exception<Unsupported>(m, "Unsupported");
     bind_task(m);
-    bind_regression(m);
+    bind_sampling(m);
     bind_heuristics(m);
     bind_search(m);
     bind_learned(m);

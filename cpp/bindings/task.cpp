@@ -69,12 +69,12 @@ const char* reason_name(StopReason reason) {
 
 namespace {
 
-std::unique_ptr<BoundTask> ground_task(nb::dict spec, bool keep_irrelevant, double deadline,
-                                       uint64_t memory_bytes) {
+std::unique_ptr<BoundTask> ground_task(nb::dict spec, bool keep_irrelevant, bool keep_constant,
+                                       double deadline, uint64_t memory_bytes) {
     auto lifted = to_lifted(spec);
     return guarded([&] {
-        return std::make_unique<BoundTask>(
-            ground(lifted, GroundingOptions{keep_irrelevant}, make_limits(deadline, memory_bytes)));
+        return std::make_unique<BoundTask>(ground(lifted, GroundingOptions{keep_irrelevant, keep_constant},
+                                                  make_limits(deadline, memory_bytes)));
     });
 }
 
@@ -142,8 +142,8 @@ void bind_task(nb::module_& m) {
         .def("operator_parts", &operator_parts)
         .def("successors", &successors);
 
-    m.def("ground", &ground_task, nb::arg("spec"), nb::arg("keep_irrelevant"), nb::arg("deadline"),
-          nb::arg("memory_bytes"));
+    m.def("ground", &ground_task, nb::arg("spec"), nb::arg("keep_irrelevant"), nb::arg("keep_constant"),
+          nb::arg("deadline"), nb::arg("memory_bytes"));
 }
 
 }  // namespace hstar::bindings

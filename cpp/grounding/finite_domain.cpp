@@ -313,7 +313,7 @@ std::vector<char> choose_facts(const StripsTask& strips, const Relevance& releva
 
 Task ground(std::shared_ptr<const LiftedTask> lifted, const GroundingOptions& options, const Limits& limits) {
     Reachability reached = explore(*lifted, limits);
-    StripsTask strips = instantiate(*lifted, reached, limits);
+    StripsTask strips = instantiate(*lifted, reached, options.keep_constant, limits);
     compile_away_negation(strips);
     int num_predicates = static_cast<int>(lifted->predicates.size()) + 1;
     auto groups = find_mutex_groups(strips, reached.facts, num_predicates, limits);

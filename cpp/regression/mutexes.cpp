@@ -65,7 +65,7 @@ class PairReachability {
         uint64_t bit = uint64_t{1} << (b % 64);
         if (word & bit) return;
         word |= bit;
-        changed_[a] = clock_;
+        changed_[a] = any_change_ = clock_;
     }
 
     // Whether a precondition has new partners since the operator was last applied.
@@ -150,7 +150,6 @@ class PairReachability {
             for (int b : others) {
                 set(a, b);
                 set(b, a);
-                any_change_ = clock_;
             }
     }
 

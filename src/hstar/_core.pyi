@@ -31,6 +31,59 @@ class Task(Space):
         self, state: NDArray[np.int32]
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]: ...
 
+class PreImages:
+    facts: tuple[NDArray[np.int64], NDArray[np.int32]]
+    depth: NDArray[np.int32]
+    parent: NDArray[np.int32]
+    op: NDArray[np.int32]
+    rollout: NDArray[np.int32]
+    def __len__(self) -> int: ...
+    def complete(
+        self,
+        chosen: NDArray[np.int32],
+        way: str,
+        seed: int,
+        deadline: float,
+        memory_bytes: int,
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32]]: ...
+    def smallest_depths(
+        self,
+        starts: NDArray[np.int64],
+        facts: NDArray[np.int32],
+        deadline: float,
+        memory_bytes: int,
+    ) -> NDArray[np.int32]: ...
+
+class Regression:
+    num_left_out: int
+    num_mutexes: int
+    def __init__(self, task: Task) -> None: ...
+    def add_h2(self, seconds: float, deadline: float, memory_bytes: int) -> bool: ...
+    def exclusive(self, a: int, b: int) -> bool: ...
+    def operators(self, facts: NDArray[np.int32]) -> list[int]: ...
+    def rollouts(
+        self,
+        count: int,
+        length: int,
+        novelty: str,
+        seed: int,
+        deadline: float,
+        memory_bytes: int,
+    ) -> PreImages: ...
+    def focused(
+        self,
+        count: int,
+        breadth_first: float,
+        length: int,
+        seed: int,
+        deadline: float,
+        memory_bytes: int,
+    ) -> PreImages: ...
+
+def random_walks(
+    task: Task, count: int, steps: int, seed: int, deadline: float, memory_bytes: int
+) -> NDArray[np.int32]: ...
+
 class SearchOptions:
     g_weight: float
     h_weight: float
@@ -213,7 +266,11 @@ def nlm_backward(
     threads: int,
 ) -> NDArray[np.float32]: ...
 def ground(
-    spec: dict[str, Any], keep_irrelevant: bool, deadline: float, memory_bytes: int
+    spec: dict[str, Any],
+    keep_irrelevant: bool,
+    keep_constant: bool,
+    deadline: float,
+    memory_bytes: int,
 ) -> Task: ...
 def table_histogram(
     table: NDArray[np.uint8], cells: int, bits: int, levels: list[int], weights: list[int]

@@ -40,12 +40,18 @@ class Task:
     kind = "task"
 
     def __init__(
-        self, problem: Problem, core: _core.Task, cost_scale: int, keep_irrelevant: bool = False
+        self,
+        problem: Problem,
+        core: _core.Task,
+        cost_scale: int,
+        keep_irrelevant: bool = False,
+        keep_constant: bool = False,
     ) -> None:
         self.problem = problem
         self.name, self.path = problem.name, problem.path
         self.core = core
         self.keep_irrelevant = keep_irrelevant
+        self.keep_constant = keep_constant
         self.cost_scale = cost_scale
         self.domain_sizes: list[int] = core.domain_sizes
         self.goal: list[Fact] = core.goal
@@ -59,7 +65,7 @@ class Task:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the problem and ground it again on loading: grounding is deterministic."""
-        return _ground_again, (self.problem, self.keep_irrelevant)
+        return _ground_again, (self.problem, self.keep_irrelevant, self.keep_constant)
 
     @property
     def num_variables(self) -> int:
@@ -147,12 +153,17 @@ class Task:
 
 
 def ground(
-    problem: Problem, *, keep_irrelevant: bool = False, budget: Budget | None = None
+    problem: Problem,
+    *,
+    keep_irrelevant: bool = False,
+    keep_constant: bool = False,
+    budget: Budget | None = None,
 ) -> Task:
     """Ground a problem.
 
-    `keep_irrelevant` keeps facts and operators that cannot matter for the goal. Raises PddlError,
-    UnsupportedPddlError, and OutOfResources when the budget is spent.
+    `keep_irrelevant` keeps facts and operators that cannot matter for the goal. `keep_constant`
+    keeps facts that are true in every state here, but may be false in other initial states. Raises
+    PddlError, UnsupportedPddlError, and OutOfResources when the budget is spent.
     """
     budget = budget or Budget()
     normalizer = Normalizer(problem)
@@ -162,6 +173,7 @@ def ground(
             core = _core.ground(
                 specification,
                 keep_irrelevant=keep_irrelevant,
+                keep_constant=keep_constant,
                 deadline=budget.deadline,
                 memory_bytes=budget.memory_bytes,
             )
@@ -169,11 +181,11 @@ def ground(
         raise UnsupportedPddlError(str(error), problem.path) from error
     except ValueError as error:
         raise PddlError(str(error), problem.path) from error
-    return Task(problem, core, normalizer.cost_scale, keep_irrelevant)
+    return Task(problem, core, normalizer.cost_scale, keep_irrelevant, keep_constant)
 
 
-def _ground_again(problem: Problem, keep_irrelevant: bool) -> Task:
-    return ground(problem, keep_irrelevant=keep_irrelevant)
+def _ground_again(problem: Problem, keep_irrelevant: bool, keep_constant: bool) -> Task:
+    return ground(problem, keep_irrelevant=keep_irrelevant, keep_constant=keep_constant)
 
 
 def load_task(

@@ -1,9 +1,9 @@
-#include "regression/regression.hpp"
-
 #include <optional>
 
 #include "bindings/bindings.hpp"
 #include "regression/completion.hpp"
+#include "regression/regression.hpp"
+#include "search/walks.hpp"
 
 namespace hstar::bindings {
 
@@ -134,13 +134,26 @@ nb::object depths(const BoundPreImages& self,
     return to_numpy(std::move(found), {count});
 }
 
+nb::object walk(const BoundTask& bound, int count, int steps, uint64_t seed, double deadline,
+                uint64_t memory_bytes) {
+    if (count < 0 || steps < 0) throw std::invalid_argument("a walk cannot have a negative number of steps");
+    const Limits limits = make_limits(deadline, memory_bytes);
+    Ints states = guarded([&] {
+        return random_walks(*bound.make_space(bound.task.initial_state, limits), count, steps, seed, limits);
+    });
+    return to_numpy(std::move(states),
+                    {static_cast<size_t>(count), static_cast<size_t>(bound.task.num_variables())});
+}
+
 nb::object copied(const Ints& items) {
     return to_numpy(Ints(items), {items.size()});
 }
 
 }  // namespace
 
-void bind_regression(nb::module_& m) {
+void bind_sampling(nb::module_& m) {
+    m.def("random_walks", &walk, nb::arg("task"), nb::arg("count"), nb::arg("steps"), nb::arg("seed"),
+          nb::arg("deadline"), nb::arg("memory_bytes"));
     nb::class_<BoundPreImages>(m, "PreImages")
         .def("__len__", [](const BoundPreImages& p) { return p.images.size(); })
         .def_prop_ro("facts", [](const BoundPreImages& p) { return to_arrays(p.images.facts); })
