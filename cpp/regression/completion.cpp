@@ -30,8 +30,11 @@ class Completer {
             else if (atom.predicate >= 0)
                 free_.push_back(fact);
         }
-        for (const auto& group : task_.mutex_groups) groups_.add_row(group);
-        group_order_.resize(groups_.size());
+        Rows<int> groups;
+        for (const auto& group : task_.mutex_groups) groups.add_row(group);
+        groups_of_ = transpose(groups, task_.num_facts());
+        members_.resize(groups.size());
+        group_order_.resize(groups.size());
         std::iota(group_order_.begin(), group_order_.end(), 0);
         variable_order_.resize(task_.num_variables());
         std::iota(variable_order_.begin(), variable_order_.end(), 0);
@@ -93,25 +96,29 @@ class Completer {
     void fill_atoms(std::span<const int> image) {
         draw_half();
         const std::vector<uint64_t> given = state_;
-        for (int fact : drawn_) state_[fact / 64] |= bit(fact);
+        auto is_given = [&](int fact) { return (given[fact / 64] & bit(fact)) != 0; };
+        for (auto& members : members_) members.clear();
+        auto list = [&](int fact) {
+            state_[fact / 64] |= bit(fact);
+            for (int group : groups_of_[fact]) members_[group].push_back(fact);
+        };
+        for (int fact : drawn_)
+            if (!is_given(fact)) list(fact);
+        for (int fact : image) list(fact);
         for (auto [negation, atom] : negations_)
-            if (given[negation / 64] & bit(negation)) state_[atom / 64] &= ~bit(atom);
+            if (is_given(negation)) state_[atom / 64] &= ~bit(atom);
         random_.shuffle(std::span(group_order_));
         for (int group : group_order_) {
-            int count = 0, kept = -1;
-            for (int fact : groups_[group]) {
-                if (!has(fact)) continue;
-                const bool is_given = given[fact / 64] & bit(fact);
-                if (is_given || kept < 0 ||
-                    (!(given[kept / 64] & bit(kept)) && random_.below(count + 1) == 0))
-                    kept = fact;
-                ++count;
-            }
-            if (count > 1)
-                for (int fact : groups_[group])
-                    if (fact != kept) state_[fact / 64] &= ~bit(fact);
+            auto& members = members_[group];
+            std::erase_if(members, [&](int fact) { return !has(fact); });
+            if (members.size() < 2) continue;
+            auto kept = std::find_if(members.begin(), members.end(), is_given);
+            if (kept == members.end())
+                kept = members.begin() + random_.below(static_cast<uint32_t>(members.size()));
+            const int only = *kept;
+            for (int fact : members)
+                if (fact != only) state_[fact / 64] &= ~bit(fact);
         }
-        for (int fact : image) state_[fact / 64] |= bit(fact);
     }
 
     void fill_variables() {
@@ -139,7 +146,8 @@ class Completer {
     std::vector<uint64_t> state_, excluded_;
     std::vector<std::pair<int, int>> negations_;  // a negated atom and the atom, both facts
     std::vector<int> free_;                       // all other facts
-    Rows<int> groups_;
+    Rows<int> groups_of_;                         // per fact
+    std::vector<std::vector<int>> members_;       // per group: facts drawn for a state
     std::vector<int> group_order_, variable_order_, drawn_;
 };
 

@@ -73,3 +73,22 @@ def yes_or_no(text: str) -> bool:
     if text not in ("yes", "no"):
         raise ValueError("write yes or no")
     return text == "yes"
+
+
+def share(text: str) -> float:
+    """For `Option.read`."""
+    number = float(text)
+    if not 0 <= number < 1:
+        raise ValueError("it must be at least 0 and less than 1")
+    return number
+
+
+def one_of(*names: str) -> Callable[[str], str]:
+    """Makes an `Option.read` that takes some names."""
+
+    def read(text: str) -> str:
+        if text not in names:
+            raise ValueError(f"choose one of {', '.join(names)}")
+        return text
+
+    return read
