@@ -149,8 +149,12 @@ std::unique_ptr<OutputModel> make_mlp(const Task& task, const nb::dict& spec, Co
         if (model.layers.size() == 1) model.inputs = inputs;
     }
     const auto input = get<std::string>(spec, "input");
-    require(input == "digits" || input == "relaxed-plan",
-            "unknown input '" + input + "'; choose digits or relaxed-plan");
+    require(input == "digits" || input == "relaxed-plan" || input == "facts",
+            "unknown input '" + input + "'; choose digits, relaxed-plan or facts");
+    if (input == "facts")
+        return make_output_model(
+            task, FactModel{copied<int>(get<Flat>(spec, "rows")), copied<int>(get<Flat>(spec, "constant")),
+                            model.inputs, std::move(model.layers)});
     if (input == "digits") {
         for (auto [variable, first_row] : get<std::vector<std::pair<int, int>>>(spec, "digits"))
             model.digits.push_back({variable, first_row});
