@@ -8,6 +8,7 @@ Without `norm` a bias is added where bn stands.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
@@ -77,8 +78,7 @@ class ResidualNet(nn.Module):
         super().__init__()
         self.shape = shape
         widths = [shape.inputs, shape.hidden, *[shape.width] * (1 + 2 * shape.blocks)]
-        pairs = zip(widths, widths[1:], strict=False)
-        self.layers = nn.ModuleList(DenseNorm(*pair, shape.norm) for pair in pairs)
+        self.layers = nn.ModuleList(DenseNorm(*pair, shape.norm) for pair in pairwise(widths))
         self.last = nn.Linear(shape.width, shape.outputs)
 
     def forward(self, x: Tensor) -> Tensor:
