@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "heuristics/evaluator.hpp"
+#include "networks/mlp/network.hpp"
 #include "pdb/piece_walker.hpp"
 #include "runtime/limits.hpp"
 #include "search/search.hpp"
@@ -133,6 +134,12 @@ struct BoundHeuristic {
     bool is_prepared_ = false;
 };
 
+// Two kinds of arrays that several bindings take.
+using Matrix = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Longs = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+// From (weights [outputs, inputs], bias, "relu" or "none", whether the input of the layer before is added).
+MlpLayer to_mlp_layer(nb::handle item, int& inputs);
+
 // From the dictionary that hstar.learned.heuristic makes.
 std::unique_ptr<BoundHeuristic> make_learned_heuristic(nb::object task, const nb::dict& spec);
 // The maximum of sums of pattern databases of a space.
@@ -144,6 +151,7 @@ void bind_sampling(nb::module_& m);
 void bind_heuristics(nb::module_& m);
 void bind_search(nb::module_& m);
 void bind_learned(nb::module_& m);
+void bind_training(nb::module_& m);
 void bind_puzzles(nb::module_& m);
 void bind_pdb(nb::module_& m);
 void bind_learned_pdb(nb::module_& m);

@@ -23,6 +23,7 @@ class Task(Space):
     mutex_groups: list[list[int]]
     state_bytes: int
     def atom_name(self, fact: int) -> str: ...
+    def positive_atoms(self) -> list[str]: ...
     def operator_name(self, op: int) -> str: ...
     def operator_parts(
         self, op: int
@@ -288,3 +289,49 @@ def task_fingerprint(task: Task) -> int: ...
 def cube_place_names() -> tuple[list[str], list[str]]: ...
 def monotonic_seconds() -> float: ...
 def peak_resident_bytes() -> int: ...
+
+MlpLayers = list[tuple[NDArray[np.float32], NDArray[np.float32], str, bool]]
+
+class TrainingRows:
+    def __init__(
+        self,
+        num_atoms: int,
+        starts: NDArray[np.int64],
+        atoms: NDArray[np.int32],
+        h: NDArray[np.float32],
+        lower: NDArray[np.float32],
+        upper: NDArray[np.float32],
+        weights: NDArray[np.float32],
+    ) -> None: ...
+    def __len__(self) -> int: ...
+
+class MlpTrainer:
+    kernel: str
+    def __init__(
+        self,
+        rows: TrainingRows,
+        layers: MlpLayers,
+        objective: str = "squared",
+        scale: float = 1.0,
+        epsilon: float = 0.1,
+        kernel: str = "",
+    ) -> None: ...
+    def epoch(
+        self,
+        order: NDArray[np.int32],
+        batch: int,
+        learning_rate: float,
+        deadline: float = 0.0,
+        memory_bytes: int = 0,
+    ) -> float: ...
+    def loss(
+        self, rows: NDArray[np.int32], deadline: float = 0.0, memory_bytes: int = 0
+    ) -> float: ...
+    def outputs(
+        self, rows: NDArray[np.int32], deadline: float = 0.0, memory_bytes: int = 0
+    ) -> NDArray[np.float32]: ...
+    def weights(self) -> MlpLayers: ...
+    def state(self) -> dict[str, Any]: ...
+    def load(self, layers: MlpLayers, state: dict[str, Any] | None = None) -> None: ...
+
+def mlp_training_kernels() -> list[str]: ...

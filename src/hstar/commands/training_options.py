@@ -41,7 +41,7 @@ def add_training(parser: argparse.ArgumentParser) -> None:
         help="nlm (labels), mlp (tables), hgn, linear, or module:attribute",
     )
     what.add_argument(
-        "-f", "--features", metavar="NAME", help="atoms, hypergraph, relaxed-plans or digits"
+        "-f", "--features", metavar="NAME", help="atoms, hypergraph, relaxed-plans, digits or facts"
     )
     what.add_argument(
         "-l",

@@ -47,6 +47,15 @@ class Value(Decode):
         return outputs[:, 0] + base
 
 
+class Floor(Decode):
+    """The output, rounded down to a whole number."""
+
+    name, reads = "floor", "value"
+
+    def value(self, outputs: Tensor, base: Tensor, lower: Tensor, constants: Constants) -> Tensor:
+        return (outputs[:, 0] + base).floor()
+
+
 class Mean(Decode):
     """The location."""
 
@@ -134,7 +143,16 @@ DECODES: Registry[Decode] = Registry(
     "decode",
     {
         entry.name: entry
-        for entry in (Value(), Mean(), Clip(), TruncatedMean(), Argmax(), Quantile(), Strict())
+        for entry in (
+            Value(),
+            Floor(),
+            Mean(),
+            Clip(),
+            TruncatedMean(),
+            Argmax(),
+            Quantile(),
+            Strict(),
+        )
     },
     "hstar.decodes",
     of_class(Decode),

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import torch
 
 # The names that the core knows (cpp/learned).
-NATIVE_DECODES = ("value", "mean", "clip", "truncated-mean", "argmax", "quantile")
+NATIVE_DECODES = ("value", "floor", "mean", "clip", "truncated-mean", "argmax", "quantile")
 
 
 class LearnedHeuristic:

@@ -15,12 +15,20 @@ if TYPE_CHECKING:
 class MLPModel(Model):
     """`hidden` channels after the input, `width` in each of the `blocks` residual blocks.
 
-    On digits of a table it may be trained towards integers (`bits` of the training options).
+    `norm`: layers are batch normalised; if not, they have a bias. `output` is "none", or "relu" for
+    a single output that is never negative. On digits of a table it may be trained towards integers
+    (`bits` of the training options).
     """
 
     name = "mlp"
-    features = ("digits", "relaxed-plans")
-    options = {"hidden": 200, "width": 100, "blocks": 2}  # noqa: RUF012
+    features = ("digits", "relaxed-plans", "facts")
+    options = {  # noqa: RUF012
+        "hidden": 200,
+        "width": 100,
+        "blocks": 2,
+        "norm": True,
+        "output": "none",
+    }
     can_round = True
     training = {"learning_rate": 3e-3, "weight_decay": 0.0, "clip": 0.0}  # noqa: RUF012
 
@@ -29,6 +37,15 @@ class MLPModel(Model):
     ) -> dict[str, Any]:
         whole_number(options, "hidden", "width")
         whole_number(options, "blocks", least=0)
+        if not isinstance(options["norm"], bool):
+            raise ValueError(f"'norm' must be true or false, not {options['norm']!r}")
+        if options["output"] not in OUTPUTS:
+            raise ValueError(f"unknown output {options['output']!r}; choose {', '.join(OUTPUTS)}")
+        if options["output"] == "relu" and outputs != 1:
+            raise ValueError(
+                f"output 'relu' is for one output that is never negative, and this objective has "
+                f"{outputs} outputs; take output none"
+            )
         return {"inputs": features["width"], **options, "outputs": outputs}
 
     def build(self, config: dict[str, Any], generator: torch.Generator) -> torch.nn.Module:
@@ -42,25 +59,31 @@ class MLPModel(Model):
 
     def native(self, config: dict[str, Any], tensors: dict[str, Any]) -> dict[str, Any]:
         """Layers with batch normalisation folded in; a block's second layer adds its input."""
+        is_normal = bool(config.get("norm", True))
         layers = []
         last = 2 + 2 * int(config["blocks"])
         for number in range(last):
             held = {
-                name: tensors[f"layers.{number}.{name}"].astype(np.float64)
-                for name in ("dense.weight", "norm.weight", "norm.bias")
+                name.removeprefix(f"layers.{number}."): tensor
+                for name, tensor in tensors.items()
+                if name.startswith(f"layers.{number}.")
             }
-            mean = tensors[f"layers.{number}.norm.running_mean"].astype(np.float64)
-            var = tensors[f"layers.{number}.norm.running_var"].astype(np.float64)
-            factor = held["norm.weight"] / np.sqrt(var + EPSILON)
-            weight = (held["dense.weight"] * factor[:, None]).astype(np.float32)
-            bias = (held["norm.bias"] - mean * factor).astype(np.float32)
-            layers.append(
-                (np.ascontiguousarray(weight), bias, "relu", number >= 3 and number % 2 == 1)
-            )
-        layers.append((tensors["last.weight"], tensors["last.bias"], "none", False))
+            weight, bias = folded(held) if is_normal else (held["dense.weight"], held["dense.bias"])
+            layers.append((weight, bias, "relu", number >= 3 and number % 2 == 1))
+        output = config.get("output", "none")
+        layers.append((tensors["last.weight"], tensors["last.bias"], output, False))
         return {"model": self.name, "layers": layers}
 
 
+def folded(held: dict[str, Any]) -> tuple[Any, Any]:
+    """Weight and bias of a layer with its batch normalisation."""
+    held = {name: tensor.astype(np.float64) for name, tensor in held.items()}
+    factor = held["norm.weight"] / np.sqrt(held["norm.running_var"] + EPSILON)
+    weight = np.ascontiguousarray((held["dense.weight"] * factor[:, None]).astype(np.float32))
+    return weight, (held["norm.bias"] - held["norm.running_mean"] * factor).astype(np.float32)
+
+
+OUTPUTS = ("none", "relu")
 EPSILON = 1e-5  # of batch normalisation
 
 MLP_MODEL = MLPModel()
