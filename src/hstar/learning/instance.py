@@ -1,0 +1,253 @@
+"""Learning for one problem: sample backwards from its goal, train small networks, choose by search.
+
+    sample   sets of facts with upper bounds on their distance to the goal (hstar.teachers.backward)
+    train    one small network per candidate, in the core (hstar.training.native)
+    choose   short searches from states that random walks reach, of each candidate and of the
+             default planner
+
+A candidate is a teacher with its options. Candidates are tried in turn until the time is spent; each
+one that is finished is kept in a journal, so that a killed run goes on with the next.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hstar import _core
+from hstar.features.facts import FACTS, fact_rows
+from hstar.features.vocabulary import domain_hash
+from hstar.learned.file import ModelFile, to_bytes, write_model
+from hstar.learned.heuristic import LearnedHeuristic
+from hstar.learning.trials import Score, Trial, run_trials, sentence, trial_states
+from hstar.models import MODELS
+from hstar.pddl import Problem
+from hstar.runtime.resources import Budget, OutOfResources
+from hstar.search import STRONGEST, SearchOptions
+from hstar.spaces.task import Task, ground
+from hstar.teachers.backward import FactSets, sample_focused, sample_rollouts
+from hstar.training.native import FactRows, MlpOptions, Trained, train_mlp
+
+SAMPLERS: dict[str, Callable[..., FactSets]] = {
+    "regression": sample_rollouts,
+    "fsm": sample_focused,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A teacher with its options."""
+
+    teacher: str
+    options: Mapping[str, Any]
+
+    @property
+    def label(self) -> str:
+        said = [f"{name}={value}" for name, value in self.options.items() if name != "states"]
+        return f"{self.teacher}({', '.join(said)})" if said else self.teacher
+
+
+CANDIDATES = (
+    Candidate("fsm", {"completion": "variables"}),
+    Candidate("regression", {"completion": "exclusive", "h2": True, "random": 0.2}),
+    Candidate("fsm", {"completion": "variables", "length": 200}),
+    Candidate("regression", {}),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LearnOptions:
+    """`seconds` for everything. Of these, trials get a share; candidates divide the rest evenly."""
+
+    seconds: float = 120.0
+    states: int = 100_000
+    network: MlpOptions = dataclasses.field(
+        default_factory=lambda: MlpOptions(
+            hidden=128, width=128, learning_rate=1e-3, batch=256, patience=10, output="none"
+        )
+    )
+    candidates: tuple[Candidate, ...] = CANDIDATES
+    trials: int = 10
+    trial_share: float = 0.25
+    seed: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What learning came to. `file` is None if no network was trained in time."""
+
+    file: ModelFile | None
+    score: Score
+    default: Score
+    finished: int
+    seconds: float
+
+    @property
+    def pays(self) -> bool:
+        return self.file is not None and self.score.beats(self.default)
+
+    def sentence(self) -> str:
+        return sentence(self.score, self.default)
+
+
+Say = Callable[[str], None]
+Kept = Callable[[str], bytes | None]
+Keep = Callable[[str, bytes], None]
+
+
+class InstanceLearner:
+    """Learns for one problem within a budget. `read` and `write` are those of a journal."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        options: LearnOptions,
+        budget: Budget,
+        say: Say,
+        read: Kept = lambda _: None,
+        write: Keep = lambda _name, _content: None,
+    ) -> None:
+        self.options, self.budget, self.say = options, budget, say
+        self.read, self.write = read, write
+        self.problem = problem
+        self.start = _core.monotonic_seconds()
+        self.deadline = self.start + options.seconds
+        if budget.deadline:
+            self.deadline = min(self.deadline, budget.deadline)
+        self.own = Budget(self.deadline, budget.memory_bytes)
+        self.task = ground(problem, budget=budget)
+        self.any_task = ground(problem, keep_constant=True, budget=budget)
+        self.features = FACTS.configure([self.any_task], {}, "one")
+        rows, _ = fact_rows(self.features, self.any_task)
+        self.row_of_fact = rows
+        self.states = trial_states(self.task, options.trials, options.seed, self.own)
+        parts = (len(options.candidates) + 1) * max(1, len(self.states))
+        self.trial_seconds = options.trial_share * options.seconds / parts
+
+    def run(self) -> Learned:
+        """Try all candidates that the time allows. Raises OutOfResources for other limits."""
+        default = self._kept_score("default") or self._judge("default", STRONGEST)
+        best: tuple[Score, ModelFile] | None = None
+        finished = 0
+        try:
+            for number, candidate in enumerate(self.options.candidates):
+                name = f"candidate-{number}"
+                found = self._kept(name) or self._try(name, number, candidate, best)
+                finished += 1
+                if best is None or found[0].beats(best[0]):
+                    best = found
+        except OutOfResources as error:
+            if error.status != "out of time" or self._is_out_of_time():
+                if error.status != "out of time":
+                    raise
+        seconds = _core.monotonic_seconds() - self.start
+        if best is None:
+            nothing = Score(tuple(Trial(False, float("inf"), 0, None) for _ in self.states))
+            return Learned(None, nothing, default, finished, seconds)
+        return Learned(best[1], best[0], default, finished, seconds)
+
+    def _is_out_of_time(self) -> bool:
+        return bool(self.budget.deadline) and _core.monotonic_seconds() >= self.budget.deadline
+
+    def _try(
+        self, name: str, number: int, candidate: Candidate, best: tuple[Score, ModelFile] | None
+    ) -> tuple[Score, ModelFile]:
+        remaining = len(self.options.candidates) - number
+        now = _core.monotonic_seconds()
+        trials = self.trial_seconds * len(self.states)
+        deadline = now + (self.deadline - now) / remaining - trials
+        sets = SAMPLERS[candidate.teacher](
+            self.any_task,
+            self.own,
+            **{"states": self.options.states, "seed": self.options.seed, **candidate.options},
+        )
+        trained = train_mlp(
+            self._rows(sets),
+            self.features["width"],
+            self.options.network,
+            self.options.seed + number,
+            deadline,
+            memory_bytes=self.budget.memory_bytes,
+        )
+        if trained.stopped not in (None, "time"):
+            raise OutOfResources(f"stopped by {trained.stopped}", 12)
+        file = self._file(candidate, trained, len(sets))
+        heuristic = LearnedHeuristic(file, name)
+        options = SearchOptions(heuristic=heuristic, algorithm="gbfs", cost="one")
+        score = self._judge(
+            f"{candidate.label}, {len(trained.curve)} epochs", options, best and best[0]
+        )
+        self.write(name, to_bytes(file))
+        self.write(f"{name}.json", _score_text(score))
+        return score, file
+
+    def _rows(self, sets: FactSets) -> FactRows:
+        """The atoms that are inputs, of each set."""
+        inputs = self.row_of_fact[sets.facts]
+        is_input = inputs >= 0
+        counts = np.add.reduceat(is_input, sets.starts[:-1], dtype=np.int64)
+        counts[np.diff(sets.starts) == 0] = 0
+        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        lower = np.full(len(sets), np.nan, np.float32)
+        return FactRows(self.features["width"], starts, inputs[is_input], sets.h, lower, sets.upper)
+
+    def _judge(self, what: str, options: SearchOptions, least: Score | None = None) -> Score:
+        score = run_trials(self.task, self.states, options, self.trial_seconds, self.own, least)
+        if what == "default":
+            self.write("default.json", _score_text(score))
+        self.say(f"{what}: {score.text()}")
+        return score
+
+    def _kept_score(self, name: str) -> Score | None:
+        text = self.read(f"{name}.json")
+        if text is None:
+            return None
+        return Score(tuple(Trial(**fields) for fields in json.loads(text)))
+
+    def _kept(self, name: str) -> tuple[Score, ModelFile] | None:
+        from hstar.learned.file import from_bytes
+
+        score, content = self._kept_score(name), self.read(name)
+        if score is None or content is None:
+            return None
+        return score, from_bytes(content, name)
+
+    def _file(self, candidate: Candidate, trained: Trained, states: int) -> ModelFile:
+        network = self.options.network
+        model = MODELS.find("mlp")
+        metadata = {
+            "form": "float",
+            "features": {"name": "facts", "config": self.features},
+            "model": {"name": "mlp", "config": network.config(self.features["width"])},
+            "objective": {"name": network.objective},
+            "decode": {"name": "value", "base": "none", "lower": "none", "cap": None},
+            "cost": "one",
+            "domain": {
+                "name": self.problem.domain.name,
+                "hash": domain_hash(self.problem.domain),
+            },
+            "training": {
+                "teacher": {"name": candidate.teacher, **candidate.options},
+                "states": states,
+                **trained.summary(),
+            },
+            "certificate": None,
+        }
+        tensors = trained.tensors()
+        return ModelFile(
+            json.loads(json.dumps(metadata)), model.to_tensors(metadata["model"]["config"], tensors)
+        )
+
+
+def _score_text(score: Score) -> bytes:
+    return json.dumps([dataclasses.asdict(trial) for trial in score.trials]).encode()

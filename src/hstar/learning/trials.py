@@ -1,0 +1,134 @@
+"""Short searches that show what a heuristic is worth: solved states and seconds, not a loss."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hstar import _core
+from hstar.heuristics import bind_heuristic
+from hstar.runtime.resources import Budget
+from hstar.search import SearchOptions
+from hstar.spaces.task import Task
+
+WALK_STEPS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One search: whether it found a plan, and what it took."""
+
+    solved: bool
+    seconds: float
+    evaluated: int
+    length: int | None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"solved": self.solved, "seconds": round(self.seconds, 4), "length": self.length}
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Trials of one way to search, from the same states as those of its rivals."""
+
+    trials: tuple[Trial, ...]
+
+    @property
+    def solved(self) -> int:
+        return sum(trial.solved for trial in self.trials)
+
+    @property
+    def seconds(self) -> float:
+        """Per trial; one that failed counts with the time it was given."""
+        return sum(trial.seconds for trial in self.trials) / max(1, len(self.trials))
+
+    def beats(self, other: Score) -> bool:
+        """More solved states, or as many in less time."""
+        return (self.solved, -self.seconds) > (other.solved, -other.seconds)
+
+    def text(self) -> str:
+        return f"{self.solved}/{len(self.trials)} in {self.seconds:.2g} s each"
+
+
+def trial_states(task: Task, count: int, seed: int, budget: Budget) -> NDArray[np.int32]:
+    """Distinct states int32[n, V] at the ends of random walks, n at most `count`.
+
+    The initial state and goals are not among them.
+    """
+    with budget.native():
+        found = _core.random_walks(
+            task.core, 4 * count, WALK_STEPS, seed, budget.deadline, budget.memory_bytes
+        )
+    kept: dict[bytes, NDArray[np.int32]] = {}
+    initial = task.initial_state
+    for state in found:
+        if not task.is_goal(state) and not np.array_equal(state, initial):
+            kept.setdefault(state.tobytes(), state)
+    return np.array(list(kept.values())[:count], np.int32).reshape(-1, task.num_variables)
+
+
+def run_trials(
+    task: Task,
+    states: NDArray[np.int32],
+    options: SearchOptions,
+    seconds: float,
+    budget: Budget,
+    least: Score | None = None,
+) -> Score:
+    """Search from each state for at most `seconds`.
+
+    It stops as soon as the score can no longer beat `least`. Raises OutOfResources.
+    """
+    settings = options.for_core(task)
+    bound = [bind_heuristic(h, task, options.cost, budget) for h in options.heuristics]
+    trials: list[Trial] = []
+    for number, state in enumerate(states):
+        if least is not None and _is_lost(trials, len(states) - number, least):
+            break
+        start = _core.monotonic_seconds()
+        deadline = start + seconds
+        with budget.native():
+            if budget.deadline and budget.deadline < deadline:
+                deadline = budget.deadline
+            found = _core.search(
+                task.core, state[None], bound, settings, deadline, budget.memory_bytes
+            )
+        budget_left = not budget.deadline or _core.monotonic_seconds() < budget.deadline
+        solved = found["status"] == "solved"
+        took = _core.monotonic_seconds() - start
+        if not solved and not budget_left:
+            break
+        length = len(found["plan"]) if solved else None
+        trials.append(Trial(solved, took if solved else max(took, seconds), found["evaluated"], length))
+    missing = len(states) - len(trials)
+    return Score((*trials, *[Trial(False, seconds, 0, None)] * missing))
+
+
+def _is_lost(trials: Sequence[Trial], remaining: int, least: Score) -> bool:
+    solved = sum(trial.solved for trial in trials) + remaining
+    if solved != least.solved:
+        return solved < least.solved
+    return sum(trial.seconds for trial in trials) > least.seconds * len(least.trials)
+
+
+def with_heuristic(options: SearchOptions, heuristic: Any) -> SearchOptions:
+    return replace(options, heuristic=heuristic)
+
+
+def sentence(learned: Score, default: Score) -> str:
+    """Which of the two to use, and why."""
+    both = f"learned {learned.text()}, default planner {default.text()}"
+    if learned.beats(default):
+        return f"{both}: use it"
+    reason = "it solves fewer states"
+    if learned.solved == default.solved:
+        ratio = learned.seconds / max(default.seconds, 1e-9)
+        reason = "neither solves a state" if not learned.solved else f"it takes {ratio:.2g} times as long"
+    if not math.isfinite(learned.seconds):
+        reason = "no network was trained in time"
+    return f"{both}: keep the default, because {reason}"
