@@ -22,7 +22,18 @@ from hstar.version import VERSION
 
 # Modules of hstar.commands, in the order of `hstar --help`.
 COMMANDS = (
-    *("plan", "validate", "info", "generate", "label", "train", "model", "bench", "report"),
+    *(
+        "plan",
+        "validate",
+        "info",
+        "generate",
+        "label",
+        "train",
+        "learn",
+        "model",
+        "bench",
+        "report",
+    ),
     *("paper", "pdb", "solve", "demo", "completion"),
 )
 

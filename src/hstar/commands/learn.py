@@ -18,12 +18,12 @@ from hstar.commands.arguments import (
 )
 from hstar.pddl import parse
 from hstar.runtime.atomic import check_writable
-from hstar.runtime.resources import Budget, OutOfResources
+from hstar.runtime.resources import Budget
 
 DESCRIPTION = """\
-Learn a heuristic for one problem, and for all problems with its domain, objects and goal. It samples
-states backwards from the goal, trains small networks, and keeps the one that solves most states in
-short searches. It ends with a verdict: whether the network beats the default planner.
+Learn a heuristic for one problem, and for all problems with its domain, objects and goal. It
+samples states backwards from the goal, trains small networks, and keeps the one that solves most
+states in short searches. It ends with a verdict: whether the network beats the default planner.
 
 Use the result with 'hstar plan PROBLEM -H FILE'. A run that was stopped goes on where it was.
 """
@@ -88,14 +88,10 @@ def run(options: argparse.Namespace) -> int:
     with journal.held(), budget.enforced():
         problem = parse(domain_path, problem_path)
         try:
-            learner = InstanceLearner(
-                problem, chosen, budget, say, journal.read, journal.write
-            )
+            learner = InstanceLearner(problem, chosen, budget, say, journal.read, journal.write)
             found = learner.run()
         except ValueError as error:
             raise UsageError(f"nothing can be learned for {problem.name}: {error}") from error
-        except OutOfResources as error:
-            raise OutOfResources(error.status, error.exit_code) from None
         if found.file is not None:
             write_model(output, found.file)
         journal.remove()

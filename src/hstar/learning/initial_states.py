@@ -53,9 +53,7 @@ def write_walks(
     return Written(walks, len(texts))
 
 
-def walk_problems(
-    problem: Problem, path: Path, walks: int, steps: int, seed: int
-) -> Iterable[str]:
+def walk_problems(problem: Problem, path: Path, walks: int, steps: int, seed: int) -> Iterable[str]:
     """The texts of the new problems, at most `walks`."""
     task = ground(problem, keep_irrelevant=True, keep_constant=True)
     states = _core.random_walks(task.core, ATTEMPTS * walks, steps, seed, 0.0, 0)

@@ -5,33 +5,31 @@
     choose   short searches from states that random walks reach, of each candidate and of the
              default planner
 
-A candidate is a teacher with its options. Candidates are tried in turn until the time is spent; each
-one that is finished is kept in a journal, so that a killed run goes on with the next.
+A candidate is a teacher with its options. Candidates are tried in turn until the time is spent.
+Each finished one is kept in a journal, so that a killed run goes on with the next.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hstar import _core
 from hstar.features.facts import FACTS, fact_rows
 from hstar.features.vocabulary import domain_hash
-from hstar.learned.file import ModelFile, to_bytes, write_model
+from hstar.learned.file import ModelFile, from_bytes, to_bytes
 from hstar.learned.heuristic import LearnedHeuristic
 from hstar.learning.trials import Score, Trial, run_trials, sentence, trial_states
 from hstar.models import MODELS
 from hstar.pddl import Problem
-from hstar.runtime.resources import Budget, OutOfResources
+from hstar.runtime.resources import Budget, OutOfResources, stopped
 from hstar.search import STRONGEST, SearchOptions
-from hstar.spaces.task import Task, ground
+from hstar.spaces.task import ground
 from hstar.teachers.backward import FactSets, sample_focused, sample_rollouts
 from hstar.training.native import FactRows, MlpOptions, Trained, train_mlp
 
@@ -99,6 +97,20 @@ class Learned:
     def sentence(self) -> str:
         return sentence(self.score, self.default)
 
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON output."""
+        return {
+            "pays": self.pays,
+            "states": len(self.default.trials),
+            "learned_solved": self.score.solved,
+            "learned_seconds": self.score.seconds if self.file is not None else None,
+            "default_solved": self.default.solved,
+            "default_seconds": self.default.seconds,
+            "candidates": self.finished,
+            "seconds": self.seconds,
+            "verdict": self.sentence(),
+        }
+
 
 Say = Callable[[str], None]
 Kept = Callable[[str], bytes | None]
@@ -147,17 +159,13 @@ class InstanceLearner:
                 if best is None or found[0].beats(best[0]):
                     best = found
         except OutOfResources as error:
-            if error.status != "out of time" or self._is_out_of_time():
-                if error.status != "out of time":
-                    raise
+            if error.status not in ("out of time", "interrupted"):
+                raise
         seconds = _core.monotonic_seconds() - self.start
         if best is None:
             nothing = Score(tuple(Trial(False, float("inf"), 0, None) for _ in self.states))
             return Learned(None, nothing, default, finished, seconds)
         return Learned(best[1], best[0], default, finished, seconds)
-
-    def _is_out_of_time(self) -> bool:
-        return bool(self.budget.deadline) and _core.monotonic_seconds() >= self.budget.deadline
 
     def _try(
         self, name: str, number: int, candidate: Candidate, best: tuple[Score, ModelFile] | None
@@ -180,7 +188,7 @@ class InstanceLearner:
             memory_bytes=self.budget.memory_bytes,
         )
         if trained.stopped not in (None, "time"):
-            raise OutOfResources(f"stopped by {trained.stopped}", 12)
+            raise stopped(trained.stopped)
         file = self._file(candidate, trained, len(sets))
         heuristic = LearnedHeuristic(file, name)
         options = SearchOptions(heuristic=heuristic, algorithm="gbfs", cost="one")
@@ -215,8 +223,6 @@ class InstanceLearner:
         return Score(tuple(Trial(**fields) for fields in json.loads(text)))
 
     def _kept(self, name: str) -> tuple[Score, ModelFile] | None:
-        from hstar.learned.file import from_bytes
-
         score, content = self._kept_score(name), self.read(name)
         if score is None or content is None:
             return None
@@ -225,7 +231,7 @@ class InstanceLearner:
     def _file(self, candidate: Candidate, trained: Trained, states: int) -> ModelFile:
         network = self.options.network
         model = MODELS.find("mlp")
-        metadata = {
+        metadata: dict[str, Any] = {
             "form": "float",
             "features": {"name": "facts", "config": self.features},
             "model": {"name": "mlp", "config": network.config(self.features["width"])},

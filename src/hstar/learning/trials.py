@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +26,6 @@ class Trial:
     seconds: float
     evaluated: int
     length: int | None
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"solved": self.solved, "seconds": round(self.seconds, 4), "length": self.length}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +100,9 @@ def run_trials(
         if not solved and not budget_left:
             break
         length = len(found["plan"]) if solved else None
-        trials.append(Trial(solved, took if solved else max(took, seconds), found["evaluated"], length))
+        trials.append(
+            Trial(solved, took if solved else max(took, seconds), found["evaluated"], length)
+        )
     missing = len(states) - len(trials)
     return Score((*trials, *[Trial(False, seconds, 0, None)] * missing))
 
@@ -116,10 +114,6 @@ def _is_lost(trials: Sequence[Trial], remaining: int, least: Score) -> bool:
     return sum(trial.seconds for trial in trials) > least.seconds * len(least.trials)
 
 
-def with_heuristic(options: SearchOptions, heuristic: Any) -> SearchOptions:
-    return replace(options, heuristic=heuristic)
-
-
 def sentence(learned: Score, default: Score) -> str:
     """Which of the two to use, and why."""
     both = f"learned {learned.text()}, default planner {default.text()}"
@@ -128,7 +122,11 @@ def sentence(learned: Score, default: Score) -> str:
     reason = "it solves fewer states"
     if learned.solved == default.solved:
         ratio = learned.seconds / max(default.seconds, 1e-9)
-        reason = "neither solves a state" if not learned.solved else f"it takes {ratio:.2g} times as long"
+        reason = (
+            "neither solves a state"
+            if not learned.solved
+            else f"it takes {ratio:.2g} times as long"
+        )
     if not math.isfinite(learned.seconds):
         reason = "no network was trained in time"
     return f"{both}: keep the default, because {reason}"
