@@ -233,7 +233,7 @@ def test_focused_sampling_lists_sets_once_and_starts_breadth_first(name: str) ->
     task = classic(name)
     regression = regression_of(task, h2=True)
     oracle = SetOracle(task, regression)
-    images = regression.focused(400, 0.25, 0, 3, *NO_LIMIT)
+    images = regression.focused(400, 0.25, 0, 1, 3, *NO_LIMIT)
     assert 1 <= len(images) <= 400
     sets = rows(*images.facts)
     for image in range(1, len(images)):
@@ -255,7 +255,7 @@ def test_the_same_seed_gives_the_same_bytes(name: str) -> None:
         images = regression.rollouts(3, 20, "both", seed, *NO_LIMIT)
         chosen = np.arange(-1, len(images), dtype=np.int32)
         starts, facts = images.complete(chosen, "atoms", seed, *NO_LIMIT)
-        walks = regression.focused(200, 0.1, 0, seed, *NO_LIMIT)
+        walks = regression.focused(200, 0.1, 0, 1, seed, *NO_LIMIT)
         return starts.tobytes() + facts.tobytes() + walks.facts[1].tobytes()
 
     assert sample(1) == sample(1) != sample(2)

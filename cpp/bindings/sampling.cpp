@@ -99,9 +99,10 @@ std::unique_ptr<BoundPreImages> rollouts(nb::object self, int count, int length,
 }
 
 std::unique_ptr<BoundPreImages> focused(nb::object self, int count, double breadth_first, int length,
-                                        uint64_t seed, double deadline, uint64_t memory_bytes) {
+                                        int stride, uint64_t seed, double deadline, uint64_t memory_bytes) {
     const auto& regression = nb::cast<const BoundRegression&>(self);
-    const FocusedOptions options{count, breadth_first, length, seed};
+    if (stride < 1) throw std::invalid_argument("the stride must be at least 1");
+    const FocusedOptions options{count, breadth_first, length, stride, seed};
     PreImages images = guarded([&] {
         return sample_focused(regression.task, regression.mutexes, options,
                               make_limits(deadline, memory_bytes));
@@ -200,7 +201,7 @@ void bind_sampling(nb::module_& m) {
         .def("rollouts", &rollouts, nb::arg("count"), nb::arg("length"), nb::arg("novelty"), nb::arg("seed"),
              nb::arg("deadline"), nb::arg("memory_bytes"))
         .def("focused", &focused, nb::arg("count"), nb::arg("breadth_first"), nb::arg("length"),
-             nb::arg("seed"), nb::arg("deadline"), nb::arg("memory_bytes"));
+             nb::arg("stride"), nb::arg("seed"), nb::arg("deadline"), nb::arg("memory_bytes"));
 }
 
 }  // namespace hstar::bindings

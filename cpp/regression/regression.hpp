@@ -83,6 +83,7 @@ struct FocusedOptions {
     int count = 100000;          // of pre-images
     double breadth_first = 0.1;  // share of them
     int length = 0;              // of walks; 0: facts / mean effects of an operator
+    int stride = 1;              // lists one set in so many along a walk; if over 1, without its parent
     uint64_t seed = 0;
 };
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "regression/regression.hpp"
 #include "runtime/hash.hpp"
@@ -89,10 +90,10 @@ class KnownSets {
         return -1;
     }
     void insert(const std::vector<int>& facts, int index) { of_hash_.emplace(hash(facts), index); }
-    void clear() { of_hash_.clear(); }
+
+    static uint64_t hash(const std::vector<int>& facts) { return hash_ints(facts.data(), facts.size(), 0); }
 
   private:
-    static uint64_t hash(const std::vector<int>& facts) { return hash_ints(facts.data(), facts.size(), 0); }
     std::unordered_multimap<uint64_t, int> of_hash_;
 };
 
@@ -151,7 +152,7 @@ class FocusedSampler {
             random_.shuffle(std::span(layer));
             for (int image : layer) {
                 meter_.spend(kStepWork);
-                set_.set(std::vector<int>(images_.facts[image].begin(), images_.facts[image].end()));
+                set_.set(images_.facts[image]);
                 const auto ops = set_.operators();
                 if (images_.size() + static_cast<int>(ops.size()) > most) {
                     leaves_.push_back(image);
@@ -175,43 +176,48 @@ class FocusedSampler {
             add(images_, std::move(facts), images_.depth[image] + !task_.task.is_artificial(op), image, op,
                 0);
         }
-        set_.set(std::vector<int>(images_.facts[image].begin(), images_.facts[image].end()));
+        set_.set(images_.facts[image]);
         return found;
     }
 
     // Random walks that visit no set twice, nor any of the breadth-first search.
     void walk_from_leaves() {
         const int length = options_.length > 0 ? options_.length : usual_length();
-        int rollout = 0, failures = 0;
-        while (images_.size() < options_.count && failures < kMostFailures) {
-            int image = leaves_[random_.below(static_cast<uint32_t>(leaves_.size()))];
+        int failures = 0;
+        for (int walk = 1; images_.size() < options_.count && failures < kMostFailures; ++walk) {
             const int before = images_.size();
-            ++rollout;
-            KnownSets visited;
-            while (images_.depth[image] < length && images_.size() < options_.count) {
-                meter_.spend(kStepWork);
-                image = step(image, visited, rollout);
-                if (image < 0) break;
-            }
+            walk_from(leaves_[random_.below(static_cast<uint32_t>(leaves_.size()))], length, walk);
             failures = images_.size() == before ? failures + 1 : 0;
         }
     }
 
-    // One step of a walk, to a set that the walk has not visited; -1 if there is none.
-    int step(int image, KnownSets& visited, int rollout) {
-        const std::vector<int> here(images_.facts[image].begin(), images_.facts[image].end());
-        set_.set(here);
+    void walk_from(int leaf, int length, int walk) {
+        set_.set(images_.facts[leaf]);
+        visited_.clear();
+        int depth = images_.depth[leaf], parent = leaf;
+        for (int unlisted = static_cast<int>(random_.below(options_.stride)); depth < length; --unlisted) {
+            meter_.spend(kStepWork);
+            const int op = step();
+            if (op < 0 || images_.size() >= options_.count) return;
+            depth += !task_.task.is_artificial(op);
+            if (unlisted > 0) continue;
+            unlisted = options_.stride;
+            const bool has_parent = options_.stride == 1;
+            add(images_, set_.facts(), depth, has_parent ? parent : -1, has_parent ? op : -1, walk);
+            parent = images_.size() - 1;
+        }
+    }
+
+    // Moves set_ to a set that the walk has not visited. The operator, or -1 if there is none.
+    int step() {
+        const auto here = set_.facts();
         auto ops = set_.operators();
         random_.shuffle(std::span(ops));
         for (int op : ops) {
             set_.apply(op);
-            auto facts = set_.facts();
+            const auto facts = set_.facts();
+            if (known_.find(images_, facts) < 0 && visited_.insert(KnownSets::hash(facts)).second) return op;
             set_.set(here);
-            if (known_.find(images_, facts) >= 0 || visited.find(images_, facts) >= 0) continue;
-            visited.insert(facts, images_.size());
-            add(images_, std::move(facts), images_.depth[image] + !task_.task.is_artificial(op), image, op,
-                rollout);
-            return images_.size() - 1;
         }
         return -1;
     }
@@ -237,6 +243,7 @@ class FocusedSampler {
     PreImages images_;
     KnownSets known_;
     std::vector<int> leaves_;
+    std::unordered_set<uint64_t> visited_;  // hashes of the sets of a walk
 };
 
 }  // namespace

@@ -76,6 +76,7 @@ class Regression:
         count: int,
         breadth_first: float,
         length: int,
+        stride: int,
         seed: int,
         deadline: float,
         memory_bytes: int,

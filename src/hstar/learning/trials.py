@@ -44,8 +44,10 @@ class Score:
         return sum(trial.seconds for trial in self.trials) / max(1, len(self.trials))
 
     def beats(self, other: Score) -> bool:
-        """More solved states, or as many in less time."""
-        return (self.solved, -self.seconds) > (other.solved, -other.seconds)
+        """More solved states, or as many in less time, but at least one."""
+        if self.solved != other.solved:
+            return self.solved > other.solved
+        return self.solved > 0 and self.seconds < other.seconds
 
     def text(self) -> str:
         return f"{self.solved}/{len(self.trials)} in {self.seconds:.2g} s each"

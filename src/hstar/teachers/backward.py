@@ -104,6 +104,7 @@ def sample_focused(
     states: int = 100_000,
     breadth_first: float = 0.1,
     length: int = 0,
+    stride: int = 1,
     random: float = 0.2,
     completion: str = "exclusive",
     h2: bool = True,
@@ -111,13 +112,14 @@ def sample_focused(
 ) -> FactSets:
     """States near the goal and along walks away from it, at most `length` steps deep.
 
-    By default that is the number of facts divided by the mean number of effects.
+    By default that is the number of facts divided by the mean number of effects. A stride over 1
+    spreads the states over more walks.
     """
     regression = regression_of(task, budget, h2=h2)
     count = max(1, round(states * (1 - random)))
     with budget.native():
         images = regression.focused(
-            count, breadth_first, length, seed, budget.deadline, budget.memory_bytes
+            count, breadth_first, length, stride, seed, budget.deadline, budget.memory_bytes
         )
     _check(images)
     unlabelled = np.full(round(len(images) * random / (1 - random)), -1)

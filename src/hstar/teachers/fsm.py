@@ -26,6 +26,7 @@ TEACHER = Teacher(
         "states": Option(100_000, positive_number, "per problem"),
         "breadth_first": Option(0.1, share, "of the pre-images, found breadth-first"),
         "length": Option(0, int, "depth at which walks end; 0: facts / mean effects"),
+        "stride": Option(1, positive_number, "one set in so many along a walk is used"),
         "random": Option(0.2, share, "states drawn without a walk"),
         "completion": Option("exclusive", one_of(*COMPLETIONS), "how open facts are drawn"),
         "h2": Option(True, yes_or_no, "whether to use the mutexes of h^2"),
