@@ -6,7 +6,7 @@ import argparse
 import shlex
 from collections.abc import Iterator
 
-from hstar.commands.arguments import Commands, Parser
+from hstar.commands.arguments import Commands, Parser, add_command
 
 SHELLS = ("bash", "zsh", "fish")
 DESCRIPTION = """\
@@ -37,11 +37,14 @@ complete -o default -F _hstar hstar
 
 
 def add_parser(commands: Commands) -> None:
-    parser = commands.add_parser(
-        "completion", help="print a completion script for a shell", description=DESCRIPTION
-    )
+    def run(options: argparse.Namespace) -> int:
+        program = program_of(commands)
+        print(fish(program) if options.shell == "fish" else bash(program, options.shell), end="")
+        return 0
+
+    about = "print a completion script for a shell"
+    parser = add_command(commands, "completion", about, run, DESCRIPTION)
     parser.add_argument("shell", choices=SHELLS, help="the shell to print it for")
-    parser.set_defaults(command=lambda options: run(options, program_of(commands)))
 
 
 def program_of(commands: Commands) -> argparse.ArgumentParser:
@@ -50,11 +53,6 @@ def program_of(commands: Commands) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="store_true")
     parser._add_action(commands)
     return parser
-
-
-def run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
-    print(fish(parser) if options.shell == "fish" else bash(parser, options.shell), end="")
-    return 0
 
 
 def walk(

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hstar.commands.arguments import Commands, UsageError
+from hstar.commands.arguments import Commands, UsageError, add_command, as_usage_error
 from hstar.commands.training_options import add_sweep, add_training, training_options
 from hstar.runtime.atomic import check_writable, write_atomically
 
@@ -34,30 +34,19 @@ examples:
 
 
 def add_parser(commands: Commands) -> None:
-    parser = commands.add_parser(
-        "train",
-        help="learn a heuristic from labels or from a table",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-    )
+    about = "learn a heuristic from labels or from a table"
+    parser = add_command(commands, "train", about, run, DESCRIPTION, EPILOG)
     parser.add_argument("labels", metavar="LABELS", help="labels, or a pattern database")
-    parser.add_argument(
-        "pddl", nargs="*", metavar="PDDL", help="[DOMAIN] PROBLEM of a database of a planning task"
-    )
-    parser.add_argument("-o", "--output", required=True, metavar="FILE", help=".safetensors")
-    parser.add_argument(
-        "--validation",
-        metavar="LABELS",
-        help="choose the best weights on these (default: a tenth of the problems)",
-    )
-    parser.add_argument("--test", metavar="LABELS", help="report errors on these at the end")
-    parser.add_argument(
-        "--seeds", default="0", metavar="LIST", help="such as 0,1,2: a model each (default 0)"
-    )
-    parser.add_argument("--tensorboard", metavar="DIR", help="write curves for TensorBoard")
+    about = "[DOMAIN] PROBLEM of a database of a planning task"
+    parser.add_argument("pddl", nargs="*", metavar="PDDL", help=about)
+    parser.add("-o --output FILE", ".safetensors", required=True)
+    about = "choose the best weights on these (default: a tenth of the problems)"
+    parser.add("--validation LABELS", about)
+    parser.add("--test LABELS", "report errors on these at the end")
+    parser.add("--seeds LIST", "such as 0,1,2: a model each (default 0)", default="0")
+    parser.add("--tensorboard DIR", "write curves for TensorBoard")
     add_training(parser)
     add_sweep(parser, "--sweep-batch")
-    parser.set_defaults(command=run)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -116,13 +105,11 @@ def train_on_labels(options: argparse.Namespace) -> int:
         f"{len(validation)} of {len(validation.tasks)} to validate on",
         flush=True,
     )
-    try:
+    with as_usage_error():
         for other in (validation, test):
             if other is not None:
                 check_same_kind(training, other)
         objective = fitted(first.objective, training)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
     _describe(first, objective, training)
     for seed, path in outputs.items():
         one = replace(chosen[seed], objective=objective)
@@ -167,10 +154,8 @@ def _describe(options: TrainOptions, fitted: Any, training: Dataset) -> None:
 def _print_test(path: str, test: Dataset) -> None:
     from hstar.training.evaluation import evaluate_model
 
-    try:
+    with as_usage_error():
         metrics = evaluate_model(path, test)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
     print(f"{path}: on test problems {metrics.describe()}", flush=True)
 
 
@@ -193,10 +178,8 @@ def _train(
                 for name, value in line.metrics.items():
                     writer.add_scalar(name, value, line.step)
 
-        try:
+        with as_usage_error():
             result = train(training, validation, path, chosen, report)
-        except (ValueError, FloatingPointError) as error:
-            raise UsageError(str(error)) from error
     if writer is not None:
         writer.close()
     write_atomically(f"{path}.json", _resolved(chosen, options, result))
