@@ -69,7 +69,7 @@ def inadmissibility(h: Distances, distance: Distances, following: Indices) -> Di
 
 
 def measure_generalisation(
-    table: Path, options: TrainOptions, size: int, seed: int, part: Path, threads: int
+    table: Path, options: TrainOptions, size: int, seed: int, part: Path
 ) -> str:
     """Train on `size` states drawn once, and compare them with the whole space."""
     import torch
@@ -80,7 +80,7 @@ def measure_generalisation(
     from hstar.training.train import prepare_table
 
     started = time.monotonic()
-    torch.set_num_threads(threads)
+    torch.set_num_threads(1)
     database = read_pdb(table)
     puzzle = make_puzzle(database.layout.space)
     states = PatternStates(database, puzzle, torch.device("cpu"))

@@ -51,6 +51,11 @@ class Learning:
     budget: int | None = None
     model: str = ""
 
+    @property
+    def name(self) -> str:
+        """Of its files."""
+        return f"{self.subject}-{self.label}"
+
 
 @dataclass(frozen=True, slots=True)
 class Generalisation:
