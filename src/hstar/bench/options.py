@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from hstar.configuration import DEFAULT, Configuration
 from hstar.heuristics import is_model_file
@@ -65,25 +66,18 @@ class BenchOptions:
 
     def all_configurations(self) -> list[Configuration]:
         """Heuristics by searches, then the further ones."""
-        limits = Configuration(
-            max_evaluations=self.max_evaluations, max_expansions=self.max_expansions
-        )
+        limits: dict[str, Any] = {
+            n: getattr(self, n) for n in ("max_evaluations", "max_expansions")
+        }
+        shared = limits | {n: getattr(self, n) for n in ("cost", "weight", "batch", "preferred")}
         found = []
         for heuristic in [os.fspath(name) for name in self.heuristics]:
             if heuristic == DEFAULT:
-                found.append(replace(limits, heuristic=DEFAULT))
+                found.append(Configuration(DEFAULT, **limits))
                 continue
+            decode = self.decode if is_model_file(heuristic) else None
             found += [
-                replace(
-                    limits,
-                    heuristic=heuristic,
-                    search=search,
-                    cost=self.cost,
-                    weight=self.weight,
-                    batch=self.batch,
-                    preferred=self.preferred,
-                    decode=self.decode if is_model_file(heuristic) else None,
-                )
+                Configuration(heuristic, search, decode=decode, **shared)
                 for search in self.searches
             ]
         return [*found, *self.configurations]

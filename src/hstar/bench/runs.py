@@ -19,7 +19,7 @@ import hstar
 from hstar.bench.options import BenchOptions
 from hstar.bench.rows import Row, frame, to_parquet
 from hstar.bench.suite import Instance, find_instances
-from hstar.bench.worker import carry_out, check_fit
+from hstar.bench.worker import carry_out, check_fit, failed
 from hstar.configuration import DEFAULT, Configuration
 from hstar.heuristics import is_model_file
 from hstar.runtime.atomic import check_writable, write_atomically
@@ -41,9 +41,9 @@ class _Algorithm:
     configuration: Configuration
     label: str
     heuristic: str
-    model: str = ""
-    seed: int | None = None
-    digest: str = ""
+    model: str
+    seed: int | None
+    digest: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,8 @@ def run_bench(options: BenchOptions) -> pl.DataFrame:
     With `output` set, runs that an earlier, killed call with the same options finished are not
     repeated, and the file appears when all runs are there. Raises PddlError and SuiteError for the
     suites, what the loaders of heuristics raise, ValueError for a heuristic that fits no domain of
-    the suites, JournalError if an unfinished benchmark with this
-    output had other options, OSError naming a file, OutOfResources when interrupted.
+    the suites, JournalError if an unfinished benchmark with this output had other options, OSError
+    naming a file, OutOfResources when interrupted.
     """
     algorithms = _find_algorithms(options)
     instances = find_instances(options.suites)
@@ -79,19 +79,15 @@ def run_bench(options: BenchOptions) -> pl.DataFrame:
     with journal.held():
         kept = {run.run: journal.read(run.run) for run in runs}
         finished = {name: json.loads(content) for name, content in kept.items() if content}
+
+        def keep(row: Row) -> None:
+            journal.write(row["run"], json.dumps(row).encode())
+
         try:
-            rows = _carry_out(
-                runs,
-                options,
-                finished,
-                lambda row: journal.write(row["run"], json.dumps(row).encode()),
-            )
+            rows = _carry_out(runs, options, finished, keep)
         except OutOfResources:
-            print(
-                f"{journal.count()} of {len(runs)} runs are kept in {journal.path}; "
-                "the same command goes on from there",
-                file=sys.stderr,
-            )
+            kept_in = f"{journal.count()} of {len(runs)} runs are kept in {journal.path}"
+            print(f"{kept_in}; the same command goes on from there", file=sys.stderr)
             raise
         table = frame(rows)
         write_atomically(output, to_parquet(table, _provenance(options)))
@@ -125,18 +121,14 @@ def _carry_out(
         while pool:
             run, outcome = pool.next()
             if isinstance(outcome, Lost):
-                outcome = _outcome_of_lost(outcome)
+                how = ("out of time", 23) if outcome.overdue else ("crashed", outcome.exit_code)
+                outcome = failed(*how, str(outcome))
             row = _row(run, options, outcome, about)
             keep(row)
             rows[row["run"]] = row
             solved += row["coverage"]
             progress.update(len(rows), f"{solved} solved, last: {row['problem']} {row['error']}")
     return [rows[run.run] for run in runs]
-
-
-def _outcome_of_lost(lost: Lost) -> dict[str, Any]:
-    error, code = ("out of time", 23) if lost.overdue else ("crashed", lost.exit_code)
-    return {"coverage": 0, "error": error, "exit_code": code, "message": str(lost)}
 
 
 def _job(run: _Run, options: BenchOptions) -> dict[str, Any]:
@@ -182,31 +174,19 @@ def _find_algorithms(options: BenchOptions) -> list[_Algorithm]:
         metadata = getattr(one.load().heuristic, "metadata", None) or {}
         training = metadata.get("training", {}).get("options", {})
         seed = metadata.get("seed", training.get("seed"))
-        found.append(
-            _Algorithm(
-                configuration=one,
-                label=one.label(heuristic),
-                heuristic=heuristic,
-                model=name if one.is_file else "",
-                seed=None if seed is None else int(seed),
-                digest=one.digest,
-            )
-        )
+        seed = None if seed is None else int(seed)
+        model = name if one.is_file else ""
+        label = one.label(heuristic)
+        found.append(_Algorithm(one, label, heuristic, model, seed, one.digest))
     return found
 
 
 def _run_id(options: BenchOptions, instance: Instance, algorithm: _Algorithm) -> str:
     """Names a run by all that decides its row: files by their content, and what was asked for."""
-    key = [
-        instance.digest,
-        algorithm.digest,
-        {**asdict(algorithm.configuration), "heuristic": algorithm.heuristic},
-        options.time_limit,
-        options.memory_limit,
-        instance.suite,
-        instance.problem,
-        options.seed,
-    ]
+    asked = {**asdict(algorithm.configuration), "heuristic": algorithm.heuristic}
+    limits = options.time_limit, options.memory_limit
+    where = instance.suite, instance.problem
+    key = [instance.digest, algorithm.digest, asked, *limits, *where, options.seed]
     return hashlib.sha256(json.dumps(key).encode()).hexdigest()[:16]
 
 
@@ -222,14 +202,11 @@ def _settings(options: BenchOptions, runs: list[_Run]) -> dict[str, Any]:
 
 
 def _options(options: BenchOptions) -> dict[str, Any]:
+    plain = ("weight", "batch", "decode", "max_evaluations", "max_expansions")
     return {
         "search": ", ".join(options.searches),
         "cost": options.cost or "normal",
-        "weight": options.weight,
-        "batch": options.batch,
-        "decode": options.decode,
-        "max_evaluations": options.max_evaluations,
-        "max_expansions": options.max_expansions,
+        **{name: getattr(options, name) for name in plain},
         "configurations": [one.label() for one in options.configurations],
         "time_limit": options.time_limit,
         "memory_limit": options.memory_limit,
@@ -249,16 +226,13 @@ def _commit() -> str:
     """Of the source tree hstar runs from, with "+" if it was changed since; empty for a wheel."""
     tree = Path(hstar.__file__).absolute().parent
     command = ["git", "-C", str(tree), "describe", "--always", "--dirty=+", "--abbrev=12"]
+    tracked = ["git", "-C", str(tree), "ls-files", "--error-unmatch", "__init__.py"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
-    except (OSError, subprocess.TimeoutExpired):
+        subprocess.run(tracked, capture_output=True, check=True, timeout=30)
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30)
+    except (OSError, subprocess.SubprocessError):
         return ""
-    tracked = subprocess.run(
-        ["git", "-C", str(tree), "ls-files", "--error-unmatch", "__init__.py"],
-        capture_output=True,
-        check=False,
-    )
-    return done.stdout.strip() if done.returncode == tracked.returncode == 0 else ""
+    return done.stdout.strip()
 
 
 def _machine() -> str:

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import os
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,28 +61,24 @@ def find_instances(suites: Sequence[str | os.PathLike[str]]) -> list[Instance]:
             continue
         problems = _problems_below(path) if path.is_dir() else [path]
         if not problems:
-            raise SuiteError(
-                "there are no PDDL problems in this folder; name one with domain.pddl and "
-                "problem files",
-                str(path),
-            )
+            text = "there are no PDDL problems in this folder; name one with domain.pddl and "
+            raise SuiteError(text + "problem files", str(path))
         instances += [_instance(problem, domains) for problem in problems]
-    named: set[tuple[str, str]] = set()
-    for instance in instances:
-        name = instance.suite, instance.problem
-        if name in named:
+    for name, count in Counter((one.suite, one.problem) for one in instances).items():
+        if count > 1:
             raise SuiteError("this problem is named twice", os.path.join(*name))
-        named.add(name)
     return instances
 
 
 def _instance(problem_path: Path, domains: dict[Path, Domain | None]) -> Instance:
     domain_path = find_domain(problem_path)
     if domain_path not in domains:
-        domains[domain_path] = _parse_supported_domain(domain_path)
+        domains[domain_path] = None
+        with contextlib.suppress(UnsupportedPddlError):  # the rows of its problems will say so
+            domains[domain_path] = parse_domain(domain_path)
     domain = domains[domain_path]
     if domain is not None:
-        with contextlib.suppress(UnsupportedPddlError):  # its row will say so
+        with contextlib.suppress(UnsupportedPddlError):
             parse_problem(problem_path, domain)
     content = domain_path.read_bytes() + b"\0" + problem_path.read_bytes()
     return Instance(
@@ -91,13 +88,6 @@ def _instance(problem_path: Path, domains: dict[Path, Domain | None]) -> Instanc
         source={"domain_path": str(domain_path), "problem_path": str(problem_path)},
         digest=hashlib.sha256(content).hexdigest(),
     )
-
-
-def _parse_supported_domain(path: Path) -> Domain | None:
-    try:
-        return parse_domain(path)
-    except UnsupportedPddlError:
-        return None
 
 
 def _scrambles(text: str) -> list[Instance]:

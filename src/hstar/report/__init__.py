@@ -9,10 +9,11 @@ from hstar.report.compare import Comparison, compare
 from hstar.report.page import Page
 from hstar.report.plots import cactus, new_figure, scatter
 from hstar.report.runs import build_page, comparison_text, summary_text, write_report
-from hstar.report.tables import Cell, Spans, markdown_table, text_table
+from hstar.report.tables import MISSING, Cell, Spans, markdown_table, text_table
 from hstar.report.verdict import verdict_table, verdict_text
 
 __all__ = [
+    "MISSING",
     "Cell",
     "Comparison",
     "Page",

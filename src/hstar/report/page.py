@@ -9,7 +9,7 @@ import html
 import io
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from hstar.report.plots import INK, STYLE
@@ -89,7 +89,7 @@ class Page:
     def add_figure(self, figure: Figure, caption: str = "") -> None:
         self.add_figures([(figure, caption)])
 
-    def add_figures(self, figures: Sequence[tuple[Figure, str]]) -> None:
+    def add_figures(self, figures: Iterable[tuple[Figure, str]]) -> None:
         """Figures with captions, side by side where there is room."""
         parts = []
         for figure, caption in figures:

@@ -28,6 +28,11 @@ class Cell:
 
 
 Row = Sequence[object]
+MISSING = "\N{EN DASH}"  # stands for a number that there is not
+
+
+def number_text(value: float | None, digits: int) -> str:
+    return MISSING if value is None else f"{value:.{digits}f}"
 
 
 def text_table(headers: Row, rows: Sequence[Row], spans: Spans = ()) -> str:

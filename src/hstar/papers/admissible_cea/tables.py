@@ -20,8 +20,8 @@ from hstar.papers.admissible_cea.published import (
 )
 from hstar.papers.admissible_cea.recipe import Results, Row
 from hstar.papers.admissible_cea.scales import CE, CEA, MODELS, PHASES
-from hstar.papers.tables import MISSING, Table
-from hstar.report import Cell
+from hstar.papers.tables import Table
+from hstar.report import MISSING, Cell
 
 PAPER, HERE = "paper", "here"
 NOT_BUILT, NOT_LEARNED = "not built", "not learned"

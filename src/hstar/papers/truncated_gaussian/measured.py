@@ -52,18 +52,19 @@ class Measured:
         frame = self.planning if planning else self.metrics
         if frame is None or frame.is_empty() or (metric == "nll" and column.group is None):
             return None
-        name = {"coverage": "solved"}.get(metric, metric)
         own = frame.filter(frame["domain"] == domain)
         if column.variant in NAMES:
             own = own.filter(own["model"] == column.variant)
         else:
-            own = own.filter(own["model"] == model)
-            kind = ("variant", column.variant) if planning else ("loss", LOSSES[column.variant])
-            own = own.filter(own[kind[0]] == kind[1])
+            name, kind = (
+                ("variant", column.variant) if planning else ("loss", LOSSES[column.variant])
+            )
+            own = own.filter((own["model"] == model) & (own[name] == kind))
         if column.group is not None:
             own = in_group(own, column.group, bound_matters=column.variant != "N")
         clipped = not planning and column.variant == "N+clip"
-        return summarize(metric, _per_seed(own, f"{name}_clip" if clipped else name))
+        known_as = {"coverage": "solved"}.get(metric, f"{metric}_clip" if clipped else metric)
+        return summarize(metric, _per_seed(own, known_as))
 
 
 def published_value(metric: str, domain: str, column: Column, model: str) -> Value | None:
@@ -77,11 +78,8 @@ def published_value(metric: str, domain: str, column: Column, model: str) -> Val
 
 
 def in_group(frame: pl.DataFrame, group: Group, *, bound_matters: bool) -> pl.DataFrame:
-    """The rows of a configuration.
-
-    A Gaussian that is not clipped never sees its lower bound. Where it was trained once and not for
-    each bound again, those rows are meant.
-    """
+    """The rows of a configuration. A Gaussian that is not clipped never sees its lower bound; where
+    it was trained once and not for each bound again, those rows are meant."""
     own = frame.filter((frame["sigma"] == group.sigma) & (frame["base"] == group.base))
     exact = own.filter(own["lower"] == group.lower)
     if bound_matters or exact.height or not own.height:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hstar.papers.page import FF, begin_page, planning_table
+from hstar.papers.page import FF, begin_page, planning_table, write_page
 from hstar.papers.tables import Table
 from hstar.papers.truncated_gaussian.claims import claims
 from hstar.papers.truncated_gaussian.figures import figure2
@@ -10,7 +10,6 @@ from hstar.papers.truncated_gaussian.recipe import Experiment, Results
 from hstar.papers.truncated_gaussian.scales import Scale
 from hstar.papers.truncated_gaussian.tables import build_tables
 from hstar.report import Page, cactus, markdown_table, scatter
-from hstar.runtime.atomic import write_atomically
 
 INTRODUCTION = (
     "A heuristic is learned from optimal plans of small problems and used in greedy best-first "
@@ -36,25 +35,22 @@ def build_page(results: Results, scale: Scale, name: str, command: str, seconds:
     training = [f"{model} {steps} steps" for model, steps in scale.steps.items()]
     if scale.epochs is not None:
         training.append(f"nlm {scale.epochs} passes over its data")
-    limit = scale.max_evaluations
     facts = [
         f"{len(scale.seeds)} seed(s), training: {', '.join(training)}",
-        f"search: at most {limit} evaluations, but not for the default planner; in the paper's "
-        "tables unsolved problems count as that",
+        f"search: at most {scale.max_evaluations} evaluations, but not for the default planner; "
+        "in the paper's tables unsolved problems count as that",
     ]
     title = f"Learned heuristics: truncated Gaussians ({name})"
     page = begin_page(title, INTRODUCTION, command, seconds, facts)
     page.add_heading("What the learned heuristic is worth")
     planning_table(results.compared).add_to(page)
     rows, learned = results.compared.rows, results.compared.labels[0]
+    better = "Each test problem; below the diagonal the learned heuristic is better."
     page.add_figures(
         [
             (cactus(rows), "Problems solved within a number of evaluations."),
             (cactus(rows, "search_time"), "Problems solved within a number of seconds."),
-            (
-                scatter(rows, FF, learned),
-                "Each test problem; below the diagonal the learned heuristic is better.",
-            ),
+            (scatter(rows, FF, learned), better),
         ]
     )
     if failures := failed_runs(results):
@@ -69,8 +65,7 @@ def build_page(results: Results, scale: Scale, name: str, command: str, seconds:
     for table in measured_tables(results):
         table.add_to(page)
     page.add_heading("The paper's claims")
-    headers, lines = claims_table(results)
-    page.add_table(headers, lines, text=True)
+    page.add_table(*claims_table(results), text=True)
     return page
 
 
@@ -104,13 +99,10 @@ def failed_runs(results: Results) -> list[str]:
 def write_results(
     results: Results, experiment: Experiment, scale: str, command: str, seconds: float
 ) -> list[str]:
-    """The frames as Parquet files, report.html and tables.md; returns the last two names. Raises
-    OSError."""
-    directory = experiment.directory
+    """The frames as Parquet files and the page; returns the names of the latter. Raises OSError."""
     for name in ("metrics", "planning", "curves"):
-        getattr(results, name).write_parquet(directory / f"{name}.parquet")
+        getattr(results, name).write_parquet(experiment.directory / f"{name}.parquet")
     page = build_page(results, experiment.scale, scale, command, seconds)
-    page.write(directory / "report.html")
     parts = [
         planning_table(results.compared).markdown(),
         ABOUT_LABELS,
@@ -118,8 +110,7 @@ def write_results(
         *(table.markdown() for table in measured_tables(results)),
         markdown_table(*claims_table(results)),
     ]
-    write_atomically(directory / "tables.md", "\n\n".join(parts) + "\n")
-    return ["report.html", "tables.md"]
+    return write_page(experiment.directory, page, parts)
 
 
 def summary_text(results: Results) -> str:

@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hstar.papers.tables import MISSING, Table
+from hstar.papers.tables import Table
 from hstar.papers.truncated_gaussian.measured import Measured
 from hstar.papers.truncated_gaussian.published import DOMAINS, NAMES, TABLES, Column, Value
-from hstar.report import Cell
+from hstar.report import MISSING, Cell
 
 if TYPE_CHECKING:
     import polars as pl
@@ -51,6 +51,7 @@ def build_table(number: int, measured: Measured) -> Table:
     for group in table.groups:
         bound = f" (l = {NAMES[group.lower]})" if several else ""
         spans.append((f"{group}{bound}", len(variants)))
+    shown = [column for column in table.columns if planning or column.variant != "N+clip"]
     rows: list[list[Cell]] = []
     for metric in table.metrics:
         for domain in DOMAINS:
@@ -62,12 +63,11 @@ def build_table(number: int, measured: Measured) -> Table:
                 )
                 made = _cells(metric, measured_here, printed, MARGIN.get(number, 0.0))
                 cells |= zip(columns, made, strict=True)
-            shown = [column for column in table.columns if planning or column.variant != "N+clip"]
             head = Cell(ROWS[metric], below="paper")
             rows.append([Cell(domain), head, *(cells[column] for column in shown)])
             if not planning:  # a second row has N+clip under N
-                clipped = (Column("N+clip", c.group) if c.variant == "N" else None for c in shown)
-                below = [Cell("") if c is None else cells[c] for c in clipped]
+                clipped = [Column("N+clip", c.group) if c.variant == "N" else c for c in shown]
+                below = [cells[c] if c.variant == "N+clip" else Cell("") for c in clipped]
                 rows.append([Cell(""), Cell("+clip", below="paper"), *below])
     return Table(
         f"table{number}",
