@@ -13,8 +13,8 @@ import pytest
 from hstar.papers.claims import FAILS, HOLDS, UNKNOWN
 from hstar.papers.truncated_gaussian import published
 from hstar.papers.truncated_gaussian.claims import claims
-from hstar.papers.truncated_gaussian.figures import figure2
 from hstar.papers.truncated_gaussian.measured import Measured, format_value, published_value
+from hstar.papers.truncated_gaussian.page import figure2
 from hstar.papers.truncated_gaussian.published import (
     DOMAINS,
     LEARN_FF,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from hstar.configuration import DEFAULT, Configuration
@@ -81,7 +80,3 @@ class BenchOptions:
                 for search in self.searches
             ]
         return [*found, *self.configurations]
-
-    @property
-    def output_path(self) -> Path | None:
-        return None if self.output is None else Path(self.output)

@@ -71,9 +71,9 @@ def run_bench(options: BenchOptions) -> pl.DataFrame:
         for instance in instances
         for algorithm in algorithms
     ]
-    output = options.output_path
-    if output is None:
+    if options.output is None:
         return frame(_carry_out(runs, options, {}, lambda row: None))
+    output = Path(options.output)
     check_writable(output)
     journal = Journal(output, _settings(options, runs), _warn)
     with journal.held():

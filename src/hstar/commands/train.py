@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -80,6 +81,7 @@ def cpu_threads(count: int | None) -> Iterator[None]:
 
 def train_on_labels(options: argparse.Namespace) -> int:
     from hstar.training.dataset import check_same_kind, load_dataset
+    from hstar.training.evaluation import evaluate_model
     from hstar.training.targets import base_error, fitted
 
     seeds = _seeds(options.seeds)
@@ -125,7 +127,9 @@ def train_on_labels(options: argparse.Namespace) -> int:
         for warning in result.warnings:
             print(f"warning: {warning}", flush=True)
         if test is not None:
-            _print_test(path, test)
+            with as_usage_error():
+                metrics = evaluate_model(path, test)
+            print(f"{path}: on test problems {metrics.describe()}", flush=True)
     return 0
 
 
@@ -139,24 +143,14 @@ def _describe(options: TrainOptions, fitted: Any, training: Dataset) -> None:
     config = features.configure(tasks, {**features.options, **chosen}, training.cost)
     for warning in features.warnings(config):
         print(warning)
-    cap = fitted.constants()["cap"]
-    if cap is not None and getattr(options.objective, "cap", None) == "fit":
-        constants = fitted.constants()
-        uncapped = replace(fitted, cap=None)
-        before, after = (base_error(training, one) for one in (uncapped, fitted))
+    constants = fitted.constants()
+    if constants["cap"] is not None and getattr(options.objective, "cap", None) == "fit":
+        before, after = (base_error(training, one) for one in (replace(fitted, cap=None), fitted))
         print(
-            f"{constants['base']} is capped at {cap:.2f} x {constants['lower']}: its squared error "
-            f"on the training labels falls from {before:.2f} to {after:.2f}",
+            f"{constants['base']} is capped at {constants['cap']:.2f} x {constants['lower']}: its "
+            f"squared error on the training labels falls from {before:.2f} to {after:.2f}",
             flush=True,
         )
-
-
-def _print_test(path: str, test: Dataset) -> None:
-    from hstar.training.evaluation import evaluate_model
-
-    with as_usage_error():
-        metrics = evaluate_model(path, test)
-    print(f"{path}: on test problems {metrics.describe()}", flush=True)
 
 
 def _train(
@@ -166,6 +160,7 @@ def _train(
     chosen: TrainOptions,
     options: argparse.Namespace,
 ) -> TrainResult:
+    """Train one model, and keep what was really used in a file beside it."""
     from hstar.runtime.progress import Progress
     from hstar.training.train import train
 
@@ -182,16 +177,10 @@ def _train(
             result = train(training, validation, path, chosen, report)
     if writer is not None:
         writer.close()
-    write_atomically(f"{path}.json", _resolved(chosen, options, result))
-    return result
-
-
-def _resolved(chosen: TrainOptions, options: argparse.Namespace, result: TrainResult) -> str:
-    """What was really used, to be kept beside the model."""
-    import json
-
     held = {"labels": options.labels, "validation": options.validation, **chosen.to_dict()}
-    return json.dumps({**held, "seconds": round(result.seconds, 1)}, indent=1) + "\n"
+    held["seconds"] = round(result.seconds, 1)
+    write_atomically(f"{path}.json", json.dumps(held, indent=1) + "\n")
+    return result
 
 
 def _seeds(text: str) -> list[int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from hstar.bench import Runs
@@ -61,22 +60,19 @@ def new_figure(
     return figure, list(axes.flat)
 
 
-def cactus(
-    rows: pl.DataFrame, column: str = "evaluations", labels: Sequence[str] | None = None
-) -> Figure:
+def cactus(rows: pl.DataFrame, column: str = "evaluations") -> Figure:
     """How many problems each heuristic has solved (y) within so many evaluations or seconds (x).
 
     `rows` are those of a benchmark or of a Comparison, or have the columns label, domain, problem,
     coverage and `column`. Where a label has several runs of a problem, such as seeds, its line is
-    their mean. `labels` are those to draw, default all.
+    their mean.
     """
     rows = _labelled(rows)
     figure, (axes,) = new_figure(5.4, 3.6)
     smallest = SMALLEST.get(column, 1e-9)
     solved: dict[str, list[float]] = {}
     share: dict[str, float] = {}  # what a run counts: 1 / runs per problem
-    for label in labels or rows["label"].unique(maintain_order=True).to_list():
-        own = rows.filter(rows["label"] == label)
+    for (label,), own in rows.group_by("label", maintain_order=True):
         share[label] = own["instance"].n_unique() / max(own.height, 1)
         reached = own.filter(own["coverage"] == 1)[column]
         solved[label] = sorted(max(float(value), smallest) for value in reached)

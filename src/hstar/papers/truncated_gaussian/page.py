@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from hstar.papers.page import FF, begin_page, planning_table, write_page
 from hstar.papers.tables import Table
 from hstar.papers.truncated_gaussian.claims import claims
-from hstar.papers.truncated_gaussian.figures import figure2
+from hstar.papers.truncated_gaussian.measured import CURVES_COLUMNS, check_columns, learning_curves
+from hstar.papers.truncated_gaussian.published import DOMAINS, LEARN_FF
 from hstar.papers.truncated_gaussian.recipe import Experiment, Results
 from hstar.papers.truncated_gaussian.scales import Scale
 from hstar.papers.truncated_gaussian.tables import build_tables
-from hstar.report import Page, cactus, markdown_table, scatter
+from hstar.report import Page, cactus, markdown_table, new_figure, scatter
+from hstar.report.plots import COLOURS
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.figure import Figure
 
 INTRODUCTION = (
     "A heuristic is learned from optimal plans of small problems and used in greedy best-first "
@@ -22,6 +30,7 @@ ABOUT_LABELS = (
     "easier ones; the paper's own set is larger because its limit was 30 minutes. Planning uses "
     "all chosen test problems, solved optimally or not."
 )
+LOSSES = {"gaussian": "Gaussian", "truncated-gaussian": "truncated Gaussian"}
 EXPLAINED = ("solved", "unsolvable", "gave up")
 
 
@@ -67,6 +76,31 @@ def build_page(results: Results, scale: Scale, name: str, command: str, seconds:
     page.add_heading("The paper's claims")
     page.add_table(*claims_table(results), text=True)
     return page
+
+
+def figure2(curves: pl.DataFrame) -> Figure:
+    """Validation error during training: a panel per domain that there are curves for (all four
+    where there are none). For the columns see `measured`; raises ValueError if one is missing."""
+    check_columns(curves, CURVES_COLUMNS, "curves")
+    present = set() if curves.is_empty() else set(curves["domain"].unique())
+    domains = [domain for domain in DOMAINS if domain in present] or list(DOMAINS)
+    columns = min(2, len(domains))
+    rows = -(-len(domains) // columns)
+    figure, panels = new_figure(3.6 * columns, 2.6 * rows, rows, columns)
+    for panel in panels[len(domains) :]:
+        panel.set_axis_off()
+    for axes, domain in zip(panels, domains, strict=False):
+        for loss, colour in zip(LOSSES if present else (), COLOURS[1::-1], strict=False):
+            own = learning_curves(curves, domain, loss, LEARN_FF)
+            for i, seed in enumerate(sorted(own["seed"].unique())):
+                line = own.filter(own["seed"] == seed).sort("step")
+                points = line["step"].to_list(), line["val_mse"].to_list()
+                label = LOSSES[loss] if i == 0 else None
+                axes.plot(*points, color=colour, linewidth=0.9, alpha=0.8, label=label)
+        axes.set(title=domain, yscale="log", xlabel="training step", ylabel="validation MSE")
+    if panels[0].get_legend_handles_labels()[1]:
+        panels[0].legend(fontsize=8, frameon=False)
+    return figure
 
 
 def claims_table(results: Results) -> tuple[list[str], list[list[str]]]:

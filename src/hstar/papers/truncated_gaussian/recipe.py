@@ -26,8 +26,7 @@ from hstar.domains import SPLITS, generate
 from hstar.papers import experiment as shared
 from hstar.papers.experiment import in_processes, read_part, say_nothing, write_part
 from hstar.papers.page import DEFAULT, FF, compare_runs
-from hstar.papers.truncated_gaussian.scales import DOMAINS, Scale
-from hstar.papers.truncated_gaussian.variants import DECODINGS, OURS, Variant
+from hstar.papers.truncated_gaussian.scales import DECODINGS, DOMAINS, OURS, Scale, Variant
 from hstar.runtime.progress import Progress
 from hstar.teachers import LabelOptions, label
 
@@ -106,7 +105,7 @@ def make_problems(experiment: Experiment, domain: str, split: str) -> None:
     if (folder / split / "manifest.json").is_file():
         return
     experiment.say(f"generating {domain} {split} problems")
-    asked = asdict(experiment.scale.problems[domain][split])
+    asked = experiment.scale.problems[domain][split]
     generate(DOMAINS[domain], folder, [split], experiment.seed, **asked)
 
 
