@@ -114,10 +114,8 @@ def build_parser(names: Sequence[str] = COMMANDS) -> Parser:
 
 
 def _needed(arguments: Sequence[str]) -> Sequence[str]:
-    """The commands to import: importing all of them takes as long as planning for a small task.
-
-    Completion, help and errors name all commands.
-    """
+    """The commands to import: importing all takes as long as planning for a small task. Completion,
+    help and errors name all commands."""
     alone = arguments and arguments[0] in COMMANDS and arguments[0] != "completion"
     return arguments[:1] if alone else COMMANDS
 

@@ -15,13 +15,11 @@ from hstar.heuristics import is_model_file
 class BenchOptions:
     """A benchmark. Limits are per run, in seconds and bytes; None means no limit.
 
-    `suites` are folders, problem files or puzzles (see `find_instances`). Every heuristic runs with
-    every search; heuristics are names, model files, pdb:FILES or "default", the planner without
-    flags, which runs once and as it is. `cost` to `max_expansions` apply to the other
-    combinations (`decode` to model files); `configurations` are further ones. `output` is the
-    Parquet file to write, None to keep the rows in memory only, without a journal. `seed` goes into
-    the rows of runs whose heuristic has none of its own. `command` is the line to show in reports.
-    Raises ValueError for options no run could have.
+    Every heuristic (a name, a model file, pdb:FILES) runs with every search; "default" is the
+    planner without flags and runs once. `cost` to `max_expansions` apply to the other combinations
+    (`decode` to model files); `configurations` are further ones. Without `output` there is neither
+    a file nor a journal. `seed` goes into the rows of runs whose heuristic has none, `command` into
+    reports. Raises ValueError for options no run could have.
     """
 
     suites: Sequence[str | os.PathLike[str]]

@@ -1,8 +1,5 @@
-"""A benchmark's result: one row per run, with downward-lab's names where it has one.
-
-The file is Parquet; how the rows were made (command, date, options) is in its own metadata, so that
-it cannot get lost or be mixed up.
-"""
+"""A benchmark's result: one row per run, with downward-lab's names where it has one. The rows are a
+Parquet file whose metadata say how they were made: command, date, options."""
 
 from __future__ import annotations
 

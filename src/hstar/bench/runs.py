@@ -54,13 +54,12 @@ class _Run:
 
 
 def run_bench(options: BenchOptions) -> pl.DataFrame:
-    """Carry out a benchmark; one row per problem and configuration, in that order of nesting.
+    """Carry out a benchmark: one row per configuration of each problem, problem by problem.
 
-    With `output` set, runs that an earlier, killed call with the same options finished are not
-    repeated, and the file appears when all runs are there. Raises PddlError and SuiteError for the
-    suites, what the loaders of heuristics raise, ValueError for a heuristic that fits no domain of
-    the suites, JournalError if an unfinished benchmark with this output had other options, OSError
-    naming a file, OutOfResources when interrupted.
+    With `output`, what a killed call with the same options finished is not repeated, and the file
+    appears when all runs are there. Raises PddlError and SuiteError for the suites, what loaders of
+    heuristics raise, ValueError for a heuristic that fits no domain, JournalError if an unfinished
+    benchmark with this output had other options, OSError, and OutOfResources when interrupted.
     """
     algorithms = _find_algorithms(options)
     instances = find_instances(options.suites)

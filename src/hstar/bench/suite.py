@@ -45,12 +45,11 @@ class Instance:
 def find_instances(suites: Sequence[str | os.PathLike[str]]) -> list[Instance]:
     """Every problem of the suites, in the order given and by natural order within a folder.
 
-    A suite is a problem file, or a folder with domain.pddl and problems; a folder that holds no
-    problems itself stands for those below it. A puzzle is given with its start states:
-    "tiles-3x3:scramble=20:count=5:seed=0" are 5 scrambles of 20 moves, "cube3:states=FILE" the
-    states in the lines of a file. All files are parsed here, so that a mistake in one of them is
-    known before hours of work: raises PddlError for it, SuiteError where there are no problems or
-    one is named twice. PDDL that is only unsupported is left for its run to report.
+    A suite is a problem file, or a folder with domain.pddl and problems, or a folder of such
+    folders. "tiles-3x3:scramble=20:count=5:seed=0" are 5 scrambles of 20 moves, "cube3:states=FILE"
+    the states in the lines of a file. All files are parsed here, before hours of work: raises
+    PddlError for a mistake (unsupported PDDL is left to its run), SuiteError for no problems or one
+    named twice.
     """
     domains: dict[Path, Domain | None] = {}
     instances: list[Instance] = []

@@ -1,8 +1,5 @@
-"""One run of a benchmark, as a worker process carries it out.
-
-A process runs one search after another, because loading a model may take longer than a search. The
-memory of a run is measured and limited from where the run begins.
-"""
+"""One run of a benchmark in a worker process, which carries out one after another: loading a model
+may take longer than a search. Memory counts from where a run begins."""
 
 from __future__ import annotations
 
@@ -97,11 +94,9 @@ def _loaded(configuration: Configuration) -> SearchOptions:
 def check_fit(
     configuration: Configuration, instances: Sequence[Instance], limits: BenchOptions
 ) -> None:
-    """Raises what says why, if the heuristic fits no domain of the instances.
-
-    A heuristic from files is tried on the smallest problem of each domain, and so is every one on
-    puzzles. A problem that cannot be grounded within the limits says nothing about it.
-    """
+    """Raises what says why, if the heuristic fits no domain of the instances. It is tried on the
+    smallest problem of each domain if it comes from files, and on puzzles. A problem that cannot be
+    grounded within the limits says nothing about it."""
     refused: Exception | None = None
     smallest: dict[str, Instance] = {}
     for instance in sorted(instances, key=lambda one: one.size):

@@ -92,6 +92,13 @@ class Parser(argparse.ArgumentParser):
         self.add("--overall-time-limit TIME", "such as 5m", duration)
         self.add("--overall-memory-limit SIZE", "such as 8G", memory)
 
+    def add_limits_of(self, what: str, size: str) -> None:
+        """Limits on each run or attempt."""
+        about = f"per {what}, such as 30s (default: 5m)"
+        self.add("--time-limit TIME", about, duration, default=300.0)
+        about = f"per {what}, such as 500M (default: {size})"
+        self.add("--memory-limit SIZE", about, memory, default=memory(size))
+
     def add_files(self) -> None:
         about = "DOMAIN may be left out when domain.pddl lies beside PROBLEM"
         self.add_argument("files", nargs="+", metavar="[DOMAIN] PROBLEM", help=about)

@@ -11,8 +11,6 @@ from hstar.commands.arguments import (
     Parser,
     add_command,
     as_usage_error,
-    duration,
-    memory,
     positive,
     values_of,
 )
@@ -38,8 +36,7 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("suites", nargs="+", metavar="SUITE")
     parser.add_search(several=True)
     parser.add("--config FLAGS", CONFIG, action="append", default=[])
-    parser.add("--time-limit TIME", "per run (default: 5m)", duration, default=300.0)
-    parser.add("--memory-limit SIZE", "per run (default: 4G)", memory, default=2**32)
+    parser.add_limits_of("run", "4G")
     parser.add("--jobs N", "runs at a time", positive, default=1)
     parser.add("--seed N", "of random puzzles, kept in the rows", int)
     parser.add("-o --output FILE", "such as runs.parquet", required=True)

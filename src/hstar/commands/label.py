@@ -11,8 +11,6 @@ from hstar.commands.arguments import (
     UsageError,
     add_command,
     as_usage_error,
-    duration,
-    memory,
     positive,
     values_of,
 )
@@ -35,10 +33,7 @@ def add_parser(commands: Commands) -> None:
     parser = add_command(commands, "label", about, run, DESCRIPTION)
     parser.add_argument("directory", metavar="DIR", help="folder of problems")
     parser.add("-o --output FILE.parquet", required=True)
-    about = "for each attempt, such as 30s (default 5m)"
-    parser.add("--time-limit TIME", about, duration, default=300.0)
-    about = "for each attempt, such as 500M (default 8G)"
-    parser.add("--memory-limit SIZE", about, memory, default=8 << 30)
+    parser.add_limits_of("attempt", "8G")
     about = "short for --option max_expansions=N; ends alike on every machine, unlike time"
     parser.add("--max-expansions N", about, positive)
     parser.add("--jobs N", "processes at a time (default: one per core)", positive)

@@ -37,9 +37,7 @@ class Experiment(Generic[S]):
 
     def keep_settings(self) -> None:
         """Write the settings to experiment.json, so that files of other settings are not reused.
-
-        Raises JournalError if the directory holds another experiment.
-        """
+        Raises JournalError if the directory holds another experiment."""
         settings = {"scale": asdict(self.scale), "seed": self.seed}  # type: ignore[call-overload]
         claim_settings(self.directory / "experiment.json", {**settings, "code": code_digest(*CODE)})
 

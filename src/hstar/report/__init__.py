@@ -1,7 +1,4 @@
-"""Runs as tables, plots and one HTML page that needs nothing else.
-
-`Page` with its tables and figures is also what other reports are made of.
-"""
+"""Runs as tables, plots and one HTML page that needs nothing else."""
 
 from __future__ import annotations
 

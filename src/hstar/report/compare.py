@@ -19,10 +19,8 @@ SHORTEST_TIME = 1e-4  # seconds; below that a clock says little, and logarithms 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Runs with a `label` per heuristic (column of tables), and an `instance` per problem.
-
-    `labels` and `domains` are in the order of the runs.
-    """
+    """Runs with a `label` per heuristic (column of tables), and an `instance` per problem. `labels`
+    and `domains` are in the order of the runs."""
 
     rows: pl.DataFrame
     labels: list[str]
@@ -75,13 +73,10 @@ class Comparison:
 
 
 def compare(runs: Sequence[Runs], names: Sequence[str] = ()) -> Comparison:
-    """Runs of one or more files, told apart.
-
-    A configuration is called by its heuristic if no other one has that heuristic, else by its
-    algorithm, and with the file's name (from `names`) if several files have runs of it on the same
-    problem. Problems are the same if domain, suite, file name and content are. A domain that lies
-    in several suites is one row of a table per suite.
-    """
+    """Runs of one or more files, told apart. A label is the heuristic if that is enough, else the
+    algorithm, and with the file's name (from `names`) if several files ran it on the same problem.
+    Problems are the same if domain, suite, file name and content are. A domain that lies in several
+    suites is one row of a table per suite."""
     import polars as pl
 
     tables = []

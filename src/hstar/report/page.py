@@ -1,7 +1,5 @@
-"""An HTML page in one file: no network, no scripts, light or dark as the reader's screen is.
-
-Equal content gives equal bytes: nothing on the page depends on when or where it is written.
-"""
+"""An HTML page in one file: no network, no scripts, light or dark as the reader's screen is. Equal
+content gives equal bytes."""
 
 from __future__ import annotations
 
@@ -75,10 +73,8 @@ class Page:
         folded: str = "",
         text: bool = False,
     ) -> None:
-        """A table; `folded` is the line under which it hides until clicked, `text` for prose cells.
-
-        Raises ValueError for a row that has not as many cells as there are headers.
-        """
+        """A table; `folded` is the line under which it hides until clicked, `text` is for prose
+        cells. Raises ValueError for a row that has not as many cells as there are headers."""
         table = html_table(headers, rows, caption, spans)
         if text:
             table = f'<div class="text">{table}</div>'
@@ -115,10 +111,8 @@ class Page:
 
 
 def inline_svg(figure: Figure, prefix: str, label: str = "") -> str:
-    """A figure as an <svg> element whose ids begin with `prefix`, unique on the page.
-
-    What was drawn in INK takes the colour of the text around it.
-    """
+    """A figure as an <svg> element whose ids begin with `prefix`, unique on the page. What was
+    drawn in INK takes the colour of the text around it."""
     import matplotlib
 
     file = io.StringIO()

@@ -64,7 +64,7 @@ def cactus(rows: pl.DataFrame, column: str = "evaluations") -> Figure:
     """How many problems each heuristic has solved (y) within so many evaluations or seconds (x).
 
     `rows` are those of a benchmark or of a Comparison, or have the columns label, domain, problem,
-    coverage and `column`. Where a label has several runs of a problem, such as seeds, its line is
+    coverage and `column`. The line of a label with several runs of a problem, such as seeds, is
     their mean.
     """
     rows = _labelled(rows)
@@ -98,10 +98,9 @@ def cactus(rows: pl.DataFrame, column: str = "evaluations") -> Figure:
 def scatter(rows: pl.DataFrame, first: str, second: str, column: str = "evaluations") -> Figure:
     """Each problem as a point: the first heuristic's number (x) against the second's (y).
 
-    Below the diagonal the second is better. What one did not solve lies on a line of its own at the
-    edge; what neither solved is left out. The axes say how often each was better. `rows` are those
-    of a benchmark or of a Comparison, or have the columns label, domain, problem, coverage and
-    `column`. Several runs of a problem are paired in their order, or each with the only other.
+    Below the diagonal the second is better. Unsolved problems lie on a line at the edge; what
+    neither solved is left out. The axes say how often each was better. `rows` are as for `cactus`.
+    Several runs of a problem are paired in their order, or each with the only other.
     """
     rows = _labelled(rows)
     figure, (axes,) = new_figure(4.4, 4.2)

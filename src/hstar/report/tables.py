@@ -1,9 +1,5 @@
-"""Tables as plain text, Markdown and HTML from the same cells.
-
-A cell is anything with a `str`; a `Cell` can be bold and have a second line beneath, such as the
-number it is to be compared with. The first column is aligned left, the others right, because they
-hold numbers.
-"""
+"""Tables as plain text, Markdown and HTML from the same cells. A cell is anything with a `str`; a
+`Cell` can be bold and have a second line. All columns but the first are aligned right."""
 
 from __future__ import annotations
 

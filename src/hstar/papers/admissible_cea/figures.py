@@ -46,11 +46,9 @@ def figure_2(rows: Rows, title: str) -> Figure:
 
 
 def inadmissibility_error(states: int, samples: int, range_: float, delta: float) -> float:
-    """Theorem 4: the expected inadmissibility exceeds the mean over N instances by at most
-    O~(H sqrt((n + log(1 / delta)) / N)), here with constant 1 and no logarithmic factors.
-
-    By Theorem 3 the same bounds the expected suboptimality of A* with reopening.
-    """
+    """Theorem 4: the expected inadmissibility exceeds the mean over N instances by at most O~(H
+    sqrt((n + log(1 / delta)) / N)), here with constant 1 and no logarithmic factors. By Theorem 3
+    the same bounds the expected suboptimality of A* with reopening."""
     return range_ * math.sqrt((states + math.log(1 / delta)) / samples)
 
 
@@ -88,10 +86,8 @@ def figure_5(curves: dict[str, list[list[float]]]) -> Figure:
 
 
 def overestimates(by_loss: dict[str, list[list[int]]], title: str) -> Figure:
-    """Figures 6 to 9: predictions of overestimated states by exact value, a panel per loss.
-
-    Each list has [exact value, predicted value, states].
-    """
+    """Figures 6 to 9: predictions of overestimated states by exact value, a panel per loss. Each
+    list has [exact value, predicted value, states]."""
     figure, panels = new_figure(3.8 * len(by_loss), 3.0, 1, len(by_loss))
     for axes, (loss, pairs) in zip(panels, by_loss.items(), strict=True):
         _boxes(axes, pairs)
@@ -130,9 +126,7 @@ def quantile(counted: Sequence[tuple[int, int]], share: float) -> int:
 
 def frontier_figure(points: Sequence[Point], name: str, base: float = 0.0) -> Figure:
     """Mean by bytes: classical tables, certified networks, and the paper's where it has them.
-
-    `base` is the mean that a difference is to be added to.
-    """
+    `base` is the mean to add to a difference."""
     figure, (axes,) = new_figure(5.4, 3.6)
 
     def draw(drawn: Sequence[tuple[float, float]], label: str, **style: Any) -> None:

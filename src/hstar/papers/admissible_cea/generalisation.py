@@ -39,11 +39,9 @@ Indices = NDArray[np.int64]
 
 
 def next_on_path(database: PatternDatabase, puzzle: Puzzle, distance: Distances) -> Indices:
-    """int64[cells]: the next index on an optimal path; the goal's is its own.
-
-    `distance` int64[cells] is negative where no state is. Raises ValueError unless the pattern is
-    the whole puzzle.
-    """
+    """int64[cells]: the next index on an optimal path; the goal's is its own. `distance`
+    int64[cells] is negative where no state is. Raises ValueError unless the pattern is the whole
+    puzzle."""
     if list(database.layout.pattern) != list(range(puzzle.num_variables)):
         raise ValueError("paths are followed in whole puzzles only")
     index = database.index(puzzle)

@@ -1,9 +1,6 @@
-"""Networks of the admissible-cea recipe: trained here, or read from certified files.
-
-Of each network two heuristics are measured. "argmax" is the paper's: the likeliest class, of which
-some states are overestimates. "certified" is this package's: thresholds and exceptions, with which
-no state is overestimated, in one file whose size is counted as a whole.
-"""
+"""Networks of the admissible-cea recipe, each measured as two heuristics: "argmax" is the paper's,
+the likeliest class, which overestimates some states; "certified" has thresholds and exceptions and
+overestimates none."""
 
 from __future__ import annotations
 
@@ -39,11 +36,9 @@ DEVICE_BATCH = 2**16
 
 
 def learn_network(experiment: Experiment, learning: Learning, alone: bool = False) -> str:
-    """Train, certify and measure one network; returns a line about it.
-
-    Writes the certified file and what was measured. A killed training goes on from its .partial
-    file. A network that trains `alone` has the device and all threads, and shows its progress.
-    """
+    """Train, certify and measure one network; returns a line about it. A killed training goes on
+    from its .partial file. A network that trains `alone` has the device and all threads, and shows
+    its progress."""
     import torch
 
     from hstar.certified.learning import learn
@@ -140,10 +135,8 @@ def digest_of(path: Path) -> str:
 
 
 def measure_argmax(path: Path, table: Path, part: Path, device: str, sampled: int) -> str:
-    """What the network of a certified file does by itself, without thresholds and exceptions.
-
-    On a GPU every state is looked at, otherwise `sampled` ones.
-    """
+    """What the network of a certified file does without thresholds and exceptions: on every state
+    with a GPU, otherwise on `sampled` ones."""
     from hstar.certified.device_sweep import DeviceSweep
     from hstar.features.pattern_states import PatternStates
     from hstar.training.train import choose_device

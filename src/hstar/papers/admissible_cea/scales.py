@@ -29,9 +29,7 @@ class Compressions:
 @dataclass(frozen=True, slots=True)
 class Subject:
     """A pattern database that is studied: `pattern` and `base` as 'hstar pdb build' takes them.
-
-    Without `compressions` it is only counted (Tables 1 and 3).
-    """
+    Without `compressions` it is only counted (Tables 1 and 3)."""
 
     name: str
     puzzle: str

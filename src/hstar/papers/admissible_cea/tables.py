@@ -1,8 +1,5 @@
-"""The tables of the admissible-cea paper with our numbers, its own, and classical tables beside.
-
-Every builder takes Results and returns a Table with a line that says what the paper shows and what
-ours shows. What was not built or learned says so instead of a number.
-"""
+"""The tables of the admissible-cea paper with our numbers, its own, and classical tables beside. A
+line under each says what the paper shows and what ours shows."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""What the truncated-gaussian paper concludes from its tables (claims.toml), with verdicts.
-
-Where a claim is about being at least as accurate, mean squared errors up to 0.1 apart count as
-equal, the paper's own margin.
-"""
+"""What the truncated-gaussian paper concludes from its tables (claims.toml), with verdicts. Where a
+claim asks for equal accuracy, squared errors up to 0.1 apart are equal, the paper's own margin."""
 
 from __future__ import annotations
 

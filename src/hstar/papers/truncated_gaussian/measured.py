@@ -1,12 +1,8 @@
 """Our own numbers by the coordinates of the paper's tables: metric, domain, model, column.
 
-Three frames of rows come in. Metrics: domain, model, loss, sigma, base, lower, seed, mse, mse_clip,
-nll, nll_clip (model "ff" or "lmcut" for the symbolic baselines). Planning, a row per problem:
-domain, problem, model, variant, sigma, base, lower, seed, solved, evaluations. Curves: domain,
-loss, sigma, base, lower, seed, step, val_mse, and model where there are several.
-
-Means and deviations are over seeds; planning rows are averaged over problems first. Deviations are
-those of a sample (divided by n - 1).
+They come from three frames with the columns below: metrics (model "ff" or "lmcut" for the symbolic
+baselines), planning (a row per problem) and curves ("model" where there are several). Means and
+deviations (of a sample) are over seeds; planning rows are averaged over problems first.
 """
 
 from __future__ import annotations
@@ -34,10 +30,8 @@ CURVES_COLUMNS = [*_KEYS, "loss", "step", "val_mse"]
 
 @dataclass(frozen=True)
 class Measured:
-    """What was measured; either frame may be None or empty.
-
-    Raises ValueError if a column is missing.
-    """
+    """What was measured; either frame may be None or empty. Raises ValueError if a column is
+    missing."""
 
     metrics: pl.DataFrame | None = None
     planning: pl.DataFrame | None = None

@@ -3,14 +3,11 @@
 
     problems   generated, train / validation / test disjoint
     labels     optimal plans of A* with LM-cut
-    models     every variant x seed
-    metrics    errors of every model on the test labels
+    models     every variant x seed, with its errors on the test labels
     planning   GBFS with every model on test problems, a limited number of evaluations; beside it
                h^FF with the same limit and the default planner
-    page       the paper's tables with its numbers beside these, figures, claims
 
-Each stage writes files below one directory and skips what is there, so a run that was stopped goes
-on where it was.
+Each stage writes files below one directory. A run that was stopped makes only what is missing.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 """The tables of the truncated-gaussian paper from our own runs, the paper's numbers beneath ours.
 
-    for table in build_tables(metrics, planning):
-        print(table.text())
-
 The layout is the paper's: accuracy tables have the metric and "+clip" as rows and N, TN as columns;
-planning tables have N, N+clip, TN as columns, first the ratio of solved instances, then node
-evaluations. The best of each configuration is bold, by the rules of the captions.
+planning tables have N, N+clip, TN as columns. The best of each configuration is bold, by the rules
+of the captions.
 """
 
 from __future__ import annotations
@@ -31,10 +28,8 @@ def build_tables(
     planning: pl.DataFrame | None,
     numbers: Sequence[int] = tuple(TABLES),
 ) -> list[Table]:
-    """Tables by their numbers in the paper, all by default. For the frames see `measured`.
-
-    Raises ValueError if a frame lacks a column, KeyError for a number that is no such table.
-    """
+    """Tables by their numbers in the paper. For the frames see `measured`. Raises ValueError if a
+    frame lacks a column, KeyError for a number that is no such table."""
     measured = Measured(metrics, planning)
     return [build_table(number, measured) for number in numbers]
 
