@@ -83,7 +83,8 @@ def read_runs(path: str | os.PathLike[str]) -> Runs:
         text = pl.read_parquet_metadata(name).get(METADATA_KEY, "{}")
         provenance = json.loads(text)
     except (pl.exceptions.PolarsError, OSError, ValueError) as error:
-        raise RunsError(f"this is no Parquet file of runs ({_first_line(error)})", name) from error
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise RunsError(f"this is no Parquet file of runs ({reason})", name) from error
     written = provenance.pop("format", FORMAT)
     if written == FIRST_FORMAT:
         rows, written = _from_first_format(rows), FORMAT
@@ -108,7 +109,3 @@ def _from_first_format(rows: pl.DataFrame) -> pl.DataFrame:
         pl.format("{}({})", "algorithm", "heuristic").alias("algorithm"),
         pl.lit(None, pl.String).alias("digest"),
     )
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -48,9 +48,10 @@ class _Algorithm:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    run: str
-    instance: Instance
-    algorithm: _Algorithm
+    """The columns of its row that are known beforehand, and what a worker needs."""
+
+    row: Row
+    job: dict[str, Any]
 
 
 def run_bench(options: BenchOptions) -> pl.DataFrame:
@@ -65,18 +66,14 @@ def run_bench(options: BenchOptions) -> pl.DataFrame:
     instances = find_instances(options.suites)
     for algorithm in algorithms:
         check_fit(algorithm.configuration, instances, options)
-    runs = [
-        _Run(_run_id(options, instance, algorithm), instance, algorithm)
-        for instance in instances
-        for algorithm in algorithms
-    ]
+    runs = [_plan(options, one, algorithm) for one in instances for algorithm in algorithms]
     if options.output is None:
         return frame(_carry_out(runs, options, {}, lambda row: None))
     output = Path(options.output)
     check_writable(output)
-    journal = Journal(output, _settings(options, runs), _warn)
+    journal = Journal(output, _settings(options, algorithms, instances), _warn)
     with journal.held():
-        kept = {run.run: journal.read(run.run) for run in runs}
+        kept = {run.row["run"]: journal.read(run.row["run"]) for run in runs}
         finished = {name: json.loads(content) for name, content in kept.items() if content}
 
         def keep(row: Row) -> None:
@@ -107,7 +104,6 @@ def _carry_out(
     runs: list[_Run], options: BenchOptions, finished: dict[str, Row], keep: Callable[[Row], None]
 ) -> list[Row]:
     rows = dict(finished)
-    left = [run for run in runs if run.run not in rows]
     about = {"hstar": VERSION, "commit": _commit(), "machine": _machine()}
     solved = sum(row["coverage"] for row in rows.values())
     with (
@@ -115,48 +111,20 @@ def _carry_out(
         Budget().enforced(),  # SIGTERM becomes an exception, so that the workers are ended
         Pool(options.jobs, is_spent=lambda outcome: outcome["error"] == "out of memory") as pool,
     ):
-        for run in left:
-            pool.submit(run, carry_out, _job(run, options), time_limit=options.time_limit)
+        for run in runs:
+            if run.row["run"] not in rows:
+                pool.submit(run, carry_out, run.job, time_limit=options.time_limit)
         while pool:
             run, outcome = pool.next()
             if isinstance(outcome, Lost):
                 how = ("out of time", 23) if outcome.overdue else ("crashed", outcome.exit_code)
                 outcome = failed(*how, str(outcome))
-            row = _row(run, options, outcome, about)
+            row = {**run.row, **outcome, **about}
             keep(row)
             rows[row["run"]] = row
             solved += row["coverage"]
             progress.update(len(rows), f"{solved} solved, last: {row['problem']} {row['error']}")
-    return [rows[run.run] for run in runs]
-
-
-def _job(run: _Run, options: BenchOptions) -> dict[str, Any]:
-    return {
-        **run.instance.source,
-        "configuration": asdict(run.algorithm.configuration),
-        "time_limit": options.time_limit,
-        "memory_limit": options.memory_limit,
-    }
-
-
-def _row(run: _Run, options: BenchOptions, outcome: dict[str, Any], about: dict[str, str]) -> Row:
-    algorithm = run.algorithm
-    seed = algorithm.seed if algorithm.seed is not None else options.seed
-    return {
-        "run": run.run,
-        "suite": run.instance.suite,
-        "domain": run.instance.domain_name,
-        "problem": run.instance.problem,
-        "digest": run.instance.digest[:16],
-        "algorithm": algorithm.label,
-        "search": algorithm.configuration.search_name,
-        "heuristic": algorithm.heuristic,
-        "model": algorithm.model,
-        "seed": seed if seed is not None else -1,
-        "max_evaluations": algorithm.configuration.max_evaluations,
-        **outcome,
-        **about,
-    }
+    return [rows[run.row["run"]] for run in runs]
 
 
 def _find_algorithms(options: BenchOptions) -> list[_Algorithm]:
@@ -180,23 +148,39 @@ def _find_algorithms(options: BenchOptions) -> list[_Algorithm]:
     return found
 
 
-def _run_id(options: BenchOptions, instance: Instance, algorithm: _Algorithm) -> str:
-    """Names a run by all that decides its row: files by their content, and what was asked for."""
-    asked = {**asdict(algorithm.configuration), "heuristic": algorithm.heuristic}
-    limits = options.time_limit, options.memory_limit
+def _plan(options: BenchOptions, instance: Instance, algorithm: _Algorithm) -> _Run:
+    """A run is named by all that decides its row: files by their content, and all options."""
+    configuration, seed = algorithm.configuration, algorithm.seed
+    limits = {"time_limit": options.time_limit, "memory_limit": options.memory_limit}
+    asked = {**asdict(configuration), "heuristic": algorithm.heuristic}
     where = instance.suite, instance.problem
-    key = [instance.digest, algorithm.digest, asked, *limits, *where, options.seed]
-    return hashlib.sha256(json.dumps(key).encode()).hexdigest()[:16]
+    key = [instance.digest, algorithm.digest, asked, *limits.values(), *where, options.seed]
+    row = {
+        "run": hashlib.sha256(json.dumps(key).encode()).hexdigest()[:16],
+        "suite": instance.suite,
+        "domain": instance.domain_name,
+        "problem": instance.problem,
+        "digest": instance.digest[:16],
+        "algorithm": algorithm.label,
+        "search": configuration.search_name,
+        "heuristic": algorithm.heuristic,
+        "model": algorithm.model,
+        "seed": next((one for one in (seed, options.seed) if one is not None), -1),
+        "max_evaluations": configuration.max_evaluations,
+    }
+    return _Run(row, {**instance.source, **limits, "configuration": asdict(configuration)})
 
 
-def _settings(options: BenchOptions, runs: list[_Run]) -> dict[str, Any]:
+def _settings(
+    options: BenchOptions, algorithms: list[_Algorithm], instances: list[Instance]
+) -> dict[str, Any]:
     """What the rows depend on, by the names that an error message uses."""
     return {
         "code": code_digest("pddl", "spaces", "heuristics", "search", "learned", "bench"),
         **_options(options),
         "seed": options.seed,
-        "heuristics": {run.algorithm.label: run.algorithm.digest for run in runs},
-        "problems": {f"{r.instance.suite}/{r.instance.problem}": r.instance.digest for r in runs},
+        "heuristics": {one.label: one.digest for one in algorithms},
+        "problems": {f"{one.suite}/{one.problem}": one.digest for one in instances},
     }
 
 

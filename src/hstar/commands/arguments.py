@@ -75,14 +75,9 @@ class Parser(argparse.ArgumentParser):
             message += did_you_mean(wrong[1], re.findall(r"[\w-]+", wrong[2]))
         self.exit(USAGE_ERROR, f"{self.prog}: {escape(message)}; see '{self.prog} --help'\n")
 
-    def add(
-        self,
-        usage: str,
-        help: str | None = None,
-        type: Callable[[str], Any] | None = None,
-        **settings: Any,
-    ) -> argparse.Action:
-        return add_option(self, usage, help, type, **settings)
+    def add(self, usage: str, *about: Any, **settings: Any) -> argparse.Action:
+        """See `add_option`."""
+        return add_option(self, usage, *about, **settings)
 
     def add_json(self) -> None:
         self.add("--json", "print one JSON object on stdout")

@@ -79,7 +79,9 @@ def learn_table(options: argparse.Namespace, path: str) -> int:
     database = read_pdb(path)
     if options.start is None and options.coarser is not None:
         raise UsageError("--coarser changes the network of --start FILE; give one")
-    start = options.start and read_learned(options.start, need_certificate=False).model.network
+    start = None
+    if options.start is not None:
+        start = read_learned(options.start, need_certificate=False).model.network
     if not options.seeds.isdecimal():
         raise UsageError(f"training on a table takes one seed, not '{options.seeds}'")
     chosen = training_options(options, int(options.seeds), of_table=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import time
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -63,24 +64,21 @@ def run_paper(
     paper: str, scale: str, output: Path, jobs: int | None, command: str, **options: Any
 ) -> None:
     """Run a recipe, write its page and tables, and print what they come to. Raises UsageError."""
-    from hstar.papers.experiment import find_scale, timed
+    from hstar.papers.experiment import timed
 
     start = time.monotonic()
     package = RECIPES.find(paper).package
     recipe, page, scales = (
         import_module(f"{package}.{module}") for module in ("recipe", "page", "scales")
     )
-    with as_usage_error():
-        chosen = find_scale(scales.SCALES, scale)
+    if scale not in scales.SCALES:
+        raise UsageError(f"unknown scale '{scale}'; choose one of {', '.join(scales.SCALES)}")
     output.mkdir(parents=True, exist_ok=True)
-    jobs = jobs or os.cpu_count() or 1
-    experiment = recipe.Experiment(chosen, output, jobs, say=timed(_say), **options)
+    say = timed(partial(print, flush=True))
+    chosen = scales.SCALES[scale], output, jobs or os.cpu_count() or 1
+    experiment = recipe.Experiment(*chosen, say=say, **options)
     results = recipe.run_experiment(experiment)
     seconds = time.monotonic() - start
     files = page.write_results(results, experiment, scale, command, seconds)
     print(page.summary_text(results))
     print(f"{seconds:.0f} s. See {', '.join(str(output / name) for name in files)}")
-
-
-def _say(text: str) -> None:
-    print(text, flush=True)

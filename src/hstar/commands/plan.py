@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
         chosen = configuration(options).load()
     check_writable(options.plan_file)
     budget = budget_of(options)
-    say = print if not options.json else no_output
+    say = print if not options.json else lambda *_, **__: None  # stdout is for the JSON object
     log_limits("planner", budget, say)
     try:
         with budget.enforced():
@@ -88,10 +88,6 @@ def run(options: argparse.Namespace) -> int:
         if result.solved:
             print(f"The plan is in {options.plan_file}.")
     return result.exit_code
-
-
-def no_output(*_: object, **__: object) -> None:
-    """Where the log would go, when only the JSON object may."""
 
 
 # The lines below are those of Fast Downward where it has one, so that tools that parse its logs,

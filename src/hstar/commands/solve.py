@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from hstar import _core
 from hstar.algorithms import SEARCHES
@@ -19,9 +18,6 @@ from hstar.commands.arguments import (
 from hstar.commands.plan import log_result
 from hstar.runtime.resources import Budget, OutOfResources
 from hstar.search import SearchResult, search, stopped_before_search
-
-if TYPE_CHECKING:
-    from hstar.spaces.puzzle import Puzzle, States
 
 FITTING = [name for name, entry in SEARCHES.items() if "puzzle" in entry.spaces]
 
@@ -79,7 +75,12 @@ def solve_puzzle(options: argparse.Namespace, budget: Budget) -> SearchResult:
     from hstar.spaces.puzzle import make_puzzle
 
     puzzle = make_puzzle(options.puzzle)
-    state = start_state(puzzle, options)
+    if options.state is not None:
+        state = puzzle.parse_state(options.state)
+    elif options.moves is not None:
+        state = puzzle.after(puzzle.parse_moves(options.moves))
+    else:
+        state = puzzle.scramble(options.scramble, options.seed)
     heuristic = find_heuristic(options.heuristic)
     if not options.json:
         print(f"Puzzle: {puzzle.name}.")
@@ -87,11 +88,3 @@ def solve_puzzle(options: argparse.Namespace, budget: Budget) -> SearchResult:
         print(f"Search: {options.search}; heuristic {options.heuristic}.", flush=True)
     how = values_of(options, "weight batch max_evaluations max_expansions")
     return search(puzzle, heuristic, options.search, state=state, budget=budget, **how)
-
-
-def start_state(puzzle: Puzzle, options: argparse.Namespace) -> States:
-    if options.state is not None:
-        return puzzle.parse_state(options.state)
-    if options.moves is not None:
-        return puzzle.after(puzzle.parse_moves(options.moves))
-    return puzzle.scramble(options.scramble, options.seed)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,19 +60,12 @@ def run(options: argparse.Namespace) -> int:
         return learn_table(options, options.labels)
     if options.pddl:
         raise UsageError("labels hold their problems already; give PDDL files with a database only")
-    with cpu_threads(options.threads):
-        return train_on_labels(options)
-
-
-@contextmanager
-def cpu_threads(count: int | None) -> Iterator[None]:
-    """So many threads for torch, and then as many as before."""
     import torch
 
     before = torch.get_num_threads()
-    torch.set_num_threads(count or before)
+    torch.set_num_threads(options.threads or before)
     try:
-        yield
+        return train_on_labels(options)
     finally:
         torch.set_num_threads(before)
 

@@ -54,9 +54,11 @@ def markdown_table(headers: Row, rows: Sequence[Row], spans: Spans = ()) -> str:
     names = [f"{title} {name}".strip() for title, name in zip(titles, headers, strict=True)]
     lines = _lines(headers, rows, lambda text: f"**{text}**")
     rule = [":--", *["--:"] * (len(headers) - 1)]
-    return "\n".join(
-        f"| {' | '.join(_one_line(cell) for cell in line)} |" for line in [names, rule, *lines]
-    )
+    escaped = [
+        [cell.replace("|", "\\|").replace("\n", " ") for cell in line]
+        for line in [names, rule, *lines]
+    ]
+    return "\n".join(f"| {' | '.join(line)} |" for line in escaped)
 
 
 def html_table(headers: Row, rows: Sequence[Row], caption: str = "", spans: Spans = ()) -> str:
@@ -119,7 +121,3 @@ def _spanned(spans: Spans, width: list[int]) -> str:
         parts.append(text.center(room))
         column += count
     return "  ".join(parts)
-
-
-def _one_line(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")

@@ -26,11 +26,6 @@ Look = Callable[[str, str, Column, str], Value | None]
 Means = Sequence[float]  # one for each metric of a claim
 
 
-def _solves_no_fewer(a: Means, b: Means) -> bool:
-    """Coverage as printed, in hundredths; where equal, node evaluations (if given) decide."""
-    return (-round(a[0], 2), *a[1:]) <= (-round(b[0], 2), *b[1:])
-
-
 COMPARISONS: dict[str, tuple[Callable[[Means, Means], bool], str]] = {
     "not above": (lambda a, b: a[0] <= b[0], "{} ≤ {}"),
     "not above by the margin": (lambda a, b: a[0] <= b[0] + MARGIN, "{} ≤ {} + 0.1"),
@@ -39,7 +34,11 @@ COMPARISONS: dict[str, tuple[Callable[[Means, Means], bool], str]] = {
     "below half": (lambda a, b: a[0] < b[0] / 2, "{} instead of {}"),
     "within the margin": (lambda a, b: abs(a[0] - b[0]) <= MARGIN, "{} and {}"),
     "within a fifth": (lambda a, b: abs(a[0] - b[0]) <= max(MARGIN, 0.2 * b[0]), "{} and {}"),
-    "solves no fewer": (_solves_no_fewer, "{} against {}"),
+    # Coverage as printed, in hundredths; where equal, node evaluations (if given) decide.
+    "solves no fewer": (
+        lambda a, b: (-round(a[0], 2), *a[1:]) <= (-round(b[0], 2), *b[1:]),
+        "{} against {}",
+    ),
 }
 
 

@@ -58,7 +58,7 @@ class Measured:
             own = in_group(own, column.group, bound_matters=column.variant != "N")
         clipped = not planning and column.variant == "N+clip"
         known_as = {"coverage": "solved"}.get(metric, f"{metric}_clip" if clipped else metric)
-        return summarize(metric, _per_seed(own, known_as))
+        return summarize(metric, own.drop_nulls(known_as), known_as)
 
 
 def published_value(metric: str, domain: str, column: Column, model: str) -> Value | None:
@@ -81,7 +81,12 @@ def in_group(frame: pl.DataFrame, group: Group, *, bound_matters: bool) -> pl.Da
     return own.filter(own["lower"] == own["lower"].sort()[0])
 
 
-def summarize(metric: str, values: Sequence[float]) -> Value | None:
+def summarize(metric: str, rows: pl.DataFrame, column: str) -> Value | None:
+    """Mean and deviation of one number per seed, in the order of seeds."""
+    import polars as pl
+
+    by_seed = rows.group_by("seed").agg(pl.col(column).cast(pl.Float64).mean()).sort("seed")
+    values = by_seed[column].to_list()
     if not values:
         return None
     mean = math.fsum(values) / len(values)
@@ -116,15 +121,6 @@ def check_columns(frame: pl.DataFrame | None, columns: Sequence[str], name: str)
     missing = [] if frame is None or frame.is_empty() else set(columns) - set(frame.columns)
     if missing:
         raise ValueError(f"the {name} frame has no column {', '.join(sorted(missing))}")
-
-
-def _per_seed(own: pl.DataFrame, column: str) -> list[float]:
-    """One number per seed, in the order of seeds; rows without a number are left out."""
-    import polars as pl
-
-    known = own.drop_nulls(column)
-    by_seed = known.group_by("seed").agg(pl.col(column).cast(pl.Float64).mean()).sort("seed")
-    return by_seed[column].to_list()
 
 
 def _spread(numbers: Sequence[float], digits: int) -> str:

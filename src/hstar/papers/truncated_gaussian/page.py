@@ -62,7 +62,12 @@ def build_page(results: Results, scale: Scale, name: str, command: str, seconds:
             (scatter(rows, FF, learned), better),
         ]
     )
-    if failures := failed_runs(results):
+    failures = [
+        f"{row['domain']} {row['problem']}, {row['model']} {row['variant']}: {row['error']}"
+        for row in results.planning.iter_rows(named=True)
+        if row["error"] not in EXPLAINED
+    ]
+    if failures:
         page.add_heading("Runs that failed")
         page.add_text("They count as unsolved above; their numbers say nothing about a heuristic.")
         page.add_list(failures)
@@ -119,15 +124,6 @@ def labelled(results: Results, scale: Scale) -> tuple[list[str], list[list[str]]
     planned = ", ".join(f"{count} ({model})" for model, count in scale.planning.items())
     headers = ["domain", "labelled test problems", "their states"]
     return headers, [*rows, ["planned for", planned, ""]]
-
-
-def failed_runs(results: Results) -> list[str]:
-    """Runs that ended neither with a plan nor at a limit."""
-    return [
-        f"{row['domain']} {row['problem']}, {row['model']} {row['variant']}: {row['error']}"
-        for row in results.planning.iter_rows(named=True)
-        if row["error"] not in EXPLAINED
-    ]
 
 
 def write_results(
