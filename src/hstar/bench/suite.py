@@ -117,16 +117,12 @@ def _scrambles(text: str) -> list[Instance]:
         ) from None
     if not states:
         raise SuiteError("there are no states in the file", text)
-    return [
-        Instance(
-            suite=name,
-            domain_name=name,
-            problem=problem,
-            source={"puzzle": name, "state": state.tolist()},
-            digest=hashlib.sha256(f"{name} {state.tolist()}".encode()).hexdigest(),
-        )
-        for problem, state in states
-    ]
+    found = []
+    for problem, state in states:
+        source = {"puzzle": name, "state": state.tolist()}
+        digest = hashlib.sha256(f"{name} {state.tolist()}".encode()).hexdigest()
+        found.append(Instance(name, name, problem, source, digest))
+    return found
 
 
 def _problems_below(folder: Path) -> list[Path]:

@@ -127,10 +127,11 @@ def add_command(
     commands: Commands,
     name: str,
     help: str,
-    run: Callable[[argparse.Namespace], int],
+    run: Callable[[argparse.Namespace], int] | None = None,
     description: str | None = None,
     epilog: str = EPILOG,
 ) -> Parser:
+    """`run` is None for a command of commands."""
     parser = commands.add_parser(name, help=help, description=description, epilog=epilog)
     parser.set_defaults(command=run)
     return parser

@@ -7,7 +7,7 @@ import json
 import os
 from typing import TYPE_CHECKING
 
-from hstar.commands.arguments import EPILOG, Commands, UsageError, add_command
+from hstar.commands.arguments import Commands, UsageError, add_command
 from hstar.runtime.atomic import check_writable
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ certificate stay as they are; 'hstar pdb verify' checks a certified network from
 
 
 def add_parser(commands: Commands) -> None:
-    parser = commands.add_parser("model", help="show or convert a model file", epilog=EPILOG)
+    parser = add_command(commands, "model", "show or convert a model file")
     actions = parser.add_subparsers(metavar="ACTION", required=True)
     show = add_command(actions, "show", "describe a model file", run_show)
     show.add_argument("file", metavar="FILE", help=".safetensors")

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from hstar import _core
 from hstar.commands import certified
 from hstar.commands.arguments import (
-    EPILOG,
     Commands,
     UsageError,
     add_command,
@@ -41,9 +40,8 @@ order: --subtract, --order and --symmetry, --div or --mod, --levels.
 
 
 def add_parser(commands: Commands) -> None:
-    parser = commands.add_parser(
-        "pdb", help="build, compress, show, learn and verify pattern databases", epilog=EPILOG
-    )
+    about = "build, compress, show, learn and verify pattern databases"
+    parser = add_command(commands, "pdb", about)
     actions = parser.add_subparsers(metavar="ACTION", required=True)
     for action in (add_build, add_compress, add_show, certified.add_learn, certified.add_verify):
         action(actions)
