@@ -33,17 +33,11 @@ OBJECTIVE: Options = (
     ("--sigma SIGMA", "'learn' (default) or a positive number"),
     ("--base H", "heuristic to correct, or none (default ff)"),
     ("--lower H", "lower bound: lmcut (default), hmax, blind or none"),
-    (
-        "--cap fit|none|X",
-        "the base is at most X times the lower bound (default: what the labels ask for)",
-    ),
+    ("--cap fit|none|X", "bound of the base: X times the lower bound (default: fit to the labels)"),
     ("--epsilon X", "how far bounds are opened (default 0.1)", float),
     ("--beta X", "of cea (default 1)", float),
     ("--eta X", "of cea (default 0.01)", float),
-    (
-        "--pace {fixed,phases}",
-        "of cea: phases lower beta and eta whenever progress stalls (default fixed)",
-    ),
+    ("--pace {fixed,phases}", "of cea: phases lower beta and eta at stalls (default fixed)"),
 )
 TRAINING: Options = (
     ("--steps N", "default 4000, tables 3000", positive),
@@ -64,11 +58,7 @@ SHAPE: Options = (
 ROUNDING: Options = (
     ("--bits N", "of a weight, 2 to 8 (default 8); 0: floating point", int),
     ("--quantize-from X", "share of steps in floats (default 0.6)", float),
-    (
-        "--coarser X",
-        "with --start: weights in steps X times as large take fewer bytes (default 1)",
-        float,
-    ),
+    ("--coarser X", "with --start: steps of weights, X times larger (default 1)", float),
 )
 START = """\
 go on from the network of this file, in its shape and bits and rounded from the start; needs a lower

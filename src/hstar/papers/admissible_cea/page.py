@@ -5,14 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from hstar.papers.admissible_cea.figures import (
-    decay,
-    figure_2,
-    figure_5,
-    frontier_figure,
-    mean_error,
-    overestimates,
-)
+from hstar.papers.admissible_cea import figures
 from hstar.papers.admissible_cea.frontier import frontier, leading_table, whole_table
 from hstar.papers.admissible_cea.published import FIGURE_OF, TABLE_4
 from hstar.papers.admissible_cea.recipe import Experiment, Results, Row
@@ -70,7 +63,7 @@ def build_page(results: Results, scale: str, command: str, seconds: float) -> Pa
     page.add_heading("Mean against bytes")
     for name in spaces(results):
         base = results.tables[name]["total"] - results.tables[name]["mean"]
-        figure = frontier_figure(frontier(results, name), name, base)
+        figure = figures.frontier_figure(frontier(results, name), name, base)
         page.add_figure(figure, f"{name}: mean by size.")
         leading_table(results, name).add_to(page)
         whole_table(results, name).add_to(page)
@@ -80,7 +73,7 @@ def build_page(results: Results, scale: str, command: str, seconds: float) -> Pa
     page.add_heading("The paper's figures")
     page.add_heading("Figure 2: generalisation error", level=3)
     page.add_figures(
-        (figure_2(rows, name), f"{name}: {generalisation_text(rows)}")
+        (figures.figure_2(rows, name), f"{name}: {generalisation_text(rows)}")
         for name, rows in results.generalisation.items()
     )
     page.add_text(ABOUT_FIGURE_2)
@@ -103,9 +96,9 @@ def trained(results: Results) -> Iterator[str]:
 
 
 def generalisation_text(rows: list[Row]) -> str:
-    sizes, exponent = sorted({row["samples"] for row in rows}), decay(rows)
+    sizes, exponent = sorted({row["samples"] for row in rows}), figures.decay(rows)
     fit = "" if exponent is None else f", fitted exponent {exponent:.2f}"
-    first, last = (mean_error(rows, size, "state") for size in (sizes[0], sizes[-1]))
+    first, last = (figures.mean_error(rows, size, "state") for size in (sizes[0], sizes[-1]))
     return (
         f"error of the excess {first:.3f} with {sizes[0]:,} training states, {last:.4f} with "
         f"{sizes[-1]:,}{fit}"
@@ -120,7 +113,7 @@ def add_phases(page: Page, results: Results) -> None:
     }
     page.add_heading("Figure 5: beta and eta during training", level=3)
     if curves:
-        page.add_figure(figure_5(curves), "Both are halved when progress stalls.")
+        page.add_figure(figures.figure_5(curves), "Both are halved when progress stalls.")
     ends = "; ".join(f"{name} {beta:g}, {eta:g}" for name, (beta, eta) in TABLE_4.items())
     ours = "; ".join(f"{name} {c[-1][-2]:g}, {c[-1][-1]:g}" for name, c in curves.items())
     page.add_text(
@@ -142,7 +135,7 @@ def add_overestimates(page: Page, results: Results) -> None:
         rates = (f"{k} {one['rate']:.1e} of {one['states']:,} states" for k, one in by_loss.items())
         pairs = {loss: row["overestimates"] for loss, row in by_loss.items()}
         caption = f"{number}, {name}: overestimated {', '.join(rates)}."
-        page.add_figure(overestimates(pairs, name), caption)
+        page.add_figure(figures.overestimates(pairs, name), caption)
         if len(by_loss) == 2 and by_loss["CEA"]["rate"]:
             ratio = by_loss["CE"]["rate"] / by_loss["CEA"]["rate"]
             fewer.append(f"{ratio:.1f} times fewer in {name}")

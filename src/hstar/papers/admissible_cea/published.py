@@ -36,7 +36,7 @@ class PublishedComparison(NamedTuple):
 
 
 class PublishedModel(NamedTuple):
-    """A row of Table 5."""
+    """A row of Table 5, which is about 8-corner."""
 
     hidden: int
     width: int
@@ -58,5 +58,4 @@ TABLE_5 = [
     PublishedModel(hidden, width, PublishedHeuristic(*result))
     for hidden, width, *result in _HELD["table_5"]["models"]
 ]
-TABLE_5_DATABASE = "8-corner"
 FIGURE_OF = {"6-edge": 6, "8-corner": 7, "delta-6-4": 8, "7-edge": 9}

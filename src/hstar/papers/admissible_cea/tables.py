@@ -7,16 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from hstar.papers.admissible_cea.classical import describe, strongest
-from hstar.papers.admissible_cea.published import (
-    MB,
-    TABLE_1,
-    TABLE_2,
-    TABLE_3,
-    TABLE_5,
-    TABLE_5_DATABASE,
-)
+from hstar.papers.admissible_cea.published import MB, TABLE_1, TABLE_2, TABLE_3, TABLE_5
 from hstar.papers.admissible_cea.recipe import Results, Row
-from hstar.papers.admissible_cea.scales import CE, CEA, MODELS, PHASES
+from hstar.papers.admissible_cea.scales import CE, CEA, CORNERS, MODELS, PHASES
 from hstar.papers.tables import Table
 from hstar.report import MISSING, Cell
 
@@ -219,7 +212,7 @@ def table_5(results: Results) -> Table:
     """Networks of different sizes."""
     rows, verdicts = [], []
     for number, (hidden, width, (mean, rate, size)) in enumerate(TABLE_5, start=1):
-        about = [f"Model {number}", TABLE_5_DATABASE, PAPER, str(hidden), str(width)]
+        about = [f"Model {number}", CORNERS.name, PAPER, str(hidden), str(width)]
         rows.append([*about, _mb(size * MB), f"{mean:.2f}", _rate(rate), *[MISSING] * 3])
     for name, networks in results.networks.items():
         own = {label: one for label, one in networks.items() if label.startswith("model-")}

@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hstar.papers.claims import HOLDS, Check, Claim, judge
 from hstar.papers.experiment import read_published
-from hstar.papers.truncated_gaussian.measured import (
-    CURVES_COLUMNS,
-    Measured,
-    check_columns,
-    learning_curves,
-    published_value,
-)
+from hstar.papers.truncated_gaussian import measured
 from hstar.papers.truncated_gaussian.published import DOMAINS, LEARN_FF, NAMES, Column, Group, Value
 
 if TYPE_CHECKING:
@@ -48,8 +42,8 @@ def claims(
     curves: pl.DataFrame | None = None,
 ) -> list[Claim]:
     """The paper's claims with verdicts. For the frames see `measured`; raises ValueError."""
-    looks: list[Look] = [Measured(metrics, planning).value, published_value]
-    check_columns(curves, CURVES_COLUMNS, "curves")
+    looks: list[Look] = [measured.Measured(metrics, planning).value, measured.published_value]
+    measured.check_columns(curves, measured.CURVES_COLUMNS, "curves")
     found = []
     for claim in read_published(__file__, "claims.toml")["claims"]:
         verdicts = [judge(list(_checks(claim, look)), claim.get("most", False)) for look in looks]
@@ -102,7 +96,7 @@ def _converges(curves: pl.DataFrame | None, domain: str) -> Check:
         return Check(None)
     means = []
     for loss in ("truncated-gaussian", "gaussian"):
-        own = learning_curves(curves, domain, loss, LEARN_FF)
+        own = measured.learning_curves(curves, domain, loss, LEARN_FF)
         means.append(dict(own.select("step", "val_mse").group_by("step").mean().iter_rows()))
     common = means[0].keys() & means[1].keys()
     if not common:
