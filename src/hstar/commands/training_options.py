@@ -58,7 +58,7 @@ SHAPE: Options = (
 ROUNDING: Options = (
     ("--bits N", "of a weight, 2 to 8 (default 8); 0: floating point", int),
     ("--quantize-from X", "share of steps in floats (default 0.6)", float),
-    ("--coarser X", "with --start: steps of weights, X times larger (default 1)", float),
+    ("--coarser X", "with --start: round weights to X times larger steps (default 1)", float),
 )
 START = """\
 go on from the network of this file, in its shape and bits and rounded from the start; needs a lower
