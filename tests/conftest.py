@@ -1,4 +1,4 @@
-"""Labels that the tests of training share."""
+"""Fixtures that several files share: labels to train on, one thread, the corners of the cube."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from hstar.pdb import PatternDatabase
+    from hstar.spaces.puzzle import Puzzle
     from hstar.training.dataset import Dataset
 
 
-@pytest.fixture
-def one_thread() -> Iterator[None]:
+def _with_one_thread() -> Iterator[None]:
     """For small networks: threads that wait for each other on a busy machine take longest."""
     import torch
 
@@ -21,6 +22,25 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(threads)
+
+
+one_thread = pytest.fixture(_with_one_thread)
+one_thread_in_module = pytest.fixture(scope="module")(_with_one_thread)
+
+
+@pytest.fixture(scope="session")
+def cube() -> Puzzle:
+    from hstar.spaces.puzzle import make_puzzle
+
+    return make_puzzle("cube3")
+
+
+@pytest.fixture(scope="session")
+def corners() -> PatternDatabase:
+    """Of the 3x3x3 cube: 88 million states."""
+    from small_patterns import database_of
+
+    return database_of("cube3", "corners")
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@ import numpy as np
 import oracle
 import pytest
 import small_domains
+from case_tables import table
 from hard_tasks import write_task
 from numpy.typing import NDArray
 from random_tasks import random_task
@@ -365,21 +366,17 @@ def test_batches_are_put_together_and_taken_apart(tmp_path: Path) -> None:
 # -- other domains
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        (
-            "(dark) (locked",
-            "(dark) (bright) (locked",
-            "has the predicate 'bright', which the model",
-        ),
-        ("(dark) (locked ?r - room)", "(dark ?t - tool) (locked ?r - room)", "'dark' has 1 param"),
-        ("(seen ?r - room) (square", "(square", "lacks the predicate 'seen'"),
-        ("(square ?a ?b ?c ?d - room)", "", "lacks the predicate 'square'"),
-        ("tool", "gadget", "lacks the type 'tool'"),
-        ("(:constants hall - room)", "(:constants hal - room)", "lacks the constant 'hall'"),
-    ],
-)
+OTHER_VOCABULARIES = table("""
+(dark) | (dark) (bright) | has the predicate 'bright', which the model
+(dark) (locked ?r - room) | (dark ?t - tool) (locked ?r - room) | 'dark' has 1 param
+(seen ?r - room) (square | (square | lacks the predicate 'seen'
+(square ?a ?b ?c ?d - room) |  | lacks the predicate 'square'
+tool | gadget | lacks the type 'tool'
+(:constants hall - room) | (:constants hal - room) | lacks the constant 'hall'
+""")
+
+
+@pytest.mark.parametrize(("old", "new", "message"), OTHER_VOCABULARIES)
 def test_another_vocabulary_is_noticed(old: str, new: str, message: str, tmp_path: Path) -> None:
     vocabulary = Vocabulary.of(read_domain(tmp_path, ROOMS))
     declarations = ROOMS.split("(:action")[0]

@@ -99,12 +99,10 @@ def new_file(metadata: dict[str, Any], tensors: Tensors) -> bytes:
 
 
 def old_domain_file(metadata: dict[str, Any], tensors: Tensors) -> bytes:
-    sha = hashlib.sha256(json.dumps(metadata, sort_keys=True).encode())
-    for name in sorted(tensors):
-        array = np.ascontiguousarray(tensors[name])
-        sha.update(f"{name} {array.dtype} {array.shape}".encode())
-        sha.update(array.tobytes())
-    held = {**metadata, "digest": sha.hexdigest()}
+    content = json.dumps(metadata, sort_keys=True).encode()
+    for name, array in sorted(tensors.items()):
+        content += f"{name} {array.dtype} {array.shape}".encode() + array.tobytes()
+    held = {**metadata, "digest": hashlib.sha256(content).hexdigest()}
     return save(tensors, metadata={"hstar": json.dumps(held, sort_keys=True)})
 
 
