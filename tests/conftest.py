@@ -11,6 +11,7 @@ import pytest
 if TYPE_CHECKING:
     from hstar.pdb import PatternDatabase
     from hstar.spaces.puzzle import Puzzle
+    from hstar.spaces.task import Task
     from hstar.training.dataset import Dataset
 
 
@@ -74,3 +75,22 @@ def dataset(labels: Path) -> Dataset:
     from hstar.training.dataset import load_dataset
 
     return load_dataset(labels)
+
+
+@pytest.fixture
+def parcels(tmp_path: Path) -> Path:
+    """A folder with a good domain and a good problem."""
+    from hard_tasks import write_task
+    from pddl_mistakes import DOMAIN, PROBLEM
+
+    write_task(tmp_path, DOMAIN, PROBLEM)
+    return tmp_path
+
+
+@pytest.fixture(scope="session")
+def towers() -> Task:
+    from example_tasks import STRIPS
+
+    from hstar import load_task
+
+    return load_task(*STRIPS)

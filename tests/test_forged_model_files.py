@@ -17,13 +17,7 @@ from safetensors import safe_open
 from safetensors.numpy import load, save
 from untrained_models import untrained
 
-from hstar.learned.file import (
-    NO_DIGEST,
-    ModelFile,
-    ModelFileError,
-    read_model,
-    to_bytes,
-)
+from hstar.learned.file import NO_DIGEST, ModelFile, ModelFileError, read_model, to_bytes
 from hstar.learned.loader import load_model
 from hstar.objectives import make_objective
 from hstar.spaces.puzzle import make_puzzle

@@ -8,14 +8,7 @@ import numpy as np
 import pytest
 from small_patterns import database_of
 
-from hstar.pdb import (
-    PdbFileError,
-    compress,
-    load_heuristic,
-    read_pdb,
-    subtract,
-    write_pdb,
-)
+from hstar.pdb import PdbFileError, compress, load_heuristic, read_pdb, subtract, write_pdb
 from hstar.spaces.puzzle import make_puzzle
 
 
