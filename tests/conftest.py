@@ -1,4 +1,4 @@
-"""Fixtures that several files share: labels to train on, one thread, the corners of the cube."""
+"""Fixtures that several files share: labels, tasks, puzzles, folders, one thread."""
 
 from __future__ import annotations
 
