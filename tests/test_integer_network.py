@@ -13,17 +13,7 @@ from integer_oracle import forward, random_digits, random_layer, random_network
 from hstar import _core
 from hstar.models.export import emulate
 from hstar.models.integer_network import IntegerLayer, Network
-from hstar.models.packing import (
-    CODED,
-    PACKED,
-    decode,
-    encode,
-    pack,
-    read,
-    shortest,
-    unpack,
-    write,
-)
+from hstar.models.packing import CODED, PACKED, decode, encode, pack, read, shortest, unpack, write
 
 
 @pytest.mark.parametrize("seed", range(6))
