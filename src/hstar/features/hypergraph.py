@@ -55,8 +55,7 @@ class Incidence:
         """The rows that each item belongs to."""
         rows = np.repeat(np.arange(len(self.counts), dtype=np.int32), self.counts)
         order = np.argsort(self.items, kind="stable")
-        counts = np.bincount(self.items, minlength=num_items).astype(np.int32)
-        return Incidence(rows[order], counts)
+        return Incidence(rows[order], _counts(self.items, num_items))
 
     def with_rows_moved(self, places: Ints) -> Incidence:
         """Row r becomes row places[r]."""
@@ -73,6 +72,10 @@ def starts(counts: Sequence[int] | NDArray[Any]) -> Ints:
     result = np.zeros(len(counts) + 1, dtype=np.int32)
     np.cumsum(counts, out=result[1:])
     return result
+
+
+def _counts(items: NDArray[Any], num_items: int = 0) -> Ints:
+    return np.bincount(items, minlength=num_items).astype(np.int32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,10 +122,7 @@ def needed_slots(hypergraphs: Iterable[Hypergraph]) -> tuple[int, int]:
 
 
 def build_hypergraph(task: Task, cost: str = "normal") -> Hypergraph:
-    """The hypergraph of a task; with cost "one" every edge costs 1.
-
-    Raises ValueError for another type of cost.
-    """
+    """The hypergraph of a task; with cost "one" every edge costs 1. Raises ValueError."""
     if cost not in COSTS:
         raise ValueError(f"unknown cost type '{cost}'; choose one of {', '.join(COSTS)}")
     atoms: dict[str, int] = {}
@@ -166,10 +166,8 @@ def build_hypergraph(task: Task, cost: str = "normal") -> Hypergraph:
             _widest(actions, edges[receives], slots[receives]),
             _widest(actions, edges[~receives], slots[~receives]),
         ),
-        receiver_pairs=np.bincount(pair_columns[pair_columns < num_slots]).astype(np.int32),
-        sender_pairs=np.bincount(pair_columns[pair_columns >= num_slots] - num_slots).astype(
-            np.int32
-        ),
+        receiver_pairs=_counts(pair_columns[pair_columns < num_slots]),
+        sender_pairs=_counts(pair_columns[pair_columns >= num_slots] - num_slots),
         pair_nodes=pair_nodes,
         node_pairs=Incidence(pair_nodes, np.ones_like(pair_nodes)).transposed(len(atoms)),
         edge_pairs=edge_pairs,
@@ -258,10 +256,8 @@ def _widest(actions: list[str], edges: Ints, slots: NDArray[np.int64]) -> str:
 
 
 def state_bits(hypergraph: Hypergraph, task: Task, states: NDArray[Any]) -> Floats:
-    """float32[S, nodes]: which nodes are true in states int32[S, V] of the hypergraph's task.
-
-    Raises ValueError for states of another task.
-    """
+    """float32[S, nodes]: which nodes are true in states int32[S, V]. Raises ValueError for states
+    of another task."""
     rows = state_rows(states)
     if task.num_facts != len(hypergraph.fact_nodes):
         raise ValueError("the hypergraph belongs to another task")

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hstar.features.feature import Feature, Inputs, SpaceStates
+from hstar.features.feature import Config, Feature, Inputs, SpaceStates
 from hstar.features.hypergraph import (
     Hypergraph,
     Wiring,
@@ -27,6 +27,7 @@ from hstar.features.hypergraph import (
 from hstar.spaces.task import Task
 
 Slots = tuple[int, int]  # receivers, senders
+ROWS_AT_ONCE = 8192
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,12 +56,8 @@ class HypergraphBatch:
     def to(self, device: torch.device) -> HypergraphBatch:
         if self.nodes.device == device:
             return self
-        return HypergraphBatch(
-            self.wiring.to(device),
-            self.nodes.to(device),
-            self.edges.to(device),
-            self.globals.to(device),
-        )
+        nodes, edges, sizes = (x.to(device) for x in (self.nodes, self.edges, self.globals))
+        return HypergraphBatch(self.wiring.to(device), nodes, edges, sizes)
 
 
 def _batch(graphs: Sequence[Hypergraph], bits: NDArray[Any], wiring: Wiring) -> HypergraphBatch:
@@ -102,20 +99,18 @@ class HypergraphFeature(Feature):
 
     name = "hypergraph"
 
-    def configure(
-        self, tasks: Sequence[Task], options: dict[str, Any], cost: str
-    ) -> dict[str, Any]:
+    def configure(self, tasks: Sequence[Task], options: Config, cost: str) -> Config:
         receivers, senders = needed_slots([build_hypergraph(task, cost) for task in tasks])
         return {"receiver_slots": receivers, "sender_slots": senders, "cost": cost}
 
-    def inputs(self, config: dict[str, Any], states: Sequence[SpaceStates]) -> HypergraphInputs:
+    def inputs(self, config: Config, states: Sequence[SpaceStates]) -> HypergraphInputs:
         groups = []
         for group in states:
             graph = build_hypergraph(group.space, config["cost"])
             groups.append((graph, state_bits(graph, group.space, group.states)))
         return HypergraphInputs(groups, _slots(config))
 
-    def encoder(self, config: dict[str, Any], space: Task) -> Callable[[Any], HypergraphBatch]:
+    def encoder(self, config: Config, space: Task) -> Callable[[Any], HypergraphBatch]:
         graph = build_hypergraph(space, config["cost"])
         wiring = wire([graph], *_slots(config))
         return lambda states: _batch([graph], state_bits(graph, space, states).T, wiring)
@@ -125,10 +120,7 @@ class HypergraphFeature(Feature):
         return max(1, ROWS_AT_ONCE // max(space.num_operators, 1))
 
 
-ROWS_AT_ONCE = 8192
-
-
-def _slots(config: dict[str, Any]) -> Slots:
+def _slots(config: Config) -> Slots:
     return int(config["receiver_slots"]), int(config["sender_slots"])
 
 

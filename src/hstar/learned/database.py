@@ -113,15 +113,11 @@ class LearnedFile:
         decode = self.model.decoding
         strict = (self.certificate or {}).get("overestimates") == 0
         name = "argmax" if decode.thresholds is None else "strict" if strict else "quantile"
+        base = None if model.base is None else asdict(model.base.layout)
+        digits = {"layout": asdict(model.layout), "base": base}
         metadata = {
             "form": "integers",
-            "features": {
-                "name": "digits",
-                "config": {
-                    "layout": asdict(model.layout),
-                    "base": None if model.base is None else asdict(model.base.layout),
-                },
-            },
+            "features": {"name": "digits", "config": digits},
             "model": {"name": "mlp", "config": model.network.to_metadata()},
             "objective": self.notes.get("objective", {"name": "cea"}),
             "decode": {

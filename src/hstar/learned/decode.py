@@ -29,6 +29,7 @@ class Decode:
     needs_lower = False
     options: Constants = {}  # noqa: RUF012
     is_certified = False
+    is_native = False  # whether the core knows the decode by its name (cpp/learned/decode.cpp)
 
     def check(self, options: Constants) -> None:
         """Raises ValueError for values of the options that make no decode."""
@@ -41,7 +42,7 @@ class Decode:
 class Value(Decode):
     """The output itself."""
 
-    name, reads = "value", "value"
+    name, reads, is_native = "value", "value", True
 
     def value(self, outputs: Tensor, base: Tensor, lower: Tensor, constants: Constants) -> Tensor:
         return outputs[:, 0] + base
@@ -50,7 +51,7 @@ class Value(Decode):
 class Mean(Decode):
     """The location."""
 
-    name, reads = "mean", "location-scale"
+    name, reads, is_native = "mean", "location-scale", True
 
     def value(self, outputs: Tensor, base: Tensor, lower: Tensor, constants: Constants) -> Tensor:
         return location_and_scale(outputs, base, constants)[0]
@@ -59,7 +60,7 @@ class Mean(Decode):
 class Clip(Decode):
     """The location, but at least the lower bound."""
 
-    name, reads, needs_lower = "clip", "location-scale", True
+    name, reads, is_native, needs_lower = "clip", "location-scale", True, True
 
     def value(self, outputs: Tensor, base: Tensor, lower: Tensor, constants: Constants) -> Tensor:
         import torch
@@ -70,7 +71,7 @@ class Clip(Decode):
 class TruncatedMean(Decode):
     """The mean of the Gaussian cut at the lower bound."""
 
-    name, reads, needs_lower = "truncated-mean", "location-scale", True
+    name, reads, is_native, needs_lower = "truncated-mean", "location-scale", True, True
 
     def value(self, outputs: Tensor, base: Tensor, lower: Tensor, constants: Constants) -> Tensor:
         import torch
@@ -85,7 +86,7 @@ class TruncatedMean(Decode):
 class Argmax(Decode):
     """The value of the most likely class; the lowest of them if several are equally likely."""
 
-    name, reads = "argmax", "logits"
+    name, reads, is_native = "argmax", "logits", True
 
     def value(self, outputs: Tensor, base: Tensor, lower: Tensor, constants: Constants) -> Tensor:
         is_largest = outputs == outputs.amax(dim=1, keepdim=True)
@@ -95,7 +96,7 @@ class Argmax(Decode):
 class Quantile(Decode):
     """The value of the largest class k with P(class >= k) >= tau."""
 
-    name, reads = "quantile", "logits"
+    name, reads, is_native = "quantile", "logits", True
     options = {"tau": 0.99, "temperature": 1.0}  # noqa: RUF012
 
     def check(self, options: Constants) -> None:
@@ -116,12 +117,7 @@ class Strict(Decode):
     exact value of every state (hstar.certified)."""
 
     name, reads, is_certified = "strict", "logits", True
-    options = {  # noqa: RUF012
-        "budget": None,
-        "mean": None,
-        "temperature": 1.0,
-        "share": 1,
-    }
+    options = {"budget": None, "mean": None, "temperature": 1.0, "share": 1}  # noqa: RUF012
 
     def check(self, options: Constants) -> None:
         if options["budget"] is not None and options["mean"] is not None:
@@ -130,14 +126,9 @@ class Strict(Decode):
             raise ValueError("the share is at least 1: one in so many states")
 
 
+ENTRIES = (Value(), Mean(), Clip(), TruncatedMean(), Argmax(), Quantile(), Strict())
 DECODES: Registry[Decode] = Registry(
-    "decode",
-    {
-        entry.name: entry
-        for entry in (Value(), Mean(), Clip(), TruncatedMean(), Argmax(), Quantile(), Strict())
-    },
-    "hstar.decodes",
-    of_class(Decode),
+    "decode", {entry.name: entry for entry in ENTRIES}, "hstar.decodes", of_class(Decode)
 )
 
 

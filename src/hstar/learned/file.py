@@ -23,6 +23,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -70,7 +71,7 @@ def to_bytes(model: ModelFile) -> bytes:
     text = json.dumps(metadata, sort_keys=True, separators=(",", ":"))
     tensors = {name: np.asarray(array, order="C") for name, array in model.tensors.items()}
     content = save(tensors, metadata={"hstar": text})
-    return _with_digest(content, NO_DIGEST, hashlib.sha256(content).hexdigest())
+    return with_digest(content, NO_DIGEST, hashlib.sha256(content).hexdigest())
 
 
 def write_model(path: str | os.PathLike[str], model: ModelFile) -> int:
@@ -89,8 +90,7 @@ def read_model(path: str | os.PathLike[str]) -> ModelFile:
 
     name = os.fspath(path)
     try:
-        with open(name, "rb") as opened:
-            content = opened.read()
+        content = Path(name).read_bytes()
     except FileNotFoundError:
         raise ModelFileError("no such model file; train one with 'hstar train'", name) from None
     except OSError as error:
@@ -107,7 +107,7 @@ def read_model(path: str | os.PathLike[str]) -> ModelFile:
         metadata = json.loads(text)
         if metadata.get("format") == FORMAT:
             digest = str(metadata["digest"])
-            intact = hashlib.sha256(_with_digest(content, digest, NO_DIGEST)).hexdigest() == digest
+            intact = hashlib.sha256(with_digest(content, digest, NO_DIGEST)).hexdigest() == digest
         else:
             metadata, intact = upgraded(metadata, tensors, content, name)
         if not intact:
@@ -117,8 +117,7 @@ def read_model(path: str | os.PathLike[str]) -> ModelFile:
                 name,
             )
         _check_schema(metadata, SCHEMA, "the metadata")
-    kept = {key: metadata[key] for key in SCHEMA}
-    return ModelFile(kept, tensors)
+    return ModelFile({key: metadata[key] for key in SCHEMA}, tensors)
 
 
 def is_model_file(path: str | os.PathLike[str]) -> bool:
@@ -147,12 +146,8 @@ def refusing_malformed(path: str) -> Iterator[None]:
         ) from error
 
 
-def with_digest_of_zeros(content: bytes, digest: str) -> bytes:
-    """The content that the digest was computed of."""
-    return _with_digest(content, digest, NO_DIGEST)
-
-
-def _with_digest(content: bytes, old: str, new: str) -> bytes:
+def with_digest(content: bytes, old: str, new: str) -> bytes:
+    """The content with another digest in the digest's place."""
     places = [DIGEST_PLACE + digest.encode(errors="replace") for digest in (old, new)]
     return content.replace(places[0], places[1], 1)
 

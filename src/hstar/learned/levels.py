@@ -42,8 +42,6 @@ class Decoding:
 
     @classmethod
     def from_metadata(cls, metadata: dict[str, Any]) -> Decoding:
-        thresholds = metadata["thresholds"]
-        return cls(
-            None if thresholds is None else tuple(int(one) for one in thresholds),
-            int(metadata["ratio"]),
-        )
+        held = metadata["thresholds"]
+        thresholds = None if held is None else tuple(int(one) for one in held)
+        return cls(thresholds, int(metadata["ratio"]))

@@ -10,7 +10,8 @@ import torch
 from numpy.typing import NDArray
 
 from hstar.models.integer_network import LOGIT_UNITS, IntegerLayer, Network
-from hstar.models.rounding import RoundedLayer, RoundedNet, is_joined
+from hstar.models.mlp import is_joined
+from hstar.models.rounding import RoundedLayer, RoundedNet
 
 LARGEST_MULTIPLIER = 65535
 LARGEST_SKIP = 2**31 - 1

@@ -28,6 +28,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import leaky_relu_
 
+from hstar.features.feature import Config
 from hstar.features.hypergraph import Bags, Wiring
 from hstar.features.hypergraph_inputs import HypergraphBatch
 from hstar.models.model import Model
@@ -53,13 +54,6 @@ class HGNConfig:
                 raise ValueError(f"'{name}' of a hypergraph network must be a positive number")
         if not isinstance(self.normalise, bool):
             raise ValueError("'normalise' of a hypergraph network must be true or false")
-
-    @staticmethod
-    def from_dict(fields: dict[str, Any]) -> HGNConfig:
-        return HGNConfig(**fields)
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 class _BagSum(torch.autograd.Function):
@@ -231,15 +225,13 @@ class HGNModel(Model):
     options = {"hidden": 32, "steps": 4, "normalise": True}  # noqa: RUF012
     training = {"learning_rate": 1e-3, "weight_decay": 0.0}  # noqa: RUF012
 
-    def configure(
-        self, features: dict[str, Any], outputs: int, options: dict[str, Any]
-    ) -> dict[str, Any]:
+    def configure(self, features: Config, outputs: int, options: Config) -> Config:
         slots = (features["receiver_slots"], features["sender_slots"])
-        return HGNConfig(*slots, outputs=outputs, **options).to_dict()
+        return asdict(HGNConfig(*slots, outputs=outputs, **options))
 
-    def build(self, config: dict[str, Any], generator: torch.Generator) -> HGN:
+    def build(self, config: Config, generator: torch.Generator) -> HGN:
         with torch.random.fork_rng(devices=[]):  # layers draw from the global generator first
-            return HGN(HGNConfig.from_dict(config), generator)
+            return HGN(HGNConfig(**config), generator)
 
 
 HGN_MODEL = HGNModel()

@@ -11,8 +11,9 @@ import numpy as np
 import torch
 
 from hstar.models.integer_network import LOGIT_UNITS, IntegerLayer, Network
+from hstar.models.mlp import is_joined
 from hstar.models.residual import ResidualNet, Shape
-from hstar.models.rounding import RoundedLayer, RoundedNet, is_joined
+from hstar.models.rounding import RoundedLayer, RoundedNet
 
 USUAL_WEIGHT = 0.05  # root of the mean square
 USUAL_STEP = 0.02  # of activations, which are up to 127 of them

@@ -35,6 +35,7 @@ class CrossEntropy(Objective):
     name: ClassVar[str] = "ce"
     form: ClassVar[str] = "logits"
     decodes: ClassVar[tuple[str, ...]] = ("argmax", "quantile", "strict")
+    statistic_names: ClassVar[tuple[str, ...]] = ("accuracy", "overestimates")
 
     values: tuple[int, ...] = ()
 

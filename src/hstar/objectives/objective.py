@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Targets = dict[str, Any]  # columns of a batch, float[B] each
+BATCHES = ("states", "pairs")
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class Objective:
     score: ClassVar[str] = "loss"
     decodes: ClassVar[tuple[str, ...]]
     training: ClassVar[dict[str, Any]] = {}  # training options that suit it
+    statistic_names: ClassVar[tuple[str, ...]] = ()  # of what `statistics` returns
 
     def __init_subclass__(cls) -> None:
         if "name" not in cls.__dict__:  # so that a model file finds it again

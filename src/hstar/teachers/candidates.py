@@ -2,8 +2,7 @@
 
 A problem that is too hard is replaced by another one of the same size. The replacement must differ
 from every file of the folder, and from the replacements of the problems before it. Which one is
-taken depends only on how each text ends when it is tried, never on which attempt ends first:
-a problem's place in the folder decides.
+taken depends only on how each text ends when it is tried, never on which attempt ends first.
 """
 
 from __future__ import annotations
@@ -33,17 +32,10 @@ class Candidates:
     taken: frozenset[str] = frozenset()
     _replacements: dict[int, tuple[str, str | None]] = field(default_factory=dict)
 
-    def text(self, retry: int) -> str:
-        """The problem as PDDL."""
-        return self.problem.text if retry == self.problem.retry else self._replacement(retry)[0]
-
-    def content(self, retry: int) -> str | None:
-        """The digest of what it says; None if the generator has no such problem."""
+    def text(self, retry: int) -> tuple[str, str | None]:
+        """The problem as PDDL, and a digest of what it says; None if there is no such problem."""
         if retry == self.problem.retry:
-            return self.problem.content
-        return self._replacement(retry)[1]
-
-    def _replacement(self, retry: int) -> tuple[str, str | None]:
+            return self.problem.text, self.problem.content
         if retry not in self._replacements:
             from hstar.domains import regenerate
 
@@ -67,7 +59,7 @@ class Candidates:
         seen: set[str] = set()
         for retry in range(first, first + 1 + self.retries):
             if retry > first:
-                content = self.content(retry)
+                _, content = self.text(retry)
                 if content is None or content in seen | self.reserved | self.taken:
                     continue
                 seen.add(content)

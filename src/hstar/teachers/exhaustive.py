@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from hstar import _core
 from hstar.pddl import Problem
 from hstar.runtime.resources import Budget
@@ -19,8 +21,6 @@ def label_exhaustively(
 
     Dead ends get an infinite h, or are left out. Raises PddlError.
     """
-    import numpy as np
-
     task = ground(problem, budget=budget)
     with budget.native():
         found = _core.explore(task.core, max_states, budget.deadline, budget.memory_bytes)

@@ -86,14 +86,9 @@ def read_folder(directory: str | os.PathLike[str]) -> ProblemFolder:
                 str(path),
             )
     domain = read_domain(load_source(domain_path))
-    return ProblemFolder(
-        path,
-        domain,
-        _read_text(domain_path),
-        tuple(_read_problem(path / entry["file"], domain, entry) for entry in entries),
-        manifest.get("generator"),
-        manifest.get("split", ""),
-    )
+    problems = tuple(_read_problem(path / entry["file"], domain, entry) for entry in entries)
+    made_by = manifest.get("generator"), manifest.get("split", "")
+    return ProblemFolder(path, domain, _read_text(domain_path), problems, *made_by)
 
 
 def _read_problem(path: Path, domain: Domain, entry: dict[str, Any]) -> FolderProblem:
@@ -105,14 +100,9 @@ def _read_problem(path: Path, domain: Domain, entry: dict[str, Any]) -> FolderPr
             f"or delete {MANIFEST} to use the folder as it is",
             str(path),
         )
-    return FolderProblem(
-        file=entry["file"],
-        text=text,
-        content=content_digest(parsed) if "parameters" in entry else "",
-        parameters=entry.get("parameters", {}),
-        seed=entry.get("seed", 0),
-        retry=entry.get("retry", 0),
-    )
+    content = content_digest(parsed) if "parameters" in entry else ""
+    made_with = {name: entry[name] for name in ("parameters", "seed", "retry") if name in entry}
+    return FolderProblem(entry["file"], text, content, **made_with)
 
 
 def _read_text(path: Path) -> str:

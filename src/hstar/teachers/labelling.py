@@ -69,9 +69,7 @@ class LabelOptions:
         if self.cost not in COSTS:
             raise ValueError(f"unknown cost '{self.cost}'; choose one of {', '.join(COSTS)}")
         if self.retries < 0:
-            raise ValueError(
-                f"the number of retries must not be negative, but it is {self.retries}"
-            )
+            raise ValueError(f"the number of retries must be at least 0, not {self.retries}")
         if self.seed is not None and self.limit_problems is None:
             raise ValueError("a seed draws problems, so say how many with a limit on problems")
         for name in ("time_limit", "memory_limit", "jobs", "limit_problems"):
@@ -125,7 +123,9 @@ class _Labelling:
         self.warnings: list[str] = []
         self.teacher = TEACHERS.find(options.teacher)
         self.teacher_options = self.teacher.settings(options.options)
-        self.limits = {"time_limit": options.time_limit, "memory_limit": options.memory_limit}
+        self.limits: dict[str, Any] = {
+            name: getattr(options, name) for name in ("time_limit", "memory_limit")
+        }
         self.retries = _possible_retries(folder, options) if self.teacher.replaces else 0
         self.given = None
         if self.teacher.prepare is not None:
@@ -189,10 +189,9 @@ class _Labelling:
             teacher=self.options.teacher,
             options=self.teacher_options,
             domain=self.folder.domain_text,
-            problem=candidates.text(retry),
+            problem=candidates.text(retry)[0],
             cost=self.options.cost,
-            time_limit=self.options.time_limit,
-            memory_limit=self.options.memory_limit,
+            **self.limits,
             given=self.given and self.given.get(candidates.problem.file),
             path=f"{self.folder.path / candidates.problem.file}{replaced}",
         )
@@ -203,8 +202,9 @@ class _Labelling:
         First each for itself. Then, as long as two were given the same replacement, the later one
         of them again.
         """
+        jobs = min(self.options.jobs or len(os.sched_getaffinity(0)), len(self.candidates))
         with (
-            Pool(self._jobs(), lambda a: a.peak_memory_kb > LARGE_WORKER_KB) as pool,
+            Pool(jobs, lambda attempt: attempt.peak_memory_kb > LARGE_WORKER_KB) as pool,
             Progress("labelling", len(self.candidates)) as progress,
         ):
             first_pass = True
@@ -216,7 +216,7 @@ class _Labelling:
                     untried += self._next_attempt(index)
                     solution = candidates.solution()
                     if solution is not None and solution[0] > candidates.problem.retry:
-                        content = candidates.content(solution[0])
+                        _, content = candidates.text(solution[0])
                         assert content is not None
                         taken.add(content)
                 if first_pass:
@@ -261,10 +261,6 @@ class _Labelling:
         """A digest of everything that an attempt depends on."""
         return digest_of(json.dumps(asdict(replace(self._request(key), path=""))))
 
-    def _jobs(self) -> int:
-        jobs = self.options.jobs or len(os.sched_getaffinity(0))
-        return min(jobs, len(self.candidates))
-
     def _report(self, progress: Progress) -> None:
         settled = [c for c in self.candidates if c.untried() is None]
         solved = [solution[1] for c in settled if (solution := c.solution()) is not None]
@@ -282,7 +278,7 @@ class _Labelling:
         retry, attempt = solution if solution is not None else tried[0]
         return LabelledProblem(
             problem=candidates.problem.file,
-            pddl=candidates.text(retry),
+            pddl=candidates.text(retry)[0],
             status=attempt.status,
             plan=attempt.plan,
             plan_cost=attempt.plan_cost,
@@ -296,7 +292,7 @@ class _Labelling:
 
     def _write(self, problems: list[LabelledProblem]) -> int:
         """Write the files; returns the number of labelled states."""
-        nothing = LabelRows.empty()
+        nothing = LabelRows.concatenate([])
         solutions = [candidates.solution() for candidates in self.candidates]
         rows = LabelRows.concatenate([(s and s[1].rows) or nothing for s in solutions])
         manifest = {
@@ -317,11 +313,12 @@ class _Labelling:
 
     def _times(self) -> dict[str, Any]:
         """What every attempt took; unlike the rest it is never the same twice."""
-        attempts = []
-        for candidates in self.candidates:
-            for retry, attempt in sorted(candidates.attempts.items()):
-                took = {name: getattr(attempt, name) for name in TIMES}
-                attempts.append({"problem": candidates.problem.file, "retry": retry, **took})
+        attempts = [
+            {"problem": candidates.problem.file, "retry": retry}
+            | {name: getattr(attempt, name) for name in TIMES}
+            for candidates in self.candidates
+            for retry, attempt in sorted(candidates.attempts.items())
+        ]
         return {"format": TIMES_FORMAT, "attempts": attempts}
 
     def _summary(

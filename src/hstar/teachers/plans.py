@@ -32,15 +32,16 @@ def read_plans(folder: ProblemFolder, cost: str, plans: str) -> dict[str, list[s
     for problem in folder.problems:
         candidates = (directory / f"{Path(problem.file).stem}{suffix}" for suffix in SUFFIXES)
         path = next((path for path in candidates if path.is_file()), None)
-        if path is not None:
-            where = str(folder.path / problem.file)
-            parsed = read_problem_text(where, problem.text, folder.domain, cost)
-            steps = read_plan(path)
-            verdict = validate(parsed, steps)
-            if not verdict.valid:
-                message = f"not a plan of this problem: {verdict.reason}"
-                raise PlanFileError(message, escape(str(path)))
-            found[problem.file] = [f"({' '.join(step)})" for step in steps]
+        if path is None:
+            continue
+        where = str(folder.path / problem.file)
+        parsed = read_problem_text(where, problem.text, folder.domain, cost)
+        steps = read_plan(path)
+        verdict = validate(parsed, steps)
+        if not verdict.valid:
+            message = f"not a plan of this problem: {verdict.reason}"
+            raise PlanFileError(message, escape(str(path)))
+        found[problem.file] = [f"({' '.join(step)})" for step in steps]
     if not found:
         raise ProblemFolderError(
             "there is no plan for any of the problems; a plan of p01.pddl is called "

@@ -9,51 +9,37 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hstar.features.pattern_states import PatternStates, states_to_learn
-from hstar.models.residual import first_rows, one_hot
+from hstar.features.digits import first_rows, one_hot
+from hstar.features.pattern_states import PatternStates
 from hstar.objectives.objective import Objective, Targets
 from hstar.pdb import PatternDatabase
 from hstar.training.draws import Draws, Sampling
-from hstar.training.source import Metrics
+from hstar.training.source import Metrics, Source
 
 
 @dataclass(frozen=True)
 class TableData:
-    """A table of exact values and the space it is of: what the exhaustive teacher gives."""
+    """A table of exact values and the space it is of."""
 
     database: PatternDatabase
     space: Any
 
-    def states(self, device: torch.device) -> PatternStates:
-        return states_to_learn(self.database, self.space, device)
 
-
-class PatternSource:
+class PatternSource(Source):
     """Draws indices; digits and labels are gathered on the device."""
 
     is_recordable = True
     is_exact_in_tf32 = True
 
     def __init__(
-        self,
-        states: PatternStates,
-        objective: Objective,
-        sampling: Sampling,
-        batch: int,
-        seed: int,
+        self, states: PatternStates, objective: Objective, sampling: Sampling, batch: int, seed: int
     ) -> None:
+        super().__init__(objective, states.device)
         self.states = states
-        self.objective = objective
-        self.device = states.device
         self.draws = Draws(states, sampling, batch, seed)
-        self.first_rows = first_rows(states.domain_sizes, self.device)
+        self.first_rows = torch.from_numpy(first_rows(states.domain_sizes)).to(self.device)
         self.width = sum(states.domain_sizes)
         self.values = torch.tensor(states.values, dtype=torch.float32, device=self.device)
-        is_classes = objective.form == "logits"
-        self.statistics: tuple[str, ...] = ("accuracy", "overestimates") if is_classes else ()
-
-    def record(self, model: Any, network: torch.nn.Module) -> None:
-        """Batches are indices, always equally many: nothing to prepare."""
 
     def draw(self, step: int) -> list[Tensor]:
         return [self.draws.at(step)]
@@ -63,9 +49,7 @@ class PatternSource:
         with self._autocast():
             outputs = network(x)
         loss = self.objective.loss(outputs, targets).mean()
-        with torch.no_grad():
-            found = self.objective.statistics(outputs, targets)
-        return loss, [found[name] for name in self.statistics]
+        return loss, self._statistics(outputs, targets)
 
     def evaluate(self, network: torch.nn.Module) -> Metrics:
         """The table is the whole truth: a sweep, not a sample, says how good a network is."""
