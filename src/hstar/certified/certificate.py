@@ -103,10 +103,8 @@ def verify_file(
     options: SweepOptions | None = None,
     budget: Budget | None = None,
 ) -> tuple[LearnedFile, Verification]:
-    """Rebuild the table, sweep, and compare with the certificate. Raises ModelFileError.
-
-    A file of a planning task needs the task as `space`.
-    """
+    """Rebuild the table, sweep, and compare with the certificate. Raises ModelFileError. A file of
+    a planning task needs the task as `space`."""
     file = read_learned(path)
     name = os.fspath(path)
     model = file.model

@@ -85,7 +85,7 @@ class DeviceDecoder:
 
 
 class DeviceSweep:
-    """An AnySweep on the device that holds the states."""
+    """As hstar.certified.sweep.Sweep, on the device that holds the states."""
 
     def __init__(
         self,
@@ -230,9 +230,7 @@ def _activate(sums: Tensor, rescale: _Rescale, skipped: Tensor | None) -> Tensor
 
 def _sums(places: Tensor, weights: Tensor, size: int) -> Tensor:
     """int64[size]: the sum of the weights int64[B] at each of the places int64[B]."""
-    return torch.zeros(size, dtype=torch.int64, device=places.device).scatter_add_(
-        0, places, weights
-    )
+    return places.new_zeros(size, dtype=torch.int64).scatter_add_(0, places, weights)
 
 
 def _is_in(index: Tensor, members: Tensor) -> Tensor:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,10 @@ from hstar.runtime.progress import Progress
 from hstar.runtime.resources import Budget
 from hstar.spaces.space import Space
 
+if TYPE_CHECKING:
+    from hstar.certified.device_sweep import DeviceSweep
+
+AnySweep: TypeAlias = "Sweep | DeviceSweep"
 Counts = NDArray[np.uint64]
 _Part = TypeVar("_Part")
 
@@ -60,26 +64,9 @@ class LevelCounts:
     states: int
 
 
-class AnySweep(Protocol):
-    """Over all states of a pattern, wherever the work is done."""
-
-    cells: int
-    exact_counts: list[int]
-
-    def count_values(self, model: LearnedDatabase, title: str = ...) -> ValueCounts:
-        """Every state's result."""
-
-    def count_levels(
-        self, model: LearnedDatabase, grid: list[int], share: int = ..., title: str = ...
-    ) -> LevelCounts:
-        """Of one in about `share` states: enough to choose thresholds by."""
-
-    def find_overestimates(self, model: LearnedDatabase, title: str = ...) -> list[Counts]:
-        """Sorted indices: list j those whose class is too large by more than j."""
-
-
 class Sweep:
-    """In the core. Raises ValueError unless the exact database is one of the space."""
+    """Over all states of a pattern, in the core. Raises ValueError unless the exact database is one
+    of the space."""
 
     def __init__(self, exact: PatternDatabase, space: Space, options: SweepOptions) -> None:
         self.exact = exact.bind(space)
@@ -89,6 +76,7 @@ class Sweep:
         self.options = options
 
     def count_values(self, model: LearnedDatabase, title: str = "sweep") -> ValueCounts:
+        """Every state's result."""
         core = model.bind(self.space)
         parts = self._sweep(title, lambda order: core.count_values(self.exact, order))
         states, unreached = (sum(part[n] for part in parts) for n in ("states", "unreached"))
@@ -99,12 +87,14 @@ class Sweep:
     def count_levels(
         self, model: LearnedDatabase, grid: list[int], share: int = 1, title: str = "levels"
     ) -> LevelCounts:
+        """Of one in about `share` states: enough to choose thresholds by."""
         core = model.bind(self.space)
         parts = self._sweep(title, lambda order: core.count_levels(self.exact, order, grid), share)
         below, just, within = (_total(parts, name) for name in ("below", "just", "within"))
         return LevelCounts(below, just, within, sum(part["states"] for part in parts))
 
     def find_overestimates(self, model: LearnedDatabase, title: str = "exceptions") -> list[Counts]:
+        """Sorted indices: list j those whose class is too large by more than j."""
         core = model.bind(self.space)
         found = self._sweep(title, lambda order: core.find_overestimates(self.exact, order))
         none = np.zeros(0, dtype=np.uint64)

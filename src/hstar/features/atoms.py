@@ -62,11 +62,9 @@ def _starts(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 class Encoder:
-    """The inputs of the states of one task.
-
-    `base_entries` int32[E, 2] with `base_values` are the same in all states; `fact_entries`
-    int32[F, 2] holds the entry of each fact of the task, -1 where a fact adds none.
-    """
+    """The inputs of the states of one task. `base_entries` int32[E, 2] with `base_values` are the
+    same in all states; `fact_entries` int32[F, 2] holds the entry of each fact of the task, -1
+    where a fact adds none."""
 
     def __init__(self, task: Task, vocabulary: Vocabulary) -> None:
         vocabulary.check(task.problem.domain)

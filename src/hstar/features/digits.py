@@ -66,14 +66,12 @@ class DigitFeature(Feature):
 
     def configure(self, tasks: Sequence[Space], options: Config, cost: str) -> Config:
         sizes = tasks[0].domain_sizes
-        return digit_config(range(len(sizes)), sizes, name_of(tasks[0]))
-
-    def check_one_space(self, spaces: Sequence[Space]) -> None:
-        if len({name_of(space) for space in spaces}) > 1:
+        if len({name_of(space) for space in tasks}) > 1:
             raise ValueError(
                 "digits are the variables of one task, but these labels are of several problems; "
                 "choose features that tasks of a domain share, such as atoms or relaxed-plans"
             )
+        return digit_config(range(len(sizes)), sizes, name_of(tasks[0]))
 
     def check(self, config: Config, space: Space) -> None:
         if name_of(space) != config["fingerprint"]:

@@ -48,9 +48,6 @@ class Feature:
         action, "normal" its cost. Raises ValueError."""
         return {}
 
-    def check_one_space(self, spaces: Sequence[Any]) -> None:
-        """For features that need one space: raises ValueError if these are not all the same."""
-
     def warnings(self, config: Config) -> list[str]:
         """What a user should know about this configuration."""
         return []

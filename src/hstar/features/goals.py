@@ -12,10 +12,8 @@ Literal = tuple[tuple[str, ...], bool]  # ("on", "a", "b"), wanted true
 
 
 def goal_literals(problem: model.Problem) -> Iterable[Literal]:
-    """The goal as literals. Raises UnsupportedPddlError if it is no conjunction of literals.
-
-    What holds or fails in all states alike is left out: it tells a network nothing.
-    """
+    """The goal as literals. Raises UnsupportedPddlError if it is no conjunction of literals. What
+    holds or fails in all states alike is left out: it tells a network nothing."""
 
     def walk(formula: model.Formula, wanted: bool) -> Iterable[Literal]:
         match formula:

@@ -80,11 +80,9 @@ def _counts(items: NDArray[Any], num_items: int = 0) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class Hypergraph:
-    """What the network needs to know of a task; a state adds which nodes are true.
-
-    Pairs are sorted: receivers before senders, then by slot and node. `widest` names an action
-    that needs all receiver slots, and one that needs all sender slots.
-    """
+    """What the network needs to know of a task; a state adds which nodes are true. Pairs are
+    sorted: receivers before senders, then by slot and node. `widest` names an action that needs all
+    receiver slots, and one that needs all sender slots."""
 
     atoms: tuple[str, ...]  # the nodes, such as "on(a, b)"
     num_objects: int  # that the atoms mention
@@ -312,10 +310,8 @@ class Bags:
 @dataclass(frozen=True, eq=False)
 class Wiring:
     """What the network sums, for the nodes, edges and pairs of some graphs one after the other.
-
     Pairs are sorted by column (receiver slots, then sender slots); `columns` says how many each
-    has. Every sum stands beside its transpose, which gradients need.
-    """
+    has. Every sum stands beside its transpose, which gradients need."""
 
     columns: tuple[int, ...]
     pair_nodes: Bags

@@ -42,16 +42,9 @@ class HypergraphBatch:
     @staticmethod
     def build(groups: Sequence[tuple[Hypergraph, NDArray[Any]]], slots: Slots) -> HypergraphBatch:
         """All states of all groups in order; a group is a graph and its states' bits [S, nodes].
-
-        Raises ValueError if a graph needs more slots than the network has.
-        """
-        if len(groups) == 1 and len(groups[0][1]):
-            graphs, bits = [groups[0][0]], groups[0][1].T
-        else:
-            graphs = [graph for graph, states in groups for _ in range(len(states))]
-            rows = [states.reshape(-1, 1) for _, states in groups]
-            bits = np.concatenate([np.zeros((0, 1), dtype=np.float32), *rows])
-        return _batch(graphs, bits, wire(graphs, *slots))
+        Raises ValueError if a graph needs more slots than the network has."""
+        inputs = HypergraphInputs(groups, slots)
+        return inputs.select(np.arange(len(inputs.graphs)))
 
     def to(self, device: torch.device) -> HypergraphBatch:
         if self.nodes.device == device:
@@ -89,9 +82,10 @@ class HypergraphInputs(Inputs):
         """Raises ValueError if a graph needs more slots than the network has."""
         graphs, bits = [self.graphs[row] for row in rows], [self.bits[row] for row in rows]
         if len(set(graphs)) == 1:
-            return HypergraphBatch.build([(graphs[0], np.stack(bits))], self.slots)
-        groups = [(graph, row[None]) for graph, row in zip(graphs, bits, strict=True)]
-        return HypergraphBatch.build(groups, self.slots)
+            graphs, nodes = graphs[:1], np.stack(bits, axis=1)
+        else:
+            nodes = np.concatenate([np.zeros(0, dtype=bool), *bits])[:, None]
+        return _batch(graphs, nodes, wire(graphs, *self.slots))
 
 
 class HypergraphFeature(Feature):

@@ -23,11 +23,9 @@ SLICE = 2**20
 
 
 class PatternStates:
-    """All states of a pattern: digits and exact classes. Raises ValueError.
-
-    `values` are the values that occur, ascending; class c means values[c] and is that of
-    `class_sizes[c]` indices. `labels` uint8[cells] lies on the device.
-    """
+    """All states of a pattern: digits and exact classes. Raises ValueError. `values` are the values
+    that occur, ascending; class c means values[c] and is that of `class_sizes[c]` indices. `labels`
+    uint8[cells] lies on the device."""
 
     def __init__(self, database: PatternDatabase, space: Space, device: torch.device) -> None:
         check_learnable(database)
@@ -84,11 +82,9 @@ class PatternStates:
 
 
 def states_to_learn(database: PatternDatabase, space: Space, device: torch.device) -> PatternStates:
-    """What a network of the database is trained on. Raises ValueError.
-
-    Of symmetry classes, all their states: networks learn more of a whole space than of one state
-    per class (docs/pattern_databases.md has the figures).
-    """
+    """What a network of the database is trained on. Raises ValueError. Of symmetry classes, all
+    their states: networks learn more of a whole space than of one state per class
+    (docs/pattern_databases.md has the figures)."""
     if database.layout.symmetric and not isinstance(space, Task):
         check_learnable(database)
         layout = database.layout

@@ -57,11 +57,9 @@ class ExceptionSet:
 
 @dataclass(frozen=True)
 class LearnedDatabase:
-    """What replaces a pattern database whose layout is `layout`.
-
-    Class c of the network means the value values[c]; the class is lowered by one for each of the
-    leading exception sets that hold the state's index. `base` is added, as in a difference.
-    """
+    """What replaces a pattern database whose layout is `layout`. Class c of the network means the
+    value values[c]; the class is lowered by one for each of the leading exception sets that hold
+    the state's index. `base` is added, as in a difference."""
 
     layout: Layout
     network: Network
@@ -165,11 +163,9 @@ def write_learned(path: str | os.PathLike[str], file: LearnedFile) -> int:
 
 
 def read_learned(path: str | os.PathLike[str], *, need_certificate: bool = True) -> LearnedFile:
-    """Read and check a file. Raises ModelFileError.
-
-    With `need_certificate`, a file whose certificate does not say of this very model that no state
-    is overestimated is refused; without it, such files may be used, but not as admissible.
-    """
+    """Read and check a file. Raises ModelFileError. With `need_certificate`, a file whose
+    certificate does not say of this very model that no state is overestimated is refused; without
+    it, such files may be used, but not as admissible."""
     return learned_of(read_model(path), os.fspath(path), need_certificate=need_certificate)
 
 

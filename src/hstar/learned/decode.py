@@ -63,9 +63,7 @@ class Clip(Decode):
     name, reads, is_native, needs_lower = "clip", "location-scale", True, True
 
     def value(self, outputs: Tensor, base: Tensor, lower: Tensor, constants: Constants) -> Tensor:
-        import torch
-
-        return torch.maximum(location_and_scale(outputs, base, constants)[0], lower)
+        return location_and_scale(outputs, base, constants)[0].maximum(lower)
 
 
 class TruncatedMean(Decode):
@@ -74,13 +72,10 @@ class TruncatedMean(Decode):
     name, reads, is_native, needs_lower = "truncated-mean", "location-scale", True, True
 
     def value(self, outputs: Tensor, base: Tensor, lower: Tensor, constants: Constants) -> Tensor:
-        import torch
-
         from hstar.objectives.distributions import TruncatedGaussian
 
         mu, sigma = location_and_scale(outputs, base, constants)
-        none = torch.full_like(mu, torch.inf)
-        return TruncatedGaussian(mu, sigma, lower - constants["epsilon"], none, validate=False).mean
+        return TruncatedGaussian(mu, sigma, lower - constants["epsilon"], validate=False).mean
 
 
 class Argmax(Decode):
@@ -104,9 +99,7 @@ class Quantile(Decode):
             raise ValueError(f"tau is a probability, not {options['tau']}")
 
     def value(self, outputs: Tensor, base: Tensor, lower: Tensor, constants: Constants) -> Tensor:
-        import torch
-
-        p = torch.softmax(outputs.double() / constants["temperature"], dim=1)
+        p = (outputs.double() / constants["temperature"]).softmax(dim=1)
         below = p.cumsum(dim=1)[:, :-1]  # P(class < k) for k = 1, 2, ...
         accepted = (below <= 1 - constants["tau"]).long().cumprod(dim=1).sum(dim=1)
         return _class_values(accepted, outputs, constants) + base
@@ -144,7 +137,4 @@ def find_decode(name: str | None, objective: Objective) -> Decode:
 
 
 def _class_values(classes: Tensor, outputs: Tensor, constants: Constants) -> Tensor:
-    import torch
-
-    values = torch.tensor(constants["values"], dtype=outputs.dtype, device=outputs.device)
-    return values[classes]
+    return outputs.new_tensor(constants["values"])[classes]

@@ -28,10 +28,8 @@ if TYPE_CHECKING:
 
 
 class LearnedHeuristic:
-    """A trained model, to be bound to the spaces it was trained for.
-
-    `decode` overrides how outputs become a number; its constants are those of the file.
-    """
+    """A trained model, to be bound to the spaces it was trained for. `decode` overrides how outputs
+    become a number; its constants are those of the file."""
 
     def __init__(self, file: ModelFile, path: str, decode: str | None = None) -> None:
         self.file = file

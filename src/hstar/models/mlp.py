@@ -23,10 +23,8 @@ def is_joined(layer: int) -> bool:
 
 
 class MLPModel(Model):
-    """`hidden` channels after the input, `width` in each of the `blocks` residual blocks.
-
-    On digits of a table it may be trained towards integers (`bits` of the training options).
-    """
+    """`hidden` channels after the input, `width` in each of the `blocks` residual blocks. On digits
+    of a table it may be trained towards integers (`bits` of the training options)."""
 
     name = "mlp"
     features = ("digits", "relaxed-plans")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from hstar.models.integer_network import LOGIT_UNITS, IntegerLayer, Network
+from hstar.models.integer_network import LOGIT_UNITS, Network
 from hstar.models.mlp import is_joined
 from hstar.models.residual import ResidualNet, Shape
 from hstar.models.rounding import RoundedLayer, RoundedNet
@@ -66,12 +66,10 @@ def _activation_steps(network: Network) -> list[float]:
     """Those of all layers but the last: free, but joined layers share the scale they add."""
     steps: list[float] = []
     for number, layer in enumerate(network.layers[:-1]):
-        joined = is_joined(number)
-        steps.append(steps[number - 2] * _ratio(layer) if joined else USUAL_STEP)
+        if not is_joined(number):
+            steps.append(USUAL_STEP)
+        elif layer.skip < 1:
+            raise ValueError("the network does not have the layers of a residual one")
+        else:
+            steps.append(steps[number - 2] * 2.0**layer.shift / layer.skip)
     return steps
-
-
-def _ratio(layer: IntegerLayer) -> float:
-    if layer.skip < 1:
-        raise ValueError("the network does not have the layers of a residual one")
-    return float(2.0**layer.shift / layer.skip)

@@ -145,10 +145,8 @@ def _round(x: Tensor) -> Tensor:
 
 
 class _Activation(torch.autograd.Function):
-    """clamp(round(z / step), 0, 127); gradients pass where nothing is cut off.
-
-    Written out because these tensors are the largest there are: fewer of them are kept.
-    """
+    """clamp(round(z / step), 0, 127); gradients pass where nothing is cut off. Written out because
+    these tensors are the largest there are: fewer of them are kept."""
 
     @staticmethod
     def forward(ctx: Any, z: Tensor, step: Tensor) -> Tensor:

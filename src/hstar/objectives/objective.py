@@ -27,11 +27,9 @@ BATCHES = ("states", "pairs")
 
 @dataclass(frozen=True)
 class Objective:
-    """`batches` says what a training step sees: "states", or the "pairs" of one problem.
-
-    `score` is the metric that the best weights are chosen by: "loss", or "mse" where outputs are
-    estimates of h*. `decodes` names the decodes that fit, the default first.
-    """
+    """`batches` says what a training step sees: "states", or the "pairs" of one problem. `score` is
+    the metric that the best weights are chosen by: "loss", or "mse" where outputs are estimates of
+    h*. `decodes` names the decodes that fit, the default first."""
 
     name: ClassVar[str]
     form: ClassVar[str]
@@ -49,11 +47,6 @@ class Objective:
     def outputs(self) -> int:
         """How many numbers the model gives per state."""
         raise NotImplementedError
-
-    @property
-    def heuristics(self) -> tuple[str, ...]:
-        """The built-in heuristics whose values a state's targets contain."""
-        return ()
 
     def fitted(self, columns: dict[str, NDArray[np.float32]]) -> Objective:
         """The objective with what it takes from the training labels. Raises ValueError."""

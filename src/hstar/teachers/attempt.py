@@ -27,11 +27,9 @@ TRIVIAL = "trivial"  # the goal holds initially: nothing to learn from
 
 @dataclass(frozen=True)
 class Attempt:
-    """How an attempt ended. `status` is "solved", "trivial", or why there is no plan.
-
-    Only a solved attempt has `rows`; `atoms` are the names that they number. For `has_irrelevant`
-    see LabelledProblem. Times are in seconds.
-    """
+    """How an attempt ended. `status` is "solved", "trivial", or why there is no plan. Only a solved
+    attempt has `rows`; `atoms` are the names that they number. For `has_irrelevant` see
+    LabelledProblem. Times are in seconds."""
 
     status: str
     plan: list[str] = field(default_factory=list)
@@ -71,11 +69,8 @@ def labelled(
     lower: ArrayLike = float("nan"),
     upper: ArrayLike = float("nan"),
 ) -> Attempt:
-    """A solved attempt with labels for states int32[S, V] of a task.
-
-    `kind` is a position in the teacher's list of kinds. Each value may be one number for all
-    states, or one per state.
-    """
+    """A solved attempt with labels for states int32[S, V] of a task. `kind` is a position in the
+    teacher's list of kinds. Each value may be one number for all states, or one per state."""
     names, starts, atoms = atoms_of_states(task, states)
     count = len(states)
     h, lower, upper = (np.full(count, value, dtype=np.float32) for value in (h, lower, upper))
@@ -101,10 +96,8 @@ class Request:
 
 
 def carry_out(request: Request) -> Attempt:
-    """Make an attempt; a limit or a signal that ends it becomes its status.
-
-    Raises InputFileError where grounding refuses the problem.
-    """
+    """Make an attempt; a limit or a signal that ends it becomes its status. Raises InputFileError
+    where grounding refuses the problem."""
     from hstar.teachers.registry import TEACHERS
 
     start = _core.monotonic_seconds()

@@ -19,10 +19,8 @@ from hstar.teachers.labels import SOLVED
 
 @dataclass(slots=True)
 class Candidates:
-    """The texts of one problem and the attempts at them, by the number of the retry.
-
-    `taken` is what replacements say that problems earlier in the folder have been given.
-    """
+    """The texts of one problem and the attempts at them, by the number of the retry. `taken` is
+    what replacements say that problems earlier in the folder have been given."""
 
     problem: FolderProblem
     folder: ProblemFolder
@@ -52,9 +50,7 @@ class Candidates:
 
     def tried(self) -> Iterator[tuple[int, Attempt | None]]:
         """The retries in turn with their attempts, to the first that is solved or not tried yet.
-
-        What is used elsewhere is passed over.
-        """
+        What is used elsewhere is passed over."""
         first = self.problem.retry
         seen: set[str] = set()
         for retry in range(first, first + 1 + self.retries):

@@ -26,10 +26,8 @@ class ProblemFolderError(InputFileError):
 @dataclass(frozen=True, slots=True)
 class FolderProblem:
     """A problem file. `parameters`, `seed` and `retry` are what its generator was called with.
-
     `content` is a digest of what the problem says, whatever its name and layout; it is empty where
-    no generator could make another one.
-    """
+    no generator could make another one."""
 
     file: str
     text: str
@@ -60,9 +58,7 @@ def content_digest(problem: Problem) -> str:
 
 def read_folder(directory: str | os.PathLike[str]) -> ProblemFolder:
     """Read and parse every problem of a folder, in the order of its manifest or else by name.
-
-    Raises InputFileError for the first file that is missing or wrong.
-    """
+    Raises InputFileError for the first file that is missing or wrong."""
     path = Path(directory)
     if not path.is_dir():
         raise ProblemFolderError("there is no such folder; check the path", str(path))

@@ -18,10 +18,8 @@ States = NDArray[np.int32]
 
 
 def follow(task: Task, plan: Sequence[str]) -> tuple[States, list[float]]:
-    """The states of a valid plan, int32[n + 1, V], and what is left to pay in each of them.
-
-    Raises PddlError for a step that is not possible in the grounded task.
-    """
+    """The states of a valid plan, int32[n + 1, V], and what is left to pay in each of them. Raises
+    PddlError for a step that is not possible in the grounded task."""
     states, costs = [task.initial_state], []
     for step in plan:
         state, cost = _take_step(task, states[-1], step)
@@ -31,11 +29,9 @@ def follow(task: Task, plan: Sequence[str]) -> tuple[States, list[float]]:
 
 
 def _take_step(task: Task, state: States, step: str) -> tuple[States, float]:
-    """The state after a step, and the cost.
-
-    Grounding keeps one of several operators that do the same and none that does nothing, so a step
-    may have no operator of its name. The validator then says which state it leads to.
-    """
+    """The state after a step, and the cost. Grounding keeps one of several operators that do the
+    same and none that does nothing, so a step may have no operator of its name. The validator then
+    says which state it leads to."""
     operators, successors = task.successors(state)
     for operator, successor in zip(operators.tolist(), successors, strict=True):
         if task.operator_name(operator) == step:

@@ -38,11 +38,14 @@ from hstar.teachers.registry import TEACHERS
 from hstar.version import VERSION
 
 TIMES_FORMAT = "hstar-label-times-1"
-TIMES = ("status", "search_time", "total_time", "peak_memory_kb", "expanded", "evaluated")
+COUNTS = ("expanded", "evaluated")
+TIMES = ("status", "search_time", "total_time", "peak_memory_kb", *COUNTS)
+SHARED = ("status", "plan", "plan_cost", "atoms", "has_irrelevant")  # with LabelledProblem
 LARGE_WORKER_KB = 256 << 10  # a worker that needed more is replaced by a fresh one
 CODE = ("pddl", "spaces", "heuristics", "search", "domains", "teachers")
 
 Key = tuple[int, int]  # the position of a problem in the folder, and the number of the retry
+Problems = tuple[FolderProblem, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +83,8 @@ class LabelOptions:
 
 @dataclass(frozen=True, slots=True)
 class LabelSummary:
-    """What was done. `left_out` counts the problems without labels by the reason.
-
-    `was_complete` says that the output was there already and nothing had to be done.
-    """
+    """What was done. `left_out` counts the problems without labels by the reason. `was_complete`
+    says that the output was there already and nothing had to be done."""
 
     problems: int
     solved: int
@@ -167,7 +168,7 @@ class _Labelling:
 
     def _settings(self) -> dict[str, Any]:
         """Everything that decides the result, by names that explain a difference."""
-        given = self.given or {}
+        given = (self.given or {}).items()
         return {
             **self.teacher_options,
             "code": code_digest(*CODE),
@@ -178,7 +179,7 @@ class _Labelling:
             "retries": self.retries,
             "domain": digest_of(self.folder.domain_text),
             "problems": {p.file: digest_of(p.text) for p in self.folder.problems},
-            "given": {name: digest_of(json.dumps(item)) for name, item in given.items()},
+            "given": {name: digest_of(json.dumps(item)) for name, item in given},
         }
 
     def _request(self, key: Key) -> Request:
@@ -197,35 +198,18 @@ class _Labelling:
         )
 
     def _attempt_all(self, show_progress: bool) -> None:
-        """Try until every problem is solved or given up.
-
-        First each for itself. Then, as long as two were given the same replacement, the later one
-        of them again.
-        """
+        """Try until every problem is solved or given up. First each for itself. Then, as long as
+        two were given the same replacement, the later one of them again."""
         jobs = min(self.options.jobs or len(os.sched_getaffinity(0)), len(self.candidates))
         with (
             Pool(jobs, lambda attempt: attempt.peak_memory_kb > LARGE_WORKER_KB) as pool,
             Progress("labelling", len(self.candidates)) as progress,
         ):
-            first_pass = True
-            while True:
-                taken: set[str] = set()
-                untried: list[Key] = []
-                for index, candidates in enumerate(self.candidates):
-                    candidates.taken = frozenset(taken)
-                    untried += self._next_attempt(index)
-                    solution = candidates.solution()
-                    if solution is not None and solution[0] > candidates.problem.retry:
-                        _, content = candidates.text(solution[0])
-                        assert content is not None
-                        taken.add(content)
-                if first_pass:
-                    progress.already = len(self.candidates) - len(untried)
-                    first_pass = False
-                if show_progress:
-                    self._report(progress)
-                if not untried:
-                    return
+            untried = self._untried()
+            progress.already = len(self.candidates) - len(untried)
+            if show_progress:
+                self._report(progress)
+            while untried:
                 for number in spread_order(len(untried)):
                     self._submit(untried[number], pool)
                 while pool:
@@ -239,6 +223,21 @@ class _Labelling:
                         self._submit(following, pool)
                     if show_progress:
                         self._report(progress)
+                untried = self._untried()
+
+    def _untried(self) -> list[Key]:
+        """What to try next, where no two problems are given the same replacement."""
+        taken: set[str] = set()
+        untried: list[Key] = []
+        for index, candidates in enumerate(self.candidates):
+            candidates.taken = frozenset(taken)
+            untried += self._next_attempt(index)
+            solution = candidates.solution()
+            if solution is not None and solution[0] > candidates.problem.retry:
+                _, content = candidates.text(solution[0])
+                assert content is not None
+                taken.add(content)
+        return untried
 
     def _submit(self, key: Key, pool: Pool) -> None:
         pool.submit(key, carry_out, self._request(key), time_limit=self.options.time_limit)
@@ -265,29 +264,23 @@ class _Labelling:
         settled = [c for c in self.candidates if c.untried() is None]
         solved = [solution[1] for c in settled if (solution := c.solution()) is not None]
         states = sum(len(attempt.rows or ()) for attempt in solved)
-        failed = len(settled) - len(solved)
-        left = len(self.candidates) - len(settled)
-        progress.update(
-            len(settled), f"{len(solved)} solved, {failed} failed, {left} to do, {states} states"
-        )
+        failed, left = len(settled) - len(solved), len(self.candidates) - len(settled)
+        text = f"{len(solved)} solved, {failed} failed, {left} to do, {states} states"
+        progress.update(len(settled), text)
 
     def _labelled(self, candidates: Candidates) -> LabelledProblem:
         """What the manifest says about a problem: nothing that differs from run to run."""
         tried = [(retry, a) for retry, a in candidates.tried() if a is not None]
         solution = candidates.solution()
-        retry, attempt = solution if solution is not None else tried[0]
+        retry, attempt = tried[0] if solution is None else solution
+        counted = {} if solution is None else {n: getattr(attempt, n) for n in COUNTS}
         return LabelledProblem(
             problem=candidates.problem.file,
             pddl=candidates.text(retry)[0],
-            status=attempt.status,
-            plan=attempt.plan,
-            plan_cost=attempt.plan_cost,
             retry=retry,
-            expanded=attempt.expanded if solution is not None else None,
-            evaluated=attempt.evaluated if solution is not None else None,
             attempts=[(number, a.status) for number, a in tried],
-            atoms=attempt.atoms,
-            has_irrelevant=attempt.has_irrelevant,
+            **{name: getattr(attempt, name) for name in SHARED},
+            **counted,
         )
 
     def _write(self, problems: list[LabelledProblem]) -> int:
@@ -354,18 +347,14 @@ def _status_of_lost(lost: Lost) -> Attempt:
 
 def spread_order(count: int) -> list[int]:
     """The numbers below `count` in an order whose every beginning is spread over all of them.
-
     Folders list small problems first. Trying them in this order makes the problems tried so far a
-    fair sample, so that the estimate of the time left does not grow all the time.
-    """
+    fair sample, so that the estimate of the time left does not grow all the time."""
     bits = max(count - 1, 0).bit_length()
     reversed_bits = (int(f"{n:0{bits}b}"[::-1] or "0", 2) for n in range(2**bits))
     return [number for number in reversed_bits if number < count]
 
 
-def _chosen(
-    problems: tuple[FolderProblem, ...], options: LabelOptions
-) -> tuple[FolderProblem, ...]:
+def _chosen(problems: Problems, options: LabelOptions) -> Problems:
     """The problems to label, in the order of the folder."""
     count = options.limit_problems
     if count is None or count >= len(problems):

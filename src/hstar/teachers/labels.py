@@ -187,9 +187,7 @@ def write_labels(
     scratch: Path,
 ) -> None:
     """Write the three files, the Parquet file last: if it is there, the others are as well.
-
-    `scratch` is a folder on the same file system. The caller removes it, even after a kill.
-    """
+    `scratch` is a folder on the same file system. The caller removes it, even after a kill."""
     parquet = scratch / "rows.parquet"
     rows.to_frame().write_parquet(parquet, compression="zstd")
     rows_digest = digest_of(parquet.read_bytes())

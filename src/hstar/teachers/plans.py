@@ -21,10 +21,8 @@ SUFFIXES = (".plan", ".soln")
 
 
 def read_plans(folder: ProblemFolder, cost: str, plans: str) -> dict[str, list[str]]:
-    """The plans of a folder by problem file, each as steps "(name object ...)".
-
-    Raises InputFileError unless every plan works.
-    """
+    """The plans of a folder by problem file, each as steps "(name object ...)". Raises
+    InputFileError unless every plan works."""
     directory = Path(plans)
     if not plans or not directory.is_dir():
         raise ProblemFolderError("there is no such folder of plans; check the path", plans)
@@ -54,10 +52,8 @@ def read_plans(folder: ProblemFolder, cost: str, plans: str) -> dict[str, list[s
 def label_given_plan(
     problem: Problem, budget: Budget, plans: str = "", given: Sequence[str] = ()
 ) -> Attempt:
-    """Label the states of a valid plan.
-
-    Grounding keeps what cannot matter for the goal, because the plan may use it.
-    """
+    """Label the states of a valid plan. Grounding keeps what cannot matter for the goal, because
+    the plan may use it."""
     if not given:
         return Attempt(TRIVIAL)
     task = ground(problem, keep_irrelevant=True, budget=budget)

@@ -49,11 +49,8 @@ def atoms_of_states(
 def states_of_atoms(
     task: Task, names: Sequence[str], rows: LabelRows, *, drop_unknown: bool = False
 ) -> States:
-    """States int32[S, V] from sets of atoms, given the names of the atoms.
-
-    Atoms that the task lacks are ignored with `drop_unknown`. Raises ValueError for what is not a
-    state of the task.
-    """
+    """States int32[S, V] from sets of atoms, given the names of the atoms. Atoms that the task
+    lacks are ignored with `drop_unknown`. Raises ValueError for what is not a state of the task."""
     facts, first = _facts(task)
     number = {name: fact for fact, name in enumerate(facts)}
     unknown = [name for name in names if name not in number]
@@ -76,9 +73,7 @@ def heuristic_columns(
     task: Task, states: States, names: Sequence[str]
 ) -> dict[str, NDArray[np.float32]]:
     """float32[S] for each heuristic, in the unit of the problem; infinite in dead ends.
-
-    "ff_deletes" and "ff_deletes_mean" are deletes of the relaxed plan, in all and per step.
-    """
+    "ff_deletes" and "ff_deletes_mean" are deletes of the relaxed plan, in all and per step."""
     columns = {}
     for name in names:
         if name in PLAN_FEATURES:
@@ -98,10 +93,8 @@ def _facts(task: Task) -> tuple[list[str], NDArray[np.int64]]:
 
 
 def _default_values(names: Sequence[str], first: NDArray[np.int64]) -> NDArray[np.int32]:
-    """int32[V]: the value of each variable of whose atoms none is listed, -1 if there is none.
-
-    That is "<none of those>", or else the negation of its only atom.
-    """
+    """int32[V]: the value of each variable of whose atoms none is listed, -1 if there is none. That
+    is "<none of those>", or else the negation of its only atom."""
     default = np.full(len(first), -1, dtype=np.int32)
     for prefix in ("not ", "<"):  # the latter wins
         for fact, name in enumerate(names):

@@ -43,7 +43,10 @@ class Draws:
         self.sizes: Tensor | None = None  # of the class that each place of a batch draws from
         if sampling.mode != "uniform":
             alpha = 1.0 if sampling.mode == "proportional" else sampling.alpha
-            self.order = self._sorted_by_class()
+            parts = [torch.nonzero(states.labels == c)[:, 0] for c in range(len(states.values))]
+            self.order = torch.cat(parts)
+            if states.cells < 2**31:
+                self.order = self.order.int()
             sizes = torch.tensor(states.class_sizes, dtype=torch.int64)
             counts = quotas([float(size) ** alpha for size in states.class_sizes], batch)
             each = torch.repeat_interleave(torch.arange(len(counts)), torch.tensor(counts))
@@ -66,13 +69,6 @@ class Draws:
             size = self.states.cells if self.order is None else len(self.order)
             drawn = torch.randint(size, (self.batch,), generator=self.generator, device=device)
         return drawn if self.order is None else self.order[drawn].long()
-
-    def _sorted_by_class(self) -> Tensor:
-        """int32, or int64 where indices need it; unreached ones are left out."""
-        labels = self.states.labels
-        parts = [torch.nonzero(labels == number)[:, 0] for number in range(len(self.states.values))]
-        whole = torch.cat(parts)
-        return whole.int() if self.states.cells < 2**31 else whole
 
 
 def quotas(weights: list[float], batch: int) -> list[int]:

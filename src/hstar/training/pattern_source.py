@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +13,7 @@ from hstar.features.pattern_states import PatternStates
 from hstar.objectives.objective import Objective, Targets
 from hstar.pdb import PatternDatabase
 from hstar.training.draws import Draws, Sampling
-from hstar.training.source import Metrics, Source
+from hstar.training.source import Source
 
 
 @dataclass(frozen=True)
@@ -46,14 +45,13 @@ class PatternSource(Source):
 
     def loss(self, network: torch.nn.Module, drawn: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
         x, targets = self.inputs(drawn), self._targets(drawn[0])
-        with self._autocast():
+        # Whole numbers up to 127 are exact in bfloat16, also those of the rounded network.
+        with torch.autocast(
+            self.device.type, torch.bfloat16, self.device.type == "cuda", cache_enabled=False
+        ):
             outputs = network(x)
         loss = self.objective.loss(outputs, targets).mean()
         return loss, self._statistics(outputs, targets)
-
-    def evaluate(self, network: torch.nn.Module) -> Metrics:
-        """The table is the whole truth: a sweep, not a sample, says how good a network is."""
-        return {}
 
     def inputs(self, drawn: list[Tensor]) -> Tensor:
         on_gpu = self.device.type == "cuda"
@@ -67,9 +65,3 @@ class PatternSource(Source):
         h_star = self.values[exact]
         none = torch.full_like(h_star, torch.inf)
         return {"h_star": h_star, "base": torch.zeros_like(h_star), "lower": -none, "upper": none}
-
-    def _autocast(self) -> AbstractContextManager[Any]:
-        if self.device.type == "cuda":
-            # Whole numbers up to 127 are exact in bfloat16, also those of the rounded network.
-            return torch.autocast("cuda", dtype=torch.bfloat16, cache_enabled=False)
-        return nullcontext()

@@ -75,10 +75,6 @@ class StateSource(Source):
         means = (sums / len(self.encoded.sizes)).tolist()
         return dict(zip(("loss", *decodes), means, strict=True))
 
-    def inputs(self, drawn: Any) -> Tensor:
-        tensor: Tensor = on_device(drawn[0], self.device)
-        return tensor
-
     def _targets(self, rows: NDArray[np.int64]) -> dict[str, Tensor]:
         return {
             name: torch.from_numpy(column[rows]).to(self.device)

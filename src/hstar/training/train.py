@@ -52,12 +52,9 @@ def train(
     options: TrainOptions,
     report: Report | None = None,
 ) -> TrainResult:
-    """Train on labelled states and write the model file.
-
-    `report` is called with every line of the curve and the number of steps. A killed run goes on
-    from `output`.partial. Raises ValueError for pieces that do not fit each other, LabelsError,
-    CheckpointError, OSError.
-    """
+    """Train on labelled states and write the model file. `report` is called with every line of the
+    curve and the number of steps. A killed run goes on from `output`.partial. Raises ValueError for
+    pieces that do not fit each other, LabelsError, CheckpointError, OSError."""
     prepared = prepare(training, validation, options)
     prepared.run(output, report)
     loop = prepared.loop
@@ -100,9 +97,8 @@ def prepare(training: Dataset, validation: Dataset, options: TrainOptions) -> Pr
             "a certified decode and weights in integers need the exact value of every state; train "
             "on a pattern database (hstar pdb build), not on labels"
         )
-    tasks = [labelled.task for labelled in training.tasks]
-    if features.needs == "space":
-        features.check_one_space([*tasks, *(labelled.task for labelled in validation.tasks)])
+    datasets = (training, validation) if features.needs == "space" else (training,)
+    tasks = [labelled.task for dataset in datasets for labelled in dataset.tasks]
     objective = fitted(options.objective, training)
     options = replace(options, objective=objective)
     feature_config = features.configure(tasks, options.chosen_of(features), training.cost)
@@ -132,10 +128,8 @@ def prepare(training: Dataset, validation: Dataset, options: TrainOptions) -> Pr
 
 
 def prepare_table(data: TableData, options: TrainOptions, start: Network | None = None) -> Prepared:
-    """A loop over all states of a table. `start` is a network in integers to go on from.
-
-    Raises ValueError for pieces that do not fit each other.
-    """
+    """A loop over all states of a table. `start` is a network in integers to go on from. Raises
+    ValueError for pieces that do not fit each other."""
     _, model, _ = options.entries()
     _check_table(options, data.database.base is not None)
     states = states_to_learn(data.database, data.space, choose_device(options.device))
