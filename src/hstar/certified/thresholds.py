@@ -129,7 +129,9 @@ def _smallest(
     for _ in range(MOST_ATTEMPTS):
         choice = next((one for one in choices if one.mean >= wanted), choices[-1])
         strict = with_exceptions(model, choice, sweep)
-        reached = _mean(strict, sweep)
+        counts = sweep.count_values(strict)
+        total = int(np.dot(model.values, counts.classes.astype(np.int64)))
+        reached = total / max(counts.states, 1)
         if reached >= mean:
             return strict
         if choice is choices[-1]:
@@ -150,9 +152,3 @@ def with_exceptions(model: LearnedDatabase, choice: Choice, sweep: AnySweep) -> 
     bare = replace(model, decoding=decoding, exceptions=())
     lists = sweep.find_overestimates(bare)
     return replace(bare, exceptions=tuple(ExceptionSet.encode(one) for one in lists))
-
-
-def _mean(model: LearnedDatabase, sweep: AnySweep) -> float:
-    counts = sweep.count_values(model)
-    total = np.dot(model.values, counts.classes.astype(np.int64))
-    return float(total) / max(counts.states, 1)

@@ -173,15 +173,20 @@ class HGN(nn.Module):
     def _steps(self, e0: Tensor, v0: Tensor, u0: Tensor, wiring: Wiring, lanes: int) -> Tensor:
         """The globals after all steps."""
 
+        edge, node, hidden = self.core.edge, self.core.node, self.config.hidden
+
+        def on_lanes(apply: Any, rows: Tensor, *others: object) -> Tensor:
+            """`apply` works on (rows, lanes * H), all lanes of a row side by side."""
+            wide = apply(rows.view(len(rows) // lanes, lanes * hidden), *others)
+            narrow: Tensor = wide.view(len(wide) * lanes, hidden)
+            return narrow
+
         def slot_sum(nodes: Tensor, matrices: Tensor) -> Tensor:
-            x = _wide(nodes, lanes)
-            return _narrow(_SlotSum.apply(x, matrices, wiring), lanes)  # type: ignore[no-untyped-call]
+            return on_lanes(_SlotSum.apply, nodes, matrices, wiring)
 
         def bag_sum(rows: Tensor, bags: Bags, transposed: Bags) -> Tensor:
-            x = _wide(rows, lanes)
-            return _narrow(_BagSum.apply(x, bags, transposed), lanes)  # type: ignore[no-untyped-call]
+            return on_lanes(_BagSum.apply, rows, bags, transposed)
 
-        edge, node, hidden = self.core.edge, self.core.node, self.config.hidden
         # Weights of the edges' first layer: (out, the edge and its slots, initial or now, in).
         parts = edge.first.weight.view(hidden, -1, 2, hidden)
         slots0, slots = parts[:, 1:].permute(2, 1, 3, 0).contiguous()  # (columns, in, out) both
@@ -205,16 +210,6 @@ class HGN(nn.Module):
 def _in_lanes(rows: Tensor, lanes: int) -> Tensor:
     """(rows, H) -> (rows * lanes, H), each row repeated"""
     return rows[:, None].expand(-1, lanes, -1).reshape(len(rows) * lanes, rows.shape[1])
-
-
-def _wide(rows: Tensor, lanes: int) -> Tensor:
-    """(rows * lanes, H) -> (rows, lanes * H)"""
-    return rows.view(len(rows) // lanes, lanes * rows.shape[1])
-
-
-def _narrow(rows: Tensor, lanes: int) -> Tensor:
-    """(rows, lanes * H) -> (rows * lanes, H)"""
-    return rows.view(len(rows) * lanes, rows.shape[1] // lanes)
 
 
 class HGNModel(Model):

@@ -71,5 +71,5 @@ def _activation_steps(network: Network) -> list[float]:
         elif layer.skip < 1:
             raise ValueError("the network does not have the layers of a residual one")
         else:
-            steps.append(steps[number - 2] * 2.0**layer.shift / layer.skip)
+            steps.append(steps[number - 2] * (2.0**layer.shift / layer.skip))
     return steps

@@ -176,8 +176,10 @@ def place(mu: Tensor, sigma: Tensor, lower: Tensor, upper: Tensor) -> Interval:
 
 def narrow_moments(interval: Interval) -> Tensor:
     """About the middle. Instead of the mass it returns mass / (2 h) - 1, exact where that is tiny.
-    With z = A e in [0, 1], up = exp(z) - 1 and down = 1 - exp(-z): sinh z = (up + down) / 2 and
-    cosh z - 1 = up down / 2, without cancellation."""
+
+    With z = A e in [0, 1], up = exp(z) - 1 and down = 1 - exp(-z):
+    sinh z = (up + down) / 2 and cosh z - 1 = up down / 2, without cancellation.
+    """
     device = interval.mu.device
     u, _ = rule_on(NARROW_RULE, device)
     h, tilt = interval.half_width, interval.tilt
@@ -223,9 +225,11 @@ def tail_moments(interval: Interval) -> Tensor:
 
 
 def interior_moments(interval: Interval) -> Tensor:
-    """About mu. With p_a = phi(a) / Z and p_b alike, E[e] = p_a - p_b, E[e^2] = 1 + a p_a - b p_b
-    and dE/dsigma = p_a (1 + a (a - E[e])) - p_b (1 + b (b - E[e])), arranged to contain p_a -
-    p_b."""
+    """About mu.
+
+    With p_a = phi(a) / Z and p_b alike, E[e] = p_a - p_b, E[e^2] = 1 + a p_a - b p_b and
+    dE/dsigma = p_a (1 + a (a - E[e])) - p_b (1 + b (b - E[e])), arranged to contain p_a - p_b.
+    """
     bounds = torch.stack((interval.a, interval.b)).clamp(-FAR, FAR)
     a, b = bounds
     below_a, below_b = torch.erf(SQRT_HALF * bounds)
