@@ -1,9 +1,8 @@
 """Sweeps on the device that trains, where a space is too large for the cores of this machine.
 
 The arithmetic is that of the core, number for number: products of 8-bit integers summed in 32 bits
-(the device's integer matrix product, or float64, which is exact here), rescaled in 64 bits, decoded
-in integers. Only `count_levels`, which merely suggests thresholds, rounds. What such a sweep finds
-can be checked by the core on any machine: `hstar pdb verify`.
+(or in float64, which is exact here), rescaled in 64 bits, decoded in integers. Only `count_levels`,
+which merely suggests thresholds, rounds. `hstar pdb verify` checks the result with the core.
 """
 
 from __future__ import annotations
@@ -203,7 +202,7 @@ class _Layer:
         room = (0, outputs - matrix.shape[0])
         vectors = [np.pad(v.astype(np.int64), room) for v in (layer.bias, layer.multiplier)]
         self.rescale = _Rescale(
-            *(torch.tensor(n, device=device) for n in (*vectors, layer.skip, layer.shift)),
+            *(torch.tensor(n, device=device) for n in (*vectors, layer.skip, layer.shift))
         )
 
 

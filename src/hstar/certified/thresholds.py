@@ -1,10 +1,10 @@
 """Choosing what is decoded and what is an exception, so that bytes buy as much mean as they can.
 
 Each level k has a threshold t: it is accepted where P(class < k) <= t. A larger t adds states whose
-value is k or more (the mean rises) and states whose value is less (their indices are exceptions, of
-about log2(indices / exceptions) + 1.5 bits each). One sweep counts both for every t of a grid. For
-a price of a bit, every level by itself takes the t with the largest gain less price; a search over
-prices finds the best thresholds for a number of bytes or for a mean.
+value is k or more (the mean rises) and states whose value is less (exceptions, of about
+log2(indices / exceptions) + 1.5 bits each). One sweep counts both for every t of a grid. For a
+price of a bit, every level takes the t with the largest gain less price; a search over prices finds
+the best thresholds for a number of bytes or for a mean.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 """Features "atoms": which tuples of objects each predicate of the domain holds for.
 
 Inputs are mostly zero, so they are kept as entries (arity, tuple index * channels + channel).
-Tuples are numbered row by row; the channels are those of vocabulary.py.
-
-A state is what the grounded task tracks. An atom that it does not track keeps its initial truth: it
-is static, or it cannot matter for the goal. Objects that no such atom mentions are left out, so
-unused ones change nothing.
+Tuples are numbered row by row; the channels are those of vocabulary.py. An atom that the grounded
+task does not track keeps its initial truth. Objects that no atom mentions are left out.
 """
 
 from __future__ import annotations

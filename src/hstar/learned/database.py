@@ -1,8 +1,8 @@
 """Networks in integers that replace a pattern database: the form "integers" of model files.
 
-A heuristic of this form is a network on the digits of a pattern, thresholds that read a class off
-its logits, and sets of exceptions that lower the class of single states. A certificate in the file
-says how many states were compared with the exact table and how many are too large.
+Such a heuristic is a network on the digits of a pattern, thresholds that read a class off its
+logits, and sets of exceptions that lower the class of single states. A certificate in the file says
+how many states were compared with the exact table and how many are too large.
 """
 
 from __future__ import annotations
@@ -201,10 +201,7 @@ def digests(model: LearnedDatabase) -> dict[str, str]:
         if not name.startswith("exceptions."):
             weights.update(f"{name} {tensor.dtype} {tensor.shape}".encode())
             weights.update(np.ascontiguousarray(tensor).tobytes())
-    return {
-        "weights_sha256": weights.hexdigest(),
-        "exceptions_sha256": exceptions.hexdigest(),
-    }
+    return {"weights_sha256": weights.hexdigest(), "exceptions_sha256": exceptions.hexdigest()}
 
 
 def tensors_of(model: LearnedDatabase) -> dict[str, NDArray[Any]]:
@@ -229,15 +226,11 @@ def _check_certificate(file: LearnedFile, name: str) -> None:
             "learn it with strict decoding",
             name,
         )
-    if certificate.get("overestimates") != 0:
-        raise ModelFileError(
-            f"the certificate counts {certificate.get('overestimates')} overestimated states; "
-            "the heuristic is not admissible",
-            name,
-        )
+    found = certificate.get("overestimates")
+    if found != 0:
+        message = f"the certificate counts {found} overestimated states"
+        raise ModelFileError(f"{message}; the heuristic is not admissible", name)
     for key, digest in digests(file.model).items():
         if certificate.get(key) != digest:
-            what = key.removesuffix("_sha256")
-            raise ModelFileError(
-                f"the certificate is of other {what}; it says nothing of this heuristic", name
-            )
+            message = f"the certificate is of other {key.removesuffix('_sha256')}"
+            raise ModelFileError(f"{message}; it says nothing of this heuristic", name)

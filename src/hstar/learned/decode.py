@@ -1,8 +1,7 @@
 """Decodes: how a model's outputs become a heuristic value.
 
 A decode reads outputs of one form (hstar.objectives.objective) and knows no labels. Its constants
-come from the objective and are all in the model file: what is added to outputs (`base`), what
-bounds them (`lower`), how wide a distribution is. Evaluation uses these functions; search uses
+come from the objective and are all in the model file. Evaluation uses these functions; search uses
 those of the core (cpp/learned) where it can, and tests compare the two.
 """
 

@@ -1,18 +1,8 @@
 """The model file: one .safetensors whose metadata says what the numbers mean.
 
-The metadata is one JSON object under the key "hstar":
-
-    format, digest        which version of this text applies; SHA-256 of the whole file
-    form                  how tensors make a heuristic: "float", or "integers" (database.py)
-    features, model       {"name", "config"} each, names of FEATURES and MODELS
-    objective, decode     {"name", options or constants}, names of OBJECTIVES and DECODES
-    cost, domain          what a step costs; {"name", "hash"} of a PDDL domain, or null
-    training              options, curve, and what the file was trained on
-    certificate           what a sweep over every state has shown (hstar.certified), or null
-
-The digest is that of the file with the digest's own place filled with zeros. So every byte is
-covered, and a file in which one was changed is refused before anything in it is used. No code is
-ever loaded from a file; a name like "module:attribute" must be importable already.
+docs/architecture.md describes the metadata, a JSON object under the key "hstar". The digest is that
+of the whole file with zeros in the digest's own place. So a file in which any byte was changed is
+refused before anything in it is used. No code is ever loaded from a file.
 """
 
 from __future__ import annotations

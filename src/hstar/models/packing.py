@@ -1,11 +1,8 @@
 """Weights in few bytes, in the shortest of three forms.
 
-- packed: each weight in its bits.
-- coded: trained weights lie around zero, so their entropy is well below their bits. The Huffman
-  code is that of DEFLATE (RFC 1951), without its search for repetitions.
-- adaptive: rows and columns differ in scale and rows resemble each other, so that what came before
-  says much about a weight. Range coded with probabilities learned on the way; how is said in
-  cpp/networks/integer/weight_code.hpp.
+packed     each weight in its bits
+coded      the Huffman code of DEFLATE (RFC 1951), without its search for repetitions
+adaptive   range coded with learned probabilities (cpp/networks/integer/weight_code.hpp)
 """
 
 from __future__ import annotations

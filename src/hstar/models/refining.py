@@ -1,8 +1,7 @@
 """From the integers of a network back to a form that can be trained: the inverse of export.
 
-Batch normalisation has become factors and offsets. They are parameters from then on, and training
-sees the integer network number for number. Rounding removes the scale of real values, so weights
-and activations get scales that suit a learning rate.
+Batch normalisation has become factors and offsets, which are parameters from then on. Rounding
+removes the scale of real values, so weights and activations get scales that suit a learning rate.
 """
 
 from __future__ import annotations

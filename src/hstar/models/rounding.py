@@ -2,10 +2,8 @@
 
 Weights are whole multiples of a step per output channel, activations of a step per layer. Rounding
 passes gradients on as if it were not there, and the steps are learned with the rest (Esser et al.,
-"Learned step size quantization", 2020). Batch normalisation stays while rounding is trained; its
-factors and offsets become the multipliers and biases of the integer network afterwards. Sums are
-formed of whole numbers below 2^24, which float32 adds exactly (and of factors up to 127, which
-bfloat16 holds exactly).
+"Learned step size quantization", 2020). Sums are of whole numbers below 2^24, which float32 adds
+exactly (and of factors up to 127, which bfloat16 holds exactly).
 """
 
 from __future__ import annotations

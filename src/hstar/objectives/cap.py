@@ -1,11 +1,8 @@
-"""A cap on the heuristic that a network corrects.
-
-    base'(s) = min(base(s), cap lower(s)),  lower an admissible heuristic
+"""A cap on the heuristic that a network corrects: min(base(s), cap lower(s)).
 
 h^FF can exceed h* in proportion to a problem's size, and a correction learned on small problems is
-too small on large ones. How far LM-cut stays below h* depends less on the size, so a multiple of it
-that is enough for the training labels is enough for larger problems, too. Where the labels do not
-ask for a cap there is none.
+too small on large ones. The cap, a multiple of an admissible heuristic, is fitted to the training
+labels; there is none where they do not ask for one (docs/learning.md).
 """
 
 from __future__ import annotations

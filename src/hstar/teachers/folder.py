@@ -114,19 +114,19 @@ def _read_manifest(path: Path) -> dict[str, Any]:
     """What a generator wrote about the folder; empty where there is nothing."""
     if not path.exists():
         return {}
-    advice = "write the folder again with 'hstar generate', or delete the manifest"
+
+    def refused(why: str) -> ProblemFolderError:
+        advice = "write the folder again with 'hstar generate', or delete the manifest"
+        return ProblemFolderError(f"{why}; {advice}", str(path))
+
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise ProblemFolderError(f"not JSON ({error}); {advice}", str(path)) from None
+        raise refused(f"not JSON ({error})") from None
     if not isinstance(manifest, dict) or manifest.get("format") != MANIFEST_FORMAT:
-        raise ProblemFolderError(
-            f"not a manifest of the format {MANIFEST_FORMAT}; {advice}", str(path)
-        )
+        raise refused(f"not a manifest of the format {MANIFEST_FORMAT}")
     problems = manifest.get("problems")
-    listed = isinstance(problems, list) and all(
-        isinstance(p, dict) and isinstance(p.get("file"), str) for p in problems
-    )
-    if not listed:
-        raise ProblemFolderError(f"its list of problems is missing or damaged; {advice}", str(path))
+    entries = problems if isinstance(problems, list) else [None]
+    if not all(isinstance(p, dict) and isinstance(p.get("file"), str) for p in entries):
+        raise refused("its list of problems is missing or damaged")
     return manifest

@@ -5,9 +5,8 @@ labels.manifest.json  the domain, every problem with its plan and its atoms, a d
 labels.times.json     how long each attempt took; only this file differs from run to run
 
 A state is the set of its true atoms, as positions in the atom list of its problem. (Negated atoms
-are listed only if the grounded task has a variable just for them.) Costs are in the unit of the
-problem. A value that the teacher does not know is null in the file and NaN in memory; h is infinite
-in dead ends.
+are listed only if the task has a variable just for them.) Costs are in the unit of the problem. An
+unknown value is null in the file and NaN in memory; h is infinite in dead ends.
 """
 
 from __future__ import annotations

@@ -130,10 +130,7 @@ class TrainOptions:
         """All but where it ran: the same training elsewhere gives the same model."""
         known = {f.name: getattr(self, f.name) for f in fields(self)}
         del known["device"], known["compile"]
-        return known | {
-            "objective": self.objective.to_dict(),
-            "sampling": asdict(self.sampling),
-        }
+        return known | {"objective": self.objective.to_dict(), "sampling": asdict(self.sampling)}
 
     def chosen(self, **suiting: Any) -> dict[str, Any]:
         """What differs from the defaults, or from those `suiting` the source of states: a model
