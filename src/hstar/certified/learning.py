@@ -10,6 +10,7 @@ from typing import cast
 import numpy as np
 
 from hstar.certified.certificate import Certificate, certify
+from hstar.certified.device_sweep import DeviceNetwork, DeviceSweep
 from hstar.certified.sweep import AnySweep, Sweep, SweepOptions
 from hstar.certified.thresholds import make_strict
 from hstar.features.pattern_states import PatternStates
@@ -17,7 +18,7 @@ from hstar.learned.database import LearnedDatabase, LearnedFile, digests, write_
 from hstar.learned.decode import find_decode
 from hstar.learned.file import to_bytes
 from hstar.learned.levels import Decoding
-from hstar.models.export import emulate, export
+from hstar.models.export import export
 from hstar.models.integer_network import Network
 from hstar.models.rounding import RoundedNet
 from hstar.training.loop import Line, Loop, Report
@@ -90,8 +91,6 @@ def make_sweep(data: TableData, learned: PatternStates, options: SweepOptions) -
     """On the device that trained, if that is a GPU; in the core otherwise."""
     if learned.device.type != "cuda":
         return Sweep(data.database, data.space, options)
-    from hstar.certified.device_sweep import DeviceSweep
-
     states = learned
     if learned.database is not data.database:  # symmetry classes are learned from all their states
         states = PatternStates(data.database, data.space, learned.device)
@@ -157,8 +156,9 @@ def _longest(model: LearnedDatabase, states: PatternStates) -> dict[str, object]
 
 
 def _check_core(model: LearnedDatabase, source: PatternSource) -> None:
-    """The core must compute what the definition says."""
+    """The core must compute what torch computes of the same integers."""
     index = source.draws.at(0)[:CHECKED_STATES]
-    digits = source.states.digits(index).cpu().numpy().astype(np.int32)
-    if not np.array_equal(model.network.forward(digits), emulate(model.network, digits)):
+    digits = source.states.digits(index).cpu()
+    expected = DeviceNetwork(model.network, digits.device).forward(digits).numpy()
+    if not np.array_equal(model.network.forward(digits.int().numpy()), expected):
         raise RuntimeError("the core computes another network; this is a bug in hstar")

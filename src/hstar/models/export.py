@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from hstar.models.integer_network import LOGIT_UNITS, IntegerLayer, Network
 from hstar.models.mlp import is_joined
@@ -54,21 +52,3 @@ def export(net: RoundedNet, domain_sizes: tuple[int, ...]) -> Network:
             )
         )
     return Network(domain_sizes, tuple(exported))
-
-
-def emulate(network: Network, digits: NDArray[np.int32]) -> NDArray[np.int64]:
-    """The same logits by plain 64-bit matrix products, to check the core against."""
-    sizes = np.array(network.domain_sizes)
-    rows = digits + (np.cumsum(sizes) - sizes)
-    outputs: list[Any] = []
-    last = len(network.layers) - 1
-    for number, layer in enumerate(network.layers):
-        weights = layer.weights.astype(np.int64)
-        sums = weights[rows].sum(axis=1) if number == 0 else outputs[-1] @ weights.T
-        total = (sums + layer.bias) * layer.multiplier.astype(np.int64)
-        if layer.skip:
-            total += outputs[-2] * layer.skip
-        total = (total + (1 << (layer.shift - 1))) >> layer.shift
-        outputs.append(total if number == last else np.clip(total, 0, 127))
-    result: NDArray[np.int64] = outputs[-1]
-    return result
