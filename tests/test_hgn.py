@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -335,7 +336,7 @@ def test_the_published_network_has_38626_weights() -> None:
 
 def test_configurations_are_json(tmp_path: Path) -> None:
     config = HGNConfig(3, 7, hidden=8, steps=2, outputs=1, normalise=False)
-    assert HGNConfig.from_dict(json.loads(json.dumps(config.to_dict()))) == config
+    assert HGNConfig(**json.loads(json.dumps(asdict(config)))) == config
     with pytest.raises(ValueError, match="'steps'"):
         HGNConfig(3, 7, steps=0)
 

@@ -10,11 +10,12 @@ import pytest
 import torch
 from agreement import agreement
 from case_tables import table
+from integer_oracle import emulate
 from small_patterns import OPTIONS, SETTINGS, data_of, database_of, difference
 
 from hstar.certified.learning import learn
 from hstar.features.pattern_states import UNREACHED, PatternStates
-from hstar.models.export import emulate, export
+from hstar.models.export import export
 from hstar.models.rounding import _activate
 from hstar.objectives import make_objective
 from hstar.objectives.classes import CrossEntropy, admissible_weights, cea

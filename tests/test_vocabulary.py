@@ -22,11 +22,11 @@ def test_the_vocabulary_of_a_domain(tmp_path: Path) -> None:
     assert vocabulary.constants == ("hall",)
     # Twice as many channels as predicates; three types and one constant are unary.
     assert vocabulary.channels == [2, 4 + 3 + 1, 4, 0]
-    assert vocabulary.state_channel("door") == (2, 1)
-    assert vocabulary.goal_channel("door") == (2, 3)
-    assert vocabulary.goal_channel("square") is None
-    assert vocabulary.unary_channel("tool", "type") == 6
-    assert vocabulary.unary_channel("hall", "constant") == 7
+    assert vocabulary.channel("state", "door") == (2, 1)
+    assert vocabulary.channel("goal", "door") == (2, 3)
+    assert vocabulary.channel("goal", "square") is None
+    assert vocabulary.channel("type", "tool") == (1, 6)
+    assert vocabulary.channel("constant", "hall") == (1, 7)
     assert Vocabulary.from_dict(json.loads(json.dumps(vocabulary.to_dict()))) == vocabulary
 
     narrow = Vocabulary.of(domain, breadth=1, types=False)

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hstar.features.feature import Config
 from hstar.models.model import Model, whole_number
 
 if TYPE_CHECKING:
     import torch
 
+EPSILON = 1e-5  # of batch normalisation
+LAYER = ("dense.weight", "norm.weight", "norm.bias", "norm.running_mean", "norm.running_var")
+
+
+def is_joined(layer: int) -> bool:
+    """Whether a layer ends a residual block: it adds what the layer before it read."""
+    return layer >= 3 and layer % 2 == 1
+
 
 class MLPModel(Model):
-    """`hidden` channels after the input, `width` in each of the `blocks` residual blocks.
-
-    On digits of a table it may be trained towards integers (`bits` of the training options).
-    """
+    """`hidden` channels after the input, `width` in each of the `blocks` residual blocks. On digits
+    of a table it may be trained towards integers (`bits` of the training options)."""
 
     name = "mlp"
     features = ("digits", "relaxed-plans")
@@ -24,14 +32,12 @@ class MLPModel(Model):
     can_round = True
     training = {"learning_rate": 3e-3, "weight_decay": 0.0, "clip": 0.0}  # noqa: RUF012
 
-    def configure(
-        self, features: dict[str, Any], outputs: int, options: dict[str, Any]
-    ) -> dict[str, Any]:
+    def configure(self, features: Config, outputs: int, options: Config) -> Config:
         whole_number(options, "hidden", "width")
         whole_number(options, "blocks", least=0)
         return {"inputs": features["width"], **options, "outputs": outputs}
 
-    def build(self, config: dict[str, Any], generator: torch.Generator) -> torch.nn.Module:
+    def build(self, config: Config, generator: torch.Generator) -> torch.nn.Module:
         import torch
 
         from hstar.models.residual import ResidualNet, Shape
@@ -40,27 +46,27 @@ class MLPModel(Model):
             torch.manual_seed(generator.initial_seed())
             return ResidualNet(Shape(**config))
 
-    def native(self, config: dict[str, Any], tensors: dict[str, Any]) -> dict[str, Any]:
+    def rounded(self, network: Any, bits: int, sample: torch.Tensor | None) -> torch.nn.Module:
+        from hstar.models.rounding import RoundedNet
+
+        return RoundedNet.from_float(network, bits, sample)
+
+    def calibrate(self, network: Any, samples: Iterable[torch.Tensor]) -> None:
+        network.calibrate(samples)
+
+    def native(self, config: Config, tensors: dict[str, Any]) -> Config:
         """Layers with batch normalisation folded in; a block's second layer adds its input."""
         layers = []
-        last = 2 + 2 * int(config["blocks"])
-        for number in range(last):
-            held = {
-                name: tensors[f"layers.{number}.{name}"].astype(np.float64)
-                for name in ("dense.weight", "norm.weight", "norm.bias")
-            }
-            mean = tensors[f"layers.{number}.norm.running_mean"].astype(np.float64)
-            var = tensors[f"layers.{number}.norm.running_var"].astype(np.float64)
-            factor = held["norm.weight"] / np.sqrt(var + EPSILON)
-            weight = (held["dense.weight"] * factor[:, None]).astype(np.float32)
-            bias = (held["norm.bias"] - mean * factor).astype(np.float32)
-            layers.append(
-                (np.ascontiguousarray(weight), bias, "relu", number >= 3 and number % 2 == 1)
+        for number in range(2 + 2 * int(config["blocks"])):
+            dense, scale, offset, mean, variance = (
+                tensors[f"layers.{number}.{name}"].astype(np.float64) for name in LAYER
             )
+            factor = scale / np.sqrt(variance + EPSILON)
+            weight = np.ascontiguousarray(dense * factor[:, None], dtype=np.float32)
+            bias = (offset - mean * factor).astype(np.float32)
+            layers.append((weight, bias, "relu", is_joined(number)))
         layers.append((tensors["last.weight"], tensors["last.bias"], "none", False))
         return {"model": self.name, "layers": layers}
 
-
-EPSILON = 1e-5  # of batch normalisation
 
 MLP_MODEL = MLPModel()
