@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any
 from hstar import _core
 from hstar.algorithms import SEARCHES, SearchEntry
 from hstar.heuristics import COST_TYPES, HEURISTICS, AnyHeuristic, bind_heuristic, make_heuristic
-from hstar.pddl.errors import PddlError
+from hstar.pddl.errors import PddlError, did_you_mean
 from hstar.pddl.model import Problem
 from hstar.pddl.planfile import format_plan
-from hstar.runtime.registry import did_you_mean
 from hstar.runtime.resources import Budget, OutOfResources, raising_interrupts
 from hstar.spaces.space import Space, state_rows
 from hstar.spaces.task import ground

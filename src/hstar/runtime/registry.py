@@ -11,22 +11,16 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from hstar.pddl.errors import did_you_mean
 
 if TYPE_CHECKING:
     from importlib import metadata
 
 Entry = TypeVar("Entry")
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A hint for a message: the closest known name; empty if none is close."""
-    import difflib  # slow to import, and rarely needed
-
-    near = difflib.get_close_matches(name, list(known), n=1)
-    return f" (did you mean '{near[0]}'?)" if near else ""
 
 
 class Registry(dict[str, Entry], Generic[Entry]):

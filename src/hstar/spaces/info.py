@@ -89,16 +89,12 @@ def _formula_features(formula: Formula) -> Iterator[str]:
             if not isinstance(inner, Equal):
                 yield "negative conditions"
             yield from _formula_features(inner)
-        case Or(parts):
-            yield "disjunction"
+        case And(parts) | Or(parts):
+            if isinstance(formula, Or):
+                yield "disjunction"
             for part in parts:
                 yield from _formula_features(part)
-        case And(parts):
-            for part in parts:
-                yield from _formula_features(part)
-        case Forall(_, body):
-            yield "universal conditions"
-            yield from _formula_features(body)
-        case Exists(_, body):
-            yield "existential conditions"
+        case Forall(_, body) | Exists(_, body):
+            universal = isinstance(formula, Forall)
+            yield "universal conditions" if universal else "existential conditions"
             yield from _formula_features(body)
