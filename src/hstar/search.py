@@ -9,7 +9,7 @@ import html
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from hstar import _core
@@ -101,7 +101,10 @@ class SearchOptions:
         return SEARCHES.find(self.algorithm)
 
     def describe(self) -> str:
-        names = [h if isinstance(h, str) else label_of(h) for h in self.heuristics]
+        names = [
+            h if isinstance(h, str) else getattr(h, "label", "your function")
+            for h in self.heuristics
+        ]
         named = any(isinstance(h, str) for h in self.heuristics)
         cost = f", cost {self.cost}" if named else ""
         return f"{self.entry.description}; heuristic {', '.join(names)}{cost}"
@@ -133,12 +136,6 @@ class SearchOptions:
         return made
 
 
-def label_of(heuristic: AnyHeuristic) -> str:
-    """What to call a heuristic that is not named."""
-    label: str = getattr(heuristic, "label", "your function")
-    return label
-
-
 # What `hstar plan` and hstar.plan() use when neither a heuristic nor a search is named.
 STRONGEST = SearchOptions(heuristic="ff", algorithm="lazy", cost="one", batch=32)
 
@@ -151,10 +148,9 @@ def choose_options(heuristic: Any = None, search: str | None = None, **given: An
     """
     chosen = STRONGEST
     if heuristic is not None or search is not None:
-        entry = SEARCHES.find(search or "gbfs")
-        chosen = SearchOptions(
-            entry.heuristic if heuristic is None else heuristic, search or "gbfs"
-        )
+        search = search or "gbfs"
+        usual = SEARCHES.find(search).heuristic
+        chosen = SearchOptions(usual if heuristic is None else heuristic, search)
     return replace(chosen, **{name: value for name, value in given.items() if value is not None})
 
 
@@ -171,25 +167,25 @@ class SearchResult:
 
     solved: bool
     status: str
-    plan: list[str] | None
-    plan_cost: int | float | None
-    plan_length: int | None
-    evaluated: int
-    evaluations: int
-    requested: int
-    expanded: int
-    generated: int
-    reopened: int
-    deadends: int
-    initial_h: float | None
-    states: int
-    state_bytes: int
-    search_time: float
-    total_time: float
-    peak_memory_kb: int
-    exit_code: int
+    plan: list[str] | None = None
+    plan_cost: int | float | None = None
+    plan_length: int | None = None
+    evaluated: int = 0
+    evaluations: int = 0
+    requested: int = 0
+    expanded: int = 0
+    generated: int = 0
+    reopened: int = 0
+    deadends: int = 0
+    initial_h: float | None = None
+    states: int = 0
+    state_bytes: int = 0
+    search_time: float = 0.0
+    total_time: float = 0.0
+    peak_memory_kb: int = 0
+    exit_code: int = 0
     seed: int = 0
-    unit_cost: bool = field(default=True)
+    unit_cost: bool = True
     unchecked: str | None = None
 
     @property
@@ -255,10 +251,7 @@ def uninterrupted(result: SearchResult) -> SearchResult:
 
 
 def run(
-    space: Space,
-    options: SearchOptions,
-    budget: Budget,
-    state: NDArray[np.int32] | None = None,
+    space: Space, options: SearchOptions, budget: Budget, state: NDArray[np.int32] | None = None
 ) -> SearchResult:
     """Search for a plan and replay it.
 
@@ -271,30 +264,23 @@ def run(
     try:
         with budget.native(resume=False):  # a result, once there, is not lost to a late alarm
             bound = [bind_heuristic(h, space, options.cost, budget) for h in heuristics]
-            found = _core.search(
-                space.core,
-                None if state is None else state_rows(state),
-                bound,
-                settings,
-                budget.deadline,
-                budget.memory_bytes,
-            )
+            start_state = None if state is None else state_rows(state)
+            found = _core.search(space.core, start_state, bound, settings, *budget.limits)
     except OverflowError as error:
         raise PddlError(str(error), space.path) from error
     # The core counts every value requested; Fast Downward only those it computes.
     found["requested"] = found["evaluations"]
     found["evaluations"] = found["evaluated"] * len(heuristics)
-    status, plan, cost = found.pop("status"), found.pop("plan"), found.pop("plan_cost")
-    solved = status == "solved"
+    plan, cost = found.pop("plan"), found.pop("plan_cost")
+    solved = found["status"] == "solved"
     result = SearchResult(
         solved=solved,
-        status=status,
         plan=plan if solved else None,
         plan_cost=space.unscaled(cost) if solved else None,
         plan_length=len(plan) if solved else None,
         total_time=_core.monotonic_seconds() - start,
         peak_memory_kb=_core.peak_resident_bytes() // 1024,
-        exit_code=EXIT_CODES[status],
+        exit_code=EXIT_CODES[found["status"]],
         seed=options.seed,
         unit_cost=space.unit_cost,
         **found,
@@ -337,20 +323,6 @@ def stopped_before_search(error: OutOfResources, seconds: float) -> SearchResult
     return SearchResult(
         solved=False,
         status=error.status,
-        plan=None,
-        plan_cost=None,
-        plan_length=None,
-        evaluated=0,
-        evaluations=0,
-        requested=0,
-        expanded=0,
-        generated=0,
-        reopened=0,
-        deadends=0,
-        initial_h=None,
-        states=0,
-        state_bytes=0,
-        search_time=0.0,
         total_time=seconds,
         peak_memory_kb=_core.peak_resident_bytes() // 1024,
         exit_code=error.exit_code,
@@ -366,15 +338,14 @@ def _lookahead(space: Space) -> int:
 def _check(
     space: Space, plan: list[str], state: NDArray[np.int32] | None, cost: int | float
 ) -> None:
+    wrong = ""
     try:
         replayed = space.replay(plan, state)
+        if not math.isclose(replayed, cost, rel_tol=1e-9, abs_tol=1e-9):
+            wrong = f"the search says the plan costs {cost}, the validator says {replayed}"
     except ValueError as error:
+        wrong = f"the search returned an invalid plan ({error})"
+    if wrong:
         raise InvalidPlanError(
-            f"the search returned an invalid plan ({error}); "
-            "this is a bug in hstar, please report it with the PDDL files"
-        ) from error
-    if not math.isclose(replayed, cost, rel_tol=1e-9, abs_tol=1e-9):
-        raise InvalidPlanError(
-            f"the search says the plan costs {cost}, the validator says {replayed}; "
-            "this is a bug in hstar, please report it with the PDDL files"
+            f"{wrong}; this is a bug in hstar, please report it with the PDDL files"
         )

@@ -6,6 +6,7 @@ A new domain is one file with a Generator and one line in registry.py.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
@@ -14,6 +15,7 @@ from typing import TypeAlias
 from hstar.domains.instance import Instance
 
 Parameters: TypeAlias = dict[str, int | float]
+Sizes: TypeAlias = tuple[Parameters, ...]
 
 SPLITS = ("train", "validation", "test")
 
@@ -30,13 +32,10 @@ class Parameter:
 
     def check(self, value: int | float) -> int | float:
         """The value as an int if `whole`, else as a float. Raises ValueError with the range."""
-        fits = self.minimum <= value <= self.maximum and (not self.whole or value == int(value))
-        if not fits:
+        if not self.minimum <= value <= self.maximum or (self.whole and value != int(value)):
             kind = "a whole number" if self.whole else "a number"
-            raise ValueError(
-                f"{self.name} must be {kind} from {self.minimum:g} to {self.maximum:g}, "
-                f"not {value:g}"
-            )
+            limits = f"from {self.minimum:g} to {self.maximum:g}"
+            raise ValueError(f"{self.name} must be {kind} {limits}, not {value:g}")
         return int(value) if self.whole else float(value)
 
 
@@ -44,7 +43,7 @@ class Parameter:
 class SplitPlan:
     """The sizes of a split, and how many problems (seeds) of each size."""
 
-    sizes: tuple[Parameters, ...]
+    sizes: Sizes
     seeds: int
 
     @property
@@ -64,7 +63,6 @@ class Generator:
 
     name: str
     summary: str
-    domain_name: str
     domain_pddl: str
     parameters: tuple[Parameter, ...]
     splits: Mapping[str, SplitPlan]
@@ -72,6 +70,10 @@ class Generator:
     enlarge: Callable[[Parameters], Parameters]
     large: int
     mismatch: Callable[[Parameters], str] = lambda parameters: ""
+
+    @property
+    def domain_name(self) -> str:
+        return str(re.findall(r"\(domain ([^\s()]+)", self.domain_pddl)[0])
 
     def make(self, parameters: Parameters, rng: Random, name: str) -> str:
         """The PDDL of a random problem. Raises ValueError for wrong parameters."""
@@ -81,10 +83,8 @@ class Generator:
         """The parameters in the generator's order and number types. Raises ValueError."""
         known = [parameter.name for parameter in self.parameters]
         if set(parameters) != set(known):
-            raise ValueError(
-                f"{self.name} takes the parameters {', '.join(known)}, "
-                f"not {', '.join(parameters) or 'none'}"
-            )
+            given = ", ".join(parameters) or "none"
+            raise ValueError(f"{self.name} takes the parameters {', '.join(known)}, not {given}")
         checked = {one.name: one.check(parameters[one.name]) for one in self.parameters}
         wrong = self.mismatch(checked)
         if wrong:
@@ -129,7 +129,23 @@ class Generator:
         return [(size, share) for size, share in zip(sizes, shares, strict=True) if share]
 
 
-def grid(**values: Sequence[int | float]) -> tuple[Parameters, ...]:
+def usual_splits(
+    small: Sizes, large: Sizes, *, train: int, validation: int, test: int
+) -> dict[str, SplitPlan]:
+    """Small sizes for training and validation, large ones for test; so many problems of each."""
+    return {
+        "train": SplitPlan(small, train),
+        "validation": SplitPlan(small, validation),
+        "test": SplitPlan(large, test),
+    }
+
+
+def numbered(prefix: str, count: int | float, first: int = 0) -> tuple[str, ...]:
+    """Names of objects: prefix0, prefix1, ..."""
+    return tuple(f"{prefix}{number}" for number in range(first, first + int(count)))
+
+
+def grid(**values: Sequence[int | float]) -> Sizes:
     """All combinations, the last parameter varying fastest."""
     return tuple(
         dict(zip(values, combination, strict=True))

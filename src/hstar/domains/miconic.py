@@ -8,7 +8,15 @@ from __future__ import annotations
 
 from random import Random
 
-from hstar.domains.generator import Generator, Parameter, Parameters, SplitPlan, grid
+from hstar.domains.generator import (
+    Generator,
+    Parameter,
+    Parameters,
+    Sizes,
+    grid,
+    numbered,
+    usual_splits,
+)
 from hstar.domains.instance import Atom, Instance
 
 DOMAIN = """\
@@ -46,8 +54,8 @@ DOMAIN = """\
 
 
 def sample(parameters: Parameters, rng: Random) -> Instance:
-    floors = tuple(f"f{number}" for number in range(int(parameters["floors"])))
-    passengers = tuple(f"p{number}" for number in range(int(parameters["passengers"])))
+    floors = numbered("f", parameters["floors"])
+    passengers = numbered("p", parameters["passengers"])
     init: list[Atom] = [
         ("above", lower, upper)
         for number, lower in enumerate(floors)
@@ -66,24 +74,17 @@ def sample(parameters: Parameters, rng: Random) -> Instance:
 
 
 SMALL = grid(floors=range(3, 9), passengers=range(2, 7))
-LARGE: tuple[Parameters, ...] = tuple(
-    {"floors": number, "passengers": number} for number in range(10, 31, 5)
-)
+LARGE: Sizes = tuple({"floors": number, "passengers": number} for number in range(10, 31, 5))
 
 GENERATOR = Generator(
     name="miconic",
     summary="serve passengers with a lift",
-    domain_name="miconic",
     domain_pddl=DOMAIN,
     parameters=(
         Parameter("floors", "number of floors", 2),
         Parameter("passengers", "number of passengers", 1),
     ),
-    splits={
-        "train": SplitPlan(SMALL, 12),
-        "validation": SplitPlan(SMALL, 3),
-        "test": SplitPlan(LARGE, 20),
-    },
+    splits=usual_splits(SMALL, LARGE, train=12, validation=3, test=20),
     sample=sample,
     enlarge=lambda size: size | {"passengers": size["passengers"] + 1},
     large=20,

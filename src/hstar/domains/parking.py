@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from random import Random
 
-from hstar.domains.generator import Generator, Parameter, Parameters, SplitPlan
+from hstar.domains.generator import Generator, Parameter, Parameters, Sizes, numbered, usual_splits
 from hstar.domains.instance import Atom, Instance
 
 DOMAIN = """\
@@ -54,8 +54,8 @@ DOMAIN = """\
 
 
 def sample(parameters: Parameters, rng: Random) -> Instance:
-    curbs = tuple(f"curb_{number}" for number in range(int(parameters["curbs"])))
-    cars = tuple(f"car_{number}" for number in range(int(parameters["cars"])))
+    curbs = numbered("curb_", parameters["curbs"])
+    cars = numbered("car_", parameters["cars"])
     rows = random_rows(curbs, cars, rng)
     init = _parked(rows)
     init += [("at-curb", row[0]) for row in rows.values() if row]
@@ -86,33 +86,25 @@ def _parked(rows: dict[str, list[str]]) -> list[Atom]:
 
 
 def mismatch(parameters: Parameters) -> str:
-    most = 2 * (parameters["curbs"] - 1)
-    if parameters["cars"] <= most:
-        return ""
-    return f"{parameters['curbs']} curbs take at most {most} cars, not {parameters['cars']}"
+    curbs, cars = parameters["curbs"], parameters["cars"]
+    most = 2 * (curbs - 1)
+    return "" if cars <= most else f"{curbs} curbs take at most {most} cars, not {cars}"
 
 
-SMALL: tuple[Parameters, ...] = tuple(
+SMALL: Sizes = tuple(
     {"curbs": curbs, "cars": cars} for curbs in (3, 4, 5) for cars in range(curbs, 2 * curbs - 1)
 )
-LARGE: tuple[Parameters, ...] = tuple(
-    {"curbs": curbs, "cars": 2 * (curbs - 1)} for curbs in range(6, 11)
-)
+LARGE: Sizes = tuple({"curbs": curbs, "cars": 2 * (curbs - 1)} for curbs in range(6, 11))
 
 GENERATOR = Generator(
     name="parking",
     summary="rearrange cars parked one behind the other",
-    domain_name="parking",
     domain_pddl=DOMAIN,
     parameters=(
         Parameter("curbs", "number of curbs", 3),
         Parameter("cars", "number of cars, at most 2 (curbs - 1)", 1),
     ),
-    splits={
-        "train": SplitPlan(SMALL, 40),
-        "validation": SplitPlan(SMALL, 10),
-        "test": SplitPlan(LARGE, 20),
-    },
+    splits=usual_splits(SMALL, LARGE, train=40, validation=10, test=20),
     sample=sample,
     enlarge=lambda size: {"curbs": size["curbs"] + 1, "cars": size["cars"] + 1},
     large=16,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from random import Random
 
-from hstar.domains.generator import Generator, Parameter, Parameters, SplitPlan, grid
+from hstar.domains.generator import Generator, Parameter, Parameters, grid, usual_splits
 from hstar.domains.instance import Atom, Instance
 
 DOMAIN = """\
@@ -55,22 +55,18 @@ def enlarge(size: Parameters) -> Parameters:
     return size | {"side": size["side"] + 1}
 
 
-RATIOS = (0.5, 1.0)
+SMALL = grid(side=range(3, 6), ratio=(0.5, 1.0))
+LARGE = grid(side=range(6, 9), ratio=(0.5, 1.0))
 
 GENERATOR = Generator(
     name="visitall",
     summary="visit the goal cells of a square grid",
-    domain_name="visit-all",
     domain_pddl=DOMAIN,
     parameters=(
         Parameter("side", "cells along a side of the grid", 2),
         Parameter("ratio", "probability that a cell is a goal", 0.01, 1.0, whole=False),
     ),
-    splits={
-        "train": SplitPlan(grid(side=range(3, 6), ratio=RATIOS), 70),
-        "validation": SplitPlan(grid(side=range(3, 6), ratio=RATIOS), 17),
-        "test": SplitPlan(grid(side=range(6, 9), ratio=RATIOS), 17),
-    },
+    splits=usual_splits(SMALL, LARGE, train=70, validation=17, test=17),
     sample=sample,
     enlarge=enlarge,
     large=36,  # with ratio 1 the three test sizes have 22 problems up to symmetry

@@ -54,14 +54,12 @@ class Symbols:
     objects_are_declared_in: str
 
 
+@dataclass(slots=True)
 class ConditionReader:
     """Reads conditions. All methods take a list and an index rather than the item, so that errors
     can point to its position."""
 
-    __slots__ = ("symbols",)
-
-    def __init__(self, symbols: Symbols) -> None:
-        self.symbols = symbols
+    symbols: Symbols
 
     def condition(self, parent: Form, index: int, scope: Scope) -> Formula:
         """Read the condition `parent[index]`; the empty list is true."""

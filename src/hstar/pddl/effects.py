@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 
 from hstar.pddl import model
 from hstar.pddl.conditions import ConditionReader, Scope, expect_length, is_number
@@ -23,28 +24,23 @@ _UNSUPPORTED_EFFECTS = {
 }
 
 
+@dataclass(slots=True)
 class EffectReader:
     """Reads the effect of one action into `effects` and `cost`."""
 
-    __slots__ = ("conditions", "cost", "effects")
+    conditions: ConditionReader
+    effects: list[model.Effect] = field(default_factory=list)
+    cost: list[model.CostTerm] = field(default_factory=list)
 
-    def __init__(self, conditions: ConditionReader) -> None:
-        self.conditions = conditions
-        self.effects: list[model.Effect] = []
-        self.cost: list[model.CostTerm] = []
-
-    def read(self, parent: Form, index: int, scope: Scope) -> None:
-        """Read the effect `parent[index]`, the whole of an action's effect."""
-        self._effect(parent, index, scope, (), model.TRUTH)
-
-    def _effect(
+    def read(
         self,
         parent: Form,
         index: int,
         scope: Scope,
-        variables: Variables,
-        condition: Formula,
+        variables: Variables = (),
+        condition: Formula = model.TRUTH,
     ) -> None:
+        """Read the effect `parent[index]`, which is below these variables and this condition."""
         conditions = self.conditions
         form = conditions.expect_list(parent, index, "an effect")
         if not form:
@@ -52,15 +48,15 @@ class EffectReader:
         head = form[0]
         if head == "and":
             for position in range(1, len(form)):
-                self._effect(form, position, scope, variables, condition)
+                self.read(form, position, scope, variables, condition)
         elif head == "forall":
             expect_length(form, 3, "(forall (?x - type) EFFECT)")
             bound, inner = conditions.bind(form, 1, scope)
-            self._effect(form, 2, inner, variables + bound, condition)
+            self.read(form, 2, inner, variables + bound, condition)
         elif head == "when":
             expect_length(form, 3, "(when CONDITION EFFECT)")
             both = model.conjunction([condition, conditions.condition(form, 1, scope)])
-            self._effect(form, 2, scope, variables, both)
+            self.read(form, 2, scope, variables, both)
         elif isinstance(head, str) and head != "not" and head not in conditions.symbols.predicates:
             self._not_an_atom(form, head, scope, bool(variables) or condition is not model.TRUTH)
         else:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import dataclass, field
 
 from hstar.pddl.errors import InputFileError, PddlError
 
@@ -25,29 +26,24 @@ _UNREADABLE = {
 _PARENTHESIS_OR_NAME = re.compile(r"[()]|\??[^()\s?]+|\?")
 
 
+@dataclass(slots=True)
 class Source:
     """The text of one file, lower-cased and without comments."""
 
-    __slots__ = ("error_class", "path", "text", "warned")
-
-    def __init__(self, path: str, text: str, error_class: type[InputFileError] = PddlError) -> None:
-        self.path = path
-        self.text = text
-        self.error_class = error_class
-        self.warned: set[str] = set()  # kinds of warnings given
+    path: str
+    text: str
+    error_class: type[InputFileError] = PddlError
+    warned: set[str] = field(default_factory=set)  # kinds of warnings given
 
     def place(self, offset: int) -> tuple[int, int]:
         """Line and column of an offset, both from 1."""
-        line = self.text.count("\n", 0, offset) + 1
-        column = offset - (self.text.rfind("\n", 0, offset) + 1) + 1
-        return line, column
+        return self.text.count("\n", 0, offset) + 1, offset - self.text.rfind("\n", 0, offset)
 
     def error(
         self, offset: int, message: str, kind: type[InputFileError] | None = None
     ) -> InputFileError:
         """The error to raise for the text at `offset`."""
-        line, column = self.place(offset)
-        return (kind or self.error_class)(message, self.path, line, column)
+        return (kind or self.error_class)(message, self.path, *self.place(offset))
 
     def item_offset(self, list_start: int, index: int) -> int:
         """Offset of item number `index` of the list whose "(" is at `list_start`.

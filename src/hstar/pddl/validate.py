@@ -111,18 +111,18 @@ class _Replay:
         if len(args) != len(action.parameters):
             wanted = count(len(action.parameters), "argument")
             raise _PlanFault(f"action '{name}' takes {wanted}, not {len(args)}")
+        binding: Binding = {}
         for parameter, arg in zip(action.parameters, args, strict=True):
-            if arg in self._conditions.objects(parameter.types):
-                continue
             types = self._problem.objects.get(arg)
             if types is None:
                 raise _PlanFault(f"the problem has no object '{escape(arg)}'")
-            raise _PlanFault(
-                f"'{arg}' has type {types_text(types)}, but parameter {parameter.name} needs type "
-                f"{types_text(parameter.types)}"
-            )
-        variables = [parameter.name for parameter in action.parameters]
-        return action, dict(zip(variables, args, strict=True))
+            if arg not in self._conditions.objects(parameter.types):
+                raise _PlanFault(
+                    f"'{arg}' has type {types_text(types)}, but parameter {parameter.name} needs "
+                    f"type {types_text(parameter.types)}"
+                )
+            binding[parameter.name] = arg
+        return action, binding
 
     def _action_cost(self, action: model.Action, binding: Binding) -> int | float:
         if not self._problem.uses_metric:
@@ -131,12 +131,10 @@ class _Replay:
         for term in action.cost:
             if isinstance(term, model.FunctionTerm):
                 key = (term.name, *(binding.get(arg, arg) for arg in term.args))
-                value = self._problem.function_values.get(key)
-                if value is None:
+                if key not in self._problem.function_values:
                     raise _PlanFault(f"its cost ({' '.join(key)}) has no value in :init")
-                total += value
-            else:
-                total += term
+                term = self._problem.function_values[key]
+            total += term
         return total
 
 

@@ -27,9 +27,8 @@ class Registry(dict[str, Entry], Generic[Entry]):
     """Names and entries of one slot. An entry that is slow to import may be given as text,
     "module:attribute", and is imported when needed.
 
-    `kind` is the slot's name in messages. `adopt(name, object)` turns an object from
-    outside the package into an entry, or raises ValueError if it does not fit. Without it, the
-    object must be an entry already.
+    `kind` is the slot's name in messages. `adopt(name, object)` turns an object from outside the
+    package into an entry, or raises ValueError if it does not fit.
     """
 
     def __init__(
@@ -37,7 +36,7 @@ class Registry(dict[str, Entry], Generic[Entry]):
         kind: str,
         entries: Mapping[str, Entry | str],
         entry_point_group: str,
-        adopt: Callable[[str, Any], Entry] | None = None,
+        adopt: Callable[[str, Any], Entry] = lambda name, found: found,
     ) -> None:
         super().__init__(entries)  # type: ignore[arg-type]
         self.kind = kind
@@ -51,12 +50,10 @@ class Registry(dict[str, Entry], Generic[Entry]):
             entry: Entry = import_attribute(held, self.kind) if isinstance(held, str) else held
             return entry
         if ":" in name:
-            found = import_attribute(name, self.kind)
-        elif name in self._entry_points:
-            found = self._entry_points[name].load()
-        else:
-            raise ValueError(self.unknown(name))
-        return found if self.adopt is None else self.adopt(name, found)
+            return self.adopt(name, import_attribute(name, self.kind))
+        if name in self._entry_points:
+            return self.adopt(name, self._entry_points[name].load())
+        raise ValueError(self.unknown(name))
 
     def unknown(self, name: str, also: str = "module:attribute") -> str:
         """The message for an unknown name: a close one, all names, and what else may be given."""
