@@ -101,12 +101,9 @@ class SearchOptions:
         return SEARCHES.find(self.algorithm)
 
     def describe(self) -> str:
-        names = [
-            h if isinstance(h, str) else getattr(h, "label", "your function")
-            for h in self.heuristics
-        ]
-        named = any(isinstance(h, str) for h in self.heuristics)
-        cost = f", cost {self.cost}" if named else ""
+        several = self.heuristics
+        names = [h if isinstance(h, str) else getattr(h, "label", "your function") for h in several]
+        cost = f", cost {self.cost}" if any(isinstance(h, str) for h in several) else ""
         return f"{self.entry.description}; heuristic {', '.join(names)}{cost}"
 
     def for_core(self, space: Space) -> _core.SearchOptions:
@@ -125,8 +122,7 @@ class SearchOptions:
             made.h_weight = self.weight
         if "lookahead" in entry.options:
             made.lookahead = _lookahead(space)
-        preferred = self.preferred and "preferred" in entry.options
-        kinds = (False, True) if preferred else (False,)
+        kinds = (False, True) if self.preferred and "preferred" in entry.options else (False,)
         numbers = range(len(self.heuristics))
         made.queues = list(self.queues or [(h, only) for h in numbers for only in kinds])
         made.batch = self.batch
@@ -297,14 +293,23 @@ def _validated(
     """
     assert result.plan is not None and result.plan_cost is not None
     start = _core.monotonic_seconds()
-    unchecked, exit_code = None, result.exit_code
+    wrong, unchecked, exit_code = "", None, result.exit_code
     try:
         with budget.enforced():
-            _check(space, result.plan, state, result.plan_cost)
+            cost = space.replay(result.plan, state)
+            if not math.isclose(cost, result.plan_cost, rel_tol=1e-9, abs_tol=1e-9):
+                found = f"costs {result.plan_cost}, the validator says {cost}"
+                wrong = f"the search says the plan {found}"
+    except ValueError as error:
+        wrong = f"the search returned an invalid plan ({error})"
     except OutOfResources as error:
         unchecked = error.status
         if error.exit_code > 128:  # a signal
             exit_code = error.exit_code
+    if wrong:
+        raise InvalidPlanError(
+            f"{wrong}; this is a bug in hstar, please report it with the PDDL files"
+        )
     seconds = result.total_time + _core.monotonic_seconds() - start
     return replace(result, unchecked=unchecked, exit_code=exit_code, total_time=seconds)
 
@@ -333,19 +338,3 @@ def _lookahead(space: Space) -> int:
     """5 h^FF(I), or 50 where that is infinite (the reward-shaping paper, appendix A.3)."""
     h = float(make_heuristic(space, "ff", "one").evaluate(space.initial_state)[0])
     return int(5 * h) if math.isfinite(h) else 50
-
-
-def _check(
-    space: Space, plan: list[str], state: NDArray[np.int32] | None, cost: int | float
-) -> None:
-    wrong = ""
-    try:
-        replayed = space.replay(plan, state)
-        if not math.isclose(replayed, cost, rel_tol=1e-9, abs_tol=1e-9):
-            wrong = f"the search says the plan costs {cost}, the validator says {replayed}"
-    except ValueError as error:
-        wrong = f"the search returned an invalid plan ({error})"
-    if wrong:
-        raise InvalidPlanError(
-            f"{wrong}; this is a bug in hstar, please report it with the PDDL files"
-        )

@@ -17,7 +17,7 @@ from functools import cache
 from itertools import pairwise
 from random import Random
 
-from hstar.domains.generator import Generator, Parameter, Parameters, grid, numbered, usual_splits
+from hstar.domains.generator import Generator, Parameter, Parameters, grid, numbered, plans
 from hstar.domains.instance import Atom, Instance
 
 DOMAIN = """\
@@ -103,7 +103,7 @@ GENERATOR = Generator(
     summary="stack blocks with one hand; start and goal are uniformly random states",
     domain_pddl=DOMAIN,
     parameters=(Parameter("blocks", "number of blocks", 2),),
-    splits=usual_splits(SMALL, LARGE, train=38, validation=11, test=11),
+    splits=plans(SMALL, LARGE, train=38, validation=11, test=11),
     sample=sample,
     enlarge=lambda size: {"blocks": size["blocks"] + 1},
     large=17,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from random import Random
 
-from hstar.domains.generator import Generator, Parameter, Parameters, grid, numbered, usual_splits
+from hstar.domains.generator import Generator, Parameter, Parameters, grid, numbered, plans
 from hstar.domains.instance import Atom, Instance
 
 DOMAIN = """\
@@ -56,7 +56,7 @@ GENERATOR = Generator(
         Parameter("locations", "number of locations", 2),
         Parameter("cars", "number of cars", 1),
     ),
-    splits=usual_splits(SMALL, LARGE, train=16, validation=4, test=4),
+    splits=plans(SMALL, LARGE, train=16, validation=4, test=4),
     sample=sample,
     enlarge=lambda size: size | {"cars": size["cars"] + 1},
     large=20,

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import TypeAlias
@@ -106,30 +107,27 @@ class Generator:
         if split not in self.splits:
             raise ValueError(f"unknown split '{split}'; choose one of {', '.join(self.splits)}")
         usual = self.splits[split]
-        sizes = list(usual.sizes)
+        chosen = usual.sizes
         if ranges:
             values = {
-                one.name: ranges.get(one.name) or sorted({size[one.name] for size in sizes})
+                one.name: ranges.get(one.name) or sorted({size[one.name] for size in chosen})
                 for one in self.parameters
             }
             foreign = set(ranges) - set(values)
             if foreign:
-                raise ValueError(
-                    f"{self.name} has no parameter '{min(foreign)}', only {', '.join(values)}"
-                )
-            sizes = list(grid(**values))
-        sizes = [self.check(size) for size in sizes]
+                known = ", ".join(values)
+                raise ValueError(f"{self.name} has no parameter '{min(foreign)}', only {known}")
+            chosen = grid(**values)
+        checked = [self.check(size) for size in chosen]
         if count is None:
-            return [(size, usual.seeds) for size in sizes]
+            return [(size, usual.seeds) for size in checked]
         if count < 1:
             raise ValueError(f"the number of problems must be positive, not {count}")
-        shares = [0] * len(sizes)
-        for number in range(count):
-            shares[number * len(sizes) // count] += 1
-        return [(size, share) for size, share in zip(sizes, shares, strict=True) if share]
+        shares = Counter(number * len(checked) // count for number in range(count))
+        return [(checked[place], share) for place, share in sorted(shares.items())]
 
 
-def usual_splits(
+def plans(
     small: Sizes, large: Sizes, *, train: int, validation: int, test: int
 ) -> dict[str, SplitPlan]:
     """Small sizes for training and validation, large ones for test; so many problems of each."""
@@ -145,9 +143,11 @@ def numbered(prefix: str, count: int | float, first: int = 0) -> tuple[str, ...]
     return tuple(f"{prefix}{number}" for number in range(first, first + int(count)))
 
 
+def sizes(names: Sequence[str], values: Iterable[Sequence[int | float]]) -> Sizes:
+    """A size for each row of values."""
+    return tuple(dict(zip(names, row, strict=True)) for row in values)
+
+
 def grid(**values: Sequence[int | float]) -> Sizes:
     """All combinations, the last parameter varying fastest."""
-    return tuple(
-        dict(zip(values, combination, strict=True))
-        for combination in itertools.product(*values.values())
-    )
+    return sizes(list(values), itertools.product(*values.values()))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from random import Random
 
-from hstar.domains.generator import Generator, Parameter, Parameters, grid, numbered, usual_splits
+from hstar.domains.generator import Generator, Parameter, Parameters, grid, numbered, plans
 from hstar.domains.instance import Atom, Instance
 
 DOMAIN = """\
@@ -58,7 +58,7 @@ GENERATOR = Generator(
     summary="carry balls between two rooms with two hands",
     domain_pddl=DOMAIN,
     parameters=(Parameter("balls", "number of balls", 1),),
-    splits=usual_splits(SMALL, LARGE, train=80, validation=20, test=20),
+    splits=plans(SMALL, LARGE, train=80, validation=20, test=20),
     sample=sample,
     enlarge=lambda size: {"balls": size["balls"] + 2},  # the usual sizes are even
     large=24,

@@ -9,15 +9,7 @@ from __future__ import annotations
 
 from random import Random
 
-from hstar.domains.generator import (
-    Generator,
-    Parameter,
-    Parameters,
-    Sizes,
-    grid,
-    numbered,
-    usual_splits,
-)
+from hstar.domains.generator import Generator, Parameter, Parameters, grid, numbered, plans, sizes
 from hstar.domains.instance import Atom, Instance
 
 DOMAIN = """\
@@ -95,7 +87,7 @@ SMALL = tuple(
     for size in grid(**{name: range(1, 4) for name in NAMES})
     if size["cities"] * size["locations"] > 1  # with one location every problem is trivial
 )
-LARGE: Sizes = tuple(dict.fromkeys(NAMES, number) for number in range(4, 9))
+LARGE = sizes(NAMES, ([number] * 4 for number in range(4, 9)))
 
 GENERATOR = Generator(
     name="logistics",
@@ -107,7 +99,7 @@ GENERATOR = Generator(
         Parameter("locations", "locations in each city", 1),
         Parameter("packages", "number of packages", 1),
     ),
-    splits=usual_splits(SMALL, LARGE, train=5, validation=1, test=20),
+    splits=plans(SMALL, LARGE, train=5, validation=1, test=20),
     sample=sample,
     enlarge=lambda size: size | {"locations": size["locations"] + 1},
     large=32,

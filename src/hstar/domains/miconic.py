@@ -8,15 +8,7 @@ from __future__ import annotations
 
 from random import Random
 
-from hstar.domains.generator import (
-    Generator,
-    Parameter,
-    Parameters,
-    Sizes,
-    grid,
-    numbered,
-    usual_splits,
-)
+from hstar.domains.generator import Generator, Parameter, Parameters, grid, numbered, plans, sizes
 from hstar.domains.instance import Atom, Instance
 
 DOMAIN = """\
@@ -74,7 +66,7 @@ def sample(parameters: Parameters, rng: Random) -> Instance:
 
 
 SMALL = grid(floors=range(3, 9), passengers=range(2, 7))
-LARGE: Sizes = tuple({"floors": number, "passengers": number} for number in range(10, 31, 5))
+LARGE = sizes(("floors", "passengers"), ((number, number) for number in range(10, 31, 5)))
 
 GENERATOR = Generator(
     name="miconic",
@@ -84,7 +76,7 @@ GENERATOR = Generator(
         Parameter("floors", "number of floors", 2),
         Parameter("passengers", "number of passengers", 1),
     ),
-    splits=usual_splits(SMALL, LARGE, train=12, validation=3, test=20),
+    splits=plans(SMALL, LARGE, train=12, validation=3, test=20),
     sample=sample,
     enlarge=lambda size: size | {"passengers": size["passengers"] + 1},
     large=20,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from random import Random
 
-from hstar.domains.generator import Generator, Parameter, Parameters, Sizes, numbered, usual_splits
+from hstar.domains.generator import Generator, Parameter, Parameters, numbered, plans, sizes
 from hstar.domains.instance import Atom, Instance
 
 DOMAIN = """\
@@ -91,10 +91,9 @@ def mismatch(parameters: Parameters) -> str:
     return "" if cars <= most else f"{curbs} curbs take at most {most} cars, not {cars}"
 
 
-SMALL: Sizes = tuple(
-    {"curbs": curbs, "cars": cars} for curbs in (3, 4, 5) for cars in range(curbs, 2 * curbs - 1)
-)
-LARGE: Sizes = tuple({"curbs": curbs, "cars": 2 * (curbs - 1)} for curbs in range(6, 11))
+NAMES = ("curbs", "cars")
+SMALL = sizes(NAMES, ((curbs, cars) for curbs in (3, 4, 5) for cars in range(curbs, 2 * curbs - 1)))
+LARGE = sizes(NAMES, ((curbs, 2 * (curbs - 1)) for curbs in range(6, 11)))
 
 GENERATOR = Generator(
     name="parking",
@@ -104,7 +103,7 @@ GENERATOR = Generator(
         Parameter("curbs", "number of curbs", 3),
         Parameter("cars", "number of cars, at most 2 (curbs - 1)", 1),
     ),
-    splits=usual_splits(SMALL, LARGE, train=40, validation=10, test=20),
+    splits=plans(SMALL, LARGE, train=40, validation=10, test=20),
     sample=sample,
     enlarge=lambda size: {"curbs": size["curbs"] + 1, "cars": size["cars"] + 1},
     large=16,

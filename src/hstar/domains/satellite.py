@@ -10,15 +10,7 @@ from __future__ import annotations
 
 from random import Random
 
-from hstar.domains.generator import (
-    Generator,
-    Parameter,
-    Parameters,
-    Sizes,
-    grid,
-    numbered,
-    usual_splits,
-)
+from hstar.domains.generator import Generator, Parameter, Parameters, grid, numbered, plans, sizes
 from hstar.domains.instance import Atom, Instance
 
 DOMAIN = """\
@@ -117,7 +109,7 @@ SMALL = grid(
     stations=range(1, 3),
     stars=range(1, 4),
 )
-LARGE: Sizes = tuple(dict.fromkeys(NAMES, number) for number in range(4, 9))
+LARGE = sizes(NAMES, ([number] * 5 for number in range(4, 9)))
 
 GENERATOR = Generator(
     name="satellite",
@@ -130,7 +122,7 @@ GENERATOR = Generator(
         Parameter("stations", "ground stations for calibration", 1),
         Parameter("stars", "stars to take images of", 1),
     ),
-    splits=usual_splits(SMALL, LARGE, train=5, validation=1, test=20),
+    splits=plans(SMALL, LARGE, train=5, validation=1, test=20),
     sample=sample,
     enlarge=lambda size: size | {"stars": size["stars"] + 1},
     large=18,

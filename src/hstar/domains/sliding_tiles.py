@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from random import Random
 
-from hstar.domains.generator import Generator, Parameter, Parameters, Sizes, numbered, usual_splits
+from hstar.domains.generator import Generator, Parameter, Parameters, numbered, plans, sizes
 from hstar.domains.instance import Atom, Instance
 
 DOMAIN = """\
@@ -74,12 +74,8 @@ def _swaps(permutation: list[int]) -> int:
     return len(permutation) - cycles
 
 
-def _sizes(*shapes: tuple[int, int]) -> Sizes:
-    return tuple({"rows": rows, "columns": columns} for rows, columns in shapes)
-
-
-SMALL = _sizes((2, 3), (2, 4), (3, 3))
-LARGE = _sizes((3, 4), (4, 4), (4, 5), (5, 5))
+SMALL = sizes(("rows", "columns"), [(2, 3), (2, 4), (3, 3)])
+LARGE = sizes(("rows", "columns"), [(3, 4), (4, 4), (4, 5), (5, 5)])
 
 GENERATOR = Generator(
     name="sliding-tiles",
@@ -89,7 +85,7 @@ GENERATOR = Generator(
         Parameter("rows", "rows of the board", 2, 100),
         Parameter("columns", "columns of the board", 2, 100),
     ),
-    splits=usual_splits(SMALL, LARGE, train=120, validation=30, test=25),
+    splits=plans(SMALL, LARGE, train=120, validation=30, test=25),
     sample=sample,
     enlarge=lambda size: size | {"columns": size["columns"] + 1},
     large=23,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from random import Random
 
-from hstar.domains.generator import Generator, Parameter, Parameters, grid, usual_splits
+from hstar.domains.generator import Generator, Parameter, Parameters, grid, plans
 from hstar.domains.instance import Atom, Instance
 
 DOMAIN = """\
@@ -66,7 +66,7 @@ GENERATOR = Generator(
         Parameter("side", "cells along a side of the grid", 2),
         Parameter("ratio", "probability that a cell is a goal", 0.01, 1.0, whole=False),
     ),
-    splits=usual_splits(SMALL, LARGE, train=70, validation=17, test=17),
+    splits=plans(SMALL, LARGE, train=70, validation=17, test=17),
     sample=sample,
     enlarge=enlarge,
     large=36,  # with ratio 1 the three test sizes have 22 problems up to symmetry
