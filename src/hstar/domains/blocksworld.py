@@ -97,14 +97,7 @@ def _on(towers: list[list[str]]) -> dict[str, str]:
 
 SMALL = grid(blocks=range(5, 17))
 LARGE = grid(blocks=range(11, 23))
-
-GENERATOR = Generator(
-    name="blocksworld",
-    summary="stack blocks with one hand; start and goal are uniformly random states",
-    domain_pddl=DOMAIN,
-    parameters=(Parameter("blocks", "number of blocks", 2),),
-    splits=plans(SMALL, LARGE, train=38, validation=11, test=11),
-    sample=sample,
-    enlarge=lambda size: {"blocks": size["blocks"] + 1},
-    large=17,
-)
+SUMMARY = "stack blocks with one hand; start and goal are uniformly random states"
+PARAMETERS = (Parameter("blocks", "number of blocks", 2, growth=1),)
+PLANS = plans(SMALL, LARGE, train=38, validation=11, test=11)
+GENERATOR = Generator("blocksworld", SUMMARY, DOMAIN, PARAMETERS, PLANS, sample, large=17)

@@ -47,17 +47,10 @@ def sample(parameters: Parameters, rng: Random) -> Instance:
 
 SMALL = grid(locations=range(2, 7), cars=range(2, 7))
 LARGE = grid(locations=range(10, 31, 5), cars=range(10, 31, 5))
-
-GENERATOR = Generator(
-    name="ferry",
-    summary="bring cars to their locations with a ferry that carries one",
-    domain_pddl=DOMAIN,
-    parameters=(
-        Parameter("locations", "number of locations", 2),
-        Parameter("cars", "number of cars", 1),
-    ),
-    splits=plans(SMALL, LARGE, train=16, validation=4, test=4),
-    sample=sample,
-    enlarge=lambda size: size | {"cars": size["cars"] + 1},
-    large=20,
+SUMMARY = "bring cars to their locations with a ferry that carries one"
+PARAMETERS = (
+    Parameter("locations", "number of locations", 2),
+    Parameter("cars", "number of cars", 1, growth=1),
 )
+PLANS = plans(SMALL, LARGE, train=16, validation=4, test=4)
+GENERATOR = Generator("ferry", SUMMARY, DOMAIN, PARAMETERS, PLANS, sample, large=20)

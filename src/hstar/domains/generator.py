@@ -23,13 +23,15 @@ SPLITS = ("train", "validation", "test")
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A number that sets the size of a problem; it is an integer if `whole`."""
+    """A number that sets the size of a problem, whole or not. It grows by `growth` when a size has
+    no more problems."""
 
     name: str
     meaning: str
     minimum: float
     maximum: float = 1_000  # nobody plans with more, and a typing error should not fill the memory
     whole: bool = True
+    growth: int = 0
 
     def check(self, value: int | float) -> int | float:
         """The value as an int if `whole`, else as a float. Raises ValueError with the range."""
@@ -56,8 +58,8 @@ class SplitPlan:
 class Generator:
     """How random problems of one domain are drawn.
 
-    `sample` draws an instance, which may be solved already. `enlarge` returns the size to use when
-    a size has no more instances. `mismatch` says what is wrong with parameters that are valid one
+    `sample` draws an instance, which may be solved already. `enlarge`, if any, is used in place of
+    the growth of the parameters. `mismatch` says what is wrong with parameters that are valid one
     by one but not together, or "". Problems with at least `large` objects, more than the usual
     training problems have, are mostly reserved for test (see splits.py).
     """
@@ -68,8 +70,8 @@ class Generator:
     parameters: tuple[Parameter, ...]
     splits: Mapping[str, SplitPlan]
     sample: Callable[[Parameters, Random], Instance]
-    enlarge: Callable[[Parameters], Parameters]
     large: int
+    enlarge: Callable[[Parameters], Parameters] | None = None
     mismatch: Callable[[Parameters], str] = lambda parameters: ""
 
     @property
@@ -91,6 +93,11 @@ class Generator:
         if wrong:
             raise ValueError(f"{self.name}: {wrong}")
         return checked
+
+    def next_size(self, size: Parameters) -> Parameters:
+        """The size to use when this one has no more instances."""
+        grown = {one.name: size[one.name] + one.growth for one in self.parameters}
+        return self.check(grown if self.enlarge is None else self.enlarge(size))
 
     def plan(
         self,

@@ -52,14 +52,7 @@ def sample(parameters: Parameters, rng: Random) -> Instance:
 
 SMALL = grid(balls=range(2, 11, 2))
 LARGE = grid(balls=range(20, 61, 10))
-
-GENERATOR = Generator(
-    name="gripper",
-    summary="carry balls between two rooms with two hands",
-    domain_pddl=DOMAIN,
-    parameters=(Parameter("balls", "number of balls", 1),),
-    splits=plans(SMALL, LARGE, train=80, validation=20, test=20),
-    sample=sample,
-    enlarge=lambda size: {"balls": size["balls"] + 2},  # the usual sizes are even
-    large=24,
-)
+SUMMARY = "carry balls between two rooms with two hands"
+PARAMETERS = (Parameter("balls", "number of balls", 1, growth=2),)  # the usual sizes are even
+PLANS = plans(SMALL, LARGE, train=80, validation=20, test=20)
+GENERATOR = Generator("gripper", SUMMARY, DOMAIN, PARAMETERS, PLANS, sample, large=24)

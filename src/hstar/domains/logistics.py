@@ -88,19 +88,12 @@ SMALL = tuple(
     if size["cities"] * size["locations"] > 1  # with one location every problem is trivial
 )
 LARGE = sizes(NAMES, ([number] * 4 for number in range(4, 9)))
-
-GENERATOR = Generator(
-    name="logistics",
-    summary="deliver packages by trucks within cities and airplanes between them",
-    domain_pddl=DOMAIN,
-    parameters=(
-        Parameter("airplanes", "number of airplanes", 1),
-        Parameter("cities", "number of cities", 1),
-        Parameter("locations", "locations in each city", 1),
-        Parameter("packages", "number of packages", 1),
-    ),
-    splits=plans(SMALL, LARGE, train=5, validation=1, test=20),
-    sample=sample,
-    enlarge=lambda size: size | {"locations": size["locations"] + 1},
-    large=32,
+SUMMARY = "deliver packages by trucks within cities and airplanes between them"
+PARAMETERS = (
+    Parameter("airplanes", "number of airplanes", 1),
+    Parameter("cities", "number of cities", 1),
+    Parameter("locations", "locations in each city", 1, growth=1),
+    Parameter("packages", "number of packages", 1),
 )
+PLANS = plans(SMALL, LARGE, train=5, validation=1, test=20)
+GENERATOR = Generator("logistics", SUMMARY, DOMAIN, PARAMETERS, PLANS, sample, large=32)

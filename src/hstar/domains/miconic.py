@@ -67,17 +67,10 @@ def sample(parameters: Parameters, rng: Random) -> Instance:
 
 SMALL = grid(floors=range(3, 9), passengers=range(2, 7))
 LARGE = sizes(("floors", "passengers"), ((number, number) for number in range(10, 31, 5)))
-
-GENERATOR = Generator(
-    name="miconic",
-    summary="serve passengers with a lift",
-    domain_pddl=DOMAIN,
-    parameters=(
-        Parameter("floors", "number of floors", 2),
-        Parameter("passengers", "number of passengers", 1),
-    ),
-    splits=plans(SMALL, LARGE, train=12, validation=3, test=20),
-    sample=sample,
-    enlarge=lambda size: size | {"passengers": size["passengers"] + 1},
-    large=20,
+SUMMARY = "serve passengers with a lift"
+PARAMETERS = (
+    Parameter("floors", "number of floors", 2),
+    Parameter("passengers", "number of passengers", 1, growth=1),
 )
+PLANS = plans(SMALL, LARGE, train=12, validation=3, test=20)
+GENERATOR = Generator("miconic", SUMMARY, DOMAIN, PARAMETERS, PLANS, sample, large=20)

@@ -94,18 +94,12 @@ def mismatch(parameters: Parameters) -> str:
 NAMES = ("curbs", "cars")
 SMALL = sizes(NAMES, ((curbs, cars) for curbs in (3, 4, 5) for cars in range(curbs, 2 * curbs - 1)))
 LARGE = sizes(NAMES, ((curbs, 2 * (curbs - 1)) for curbs in range(6, 11)))
-
+SUMMARY = "rearrange cars parked one behind the other"
+PARAMETERS = (
+    Parameter("curbs", "number of curbs", 3, growth=1),
+    Parameter("cars", "number of cars, at most 2 (curbs - 1)", 1, growth=1),
+)
+PLANS = plans(SMALL, LARGE, train=40, validation=10, test=20)
 GENERATOR = Generator(
-    name="parking",
-    summary="rearrange cars parked one behind the other",
-    domain_pddl=DOMAIN,
-    parameters=(
-        Parameter("curbs", "number of curbs", 3),
-        Parameter("cars", "number of cars, at most 2 (curbs - 1)", 1),
-    ),
-    splits=plans(SMALL, LARGE, train=40, validation=10, test=20),
-    sample=sample,
-    enlarge=lambda size: {"curbs": size["curbs"] + 1, "cars": size["cars"] + 1},
-    large=16,
-    mismatch=mismatch,
+    "parking", SUMMARY, DOMAIN, PARAMETERS, PLANS, sample, large=16, mismatch=mismatch
 )

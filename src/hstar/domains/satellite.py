@@ -110,20 +110,13 @@ SMALL = grid(
     stars=range(1, 4),
 )
 LARGE = sizes(NAMES, ([number] * 5 for number in range(4, 9)))
-
-GENERATOR = Generator(
-    name="satellite",
-    summary="take images of stars with the instruments of satellites",
-    domain_pddl=DOMAIN,
-    parameters=(
-        Parameter("satellites", "number of satellites", 1),
-        Parameter("instruments", "most instruments on a satellite", 1),
-        Parameter("modes", "modes of images", 1),
-        Parameter("stations", "ground stations for calibration", 1),
-        Parameter("stars", "stars to take images of", 1),
-    ),
-    splits=plans(SMALL, LARGE, train=5, validation=1, test=20),
-    sample=sample,
-    enlarge=lambda size: size | {"stars": size["stars"] + 1},
-    large=18,
+SUMMARY = "take images of stars with the instruments of satellites"
+PARAMETERS = (
+    Parameter("satellites", "number of satellites", 1),
+    Parameter("instruments", "most instruments on a satellite", 1),
+    Parameter("modes", "modes of images", 1),
+    Parameter("stations", "ground stations for calibration", 1),
+    Parameter("stars", "stars to take images of", 1, growth=1),
 )
+PLANS = plans(SMALL, LARGE, train=5, validation=1, test=20)
+GENERATOR = Generator("satellite", SUMMARY, DOMAIN, PARAMETERS, PLANS, sample, large=18)

@@ -76,17 +76,10 @@ def _swaps(permutation: list[int]) -> int:
 
 SMALL = sizes(("rows", "columns"), [(2, 3), (2, 4), (3, 3)])
 LARGE = sizes(("rows", "columns"), [(3, 4), (4, 4), (4, 5), (5, 5)])
-
-GENERATOR = Generator(
-    name="sliding-tiles",
-    summary="sort the tiles of a board with one gap",
-    domain_pddl=DOMAIN,
-    parameters=(
-        Parameter("rows", "rows of the board", 2, 100),
-        Parameter("columns", "columns of the board", 2, 100),
-    ),
-    splits=plans(SMALL, LARGE, train=120, validation=30, test=25),
-    sample=sample,
-    enlarge=lambda size: size | {"columns": size["columns"] + 1},
-    large=23,
+SUMMARY = "sort the tiles of a board with one gap"
+PARAMETERS = (
+    Parameter("rows", "rows of the board", 2, 100),
+    Parameter("columns", "columns of the board", 2, 100, growth=1),
 )
+PLANS = plans(SMALL, LARGE, train=120, validation=30, test=25)
+GENERATOR = Generator("sliding-tiles", SUMMARY, DOMAIN, PARAMETERS, PLANS, sample, large=23)

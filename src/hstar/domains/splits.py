@@ -154,7 +154,7 @@ class SplitDrawer:
         Raises ValueError when larger sizes do not help.
         """
         for _ in range(ENLARGEMENTS):
-            size = self.generator.check(self.generator.enlarge(size))
+            size = self.generator.next_size(size)
             if repr(size) in self.without_new_forms:
                 continue
             for drawn in self._candidates(size, number):

@@ -57,17 +57,13 @@ def enlarge(size: Parameters) -> Parameters:
 
 SMALL = grid(side=range(3, 6), ratio=(0.5, 1.0))
 LARGE = grid(side=range(6, 9), ratio=(0.5, 1.0))
-
+SUMMARY = "visit the goal cells of a square grid"
+PARAMETERS = (
+    Parameter("side", "cells along a side of the grid", 2),
+    Parameter("ratio", "probability that a cell is a goal", 0.01, 1.0, whole=False),
+)
+PLANS = plans(SMALL, LARGE, train=70, validation=17, test=17)
+# Large: with ratio 1 the three test sizes have only 22 problems up to symmetry.
 GENERATOR = Generator(
-    name="visitall",
-    summary="visit the goal cells of a square grid",
-    domain_pddl=DOMAIN,
-    parameters=(
-        Parameter("side", "cells along a side of the grid", 2),
-        Parameter("ratio", "probability that a cell is a goal", 0.01, 1.0, whole=False),
-    ),
-    splits=plans(SMALL, LARGE, train=70, validation=17, test=17),
-    sample=sample,
-    enlarge=enlarge,
-    large=36,  # with ratio 1 the three test sizes have 22 problems up to symmetry
+    "visitall", SUMMARY, DOMAIN, PARAMETERS, PLANS, sample, large=36, enlarge=enlarge
 )
