@@ -129,8 +129,6 @@ def _check_levels(levels: Sequence[int], database: PatternDatabase) -> None:
 
 
 def _space(database: PatternDatabase, space: Space | None) -> Space:
-    if space is not None:
-        return space
-    if database.layout.space == PDDL:
+    if space is None and database.layout.space == PDDL:
         raise ValueError("to compress a database of a planning task, give the task as `space`")
-    return make_puzzle(database.layout.space)
+    return space or make_puzzle(database.layout.space)

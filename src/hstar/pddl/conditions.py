@@ -36,7 +36,8 @@ _UNSUPPORTED = {
 }
 
 
-_QUANTIFIERS = {  # with the body that makes one superfluous
+# With the body that makes a quantifier superfluous.
+_QUANTIFIERS: dict[str, tuple[Formula, type[model.Forall] | type[model.Exists]]] = {
     "forall": (model.TRUTH, model.Forall),
     "exists": (model.FALSITY, model.Exists),
 }
@@ -83,11 +84,8 @@ class ConditionReader:
             expect_length(form, 3, f"({head} (?x - type) CONDITION)")
             variables, inner = self.bind(form, 1, scope)
             body = self.condition(form, 2, inner)
-            if not variables or body == (model.TRUTH if head == "forall" else model.FALSITY):
-                return body
-            return (
-                model.Forall(variables, body) if head == "forall" else model.Exists(variables, body)
-            )
+            neutral, quantifier = _QUANTIFIERS[head]
+            return quantifier(variables, body) if variables and body != neutral else body
         if head == "=":
             return self._equality(form, scope)
         return self.atom(parent, index, scope, "a condition")

@@ -14,37 +14,17 @@ from hstar.pddl.declarations import (
 from hstar.pddl.effects import EffectReader
 from hstar.pddl.errors import quote
 from hstar.pddl.model import Formula, Types, Variables, types_text
-from hstar.pddl.reader import FileReader, Form, describe
+from hstar.pddl.reader import Form, describe, read_file
 from hstar.pddl.source import Source
 
 _SECTIONS = (":requirements", ":types", ":constants", ":predicates", ":functions", ":action")
-UNSUPPORTED_SECTIONS = {
-    ":derived": "axioms (derived predicates, ':derived')",
-    ":axiom": "axioms (':axiom')",
-    ":durative-action": "durative actions (':durative-action')",
-    ":constraints": "trajectory constraints (':constraints')",
-    ":process": "processes (':process')",
-    ":event": "events (':event')",
-    ":task": "hierarchical tasks (':task')",
-    ":method": "hierarchical methods (':method')",
-    ":htn": "hierarchical task networks (':htn')",
-}
 _ACTION_PARTS = (":parameters", ":precondition", ":effect")
 
 
 def read_domain(source: Source) -> model.Domain:
     """Read a domain file; the sections may come in any order."""
-    reader = FileReader(source, "domain")
-    name = reader.read_name()
-    sections: dict[str, Form] = {}
-    action_forms: list[Form] = []
-    for section in reader.read_sections():
-        if section[0] == ":action":
-            action_forms.append(section)
-        else:
-            add_section(sections, section, _SECTIONS)
-
-    sections = {word: sections.get(word, Form([word], source, 0)) for word in _SECTIONS}
+    name, found = read_file(source, "domain", _SECTIONS)
+    sections = {word: found.get(word, [Form([word], source, 0)])[0] for word in _SECTIONS}
     types = read_types(sections[":types"])
     predicates = read_predicates(sections[":predicates"], types)
     functions = read_functions(sections[":functions"], types)
@@ -59,7 +39,7 @@ def read_domain(source: Source) -> model.Domain:
     )
     conditions = ConditionReader(symbols)
     actions: dict[str, model.Action] = {}
-    for form in action_forms:
+    for form in found.get(":action", ()):
         action = _read_action(conditions, form)
         if action.name in actions:
             raise form.error(1, f"action {quote(action.name)} is declared twice; rename one")
@@ -73,23 +53,6 @@ def read_domain(source: Source) -> model.Domain:
         actions=tuple(actions.values()),
         requirements=_read_requirements(sections[":requirements"]),
     )
-
-
-def add_section(sections: dict[str, Form], section: Form, known: tuple[str, ...]) -> None:
-    """Store a section under its keyword; refuse unknown, unsupported and repeated sections."""
-    keyword = str(section[0])
-    if keyword in UNSUPPORTED_SECTIONS:
-        message = f"{UNSUPPORTED_SECTIONS[keyword]}: not supported; remove them from the model"
-        raise section.unsupported(None, message)
-    if keyword not in known:
-        message = f"unknown section {quote(keyword)}; the sections here are {', '.join(known)}"
-        raise section.error(0, message)
-    if keyword in sections:
-        line, column = section.source.place(sections[keyword].start)
-        raise section.error(
-            None, f"a second '{keyword}' section (the first is at {line}:{column}); join the two"
-        )
-    sections[keyword] = section
 
 
 def read_objects(

@@ -6,15 +6,14 @@ from typing import cast
 
 from hstar.pddl.conditions import NO_VARIABLES, ConditionReader, Symbols, is_number
 from hstar.pddl.declarations import TOTAL_COST, unknown
-from hstar.pddl.domain import add_section, read_objects
+from hstar.pddl.domain import read_objects
 from hstar.pddl.effects import read_cost, read_number
 from hstar.pddl.errors import quote
 from hstar.pddl.model import Domain, FunctionTerm, Problem, Types
-from hstar.pddl.reader import FileReader, Form, describe
+from hstar.pddl.reader import Form, describe, read_file
 from hstar.pddl.source import Source
 
 _SECTIONS = (":domain", ":requirements", ":objects", ":init", ":goal", ":metric", ":length")
-_ALL_OBJECTS = "(:objects ...)"
 
 
 def read_problem(source: Source, domain: Domain) -> Problem:
@@ -22,11 +21,8 @@ def read_problem(source: Source, domain: Domain) -> Problem:
 
     The name in (:domain ...) is not compared with the domain's: many benchmark files differ.
     """
-    reader = FileReader(source, "problem")
-    name = reader.read_name()
-    sections: dict[str, Form] = {}
-    for section in reader.read_sections():
-        add_section(sections, section, _SECTIONS)
+    name, found = read_file(source, "problem", _SECTIONS)
+    sections = {word: forms[0] for word, forms in found.items()}
     for keyword in (":domain", ":init", ":goal"):
         if keyword not in sections:
             raise source.error(
@@ -152,12 +148,7 @@ class _InitReader:
             if len(item) != 2 or isinstance(item[1], str) or not item[1]:
                 raise item.error(None, "expected '(not (ATOM))'; complete it or delete it")
             self._false[self._read_atom(item, 1)] = item
-        elif (
-            head == "at"
-            and len(item) == 3
-            and is_number(str(item[1]))
-            and isinstance(item[2], Form)
-        ):
+        elif head == "at" and _is_timed(item):
             raise item.unsupported(
                 None, "timed initial literals '(at TIME ...)': not supported; remove them"
             )
@@ -213,7 +204,4 @@ class _InitReader:
 
 
 def _is_timed(form: Form) -> bool:
-    """Whether this is "(at TIME (ATOM))"."""
-    return (
-        len(form) == 3 and form[0] == "at" and is_number(str(form[1])) and isinstance(form[2], Form)
-    )
+    return len(form) == 3 and is_number(str(form[1])) and isinstance(form[2], Form)

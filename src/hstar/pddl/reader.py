@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from hstar.pddl.errors import InputFileError, PddlWarning, UnsupportedPddlError, quote
 from hstar.pddl.source import Source
@@ -22,6 +22,20 @@ MAX_DEPTH = 100
 _FLAT_LIST_OR_TOKEN = re.compile(r"\(([^()]*)\)|[()]|\??[^()\s?]+|\?")
 _NAME = re.compile(r"\??[^()\s?]+|\?")
 _GLUED_VARIABLE = re.compile(r"[^\s(]\?")
+
+
+_UNSUPPORTED_SECTIONS = {
+    ":derived": "axioms (derived predicates, ':derived')",
+    ":axiom": "axioms (':axiom')",
+    ":durative-action": "durative actions (':durative-action')",
+    ":constraints": "trajectory constraints (':constraints')",
+    ":process": "processes (':process')",
+    ":event": "events (':event')",
+    ":task": "hierarchical tasks (':task')",
+    ":method": "hierarchical methods (':method')",
+    ":htn": "hierarchical task networks (':htn')",
+}
+_EXAMPLE_SECTION = {"domain": "predicates", "problem": "objects"}
 
 
 class Form(list["Form | str"]):
@@ -67,7 +81,33 @@ def describe(item: Form | str) -> str:
     return "the list '(...)'" if item else "the empty list '()'"
 
 
-class FileReader:
+def read_file(
+    source: Source, kind: str, keywords: Sequence[str]
+) -> tuple[str, dict[str, list[Form]]]:
+    """The name of a domain or problem, and its sections by keyword; only actions may be several."""
+    reader = _FileReader(source, kind)
+    name = reader.read_name()
+    sections: dict[str, list[Form]] = {}
+    for section in reader.read_sections():
+        keyword = str(section[0])
+        if keyword in _UNSUPPORTED_SECTIONS:
+            message = f"{_UNSUPPORTED_SECTIONS[keyword]}: not supported; remove them from the model"
+            raise section.unsupported(None, message)
+        if keyword not in keywords:
+            known = ", ".join(keywords)
+            raise section.error(
+                0, f"unknown section {quote(keyword)}; the sections here are {known}"
+            )
+        earlier = sections.setdefault(keyword, [])
+        if earlier and keyword != ":action":
+            line, column = source.place(earlier[0].start)
+            message = f"a second '{keyword}' section (the first is at {line}:{column})"
+            raise section.error(None, f"{message}; join the two")
+        earlier.append(section)
+    return name, sections
+
+
+class _FileReader:
     """Reads "(define (KIND NAME) SECTION...)"; the name first, then the sections one by one."""
 
     def __init__(self, source: Source, kind: str) -> None:
@@ -197,9 +237,6 @@ class FileReader:
             f"this '(' is never closed ({len(opened)} open at the end of the file); "
             "add the missing ')'",
         )
-
-
-_EXAMPLE_SECTION = {"domain": "predicates", "problem": "objects"}
 
 
 def _shown(match: re.Match[str]) -> str:
