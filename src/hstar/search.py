@@ -210,14 +210,14 @@ class SearchResult:
             "expanded states": self.expanded,
             "search time": f"{self.search_time:.3f} s",
         }
-        rows = "".join(
+        rows = [
             f"<tr><th style='text-align:left'>{name}</th><td>{html.escape(str(value))}</td></tr>"
             for name, value in shown.items()
             if value is not None
-        )
-        steps = "".join(f"<li><code>{html.escape(step)}</code></li>" for step in self.plan or ())
-        listing = f"<details><summary>plan</summary><ol>{steps}</ol></details>" if steps else ""
-        return f"<table>{rows}</table>{listing}"
+        ]
+        steps = [f"<li><code>{html.escape(step)}</code></li>" for step in self.plan or ()]
+        plan = f"<details><summary>plan</summary><ol>{''.join(steps)}</ol></details>"
+        return f"<table>{''.join(rows)}</table>{plan if steps else ''}"
 
 
 def search(

@@ -83,11 +83,7 @@ def sample(parameters: Parameters, rng: Random) -> Instance:
     init: list[Atom] = [("arm-empty",)]
     init += [("on", b, start[b]) if b in start else ("on-table", b) for b in blocks]
     init += [("clear", b) for b in blocks if b not in covered]
-    return Instance(
-        objects={"": blocks},
-        init=tuple(init),
-        goal=tuple(("on", b, goal[b]) for b in blocks if b in goal),
-    )
+    return Instance({"": blocks}, init, [("on", b, goal[b]) for b in blocks if b in goal])
 
 
 def _on(towers: list[list[str]]) -> dict[str, str]:

@@ -41,8 +41,8 @@ def sample(parameters: Parameters, rng: Random) -> Instance:
     init += [("not-eq", one, other) for one in locations for other in locations if one != other]
     init += [("empty-ferry",), ("at-ferry", rng.choice(locations))]
     init += [("at", car, rng.choice(locations)) for car in cars]
-    goal = tuple(("at", car, rng.choice(locations)) for car in cars)
-    return Instance(objects={"": locations + cars}, init=tuple(init), goal=goal)
+    goal = [("at", car, rng.choice(locations)) for car in cars]
+    return Instance({"": locations + cars}, init, goal)
 
 
 SMALL = grid(locations=range(2, 7), cars=range(2, 7))

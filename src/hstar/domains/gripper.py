@@ -46,8 +46,8 @@ def sample(parameters: Parameters, rng: Random) -> Instance:
     init += [("free", gripper) for gripper in GRIPPERS]
     init += [("at-robby", rng.choice(ROOMS))]
     init += [("at", ball, rng.choice(ROOMS)) for ball in balls]
-    goal = tuple(("at", ball, rng.choice(ROOMS)) for ball in balls)
-    return Instance(objects={"": ROOMS + GRIPPERS + balls}, init=tuple(init), goal=goal)
+    goal = [("at", ball, rng.choice(ROOMS)) for ball in balls]
+    return Instance({"": ROOMS + GRIPPERS + balls}, init, goal)
 
 
 SMALL = grid(balls=range(2, 11, 2))

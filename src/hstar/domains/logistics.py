@@ -74,11 +74,8 @@ def sample(parameters: Parameters, rng: Random) -> Instance:
     ]
     init += [("at", airplane, rng.choice(airports)) for airplane in airplanes]
     init += [("at", package, rng.choice(locations)) for package in packages]
-    return Instance(
-        objects={"": airplanes + cities + trucks + locations + packages},
-        init=tuple(init),
-        goal=tuple(("at", package, rng.choice(locations)) for package in packages),
-    )
+    goal = [("at", package, rng.choice(locations)) for package in packages]
+    return Instance({"": airplanes + cities + trucks + locations + packages}, init, goal)
 
 
 NAMES = ("airplanes", "cities", "locations", "packages")

@@ -58,11 +58,8 @@ def sample(parameters: Parameters, rng: Random) -> Instance:
         origin = rng.choice(floors)
         destination = rng.choice([floor for floor in floors if floor != origin])
         init += [("origin", passenger, origin), ("destin", passenger, destination)]
-    return Instance(
-        objects={"passenger": passengers, "floor": floors},
-        init=tuple(init),
-        goal=tuple(("served", passenger) for passenger in passengers),
-    )
+    goal = [("served", passenger) for passenger in passengers]
+    return Instance({"passenger": passengers, "floor": floors}, init, goal)
 
 
 SMALL = grid(floors=range(3, 9), passengers=range(2, 7))

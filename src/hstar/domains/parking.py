@@ -62,7 +62,7 @@ def sample(parameters: Parameters, rng: Random) -> Instance:
     init += [("car-clear", row[-1]) for row in rows.values() if row]
     init += [("curb-clear", curb) for curb, row in rows.items() if not row]
     goal = _parked(random_rows(curbs, cars, rng))
-    return Instance(objects={"car": cars, "curb": curbs}, init=tuple(init), goal=tuple(goal))
+    return Instance({"car": cars, "curb": curbs}, init, goal)
 
 
 def random_rows(curbs: tuple[str, ...], cars: tuple[str, ...], rng: Random) -> dict[str, list[str]]:

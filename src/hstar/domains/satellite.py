@@ -83,16 +83,8 @@ def sample(parameters: Parameters, rng: Random) -> Instance:
         for satellite in satellites
         if rng.random() < POINTING_GOALS
     ]
-    return Instance(
-        objects={
-            "satellite": satellites,
-            "instrument": tuple(instruments),
-            "mode": modes,
-            "direction": directions,
-        },
-        init=tuple(init),
-        goal=tuple(goal),
-    )
+    objects = {"satellite": satellites, "instrument": tuple(instruments), "mode": modes}
+    return Instance({**objects, "direction": directions}, init, goal)
 
 
 def _some(items: tuple[str, ...], rng: Random) -> list[str]:

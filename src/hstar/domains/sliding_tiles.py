@@ -43,11 +43,8 @@ def sample(parameters: Parameters, rng: Random) -> Instance:
     for (r, c), cell in cells.items():
         beside = [(r - 1, c), (r + 1, c), (r, c - 1), (r, c + 1)]
         init += [("neighbor", cell, cells[other]) for other in beside if other in cells]
-    return Instance(
-        objects={"position": positions, "tile": tiles},
-        init=tuple(init),
-        goal=tuple(("at", tile, place) for tile, place in zip(tiles, positions, strict=False)),
-    )
+    goal = [("at", tile, place) for tile, place in zip(tiles, positions, strict=False)]
+    return Instance({"position": positions, "tile": tiles}, init, goal)
 
 
 def random_board(rows: int, columns: int, rng: Random) -> list[int]:

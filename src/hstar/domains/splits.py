@@ -57,7 +57,7 @@ class Drawn:
 
 def owner(generator: Generator, instance: Instance, canonical: str) -> str:
     """The split that a problem belongs to; depends only on the problem up to renaming."""
-    objects = {name for atom in instance.init + instance.goal for name in atom[1:]}
+    objects = {name for atom in (*instance.init, *instance.goal) for name in atom[1:]}
     shares = LARGE_SHARES if len(objects) >= generator.large else USUAL_SHARES
     hashed = hashlib.sha256(f"{generator.name}{SALT} {canonical}".encode()).digest()
     return shares[int.from_bytes(hashed[:8], "big") % len(shares)]

@@ -42,11 +42,7 @@ def sample(parameters: Parameters, rng: Random) -> Instance:
     for (x, y), cell in cells.items():
         beside = [(x - 1, y), (x + 1, y), (x, y - 1), (x, y + 1)]
         init += [("connected", cell, cells[other]) for other in beside if other in cells]
-    return Instance(
-        objects={"place": places},
-        init=tuple(init),
-        goal=tuple(("visited", cell) for cell in goal),
-    )
+    return Instance({"place": places}, init, [("visited", cell) for cell in goal])
 
 
 def enlarge(size: Parameters) -> Parameters:

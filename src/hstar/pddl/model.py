@@ -8,7 +8,7 @@ cannot capture variables. `str` of a formula is PDDL again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, TypeAlias
 
@@ -283,6 +283,19 @@ def _join(
     if len(flat) > 1:
         return kind(tuple(flat))
     return flat[0] if flat else neutral
+
+
+def subformulas(formula: Formula) -> Iterator[Formula]:
+    """The formula and everything inside it."""
+    waiting = [formula]
+    while waiting:
+        part = waiting.pop()
+        yield part
+        match part:
+            case Not(inner) | Quantified(_, inner):
+                waiting.append(inner)
+            case Junction(parts):
+                waiting.extend(parts)
 
 
 def substitute(formula: Formula, renaming: Mapping[str, str]) -> Formula:

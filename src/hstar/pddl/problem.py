@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import cast
 
 from hstar.pddl.conditions import NO_VARIABLES, ConditionReader, Symbols, is_number
@@ -9,7 +10,7 @@ from hstar.pddl.declarations import TOTAL_COST, unknown
 from hstar.pddl.domain import read_objects
 from hstar.pddl.effects import read_cost, read_number
 from hstar.pddl.errors import quote
-from hstar.pddl.model import Domain, FunctionTerm, Problem, Types
+from hstar.pddl.model import Domain, FunctionTerm, Problem
 from hstar.pddl.reader import Form, describe, read_file
 from hstar.pddl.source import Source
 
@@ -125,14 +126,9 @@ class _InitReader:
     def _fitting_objects(self) -> dict[object, list[frozenset[str]]]:
         """For each predicate and each of its arguments: the objects that fit."""
         symbols = self._symbols
-        known: dict[Types, frozenset[str]] = {}
-        for predicate in symbols.predicates.values():
-            for parameter in predicate.parameters:
-                if parameter.types not in known:
-                    fitting = symbols.tree.select(symbols.objects, parameter.types)
-                    known[parameter.types] = frozenset(fitting)
+        fitting = cache(lambda types: frozenset(symbols.tree.select(symbols.objects, types)))
         return {
-            name: [known[parameter.types] for parameter in predicate.parameters]
+            name: [fitting(parameter.types) for parameter in predicate.parameters]
             for name, predicate in symbols.predicates.items()
         }
 

@@ -51,7 +51,7 @@ class Form(list["Form | str"]):
     def error(
         self, index: int | None, message: str, kind: type[InputFileError] | None = None
     ) -> InputFileError:
-        """The error to raise for an item, or for the ")" behind the last, or (None) the list."""
+        """The error to raise for an item, for the ")" after the last, or (None) for the list."""
         item = self if index is None else self[index] if index < len(self) else None
         if isinstance(item, Form):
             return self.source.error(item.start, message, kind)
@@ -62,10 +62,7 @@ class Form(list["Form | str"]):
         return self.error(index, message, UnsupportedPddlError)
 
     def warn_once(self, index: int, message: str) -> None:
-        """Warn about an item, but only once per kind and file, because there may be thousands.
-
-        The text of the message before the first quote is the kind.
-        """
+        """Warn about an item once per file and kind (the message up to its first quote)."""
         kind = message.split("'", 1)[0]
         if kind not in self.source.warned:
             self.source.warned.add(kind)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Set
+from functools import cache
 
 from hstar.pddl import model
 from hstar.pddl.model import Formula, Types, Variables
@@ -76,15 +77,8 @@ class Conditions:
     def __init__(self, atoms: AtomSet, objects_of: Callable[[Types], list[str]]) -> None:
         self._atoms = atoms
         self._objects_of = objects_of
-        self._members: dict[Types, frozenset[str]] = {}
+        self.objects = cache(lambda types: frozenset(objects_of(types)))
         self._free: dict[int, tuple[Formula, frozenset[str]]] = {}
-
-    def objects(self, types: Types) -> frozenset[str]:
-        """The objects of any of these types."""
-        known = self._members.get(types)
-        if known is None:
-            known = self._members[types] = frozenset(self._objects_of(types))
-        return known
 
     def holds(self, formula: Formula, binding: Binding) -> bool:
         """Whether a condition is true. Plain loops, so that a level takes only one stack frame."""
@@ -192,21 +186,16 @@ def ground(atom: model.Atom, binding: Binding) -> GroundAtom:
 def free_variables(formula: Formula) -> frozenset[str]:
     """The variables that no quantifier of the formula binds."""
     found: set[str] = set()
-    waiting: list[Formula] = [formula]
-    while waiting:
-        match waiting.pop():
+    bound: set[str] = set()  # never free elsewhere: the parser renames what is bound already
+    for part in model.subformulas(formula):
+        match part:
             case model.Atom(_, args):
                 found.update(arg for arg in args if arg.startswith("?"))
             case model.Equal(left, right):
                 found.update(term for term in (left, right) if term.startswith("?"))
-            case model.Not(inner):
-                waiting.append(inner)
-            case model.And(parts) | model.Or(parts):
-                waiting.extend(parts)
-            case model.Quantified(variables, body):
-                # No quantifier binds a variable that is bound around it, so names are unique.
-                found.update(free_variables(body) - {variable.name for variable in variables})
-    return frozenset(found)
+            case model.Quantified(variables, _):
+                bound.update(variable.name for variable in variables)
+    return frozenset(found - bound)
 
 
 def _conjuncts(formula: Formula, wanted: bool) -> Iterator[_Literal]:

@@ -48,7 +48,7 @@ class Source:
     def item_offset(self, list_start: int, index: int) -> int:
         """Offset of item number `index` of the list whose "(" is at `list_start`.
 
-        Lists do not store where their items start, so that reading is fast. So this scans again.
+        Lists do not store where their items start, which keeps reading fast; this scans again.
         """
         depth = 0
         for match in _PARENTHESIS_OR_NAME.finditer(self.text, list_start + 1):
