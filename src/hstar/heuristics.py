@@ -1,15 +1,10 @@
 """HEURISTICS: heuristics by name, and how heuristics from elsewhere join.
 
 A heuristic estimates the cost to the goal for a batch of states: int32[B, V] -> float32[B],
-infinity for dead ends. Besides a name, search takes
-
-- a function from states to numbers,
-- an object with `bind(space)`, which returns such a function (or a heuristic of the core),
-- "module:attribute", which names one of these, a HeuristicEntry, or a maker: a class, or a
-  function whose first parameter is called `space`, `task` or `puzzle`. A maker is called with the
-  space and returns a function from states to numbers.
-
-An entry point of the group `hstar.heuristics` may be any of them and gives it a name.
+infinity for dead ends. Besides a name, search takes such a function, an object with `bind(space)`,
+which returns one, or "module:attribute", which names one of these, a HeuristicEntry, or a maker: a
+class or function whose first parameter is called `space`, `task` or `puzzle`, and which returns a
+function of states. An entry point of the group `hstar.heuristics` gives any of them a name.
 """
 
 from __future__ import annotations

@@ -1,15 +1,8 @@
-"""The file of a pattern database.
+"""The file of a pattern database: prefix, header and tables, as docs/architecture.md describes.
 
-    8 bytes   "HSTARPDB"
-    4 bytes   format version, little-endian
-    4 bytes   length of the header, little-endian
-    32 bytes  SHA-256 of the header
-    header    a JSON list, padded with spaces so that the tables begin at a multiple of 64
-    tables    the table of the database, then that of its base, each padded to a multiple of 64
-
-The header has an object for each table: its layout (see Layout), its SHA-256 and the counts of its
-values. Files are memory mapped, and refused if a digest does not match. Only the padding between
-tables is not checked. The tables are those of cpp/pdb/table.hpp.
+The header is a JSON list with an object for each table, that of the database and then that of its
+base: its layout (see Layout), its SHA-256 and the counts of its values. Tables begin at multiples
+of 64 bytes and are memory mapped. A file is refused if a digest does not match.
 """
 
 from __future__ import annotations
