@@ -111,9 +111,7 @@ class ConditionReader:
         form = self.expect_list(parent, index, expected)
         name = form[0] if form else form
         if isinstance(name, Form):
-            raise parent.error(
-                index, f"expected {expected}, found {describe(form)}; write '(name ?x)'"
-            )
+            raise parent.expected(index, expected, "write '(name ?x)'")
         predicate = self.symbols.predicates.get(name)
         if predicate is None:
             raise self.unknown_predicate(form, name)
@@ -122,8 +120,7 @@ class ConditionReader:
     def unknown_predicate(self, form: Form, name: str) -> InputFileError:
         """The error for a list that does not start with a declared predicate."""
         if name in _UNSUPPORTED:
-            message = f"{_UNSUPPORTED[name]}: not supported; remove it from the model"
-            return form.unsupported(0, message)
+            return form.unsupported(0, _UNSUPPORTED[name], "remove it from the model")
         if name in RESERVED or name == "=":
             return form.error(0, f"{quote(name)} cannot stand here; a plain atom is expected")
         message = unknown("predicate", name, self.symbols.predicates, "(:predicates ...)")
@@ -159,15 +156,9 @@ class ConditionReader:
         symbols = self.symbols
         if isinstance(item, Form):
             if item and isinstance(item[0], str) and item[0] in symbols.functions:
-                raise form.unsupported(
-                    index,
-                    f"function {quote(item[0])} used as an argument (object fluent): not "
-                    "supported; use a predicate instead",
-                )
-            raise form.error(
-                index,
-                f"expected a variable or an object, found {describe(item)}; check the parentheses",
-            )
+                feature = f"function {quote(item[0])} used as an argument (object fluent)"
+                raise form.unsupported(index, feature, "use a predicate instead")
+            raise form.expected(index, "a variable or an object", "check the parentheses")
         if item[0] == "?":
             name = scope.names.get(item)
             if name is None:
@@ -187,7 +178,7 @@ class ConditionReader:
         if isinstance(item, str):
             known = item in self.symbols.predicates
             hint = f"write '({item})'" if known else "check the parentheses"
-            raise parent.error(index, f"expected {expected}, found {quote(item)}; {hint}")
+            raise parent.expected(index, expected, hint)
         return item
 
     def _equality(self, form: Form, scope: Scope) -> Formula:
@@ -197,11 +188,8 @@ class ConditionReader:
                 item not in self.symbols.objects
                 and (item in self.symbols.functions or is_number(item))
             ):
-                raise form.unsupported(
-                    index,
-                    f"numeric condition '=' on {describe(item)}: not supported; "
-                    "only objects and variables can be compared",
-                )
+                feature = f"numeric condition '=' on {describe(item)}"
+                raise form.unsupported(index, feature, "only objects and variables can be compared")
         left, right = self.term(form, 1, scope), self.term(form, 2, scope)
         return model.TRUTH if left == right else model.Equal(left, right)
 

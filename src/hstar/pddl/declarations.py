@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
 
-from hstar.pddl.errors import did_you_mean, quote
+from hstar.pddl.errors import UnsupportedPddlError, did_you_mean, quote
 from hstar.pddl.model import Predicate, Types, Variable, types_text
 from hstar.pddl.reader import Form, describe
 
@@ -116,11 +116,9 @@ def read_functions(form: Form, known_types: dict[str, Types]) -> dict[str, Predi
                     "'-' must stand between functions and their type; write '(f ?x) - number'",
                 )
             if form[index + 1] != "number":
-                raise form.unsupported(
-                    index + 1,
-                    f"functions of type {describe(form[index + 1])} (object fluents) are not "
-                    "supported; only '- number' is",
-                )
+                what = f"functions of type {describe(form[index + 1])} (object fluents)"
+                message = f"{what} are not supported; only '- number' is"
+                raise form.error(index + 1, message, UnsupportedPddlError)
             index += 2
             continue
         function = _declare(form, index, "function", known_types, functions)
@@ -156,10 +154,7 @@ def _declare(
 def _read_signature(form: Form, index: int, what: str, known_types: dict[str, Types]) -> Predicate:
     item = form[index]
     if isinstance(item, str) or not item or isinstance(item[0], Form):
-        raise form.error(
-            index,
-            f"expected a {what}, found {describe(item)}; write for example '(name ?x - object)'",
-        )
+        raise form.expected(index, f"a {what}", "write for example '(name ?x - object)'")
     name = item[0]
     if name in RESERVED or name[0] in "?:":
         raise item.error(0, f"{quote(name)} cannot be the name of a {what}; rename it")
@@ -182,15 +177,9 @@ def _typed_groups(form: Form, first: int, what: str) -> Iterator[tuple[list[int]
             pending = []
             continue
         if isinstance(item, Form):
-            raise form.error(
-                index,
-                f"expected a name ({what}), found {describe(item)}; check the parentheses before "
-                "it",
-            )
+            raise form.expected(index, f"a name ({what})", "check the parentheses before it")
         if what == "variable" and (item[0] != "?" or len(item) == 1):
-            raise form.error(
-                index, f"expected a variable, found {quote(item)}; variables are written '?name'"
-            )
+            raise form.expected(index, "a variable", "variables are written '?name'")
         if what != "variable" and item[0] in "?:":
             raise form.error(
                 index,
@@ -205,15 +194,12 @@ def _read_type(form: Form, index: int) -> Types:
     item = form[index]
     if isinstance(item, str):
         if item == "-" or item[0] in "?:":
-            raise form.error(index, f"expected a type after '-', found {quote(item)}; add the type")
+            raise form.expected(index, "a type after '-'", "add the type")
         return (item,)
     if len(item) < 2 or item[0] != "either":
-        raise form.error(
-            index,
-            f"expected a type after '-', found {describe(item)}; "
-            "write a name or '(either type1 type2)'",
-        )
+        advice = "write a name or '(either type1 type2)'"
+        raise form.expected(index, "a type after '-'", advice)
     for position, name in enumerate(item[1:], 1):
         if isinstance(name, Form) or name[0] in "?:":
-            raise item.error(position, f"expected a type, found {describe(name)}; write a name")
+            raise item.expected(position, "a type", "write a name")
     return tuple(dict.fromkeys(str(name) for name in item[1:]))

@@ -14,7 +14,7 @@ from hstar.pddl.declarations import (
 from hstar.pddl.effects import EffectReader
 from hstar.pddl.errors import quote
 from hstar.pddl.model import Formula, Types, Variables, types_text
-from hstar.pddl.reader import Form, describe, read_file
+from hstar.pddl.reader import Form, read_file
 from hstar.pddl.source import Source
 
 _SECTIONS = (":requirements", ":types", ":constants", ":predicates", ":functions", ":action")
@@ -77,11 +77,8 @@ def _read_requirements(form: Form) -> tuple[str, ...]:
     """Requirements are kept but not used: in real files some are missing, others superfluous."""
     for index, item in enumerate(form):
         if isinstance(item, Form) or item[0] != ":":
-            raise form.error(
-                index,
-                f"expected a requirement such as ':strips', found {describe(item)}; "
-                "requirements start with ':'",
-            )
+            what = "a requirement such as ':strips'"
+            raise form.expected(index, what, "requirements start with ':'")
     return tuple(map(str, form[1:]))
 
 
@@ -93,11 +90,8 @@ def _read_action(conditions: ConditionReader, form: Form) -> model.Action:
     for index in range(2, len(form), 2):
         keyword = form[index]
         if isinstance(keyword, Form) or keyword not in _ACTION_PARTS:
-            raise form.error(
-                index,
-                f"expected one of {', '.join(_ACTION_PARTS)} in action {quote(name)}, "
-                f"found {describe(keyword)}; check the parentheses before it",
-            )
+            what = f"one of {', '.join(_ACTION_PARTS)} in action {quote(name)}"
+            raise form.expected(index, what, "check the parentheses before it")
         if keyword in parts:
             raise form.error(index, f"a second '{keyword}' in action {quote(name)}; join the two")
         if index + 1 == len(form) or form[index + 1] in _ACTION_PARTS:

@@ -10,7 +10,7 @@ from hstar.pddl.conditions import ConditionReader, Scope, expect_length, is_numb
 from hstar.pddl.declarations import TOTAL_COST, unknown
 from hstar.pddl.errors import quote
 from hstar.pddl.model import Formula, Variables
-from hstar.pddl.reader import Form, describe
+from hstar.pddl.reader import Form
 
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)", re.ASCII)
 # Up to here floats are exact integers, so costs have the same sum in any order.
@@ -70,24 +70,17 @@ class EffectReader:
 
     def _not_an_atom(self, form: Form, head: str, scope: Scope, conditional: bool) -> None:
         if head in _UNSUPPORTED_EFFECTS:
-            message = f"{_UNSUPPORTED_EFFECTS[head]}: not supported; use one action per outcome"
-            raise form.unsupported(0, message)
+            raise form.unsupported(0, _UNSUPPORTED_EFFECTS[head], "use one action per outcome")
         if head not in _NUMERIC_CHANGES:
             raise self.conditions.unknown_predicate(form, head)
         target = form[1] if len(form) > 1 else None
         if head != "increase" or target not in ([TOTAL_COST], TOTAL_COST):
-            raise form.unsupported(
-                0,
-                f"numeric effect {quote(head)}: not supported; "
-                f"only '(increase ({TOTAL_COST}) ...)' is",
-            )
+            advice = f"only '(increase ({TOTAL_COST}) ...)' is"
+            raise form.unsupported(0, f"numeric effect {quote(head)}", advice)
         expect_length(form, 3, f"(increase ({TOTAL_COST}) COST)")
         if conditional:
-            raise form.unsupported(
-                0,
-                "an action cost inside 'when' or 'forall' (state-dependent cost): not supported; "
-                "move it to the top of the effect",
-            )
+            feature = "an action cost inside 'when' or 'forall' (state-dependent cost)"
+            raise form.unsupported(0, feature, "move it to the top of the effect")
         self._cost(form, 2, scope)
 
     def _cost(self, parent: Form, index: int, scope: Scope) -> None:
@@ -103,20 +96,13 @@ class EffectReader:
                 self._cost(item, position, scope)
             return
         if name in ("-", "*", "/") and isinstance(item, Form):
-            raise parent.unsupported(
-                index,
-                f"arithmetic {quote(name)} in an action cost: not supported; "
-                "use a constant, a function or a sum",
-            )
+            feature = f"arithmetic {quote(name)} in an action cost"
+            raise parent.unsupported(index, feature, "use a constant, a function or a sum")
         if not isinstance(name, str) or not name:
-            raise parent.error(
-                index, f"expected a cost, found {describe(item)}; write a number or (name)"
-            )
+            raise parent.expected(index, "a cost", "write a number or (name)")
         if name == TOTAL_COST:
-            raise parent.unsupported(
-                index,
-                f"an action cost that depends on '{TOTAL_COST}': not supported; use a constant",
-            )
+            feature = f"an action cost that depends on '{TOTAL_COST}'"
+            raise parent.unsupported(index, feature, "use a constant")
         if name not in functions:
             raise parent.error(index, unknown("function", name, functions, "(:functions ...)"))
         if isinstance(item, Form):
@@ -133,7 +119,7 @@ def read_number(form: Form, index: int) -> int | float:
     """Read a decimal number; whole numbers become int, however they are written."""
     item = form[index]
     if isinstance(item, Form) or not _NUMBER.fullmatch(item):
-        raise form.error(index, f"expected a number, found {describe(item)}; write digits")
+        raise form.expected(index, "a number", "write digits")
     if len(item) > _MAX_DIGITS or abs(float(item)) > _MAX_NUMBER:
         raise form.error(index, f"number {quote(item)} is too large; the limit is 2^53")
     value = float(item)

@@ -11,7 +11,7 @@ from hstar.pddl.domain import read_objects
 from hstar.pddl.effects import read_cost, read_number
 from hstar.pddl.errors import quote
 from hstar.pddl.model import Domain, FunctionTerm, Problem
-from hstar.pddl.reader import Form, describe, read_file
+from hstar.pddl.reader import Form, read_file
 from hstar.pddl.source import Source
 
 _SECTIONS = (":domain", ":requirements", ":objects", ":init", ":goal", ":metric", ":length")
@@ -75,10 +75,9 @@ def _read_metric(form: Form | None) -> bool:
             return True
         if form[2] in (["total-time"], "total-time"):
             return False
-    raise form.unsupported(
-        1 if form[1] == "maximize" else 2,
-        f"metric other than 'minimize ({TOTAL_COST})': not supported; change or delete it",
-    )
+    index = 1 if form[1] == "maximize" else 2
+    feature = f"metric other than 'minimize ({TOTAL_COST})'"
+    raise form.unsupported(index, feature, "change or delete it")
 
 
 class _InitReader:
@@ -136,7 +135,7 @@ class _InitReader:
         """Read anything but a plain atom: a function value, a negated atom, or a mistake."""
         item = section[index]
         if isinstance(item, str) or not item:
-            raise section.error(index, f"expected an atom, found {describe(item)}; write '(p a)'")
+            raise section.expected(index, "an atom", "write '(p a)'")
         head = item[0]
         if head == "=":
             self._read_value(item)
@@ -145,15 +144,11 @@ class _InitReader:
                 raise item.error(None, "expected '(not (ATOM))'; complete it or delete it")
             self._false[self._read_atom(item, 1)] = item
         elif head == "at" and _is_timed(item):
-            raise item.unsupported(
-                None, "timed initial literals '(at TIME ...)': not supported; remove them"
-            )
+            raise item.unsupported(None, "timed initial literals '(at TIME ...)'", "remove them")
         elif head == "and":
             raise item.error(None, "'and' in :init; list its atoms directly in (:init ...)")
         elif head in ("oneof", "unknown", "probabilistic") and head not in self._symbols.predicates:
-            raise item.unsupported(
-                None, f"uncertain initial state ({quote(head)}): not supported; remove it"
-            )
+            raise item.unsupported(None, f"uncertain initial state ({quote(head)})", "remove it")
         else:
             self.true[self._read_atom(section, index)] = None
 
@@ -185,11 +180,8 @@ class _InitReader:
             return
         key = (name, *self.conditions.arguments(term, functions[name], NO_VARIABLES))
         if isinstance(number, str) and number in self._symbols.objects and not is_number(number):
-            raise form.unsupported(
-                2,
-                f"object {quote(number)} as the value of a function (object fluent): not "
-                "supported; use a predicate instead",
-            )
+            feature = f"object {quote(number)} as the value of a function (object fluent)"
+            raise form.unsupported(2, feature, "use a predicate instead")
         value = (read_cost if name in self._cost_functions else read_number)(form, 2)
         if self.function_values.setdefault(key, value) != value:
             raise form.error(

@@ -57,9 +57,13 @@ class Form(list["Form | str"]):
             return self.source.error(item.start, message, kind)
         return self.source.error(self.source.item_offset(self.start, index or 0), message, kind)
 
-    def unsupported(self, index: int | None, message: str) -> InputFileError:
+    def expected(self, index: int, what: str, advice: str) -> InputFileError:
+        """The error to raise for an item that is not what it should be."""
+        return self.error(index, f"expected {what}, found {describe(self[index])}; {advice}")
+
+    def unsupported(self, index: int | None, feature: str, advice: str) -> InputFileError:
         """The error to raise for an item that uses a feature which hstar does not have."""
-        return self.error(index, message, UnsupportedPddlError)
+        return self.error(index, f"{feature}: not supported; {advice}", UnsupportedPddlError)
 
     def warn_once(self, index: int, message: str) -> None:
         """Warn about an item once per file and kind (the message up to its first quote)."""
@@ -88,8 +92,8 @@ def read_file(
     for section in reader.read_sections():
         keyword = str(section[0])
         if keyword in _UNSUPPORTED_SECTIONS:
-            message = f"{_UNSUPPORTED_SECTIONS[keyword]}: not supported; remove them from the model"
-            raise section.unsupported(None, message)
+            feature = _UNSUPPORTED_SECTIONS[keyword]
+            raise section.unsupported(None, feature, "remove them from the model")
         if keyword not in keywords:
             known = ", ".join(keywords)
             raise section.error(
