@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hstar.certified.certificate import verify_file
-from hstar.certified.inadmissibility import tightest_bounds
 from hstar.certified.learning import learn
 from hstar.certified.sweep import SweepOptions
 from hstar.learned.database import ExceptionSet, LearnedDatabase, read_learned
@@ -26,6 +25,9 @@ from hstar.spaces.puzzle import Puzzle, make_puzzle
 from hstar.training.draws import Sampling
 from hstar.training.options import TABLE_DEFAULTS, TrainOptions
 from hstar.training.pattern_source import TableData
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+from inadmissibility import tightest_bounds
 
 CHUNK = 100_000
 

@@ -8,19 +8,21 @@ from __future__ import annotations
 
 LT = "ipc23lt/{}/testing/{}/{}.pddl".format
 
-GBFS_TASKS = [  # h^FF, 0.2 s to the limit of 20 s
-    LT("blocksworld", "easy", "p15"),
-    LT("blocksworld", "medium", "p05"),
-    LT("ferry", "medium", "p15"),
-    LT("satellite", "medium", "p01"),
-    LT("rovers", "medium", "p01"),
-    LT("miconic", "hard", "p01"),
-    LT("transport", "medium", "p01"),
+# h^FF, 0.2 s to the limit of 20 s.
+GBFS_TASKS = [
+    "ipc23lt/blocksworld/testing/easy/p15.pddl",
+    "ipc23lt/blocksworld/testing/medium/p05.pddl",
+    "ipc23lt/ferry/testing/medium/p15.pddl",
+    "ipc23lt/satellite/testing/medium/p01.pddl",
+    "ipc23lt/rovers/testing/medium/p01.pddl",
+    "ipc23lt/miconic/testing/hard/p01.pddl",
+    "ipc23lt/transport/testing/medium/p01.pddl",
     "ipc/parking-sat11-strips/pfile08-031.pddl",
     "ipc/depot/p07.pddl",
     "ferber/moderate/visitall-opt14-strips/p-1-14/p1.pddl",
 ]
-LMCUT_TASKS = [  # A*, 1 s to 30 s
+# A*, 1 s to 30 s.
+LMCUT_TASKS = [
     "ipc/depot/p03.pddl",
     "ipc/satellite/p07-pfile7.pddl",
     "ipc/gripper/prob05.pddl",
@@ -29,13 +31,14 @@ LMCUT_TASKS = [  # A*, 1 s to 30 s
     "ipc/parking-opt11-strips/pfile03-011.pddl",
     "ipc/scanalyzer-08-strips/p03.pddl",
 ]
-BLIND_TASKS = [  # 1 to 3.4 million states
+# 1 to 3.4 million states.
+BLIND_TASKS = [
     "ipc/gripper/prob06.pddl",
     "ipc/depot/p03.pddl",
     "ipc/driverlog/p04.pddl",
     "ipc/zenotravel/p06.pddl",
     "ipc/elevators-opt11-strips/p04.pddl",
-    LT("sokoban", "easy", "p19"),
+    "ipc23lt/sokoban/testing/easy/p19.pddl",
 ]
 GROUND_DOMAINS = [
     "blocksworld",
@@ -50,24 +53,24 @@ GROUND_DOMAINS = [
     "transport",
 ]
 PYPERPLAN_TASKS = [
-    LT("blocksworld", "easy", "p15"),
-    LT("rovers", "medium", "p01"),
-    LT("miconic", "hard", "p01"),
-    LT("transport", "medium", "p01"),
+    "ipc23lt/blocksworld/testing/easy/p15.pddl",
+    "ipc23lt/rovers/testing/medium/p01.pddl",
+    "ipc23lt/miconic/testing/hard/p01.pddl",
+    "ipc23lt/transport/testing/medium/p01.pddl",
     "ipc/depot/p07.pddl",
     "ipc/satellite/p07-pfile7.pddl",
 ]
 FIRST_PLAN_TASKS = [
-    LT("blocksworld", "easy", "p15"),
-    LT("blocksworld", "medium", "p05"),
-    LT("ferry", "medium", "p15"),
-    LT("miconic", "medium", "p15"),
-    LT("miconic", "hard", "p01"),
-    LT("rovers", "medium", "p05"),
-    LT("satellite", "medium", "p15"),
-    LT("satellite", "medium", "p01"),
-    LT("transport", "medium", "p05"),
-    LT("transport", "medium", "p15"),
+    "ipc23lt/blocksworld/testing/easy/p15.pddl",
+    "ipc23lt/blocksworld/testing/medium/p05.pddl",
+    "ipc23lt/ferry/testing/medium/p15.pddl",
+    "ipc23lt/miconic/testing/medium/p15.pddl",
+    "ipc23lt/miconic/testing/hard/p01.pddl",
+    "ipc23lt/rovers/testing/medium/p05.pddl",
+    "ipc23lt/satellite/testing/medium/p15.pddl",
+    "ipc23lt/satellite/testing/medium/p01.pddl",
+    "ipc23lt/transport/testing/medium/p05.pddl",
+    "ipc23lt/transport/testing/medium/p15.pddl",
     "ipc/depot/p07.pddl",
     "ipc/parking-sat11-strips/pfile08-031.pddl",
 ]

@@ -30,18 +30,8 @@ import torch
 from torch import Tensor
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
-from gaussian_reference import (
-    NATIVE,
-    QUANTITIES,
-    Point,
-    compile_native,
-    computed,
-    error,
-    exact_at,
-    grid,
-    native_means,
-    scattered,
-)
+import gaussian_reference as reference
+from gaussian_reference import QUANTITIES, Point, compile_native, error, exact_at
 
 from hstar.objectives.distributions import Gaussian, TruncatedGaussian
 
@@ -79,7 +69,7 @@ class Errors:
 
 
 def measure_errors(points: list[Point], dtype: torch.dtype, makers: dict[str, Any]) -> None:
-    values = {name: computed(make, points, dtype) for name, make in makers.items()}
+    values = {name: reference.computed(make, points, dtype) for name, make in makers.items()}
     found = {name: {quantity: Errors() for quantity in QUANTITIES} for name in makers}
     tiny = torch.finfo(dtype).tiny
     outside = dict.fromkeys(makers, 0)
@@ -172,12 +162,12 @@ int main() {
 
 def measure_native(points: list[Point]) -> None:
     with tempfile.TemporaryDirectory() as name:
-        program = compile_native(NATIVE, Path(name))
+        program = compile_native(reference.NATIVE, Path(name))
         if program is None:
             print("\nNo C++ compiler: the native mean was not measured.")
             return
         errors = Errors()
-        means = native_means(program, [point[:4] for point in points])
+        means = reference.native_means(program, [point[:4] for point in points])
         for mean, (exact, x) in zip(means, exact_at(points), strict=True):
             scale, size = exact.scales(x, torch.float64)["E"], abs(exact.mean)
             errors.scaled.append(error(mean, exact.mean, scale))
@@ -204,7 +194,7 @@ def main() -> None:
         makers[f"{PEER} {importlib.metadata.version(PEER)}"] = peer
     print(f"torch {torch.__version__}, Python {platform.python_version()}, {platform.machine()}")
     for dtype in BARS:
-        points = grid(dtype) + scattered(dtype, 5000, seed=1)
+        points = reference.grid(dtype) + reference.scattered(dtype, 5000, seed=1)
         if options.points:
             points = random.Random(0).sample(points, min(options.points, len(points)))
         measure_errors(points, dtype, makers)

@@ -29,10 +29,6 @@ class Pinball(Objective):
     def outputs(self):
         return 1
 
-    @property
-    def heuristics(self):
-        return () if self.base == "none" else (self.base,)
-
     def loss(self, outputs, targets):
         below = targets["h_star"] - (outputs[:, 0] + targets["base"])
         return torch.maximum(self.level * below, (self.level - 1) * below)

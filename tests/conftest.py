@@ -1,4 +1,4 @@
-"""Labels that the tests of training share."""
+"""Fixtures that several files share: labels, tasks, puzzles, folders, one thread."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from hstar.pdb import PatternDatabase
+    from hstar.spaces.puzzle import Puzzle
+    from hstar.spaces.task import Task
     from hstar.training.dataset import Dataset
 
 
-@pytest.fixture
-def one_thread() -> Iterator[None]:
+def _with_one_thread() -> Iterator[None]:
     """For small networks: threads that wait for each other on a busy machine take longest."""
     import torch
 
@@ -21,6 +23,25 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(threads)
+
+
+one_thread = pytest.fixture(_with_one_thread)
+one_thread_in_module = pytest.fixture(scope="module")(_with_one_thread)
+
+
+@pytest.fixture(scope="session")
+def cube() -> Puzzle:
+    from hstar.spaces.puzzle import make_puzzle
+
+    return make_puzzle("cube3")
+
+
+@pytest.fixture(scope="session")
+def corners() -> PatternDatabase:
+    """Of the 3x3x3 cube: 88 million states."""
+    from small_patterns import database_of
+
+    return database_of("cube3", "corners")
 
 
 @pytest.fixture(scope="session")
@@ -54,3 +75,22 @@ def dataset(labels: Path) -> Dataset:
     from hstar.training.dataset import load_dataset
 
     return load_dataset(labels)
+
+
+@pytest.fixture
+def parcels(tmp_path: Path) -> Path:
+    """A folder with a good domain and a good problem."""
+    from hard_tasks import write_task
+    from pddl_mistakes import DOMAIN, PROBLEM
+
+    write_task(tmp_path, DOMAIN, PROBLEM)
+    return tmp_path
+
+
+@pytest.fixture(scope="session")
+def towers() -> Task:
+    from example_tasks import STRIPS
+
+    from hstar import load_task
+
+    return load_task(*STRIPS)

@@ -112,10 +112,8 @@ TRAINING_PROBLEMS = {
     "blocksworld": [{"blocks": n} for n in (3, 4, 4, 5, 6)],
     "gripper": [{"balls": n} for n in (1, 2, 3, 4)],
 }
-LEARNING = {
-    "hidden": 24,
-    "width": 12,
-    "blocks": 1,
+SHAPE = {"hidden": 24, "width": 12, "blocks": 1}
+QUICK = {
     "bits": 6,
     "steps": 60,
     "batch": 256,
@@ -123,6 +121,7 @@ LEARNING = {
     "quantize_from": 0.5,
     "evaluate_every": 15,
 }
+LEARNING = {**SHAPE, **QUICK}
 LEARNED: dict[str, tuple[str, str, dict[str, Any], dict[str, Any]]] = {
     "tiles-2x3 strict": ("tiles-2x3", "tiles", LEARNING, {}),
     "tiles-2x3 phases": ("tiles-2x3", "tiles", {**LEARNING, "pace": "phases", "patience": 1}, {}),

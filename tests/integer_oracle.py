@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -70,4 +72,22 @@ def forward(network: Network, digits: NDArray[np.int32]) -> list[list[int]]:
                 values.append(total if is_last else min(max(total, 0), 127))
             outputs.append(values)
         result.append(outputs[-1])
+    return result
+
+
+def emulate(network: Network, digits: NDArray[np.int32]) -> NDArray[np.int64]:
+    """The same by plain 64-bit matrix products, for larger networks."""
+    sizes = np.array(network.domain_sizes)
+    rows = digits + (np.cumsum(sizes) - sizes)
+    outputs: list[Any] = []
+    last = len(network.layers) - 1
+    for number, layer in enumerate(network.layers):
+        weights = layer.weights.astype(np.int64)
+        sums = weights[rows].sum(axis=1) if number == 0 else outputs[-1] @ weights.T
+        total = (sums + layer.bias) * layer.multiplier.astype(np.int64)
+        if layer.skip:
+            total += outputs[-2] * layer.skip
+        total = (total + (1 << (layer.shift - 1))) >> layer.shift
+        outputs.append(total if number == last else np.clip(total, 0, 127))
+    result: NDArray[np.int64] = outputs[-1]
     return result

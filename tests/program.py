@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -26,6 +27,18 @@ class Outcome:
     code: int
     out: str
     err: str
+
+
+def check_one_line(outcome: Outcome, code: int, *parts: str) -> None:
+    """One line on stderr with all the parts, that exit code, and no trace of a crash."""
+    assert outcome.code == code, outcome
+    assert outcome.err.count("\n") == 1, outcome.err
+    assert outcome.err.endswith("\n")
+    assert re.match(r"hstar( plan| validate| info)?: \S", outcome.err), outcome.err
+    assert len(outcome.err) < 600
+    for part in parts:
+        assert part in outcome.err
+    assert "Traceback" not in outcome.out + outcome.err
 
 
 def environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:

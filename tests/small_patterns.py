@@ -5,24 +5,20 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from golden_cases import QUICK, SHAPE
+
 from hstar.objectives import make_objective
 from hstar.pdb import PatternDatabase, build_pdb, parse_pattern, subtract
 from hstar.spaces.puzzle import Puzzle, make_puzzle
 from hstar.training.options import TABLE_DEFAULTS, TrainOptions
 from hstar.training.pattern_source import TableData
 
-SHAPE = {"hidden": 24, "width": 12, "blocks": 1}
 SETTINGS: dict[str, Any] = {
     **TABLE_DEFAULTS,
     "model_options": SHAPE,
     "objective": make_objective("cea"),
     "decode": "strict",
-    "bits": 6,
-    "steps": 60,
-    "batch": 256,
-    "learning_rate": 1e-2,
-    "quantize_from": 0.5,
-    "evaluate_every": 15,
+    **QUICK,
     "device": "cpu",
 }
 OPTIONS = TrainOptions(**SETTINGS)

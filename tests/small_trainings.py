@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from hstar.learned.heuristic import LearnedHeuristic
 from hstar.objectives import make_objective
 from hstar.objectives.objective import Objective
 from hstar.teachers import LabelOptions
+from hstar.teachers.following import follow
 from hstar.training.dataset import Dataset
 from hstar.training.loop import Line
 from hstar.training.options import TrainOptions
@@ -44,8 +48,29 @@ def trained(dataset: Dataset, path: Path, chosen: TrainOptions) -> bytes:
     return path.read_bytes()
 
 
+def error_in_search(learned: LearnedHeuristic, dataset: Dataset) -> float:
+    """The mean squared error of the values that search sees on the plans of a dataset."""
+    errors: list[float] = []
+    for labelled in dataset.tasks:
+        bound: Any = learned.bind(labelled.task)
+        states, to_go = follow(labelled.task, labelled.plan)
+        h = (bound if callable(bound) else bound.evaluate)(states)
+        errors += [(float(a) - b) ** 2 for a, b in zip(h, to_go, strict=True)]
+    return float(np.mean(errors))
+
+
 class Killed(Exception):
     pass
+
+
+def kill_at(step: int) -> Callable[[Line, int], None]:
+    """A report that ends the training at the evaluation after some steps."""
+
+    def report(line: Line, _: int) -> None:
+        if line.step == step:
+            raise Killed
+
+    return report
 
 
 def interrupted(dataset: Dataset, path: Path, chosen: TrainOptions, after: int) -> list[int]:

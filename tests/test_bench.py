@@ -27,6 +27,14 @@ from hstar.spaces.puzzle import make_puzzle
 from hstar.spaces.task import Task
 
 PROBLEMS = COUNTS["blocks"]
+RENAMED = {  # columns that are called otherwise in results of single searches
+    "error": "status",
+    "cost": "plan_cost",
+    "dead_ends": "deadends",
+    "initial_h_value": "initial_h",
+}
+FROM_RESULTS = [*RENAMED, "plan_length", "evaluated", "evaluations", "requested", "expanded"]
+FROM_RESULTS += ["generated", "reopened", "exit_code"]
 
 
 @pytest.fixture(scope="module")
@@ -59,20 +67,9 @@ def test_rows_are_those_of_single_searches(suite: Path) -> None:
             "seed": -1,
             "max_evaluations": None,
             "coverage": int(result.solved),
-            "error": result.status,
-            "cost": result.plan_cost,
-            "plan_length": result.plan_length,
-            "evaluated": result.evaluated,
-            "evaluations": result.evaluations,
-            "requested": result.requested,
-            "expanded": result.expanded,
-            "generated": result.generated,
-            "reopened": result.reopened,
-            "dead_ends": result.deadends,
-            "initial_h_value": result.initial_h,
-            "exit_code": result.exit_code,
             "message": "",
         }
+        expected |= {name: getattr(result, RENAMED.get(name, name)) for name in FROM_RESULTS}
         assert {name: row[name] for name in expected} == expected
         assert row["total_time"] >= row["search_time"] >= 0
         assert row["memory"] > 1000
@@ -218,12 +215,18 @@ class GoalCount:
         return make_heuristic(task, "goalcount").evaluate
 
 
-def test_models_run_in_the_workers(
-    suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model = tmp_path / "mine.safetensors"
-    model.write_bytes(b"")
+@pytest.fixture
+def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file that is loaded as GoalCount."""
+    path = tmp_path / "mine.safetensors"
+    path.write_bytes(b"")
     monkeypatch.setattr(learned, "load_model", GoalCount)
+    return path
+
+
+def test_models_run_in_the_workers(
+    suite: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(runtime_pool, "COMMAND", (sys.executable, "-c", MODEL_WORKER))
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
     rows = run_bench(BenchOptions([suite], ["goalcount", model]))
@@ -333,11 +336,8 @@ def test_every_search_runs_with_every_heuristic(suite: Path, tmp_path: Path) -> 
 
 
 def test_a_model_that_fits_no_domain_is_an_error_before_any_run(
-    suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    suite: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model = tmp_path / "mine.safetensors"
-    model.write_bytes(b"")
-    monkeypatch.setattr(learned, "load_model", GoalCount)
     monkeypatch.setattr(runtime_pool, "COMMAND", (sys.executable, "-c", "this never runs"))
     with pytest.raises(ValueError, match="this model is for another domain"):
         run_bench(BenchOptions([suite / "ferry"], ["ff", model], output=tmp_path / "runs.parquet"))

@@ -76,13 +76,17 @@ def test_a_kill_loses_nothing(suite: Path, tmp_path: Path) -> None:
     assert without_times(rows).equals(without_times(undisturbed))
 
 
+def run_and_keep_journal(options: BenchOptions) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Journal, "remove", lambda journal: None)
+        run_bench(options)
+
+
 def test_finished_runs_are_not_repeated(suite: Path, tmp_path: Path) -> None:
     """Rows from the journal are in the output as they are there."""
     output = tmp_path / "runs.parquet"
     options = BenchOptions([suite / "ferry"], ["ff"], output=output)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Journal, "remove", lambda journal: None)
-        run_bench(options)
+    run_and_keep_journal(options)
     journal = tmp_path / "runs.parquet.partial"
     before = read_runs(output).rows
     first, *others = entries(journal)
@@ -134,9 +138,7 @@ def test_other_code_does_not_continue_a_benchmark(suite: Path, tmp_path: Path) -
     """Rows that an older hstar made must not be mixed with those of this one."""
     output = tmp_path / "runs.parquet"
     options = BenchOptions([suite / "ferry"], ["ff"], output=output)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Journal, "remove", lambda journal: None)
-        run_bench(options)
+    run_and_keep_journal(options)
     settings = tmp_path / "runs.parquet.partial/run.json"
     old = json.loads(settings.read_text()) | {"code": "0" * 64}
     settings.write_text(json.dumps(old))

@@ -14,7 +14,7 @@ import pytest
 import small_trainings
 from label_folders import generated
 from numpy.typing import NDArray
-from small_trainings import LABELLING, TINY, Killed
+from small_trainings import LABELLING, TINY, Killed, error_in_search, kill_at
 
 from hstar.cli import run as run_cli
 from hstar.domains import generate
@@ -24,11 +24,9 @@ from hstar.objectives.cap import capped_base, fitted_cap
 from hstar.objectives.likelihood import TruncatedGaussian
 from hstar.papers.truncated_gaussian.scales import SCALES
 from hstar.teachers import label
-from hstar.teachers.following import follow
 from hstar.training.checkpoint import CheckpointError
 from hstar.training.dataset import Dataset, load_dataset
 from hstar.training.evaluation import baseline_mse, evaluate_model
-from hstar.training.loop import Line
 from hstar.training.options import TrainOptions
 from hstar.training.targets import base_error, fitted, target_columns
 from hstar.training.train import train
@@ -176,13 +174,7 @@ def test_search_and_evaluation_see_what_training_saw(
     assert learned.metadata["decode"]["cap"] == with_fitted_cap(dataset).cap
     metrics = evaluate_model(path, dataset)
     assert metrics.mse == pytest.approx(result.best["validation_mse"], rel=1e-4)
-    errors = []
-    for labelled in dataset.tasks:
-        bound: Any = learned.bind(labelled.task)
-        states, to_go = follow(labelled.task, labelled.plan)
-        h = (bound if callable(bound) else bound.evaluate)(states)
-        errors += [(float(a) - b) ** 2 for a, b in zip(h, to_go, strict=True)]
-    assert np.mean(errors) == pytest.approx(metrics.mse, rel=1e-3)
+    assert error_in_search(learned, dataset) == pytest.approx(metrics.mse, rel=1e-3)
 
 
 def test_a_given_cap_is_kept_and_none_stays_none(dataset: Dataset, tmp_path: Path) -> None:
@@ -200,10 +192,6 @@ def test_a_given_cap_is_kept_and_none_stays_none(dataset: Dataset, tmp_path: Pat
 def test_an_interrupted_run_goes_on_only_with_the_same_cap(
     dataset: Dataset, tmp_path: Path
 ) -> None:
-    def kill(line: Line, _: int) -> None:
-        if line.step == 4:
-            raise Killed
-
     def steps_of(chosen: TrainOptions, name: str) -> list[int]:
         steps: list[int] = []
         path = tmp_path / name
@@ -213,7 +201,7 @@ def test_an_interrupted_run_goes_on_only_with_the_same_cap(
     path = tmp_path / "m.safetensors"
     assert steps_of(options(), "whole.safetensors") == [2, 4, 6]
     with pytest.raises(Killed):
-        train(dataset, dataset, path, options(), kill)
+        train(dataset, dataset, path, options(), kill_at(4))
     for cap in (None, 2.0):
         other = options(objective=make_objective("truncated-gaussian", cap=cap))
         with pytest.raises(CheckpointError, match="other labels, options or code"):
@@ -253,24 +241,3 @@ def test_the_command_says_what_it_fitted(
     line += "{:.2f} to {:.2f}\n"
     assert (line.format(found.cap, *errors) in out) == (argument in ("fit", None))
     assert ("capped" in out) == (argument in ("fit", None))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--cap", "tight"], "--cap must be 'fit' or 'none' or a number, not 'tight'"),
-        (["--cap", "0.5"], "a cap must be finite and at least 1, not 0.5"),
-        (["--cap", "2", "--base", "none"], "a cap takes a base and a lower bound other than blind"),
-    ],
-)
-def test_bad_caps(
-    arguments: list[str],
-    message: str,
-    labels: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    output = tmp_path / "m.safetensors"
-    assert run_cli(["train", str(labels), "-o", str(output), "--steps", "1", *arguments]) == 36
-    assert message in capsys.readouterr().err
-    assert not output.exists()

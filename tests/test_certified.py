@@ -18,7 +18,7 @@ from hstar import _core
 from hstar.certified.certificate import verify_file
 from hstar.certified.device_sweep import DeviceSweep
 from hstar.certified.learning import learn
-from hstar.certified.sweep import Sweep, SweepOptions, count_values
+from hstar.certified.sweep import Sweep, SweepOptions
 from hstar.certified.thresholds import GRID
 from hstar.features.pattern_states import PatternStates
 from hstar.learned.database import ExceptionSet, LearnedFile, read_learned, write_learned
@@ -91,7 +91,8 @@ def test_argmax_overestimates_and_is_refused_as_admissible(argmax: Path) -> None
     database, puzzle = database_of(PANCAKE, "pancakes"), make_puzzle(PANCAKE)
     learned, exact = all_values(argmax, database, puzzle)
     assert (learned > exact).any()
-    counts = count_values(read_learned(argmax, need_certificate=False).model, database, puzzle)
+    model = read_learned(argmax, need_certificate=False).model
+    counts = Sweep(database, puzzle, SweepOptions()).count_values(model)
     assert int(counts.overestimates.sum()) == int((learned > exact).sum())
     with pytest.raises(ModelFileError, match="not admissible"):
         read_learned(argmax)

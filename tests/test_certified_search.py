@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import small_domains
+from inadmissibility import tightest_bounds
 from numpy.typing import NDArray
 from program import hstar as run
 from small_patterns import OPTIONS, data_of, database_of
 
 from hstar.certified.certificate import verify_file
-from hstar.certified.inadmissibility import tightest_bounds
 from hstar.certified.learning import learn
 from hstar.learned.database import read_learned
 from hstar.learned.loader import load_pattern_heuristic

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,18 +33,10 @@ from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 from hstar.objectives.distributions import Gaussian, TruncatedGaussian, open_bounds  # noqa: E402
 from hstar.objectives.distributions.moments import NARROW_RULE, TAIL_RULE, rule_on  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("one_thread_in_module")
 DTYPES = [torch.float32, torch.float64]
 TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-9}
 INFINITY = math.inf
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread() -> Iterator[None]:
-    """Tensors here are small: threads would only wait for each other on a busy machine."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 def some_points(dtype: Any, from_grid: int, from_scatter: int) -> list[Point]:

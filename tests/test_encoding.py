@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from pathlib import Path
 
@@ -13,53 +12,16 @@ import small_domains
 from hard_tasks import write_task
 from numpy.typing import NDArray
 from random_tasks import random_task
+from rooms_domain import INIT, OBJECTS, ROOMS, rooms_task
 
 from hstar.features.atoms import Batch, Encoder
 from hstar.features.goals import goal_literals
-from hstar.features.vocabulary import Vocabulary, domain_hash
-from hstar.pddl import Domain, UnsupportedPddlError, parse
+from hstar.features.vocabulary import Vocabulary
+from hstar.pddl import UnsupportedPddlError, parse
 from hstar.spaces.task import Task, load_task
-
-# Types with a hierarchy, a constant, a static relation (door), facts that no goal needs (seen), and
-# a predicate that is wider than networks are.
-ROOMS = """(define (domain rooms) (:requirements :adl)
-(:types thing room - object tool - thing)
-(:constants hall - room)
-(:predicates (at ?t - thing ?r - room) (door ?a ?b - room) (dark) (locked ?r - room)
-  (seen ?r - room) (square ?a ?b ?c ?d - room))
-(:action carry :parameters (?t - thing ?a ?b - room)
-  :precondition (and (at ?t ?a) (door ?a ?b) (not (locked ?b)) (not (dark)))
-  :effect (and (at ?t ?b) (not (at ?t ?a)) (square ?a ?b ?a ?b)))
-(:action unlock :parameters (?t - tool ?r - room) :precondition (and (at ?t hall) (locked ?r))
-  :effect (not (locked ?r)))
-(:action lock :parameters (?t - tool ?r - room) :precondition (at ?t hall) :effect (locked ?r))
-(:action look :parameters (?t - thing ?r - room) :precondition (at ?t ?r) :effect (seen ?r))
-(:action switch :parameters () :effect (and (when (dark) (not (dark))) (when (not (dark)) (dark)))))
-"""
-OBJECTS = "cup - thing cellar - room key - tool"
-INIT = [
-    "(at cup cellar)",
-    "(at key hall)",
-    "(door cellar hall)",
-    "(door hall cellar)",
-    "(locked hall)",
-    "(seen cellar)",
-]
 
 Atom = tuple[str, ...]
 Entries = dict[Atom, float]
-
-
-def rooms_task(
-    folder: Path, goal: str, objects: str = OBJECTS, init: list[str] | None = None
-) -> Task:
-    problem = small_domains.problem_text("rooms", objects, INIT if init is None else init, [goal])
-    return load_task(*write_task(folder, ROOMS, problem))
-
-
-def read_domain(folder: Path, text: str) -> Domain:
-    problem = small_domains.problem_text("any", "", [], [])
-    return parse(*write_task(folder, text, problem)).domain
 
 
 def written_out(encoder: Encoder, batch: Batch, state: int = 0) -> Entries:
@@ -102,32 +64,6 @@ def walk(task: Task, seed: int, length: int = 10) -> tuple[NDArray[np.int32], li
         states.append(successors[chosen])
         truths.append(next(s for n, _, s in lifted.successors(truths[-1]) if n == name))
     return np.stack(states), [set(truth) for truth in truths]
-
-
-# -- the channels
-
-
-def test_the_vocabulary_of_a_domain(tmp_path: Path) -> None:
-    domain = read_domain(tmp_path, ROOMS)
-    vocabulary = Vocabulary.of(domain)
-    arities = {"at": 2, "dark": 0, "door": 2, "locked": 1, "seen": 1}
-    assert vocabulary.predicates == tuple(arities.items())
-    assert vocabulary.omitted == ("square",)
-    assert vocabulary.types == ("room", "thing", "tool")
-    assert vocabulary.constants == ("hall",)
-    # Twice as many channels as predicates; three types and one constant are unary.
-    assert vocabulary.channels == [2, 4 + 3 + 1, 4, 0]
-    assert vocabulary.state_channel("door") == (2, 1)
-    assert vocabulary.goal_channel("door") == (2, 3)
-    assert vocabulary.goal_channel("square") is None
-    assert vocabulary.unary_channel("tool", "type") == 6
-    assert vocabulary.unary_channel("hall", "constant") == 7
-    assert Vocabulary.from_dict(json.loads(json.dumps(vocabulary.to_dict()))) == vocabulary
-
-    narrow = Vocabulary.of(domain, breadth=1, types=False)
-    assert narrow.predicates == (("dark", 0), ("locked", 1), ("seen", 1))
-    assert narrow.omitted == ("at", "door", "square")
-    assert narrow.channels == [2, 4 + 1]
 
 
 STATIC: Entries = {
@@ -360,54 +296,3 @@ def test_batches_are_put_together_and_taken_apart(tmp_path: Path) -> None:
     for one, other in zip(arrays(chosen), arrays(again), strict=True):
         assert one.tolist() == other.tolist()
     assert len(Batch.concatenate([])) == len(whole.select(np.zeros(0, dtype=np.int64))) == 0
-
-
-# -- other domains
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        (
-            "(dark) (locked",
-            "(dark) (bright) (locked",
-            "has the predicate 'bright', which the model",
-        ),
-        ("(dark) (locked ?r - room)", "(dark ?t - tool) (locked ?r - room)", "'dark' has 1 param"),
-        ("(seen ?r - room) (square", "(square", "lacks the predicate 'seen'"),
-        ("(square ?a ?b ?c ?d - room)", "", "lacks the predicate 'square'"),
-        ("tool", "gadget", "lacks the type 'tool'"),
-        ("(:constants hall - room)", "(:constants hal - room)", "lacks the constant 'hall'"),
-    ],
-)
-def test_another_vocabulary_is_noticed(old: str, new: str, message: str, tmp_path: Path) -> None:
-    vocabulary = Vocabulary.of(read_domain(tmp_path, ROOMS))
-    declarations = ROOMS.split("(:action")[0]
-    assert old in declarations
-    vocabulary.check(read_domain(tmp_path, declarations + ")"))  # actions are not its business
-    other = read_domain(tmp_path, declarations.replace(old, new) + ")")
-    with pytest.raises(ValueError, match=message):
-        vocabulary.check(other)
-
-
-def test_the_hash_of_a_domain_covers_what_heuristics_depend_on(tmp_path: Path) -> None:
-    plain = domain_hash(read_domain(tmp_path, ROOMS))
-    head, *actions = ROOMS.rstrip().removesuffix(")").split("(:action")
-    same = [
-        "(:action".join([head, *reversed(actions)]) + ")",
-        ROOMS.replace("(dark) (locked ?r - room)", "(locked ?r - room)\n  (DARK) ; as before"),
-        ROOMS.replace("(domain rooms)", "(domain rooms-again)"),
-    ]
-    changed = [
-        ROOMS.replace("(not (at ?t ?a))", ""),
-        ROOMS.replace("(not (locked ?b))", ""),
-        ROOMS.replace("?t - tool ?r - room", "?t - thing ?r - room"),
-        ROOMS.replace("(:action look", "(:action glance"),
-        ROOMS.replace("tool - thing", "tool - object"),
-        ROOMS.replace("(:constants hall - room)", "(:constants hall attic - room)"),
-        ROOMS.replace("(dark)", "(dark) (wet)", 1),
-        ROOMS.replace(":effect (seen ?r)", ":effect (when (dark) (seen ?r))"),
-    ]
-    assert {domain_hash(read_domain(tmp_path, text)) for text in same} == {plain}
-    hashes = [domain_hash(read_domain(tmp_path, text)) for text in changed]
-    assert len({plain, *hashes}) == 1 + len(changed)

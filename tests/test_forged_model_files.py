@@ -17,13 +17,7 @@ from safetensors import safe_open
 from safetensors.numpy import load, save
 from untrained_models import untrained
 
-from hstar.learned.file import (
-    NO_DIGEST,
-    ModelFile,
-    ModelFileError,
-    read_model,
-    to_bytes,
-)
+from hstar.learned.file import NO_DIGEST, ModelFile, ModelFileError, read_model, to_bytes
 from hstar.learned.loader import load_model
 from hstar.objectives import make_objective
 from hstar.spaces.puzzle import make_puzzle
@@ -99,12 +93,10 @@ def new_file(metadata: dict[str, Any], tensors: Tensors) -> bytes:
 
 
 def old_domain_file(metadata: dict[str, Any], tensors: Tensors) -> bytes:
-    sha = hashlib.sha256(json.dumps(metadata, sort_keys=True).encode())
-    for name in sorted(tensors):
-        array = np.ascontiguousarray(tensors[name])
-        sha.update(f"{name} {array.dtype} {array.shape}".encode())
-        sha.update(array.tobytes())
-    held = {**metadata, "digest": sha.hexdigest()}
+    content = json.dumps(metadata, sort_keys=True).encode()
+    for name, array in sorted(tensors.items()):
+        content += f"{name} {array.dtype} {array.shape}".encode() + array.tobytes()
+    held = {**metadata, "digest": hashlib.sha256(content).hexdigest()}
     return save(tensors, metadata={"hstar": json.dumps(held, sort_keys=True)})
 
 

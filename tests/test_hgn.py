@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,16 @@ import numpy as np
 import pytest
 import small_domains
 import torch
+from hgn_oracle import oracle
 from numpy.typing import NDArray
 from random_tasks import random_task
-from untrained_models import untrained
+from untrained_models import read_task, untrained
 
 from hstar.features.hypergraph import Hypergraph, build_hypergraph, needed_slots, state_bits
 from hstar.features.hypergraph_inputs import HypergraphBatch, HypergraphInputs
 from hstar.models.hgn import HGN, HGNConfig
 from hstar.objectives import make_objective
-from hstar.spaces.task import Task, load_task
+from hstar.spaces.task import Task
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 DOMAINS = sorted(small_domains.ALL)
@@ -48,12 +50,6 @@ def odd_problem(things: int, rooms: int) -> str:
     return small_domains.problem_text(
         "odd", f"{' '.join(names)} - thing {' '.join(places)} - room", init, ["(done)"]
     )
-
-
-def read_task(folder: Path, domain: str, problem: str) -> Task:
-    (folder / "domain.pddl").write_text(domain)
-    (folder / "problem.pddl").write_text(problem)
-    return load_task(folder / "domain.pddl", folder / "problem.pddl")
 
 
 def small_task(folder: Path, name: str, seed: int = 0) -> Task:
@@ -88,93 +84,7 @@ def predict(model: HGN, graph: Hypergraph, bits: NDArray[Any]) -> NDArray[np.flo
     return found
 
 
-# -- the slow version: the same network, read off the papers, one edge and node at a time
-
-
-def oracle_edges(task: Task) -> list[tuple[float, list[list[str]], list[list[str]]]]:
-    """Per edge its cost and, slot by slot, the atoms that receive and those that send."""
-    constants = task.problem.domain.constants
-    edges = []
-    for index in range(task.num_operators):
-        operator = task.operator(index)
-        parameters = operator.name.strip("()").split()[1:]
-
-        def key(atom: str, parameters: list[str] = parameters) -> tuple[Any, ...]:
-            predicate, *arguments = re.findall(r"[^(), ]+", atom)
-            places: list[tuple[int, Any]] = []
-            for name in arguments:
-                if name in parameters:
-                    places.append((0, parameters.index(name)))
-                else:
-                    places.append((1, name) if name in constants else (2, ""))
-            return (predicate, places)
-
-        def in_slots(facts: list[tuple[int, int]], key: Any = key) -> list[list[str]]:
-            names = {task.fact_name(*fact) for fact in facts}
-            atoms = [name for name in names if name[0] != "<" and not name.startswith("not ")]
-            keys = sorted({repr(key(atom)): key(atom) for atom in atoms}.values())
-            return [sorted(atom for atom in atoms if key(atom) == wanted) for wanted in keys]
-
-        adds: dict[tuple[tuple[int, int], ...], list[tuple[int, int]]] = {}
-        for conditions, variable, value in operator.effects:
-            if in_slots([(variable, value)]):
-                adds.setdefault(tuple(sorted(conditions)), []).append((variable, value))
-        for conditions, added in (adds or {(): []}).items():
-            senders = in_slots([*operator.preconditions, *conditions])
-            edges.append((float(operator.cost), in_slots(added), senders))
-    return edges
-
-
-def oracle(model: HGN, task: Task, state: NDArray[np.int32]) -> NDArray[np.float64]:
-    """float64[outputs], with every input of every layer written out."""
-    weights = {name: value.detach().double().numpy() for name, value in model.state_dict().items()}
-    config = model.config
-
-    def linear(name: str, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        return weights[f"{name}.weight"] @ x + weights[f"{name}.bias"]
-
-    def mlp(name: str, *inputs: NDArray[np.float64]) -> NDArray[np.float64]:
-        x = np.concatenate(inputs)
-        for layer in ("first", "second"):
-            x = linear(f"{name}.{layer}", x)
-            x = np.where(x > 0, x, 0.01 * x)
-        return x
-
-    def features(*numbers: float) -> NDArray[np.float64]:
-        return np.log1p(numbers) if config.normalise else np.array(numbers, dtype=np.float64)
-
-    facts = [(v, x) for v, size in enumerate(task.domain_sizes) for x in range(size)]
-    atoms = [n for n in (task.fact_name(*f) for f in facts) if n[0] != "<" and n[:4] != "not "]
-    true, goal = set(task.atoms(state)), {task.fact_name(*fact) for fact in task.goal}
-    edges = oracle_edges(task)
-    v0 = {a: mlp("encoder.node", np.array([a in true, a in goal], float)) for a in atoms}
-    e0 = [
-        mlp("encoder.edge", features(cost, sum(map(len, senders)), sum(map(len, receivers))))
-        for cost, receivers, senders in edges
-    ]
-    u0 = mlp("encoder.globals", features(len(atoms), len(edges)))
-    v, e, u = v0, e0, u0
-    nothing = np.zeros(config.hidden)
-    for _ in range(config.steps):
-        new_e = []
-        for i, (_, receivers, senders) in enumerate(edges):
-            inputs = [e0[i], e[i]]
-            for slots, count in (
-                (receivers, config.receiver_slots),
-                (senders, config.sender_slots),
-            ):
-                for slot in [*slots, *([[]] * (count - len(slots)))]:
-                    for latent in (v0, v):
-                        inputs.append(sum((latent[atom] for atom in slot), nothing))
-            new_e.append(mlp("core.edge", *inputs))
-        e = new_e
-        received = dict.fromkeys(atoms, nothing)
-        for i, (_, receivers, _) in enumerate(edges):
-            for atom in (atom for slot in receivers for atom in slot):
-                received[atom] = received[atom] + e[i]
-        v = {atom: mlp("core.node", received[atom], v0[atom], v[atom]) for atom in atoms}
-        u = mlp("core.globals", sum(e, nothing), sum(v.values(), nothing), u0, u)
-    return linear("output", mlp("decoder", u))
+# -- the slow version
 
 
 def assert_like_oracle(model: HGN, task: Task, states: NDArray[np.int32]) -> None:
@@ -426,7 +336,7 @@ def test_the_published_network_has_38626_weights() -> None:
 
 def test_configurations_are_json(tmp_path: Path) -> None:
     config = HGNConfig(3, 7, hidden=8, steps=2, outputs=1, normalise=False)
-    assert HGNConfig.from_dict(json.loads(json.dumps(config.to_dict()))) == config
+    assert HGNConfig(**json.loads(json.dumps(asdict(config)))) == config
     with pytest.raises(ValueError, match="'steps'"):
         HGNConfig(3, 7, steps=0)
 

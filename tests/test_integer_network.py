@@ -8,22 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from integer_oracle import forward, random_digits, random_layer, random_network
+from integer_oracle import emulate, forward, random_digits, random_layer, random_network
 
 from hstar import _core
-from hstar.models.export import emulate
 from hstar.models.integer_network import IntegerLayer, Network
-from hstar.models.packing import (
-    CODED,
-    PACKED,
-    decode,
-    encode,
-    pack,
-    read,
-    shortest,
-    unpack,
-    write,
-)
+from hstar.models.packing import CODED, PACKED, decode, encode, pack, read, shortest, unpack, write
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -12,7 +12,13 @@ from torch import Tensor
 
 from hstar.learned.decode import DECODES, find_decode
 from hstar.objectives import OBJECTIVES, make_objective
-from hstar.objectives.likelihood import BASES, FIXED_SIGMA, LOWER_BOUNDS, Gaussian
+from hstar.objectives.likelihood import (
+    BASES,
+    FIXED_SIGMA,
+    LOWER_BOUNDS,
+    Gaussian,
+    location_and_scale,
+)
 from hstar.objectives.objective import Objective, Targets
 from hstar.training.evaluation import objective_of
 
@@ -58,16 +64,16 @@ def sigmoid(x: float) -> float:
 
 
 def test_the_location_corrects_the_base_and_the_scale_is_between_bounds() -> None:
-    learned = likelihood("truncated-gaussian")
-    mu, sigma = learned.location_and_scale(OUTPUTS, BOUNDED["base"])
+    learned = likelihood("truncated-gaussian").constants()
+    mu, sigma = location_and_scale(OUTPUTS, BOUNDED["base"], learned)
     assert mu.tolist() == pytest.approx([6.5, 1.5, 4.0], rel=1e-12)
     scales = [0.1 + 10 * sigmoid(x) for x in (0, 2, -3)]
     assert sigma.tolist() == pytest.approx(scales, rel=1e-12)
     extreme = torch.tensor([[0.0, -1e4], [0.0, 1e4]], dtype=torch.float64)
-    _, sigma = learned.location_and_scale(extreme, torch.zeros(2))
+    _, sigma = location_and_scale(extreme, torch.zeros(2), learned)
     assert sigma.tolist() == pytest.approx([0.1, 10.1], rel=1e-12)
-    fixed = likelihood("truncated-gaussian", sigma=0.7)
-    assert fixed.location_and_scale(OUTPUTS[:, :1], BOUNDED["base"])[1].tolist() == [0.7] * 3
+    fixed = likelihood("truncated-gaussian", sigma=0.7).constants()
+    assert location_and_scale(OUTPUTS[:, :1], BOUNDED["base"], fixed)[1].tolist() == [0.7] * 3
 
 
 @pytest.mark.parametrize("sigma", [None, 0.7])

@@ -15,9 +15,10 @@ import small_domains
 import torch
 from nlm_oracle import Shape, State, batch_of, random_theta
 from numpy.typing import NDArray
+from untrained_models import random_walk, read_task
 
 from hstar import _core
-from hstar.spaces.task import Task, load_task
+from hstar.spaces.task import Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,19 +74,7 @@ def encoded(core: _core.Task) -> Encoded:
 
 def random_task(rng: random.Random, folder: Path) -> Task:
     domain, problem = rng.choice(list(small_domains.ALL.values()))(rng)
-    (folder / "domain.pddl").write_text(domain)
-    (folder / "problem.pddl").write_text(problem)
-    return load_task(folder / "domain.pddl", folder / "problem.pddl")
-
-
-def random_walk(rng: random.Random, task: Task, length: int) -> NDArray[np.int32]:
-    states = [task.initial_state]
-    for _ in range(length):
-        _, successors = task.successors(states[-1])
-        if len(successors) == 0:
-            break
-        states.append(successors[rng.randrange(len(successors))])
-    return np.stack(states).astype(np.int32)
+    return read_task(folder, domain, problem)
 
 
 def decoding(name: str, **changes: Any) -> dict[str, Any]:
@@ -125,7 +114,7 @@ def test_values_in_search_are_network_plus_symbolic_values(seed: int, tmp_path: 
         "decode": decoding(decode, sigma=sigma),
         "cap": rng.choice([0.0, 1.0, 1.3]) if base else 0.0,
     }
-    states = random_walk(rng, task, 30)
+    states = random_walk(task, rng, 30)
     if rng.random() < 0.7:
         shape = Shape(3, 4, 4, 2, rng.random() < 0.5, False, "sigmoid", code.channels)
         theta = random_theta(rng, shape, 3.0)
@@ -173,10 +162,7 @@ def search(core: _core.Task, heuristic: Any) -> dict[str, Any]:
 
 def blocks_model(tmp_path: Path, decode: str = "mean") -> tuple[Task, dict[str, Any]]:
     rng = random.Random(5)
-    domain, problem = small_domains.blocks(rng)
-    (tmp_path / "domain.pddl").write_text(domain)
-    (tmp_path / "problem.pddl").write_text(problem)
-    task = load_task(tmp_path / "domain.pddl", tmp_path / "problem.pddl")
+    task = read_task(tmp_path, *small_domains.blocks(rng))
     code = encoded(task.core)
     shape = Shape(3, 5, 8, 2, False, False, "sigmoid", code.channels)
     spec = {
@@ -204,6 +190,16 @@ def test_search_takes_a_learned_heuristic_and_a_callable_alike(tmp_path: Path) -
     other, _ = blocks_model(tmp_path)
     with pytest.raises(ValueError, match="another task"):
         search(other.core, heuristic)
+
+
+def check_refused(task: Task, spec: dict[str, Any], changes: list[dict[str, Any]]) -> None:
+    """None of the changes makes a model, and no key may be missing."""
+    for change in changes:
+        with pytest.raises(ValueError, match=r"\w+"):
+            _core.Heuristic.learned(task.core, spec | change)
+    for key in spec:
+        with pytest.raises(ValueError, match=key):
+            _core.Heuristic.learned(task.core, {k: v for k, v in spec.items() if k != key})
 
 
 def test_bad_models_are_refused(tmp_path: Path) -> None:
@@ -245,12 +241,7 @@ def test_bad_models_are_refused(tmp_path: Path) -> None:
             "decode": decoding("truncated-mean"),
         },
     ]
-    for change in changes:
-        with pytest.raises(ValueError, match=r"\w+"):
-            _core.Heuristic.learned(task.core, spec | change)
-    for key in spec:
-        with pytest.raises(ValueError, match=key):
-            _core.Heuristic.learned(task.core, {k: v for k, v in spec.items() if k != key})
+    check_refused(task, spec, changes)
     decode = decoding("truncated-mean")
     for key in decode:
         less = {k: v for k, v in decode.items() if k != key}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -48,20 +49,33 @@ def test_the_parameters_of_blocksworld() -> None:
     ]
 
 
+def by_members(shape: Shape, state: State) -> Iterator[tuple[tuple[int, ...], int, float]]:
+    """The entries of a state: the objects, the channel and the value of each."""
+    for arity, index, value in state.entries:
+        number, channel = divmod(index, shape.channels[arity])
+        members: list[int] = []
+        for _ in range(arity):
+            number, member = divmod(number, state.size)
+            members.insert(0, member)
+        yield tuple(members), channel, value
+
+
+def entry(
+    shape: Shape, size: int, members: Iterable[int], channel: int, value: float
+) -> tuple[int, int, float]:
+    arity = number = 0
+    for member in members:
+        arity, number = arity + 1, number * size + member
+    return arity, number * shape.channels[arity] + channel, value
+
+
 def renamed(rng: random.Random, shape: Shape, state: State) -> State:
     """The same state with its objects in another order."""
     order = rng.sample(range(state.size), state.size)
-    entries = []
-    for arity, index, value in state.entries:
-        tuple_index, channel = divmod(index, shape.channels[arity])
-        members = []
-        for _ in range(arity):
-            tuple_index, member = divmod(tuple_index, state.size)
-            members.append(order[member])
-        number = 0
-        for member in reversed(members):
-            number = number * state.size + member
-        entries.append((arity, number * shape.channels[arity] + channel, value))
+    entries = [
+        entry(shape, state.size, [order[member] for member in members], channel, value)
+        for members, channel, value in by_members(shape, state)
+    ]
     rng.shuffle(entries)
     return State(state.size, tuple(entries))
 
@@ -91,17 +105,10 @@ def with_twins(rng: random.Random, shape: Shape, state: State, copies: int) -> S
     """The state with up to `copies` further objects like object 0, which meets no other 0."""
     size = state.size + copies
     entries = []
-    for arity, index, value in state.entries:
-        tuple_index, channel = divmod(index, shape.channels[arity])
-        members = []
-        for _ in range(arity):
-            tuple_index, member = divmod(tuple_index, state.size)
-            members.insert(0, member)
+    for members, channel, value in by_members(shape, state):
         for twin in [0, *range(state.size, size)] if 0 in members else [0]:
-            number = 0
-            for member in members:
-                number = number * size + (twin if member == 0 else member)
-            entries.append((arity, number * shape.channels[arity] + channel, value))
+            copied = [twin if member == 0 else member for member in members]
+            entries.append(entry(shape, size, copied, channel, value))
     return State(size, tuple(entries))
 
 

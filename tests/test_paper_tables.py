@@ -13,24 +13,24 @@ import pytest
 from hstar.papers.claims import FAILS, HOLDS, UNKNOWN
 from hstar.papers.truncated_gaussian import published
 from hstar.papers.truncated_gaussian.claims import claims
-from hstar.papers.truncated_gaussian.figures import figure2
 from hstar.papers.truncated_gaussian.measured import Measured, format_value, published_value
+from hstar.papers.truncated_gaussian.page import figure2
 from hstar.papers.truncated_gaussian.published import (
-    BOUNDS,
     DOMAINS,
-    FIXED_FF,
-    FIXED_NONE,
     LEARN_FF,
-    LEARN_LMCUT,
-    LEARN_NONE,
     TABLES,
     VARIANTS,
     Column,
+    Group,
     Value,
     read_value,
 )
 from hstar.papers.truncated_gaussian.tables import best_of, build_tables
 from hstar.report import Page
+
+LEARN_NONE, LEARN_LMCUT = Group("learn", "none"), Group("learn", "lmcut")
+FIXED_FF, FIXED_NONE = Group("fixed", "ff"), Group("fixed", "none")
+BOUNDS = (LEARN_FF, Group("learn", "ff", "hmax"), Group("learn", "ff", "blind"))
 
 # The paper's numbers.
 

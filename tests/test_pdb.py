@@ -6,7 +6,9 @@ import itertools
 
 import numpy as np
 import pytest
+from case_tables import table
 from numpy.typing import NDArray
+from small_patterns import database_of
 
 from hstar.pdb import (
     PatternDatabase,
@@ -29,21 +31,6 @@ DELTA = [1076354, 11389507, 21759383, 7581788, 742213, 28240, 428, 7]
 FOUR_EDGES = [1, 12, 127, 1269, 9861, 49306, 103069, 26381, 54]
 # Positions of the 2x2x2 cube by the number of face turns they need.
 CUBE2 = [1, 9, 54, 321, 1847, 9992, 50136, 227536, 870072, 1887748, 623800, 2644]
-
-
-def database_of(name: str, pattern: str, additive: bool = False) -> PatternDatabase:
-    puzzle = make_puzzle(name)
-    return build_pdb(puzzle, parse_pattern(puzzle, pattern), additive=additive)
-
-
-@pytest.fixture(scope="module")
-def cube() -> Puzzle:
-    return make_puzzle("cube3")
-
-
-@pytest.fixture(scope="module")
-def corners() -> PatternDatabase:
-    return database_of("cube3", "corners")
 
 
 @pytest.fixture(scope="module")
@@ -229,16 +216,16 @@ def test_values_that_are_no_pattern_are_refused(cube: Puzzle, edges: PatternData
         edges.lookup(state)
 
 
-@pytest.mark.parametrize(
-    ("name", "pattern", "message"),
-    [
-        ("cube3", "0-3", "say which pieces"),
-        ("cube3", "edges:0-12", "out of range"),
-        ("cube3", "centres:0", "no pieces called"),
-        ("pancake-7", "1,1", "twice"),
-        ("pancake-7", "x", "not a pattern"),
-    ],
-)
+WRONG_PATTERNS = table("""
+cube3 | 0-3 | say which pieces
+cube3 | edges:0-12 | out of range
+cube3 | centres:0 | no pieces called
+pancake-7 | 1,1 | twice
+pancake-7 | x | not a pattern
+""")
+
+
+@pytest.mark.parametrize(("name", "pattern", "message"), WRONG_PATTERNS)
 def test_wrong_patterns_are_explained(name: str, pattern: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         parse_pattern(make_puzzle(name), pattern)

@@ -6,24 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from small_patterns import database_of
 
-from hstar.pdb import (
-    PatternDatabase,
-    PdbFileError,
-    build_pdb,
-    compress,
-    load_heuristic,
-    parse_pattern,
-    read_pdb,
-    subtract,
-    write_pdb,
-)
+from hstar.pdb import PdbFileError, compress, load_heuristic, read_pdb, subtract, write_pdb
 from hstar.spaces.puzzle import make_puzzle
-
-
-def database_of(name: str, pattern: str) -> PatternDatabase:
-    puzzle = make_puzzle(name)
-    return build_pdb(puzzle, parse_pattern(puzzle, pattern))
 
 
 def test_files_hold_everything(tmp_path: Path) -> None:

@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 import torch
 from agreement import agreement
+from case_tables import table
+from integer_oracle import emulate
 from small_patterns import OPTIONS, SETTINGS, data_of, database_of, difference
 
 from hstar.certified.learning import learn
 from hstar.features.pattern_states import UNREACHED, PatternStates
-from hstar.models.export import emulate, export
+from hstar.models.export import export
 from hstar.models.rounding import _activate
 from hstar.objectives import make_objective
 from hstar.objectives.classes import CrossEntropy, admissible_weights, cea
@@ -89,17 +91,17 @@ def test_cea_with_all_weight_on_the_exact_class_is_like_cross_entropy() -> None:
     assert steep.tolist() == pytest.approx(plain.tolist(), rel=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("name", "pattern"),
-    [
-        ("pancake-6", "pancakes"),
-        ("cube2", "corners:0-3"),
-        ("cube2", "corners"),
-        ("cube3", "edges:0-2"),
-        ("tiles-2x3", "tiles"),
-        ("topspin-6-4", "tokens:0,2,3"),
-    ],
-)
+PATTERNS = table("""
+pancake-6 | pancakes
+cube2 | corners:0-3
+cube2 | corners
+cube3 | edges:0-2
+tiles-2x3 | tiles
+topspin-6-4 | tokens:0,2,3
+""")
+
+
+@pytest.mark.parametrize(("name", "pattern"), PATTERNS)
 def test_states_on_the_device_are_those_of_the_core(name: str, pattern: str) -> None:
     database = database_of(name, pattern)
     puzzle = make_puzzle(name)

@@ -40,23 +40,23 @@ def test_case_comments_spaces_and_line_ends_do_not_matter(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("content", "place", "message"),
+    ("content", "says"),
     [
-        ("(a)\nb c\n", "2:1", "found 'b' outside of a step; steps are written"),
-        ("(a)\n  ()\n", "2:3", "a step without an action name"),
-        ("(a)\n(b (c))\n", "2:4", "'(' inside a step"),
-        ("(a))\n", "1:4", "')' without a '(' before it"),
-        ("(a)\n(b c\n", "2:1", "this '(' is never closed"),
-        ("(a)\n(b\0)", "2:3", "a NUL byte"),
-        (b"(a)\n(b \xff)", "2:4", "byte 0xff is not valid UTF-8"),
-        ("0: (a) [1]", "1:1", "found '0:' outside of a step"),
+        ("(a)\nb c\n", "2:1: found 'b' outside of a step; steps are written"),
+        ("(a)\n  ()\n", "2:3: a step without an action name"),
+        ("(a)\n(b (c))\n", "2:4: '(' inside a step"),
+        ("(a))\n", "1:4: ')' without a '(' before it"),
+        ("(a)\n(b c\n", "2:1: this '(' is never closed"),
+        ("(a)\n(b\0)", "2:3: a NUL byte"),
+        (b"(a)\n(b \xff)", "2:4: byte 0xff is not valid UTF-8"),
+        ("0: (a) [1]", "1:1: found '0:' outside of a step"),
     ],
 )
-def test_rubbish(tmp_path: Path, content: str | bytes, place: str, message: str) -> None:
+def test_rubbish(tmp_path: Path, content: str | bytes, says: str) -> None:
     path = plan_file(tmp_path, content)
     with pytest.raises(PlanFileError) as caught:
         read_plan(path)
-    assert str(caught.value).startswith(f"{path}:{place}: {message}")
+    assert str(caught.value).startswith(f"{path}:{says}")
 
 
 def test_missing_file(tmp_path: Path) -> None:

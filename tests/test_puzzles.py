@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from case_tables import table
 from numpy.typing import NDArray
 
 from hstar.algorithms import SEARCHES
@@ -186,26 +187,22 @@ def test_cube_notation() -> None:
     assert cube.format_state(cube.after(cube.parse_moves("U"))).startswith("UR UB UL UF DF")
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        ("tiles-3x3", "0 1 2", "expected 9 numbers"),
-        ("tiles-3x3", "0 1 2 3 4 5 6 7 9", "'9' is not a piece"),
-        ("tiles-3x3", "0 1 1 3 4 5 6 7 8", "two places"),
-        ("tiles-3x3", "0 2 1 3 4 5 6 7 8", "swapped"),
-        ("topspin-8-4", "1 0 2 3 4 5 6 7", "swapped"),
-        ("cube3", "UF", "expected 20 words"),
-        ("cube3", "FU UR UB UL DF DR DB DL FR FL BR BL UFR URB UBL ULF DRF DFL DLB DBR", "turned"),
-        ("cube3", "UR UF UB UL DF DR DB DL FR FL BR BL UFR URB UBL ULF DRF DFL DLB DBR", "swapped"),
-        (
-            "cube3",
-            "UD UR UB UL DF DR DB DL FR FL BR BL UFR URB UBL ULF DRF DFL DLB DBR",
-            "not an edge",
-        ),
-        ("cube3", "UF UR UB UL DF DR DB DL FR FL BR BL URF URB UBL ULF DRF DFL DLB DBR", "corner"),
-        ("cube2", "UFR URB UBL ULF DRF DFL BDL DBR", "hold the cube"),
-    ],
-)
+WRONG_STATES = table("""
+tiles-3x3 | 0 1 2 | expected 9 numbers
+tiles-3x3 | 0 1 2 3 4 5 6 7 9 | '9' is not a piece
+tiles-3x3 | 0 1 1 3 4 5 6 7 8 | two places
+tiles-3x3 | 0 2 1 3 4 5 6 7 8 | swapped
+topspin-8-4 | 1 0 2 3 4 5 6 7 | swapped
+cube3 | UF | expected 20 words
+cube3 | FU UR UB UL DF DR DB DL FR FL BR BL UFR URB UBL ULF DRF DFL DLB DBR | turned
+cube3 | UR UF UB UL DF DR DB DL FR FL BR BL UFR URB UBL ULF DRF DFL DLB DBR | swapped
+cube3 | UD UR UB UL DF DR DB DL FR FL BR BL UFR URB UBL ULF DRF DFL DLB DBR | not an edge
+cube3 | UF UR UB UL DF DR DB DL FR FL BR BL URF URB UBL ULF DRF DFL DLB DBR | corner
+cube2 | UFR URB UBL ULF DRF DFL BDL DBR | hold the cube
+""")
+
+
+@pytest.mark.parametrize(("name", "text", "message"), WRONG_STATES)
 def test_wrong_states_are_explained(name: str, text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make_puzzle(name).parse_state(text)

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 import hstar
 from hstar.certified.certificate import verify_file
@@ -36,19 +35,13 @@ from hstar.training.options import TABLE_DEFAULTS, TrainOptions
 from hstar.training.pattern_source import TableData
 from hstar.training.train import train
 
+pytestmark = pytest.mark.usefixtures("one_thread_in_module")
+
 # Options of these names, wherever an entry has them, make its network small.
 SMALL = {"hidden": 6, "width": 4, "blocks": 1, "depth": 2, "breadth": 2, "steps": 2}
 
 PIECES = list(itertools.product(MODELS, FEATURES, OBJECTIVES))
 FITTING = [piece for piece in PIECES if piece[1] in MODELS.find(piece[0]).features]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread() -> Any:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")

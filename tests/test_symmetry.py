@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
-from small_patterns import OPTIONS, database_of
+from small_patterns import OPTIONS
 
 from hstar.certified.certificate import verify_file
 from hstar.certified.device_sweep import DeviceSweep
@@ -19,20 +19,10 @@ from hstar.certified.thresholds import GRID
 from hstar.features.pattern_states import PatternStates
 from hstar.learned.database import LearnedFile, read_learned
 from hstar.pdb import PatternDatabase, compress
-from hstar.spaces.puzzle import Puzzle, make_puzzle
+from hstar.spaces.puzzle import Puzzle
 from hstar.training.pattern_source import TableData
 
 STATES = 88_179_840
-
-
-@pytest.fixture(scope="module")
-def cube() -> Puzzle:
-    return make_puzzle("cube3")
-
-
-@pytest.fixture(scope="module")
-def corners() -> PatternDatabase:
-    return database_of("cube3", "corners")
 
 
 @pytest.fixture(scope="module")

@@ -11,14 +11,12 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from program import COMMAND, SECONDS, environment
 from program import hstar as hstar_program
-from small_trainings import CLASSES, RANKING, TINY, interrupted, options, trained
+from small_trainings import CLASSES, RANKING, TINY, error_in_search, interrupted, options, trained
 
 from hstar.cli import run as run_cli
 from hstar.learned.decode import find_decode
@@ -27,7 +25,6 @@ from hstar.objectives import OBJECTIVES, make_objective
 from hstar.objectives.likelihood import BASES, LOWER_BOUNDS, Gaussian
 from hstar.objectives.objective import Objective
 from hstar.search import search
-from hstar.teachers.following import follow
 from hstar.training.checkpoint import CheckpointError
 from hstar.training.dataset import Dataset
 from hstar.training.evaluation import baseline_mse, evaluate_model
@@ -100,14 +97,8 @@ def test_the_file_holds_the_best_weights_and_search_sees_their_values(
     assert metrics.nll == pytest.approx(result.best["validation_loss"], rel=1e-4)
     assert (metrics.states, metrics.problems) == (len(dataset), len(dataset.tasks))
     for decode, mse in (("truncated-mean", metrics.mse), ("clip", metrics.mse_clip)):
-        learned = load_model(path, decode)
-        errors = []
-        for labelled in dataset.tasks:
-            bound: Any = learned.bind(labelled.task)
-            states, to_go = follow(labelled.task, labelled.plan)
-            h = (bound if callable(bound) else bound.evaluate)(states)
-            errors += [(float(a) - b) ** 2 for a, b in zip(h, to_go, strict=True)]
-        assert np.mean(errors) == pytest.approx(mse, rel=1e-3)
+        error = error_in_search(load_model(path, decode), dataset)
+        assert error == pytest.approx(mse, rel=1e-3)
 
 
 # -- the same file again

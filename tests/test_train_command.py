@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from case_tables import table
 from small_trainings import FEATURES, TINY, options
 
 from hstar.cli import run as run_cli
@@ -48,41 +49,38 @@ def test_a_model_for_each_seed(
     assert pair[0] == pair[1]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["-m", "forest"], "unknown model 'forest'; choose one of nlm, hgn, linear, mlp"),
-        (["-l", "hinge"], "unknown objective 'hinge'"),
-        (["--base", "oracle"], "unknown base 'oracle'"),
-        (["--lower", "ff"], "unknown lower bound 'ff'"),
-        (["--sigma", "wide"], "--sigma must be 'learn' or a number, not 'wide'"),
-        (["--sigma", "-1"], "sigma must be positive"),
-        (["--epsilon", "0"], "epsilon must be positive"),
-        (["--learning-rate", "nan"], "the learning rate must be positive"),
-        (["--schedule", "linear"], "unknown schedule 'linear'"),
-        (["--device", "abacus"], "unknown device 'abacus'"),
-        (["--seeds", "1,1"], "--seeds names a seed twice"),
-        (["--seeds", "one"], "--seeds takes numbers"),
-        (["--option", "width"], "--option takes NAME=VALUE, not 'width'"),
-        (["--option", "width=0"], "the width of an NLM must be"),
-        (["--option", "colour=1"], "'colour'"),
-        (
-            ["-m", "linear", "--option", "width=3"],
-            "model 'linear' on 'relaxed-plans' has no option 'width'",
-        ),
-        (["-m", "hgn", "--option", "hidden=0"], "'hidden' of a hypergraph network"),
-        (["-o", "missing/m.safetensors"], "cannot write missing/m.safetensors"),
-    ],
-)
+BAD_ARGUMENTS = table("""
+-m forest | unknown model 'forest'; choose one of nlm, hgn, linear, mlp
+-l hinge | unknown objective 'hinge'
+--base oracle | unknown base 'oracle'
+--lower ff | unknown lower bound 'ff'
+--sigma wide | --sigma must be 'learn' or a number, not 'wide'
+--sigma -1 | sigma must be positive
+--epsilon 0 | epsilon must be positive
+--cap tight | --cap must be 'fit' or 'none' or a number, not 'tight'
+--cap 0.5 | a cap must be finite and at least 1, not 0.5
+--cap 2 --base none | a cap takes a base and a lower bound other than blind
+--learning-rate nan | the learning rate must be positive
+--schedule linear | unknown schedule 'linear'
+--device abacus | unknown device 'abacus'
+--seeds 1,1 | --seeds names a seed twice
+--seeds one | --seeds takes numbers
+--option width | --option takes NAME=VALUE, not 'width'
+--option width=0 | the width of an NLM must be
+--option colour=1 | 'colour'
+-m linear --option width=3 | model 'linear' on 'relaxed-plans' has no option 'width'
+-m hgn --option hidden=0 | 'hidden' of a hypergraph network
+-o missing/m.safetensors | cannot write missing/m.safetensors
+""")
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD_ARGUMENTS)
 def test_bad_arguments(
-    arguments: list[str],
-    message: str,
-    labels: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    arguments: str, message: str, labels: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output = tmp_path / "m.safetensors"
-    assert run_cli(["train", str(labels), "-o", str(output), "--steps", "1", *arguments]) == 36
+    command = ["train", str(labels), "-o", str(output), "--steps", "1", *arguments.split()]
+    assert run_cli(command) == 36
     err = capsys.readouterr().err
     assert err.startswith("hstar: ") and err.count("\n") == 1
     assert message in err

@@ -13,14 +13,14 @@ import pytest
 import torch
 from safetensors import safe_open
 from safetensors.numpy import load, save
-from small_trainings import Killed, interrupted, options, trained
+from small_trainings import Killed, interrupted, kill_at, options, trained
 
 from hstar.cli import run as run_cli
 from hstar.objectives import make_objective
 from hstar.runtime.code import code_digest
 from hstar.training.checkpoint import CheckpointError
 from hstar.training.dataset import Dataset
-from hstar.training.loop import Line, Loop
+from hstar.training.loop import Loop
 from hstar.training.options import TrainOptions
 from hstar.training.targets import base_error
 from hstar.training.train import prepare, train, training_code
@@ -121,15 +121,11 @@ def idle_loop(dataset: Dataset) -> Loop:
 def test_a_parameter_without_gradient_has_no_optimiser_state(
     dataset: Dataset, tmp_path: Path
 ) -> None:
-    def kill(line: Line, _: int) -> None:
-        if line.step == 8:
-            raise Killed
-
     whole, first, second = (idle_loop(dataset) for _ in range(3))
     assert whole.run()
     partial = tmp_path / "m.partial"
     with pytest.raises(Killed):
-        first.run(partial, kill)
+        first.run(partial, kill_at(8))
     steps: list[int] = []
     assert second.run(partial, lambda line, _: steps.append(line.step))
     assert steps == [8, 12]

@@ -55,7 +55,10 @@ def run(arguments: Sequence[str]) -> int:
     warnings.showwarning = show_warning
     try:
         try:
-            options = build_parser(_needed(arguments)).parse_args(arguments)
+            # Importing all commands takes as long as planning for a small task. Completion, help
+            # and errors name all of them.
+            alone = arguments and arguments[0] in COMMANDS and arguments[0] != "completion"
+            options = build_parser(arguments[:1] if alone else COMMANDS).parse_args(arguments)
             with quiet(options):
                 code: int = options.command(options)
             return code
@@ -122,15 +125,6 @@ def build_parser(names: Sequence[str] = COMMANDS) -> Parser:
     for name in names:
         import_module(f"hstar.commands.{name}").add_parser(commands)
     return parser
-
-
-def _needed(arguments: Sequence[str]) -> Sequence[str]:
-    """The commands to import: importing all of them takes as long as planning for a small task.
-
-    Completion, help and errors name all commands.
-    """
-    alone = arguments and arguments[0] in COMMANDS and arguments[0] != "completion"
-    return arguments[:1] if alone else COMMANDS
 
 
 if __name__ == "__main__":

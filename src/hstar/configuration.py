@@ -45,14 +45,14 @@ class Configuration:
     @property
     def is_file(self) -> bool:
         """Whether the heuristic must be read from files."""
-        return is_model_file(self.heuristic or "") or (self.heuristic or "").startswith("pdb:")
+        return bool(self.files)
 
     @property
     def files(self) -> list[str]:
-        if not self.is_file:
-            return []
-        text = (self.heuristic or "").removeprefix("pdb:")
-        return re.split("[,+]", text) if text != self.heuristic else [text]
+        name = self.heuristic or ""
+        if name.startswith("pdb:"):
+            return re.split("[,+]", name.removeprefix("pdb:"))
+        return [name] if is_model_file(name) else []
 
     @property
     def digest(self) -> str:
@@ -74,16 +74,14 @@ class Configuration:
 
     def label(self, heuristic: str | None = None) -> str:
         """Such as "gbfs(ff)", "wastar(ff, weight=5)" or "default"."""
-        given = asdict(self)
-        for name in ("heuristic", "search", "max_evaluations", "max_expansions"):
-            del given[name]
-        if self.weight is not None:
-            given["weight"] = f"{self.weight:g}"
-        said = [f"{name}={value}" for name, value in given.items() if value is not None]
+        said = []
+        for name in ("cost", "weight", "batch", "preferred", "seed", "decode"):
+            value = getattr(self, name)
+            if value is not None:
+                said.append(f"{name}={value:g}" if name == "weight" else f"{name}={value}")
         if self.is_default:
             return f"{DEFAULT}({', '.join(said)})" if said else DEFAULT
-        called = heuristic or self.heuristic_name
-        return f"{self.search_name}({', '.join([called, *said])})"
+        return f"{self.search_name}({', '.join([heuristic or self.heuristic_name, *said])})"
 
     @property
     def search_name(self) -> str:

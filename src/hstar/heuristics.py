@@ -1,15 +1,10 @@
 """HEURISTICS: heuristics by name, and how heuristics from elsewhere join.
 
 A heuristic estimates the cost to the goal for a batch of states: int32[B, V] -> float32[B],
-infinity for dead ends. Besides a name, search takes
-
-- a function from states to numbers,
-- an object with `bind(space)`, which returns such a function (or a heuristic of the core),
-- "module:attribute", which names one of these, a HeuristicEntry, or a maker: a class, or a
-  function whose first parameter is called `space`, `task` or `puzzle`. A maker is called with the
-  space and returns a function from states to numbers.
-
-An entry point of the group `hstar.heuristics` may be any of them and gives it a name.
+infinity for dead ends. Besides a name, search takes such a function, an object with `bind(space)`,
+which returns one, or "module:attribute", which names one of these, a HeuristicEntry, or a maker: a
+class or function whose first parameter is called `space`, `task` or `puzzle`, and which returns a
+function of states. An entry point of the group `hstar.heuristics` gives any of them a name.
 """
 
 from __future__ import annotations
@@ -66,7 +61,7 @@ class HeuristicEntry:
 
 def _native(name: str, description: str, **properties: Any) -> tuple[str, HeuristicEntry]:
     def make(space: Space, cost: str, budget: Budget) -> _core.Heuristic:
-        return _core.Heuristic(space.core, name, cost, budget.deadline, budget.memory_bytes)
+        return _core.Heuristic(space.core, name, cost, *budget.limits)
 
     return name, HeuristicEntry(description, make, **properties)
 
@@ -151,7 +146,9 @@ class NativeHeuristic:
         self.name = name
         self.cost = cost
         with Budget().native():  # only signals end it
-            self.core: Any = bind_heuristic(name, space, cost)
+            core = bind_heuristic(name, space, cost)
+        assert isinstance(core, _core.Heuristic)
+        self.core = core
 
     def __repr__(self) -> str:
         return f"<NativeHeuristic {self.name}, cost {self.cost}, of {self.space!r}>"
@@ -161,18 +158,15 @@ class NativeHeuristic:
 
     def evaluate(self, states: NDArray[np.int32]) -> NDArray[np.float32]:
         """float32[B] from int32[B, V]; infinity where the goal cannot be reached."""
-        values: NDArray[np.float32] = self.core.evaluate(state_rows(states))
-        return values
+        return self.core.evaluate(state_rows(states))
 
     def preferred_operators(self, states: NDArray[np.int32]) -> list[list[int]]:
         """Per state the operators of the relaxed plan that are applicable ("ff" only)."""
-        operators: list[list[int]] = self.core.preferred_operators(state_rows(states))
-        return operators
+        return self.core.preferred_operators(state_rows(states))
 
     def plan_features(self, states: NDArray[np.int32]) -> NDArray[np.float32]:
         """float32[B, 4]: open goals, h^FF, deletes of the relaxed plan, deletes per step ("ff")."""
-        features: NDArray[np.float32] = self.core.plan_features(state_rows(states))
-        return features
+        return self.core.plan_features(state_rows(states))
 
 
 def make_heuristic(space: Space, name: str, cost: str = "normal") -> NativeHeuristic:

@@ -9,16 +9,15 @@ import html
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from hstar import _core
 from hstar.algorithms import SEARCHES, SearchEntry
 from hstar.heuristics import COST_TYPES, HEURISTICS, AnyHeuristic, bind_heuristic, make_heuristic
-from hstar.pddl.errors import PddlError
+from hstar.pddl.errors import PddlError, did_you_mean
 from hstar.pddl.model import Problem
 from hstar.pddl.planfile import format_plan
-from hstar.runtime.registry import did_you_mean
 from hstar.runtime.resources import Budget, OutOfResources, raising_interrupts
 from hstar.spaces.space import Space, state_rows
 from hstar.spaces.task import ground
@@ -102,9 +101,9 @@ class SearchOptions:
         return SEARCHES.find(self.algorithm)
 
     def describe(self) -> str:
-        names = [h if isinstance(h, str) else label_of(h) for h in self.heuristics]
-        named = any(isinstance(h, str) for h in self.heuristics)
-        cost = f", cost {self.cost}" if named else ""
+        several = self.heuristics
+        names = [h if isinstance(h, str) else getattr(h, "label", "your function") for h in several]
+        cost = f", cost {self.cost}" if any(isinstance(h, str) for h in several) else ""
         return f"{self.entry.description}; heuristic {', '.join(names)}{cost}"
 
     def for_core(self, space: Space) -> _core.SearchOptions:
@@ -123,8 +122,7 @@ class SearchOptions:
             made.h_weight = self.weight
         if "lookahead" in entry.options:
             made.lookahead = _lookahead(space)
-        preferred = self.preferred and "preferred" in entry.options
-        kinds = (False, True) if preferred else (False,)
+        kinds = (False, True) if self.preferred and "preferred" in entry.options else (False,)
         numbers = range(len(self.heuristics))
         made.queues = list(self.queues or [(h, only) for h in numbers for only in kinds])
         made.batch = self.batch
@@ -132,12 +130,6 @@ class SearchOptions:
         made.max_evaluations = self.max_evaluations or 0
         made.max_expansions = self.max_expansions or 0
         return made
-
-
-def label_of(heuristic: AnyHeuristic) -> str:
-    """What to call a heuristic that is not named."""
-    label: str = getattr(heuristic, "label", "your function")
-    return label
 
 
 # What `hstar plan` and hstar.plan() use when neither a heuristic nor a search is named.
@@ -152,10 +144,9 @@ def choose_options(heuristic: Any = None, search: str | None = None, **given: An
     """
     chosen = STRONGEST
     if heuristic is not None or search is not None:
-        entry = SEARCHES.find(search or "gbfs")
-        chosen = SearchOptions(
-            entry.heuristic if heuristic is None else heuristic, search or "gbfs"
-        )
+        search = search or "gbfs"
+        usual = SEARCHES.find(search).heuristic
+        chosen = SearchOptions(usual if heuristic is None else heuristic, search)
     return replace(chosen, **{name: value for name, value in given.items() if value is not None})
 
 
@@ -190,7 +181,7 @@ class SearchResult:
     peak_memory_kb: int
     exit_code: int
     seed: int = 0
-    unit_cost: bool = field(default=True)
+    unit_cost: bool = True
     unchecked: str | None = None
 
     @property
@@ -219,14 +210,14 @@ class SearchResult:
             "expanded states": self.expanded,
             "search time": f"{self.search_time:.3f} s",
         }
-        rows = "".join(
+        rows = [
             f"<tr><th style='text-align:left'>{name}</th><td>{html.escape(str(value))}</td></tr>"
             for name, value in shown.items()
             if value is not None
-        )
-        steps = "".join(f"<li><code>{html.escape(step)}</code></li>" for step in self.plan or ())
-        listing = f"<details><summary>plan</summary><ol>{steps}</ol></details>" if steps else ""
-        return f"<table>{rows}</table>{listing}"
+        ]
+        steps = [f"<li><code>{html.escape(step)}</code></li>" for step in self.plan or ()]
+        plan = f"<details><summary>plan</summary><ol>{''.join(steps)}</ol></details>"
+        return f"<table>{''.join(rows)}</table>{plan if steps else ''}"
 
 
 def search(
@@ -256,10 +247,7 @@ def uninterrupted(result: SearchResult) -> SearchResult:
 
 
 def run(
-    space: Space,
-    options: SearchOptions,
-    budget: Budget,
-    state: NDArray[np.int32] | None = None,
+    space: Space, options: SearchOptions, budget: Budget, state: NDArray[np.int32] | None = None
 ) -> SearchResult:
     """Search for a plan and replay it.
 
@@ -272,30 +260,23 @@ def run(
     try:
         with budget.native(resume=False):  # a result, once there, is not lost to a late alarm
             bound = [bind_heuristic(h, space, options.cost, budget) for h in heuristics]
-            found = _core.search(
-                space.core,
-                None if state is None else state_rows(state),
-                bound,
-                settings,
-                budget.deadline,
-                budget.memory_bytes,
-            )
+            start_state = None if state is None else state_rows(state)
+            found = _core.search(space.core, start_state, bound, settings, *budget.limits)
     except OverflowError as error:
         raise PddlError(str(error), space.path) from error
     # The core counts every value requested; Fast Downward only those it computes.
     found["requested"] = found["evaluations"]
     found["evaluations"] = found["evaluated"] * len(heuristics)
-    status, plan, cost = found.pop("status"), found.pop("plan"), found.pop("plan_cost")
-    solved = status == "solved"
+    plan, cost = found.pop("plan"), found.pop("plan_cost")
+    solved = found["status"] == "solved"
     result = SearchResult(
         solved=solved,
-        status=status,
         plan=plan if solved else None,
         plan_cost=space.unscaled(cost) if solved else None,
         plan_length=len(plan) if solved else None,
         total_time=_core.monotonic_seconds() - start,
         peak_memory_kb=_core.peak_resident_bytes() // 1024,
-        exit_code=EXIT_CODES[status],
+        exit_code=EXIT_CODES[found["status"]],
         seed=options.seed,
         unit_cost=space.unit_cost,
         **found,
@@ -312,14 +293,23 @@ def _validated(
     """
     assert result.plan is not None and result.plan_cost is not None
     start = _core.monotonic_seconds()
-    unchecked, exit_code = None, result.exit_code
+    wrong, unchecked, exit_code = "", None, result.exit_code
     try:
         with budget.enforced():
-            _check(space, result.plan, state, result.plan_cost)
+            cost = space.replay(result.plan, state)
+            if not math.isclose(cost, result.plan_cost, rel_tol=1e-9, abs_tol=1e-9):
+                found = f"costs {result.plan_cost}, the validator says {cost}"
+                wrong = f"the search says the plan {found}"
+    except ValueError as error:
+        wrong = f"the search returned an invalid plan ({error})"
     except OutOfResources as error:
         unchecked = error.status
         if error.exit_code > 128:  # a signal
             exit_code = error.exit_code
+    if wrong:
+        raise InvalidPlanError(
+            f"{wrong}; this is a bug in hstar, please report it with the PDDL files"
+        )
     seconds = result.total_time + _core.monotonic_seconds() - start
     return replace(result, unchecked=unchecked, exit_code=exit_code, total_time=seconds)
 
@@ -335,26 +325,17 @@ def plan_problem(
 
 def stopped_before_search(error: OutOfResources, seconds: float) -> SearchResult:
     """The result of a run that ended while reading or grounding: nothing was counted."""
+    counters = "evaluated evaluations requested expanded generated reopened deadends"
+    fields: dict[str, Any] = dict.fromkeys([*counters.split(), "states", "state_bytes"], 0)
+    fields |= dict.fromkeys(["plan", "plan_cost", "plan_length", "initial_h"])
     return SearchResult(
         solved=False,
         status=error.status,
-        plan=None,
-        plan_cost=None,
-        plan_length=None,
-        evaluated=0,
-        evaluations=0,
-        requested=0,
-        expanded=0,
-        generated=0,
-        reopened=0,
-        deadends=0,
-        initial_h=None,
-        states=0,
-        state_bytes=0,
         search_time=0.0,
         total_time=seconds,
         peak_memory_kb=_core.peak_resident_bytes() // 1024,
         exit_code=error.exit_code,
+        **fields,
     )
 
 
@@ -362,20 +343,3 @@ def _lookahead(space: Space) -> int:
     """5 h^FF(I), or 50 where that is infinite (the reward-shaping paper, appendix A.3)."""
     h = float(make_heuristic(space, "ff", "one").evaluate(space.initial_state)[0])
     return int(5 * h) if math.isfinite(h) else 50
-
-
-def _check(
-    space: Space, plan: list[str], state: NDArray[np.int32] | None, cost: int | float
-) -> None:
-    try:
-        replayed = space.replay(plan, state)
-    except ValueError as error:
-        raise InvalidPlanError(
-            f"the search returned an invalid plan ({error}); "
-            "this is a bug in hstar, please report it with the PDDL files"
-        ) from error
-    if not math.isclose(replayed, cost, rel_tol=1e-9, abs_tol=1e-9):
-        raise InvalidPlanError(
-            f"the search says the plan costs {cost}, the validator says {replayed}; "
-            "this is a bug in hstar, please report it with the PDDL files"
-        )

@@ -2,7 +2,6 @@
 // Random lifted tasks go through the whole pipeline; each part is compared with a plain version of itself.
 #include <algorithm>
 #include <cstdio>
-#include <functional>
 #include <map>
 #include <random>
 #include <set>
@@ -11,7 +10,6 @@
 #include "heuristics/relaxation_heuristics.hpp"
 #include "search/open_list.hpp"
 #include "search/search.hpp"
-#include "spaces/task_space.hpp"
 #include "task/packing.hpp"
 #include "task/registry.hpp"
 #include "task/successors.hpp"
@@ -26,107 +24,6 @@ void check(bool holds, const char* what, int seed) {
     if (!holds) std::printf("FAILED (seed %d): %s\n", seed, what);
 }
 
-namespace {
-
-// Random lifted tasks with negative, conditional, quantified and disjunctive parts, and costs from 0 to 3.
-class RandomTask {
-  public:
-    explicit RandomTask(int seed) : random_(seed) {
-        auto lifted = std::make_shared<LiftedTask>();
-        int num_objects = number(2, 4), num_predicates = number(2, 4);
-        for (int i = 0; i < num_objects; ++i) lifted->objects.push_back("o" + std::to_string(i));
-        for (int i = 0; i < num_predicates; ++i) {
-            lifted->predicates.push_back("p" + std::to_string(i));
-            lifted->predicate_arity.push_back(number(0, 2));
-        }
-        std::vector<int> all, some;
-        for (int i = 0; i < num_objects; ++i) {
-            all.push_back(i);
-            if (i % 2 == 0) some.push_back(i);
-        }
-        lifted->type_sets = {all, some};
-        lifted_ = lifted;
-        int num_actions = number(2, 5);
-        for (int a = 0; a < num_actions; ++a) {
-            lifted->actions.push_back("a" + std::to_string(a));
-            ActionSchema schema;
-            schema.action = a;
-            int arity = number(0, 2);
-            lifted->action_arity.push_back(arity);
-            for (int i = 0; i < arity; ++i) schema.parameter_types.push_back(number(0, 1));
-            schema.precondition = condition(arity, number(0, 2));
-            for (int i = number(1, 3); i > 0; --i) {
-                EffectSchema effect;
-                int variables = arity;
-                if (number(0, 4) == 0) effect.variable_types.push_back(number(0, 1)), ++variables;
-                if (number(0, 2) == 0) effect.condition = condition(variables, number(1, 2));
-                effect.atom = literal(variables);
-                schema.effects.push_back(effect);
-            }
-            schema.cost = number(0, 3);
-            lifted->schemas.push_back(schema);
-        }
-        for (int p = 0; p < num_predicates; ++p) {
-            std::vector<int> args(lifted->predicate_arity[p], 0);
-            int tuples = 1;
-            for (size_t i = 0; i < args.size(); ++i) tuples *= num_objects;
-            for (int t = 0; t < tuples; ++t) {
-                if (number(0, 2) != 0) continue;
-                lifted->init.push_back(p);
-                int rest = t;
-                for (size_t i = 0; i < args.size(); ++i, rest /= num_objects)
-                    lifted->init.push_back(rest % num_objects);
-            }
-        }
-        for (int i = number(1, 4) == 1 ? 2 : 1; i > 0; --i)
-            lifted->goals.push_back({{}, condition(0, number(1, 2))});
-    }
-
-    std::shared_ptr<const LiftedTask> lifted() const { return lifted_; }
-
-  private:
-    int number(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random_); }
-    Term term(int variables) {
-        int objects = static_cast<int>(lifted_->objects.size());
-        return variables > 0 && number(0, 3) > 0 ? number(0, variables - 1) : ~number(0, objects - 1);
-    }
-    Literal literal(int variables) {
-        Literal result;
-        result.predicate = number(0, static_cast<int>(lifted_->predicates.size()) - 1);
-        result.negated = number(0, 2) == 0;
-        for (int i = 0; i < lifted_->predicate_arity[result.predicate]; ++i)
-            result.args.push_back(term(variables));
-        return result;
-    }
-    Condition condition(int variables, int count) {
-        Condition result;
-        for (int i = 0; i < count; ++i) result.literals.push_back(literal(variables));
-        if (variables == 2 && number(0, 3) == 0) result.literals.push_back({kEquality, true, {0, 1}});
-        if (number(0, 5) == 0) {
-            Formula body;
-            body.kind = Formula::Kind::Or;
-            for (int i = 0; i < 2; ++i) {
-                Formula part;
-                part.kind = Formula::Kind::Literal;
-                part.literal = literal(variables + 1);
-                body.parts.push_back(part);
-            }
-            Formula forall;
-            forall.kind = number(0, 1) ? Formula::Kind::Forall : Formula::Kind::Exists;
-            forall.variables = {variables};
-            forall.variable_types = {number(0, 1)};
-            forall.parts = {body};
-            result.formulas.push_back(forall);
-        }
-        return result;
-    }
-
-    std::mt19937 random_;
-    std::shared_ptr<LiftedTask> lifted_;
-};
-
-using State = std::vector<int>;
-
 std::vector<int> applicable_by_scan(const Task& task, const State& state) {
     std::vector<int> ops;
     for (int op = 0; op < task.num_operators(); ++op) {
@@ -136,6 +33,8 @@ std::vector<int> applicable_by_scan(const Task& task, const State& state) {
     }
     return ops;
 }
+
+namespace {
 
 // All reachable states (up to a limit) with their distance from the initial state by uniform-cost search.
 std::map<State, int> reachable(const Task& task, size_t limit) {
@@ -209,104 +108,6 @@ void test_wide_equals_single(const Task& task, const std::map<State, int>& state
         }
 }
 
-void test_searches(const Task& task, const std::map<State, int>& states, bool complete, int seed) {
-    SuccessorGenerator generator(task);
-    int best = -1;
-    for (const auto& [state, distance] : states)
-        if (task.is_goal(state.data()) && (best < 0 || distance < best)) best = distance;
-    TaskSpace space(task, generator, task.initial_state);
-    for (const char* algorithm : {"gbfs", "lazy", "astar", "wastar", "gbfls", "bfs"})
-        for (const std::string& name : evaluator_names())
-            for (int batch : {1, 3}) {
-                SearchOptions options = options_of(algorithm);
-                options.batch = batch;
-                options.max_expansions = 20000;
-                auto evaluator = make_evaluator(name, task, CostType::Normal);
-                SearchResult result = run_search(space, {evaluator.get()}, options);
-                if (result.status != SearchStatus::Solved) {
-                    if (complete) check(best < 0, "a search without a plan means there is none", seed);
-                    continue;
-                }
-                State state = task.initial_state, next(task.num_variables());
-                int cost = 0;
-                bool executable = true;
-                for (int op : result.plan) {
-                    auto ops = applicable_by_scan(task, state);
-                    executable &= std::binary_search(ops.begin(), ops.end(), op);
-                    task.apply(op, state.data(), next.data());
-                    state = next;
-                    cost += task.cost[op];
-                }
-                check(executable && task.is_goal(state.data()), "the plan leads to the goal", seed);
-                bool admissible = name == "blind" || name == "hmax" || name == "lmcut";
-                if (complete && admissible && std::string(algorithm) == "astar")
-                    check(cost == best, "A* with an admissible heuristic is optimal", seed);
-            }
-}
-
-// Goal count, computed from scratch for a parent only and updated for its children by what operators change.
-class IncrementalGoalCount : public Evaluator {
-  public:
-    explicit IncrementalGoalCount(const Task& task) : task_(task), wanted_(task.num_variables(), -1) {
-        for (auto [variable, value] : task.goal) wanted_[variable] = value;
-    }
-    void evaluate(const StateBatch& batch, float* h, Rows<int>*) override {
-        for (int i = 0; i < batch.count; ++i) h[i] = count(batch.row(i));
-        from_scratch += batch.count;
-    }
-    void evaluate_expansions(const ExpansionBatch& batch, float* h, Rows<int>* preferred) override {
-        State parent(task_.num_variables());
-        for (const Expansion& expansion : batch.expansions) {
-            StateBatch rows{batch.children.row(expansion.first), expansion.count, task_.num_variables()};
-            if (!expansion.parent) {
-                evaluate(rows, h + expansion.first, preferred);
-                continue;
-            }
-            batch.packing.unpack(expansion.parent, parent.data());
-            float before = count(parent.data());
-            for (int i = expansion.first; i < expansion.first + expansion.count; ++i) {
-                h[i] = before;
-                std::set<int> changed;
-                for (auto [variable, value] : task_.effects[batch.ops[i]]) changed.insert(variable);
-                for (const auto& e : task_.conditional[batch.ops[i]]) changed.insert(e.effect.variable);
-                for (int v : changed)
-                    if (wanted_[v] >= 0)
-                        h[i] += (parent[v] == wanted_[v]) - (batch.children.row(i)[v] == wanted_[v]);
-            }
-        }
-    }
-    int from_scratch = 0;
-
-  private:
-    float count(const int* values) const {
-        if (task_.goal_is_false) return kDeadEnd;
-        float open = 0;
-        for (auto [variable, value] : task_.goal) open += values[variable] != value;
-        return open;
-    }
-    const Task& task_;
-    std::vector<int> wanted_;
-};
-
-void test_expansions(const Task& task, int seed) {
-    SuccessorGenerator generator(task);
-    TaskSpace space(task, generator, task.initial_state);
-    for (const char* algorithm : {"gbfs", "lazy", "astar", "gbfls"})
-        for (int batch : {1, 3}) {
-            SearchOptions options = options_of(algorithm);
-            options.batch = batch;
-            options.max_expansions = 2000;
-            auto plain = make_evaluator("goalcount", task, CostType::Normal);
-            IncrementalGoalCount incremental(task);
-            SearchResult one = run_search(space, {plain.get()}, options);
-            SearchResult two = run_search(space, {&incremental}, options);
-            check(one.plan == two.plan && one.counters.expanded == two.counters.expanded &&
-                      one.counters.evaluated == two.counters.evaluated && one.status == two.status,
-                  "an incremental evaluator searches as the plain one", seed);
-            check(incremental.from_scratch == 1, "only the initial state has no parent", seed);
-        }
-}
-
 void test_lmcut_is_admissible(const Task& task, const std::map<State, int>& states, int seed) {
     // Exact goal distances by relaxing all transitions until nothing changes.
     std::map<State, int> exact;
@@ -359,22 +160,6 @@ void test_open_list(bool few_values) {
 
 }  // namespace
 
-SearchOptions options_of(const std::string& algorithm) {
-    SearchOptions options;
-    if (algorithm == "astar" || algorithm == "wastar") {
-        options.g_weight = 1;
-        options.h_weight = algorithm == "wastar" ? 2 : 1;
-        options.tie_by_h = options.reopen = true;
-        options.early_goal_test = false;
-    }
-    options.lazy = algorithm == "lazy";
-    if (options.lazy) options.queues = {{0, false}, {0, true}};
-    options.lookahead = algorithm == "gbfls" ? 50 : 0;
-    options.use_h = algorithm != "bfs";
-    options.deepen = algorithm == "idastar";
-    return options;
-}
-
 int main(int argc, char** argv) {
     int count = argc > 1 ? std::atoi(argv[1]) : 300;
     test_open_list(true);
@@ -384,9 +169,9 @@ int main(int argc, char** argv) {
     for (int seed = 0; seed < count; ++seed) test_puzzles(seed);
     for (int seed = 0; seed < count; ++seed) test_learned_pdbs(seed);
     for (int seed = 0; seed < count; ++seed) {
-        RandomTask random(seed);
+        auto lifted = random_lifted_task(seed);
         for (bool keep_irrelevant : {true, false}) {
-            Task task = ground(random.lifted(), GroundingOptions{keep_irrelevant}, Limits());
+            Task task = ground(lifted, GroundingOptions{keep_irrelevant}, Limits());
             constexpr size_t kLimit = 400;
             auto states = reachable(task, kLimit);
             bool complete = states.size() < kLimit;

@@ -20,8 +20,6 @@ using namespace hstar;
 
 namespace {
 
-using State = std::vector<int>;
-
 std::vector<int> some_pieces(const PieceGroup& group, int count, std::mt19937& random) {
     std::vector<int> pieces(group.count);
     std::iota(pieces.begin(), pieces.end(), group.first);

@@ -56,8 +56,8 @@ def test_types(museum: Problem) -> None:
     assert domain.types["object"] == ()
     assert domain.types["relic"] == ("painting", "statue")
     assert domain.types["fixture"] == ("object",)  # only ever named as a supertype
-    assert domain.subtypes("item") == {"item", "painting", "statue", "relic"}
-    assert domain.subtypes("object") == set(domain.types)
+    assert domain.type_tree.subtypes("item") == {"item", "painting", "statue", "relic"}
+    assert domain.type_tree.subtypes("object") == set(domain.types)
 
 
 def test_objects_come_in_file_order_constants_first(museum: Problem) -> None:
@@ -245,4 +245,4 @@ def test_a_long_chain_of_types() -> None:
         f"(define (domain d) (:types {chain}) (:predicates (p ?x - t9)))",
         "(define (problem p) (:domain d) (:objects o - t0) (:init (p o)) (:goal (p o)))",
     ).domain
-    assert len(domain.subtypes("t20000")) == 20_001
+    assert len(domain.type_tree.subtypes("t20000")) == 20_001

@@ -1,12 +1,9 @@
 """Benchmarks: every problem of a suite with every configuration, one row per run.
 
-    options = BenchOptions(["test"], ["default", "model.safetensors"], output="runs.parquet")
-    rows = run_bench(options)
+    rows = run_bench(BenchOptions(["test"], ["default", "my.safetensors"], output="runs.parquet"))
 
-Runs happen in worker processes with limits, are kept in a journal beside the output as they finish,
-and come out in a fixed order whatever the number of processes. A run that was cut off by the time
-limit or by memory depends on the machine; one that ended by itself or by `max_evaluations` does
-not.
+Worker processes run the searches within limits. A journal beside the output keeps finished runs.
+The order of the rows does not depend on the number of processes.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
+from typing import Any
 
 from hstar.configuration import DEFAULT, Configuration
 from hstar.heuristics import is_model_file
@@ -15,13 +15,11 @@ from hstar.heuristics import is_model_file
 class BenchOptions:
     """A benchmark. Limits are per run, in seconds and bytes; None means no limit.
 
-    `suites` are folders, problem files or puzzles (see `find_instances`). Every heuristic runs with
-    every search; heuristics are names, model files, pdb:FILES or "default", the planner without
-    flags, which runs once and as it is. `cost` to `max_expansions` apply to the other
-    combinations (`decode` to model files); `configurations` are further ones. `output` is the
-    Parquet file to write, None to keep the rows in memory only, without a journal. `seed` goes into
-    the rows of runs whose heuristic has none of its own. `command` is the line to show in reports.
-    Raises ValueError for options no run could have.
+    Every heuristic (a name, a model file, pdb:FILES) runs with every search; "default" is the
+    planner without flags and runs once. `cost` to `max_expansions` apply to the other combinations
+    (`decode` to model files); `configurations` are further ones. Without `output` there is neither
+    a file nor a journal. `seed` goes into the rows of runs whose heuristic has none, `command` into
+    reports. Raises ValueError for options no run could have.
     """
 
     suites: Sequence[str | os.PathLike[str]]
@@ -65,29 +63,18 @@ class BenchOptions:
 
     def all_configurations(self) -> list[Configuration]:
         """Heuristics by searches, then the further ones."""
-        limits = Configuration(
-            max_evaluations=self.max_evaluations, max_expansions=self.max_expansions
-        )
+        limits: dict[str, Any] = {
+            n: getattr(self, n) for n in ("max_evaluations", "max_expansions")
+        }
+        shared = limits | {n: getattr(self, n) for n in ("cost", "weight", "batch", "preferred")}
         found = []
         for heuristic in [os.fspath(name) for name in self.heuristics]:
             if heuristic == DEFAULT:
-                found.append(replace(limits, heuristic=DEFAULT))
+                found.append(Configuration(DEFAULT, **limits))
                 continue
+            decode = self.decode if is_model_file(heuristic) else None
             found += [
-                replace(
-                    limits,
-                    heuristic=heuristic,
-                    search=search,
-                    cost=self.cost,
-                    weight=self.weight,
-                    batch=self.batch,
-                    preferred=self.preferred,
-                    decode=self.decode if is_model_file(heuristic) else None,
-                )
+                Configuration(heuristic, search, decode=decode, **shared)
                 for search in self.searches
             ]
         return [*found, *self.configurations]
-
-    @property
-    def output_path(self) -> Path | None:
-        return None if self.output is None else Path(self.output)

@@ -1,8 +1,5 @@
-"""A benchmark's result: one row per run, with downward-lab's names where it has one.
-
-The file is Parquet; how the rows were made (command, date, options) is in its own metadata, so that
-it cannot get lost or be mixed up.
-"""
+"""A benchmark's result: one row per run, with downward-lab's names where it has one. The rows are a
+Parquet file whose metadata say how they were made: command, date, options."""
 
 from __future__ import annotations
 
@@ -30,37 +27,16 @@ Row = dict[str, Any]
 # went well. `evaluated`, `evaluations` and `requested` are those of SearchResult. Times are in
 # seconds, `memory` is the peak resident size in KB. Null: there is no such number.
 COLUMNS: dict[str, type] = {
-    "run": str,
-    "suite": str,
-    "domain": str,
-    "problem": str,
-    "digest": str,
-    "algorithm": str,
-    "search": str,
-    "heuristic": str,
-    "model": str,
-    "seed": int,
-    "max_evaluations": int,
-    "coverage": int,
+    **dict.fromkeys(("run", "suite", "domain", "problem", "digest", "algorithm"), str),
+    **dict.fromkeys(("search", "heuristic", "model"), str),
+    **dict.fromkeys(("seed", "max_evaluations", "coverage"), int),
     "error": str,
     "cost": float,
-    "plan_length": int,
-    "evaluated": int,
-    "evaluations": int,
-    "requested": int,
-    "expanded": int,
-    "generated": int,
-    "reopened": int,
-    "dead_ends": int,
-    "initial_h_value": float,
-    "search_time": float,
-    "total_time": float,
-    "memory": int,
-    "exit_code": int,
-    "message": str,
-    "hstar": str,
-    "commit": str,
-    "machine": str,
+    **dict.fromkeys(("plan_length", "evaluated", "evaluations", "requested"), int),
+    **dict.fromkeys(("expanded", "generated", "reopened", "dead_ends"), int),
+    **dict.fromkeys(("initial_h_value", "search_time", "total_time"), float),
+    **dict.fromkeys(("memory", "exit_code"), int),
+    **dict.fromkeys(("message", "hstar", "commit", "machine"), str),
 }
 TIMES = ("search_time", "total_time", "memory")  # what differs between two equal benchmarks
 
@@ -107,7 +83,8 @@ def read_runs(path: str | os.PathLike[str]) -> Runs:
         text = pl.read_parquet_metadata(name).get(METADATA_KEY, "{}")
         provenance = json.loads(text)
     except (pl.exceptions.PolarsError, OSError, ValueError) as error:
-        raise RunsError(f"this is no Parquet file of runs ({_first_line(error)})", name) from error
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise RunsError(f"this is no Parquet file of runs ({reason})", name) from error
     written = provenance.pop("format", FORMAT)
     if written == FIRST_FORMAT:
         rows, written = _from_first_format(rows), FORMAT
@@ -132,7 +109,3 @@ def _from_first_format(rows: pl.DataFrame) -> pl.DataFrame:
         pl.format("{}({})", "algorithm", "heuristic").alias("algorithm"),
         pl.lit(None, pl.String).alias("digest"),
     )
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]

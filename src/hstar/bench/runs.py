@@ -19,7 +19,7 @@ import hstar
 from hstar.bench.options import BenchOptions
 from hstar.bench.rows import Row, frame, to_parquet
 from hstar.bench.suite import Instance, find_instances
-from hstar.bench.worker import carry_out, check_fit
+from hstar.bench.worker import carry_out, check_fit, failed
 from hstar.configuration import DEFAULT, Configuration
 from hstar.heuristics import is_model_file
 from hstar.runtime.atomic import check_writable, write_atomically
@@ -41,57 +41,49 @@ class _Algorithm:
     configuration: Configuration
     label: str
     heuristic: str
-    model: str = ""
-    seed: int | None = None
-    digest: str = ""
+    model: str
+    seed: int | None
+    digest: str
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    run: str
-    instance: Instance
-    algorithm: _Algorithm
+    """The columns of its row that are known beforehand, and what a worker needs."""
+
+    row: Row
+    job: dict[str, Any]
 
 
 def run_bench(options: BenchOptions) -> pl.DataFrame:
-    """Carry out a benchmark; one row per problem and configuration, in that order of nesting.
+    """Carry out a benchmark: one row per configuration of each problem, problem by problem.
 
-    With `output` set, runs that an earlier, killed call with the same options finished are not
-    repeated, and the file appears when all runs are there. Raises PddlError and SuiteError for the
-    suites, what the loaders of heuristics raise, ValueError for a heuristic that fits no domain of
-    the suites, JournalError if an unfinished benchmark with this
-    output had other options, OSError naming a file, OutOfResources when interrupted.
+    With `output`, what a killed call with the same options finished is not repeated, and the file
+    appears when all runs are there. Raises PddlError and SuiteError for the suites, what loaders of
+    heuristics raise, ValueError for a heuristic that fits no domain, JournalError if an unfinished
+    benchmark with this output had other options, OSError, and OutOfResources when interrupted.
     """
     algorithms = _find_algorithms(options)
     instances = find_instances(options.suites)
     for algorithm in algorithms:
         check_fit(algorithm.configuration, instances, options)
-    runs = [
-        _Run(_run_id(options, instance, algorithm), instance, algorithm)
-        for instance in instances
-        for algorithm in algorithms
-    ]
-    output = options.output_path
-    if output is None:
+    runs = [_plan(options, one, algorithm) for one in instances for algorithm in algorithms]
+    if options.output is None:
         return frame(_carry_out(runs, options, {}, lambda row: None))
+    output = Path(options.output)
     check_writable(output)
-    journal = Journal(output, _settings(options, runs), _warn)
+    journal = Journal(output, _settings(options, algorithms, instances), _warn)
     with journal.held():
-        kept = {run.run: journal.read(run.run) for run in runs}
+        kept = {run.row["run"]: journal.read(run.row["run"]) for run in runs}
         finished = {name: json.loads(content) for name, content in kept.items() if content}
+
+        def keep(row: Row) -> None:
+            journal.write(row["run"], json.dumps(row).encode())
+
         try:
-            rows = _carry_out(
-                runs,
-                options,
-                finished,
-                lambda row: journal.write(row["run"], json.dumps(row).encode()),
-            )
+            rows = _carry_out(runs, options, finished, keep)
         except OutOfResources:
-            print(
-                f"{journal.count()} of {len(runs)} runs are kept in {journal.path}; "
-                "the same command goes on from there",
-                file=sys.stderr,
-            )
+            kept_in = f"{journal.count()} of {len(runs)} runs are kept in {journal.path}"
+            print(f"{kept_in}; the same command goes on from there", file=sys.stderr)
             raise
         table = frame(rows)
         write_atomically(output, to_parquet(table, _provenance(options)))
@@ -112,7 +104,6 @@ def _carry_out(
     runs: list[_Run], options: BenchOptions, finished: dict[str, Row], keep: Callable[[Row], None]
 ) -> list[Row]:
     rows = dict(finished)
-    left = [run for run in runs if run.run not in rows]
     about = {"hstar": VERSION, "commit": _commit(), "machine": _machine()}
     solved = sum(row["coverage"] for row in rows.values())
     with (
@@ -120,52 +111,20 @@ def _carry_out(
         Budget().enforced(),  # SIGTERM becomes an exception, so that the workers are ended
         Pool(options.jobs, is_spent=lambda outcome: outcome["error"] == "out of memory") as pool,
     ):
-        for run in left:
-            pool.submit(run, carry_out, _job(run, options), time_limit=options.time_limit)
+        for run in runs:
+            if run.row["run"] not in rows:
+                pool.submit(run, carry_out, run.job, time_limit=options.time_limit)
         while pool:
             run, outcome = pool.next()
             if isinstance(outcome, Lost):
-                outcome = _outcome_of_lost(outcome)
-            row = _row(run, options, outcome, about)
+                how = ("out of time", 23) if outcome.overdue else ("crashed", outcome.exit_code)
+                outcome = failed(*how, str(outcome))
+            row = {**run.row, **outcome, **about}
             keep(row)
             rows[row["run"]] = row
             solved += row["coverage"]
             progress.update(len(rows), f"{solved} solved, last: {row['problem']} {row['error']}")
-    return [rows[run.run] for run in runs]
-
-
-def _outcome_of_lost(lost: Lost) -> dict[str, Any]:
-    error, code = ("out of time", 23) if lost.overdue else ("crashed", lost.exit_code)
-    return {"coverage": 0, "error": error, "exit_code": code, "message": str(lost)}
-
-
-def _job(run: _Run, options: BenchOptions) -> dict[str, Any]:
-    return {
-        **run.instance.source,
-        "configuration": asdict(run.algorithm.configuration),
-        "time_limit": options.time_limit,
-        "memory_limit": options.memory_limit,
-    }
-
-
-def _row(run: _Run, options: BenchOptions, outcome: dict[str, Any], about: dict[str, str]) -> Row:
-    algorithm = run.algorithm
-    seed = algorithm.seed if algorithm.seed is not None else options.seed
-    return {
-        "run": run.run,
-        "suite": run.instance.suite,
-        "domain": run.instance.domain_name,
-        "problem": run.instance.problem,
-        "digest": run.instance.digest[:16],
-        "algorithm": algorithm.label,
-        "search": algorithm.configuration.search_name,
-        "heuristic": algorithm.heuristic,
-        "model": algorithm.model,
-        "seed": seed if seed is not None else -1,
-        "max_evaluations": algorithm.configuration.max_evaluations,
-        **outcome,
-        **about,
-    }
+    return [rows[run.row["run"]] for run in runs]
 
 
 def _find_algorithms(options: BenchOptions) -> list[_Algorithm]:
@@ -182,54 +141,55 @@ def _find_algorithms(options: BenchOptions) -> list[_Algorithm]:
         metadata = getattr(one.load().heuristic, "metadata", None) or {}
         training = metadata.get("training", {}).get("options", {})
         seed = metadata.get("seed", training.get("seed"))
-        found.append(
-            _Algorithm(
-                configuration=one,
-                label=one.label(heuristic),
-                heuristic=heuristic,
-                model=name if one.is_file else "",
-                seed=None if seed is None else int(seed),
-                digest=one.digest,
-            )
-        )
+        seed = None if seed is None else int(seed)
+        model = name if one.is_file else ""
+        label = one.label(heuristic)
+        found.append(_Algorithm(one, label, heuristic, model, seed, one.digest))
     return found
 
 
-def _run_id(options: BenchOptions, instance: Instance, algorithm: _Algorithm) -> str:
-    """Names a run by all that decides its row: files by their content, and what was asked for."""
-    key = [
-        instance.digest,
-        algorithm.digest,
-        {**asdict(algorithm.configuration), "heuristic": algorithm.heuristic},
-        options.time_limit,
-        options.memory_limit,
-        instance.suite,
-        instance.problem,
-        options.seed,
-    ]
-    return hashlib.sha256(json.dumps(key).encode()).hexdigest()[:16]
+def _plan(options: BenchOptions, instance: Instance, algorithm: _Algorithm) -> _Run:
+    """A run is named by all that decides its row: files by their content, and all options."""
+    configuration, seed = algorithm.configuration, algorithm.seed
+    limits = {"time_limit": options.time_limit, "memory_limit": options.memory_limit}
+    asked = {**asdict(configuration), "heuristic": algorithm.heuristic}
+    where = instance.suite, instance.problem
+    key = [instance.digest, algorithm.digest, asked, *limits.values(), *where, options.seed]
+    row = {
+        "run": hashlib.sha256(json.dumps(key).encode()).hexdigest()[:16],
+        "suite": instance.suite,
+        "domain": instance.domain_name,
+        "problem": instance.problem,
+        "digest": instance.digest[:16],
+        "algorithm": algorithm.label,
+        "search": configuration.search_name,
+        "heuristic": algorithm.heuristic,
+        "model": algorithm.model,
+        "seed": next((one for one in (seed, options.seed) if one is not None), -1),
+        "max_evaluations": configuration.max_evaluations,
+    }
+    return _Run(row, {**instance.source, **limits, "configuration": asdict(configuration)})
 
 
-def _settings(options: BenchOptions, runs: list[_Run]) -> dict[str, Any]:
+def _settings(
+    options: BenchOptions, algorithms: list[_Algorithm], instances: list[Instance]
+) -> dict[str, Any]:
     """What the rows depend on, by the names that an error message uses."""
     return {
         "code": code_digest("pddl", "spaces", "heuristics", "search", "learned", "bench"),
         **_options(options),
         "seed": options.seed,
-        "heuristics": {run.algorithm.label: run.algorithm.digest for run in runs},
-        "problems": {f"{r.instance.suite}/{r.instance.problem}": r.instance.digest for r in runs},
+        "heuristics": {one.label: one.digest for one in algorithms},
+        "problems": {f"{one.suite}/{one.problem}": one.digest for one in instances},
     }
 
 
 def _options(options: BenchOptions) -> dict[str, Any]:
+    plain = ("weight", "batch", "decode", "max_evaluations", "max_expansions")
     return {
         "search": ", ".join(options.searches),
         "cost": options.cost or "normal",
-        "weight": options.weight,
-        "batch": options.batch,
-        "decode": options.decode,
-        "max_evaluations": options.max_evaluations,
-        "max_expansions": options.max_expansions,
+        **{name: getattr(options, name) for name in plain},
         "configurations": [one.label() for one in options.configurations],
         "time_limit": options.time_limit,
         "memory_limit": options.memory_limit,
@@ -249,16 +209,13 @@ def _commit() -> str:
     """Of the source tree hstar runs from, with "+" if it was changed since; empty for a wheel."""
     tree = Path(hstar.__file__).absolute().parent
     command = ["git", "-C", str(tree), "describe", "--always", "--dirty=+", "--abbrev=12"]
+    tracked = ["git", "-C", str(tree), "ls-files", "--error-unmatch", "__init__.py"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
-    except (OSError, subprocess.TimeoutExpired):
+        subprocess.run(tracked, capture_output=True, check=True, timeout=30)
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30)
+    except (OSError, subprocess.SubprocessError):
         return ""
-    tracked = subprocess.run(
-        ["git", "-C", str(tree), "ls-files", "--error-unmatch", "__init__.py"],
-        capture_output=True,
-        check=False,
-    )
-    return done.stdout.strip() if done.returncode == tracked.returncode == 0 else ""
+    return done.stdout.strip()
 
 
 def _machine() -> str:

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import os
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,12 +45,11 @@ class Instance:
 def find_instances(suites: Sequence[str | os.PathLike[str]]) -> list[Instance]:
     """Every problem of the suites, in the order given and by natural order within a folder.
 
-    A suite is a problem file, or a folder with domain.pddl and problems; a folder that holds no
-    problems itself stands for those below it. A puzzle is given with its start states:
-    "tiles-3x3:scramble=20:count=5:seed=0" are 5 scrambles of 20 moves, "cube3:states=FILE" the
-    states in the lines of a file. All files are parsed here, so that a mistake in one of them is
-    known before hours of work: raises PddlError for it, SuiteError where there are no problems or
-    one is named twice. PDDL that is only unsupported is left for its run to report.
+    A suite is a problem file, or a folder with domain.pddl and problems, or a folder of such
+    folders. "tiles-3x3:scramble=20:count=5:seed=0" are 5 scrambles of 20 moves, "cube3:states=FILE"
+    the states in the lines of a file. All files are parsed here, before hours of work: raises
+    PddlError for a mistake (unsupported PDDL is left to its run), SuiteError for no problems or one
+    named twice.
     """
     domains: dict[Path, Domain | None] = {}
     instances: list[Instance] = []
@@ -60,28 +60,24 @@ def find_instances(suites: Sequence[str | os.PathLike[str]]) -> list[Instance]:
             continue
         problems = _problems_below(path) if path.is_dir() else [path]
         if not problems:
-            raise SuiteError(
-                "there are no PDDL problems in this folder; name one with domain.pddl and "
-                "problem files",
-                str(path),
-            )
+            text = "there are no PDDL problems in this folder; name one with domain.pddl and "
+            raise SuiteError(text + "problem files", str(path))
         instances += [_instance(problem, domains) for problem in problems]
-    named: set[tuple[str, str]] = set()
-    for instance in instances:
-        name = instance.suite, instance.problem
-        if name in named:
+    for name, count in Counter((one.suite, one.problem) for one in instances).items():
+        if count > 1:
             raise SuiteError("this problem is named twice", os.path.join(*name))
-        named.add(name)
     return instances
 
 
 def _instance(problem_path: Path, domains: dict[Path, Domain | None]) -> Instance:
     domain_path = find_domain(problem_path)
     if domain_path not in domains:
-        domains[domain_path] = _parse_supported_domain(domain_path)
+        domains[domain_path] = None
+        with contextlib.suppress(UnsupportedPddlError):  # the rows of its problems will say so
+            domains[domain_path] = parse_domain(domain_path)
     domain = domains[domain_path]
     if domain is not None:
-        with contextlib.suppress(UnsupportedPddlError):  # its row will say so
+        with contextlib.suppress(UnsupportedPddlError):
             parse_problem(problem_path, domain)
     content = domain_path.read_bytes() + b"\0" + problem_path.read_bytes()
     return Instance(
@@ -91,13 +87,6 @@ def _instance(problem_path: Path, domains: dict[Path, Domain | None]) -> Instanc
         source={"domain_path": str(domain_path), "problem_path": str(problem_path)},
         digest=hashlib.sha256(content).hexdigest(),
     )
-
-
-def _parse_supported_domain(path: Path) -> Domain | None:
-    try:
-        return parse_domain(path)
-    except UnsupportedPddlError:
-        return None
 
 
 def _scrambles(text: str) -> list[Instance]:
@@ -128,16 +117,12 @@ def _scrambles(text: str) -> list[Instance]:
         ) from None
     if not states:
         raise SuiteError("there are no states in the file", text)
-    return [
-        Instance(
-            suite=name,
-            domain_name=name,
-            problem=problem,
-            source={"puzzle": name, "state": state.tolist()},
-            digest=hashlib.sha256(f"{name} {state.tolist()}".encode()).hexdigest(),
-        )
-        for problem, state in states
-    ]
+    found = []
+    for problem, state in states:
+        source = {"puzzle": name, "state": state.tolist()}
+        digest = hashlib.sha256(f"{name} {state.tolist()}".encode()).hexdigest()
+        found.append(Instance(name, name, problem, source, digest))
+    return found
 
 
 def _problems_below(folder: Path) -> list[Path]:

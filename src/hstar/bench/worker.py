@@ -1,8 +1,5 @@
-"""One run of a benchmark, as a worker process carries it out.
-
-A process runs one search after another, because loading a model may take longer than a search. The
-memory of a run is measured and limited from where the run begins.
-"""
+"""One run of a benchmark in a worker process, which carries out one after another: loading a model
+may take longer than a search. Memory counts from where a run begins."""
 
 from __future__ import annotations
 
@@ -31,6 +28,16 @@ from hstar.search import (
 from hstar.spaces.task import ground
 
 INTERNAL_ERROR = 35
+SAME = (  # columns that SearchResult calls alike, and those it does not
+    *("plan_length", "evaluated", "evaluations", "requested", "expanded", "generated"),
+    *("reopened", "search_time", "exit_code"),
+)
+RENAMED = {
+    "error": "status",
+    "cost": "plan_cost",
+    "dead_ends": "deadends",
+    "initial_h_value": "initial_h",
+}
 
 
 def carry_out(job: dict[str, Any]) -> dict[str, Any]:
@@ -44,14 +51,14 @@ def carry_out(job: dict[str, Any]) -> dict[str, Any]:
         result = _search(job, options, start)
     except InputFileError as error:
         status = "unsupported" if error.exit_code == 34 else "bad input"
-        outcome |= _failed(status, error.exit_code, str(error))
+        outcome |= failed(status, error.exit_code, str(error))
     except ValueError as error:  # such as a model of another domain
-        outcome |= _failed("bad input", 31, str(error))
+        outcome |= failed("bad input", 31, str(error))
     except InvalidPlanError as error:
-        outcome |= _failed("invalid plan", INTERNAL_ERROR, str(error))
+        outcome |= failed("invalid plan", INTERNAL_ERROR, str(error))
     except Exception as error:
         traceback.print_exc()
-        outcome |= _failed("crashed", INTERNAL_ERROR, f"{type(error).__name__}: {error}")
+        outcome |= failed("crashed", INTERNAL_ERROR, f"{type(error).__name__}: {error}")
     else:
         outcome |= _columns(result)
     outcome["total_time"] = _core.monotonic_seconds() - start
@@ -87,11 +94,9 @@ def _loaded(configuration: Configuration) -> SearchOptions:
 def check_fit(
     configuration: Configuration, instances: Sequence[Instance], limits: BenchOptions
 ) -> None:
-    """Raises what says why, if the heuristic fits no domain of the instances.
-
-    A heuristic from files is tried on the smallest problem of each domain, and so is every one on
-    puzzles. A problem that cannot be grounded within the limits says nothing about it.
-    """
+    """Raises what says why, if the heuristic fits no domain of the instances. It is tried on the
+    smallest problem of each domain if it comes from files, and on puzzles. A problem that cannot be
+    grounded within the limits says nothing about it."""
     refused: Exception | None = None
     smallest: dict[str, Instance] = {}
     for instance in sorted(instances, key=lambda one: one.size):
@@ -123,23 +128,10 @@ def check_fit(
 
 
 def _columns(result: SearchResult) -> dict[str, Any]:
-    return {
-        "coverage": int(result.solved),
-        "error": result.status,
-        "cost": result.plan_cost,
-        "plan_length": result.plan_length,
-        "evaluated": result.evaluated,
-        "evaluations": result.evaluations,
-        "requested": result.requested,
-        "expanded": result.expanded,
-        "generated": result.generated,
-        "reopened": result.reopened,
-        "dead_ends": result.deadends,
-        "initial_h_value": result.initial_h,
-        "search_time": result.search_time,
-        "exit_code": result.exit_code,
-    }
+    found = {name: getattr(result, name) for name in SAME}
+    found |= {name: getattr(result, field) for name, field in RENAMED.items()}
+    return {"coverage": int(result.solved), **found}
 
 
-def _failed(status: str, exit_code: int, message: str) -> dict[str, Any]:
+def failed(status: str, exit_code: int, message: str) -> dict[str, Any]:
     return {"coverage": 0, "error": status, "exit_code": exit_code, "message": message}

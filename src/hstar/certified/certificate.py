@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from hstar.certified.sweep import AnySweep, Sweep, SweepOptions, ValueCounts
+import numpy as np
+
+from hstar.certified.sweep import AnySweep, Sweep, SweepOptions
 from hstar.learned.database import LearnedDatabase, LearnedFile, digests, read_learned
 from hstar.learned.file import ModelFileError
 from hstar.pdb import PatternDatabase, build_pdb, compress, subtract
@@ -19,10 +22,9 @@ from hstar.spaces.space import Space
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """`states` were swept, all that can reach the goal; `unreached` ones cannot. Of symmetric ones
-    that share an index the representative was. `total` is the sum of the heuristic's values over
-    them, without the base's, and `histogram` counts them by value. `exact_total` is the same sum
-    for the table itself."""
+    """`states` can reach the goal, `unreached` ones cannot. Of symmetric states that share an index
+    one was swept, and all are counted. `total` is the sum of the heuristic's values without the
+    base's, `exact_total` that of the table; `histogram` counts states by value."""
 
     space: str
     pattern: list[int]
@@ -47,7 +49,7 @@ class Certificate:
 @dataclass(frozen=True, slots=True)
 class Verification:
     """What sweeping anew gave; `differences` names the entries of the stored certificate that it
-    does not confirm, none if the file is what it says."""
+    does not confirm."""
 
     certificate: Certificate
     differences: list[str]
@@ -59,15 +61,9 @@ class Verification:
 
 def certify(model: LearnedDatabase, exact: PatternDatabase, sweep: AnySweep) -> Certificate:
     """Sweep over every state. The caller looks at `overestimates`."""
-    return describe(model, exact, sweep.count_values(model, "certify"))
-
-
-def describe(model: LearnedDatabase, exact: PatternDatabase, counts: ValueCounts) -> Certificate:
-    histogram = [
-        [value, int(count)]
-        for value, count in zip(model.values, counts.classes, strict=True)
-        if count
-    ]
+    counts = sweep.count_values(model, "certify")
+    found = zip(model.values, counts.classes.tolist(), strict=True)
+    histogram = [[value, count] for value, count in found if count]
     exact_counts, _ = exact.histogram
     return Certificate(
         space=model.layout.space,
@@ -86,24 +82,16 @@ def describe(model: LearnedDatabase, exact: PatternDatabase, counts: ValueCounts
 def rebuild(model: LearnedDatabase, space: Space, budget: Budget | None = None) -> PatternDatabase:
     """The exact table from scratch; that of a difference, less the base that is in the file."""
     layout = model.layout
-    exact = build_pdb(
-        space, layout.pattern, additive=layout.additive, cost=layout.cost, budget=budget
+    build = functools.partial(
+        build_pdb, space, additive=layout.additive, cost=layout.cost, budget=budget
     )
+    exact = build(layout.pattern)
     if layout.symmetric:  # the least value of each class: nothing rests on their being equal
         exact = compress(exact, symmetric=True, budget=budget)
     if model.base is None:
         return exact
-    rebuilt = build_pdb(
-        space,
-        model.base.layout.pattern,
-        additive=layout.additive,
-        cost=layout.cost,
-        budget=budget,
-    )
-    if (
-        hashlib.sha256(rebuilt.table.data).digest()
-        != hashlib.sha256(model.base.table.data).digest()
-    ):
+    rebuilt = build(model.base.layout.pattern)
+    if not np.array_equal(rebuilt.table, model.base.table):
         raise ValueError("the table of the base in the file is not that of its pattern")
     return subtract(exact, rebuilt, space, budget)
 
@@ -115,10 +103,8 @@ def verify_file(
     options: SweepOptions | None = None,
     budget: Budget | None = None,
 ) -> tuple[LearnedFile, Verification]:
-    """Rebuild the table, sweep, and compare with the certificate. Raises ModelFileError.
-
-    A file of a planning task needs the task as `space`.
-    """
+    """Rebuild the table, sweep, and compare with the certificate. Raises ModelFileError. A file of
+    a planning task needs the task as `space`."""
     file = read_learned(path)
     name = os.fspath(path)
     model = file.model

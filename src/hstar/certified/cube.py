@@ -1,10 +1,7 @@
 """The certified networks of the 3x3x3 cube: what they learn, how, and within how many bytes.
 
-Widths are multiples of 64, which suits matrix products on a GPU. Fewer bits per weight allow more
-weights within the same bytes. Networks of corners learn from all states, but read one per class of
-symmetric ones (41 on average), so exceptions are stored once per class. The smaller network of
-corners is the larger one with coarser weights, trained further: a network of its size trained from
-scratch learns far less.
+Widths are multiples of 64, which suits matrix products on a GPU. docs/pattern_databases.md says why
+corners are read by symmetry class, and why the smaller network goes on from the larger one.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Sweeps on the device that trains, where a space is too large for the cores of this machine.
 
 The arithmetic is that of the core, number for number: products of 8-bit integers summed in 32 bits
-(the device's integer matrix product, or float64, which is exact here), rescaled in 64 bits, decoded
-in integers. Only `count_levels`, which merely suggests thresholds, rounds. What such a sweep finds
-can be checked by the core on any machine: `hstar pdb verify`.
+(or in float64, which is exact here), rescaled in 64 bits, decoded in integers. Only `count_levels`,
+which merely suggests thresholds, rounds. `hstar pdb verify` checks the result with the core.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ import torch
 from torch import Tensor
 
 from hstar.certified.sweep import Counts, LevelCounts, ValueCounts
+from hstar.features.digits import first_rows, one_hot
 from hstar.features.pattern_states import UNREACHED, PatternStates
 from hstar.learned.database import LearnedDatabase
 from hstar.learned.levels import ONE, Decoding
 from hstar.models.integer_network import IntegerLayer, Network
-from hstar.models.residual import first_rows, one_hot
 from hstar.runtime.progress import Progress
 
 PADDING = 8  # of the sizes of integer matrix products
@@ -34,7 +33,7 @@ class DeviceNetwork:
         self.network = network
         self.on_gpu = device.type == "cuda"
         self.layers = [_Layer(layer, number, device) for number, layer in enumerate(network.layers)]
-        self.first_rows = first_rows(network.domain_sizes, device)
+        self.first_rows = torch.from_numpy(first_rows(network.domain_sizes)).to(device)
         # Written out, the many passes over 64-bit numbers would take most of the time.
         self.activate = torch.compile(_activate, dynamic=True) if self.on_gpu else _activate
 
@@ -57,7 +56,7 @@ class DeviceNetwork:
 class DeviceDecoder:
     """The class of each row of logits, in integers of at most 52 bits."""
 
-    def __init__(self, decoding: Decoding, classes: int, device: torch.device) -> None:
+    def __init__(self, decoding: Decoding, device: torch.device) -> None:
         table, e = [], 1 << 62
         while e >> 32:
             table.append(e >> 32)
@@ -114,7 +113,6 @@ class DeviceSweep:
         return ValueCounts(counts.sum(axis=0), np.triu(counts, 1), int(found.sum()), unreached)
 
     def find_overestimates(self, model: LearnedDatabase, title: str = "exceptions") -> list[Counts]:
-        """Sorted indices: list j those whose class is too large by more than j."""
         lists: list[list[Tensor]] = [[] for _ in range(model.network.num_classes)]
         for index, exact, results in self._results(model, title):
             excess = torch.where(exact == UNREACHED, 0, results - exact)
@@ -129,7 +127,7 @@ class DeviceSweep:
         device = self.states.device
         levels, cells = model.network.num_classes - 1, len(grid) + 1
         edges = torch.tensor(grid, dtype=torch.float64, device=device)
-        decoder = DeviceDecoder(model.decoding, levels + 1, device)
+        decoder = DeviceDecoder(model.decoding, device)
         counts = torch.zeros(3, levels * cells, dtype=torch.int64, device=device)
         level = torch.arange(1, levels + 1, device=device)
         states = 0
@@ -159,7 +157,7 @@ class DeviceSweep:
     ) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
         """Indices, exact classes and classes after the exceptions, batch by batch."""
         device = self.states.device
-        decoder = DeviceDecoder(model.decoding, model.network.num_classes, device)
+        decoder = DeviceDecoder(model.decoding, device)
         sets = [
             torch.tensor(one.opened(self.cells).members(), dtype=torch.int64, device=device)
             for one in model.exceptions
@@ -201,10 +199,10 @@ class _Layer:
         self.weights[: matrix.shape[0], : matrix.shape[1]] = matrix
         self.weights = self.weights.to(device)
         self.has_skip = layer.skip != 0
+        room = (0, outputs - matrix.shape[0])
+        vectors = [np.pad(v.astype(np.int64), room) for v in (layer.bias, layer.multiplier)]
         self.rescale = _Rescale(
-            _vector(layer.bias, outputs, device),
-            _vector(layer.multiplier, outputs, device),
-            *(torch.tensor(n, device=device) for n in (layer.skip, layer.shift)),
+            *(torch.tensor(n, device=device) for n in (*vectors, layer.skip, layer.shift))
         )
 
 
@@ -229,19 +227,9 @@ def _activate(sums: Tensor, rescale: _Rescale, skipped: Tensor | None) -> Tensor
     return _scaled(sums, rescale, skipped).clamp(0, 127).to(torch.int8)
 
 
-def _vector(
-    values: np.ndarray[tuple[int], np.dtype[np.int32]], size: int, device: torch.device
-) -> Tensor:
-    padded = torch.zeros(size, dtype=torch.int64)
-    padded[: len(values)] = torch.from_numpy(values.astype(np.int64))
-    return padded.to(device)
-
-
 def _sums(places: Tensor, weights: Tensor, size: int) -> Tensor:
     """int64[size]: the sum of the weights int64[B] at each of the places int64[B]."""
-    return torch.zeros(size, dtype=torch.int64, device=places.device).scatter_add_(
-        0, places, weights
-    )
+    return places.new_zeros(size, dtype=torch.int64).scatter_add_(0, places, weights)
 
 
 def _is_in(index: Tensor, members: Tensor) -> Tensor:

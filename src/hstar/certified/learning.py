@@ -5,22 +5,22 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
 from hstar.certified.certificate import Certificate, certify
+from hstar.certified.device_sweep import DeviceNetwork, DeviceSweep
 from hstar.certified.sweep import AnySweep, Sweep, SweepOptions
 from hstar.certified.thresholds import make_strict
-from hstar.features.pattern_states import PatternStates, states_to_sweep
+from hstar.features.pattern_states import PatternStates
 from hstar.learned.database import LearnedDatabase, LearnedFile, digests, write_learned
 from hstar.learned.decode import find_decode
-from hstar.learned.file import to_bytes, write_model
+from hstar.learned.file import to_bytes
 from hstar.learned.levels import Decoding
-from hstar.models.export import emulate, export
+from hstar.models.export import export
 from hstar.models.integer_network import Network
 from hstar.models.rounding import RoundedNet
-from hstar.objectives.objective import Objective
 from hstar.training.loop import Line, Loop, Report
 from hstar.training.options import TABLE_DEFAULTS, TrainOptions, refining
 from hstar.training.pattern_source import PatternSource, TableData
@@ -83,10 +83,7 @@ def learn_float(
 ) -> tuple[Line, ...]:
     """Learn a table with a network in floating point and write its file: not certified."""
     prepared = prepare_table(data, options)
-    partial = Path(f"{os.fspath(output)}.partial")
-    prepared.loop.run(partial, report)
-    write_model(output, prepared.model_file())
-    partial.unlink(missing_ok=True)
+    prepared.run(output, report)
     return tuple(prepared.loop.curve)
 
 
@@ -94,9 +91,9 @@ def make_sweep(data: TableData, learned: PatternStates, options: SweepOptions) -
     """On the device that trained, if that is a GPU; in the core otherwise."""
     if learned.device.type != "cuda":
         return Sweep(data.database, data.space, options)
-    from hstar.certified.device_sweep import DeviceSweep
-
-    states = states_to_sweep(data.database, data.space, learned)
+    states = learned
+    if learned.database is not data.database:  # symmetry classes are learned from all their states
+        states = PatternStates(data.database, data.space, learned.device)
     return DeviceSweep(states, DEVICE_BATCH, options.progress)
 
 
@@ -115,10 +112,9 @@ def finish(
         base=data.database.base,
     )
     _check_core(plain, source)
-    notes = {
-        "options": options.chosen(**TABLE_DEFAULTS),
-        "objective": _described(options.objective),
-    }
+    described = options.objective.to_dict()
+    described.pop("values", None)  # the decode has them
+    notes = {"options": options.chosen(**TABLE_DEFAULTS), "objective": described}
     decode = find_decode(options.decode, options.objective)
     chosen = {**decode.options, **options.decode_options}
     if not decode.is_certified:
@@ -132,18 +128,13 @@ def finish(
         file = LearnedFile(model, _longest(model, states), notes)
         return len(to_bytes(file.to_model_file()))
 
-    strict, _ = make_strict(plain, sweep, size_of, **chosen)
+    strict = make_strict(plain, sweep, size_of, **chosen)
     certificate = certify(strict, data.database, sweep)
     if certificate.overestimates:
         raise RuntimeError(
             f"{certificate.overestimates} states are still overestimated; this is a bug in hstar"
         )
     return LearnedFile(strict, certificate.to_dict(), notes), certificate
-
-
-def _described(objective: Objective) -> dict[str, Any]:
-    """Without the values of the classes, which the decode has."""
-    return {key: value for key, value in objective.to_dict().items() if key != "values"}
 
 
 def _longest(model: LearnedDatabase, states: PatternStates) -> dict[str, object]:
@@ -165,8 +156,9 @@ def _longest(model: LearnedDatabase, states: PatternStates) -> dict[str, object]
 
 
 def _check_core(model: LearnedDatabase, source: PatternSource) -> None:
-    """The core must compute what the definition says."""
+    """The core must compute what torch computes of the same integers."""
     index = source.draws.at(0)[:CHECKED_STATES]
-    digits = source.states.digits(index).cpu().numpy().astype(np.int32)
-    if not np.array_equal(model.network.forward(digits), emulate(model.network, digits)):
+    digits = source.states.digits(index).cpu()
+    expected = DeviceNetwork(model.network, digits.device).forward(digits).numpy()
+    if not np.array_equal(model.network.forward(digits.int().numpy()), expected):
         raise RuntimeError("the core computes another network; this is a bug in hstar")

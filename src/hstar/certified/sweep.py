@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,10 @@ from hstar.runtime.progress import Progress
 from hstar.runtime.resources import Budget
 from hstar.spaces.space import Space
 
+if TYPE_CHECKING:
+    from hstar.certified.device_sweep import DeviceSweep
+
+AnySweep: TypeAlias = "Sweep | DeviceSweep"
 Counts = NDArray[np.uint64]
 _Part = TypeVar("_Part")
 
@@ -59,33 +64,11 @@ class LevelCounts:
     states: int
 
 
-class AnySweep(Protocol):
-    """Over all states of a pattern, wherever the work is done."""
-
-    cells: int
-    exact_counts: list[int]
-
-    def count_values(self, model: LearnedDatabase, title: str = ...) -> ValueCounts:
-        """Every state's result."""
-
-    def count_levels(
-        self, model: LearnedDatabase, grid: list[int], share: int = ..., title: str = ...
-    ) -> LevelCounts:
-        """Of one in about `share` states: enough to choose thresholds by."""
-
-    def find_overestimates(self, model: LearnedDatabase, title: str = ...) -> list[Counts]:
-        """Sorted indices: list j those whose class is too large by more than j."""
-
-
 class Sweep:
-    """In the core. Raises ValueError unless the exact database is one of the space."""
+    """Over all states of a pattern, in the core. Raises ValueError unless the exact database is one
+    of the space."""
 
-    def __init__(
-        self,
-        exact: PatternDatabase,
-        space: Space,
-        options: SweepOptions,
-    ) -> None:
+    def __init__(self, exact: PatternDatabase, space: Space, options: SweepOptions) -> None:
         self.exact = exact.bind(space)
         self.space = space
         self.cells = exact.layout.cells
@@ -93,19 +76,18 @@ class Sweep:
         self.options = options
 
     def count_values(self, model: LearnedDatabase, title: str = "sweep") -> ValueCounts:
+        """Every state's result."""
         core = model.bind(self.space)
         parts = self._sweep(title, lambda order: core.count_values(self.exact, order))
+        states, unreached = (sum(part[n] for part in parts) for n in ("states", "unreached"))
         return ValueCounts(
-            _total(parts, "classes"),
-            _total(parts, "overestimates"),
-            sum(part["states"] for part in parts),
-            sum(part["unreached"] for part in parts),
+            _total(parts, "classes"), _total(parts, "overestimates"), states, unreached
         )
 
     def count_levels(
         self, model: LearnedDatabase, grid: list[int], share: int = 1, title: str = "levels"
     ) -> LevelCounts:
-        """Of every `share`-th range of indices only: enough to choose thresholds by."""
+        """Of one in about `share` states: enough to choose thresholds by."""
         core = model.bind(self.space)
         parts = self._sweep(title, lambda order: core.count_levels(self.exact, order, grid), share)
         below, just, within = (_total(parts, name) for name in ("below", "just", "within"))
@@ -114,12 +96,9 @@ class Sweep:
     def find_overestimates(self, model: LearnedDatabase, title: str = "exceptions") -> list[Counts]:
         """Sorted indices: list j those whose class is too large by more than j."""
         core = model.bind(self.space)
-        lists: list[list[Counts]] = []
-        for found in self._sweep(title, lambda order: core.find_overestimates(self.exact, order)):
-            lists += [[] for _ in range(len(found) - len(lists))]
-            for number, part in enumerate(found):
-                lists[number].append(part)
-        return [np.concatenate(parts) for parts in lists]
+        found = self._sweep(title, lambda order: core.find_overestimates(self.exact, order))
+        none = np.zeros(0, dtype=np.uint64)
+        return [np.concatenate(parts) for parts in zip_longest(*found, fillvalue=none)]
 
     def _sweep(
         self, title: str, work: Callable[[_core.SweepOrder], _Part], share: int = 1
@@ -129,10 +108,9 @@ class Sweep:
         smallest = self.options.num_threads * self.options.batch
         ranges = max(1, min(self.cells // smallest, 64 * share))
         edges = [self.cells * number // ranges for number in range(ranges + 1)]
-        make = self.options.progress
-        shown = None if make is None else make(title, self.cells)
         options, budget = self.options, self.options.budget
         limits = budget.deadline, budget.memory_bytes
+        shown = None if options.progress is None else options.progress(title, self.cells)
         parts = []
         for number in range(0, ranges, share):
             first, end = edges[number], edges[number + 1]
@@ -144,16 +122,6 @@ class Sweep:
         if shown is not None:
             shown.close()
         return parts
-
-
-def count_values(
-    model: LearnedDatabase,
-    exact: PatternDatabase,
-    space: Space,
-    options: SweepOptions | None = None,
-) -> ValueCounts:
-    """Every state's value against the exact one."""
-    return Sweep(exact, space, options or SweepOptions()).count_values(model)
 
 
 def _total(parts: list[dict[str, Any]], name: str) -> Counts:

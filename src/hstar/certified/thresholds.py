@@ -1,10 +1,10 @@
 """Choosing what is decoded and what is an exception, so that bytes buy as much mean as they can.
 
 Each level k has a threshold t: it is accepted where P(class < k) <= t. A larger t adds states whose
-value is k or more (the mean rises) and states whose value is less (their indices are exceptions, of
-about log2(indices / exceptions) + 1.5 bits each). One sweep counts both for every t of a grid. For
-a price of a bit, every level by itself takes the t with the largest gain less price; a search over
-prices finds the best thresholds for a number of bytes or for a mean.
+value is k or more (the mean rises) and states whose value is less (exceptions, of about
+log2(indices / exceptions) + 1.5 bits each). One sweep counts both for every t of a grid. For a
+price of a bit, every level takes the t with the largest gain less price; a search over prices finds
+the best thresholds for a number of bytes or for a mean.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hstar.certified.sweep import AnySweep, LevelCounts
 from hstar.learned.database import ExceptionSet, LearnedDatabase
@@ -30,10 +29,9 @@ GRID = sorted({0, ONE, *_STEPS, *(ONE - step for step in _STEPS)})
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Thresholds and what they are expected to give: exceptions, their bytes, and the mean."""
+    """Thresholds, and what is expected of them: the bytes of their exceptions, and the mean."""
 
     thresholds: tuple[int, ...]
-    exceptions: float
     num_bytes: float
     mean: float
 
@@ -47,15 +45,15 @@ def frontier(
     steps = np.diff(np.asarray(values, dtype=np.float64))[:, None]
     gain = np.cumsum(counts.within, axis=1)[:, :-1] * steps * scale
     harm = np.cumsum(counts.just + counts.below, axis=1)[:, :-1] * scale
+    levels = np.arange(len(steps))
     choices: dict[tuple[int, ...], Choice] = {}
     for price in np.geomspace(1e5, 1e-4, 200):  # of an exception, in units of value
         cells = np.argmax(gain - price * harm, axis=1)
         thresholds = tuple(GRID[cell] for cell in cells)
-        exceptions = float(_pick(harm, cells).sum())
-        total = float(_pick(gain, cells).sum())
+        exceptions, total = (float(table[levels, cells].sum()) for table in (harm, gain))
         bits = exceptions * (math.log2(max(indices / max(exceptions, 1.0), 1.0)) + 1.5)
         mean = values[0] + total / max(states, 1)
-        choices[thresholds] = Choice(thresholds, exceptions, bits / 8, mean)
+        choices[thresholds] = Choice(thresholds, bits / 8, mean)
     return sorted(choices.values(), key=lambda choice: (choice.num_bytes, choice.mean))
 
 
@@ -68,14 +66,13 @@ def make_strict(
     mean: float | None = None,
     temperature: float = 1.0,
     share: int = 1,
-) -> tuple[LearnedDatabase, Choice]:
+) -> LearnedDatabase:
     """The model with thresholds and exceptions: no state is overestimated any more.
 
     With a `budget`, the strongest that fits into so many bytes; with a `mean`, the smallest that
     reaches it; with neither, the exceptions may take about an eighth of what the network takes.
-    `size_of` says what the file of a model takes. `share` looks at one in so many states to choose
-    thresholds. Raises ValueError if the network alone exceeds the budget or the mean is out of
-    reach.
+    `size_of` says what the file of a model takes. Thresholds are chosen by one in `share` states.
+    Raises ValueError if the network alone exceeds the budget or the mean is out of reach.
     """
     classes = model.network.num_classes
     decoding = Decoding((ONE,) * (classes - 1), ratio_of(temperature))
@@ -86,8 +83,7 @@ def make_strict(
     if mean is not None:
         return _smallest(plain, choices, sweep, mean)
     if budget is None:
-        choice = choices[_last_within(choices, own / 8)]
-        return with_exceptions(plain, choice, sweep), choice
+        return with_exceptions(plain, choices[_last_within(choices, own / 8)], sweep)
     if own > budget:
         raise ValueError(f"the network alone takes {own} bytes of a budget of {budget}")
     return _strongest(plain, choices, sweep, lambda strict: size_of(strict) - own, budget - own)
@@ -99,10 +95,10 @@ def _strongest(
     sweep: AnySweep,
     taken_by: Callable[[LearnedDatabase], int],
     room: int,
-) -> tuple[LearnedDatabase, Choice]:
+) -> LearnedDatabase:
     """The last choice whose exceptions fit: sizes are expected first, then known exactly, and what
     is known of one corrects what is expected of the others."""
-    best: tuple[LearnedDatabase, Choice] | None = None
+    best: LearnedDatabase | None = None
     fits, too_large = -1, len(choices)
     scale = 1.0
     for attempt in range(MOST_ATTEMPTS):
@@ -117,7 +113,7 @@ def _strongest(
         if taken > room:
             too_large = number
             continue
-        best, fits = (strict, choices[number]), number
+        best, fits = strict, number
         if taken > 0.98 * room:
             break
     if best is None:
@@ -127,15 +123,17 @@ def _strongest(
 
 def _smallest(
     model: LearnedDatabase, choices: list[Choice], sweep: AnySweep, mean: float
-) -> tuple[LearnedDatabase, Choice]:
+) -> LearnedDatabase:
     """The first choice that reaches a mean, which is counted and not only expected."""
     wanted = mean
     for _ in range(MOST_ATTEMPTS):
         choice = next((one for one in choices if one.mean >= wanted), choices[-1])
         strict = with_exceptions(model, choice, sweep)
-        reached = _mean(strict, sweep)
+        counts = sweep.count_values(strict)
+        total = int(np.dot(model.values, counts.classes.astype(np.int64)))
+        reached = total / max(counts.states, 1)
         if reached >= mean:
-            return strict, choice
+            return strict
         if choice is choices[-1]:
             break
         wanted = max(wanted, choice.mean) + 1.1 * (mean - reached)
@@ -154,16 +152,3 @@ def with_exceptions(model: LearnedDatabase, choice: Choice, sweep: AnySweep) -> 
     bare = replace(model, decoding=decoding, exceptions=())
     lists = sweep.find_overestimates(bare)
     return replace(bare, exceptions=tuple(ExceptionSet.encode(one) for one in lists))
-
-
-def _mean(model: LearnedDatabase, sweep: AnySweep) -> float:
-    counts = sweep.count_values(model)
-    total = sum(
-        value * int(count) for value, count in zip(model.values, counts.classes, strict=True)
-    )
-    return total / max(counts.states, 1)
-
-
-def _pick(table: NDArray[np.float64], cells: NDArray[np.intp]) -> NDArray[np.float64]:
-    picked: NDArray[np.float64] = np.take_along_axis(table, cells[:, None], axis=1)[:, 0]
-    return picked

@@ -1,5 +1,2 @@
-"""The commands of the program, one file each: arguments in, exit code out.
-
-A file has `add_parser`, which describes the arguments, and `run`, which carries the command out and
-imports what is slow to load only then.
-"""
+"""The commands of the program, one file each. `add_parser` describes the arguments; `run` carries
+the command out, imports what is slow to load, and returns the exit code."""

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias, TypeVar
 
 from hstar.algorithms import SEARCHES
 from hstar.heuristics import COST_TYPES, HEURISTICS
 from hstar.pddl import find_domain
-from hstar.pddl.errors import escape
+from hstar.pddl.errors import did_you_mean, escape
 from hstar.pddl.locate import is_domain_file
-from hstar.runtime.registry import did_you_mean
-from hstar.runtime.resources import parse_memory, parse_time
+from hstar.runtime.resources import Budget, parse_memory, parse_time
 
 USAGE_ERROR = 36
 EPILOG = """\
@@ -23,7 +23,8 @@ exit codes: 0 plan found (or plan valid), 1 plan invalid, 11 no plan exists, 12 
 36 wrong usage or unwritable output, 130 interrupted, 143 terminated
 """
 
-Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
+Number = TypeVar("Number", int, float)
 
 
 class UsageError(Exception):
@@ -54,13 +55,8 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**{**settings, "formatter_class": HelpFormatter})
-        self.add_argument(
-            "-q",
-            "--quiet",
-            action="store_true",
-            default=argparse.SUPPRESS,
-            help="print nothing but errors and what --json asks for",
-        )
+        about = "print nothing but errors and what --json asks for"
+        self.add("-q --quiet", about, default=argparse.SUPPRESS)
 
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
@@ -78,72 +74,88 @@ class Parser(argparse.ArgumentParser):
             message += did_you_mean(wrong[1], re.findall(r"[\w-]+", wrong[2]))
         self.exit(USAGE_ERROR, f"{self.prog}: {escape(message)}; see '{self.prog} --help'\n")
 
+    def add(self, usage: str, *about: Any, **settings: Any) -> argparse.Action:
+        """See `add_option`."""
+        return add_option(self, usage, *about, **settings)
 
-def add_files(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "files",
-        nargs="+",
-        metavar="[DOMAIN] PROBLEM",
-        help="DOMAIN may be left out when domain.pddl lies beside PROBLEM",
-    )
-    parser.add_argument(
-        "--keep-irrelevant",
-        action="store_true",
-        help="keep facts and operators that cannot matter for the goal",
-    )
+    def add_json(self) -> None:
+        self.add("--json", "print one JSON object on stdout")
 
+    def add_limits(self) -> None:
+        """Limits on the whole command; `budget_of` starts them."""
+        self.add("--overall-time-limit TIME", "such as 5m", duration)
+        self.add("--overall-memory-limit SIZE", "such as 8G", memory)
 
-def add_search(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
-    """How to search: the same options for `plan` and `bench`, which takes several of each name."""
-    many: dict[str, Any] = {"action": "append", "nargs": "+"} if several else {}
-    named = "one or more of" if several else "one of"
-    suggest(
-        parser.add_argument(
-            "-H",
-            "--heuristic",
-            metavar="NAME",
-            help=f"{named} {', '.join(HEURISTICS)}, a model file, pdb:FILE,FILE (pattern "
-            "databases, tables or certified networks), module:attribute, or default (the planner "
-            "without flags)",
-            **many,
-        ),
-        (*HEURISTICS, "default"),
-    )
-    suggest(
-        parser.add_argument(
-            "-s", "--search", metavar="NAME", help=f"{named} {', '.join(SEARCHES)}", **many
-        ),
-        SEARCHES,
-    )
-    suggest(
-        parser.add_argument(
-            "--cost",
-            metavar="TYPE",
-            help=f"operator costs inside the heuristic: {', '.join(COST_TYPES)} (default: normal)",
-        ),
-        COST_TYPES,
-    )
-    parser.add_argument("--weight", type=float, metavar="W", help="of h in wastar (default: 3)")
-    parser.add_argument(
-        "--batch", type=positive, metavar="K", help="expand the K best at once (default: 1)"
-    )
-    parser.add_argument(
-        "--no-preferred", action="store_true", help="lazy search without preferred operators"
-    )
-    parser.add_argument(
-        "--decode", metavar="NAME", help="how a model's outputs become a value (default: its own)"
-    )
-    parser.add_argument(
-        "--max-evaluations",
-        type=positive,
-        metavar="N",
-        help="heuristic values requested, duplicates included",
-    )
-    parser.add_argument("--max-expansions", type=positive, metavar="N", help="states expanded")
-    if not several:  # the seed of `bench` is that of its random puzzles
-        parser.add_argument(
-            "--seed", type=int, metavar="N", help="shuffle the order of operators (default: 0, no)"
+    def add_limits_of(self, what: str, size: str) -> None:
+        """Limits on each run or attempt."""
+        about = f"per {what}, such as 30s (default: 5m)"
+        self.add("--time-limit TIME", about, duration, default=300.0)
+        about = f"per {what}, such as 500M (default: {size})"
+        self.add("--memory-limit SIZE", about, memory, default=memory(size))
+
+    def add_files(self) -> None:
+        about = "DOMAIN may be left out when domain.pddl lies beside PROBLEM"
+        self.add_argument("files", nargs="+", metavar="[DOMAIN] PROBLEM", help=about)
+        self.add("--keep-irrelevant", "keep facts and operators that cannot matter for the goal")
+
+    def add_search(self, *, several: bool = False) -> None:
+        """How to search: the same for `plan` and `bench`, which takes several of each name."""
+        many: dict[str, Any] = {"action": "append", "nargs": "+"} if several else {}
+        named = "one or more of" if several else "one of"
+        heuristics = (
+            f"{named} {', '.join(HEURISTICS)}, a model file, pdb:FILE,FILE (pattern databases, "
+            "tables or certified networks), module:attribute, or default (the planner without "
+            "flags)"
         )
+        costs = f"operator costs inside the heuristic: {', '.join(COST_TYPES)} (default: normal)"
+        suggest(self.add("-H --heuristic NAME", heuristics, **many), (*HEURISTICS, "default"))
+        suggest(self.add("-s --search NAME", f"{named} {', '.join(SEARCHES)}", **many), SEARCHES)
+        suggest(self.add("--cost TYPE", costs), COST_TYPES)
+        self.add("--weight W", "of h in wastar (default: 3)", float)
+        self.add("--batch K", "expand the K best at once (default: 1)", positive)
+        self.add("--no-preferred", "lazy search without preferred operators")
+        self.add("--decode NAME", "how a model's outputs become a value (default: its own)")
+        about = "heuristic values requested, duplicates included"
+        self.add("--max-evaluations N", about, positive)
+        self.add("--max-expansions N", "states expanded", positive)
+        if not several:  # the seed of `bench` is that of its random puzzles
+            self.add("--seed N", "shuffle the order of operators (default: 0, no)", int)
+
+
+def add_command(
+    commands: Commands,
+    name: str,
+    help: str,
+    run: Callable[[argparse.Namespace], int] | None = None,
+    description: str | None = None,
+    epilog: str = EPILOG,
+) -> Parser:
+    """`run` is None for a command of commands."""
+    parser = commands.add_parser(name, help=help, description=description, epilog=epilog)
+    parser.set_defaults(command=run)
+    return parser
+
+
+def add_option(
+    parser: argparse._ActionsContainer,
+    usage: str,
+    help: str | None = None,
+    type: Callable[[str], Any] | None = None,
+    **settings: Any,
+) -> argparse.Action:
+    """Add an option, written as its usage line shows it: "-o --output FILE", "--order {mr,lex}".
+    An option without a value is a switch."""
+    names = [word for word in usage.split() if word.startswith("-")]
+    value = " ".join(usage.split()[len(names) :])
+    if not value:
+        settings["action"] = "store_true"
+    elif value.startswith("{"):
+        settings["choices"] = value.strip("{}").split(",")
+    else:
+        settings["metavar"] = value
+    if type is not None:
+        settings["type"] = type
+    return parser.add_argument(*names, help=help, **settings)
 
 
 def suggest(action: argparse.Action, values: Iterable[str]) -> None:
@@ -151,9 +163,22 @@ def suggest(action: argparse.Action, values: Iterable[str]) -> None:
     action.values = tuple(values)  # type: ignore[attr-defined]
 
 
-def add_limits(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--overall-time-limit", type=duration, metavar="TIME", help="such as 5m")
-    parser.add_argument("--overall-memory-limit", type=memory, metavar="SIZE", help="such as 8G")
+def budget_of(options: argparse.Namespace) -> Budget:
+    return Budget.starting_now(options.overall_time_limit, options.overall_memory_limit)
+
+
+def values_of(options: argparse.Namespace, names: str) -> dict[str, Any]:
+    """The options of these names, separated by blanks."""
+    return {name: getattr(options, name) for name in names.split()}
+
+
+@contextlib.contextmanager
+def as_usage_error() -> Iterator[None]:
+    """Blames a ValueError, or a training that diverges, on the command line."""
+    try:
+        yield
+    except (ValueError, FloatingPointError) as error:
+        raise UsageError(str(error)) from error
 
 
 def positive(text: str) -> int:
@@ -167,15 +192,17 @@ def positive(text: str) -> int:
 
 
 def duration(text: str) -> float:
-    try:
-        return parse_time(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
+    return _parsed(parse_time, text)
 
 
 def memory(text: str) -> int:
+    return _parsed(parse_memory, text)
+
+
+def _parsed(parse: Callable[[str], Number], text: str) -> Number:
+    """argparse shows the message of this error only."""
     try:
-        return parse_memory(text)
+        return parse(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 

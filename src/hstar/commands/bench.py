@@ -7,14 +7,12 @@ import shlex
 import sys
 
 from hstar.commands.arguments import (
-    EPILOG,
     Commands,
     Parser,
-    UsageError,
-    add_search,
-    duration,
-    memory,
+    add_command,
+    as_usage_error,
     positive,
+    values_of,
 )
 from hstar.commands.plan import configuration
 
@@ -27,35 +25,21 @@ When killed, the same command goes on where it was; finished runs are not repeat
 """
 
 
+CONFIG = """\
+one more configuration, in the flags of 'hstar plan': --config='-s wastar -H ff --weight 5'; may be
+repeated"""
+
+
 def add_parser(commands: Commands) -> None:
-    parser = commands.add_parser(
-        "bench",
-        help="run heuristics on suites of problems",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-    )
+    about = "run heuristics on suites of problems"
+    parser = add_command(commands, "bench", about, run, DESCRIPTION)
     parser.add_argument("suites", nargs="+", metavar="SUITE")
-    add_search(parser, several=True)
-    parser.add_argument(
-        "--config",
-        action="append",
-        default=[],
-        metavar="FLAGS",
-        help="one more configuration, in the flags of 'hstar plan': --config='-s wastar -H ff "
-        "--weight 5'; may be repeated",
-    )
-    parser.add_argument(
-        "--time-limit", type=duration, default=300.0, metavar="TIME", help="per run (default: 5m)"
-    )
-    parser.add_argument(
-        "--memory-limit", type=memory, default=2**32, metavar="SIZE", help="per run (default: 4G)"
-    )
-    parser.add_argument("--jobs", type=positive, default=1, metavar="N", help="runs at a time")
-    parser.add_argument("--seed", type=int, metavar="N", help="of random puzzles, kept in the rows")
-    parser.add_argument(
-        "-o", "--output", required=True, metavar="FILE", help="such as runs.parquet"
-    )
-    parser.set_defaults(command=run)
+    parser.add_search(several=True)
+    parser.add("--config FLAGS", CONFIG, action="append", default=[])
+    parser.add_limits_of("run", "4G")
+    parser.add("--jobs N", "runs at a time", positive, default=1)
+    parser.add("--seed N", "of random puzzles, kept in the rows", int)
+    parser.add("-o --output FILE", "such as runs.parquet", required=True)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -63,34 +47,25 @@ def run(options: argparse.Namespace) -> int:
     from hstar.report import summary_text
 
     flags = Parser(prog="hstar bench --config", add_help=False)
-    add_search(flags)
+    flags.add_search()
     further = [configuration(flags.parse_args(shlex.split(text))) for text in options.config]
     heuristics = [name for names in options.heuristic or [] for name in names]
     searches = [name for names in options.search or [] for name in names]
-    try:
-        rows = run_bench(
-            BenchOptions(
-                suites=options.suites,
-                heuristics=heuristics or ([] if further and not searches else ["ff"]),
-                searches=searches or ["gbfs"],
-                cost=options.cost,
-                weight=options.weight,
-                batch=options.batch,
-                preferred=False if options.no_preferred else None,
-                decode=options.decode,
-                max_evaluations=options.max_evaluations,
-                max_expansions=options.max_expansions,
-                configurations=further,
-                time_limit=options.time_limit,
-                memory_limit=options.memory_limit,
-                jobs=options.jobs,
-                seed=options.seed,
-                output=options.output,
-                command=shlex.join(["hstar", *sys.argv[1:]]),
-            )
+    same = values_of(
+        options,
+        "suites cost weight batch decode max_evaluations max_expansions time_limit memory_limit "
+        "jobs seed output",
+    )
+    with as_usage_error():
+        chosen = BenchOptions(
+            heuristics=heuristics or ([] if further and not searches else ["ff"]),
+            searches=searches or ["gbfs"],
+            preferred=False if options.no_preferred else None,
+            configurations=further,
+            command=shlex.join(["hstar", *sys.argv[1:]]),
+            **same,
         )
-    except ValueError as error:
-        raise UsageError(str(error)) from error
+        rows = run_bench(chosen)
     print(summary_text(rows))
     print(f"The rows are in {options.output}.")
     return 0

@@ -7,7 +7,15 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from hstar.commands.arguments import EPILOG, Commands, UsageError, add_limits, positive
+from hstar.commands.arguments import (
+    Commands,
+    Parser,
+    UsageError,
+    add_command,
+    as_usage_error,
+    budget_of,
+    positive,
+)
 from hstar.commands.spaces import find_space
 from hstar.commands.training_options import add_sweep, add_training, training_options
 from hstar.runtime.atomic import check_writable
@@ -15,7 +23,6 @@ from hstar.runtime.progress import Progress
 from hstar.runtime.resources import Budget
 
 if TYPE_CHECKING:
-    from hstar.certified.learning import Learned
     from hstar.learned.database import LearnedFile
     from hstar.training.loop import Line
 
@@ -35,36 +42,29 @@ is overestimated, 1 if not.
 
 
 def add_learn(actions: Commands) -> None:
-    parser = actions.add_parser(
-        "learn",
-        help="learn a network that replaces a pattern database",
-        description=LEARN,
-        epilog=EPILOG,
+    about = "learn a network that replaces a pattern database"
+    parser = add_command(
+        actions, "learn", about, lambda options: learn_table(options, options.file), LEARN
     )
-    parser.add_argument("file", metavar="FILE", help="a pattern database")
-    parser.add_argument("pddl", nargs="*", metavar="PDDL", help="[DOMAIN] PROBLEM of its task")
-    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="a .safetensors file")
-    parser.add_argument(
-        "--seed", dest="seeds", default="0", metavar="N", help="of all random numbers (default 0)"
-    )
+    _add_source(parser, "a pattern database")
+    parser.add("-o --output FILE", "a .safetensors file", required=True)
+    parser.add("--seed N", "of all random numbers (default 0)", dest="seeds", default="0")
     add_training(parser)
     add_sweep(parser, "--sweep-batch")
-    parser.set_defaults(command=lambda options: learn_table(options, options.file))
 
 
 def add_verify(actions: Commands) -> None:
-    parser = actions.add_parser(
-        "verify",
-        help="check a learned pattern database from scratch",
-        description=VERIFY,
-        epilog=EPILOG,
-    )
-    parser.add_argument("file", metavar="FILE", help="a learned pattern database")
-    parser.add_argument("pddl", nargs="*", metavar="PDDL", help="[DOMAIN] PROBLEM of its task")
-    parser.add_argument("--threads", type=positive, metavar="N", help="default: all cores")
+    about = "check a learned pattern database from scratch"
+    parser = add_command(actions, "verify", about, run_verify, VERIFY)
+    _add_source(parser, "a learned pattern database")
+    parser.add("--threads N", "default: all cores", positive)
     add_sweep(parser, "--batch")
-    add_limits(parser)
-    parser.set_defaults(command=run_verify)
+    parser.add_limits()
+
+
+def _add_source(parser: Parser, what: str) -> None:
+    parser.add_argument("file", metavar="FILE", help=what)
+    parser.add_argument("pddl", nargs="*", metavar="PDDL", help="[DOMAIN] PROBLEM of its task")
 
 
 def learn_table(options: argparse.Namespace, path: str) -> int:
@@ -103,16 +103,21 @@ def learn_table(options: argparse.Namespace, path: str) -> int:
                 text += f", right {line['accuracy']:.4f}, too large {line['overestimates']:.1e}"
             progress.update(line.step, text)
 
-        try:
+        with as_usage_error():
             if not chosen.bits:
                 curve = learn_float(data, options.output, chosen, report)
                 print(f"{options.output}: loss {curve[-1]['train_loss']:.4f}, not certified")
                 return 0
             learned = learn(data, options.output, chosen, sweeping, report, start=start)
-        except (ValueError, FloatingPointError) as error:
-            raise UsageError(str(error)) from error
     assert learned is not None
-    _report_learned(learned, options.json)
+    certificate = learned.certificate.to_dict()
+    held = {**_sizes(learned.file, learned.num_bytes), "seconds": round(learned.seconds, 1)}
+    if options.json:
+        print(json.dumps({**held, **certificate}))
+    else:
+        print("\n".join(_certificate_lines(certificate)))
+        print(_size_line(held))
+        print(f"Time: {held['seconds']}s")
     return 0
 
 
@@ -120,28 +125,21 @@ def run_verify(options: argparse.Namespace) -> int:
     from hstar.certified.certificate import verify_file
     from hstar.certified.sweep import SweepOptions
 
-    budget = Budget.starting_now(options.overall_time_limit, options.overall_memory_limit)
+    budget = budget_of(options)
     with budget.enforced():
         space = find_space(options.pddl, budget) if options.pddl else None
         sweeping = SweepOptions(options.threads or 0, options.sweep_batch, Progress, budget)
         _, verification = verify_file(options.file, space=space, options=sweeping, budget=budget)
-    certificate = verification.certificate
+    certificate, holds = verification.certificate.to_dict(), verification.holds
+    differences = verification.differences
     if options.json:
-        print(
-            json.dumps(
-                {
-                    "holds": verification.holds,
-                    "differences": verification.differences,
-                    **certificate.to_dict(),
-                }
-            )
-        )
+        print(json.dumps({"holds": holds, "differences": differences, **certificate}))
     else:
-        print("\n".join(_certificate_lines(certificate.to_dict())))
-        if verification.differences:
-            print(f"The certificate says otherwise of: {', '.join(verification.differences)}.")
-        print("The certificate holds." if verification.holds else "The certificate does NOT hold.")
-    return 0 if verification.holds else 1
+        print("\n".join(_certificate_lines(certificate)))
+        if differences:
+            print(f"The certificate says otherwise of: {', '.join(differences)}.")
+        print("The certificate holds." if holds else "The certificate does NOT hold.")
+    return 0 if holds else 1
 
 
 def show(path: str, as_json: bool) -> None:
@@ -181,20 +179,6 @@ def _size_line(held: dict[str, Any]) -> str:
         f"Size: {held['bytes']} bytes; {held['parameters']} parameters, "
         f"{held['exceptions']} exceptions in {held['exception_bytes']} bytes."
     )
-
-
-def _report_learned(learned: Learned, as_json: bool) -> None:
-    held: dict[str, Any] = {
-        **_sizes(learned.file, learned.num_bytes),
-        "seconds": round(learned.seconds, 1),
-        **learned.certificate.to_dict(),
-    }
-    if as_json:
-        print(json.dumps(held))
-        return
-    print("\n".join(_certificate_lines(learned.certificate.to_dict())))
-    print(_size_line(held))
-    print(f"Time: {held['seconds']}s")
 
 
 def _certificate_lines(certificate: dict[str, Any]) -> list[str]:

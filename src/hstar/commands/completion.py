@@ -6,7 +6,7 @@ import argparse
 import shlex
 from collections.abc import Iterator
 
-from hstar.commands.arguments import Commands, Parser
+from hstar.commands.arguments import Commands, Parser, add_command
 
 SHELLS = ("bash", "zsh", "fish")
 DESCRIPTION = """\
@@ -37,11 +37,14 @@ complete -o default -F _hstar hstar
 
 
 def add_parser(commands: Commands) -> None:
-    parser = commands.add_parser(
-        "completion", help="print a completion script for a shell", description=DESCRIPTION
-    )
+    def run(options: argparse.Namespace) -> int:
+        program = program_of(commands)
+        print(fish(program) if options.shell == "fish" else bash(program, options.shell), end="")
+        return 0
+
+    about = "print a completion script for a shell"
+    parser = add_command(commands, "completion", about, run, DESCRIPTION)
     parser.add_argument("shell", choices=SHELLS, help="the shell to print it for")
-    parser.set_defaults(command=lambda options: run(options, program_of(commands)))
 
 
 def program_of(commands: Commands) -> argparse.ArgumentParser:
@@ -50,11 +53,6 @@ def program_of(commands: Commands) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="store_true")
     parser._add_action(commands)
     return parser
-
-
-def run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
-    print(fish(parser) if options.shell == "fish" else bash(parser, options.shell), end="")
-    return 0
 
 
 def walk(
@@ -76,7 +74,8 @@ def values_of(action: argparse.Action) -> list[str]:
     return [str(value) for value in getattr(action, "values", action.choices) or ()]
 
 
-def bash(parser: argparse.ArgumentParser, shell: str) -> str:
+def words_of(parser: argparse.ArgumentParser) -> dict[tuple[str, ...], list[str]]:
+    """The words that may follow those of a command, or the values of an option after it."""
     table = {}
     for path, command in walk(parser):
         words = list(subcommands(command))
@@ -84,31 +83,31 @@ def bash(parser: argparse.ArgumentParser, shell: str) -> str:
             words += action.option_strings
             if action.option_strings:
                 for option in action.option_strings if values_of(action) else ():
-                    table[" ".join([*path, option])] = values_of(action)
+                    table[*path, option] = values_of(action)
             elif not isinstance(action, argparse._SubParsersAction):
                 words += values_of(action)
-        table[" ".join(path) or "hstar"] = words
+        table[path] = words
+    return table
+
+
+def bash(parser: argparse.ArgumentParser, shell: str) -> str:
+    table = {" ".join(path) or "hstar": words for path, words in words_of(parser).items()}
     entries = " ".join(f"[{shlex.quote(k)}]={shlex.quote(' '.join(v))}" for k, v in table.items())
-    script = BASH.format(table=entries)
-    if shell == "zsh":
-        script = "autoload -U +X bashcompinit && bashcompinit\n" + script
-    return script
+    load = "autoload -U +X bashcompinit && bashcompinit\n" if shell == "zsh" else ""
+    return load + BASH.format(table=entries)
 
 
 def fish(parser: argparse.ArgumentParser) -> str:
     lines = ["complete -c hstar -f -n __fish_use_subcommand"]
-    for path, command in walk(parser):
+    table = words_of(parser)
+    for path, words in table.items():
+        if path and path[-1].startswith("-"):
+            continue
         where = "; and ".join(f"__fish_seen_subcommand_from {word}" for word in path)
         start = f"complete -c hstar -n {shlex.quote(where or '__fish_use_subcommand')}"
-        lines += [f"{start} -a {name}" for name in subcommands(command)]
-        for action in command._actions:
-            long = [option[2:] for option in action.option_strings if option.startswith("--")]
-            short = [option[1:] for option in action.option_strings if option[1:2] != "-"]
-            named = [f"-l {name}" for name in long] + [f"-s {name}" for name in short]
-            if isinstance(action, argparse._SubParsersAction):
-                continue
-            values = values_of(action)
-            taken = ["-x", "-a", shlex.quote(" ".join(values))] if values else []
-            if named or taken:
-                lines.append(" ".join([start, *named, *taken]))
+        for word in words:
+            kind = "-l" if word.startswith("--") else "-s" if word.startswith("-") else "-f -a"
+            values = table.get((*path, word), []) if word.startswith("-") else []
+            taken = f" -x -a {shlex.quote(' '.join(values))}" if values else ""
+            lines.append(f"{start} {kind} {word.lstrip('-')}{taken}")
     return "\n".join(lines) + "\n"

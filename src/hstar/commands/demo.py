@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from hstar.commands.arguments import Commands, positive
+from hstar.commands.arguments import Commands, add_command, positive
 from hstar.commands.paper import run_paper
 
 STORY = """\
@@ -15,12 +15,10 @@ with the same number of evaluations, and by the default planner, the one that 'h
 
 
 def add_parser(commands: Commands) -> None:
-    parser = commands.add_parser(
-        "demo", help="learn a heuristic and compare it, in minutes", description=STORY
-    )
-    parser.add_argument("-o", "--output", default="build/demo", metavar="DIR")
-    parser.add_argument("--jobs", type=positive, metavar="N", help="default: one per core")
-    parser.set_defaults(command=run)
+    about = "learn a heuristic and compare it, in minutes"
+    parser = add_command(commands, "demo", about, run, STORY)
+    parser.add("-o --output DIR", default="build/demo")
+    parser.add("--jobs N", "default: one per core", positive)
 
 
 def run(options: argparse.Namespace) -> int:

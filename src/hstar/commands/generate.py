@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import argparse
 
-from hstar.commands.arguments import EPILOG, Commands, UsageError, positive
+from hstar.commands.arguments import (
+    Commands,
+    UsageError,
+    add_command,
+    add_option,
+    as_usage_error,
+    positive,
+)
 
 DESCRIPTION = """\
 Write random problems of a domain to DIR/train, DIR/validation and DIR/test. No two splits share a
@@ -14,68 +21,26 @@ problem, not even with renamed objects, whatever the sizes and seeds. Write size
 
 # The size parameters of all domains, listed here so that other commands need not load the domains.
 SIZES = (
-    "airplanes",
-    "balls",
-    "blocks",
-    "cars",
-    "cities",
-    "columns",
-    "curbs",
-    "floors",
-    "instruments",
-    "locations",
-    "modes",
-    "packages",
-    "passengers",
-    "ratio",
-    "rows",
-    "satellites",
-    "side",
-    "stars",
-    "stations",
+    *("airplanes", "balls", "blocks", "cars", "cities", "columns", "curbs", "floors"),
+    *("instruments", "locations", "modes", "packages", "passengers", "ratio", "rows"),
+    *("satellites", "side", "stars", "stations"),
 )
 LONGEST_RANGE = 10_000
 
 
 def add_parser(commands: Commands) -> None:
-    parser = commands.add_parser(
-        "generate",
-        help="write random problems",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-    )
-    parser.add_argument(
-        "domain",
-        nargs="?",
-        metavar="DOMAIN",
-        help="a name from --list, or module:attribute for a Generator of your own",
-    )
-    parser.add_argument("-o", "--output", metavar="DIR", help="the folder to write to")
-    parser.add_argument(
-        "--split",
-        default="all",
-        choices=["train", "validation", "test", "all"],
-        metavar="SPLIT",
-        help="one of train, validation, test, all (default: all)",
-    )
-    parser.add_argument(
-        "--seed",
-        type=int,
-        default=0,
-        metavar="N",
-        help="another seed gives other problems (default: 0)",
-    )
-    parser.add_argument(
-        "--count",
-        type=positive,
-        metavar="N",
-        help="problems per split, spread evenly over the sizes",
-    )
-    parser.add_argument("--list", action="store_true", help="list domains and sizes, then exit")
+    parser = add_command(commands, "generate", "write random problems", run, DESCRIPTION)
+    about = "a name from --list, or module:attribute for a Generator of your own"
+    parser.add_argument("domain", nargs="?", metavar="DOMAIN", help=about)
+    parser.add("-o --output DIR", "the folder to write to")
+    splits = ["train", "validation", "test", "all"]
+    parser.add("--split SPLIT", f"one of {', '.join(splits)}", choices=splits, default="all")
+    parser.add("--seed N", "another seed gives other problems (default: 0)", int, default=0)
+    parser.add("--count N", "problems per split, spread evenly over the sizes", positive)
+    parser.add("--list", "list domains and sizes, then exit")
     sizes = parser.add_argument_group("sizes", "see --list for the sizes of each domain")
     for name in SIZES:
-        sizes.add_argument(f"--{name}", type=numbers, metavar="RANGE")
-    parser.set_defaults(command=run)
+        add_option(sizes, f"--{name} RANGE", type=numbers)
 
 
 def numbers(text: str) -> list[int | float]:
@@ -108,18 +73,11 @@ def run(options: argparse.Namespace) -> int:
         missing = "DOMAIN" if options.domain is None else "-o DIR"
         raise UsageError(f"expected {missing}; 'hstar generate --list' names the domains")
     given = {name: getattr(options, name) for name in SIZES}
-    try:
-        written = generate(
-            options.domain,
-            options.output,
-            SPLITS if options.split == "all" else (options.split,),
-            options.seed,
-            count=options.count,
-            ranges={name: values for name, values in given.items() if values is not None},
-            progress=True,
-        )
-    except ValueError as error:
-        raise UsageError(str(error)) from error
+    ranges = {name: values for name, values in given.items() if values is not None}
+    splits = SPLITS if options.split == "all" else (options.split,)
+    what = options.domain, options.output, splits, options.seed
+    with as_usage_error():
+        written = generate(*what, count=options.count, ranges=ranges, progress=True)
     for split in written:
         done = "" if split.written else " (nothing to do: all exist already)"
         print(f"{split.split}: {split.problems} problems in {split.directory}{done}")

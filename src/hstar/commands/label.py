@@ -6,7 +6,14 @@ import argparse
 import sys
 from typing import Any
 
-from hstar.commands.arguments import EPILOG, Commands, UsageError, duration, memory, positive
+from hstar.commands.arguments import (
+    Commands,
+    UsageError,
+    add_command,
+    as_usage_error,
+    positive,
+    values_of,
+)
 from hstar.pddl.errors import escape
 from hstar.runtime.resources import OutOfResources
 
@@ -22,75 +29,26 @@ without a generator it is left out. A killed command resumes when it is run agai
 
 
 def add_parser(commands: Commands) -> None:
-    parser = commands.add_parser(
-        "label",
-        help="label states with their cost to the goal, to learn from",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-    )
+    about = "label states with their cost to the goal, to learn from"
+    parser = add_command(commands, "label", about, run, DESCRIPTION)
     parser.add_argument("directory", metavar="DIR", help="folder of problems")
-    parser.add_argument("-o", "--output", required=True, metavar="FILE.parquet")
-    parser.add_argument(
-        "--time-limit",
-        type=duration,
-        default=300.0,
-        metavar="TIME",
-        help="for each attempt, such as 30s (default 5m)",
-    )
-    parser.add_argument(
-        "--memory-limit",
-        type=memory,
-        default=8 << 30,
-        metavar="SIZE",
-        help="for each attempt, such as 500M (default 8G)",
-    )
-    parser.add_argument(
-        "--max-expansions",
-        type=positive,
-        metavar="N",
-        help="short for --option max_expansions=N; ends alike on every machine, unlike time",
-    )
-    parser.add_argument(
-        "--jobs", type=positive, metavar="N", help="processes at a time (default: one per core)"
-    )
-    parser.add_argument(
-        "--retries",
-        type=not_negative,
-        default=20,
-        metavar="N",
-        help="other problems to try in place of an unsolved one, if generated (default 20)",
-    )
-    parser.add_argument(
-        "--cost",
-        choices=("one", "normal"),
-        default="one",
-        help="one: every action costs 1 (default); normal: the costs of the problem",
-    )
-    parser.add_argument(
-        "--limit-problems", type=positive, metavar="N", help="only the first N of the folder"
-    )
-    parser.add_argument(
-        "--seed", type=int, metavar="N", help="draw the problems of --limit-problems at random"
-    )
-    parser.add_argument(
-        "--teacher",
-        metavar="NAME",
-        help="where the labels come from, see --teachers (default optimal)",
-    )
-    parser.add_argument(
-        "--teachers", action=_ListTeachers, nargs=0, help="list the teachers with their options"
-    )
-    parser.add_argument(
-        "--option",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="an option of the teacher; may be repeated",
-    )
-    parser.add_argument(
-        "--plans", metavar="PLANDIR", help="short for --teacher plans --option plans=PLANDIR"
-    )
-    parser.set_defaults(command=run)
+    parser.add("-o --output FILE.parquet", required=True)
+    parser.add_limits_of("attempt", "8G")
+    about = "short for --option max_expansions=N; ends alike on every machine, unlike time"
+    parser.add("--max-expansions N", about, positive)
+    parser.add("--jobs N", "processes at a time (default: one per core)", positive)
+    about = "other problems to try in place of an unsolved one, if generated"
+    parser.add("--retries N", about, not_negative, default=20)
+    about = "one: every action costs 1 (default); normal: the costs of the problem"
+    parser.add("--cost {one,normal}", about, default="one")
+    parser.add("--limit-problems N", "only the first N of the folder", positive)
+    parser.add("--seed N", "draw the problems of --limit-problems at random", int)
+    parser.add("--teacher NAME", "where the labels come from, see --teachers (default optimal)")
+    about = "list the teachers with their options"
+    parser.add_argument("--teachers", action=_ListTeachers, nargs=0, help=about)
+    about = "an option of the teacher; may be repeated"
+    parser.add("--option NAME=VALUE", about, action="append", default=[])
+    parser.add("--plans PLANDIR", "short for --teacher plans --option plans=PLANDIR")
 
 
 def not_negative(text: str) -> int:
@@ -122,10 +80,8 @@ def _teacher_options(options: argparse.Namespace) -> dict[str, Any]:
         if not equals:
             raise UsageError(f"--option wants NAME=VALUE, not '{text}'")
         chosen[name] = value
-    for name in ("max_expansions", "plans"):
-        if getattr(options, name) is not None:
-            chosen[name] = getattr(options, name)
-    return chosen
+    short = values_of(options, "max_expansions plans")
+    return chosen | {name: value for name, value in short.items() if value is not None}
 
 
 def run(options: argparse.Namespace) -> int:
@@ -133,20 +89,10 @@ def run(options: argparse.Namespace) -> int:
 
     if not options.output.endswith(".parquet"):
         raise UsageError(f"the output must be called something.parquet, not '{options.output}'")
-    try:
-        chosen = LabelOptions(
-            teacher=options.teacher or ("optimal" if options.plans is None else "plans"),
-            options=_teacher_options(options),
-            time_limit=options.time_limit,
-            memory_limit=options.memory_limit,
-            jobs=options.jobs,
-            retries=options.retries,
-            cost=options.cost,
-            limit_problems=options.limit_problems,
-            seed=options.seed,
-        )
-    except ValueError as error:
-        raise UsageError(str(error)) from error
+    teacher = options.teacher or ("optimal" if options.plans is None else "plans")
+    same = values_of(options, "time_limit memory_limit jobs retries cost limit_problems seed")
+    with as_usage_error():
+        chosen = LabelOptions(teacher, _teacher_options(options), **same)
     try:
         summary = label(options.directory, options.output, chosen, show_progress=True)
     except OutOfResources as error:

@@ -7,7 +7,7 @@ import json
 import os
 from typing import TYPE_CHECKING
 
-from hstar.commands.arguments import EPILOG, Commands, UsageError
+from hstar.commands.arguments import Commands, UsageError, add_command
 from hstar.runtime.atomic import check_writable
 
 if TYPE_CHECKING:
@@ -20,18 +20,15 @@ certificate stay as they are; 'hstar pdb verify' checks a certified network from
 
 
 def add_parser(commands: Commands) -> None:
-    parser = commands.add_parser("model", help="show or convert a model file", epilog=EPILOG)
+    parser = add_command(commands, "model", "show or convert a model file")
     actions = parser.add_subparsers(metavar="ACTION", required=True)
-    show = actions.add_parser("show", help="describe a model file", epilog=EPILOG)
+    show = add_command(actions, "show", "describe a model file", run_show)
     show.add_argument("file", metavar="FILE", help=".safetensors")
-    show.add_argument("--json", action="store_true", help="print one JSON object on stdout")
-    show.set_defaults(command=run_show)
-    convert = actions.add_parser(
-        "convert", help="write a model file in today's format", description=CONVERT, epilog=EPILOG
-    )
+    show.add_json()
+    about = "write a model file in today's format"
+    convert = add_command(actions, "convert", about, run_convert, CONVERT)
     convert.add_argument("old", metavar="OLD", help="a model file of any version")
     convert.add_argument("new", metavar="NEW", help="where to write it (.safetensors)")
-    convert.set_defaults(command=run_convert)
 
 
 def run_show(options: argparse.Namespace) -> int:

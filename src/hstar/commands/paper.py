@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import time
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from hstar.commands.arguments import Commands, UsageError, positive
+from hstar.commands.arguments import Commands, UsageError, add_command, as_usage_error, positive
 from hstar.papers import RECIPES
 
 DESCRIPTION = """\
@@ -22,30 +23,21 @@ MODELS = "models"  # where certified models are looked for unless --models says 
 
 def add_parser(commands: Commands) -> None:
     lines = [f"{n:<19} {one.title} ({', '.join(one.scales)})" for n, one in RECIPES.items()]
-    parser = commands.add_parser(
-        "paper",
-        help="regenerate the tables of a paper",
-        description=DESCRIPTION + "\n".join(lines),
-    )
+    about = DESCRIPTION + "\n".join(lines)
+    parser = add_command(commands, "paper", "regenerate the tables of a paper", run, about)
     parser.add_argument("paper", metavar="PAPER", help=f"one of {', '.join(RECIPES)}")
-    parser.add_argument("--scale", default="smoke", help="one of those above")
-    parser.add_argument("-o", "--output", metavar="DIR", help="default: build/PAPER-SCALE")
-    parser.add_argument("--jobs", type=positive, metavar="N", help="default: one per core")
-    parser.add_argument("--device", default="auto", help="device for training: auto, cpu or cuda")
-    parser.add_argument("--seed", type=int, default=0, help="random seed of problems and training")
-    parser.add_argument(
-        "--models",
-        metavar="DIR",
-        help=f"admissible-cea: certified models of the cube (default: {MODELS}, if it exists)",
-    )
-    parser.set_defaults(command=run)
+    parser.add("--scale SCALE", "one of those above", default="smoke")
+    parser.add("-o --output DIR", "default: build/PAPER-SCALE")
+    parser.add("--jobs N", "default: one per core", positive)
+    parser.add("--device DEVICE", "device for training: auto, cpu or cuda", default="auto")
+    parser.add("--seed SEED", "random seed of problems and training", int, default=0)
+    about = f"admissible-cea: certified models of the cube (default: {MODELS}, if it exists)"
+    parser.add("--models DIR", about)
 
 
 def run(options: argparse.Namespace) -> int:
-    try:
+    with as_usage_error():
         recipe = RECIPES.find(options.paper)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
     more: dict[str, Any] = {}
     if "models" in recipe.options:
         models = Path(options.models or MODELS)
@@ -72,26 +64,21 @@ def run_paper(
     paper: str, scale: str, output: Path, jobs: int | None, command: str, **options: Any
 ) -> None:
     """Run a recipe, write its page and tables, and print what they come to. Raises UsageError."""
-    from hstar.papers.experiment import find_scale, timed
+    from hstar.papers.experiment import timed
 
     start = time.monotonic()
     package = RECIPES.find(paper).package
     recipe, page, scales = (
         import_module(f"{package}.{module}") for module in ("recipe", "page", "scales")
     )
-    try:
-        chosen = find_scale(scales.SCALES, scale)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
+    if scale not in scales.SCALES:
+        raise UsageError(f"unknown scale '{scale}'; choose one of {', '.join(scales.SCALES)}")
     output.mkdir(parents=True, exist_ok=True)
-    jobs = jobs or os.cpu_count() or 1
-    experiment = recipe.Experiment(chosen, output, jobs, say=timed(_say), **options)
+    say = timed(partial(print, flush=True))
+    chosen = scales.SCALES[scale], output, jobs or os.cpu_count() or 1
+    experiment = recipe.Experiment(*chosen, say=say, **options)
     results = recipe.run_experiment(experiment)
     seconds = time.monotonic() - start
     files = page.write_results(results, experiment, scale, command, seconds)
     print(page.summary_text(results))
     print(f"{seconds:.0f} s. See {', '.join(str(output / name) for name in files)}")
-
-
-def _say(text: str) -> None:
-    print(text, flush=True)

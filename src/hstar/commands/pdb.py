@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from hstar import _core
 from hstar.commands import certified
 from hstar.commands.arguments import (
-    EPILOG,
     Commands,
     UsageError,
-    add_limits,
+    add_command,
+    as_usage_error,
+    budget_of,
     positive,
+    values_of,
 )
 from hstar.commands.spaces import find_space
 from hstar.runtime.atomic import check_writable
-from hstar.runtime.resources import Budget
 
 if TYPE_CHECKING:
     from hstar.pdb import PatternDatabase
@@ -38,93 +40,61 @@ order: --subtract, --order and --symmetry, --div or --mod, --levels.
 
 
 def add_parser(commands: Commands) -> None:
-    parser = commands.add_parser(
-        "pdb", help="build, compress, show, learn and verify pattern databases", epilog=EPILOG
-    )
+    about = "build, compress, show, learn and verify pattern databases"
+    parser = add_command(commands, "pdb", about)
     actions = parser.add_subparsers(metavar="ACTION", required=True)
-    for add in (add_build, add_compress, add_show, certified.add_learn, certified.add_verify):
-        add(actions)
+    for action in (add_build, add_compress, add_show, certified.add_learn, certified.add_verify):
+        action(actions)
 
 
 def add_build(actions: Commands) -> None:
-    parser = actions.add_parser(
-        "build",
-        help="compute a pattern database",
-        description=BUILD,
-        epilog=EPILOG,
-    )
+    parser = add_command(actions, "build", "compute a pattern database", run_build, BUILD)
     parser.add_argument("space", nargs="+", metavar="SPACE", help="a puzzle, or [DOMAIN] PROBLEM")
-    parser.add_argument("--pattern", required=True, metavar="PATTERN", help="what is kept")
-    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="where to write it")
-    parser.add_argument(
-        "--additive", action="store_true", help="tiles: count only moves of the pattern's tiles"
-    )
-    parser.add_argument(
-        "--cost",
-        default="normal",
-        choices=["normal", "one"],
-        metavar="TYPE",
-        help="PDDL: what an operator costs, normal or one",
-    )
-    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
-    add_limits(parser)
-    parser.set_defaults(command=run_build)
+    parser.add("--pattern PATTERN", "what is kept", required=True)
+    parser.add("-o --output FILE", "where to write it", required=True)
+    parser.add("--additive", "tiles: count only moves of the pattern's tiles")
+    about, kinds = "PDDL: what an operator costs, normal or one", ["normal", "one"]
+    parser.add("--cost TYPE", about, choices=kinds, default="normal")
+    parser.add_json()
+    parser.add_limits()
 
 
 def add_compress(actions: Commands) -> None:
-    parser = actions.add_parser(
-        "compress",
-        help="make a pattern database smaller",
-        description=COMPRESS,
-        epilog=EPILOG,
-    )
+    about = "make a pattern database smaller"
+    parser = add_command(actions, "compress", about, run_compress, COMPRESS)
     parser.add_argument("file", metavar="FILE", help="a pattern database")
-    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="where to write it")
-    parser.add_argument("--subtract", metavar="BASE", help="keep the difference to this database")
-    parser.add_argument(
-        "--order", choices=["mr", "lex"], help="order of the entries before grouping"
-    )
-    parser.add_argument(
-        "--symmetry", action="store_true", help="cube3 corners: one entry per symmetry class"
-    )
-    parser.add_argument(
-        "--div", type=positive, metavar="K", help="minimum of K neighbouring entries"
-    )
-    parser.add_argument(
-        "--mod", type=positive, metavar="M", help="minimum of entries with equal index modulo M"
-    )
-    parser.add_argument(
-        "--levels", metavar="VALUES", help="2 bits per entry: four values such as 0,6,7,8, or best"
-    )
-    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
-    add_limits(parser)
-    parser.set_defaults(command=run_compress)
+    parser.add("-o --output FILE", "where to write it", required=True)
+    parser.add("--subtract BASE", "keep the difference to this database")
+    parser.add("--order {mr,lex}", "order of the entries before grouping")
+    about = "cube3 corners: one entry per symmetry class"
+    parser.add("--symmetry", about, dest="symmetric")
+    parser.add("--div K", "minimum of K neighbouring entries", positive)
+    parser.add("--mod M", "minimum of entries with equal index modulo M", positive)
+    parser.add("--levels VALUES", "2 bits per entry: four values such as 0,6,7,8, or best")
+    parser.add_json()
+    parser.add_limits()
 
 
 def add_show(actions: Commands) -> None:
-    parser = actions.add_parser(
-        "show", help="describe a pattern database, or a learned one", epilog=EPILOG
-    )
+    about = "describe a pattern database, or a learned one"
+    parser = add_command(actions, "show", about, run_show)
     parser.add_argument("file", metavar="FILE", help="a pattern database, or a learned one")
-    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
-    parser.set_defaults(command=run_show)
+    parser.add_json()
 
 
 def run_build(options: argparse.Namespace) -> int:
     from hstar.pdb import build_pdb, parse_pattern, write_pdb
 
     check_writable(options.output)
-    budget = Budget.starting_now(options.overall_time_limit, options.overall_memory_limit)
+    budget = budget_of(options)
     with budget.enforced():
         space = find_space(options.space, budget)
         start = _core.monotonic_seconds()
-        try:
+        with as_usage_error():
             pattern = parse_pattern(space, options.pattern)
             database = build_pdb(
                 space, pattern, additive=options.additive, cost=options.cost, budget=budget
             )
-        except ValueError as error:
-            raise UsageError(str(error)) from error
         seconds = _core.monotonic_seconds() - start
         write_pdb(options.output, database)
     report(database, options.json, build_time=seconds)
@@ -135,23 +105,14 @@ def run_compress(options: argparse.Namespace) -> int:
     from hstar.pdb import compress, read_pdb, subtract, write_pdb
 
     check_writable(options.output)
-    budget = Budget.starting_now(options.overall_time_limit, options.overall_memory_limit)
+    budget, how = budget_of(options), values_of(options, "div mod order symmetric")
     with budget.enforced():
         database = read_pdb(options.file)
-        try:
+        with as_usage_error():
             if options.subtract is not None:
                 database = subtract(database, read_pdb(options.subtract), budget=budget)
-            database = compress(
-                database,
-                div=options.div,
-                mod=options.mod,
-                order=options.order,
-                symmetric=options.symmetry,
-                levels=parse_levels(options.levels),
-                budget=budget,
-            )
-        except ValueError as error:
-            raise UsageError(str(error)) from error
+            levels = parse_levels(options.levels)
+            database = compress(database, levels=levels, budget=budget, **how)
         write_pdb(options.output, database)
     report(database, options.json)
     return 0
@@ -178,20 +139,11 @@ def parse_levels(text: str | None) -> list[int] | str | None:
 
 def describe(database: PatternDatabase) -> dict[str, Any]:
     """Layout, size, mean and counts of a database and of its base."""
-    layout = database.layout
+    held = asdict(database.layout)
+    del held["fingerprint"]
     counts, unreached = database.histogram
     return {
-        "space": layout.space,
-        "pattern": list(layout.pattern),
-        "order": layout.order,
-        "symmetric": layout.symmetric,
-        "grouping": layout.grouping,
-        "number": layout.number,
-        "additive": layout.additive,
-        "cost": layout.cost,
-        "cells": layout.cells,
-        "bits": layout.bits,
-        "levels": list(layout.levels),
+        **held,
         "bytes": database.num_bytes,
         "mean": database.mean,
         "counts": counts,

@@ -11,12 +11,10 @@ from dataclasses import fields, replace
 
 from hstar import _core
 from hstar.commands.arguments import (
-    EPILOG,
     Commands,
-    UsageError,
-    add_files,
-    add_limits,
-    add_search,
+    add_command,
+    as_usage_error,
+    budget_of,
     input_files,
 )
 from hstar.configuration import Configuration
@@ -29,43 +27,34 @@ from hstar.spaces.task import Task, ground
 
 
 def add_parser(commands: Commands) -> None:
-    parser = commands.add_parser(
-        "plan",
-        help="solve a problem",
-        description=(
-            "Solve a planning problem. Without flags: "
-            f"{STRONGEST.describe()}, the strongest satisficing configuration."
-        ),
-        epilog=EPILOG,
+    about = (
+        f"Solve a planning problem. Without flags: {STRONGEST.describe()}, the strongest "
+        "satisficing configuration."
     )
-    add_files(parser)
-    add_search(parser)
-    parser.add_argument("--plan-file", default="sas_plan", metavar="FILE", help="where it goes")
-    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
-    add_limits(parser)
-    parser.set_defaults(command=run)
+    parser = add_command(commands, "plan", "solve a problem", run, about)
+    parser.add_files()
+    parser.add_search()
+    parser.add("--plan-file FILE", "where it goes", default="sas_plan")
+    parser.add_json()
+    parser.add_limits()
 
 
 def configuration(options: argparse.Namespace) -> Configuration:
     """What the options of `add_search` ask for. Raises UsageError."""
     names = {one.name for one in fields(Configuration)} - {"preferred"}
     given = {name: getattr(options, name) for name in names}
-    try:
+    with as_usage_error():
         return Configuration(**given, preferred=False if options.no_preferred else None)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
 
 
 def run(options: argparse.Namespace) -> int:
     start = _core.monotonic_seconds()
     domain_path, problem_path = input_files(options.files)
-    try:
+    with as_usage_error():
         chosen = configuration(options).load()
-    except ValueError as error:
-        raise UsageError(str(error)) from error
     check_writable(options.plan_file)
-    budget = Budget.starting_now(options.overall_time_limit, options.overall_memory_limit)
-    say = print if not options.json else no_output
+    budget = budget_of(options)
+    say = print if not options.json else lambda *_, **__: None  # stdout is for the JSON object
     log_limits("planner", budget, say)
     try:
         with budget.enforced():
@@ -101,10 +90,6 @@ def run(options: argparse.Namespace) -> int:
     return result.exit_code
 
 
-def no_output(*_: object, **__: object) -> None:
-    """Where the log would go, when only the JSON object may."""
-
-
 # The lines below are those of Fast Downward where it has one, so that tools that parse its logs,
 # such as the parsers of Downward Lab, read these as well.
 
@@ -136,20 +121,23 @@ def log_result(result: SearchResult, heuristic: str) -> None:
         print(f"Plan cost: {result.plan_cost}")
     else:
         print(f"No plan: {result.status}.")
-    print(f"Expanded {result.expanded} state(s).")
-    print(f"Reopened {result.reopened} state(s).")
-    print(f"Evaluated {result.evaluated} state(s).")
-    print(f"Evaluations: {result.evaluations}")
-    print(f"Heuristic values requested: {result.requested}")
-    print(f"Generated {result.generated} state(s).")
-    print(f"Dead ends: {result.deadends} state(s).")
-    print(f"Number of registered states: {result.states}")
-    print(f"Bytes per state: {result.state_bytes}")
-    print(f"Search time: {result.search_time:.6f}s")
-    print(f"Total time: {result.total_time:.6f}s")
-    print(f"Peak memory: {result.peak_memory_kb} KB")
-    print(f"search exit code: {result.exit_code}")
-    print(f"Planner time: {result.total_time:.6f}s")
+    print(
+        f"Expanded {result.expanded} state(s).",
+        f"Reopened {result.reopened} state(s).",
+        f"Evaluated {result.evaluated} state(s).",
+        f"Evaluations: {result.evaluations}",
+        f"Heuristic values requested: {result.requested}",
+        f"Generated {result.generated} state(s).",
+        f"Dead ends: {result.deadends} state(s).",
+        f"Number of registered states: {result.states}",
+        f"Bytes per state: {result.state_bytes}",
+        f"Search time: {result.search_time:.6f}s",
+        f"Total time: {result.total_time:.6f}s",
+        f"Peak memory: {result.peak_memory_kb} KB",
+        f"search exit code: {result.exit_code}",
+        f"Planner time: {result.total_time:.6f}s",
+        sep="\n",
+    )
 
 
 def value_text(h: float) -> str:

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import argparse
 
-from hstar.commands.arguments import EPILOG, Commands
+from hstar.commands.arguments import Commands, add_command
 from hstar.runtime.atomic import check_writable
+
+DESCRIPTION = """\
+Write one self-contained HTML page about the runs of 'hstar bench', and print its tables.
+"""
 
 
 def add_parser(commands: Commands) -> None:
-    parser = commands.add_parser(
-        "report",
-        help="tables and plots from runs",
-        description="Write one self-contained HTML page about the runs of 'hstar bench', "
-        "and print its tables.",
-        epilog=EPILOG,
-    )
+    parser = add_command(commands, "report", "tables and plots from runs", run, DESCRIPTION)
     parser.add_argument("runs", nargs="+", metavar="RUNS", help="files written by 'hstar bench'")
-    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="such as report.html")
-    parser.add_argument("--title", default="Benchmark", help="of the page")
-    parser.set_defaults(command=run)
+    parser.add("-o --output FILE", "such as report.html", required=True)
+    parser.add("--title TITLE", "of the page", default="Benchmark")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from hstar import _core
 from hstar.algorithms import SEARCHES
-from hstar.commands.arguments import EPILOG, Commands, UsageError, add_limits, positive
+from hstar.commands.arguments import (
+    Commands,
+    UsageError,
+    add_command,
+    add_option,
+    budget_of,
+    positive,
+    values_of,
+)
 from hstar.commands.plan import log_result
 from hstar.runtime.resources import Budget, OutOfResources
 from hstar.search import SearchResult, search, stopped_before_search
-
-if TYPE_CHECKING:
-    from hstar.spaces.puzzle import Puzzle, States
 
 FITTING = [name for name, entry in SEARCHES.items() if "puzzle" in entry.spaces]
 
@@ -25,55 +29,28 @@ pattern databases, idastar and astar find a shortest solution.
 
 
 def add_parser(commands: Commands) -> None:
-    parser = commands.add_parser(
-        "solve",
-        help="solve a puzzle",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-    )
+    parser = add_command(commands, "solve", "solve a puzzle", run, DESCRIPTION)
     parser.add_argument("puzzle", metavar="PUZZLE", help="such as cube3 or tiles-4x4")
     start = parser.add_mutually_exclusive_group(required=True)
-    start.add_argument("--state", metavar="STATE", help="the piece in each place")
-    start.add_argument(
-        "--moves", metavar="MOVES", help='start from the goal after these moves, such as "R U2 F\'"'
-    )
-    start.add_argument(
-        "--scramble", type=positive, metavar="N", help="start N random moves from the goal"
-    )
-    parser.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="random seed of --scramble"
-    )
-    parser.add_argument(
-        "-H",
-        "--heuristic",
-        default="blind",
-        metavar="NAME",
-        help="blind, pdb:FILE,FILE (maximum of databases) or pdb:FILE+FILE (sum)",
-    )
-    parser.add_argument(
-        "-s",
-        "--search",
-        default="idastar",
-        choices=FITTING,
-        metavar="NAME",
-        help=f"one of {', '.join(FITTING)} (default: idastar)",
-    )
-    parser.add_argument(
-        "--weight", type=float, default=3.0, metavar="W", help="weight of h in wastar"
-    )
-    parser.add_argument(
-        "--batch", type=positive, default=1, metavar="K", help="expand the K best states at once"
-    )
-    parser.add_argument("--max-evaluations", type=positive, metavar="N")
-    parser.add_argument("--max-expansions", type=positive, metavar="N")
-    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
-    add_limits(parser)
-    parser.set_defaults(command=run)
+    add_option(start, "--state STATE", "the piece in each place")
+    add_option(start, "--moves MOVES", 'start from the goal after these moves, such as "R U2 F\'"')
+    add_option(start, "--scramble N", "start N random moves from the goal", positive)
+    parser.add("--seed N", "random seed of --scramble", int, default=0)
+    about = "blind, pdb:FILE,FILE (maximum of databases) or pdb:FILE+FILE (sum)"
+    parser.add("-H --heuristic NAME", about, default="blind")
+    about = f"one of {', '.join(FITTING)}"
+    parser.add("-s --search NAME", about, choices=FITTING, default="idastar")
+    parser.add("--weight W", "weight of h in wastar", float, default=3.0)
+    parser.add("--batch K", "expand the K best states at once", positive, default=1)
+    parser.add("--max-evaluations N", type=positive)
+    parser.add("--max-expansions N", type=positive)
+    parser.add_json()
+    parser.add_limits()
 
 
 def run(options: argparse.Namespace) -> int:
     start = _core.monotonic_seconds()
-    budget = Budget.starting_now(options.overall_time_limit, options.overall_memory_limit)
+    budget = budget_of(options)
     try:
         with budget.enforced():
             result = solve_puzzle(options, budget)
@@ -98,28 +75,16 @@ def solve_puzzle(options: argparse.Namespace, budget: Budget) -> SearchResult:
     from hstar.spaces.puzzle import make_puzzle
 
     puzzle = make_puzzle(options.puzzle)
-    state = start_state(puzzle, options)
+    if options.state is not None:
+        state = puzzle.parse_state(options.state)
+    elif options.moves is not None:
+        state = puzzle.after(puzzle.parse_moves(options.moves))
+    else:
+        state = puzzle.scramble(options.scramble, options.seed)
     heuristic = find_heuristic(options.heuristic)
     if not options.json:
         print(f"Puzzle: {puzzle.name}.")
         print(f"State: {puzzle.format_state(state)}")
         print(f"Search: {options.search}; heuristic {options.heuristic}.", flush=True)
-    return search(
-        puzzle,
-        heuristic,
-        options.search,
-        state=state,
-        weight=options.weight,
-        batch=options.batch,
-        max_evaluations=options.max_evaluations,
-        max_expansions=options.max_expansions,
-        budget=budget,
-    )
-
-
-def start_state(puzzle: Puzzle, options: argparse.Namespace) -> States:
-    if options.state is not None:
-        return puzzle.parse_state(options.state)
-    if options.moves is not None:
-        return puzzle.after(puzzle.parse_moves(options.moves))
-    return puzzle.scramble(options.scramble, options.seed)
+    how = values_of(options, "weight batch max_evaluations max_expansions")
+    return search(puzzle, heuristic, options.search, state=state, budget=budget, **how)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from hstar.commands.arguments import UsageError, input_files
+from hstar.commands.arguments import UsageError, as_usage_error, input_files
 from hstar.pddl import parse
 from hstar.runtime.resources import Budget
 from hstar.spaces.space import Space
@@ -19,9 +19,7 @@ def find_space(names: list[str], budget: Budget) -> Space:
             raise UsageError(f"{names[0]}: no such file")
         from hstar.spaces.puzzle import make_puzzle
 
-        try:
+        with as_usage_error():
             return make_puzzle(names[0])
-        except ValueError as error:
-            raise UsageError(str(error)) from error
     domain, problem = input_files(names)
     return ground(parse(domain, problem), budget=budget)

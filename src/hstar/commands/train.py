@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from contextlib import contextmanager
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hstar.commands.arguments import Commands, UsageError
+from hstar.commands.arguments import Commands, UsageError, add_command, as_usage_error
 from hstar.commands.training_options import add_sweep, add_training, training_options
 from hstar.runtime.atomic import check_writable, write_atomically
 
@@ -34,30 +33,19 @@ examples:
 
 
 def add_parser(commands: Commands) -> None:
-    parser = commands.add_parser(
-        "train",
-        help="learn a heuristic from labels or from a table",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-    )
+    about = "learn a heuristic from labels or from a table"
+    parser = add_command(commands, "train", about, run, DESCRIPTION, EPILOG)
     parser.add_argument("labels", metavar="LABELS", help="labels, or a pattern database")
-    parser.add_argument(
-        "pddl", nargs="*", metavar="PDDL", help="[DOMAIN] PROBLEM of a database of a planning task"
-    )
-    parser.add_argument("-o", "--output", required=True, metavar="FILE", help=".safetensors")
-    parser.add_argument(
-        "--validation",
-        metavar="LABELS",
-        help="choose the best weights on these (default: a tenth of the problems)",
-    )
-    parser.add_argument("--test", metavar="LABELS", help="report errors on these at the end")
-    parser.add_argument(
-        "--seeds", default="0", metavar="LIST", help="such as 0,1,2: a model each (default 0)"
-    )
-    parser.add_argument("--tensorboard", metavar="DIR", help="write curves for TensorBoard")
+    about = "[DOMAIN] PROBLEM of a database of a planning task"
+    parser.add_argument("pddl", nargs="*", metavar="PDDL", help=about)
+    parser.add("-o --output FILE", ".safetensors", required=True)
+    about = "choose the best weights on these (default: a tenth of the problems)"
+    parser.add("--validation LABELS", about)
+    parser.add("--test LABELS", "report errors on these at the end")
+    parser.add("--seeds LIST", "such as 0,1,2: a model each (default 0)", default="0")
+    parser.add("--tensorboard DIR", "write curves for TensorBoard")
     add_training(parser)
     add_sweep(parser, "--sweep-batch")
-    parser.set_defaults(command=run)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -72,25 +60,19 @@ def run(options: argparse.Namespace) -> int:
         return learn_table(options, options.labels)
     if options.pddl:
         raise UsageError("labels hold their problems already; give PDDL files with a database only")
-    with cpu_threads(options.threads):
-        return train_on_labels(options)
-
-
-@contextmanager
-def cpu_threads(count: int | None) -> Iterator[None]:
-    """So many threads for torch, and then as many as before."""
     import torch
 
     before = torch.get_num_threads()
-    torch.set_num_threads(count or before)
+    torch.set_num_threads(options.threads or before)
     try:
-        yield
+        return train_on_labels(options)
     finally:
         torch.set_num_threads(before)
 
 
 def train_on_labels(options: argparse.Namespace) -> int:
     from hstar.training.dataset import check_same_kind, load_dataset
+    from hstar.training.evaluation import evaluate_model
     from hstar.training.targets import base_error, fitted
 
     seeds = _seeds(options.seeds)
@@ -116,13 +98,11 @@ def train_on_labels(options: argparse.Namespace) -> int:
         f"{len(validation)} of {len(validation.tasks)} to validate on",
         flush=True,
     )
-    try:
+    with as_usage_error():
         for other in (validation, test):
             if other is not None:
                 check_same_kind(training, other)
         objective = fitted(first.objective, training)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
     _describe(first, objective, training)
     for seed, path in outputs.items():
         one = replace(chosen[seed], objective=objective)
@@ -138,7 +118,9 @@ def train_on_labels(options: argparse.Namespace) -> int:
         for warning in result.warnings:
             print(f"warning: {warning}", flush=True)
         if test is not None:
-            _print_test(path, test)
+            with as_usage_error():
+                metrics = evaluate_model(path, test)
+            print(f"{path}: on test problems {metrics.describe()}", flush=True)
     return 0
 
 
@@ -152,26 +134,14 @@ def _describe(options: TrainOptions, fitted: Any, training: Dataset) -> None:
     config = features.configure(tasks, {**features.options, **chosen}, training.cost)
     for warning in features.warnings(config):
         print(warning)
-    cap = fitted.constants()["cap"]
-    if cap is not None and getattr(options.objective, "cap", None) == "fit":
-        constants = fitted.constants()
-        uncapped = replace(fitted, cap=None)
-        before, after = (base_error(training, one) for one in (uncapped, fitted))
+    constants = fitted.constants()
+    if constants["cap"] is not None and getattr(options.objective, "cap", None) == "fit":
+        before, after = (base_error(training, one) for one in (replace(fitted, cap=None), fitted))
         print(
-            f"{constants['base']} is capped at {cap:.2f} x {constants['lower']}: its squared error "
-            f"on the training labels falls from {before:.2f} to {after:.2f}",
+            f"{constants['base']} is capped at {constants['cap']:.2f} x {constants['lower']}: its "
+            f"squared error on the training labels falls from {before:.2f} to {after:.2f}",
             flush=True,
         )
-
-
-def _print_test(path: str, test: Dataset) -> None:
-    from hstar.training.evaluation import evaluate_model
-
-    try:
-        metrics = evaluate_model(path, test)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
-    print(f"{path}: on test problems {metrics.describe()}", flush=True)
 
 
 def _train(
@@ -181,6 +151,7 @@ def _train(
     chosen: TrainOptions,
     options: argparse.Namespace,
 ) -> TrainResult:
+    """Train one model, and keep what was really used in a file beside it."""
     from hstar.runtime.progress import Progress
     from hstar.training.train import train
 
@@ -193,22 +164,14 @@ def _train(
                 for name, value in line.metrics.items():
                     writer.add_scalar(name, value, line.step)
 
-        try:
+        with as_usage_error():
             result = train(training, validation, path, chosen, report)
-        except (ValueError, FloatingPointError) as error:
-            raise UsageError(str(error)) from error
     if writer is not None:
         writer.close()
-    write_atomically(f"{path}.json", _resolved(chosen, options, result))
-    return result
-
-
-def _resolved(chosen: TrainOptions, options: argparse.Namespace, result: TrainResult) -> str:
-    """What was really used, to be kept beside the model."""
-    import json
-
     held = {"labels": options.labels, "validation": options.validation, **chosen.to_dict()}
-    return json.dumps({**held, "seconds": round(result.seconds, 1)}, indent=1) + "\n"
+    held["seconds"] = round(result.seconds, 1)
+    write_atomically(f"{path}.json", json.dumps(held, indent=1) + "\n")
+    return result
 
 
 def _seeds(text: str) -> list[int]:

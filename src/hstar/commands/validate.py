@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import argparse
 
-from hstar.commands.arguments import EPILOG, Commands
+from hstar.commands.arguments import Commands, add_command
 from hstar.pddl import parse
 from hstar.pddl.planfile import read_plan
 from hstar.pddl.validate import validate
 
 
 def add_parser(commands: Commands) -> None:
-    parser = commands.add_parser("validate", help="check a plan", epilog=EPILOG)
-    parser.add_argument("domain", metavar="DOMAIN")
-    parser.add_argument("problem", metavar="PROBLEM")
-    parser.add_argument("plan", metavar="PLAN")
-    parser.set_defaults(command=run)
+    parser = add_command(commands, "validate", "check a plan", run)
+    for name in ("domain", "problem", "plan"):
+        parser.add_argument(name, metavar=name.upper())
 
 
 def run(options: argparse.Namespace) -> int:

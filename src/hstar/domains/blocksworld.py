@@ -17,7 +17,7 @@ from functools import cache
 from itertools import pairwise
 from random import Random
 
-from hstar.domains.generator import Generator, Parameter, Parameters, SplitPlan, grid
+from hstar.domains.generator import Generator, Parameter, Parameters, grid, numbered, plans
 from hstar.domains.instance import Atom, Instance
 
 DOMAIN = """\
@@ -55,9 +55,7 @@ def completions(blocks: int) -> list[list[int]]:
     table = [[1] * (blocks + 1)]
     for n in range(1, blocks + 1):
         above = table[-1]
-        table.append(
-            [above[k + 1] + (n - 1 + k) * above[k] for k in range(blocks + 1 - n)],
-        )
+        table.append([above[k + 1] + (n - 1 + k) * above[k] for k in range(blocks + 1 - n)])
     return table
 
 
@@ -78,18 +76,14 @@ def random_state(blocks: tuple[str, ...], rng: Random) -> list[list[str]]:
 
 
 def sample(parameters: Parameters, rng: Random) -> Instance:
-    blocks = tuple(f"b{number}" for number in range(1, int(parameters["blocks"]) + 1))
+    blocks = numbered("b", parameters["blocks"], first=1)
     start = _on(random_state(blocks, rng))
     goal = _on(random_state(blocks, rng))
     covered = set(start.values())
     init: list[Atom] = [("arm-empty",)]
     init += [("on", b, start[b]) if b in start else ("on-table", b) for b in blocks]
     init += [("clear", b) for b in blocks if b not in covered]
-    return Instance(
-        objects={"": blocks},
-        init=tuple(init),
-        goal=tuple(("on", b, goal[b]) for b in blocks if b in goal),
-    )
+    return Instance({"": blocks}, init, [("on", b, goal[b]) for b in blocks if b in goal])
 
 
 def _on(towers: list[list[str]]) -> dict[str, str]:
@@ -97,18 +91,9 @@ def _on(towers: list[list[str]]) -> dict[str, str]:
     return {upper: lower for tower in towers for lower, upper in pairwise(tower)}
 
 
-GENERATOR = Generator(
-    name="blocksworld",
-    summary="stack blocks with one hand; start and goal are uniformly random states",
-    domain_name="blocksworld-4ops",
-    domain_pddl=DOMAIN,
-    parameters=(Parameter("blocks", "number of blocks", 2),),
-    splits={
-        "train": SplitPlan(grid(blocks=range(5, 17)), 38),
-        "validation": SplitPlan(grid(blocks=range(5, 17)), 11),
-        "test": SplitPlan(grid(blocks=range(11, 23)), 11),
-    },
-    sample=sample,
-    enlarge=lambda size: {"blocks": size["blocks"] + 1},
-    large=17,
-)
+SMALL = grid(blocks=range(5, 17))
+LARGE = grid(blocks=range(11, 23))
+SUMMARY = "stack blocks with one hand; start and goal are uniformly random states"
+PARAMETERS = (Parameter("blocks", "number of blocks", 2, growth=1),)
+PLANS = plans(SMALL, LARGE, train=38, validation=11, test=11)
+GENERATOR = Generator("blocksworld", SUMMARY, DOMAIN, PARAMETERS, PLANS, sample, large=17)

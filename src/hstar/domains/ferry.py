@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from random import Random
 
-from hstar.domains.generator import Generator, Parameter, Parameters, SplitPlan, grid
+from hstar.domains.generator import Generator, Parameter, Parameters, grid, numbered, plans
 from hstar.domains.instance import Atom, Instance
 
 DOMAIN = """\
@@ -34,35 +34,23 @@ DOMAIN = """\
 
 
 def sample(parameters: Parameters, rng: Random) -> Instance:
-    locations = tuple(f"l{number}" for number in range(int(parameters["locations"])))
-    cars = tuple(f"c{number}" for number in range(int(parameters["cars"])))
+    locations = numbered("l", parameters["locations"])
+    cars = numbered("c", parameters["cars"])
     init: list[Atom] = [("location", place) for place in locations]
     init += [("car", car) for car in cars]
     init += [("not-eq", one, other) for one in locations for other in locations if one != other]
     init += [("empty-ferry",), ("at-ferry", rng.choice(locations))]
     init += [("at", car, rng.choice(locations)) for car in cars]
-    goal = tuple(("at", car, rng.choice(locations)) for car in cars)
-    return Instance(objects={"": locations + cars}, init=tuple(init), goal=goal)
+    goal = [("at", car, rng.choice(locations)) for car in cars]
+    return Instance({"": locations + cars}, init, goal)
 
 
 SMALL = grid(locations=range(2, 7), cars=range(2, 7))
 LARGE = grid(locations=range(10, 31, 5), cars=range(10, 31, 5))
-
-GENERATOR = Generator(
-    name="ferry",
-    summary="bring cars to their locations with a ferry that carries one",
-    domain_name="ferry",
-    domain_pddl=DOMAIN,
-    parameters=(
-        Parameter("locations", "number of locations", 2),
-        Parameter("cars", "number of cars", 1),
-    ),
-    splits={
-        "train": SplitPlan(SMALL, 16),
-        "validation": SplitPlan(SMALL, 4),
-        "test": SplitPlan(LARGE, 4),
-    },
-    sample=sample,
-    enlarge=lambda size: size | {"cars": size["cars"] + 1},
-    large=20,
+SUMMARY = "bring cars to their locations with a ferry that carries one"
+PARAMETERS = (
+    Parameter("locations", "number of locations", 2),
+    Parameter("cars", "number of cars", 1, growth=1),
 )
+PLANS = plans(SMALL, LARGE, train=16, validation=4, test=4)
+GENERATOR = Generator("ferry", SUMMARY, DOMAIN, PARAMETERS, PLANS, sample, large=20)

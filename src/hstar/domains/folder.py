@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hstar.domains.generator import SPLITS, Generator, Parameters
+from hstar.domains.generator import SPLITS, Generator
 from hstar.domains.registry import DOMAINS
 from hstar.domains.splits import Drawn, draw_split
 from hstar.runtime.atomic import write_atomically
@@ -69,10 +69,12 @@ def generate(
         raise ValueError(f"the seed must be at least 0, not {seed}")
     root = Path(directory)
     _check_siblings(root, generator)
-    drawn = {
-        split: _draw(generator, split, generator.plan(split, ranges, count), seed, progress)
-        for split in dict.fromkeys(splits)
-    }
+    drawn = {}
+    for split in dict.fromkeys(splits):
+        plan = generator.plan(split, ranges, count)
+        with Progress(f"{generator.name} {split}", sum(number for _, number in plan)) as bar:
+            shown = {"on_problem": bar.update} if progress else {}
+            drawn[split] = draw_split(generator, split, plan, seed, **shown)
     folders = {
         split: _files(generator, split, [problem for _, problem in pairs])
         for split, pairs in drawn.items()
@@ -92,45 +94,28 @@ def generate(
     ]
 
 
-def _draw(
-    generator: Generator,
-    split: str,
-    plan: Sequence[tuple[Parameters, int]],
-    seed: int,
-    progress: bool,
-) -> list[tuple[Parameters, Drawn]]:
-    if not progress:
-        return draw_split(generator, split, plan, seed)
-    total = sum(count for _, count in plan)
-    with Progress(f"{generator.name} {split}", total) as bar:
-        return draw_split(generator, split, plan, seed, on_problem=bar.update)
-
-
 def _files(generator: Generator, split: str, problems: Sequence[Drawn]) -> dict[str, str]:
     """The whole folder: file names and texts."""
-    files = {DOMAIN_FILE: generator.domain_pddl}
-    entries = []
-    for problem in problems:
-        name = f"{problem.name}.pddl"
-        files[name] = problem.text
-        entries.append(
+    texts = {f"{problem.name}.pddl": problem.text for problem in problems}
+    manifest = {
+        "format": FORMAT,
+        "generator": generator.name,
+        "split": split,
+        "hstar": VERSION,
+        "problems": [
             {
-                "file": name,
+                "file": f"{problem.name}.pddl",
                 "parameters": problem.parameters,
                 "seed": problem.seed,
                 "retry": problem.retry,
                 "digest": hashlib.sha256(problem.text.encode()).hexdigest(),
                 "canonical": problem.canonical,
             }
-        )
-    manifest = {
-        "format": FORMAT,
-        "generator": generator.name,
-        "split": split,
-        "hstar": VERSION,
-        "problems": entries,
+            for problem in problems
+        ],
     }
-    return files | {MANIFEST: json.dumps(manifest, indent=1) + "\n"}
+    text = json.dumps(manifest, indent=1) + "\n"
+    return {DOMAIN_FILE: generator.domain_pddl, **texts, MANIFEST: text}
 
 
 def _read_manifest(folder: Path) -> dict[str, Any] | None:
@@ -144,10 +129,14 @@ def _read_manifest(folder: Path) -> dict[str, Any] | None:
     return {key: value for key, value in manifest.items() if key != "hstar"}
 
 
+def _refuse_file(path: Path) -> None:
+    if path.exists() and not path.is_dir():
+        raise FolderError(path, "is not a folder; choose another name or remove it")
+
+
 def _check_siblings(root: Path, generator: Generator) -> None:
     """Raises FolderError if the folder contains problems of another domain."""
-    if root.exists() and not root.is_dir():
-        raise FolderError(root, "is not a folder; choose another name or remove it")
+    _refuse_file(root)
     for split in SPLITS:
         manifest = _read_manifest(root / split)
         if manifest is not None and manifest.get("generator") != generator.name:
@@ -163,44 +152,38 @@ def _check_folder(folder: Path, files: Mapping[str, str]) -> None:
 
     Files other than PDDL are ignored.
     """
-    if not folder.exists():
-        return
-    if not folder.is_dir():
-        raise FolderError(folder, "is not a folder; choose another name or remove it")
-    present = {path.name for path in folder.iterdir()}
+    _refuse_file(folder)
+    present = {path.name for path in folder.iterdir()} if folder.exists() else set()
     if not present:
         return
     manifest = _read_manifest(folder)
     wanted = json.loads(files[MANIFEST])
     del wanted["hstar"]
     if manifest is None:
-        raise FolderError(
-            folder,
-            "is not empty and has no manifest of problems; choose another folder or empty it",
-        )
+        advice = "choose another folder or empty it"
+        raise FolderError(folder, f"is not empty and has no manifest of problems; {advice}")
     if manifest != wanted:
-        raise FolderError(
-            folder,
-            "holds problems made with other options; choose another folder or remove this one",
-        )
+        advice = "choose another folder or remove this one"
+        raise FolderError(folder, f"holds problems made with other options; {advice}")
     foreign = sorted(name for name in present - set(files) if name.endswith(".pddl"))
     if foreign:
+        advice = "move it away or choose another folder"
         raise FolderError(
-            folder / foreign[0],
-            "is not listed in the manifest of its folder; move it away or choose another folder",
+            folder / foreign[0], f"is not listed in the manifest of its folder; {advice}"
         )
 
 
 def _write_folder(folder: Path, files: Mapping[str, str]) -> int:
     """Write what is missing or damaged; a new folder appears complete. Returns how many files."""
     if (folder / MANIFEST).exists():
-        damaged = {
-            name: text
-            for name, text in files.items()
-            if name != MANIFEST and _read_bytes(folder / name) != text.encode()
-        }
-        for name, text in damaged.items():
-            write_atomically(folder / name, text)
+        problems = {folder / name: text for name, text in files.items() if name != MANIFEST}
+        damaged = [
+            path
+            for path, text in problems.items()
+            if not path.exists() or path.read_bytes() != text.encode()
+        ]
+        for path in damaged:
+            write_atomically(path, problems[path])
         return len(damaged)
     folder.parent.mkdir(parents=True, exist_ok=True)
     partial = folder.parent / f".{folder.name}.partial"
@@ -215,10 +198,3 @@ def _write_folder(folder: Path, files: Mapping[str, str]) -> int:
         shutil.rmtree(partial, ignore_errors=True)
         raise
     return len(files)
-
-
-def _read_bytes(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        return None

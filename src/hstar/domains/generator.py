@@ -6,7 +6,9 @@ A new domain is one file with a Generator and one line in registry.py.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import TypeAlias
@@ -14,29 +16,29 @@ from typing import TypeAlias
 from hstar.domains.instance import Instance
 
 Parameters: TypeAlias = dict[str, int | float]
+Sizes: TypeAlias = tuple[Parameters, ...]
 
 SPLITS = ("train", "validation", "test")
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A number that sets the size of a problem; it is an integer if `whole`."""
+    """A number that sets the size of a problem, whole or not. It grows by `growth` when a size has
+    no more problems."""
 
     name: str
     meaning: str
     minimum: float
     maximum: float = 1_000  # nobody plans with more, and a typing error should not fill the memory
     whole: bool = True
+    growth: int = 0
 
     def check(self, value: int | float) -> int | float:
         """The value as an int if `whole`, else as a float. Raises ValueError with the range."""
-        fits = self.minimum <= value <= self.maximum and (not self.whole or value == int(value))
-        if not fits:
+        if not self.minimum <= value <= self.maximum or (self.whole and value != int(value)):
             kind = "a whole number" if self.whole else "a number"
-            raise ValueError(
-                f"{self.name} must be {kind} from {self.minimum:g} to {self.maximum:g}, "
-                f"not {value:g}"
-            )
+            limits = f"from {self.minimum:g} to {self.maximum:g}"
+            raise ValueError(f"{self.name} must be {kind} {limits}, not {value:g}")
         return int(value) if self.whole else float(value)
 
 
@@ -44,7 +46,7 @@ class Parameter:
 class SplitPlan:
     """The sizes of a split, and how many problems (seeds) of each size."""
 
-    sizes: tuple[Parameters, ...]
+    sizes: Sizes
     seeds: int
 
     @property
@@ -56,22 +58,25 @@ class SplitPlan:
 class Generator:
     """How random problems of one domain are drawn.
 
-    `sample` draws an instance, which may be solved already. `enlarge` returns the size to use when
-    a size has no more instances. `mismatch` says what is wrong with parameters that are valid one
+    `sample` draws an instance, which may be solved already. `enlarge`, if any, is used in place of
+    the growth of the parameters. `mismatch` says what is wrong with parameters that are valid one
     by one but not together, or "". Problems with at least `large` objects, more than the usual
     training problems have, are mostly reserved for test (see splits.py).
     """
 
     name: str
     summary: str
-    domain_name: str
     domain_pddl: str
     parameters: tuple[Parameter, ...]
     splits: Mapping[str, SplitPlan]
     sample: Callable[[Parameters, Random], Instance]
-    enlarge: Callable[[Parameters], Parameters]
     large: int
+    enlarge: Callable[[Parameters], Parameters] | None = None
     mismatch: Callable[[Parameters], str] = lambda parameters: ""
+
+    @property
+    def domain_name(self) -> str:
+        return str(re.findall(r"\(domain ([^\s()]+)", self.domain_pddl)[0])
 
     def make(self, parameters: Parameters, rng: Random, name: str) -> str:
         """The PDDL of a random problem. Raises ValueError for wrong parameters."""
@@ -81,15 +86,18 @@ class Generator:
         """The parameters in the generator's order and number types. Raises ValueError."""
         known = [parameter.name for parameter in self.parameters]
         if set(parameters) != set(known):
-            raise ValueError(
-                f"{self.name} takes the parameters {', '.join(known)}, "
-                f"not {', '.join(parameters) or 'none'}"
-            )
+            given = ", ".join(parameters) or "none"
+            raise ValueError(f"{self.name} takes the parameters {', '.join(known)}, not {given}")
         checked = {one.name: one.check(parameters[one.name]) for one in self.parameters}
         wrong = self.mismatch(checked)
         if wrong:
             raise ValueError(f"{self.name}: {wrong}")
         return checked
+
+    def next_size(self, size: Parameters) -> Parameters:
+        """The size to use when this one has no more instances."""
+        grown = {one.name: size[one.name] + one.growth for one in self.parameters}
+        return self.check(grown if self.enlarge is None else self.enlarge(size))
 
     def plan(
         self,
@@ -106,32 +114,47 @@ class Generator:
         if split not in self.splits:
             raise ValueError(f"unknown split '{split}'; choose one of {', '.join(self.splits)}")
         usual = self.splits[split]
-        sizes = list(usual.sizes)
+        chosen = usual.sizes
         if ranges:
             values = {
-                one.name: ranges.get(one.name) or sorted({size[one.name] for size in sizes})
+                one.name: ranges.get(one.name) or sorted({size[one.name] for size in chosen})
                 for one in self.parameters
             }
             foreign = set(ranges) - set(values)
             if foreign:
-                raise ValueError(
-                    f"{self.name} has no parameter '{min(foreign)}', only {', '.join(values)}"
-                )
-            sizes = list(grid(**values))
-        sizes = [self.check(size) for size in sizes]
+                known = ", ".join(values)
+                raise ValueError(f"{self.name} has no parameter '{min(foreign)}', only {known}")
+            chosen = grid(**values)
+        checked = [self.check(size) for size in chosen]
         if count is None:
-            return [(size, usual.seeds) for size in sizes]
+            return [(size, usual.seeds) for size in checked]
         if count < 1:
             raise ValueError(f"the number of problems must be positive, not {count}")
-        shares = [0] * len(sizes)
-        for number in range(count):
-            shares[number * len(sizes) // count] += 1
-        return [(size, share) for size, share in zip(sizes, shares, strict=True) if share]
+        shares = Counter(number * len(checked) // count for number in range(count))
+        return [(checked[place], share) for place, share in sorted(shares.items())]
 
 
-def grid(**values: Sequence[int | float]) -> tuple[Parameters, ...]:
+def plans(
+    small: Sizes, large: Sizes, *, train: int, validation: int, test: int
+) -> dict[str, SplitPlan]:
+    """Small sizes for training and validation, large ones for test; so many problems of each."""
+    return {
+        "train": SplitPlan(small, train),
+        "validation": SplitPlan(small, validation),
+        "test": SplitPlan(large, test),
+    }
+
+
+def numbered(prefix: str, count: int | float, first: int = 0) -> tuple[str, ...]:
+    """Names of objects: prefix0, prefix1, ..."""
+    return tuple(f"{prefix}{number}" for number in range(first, first + int(count)))
+
+
+def sizes(names: Sequence[str], values: Iterable[Sequence[int | float]]) -> Sizes:
+    """A size for each row of values."""
+    return tuple(dict(zip(names, row, strict=True)) for row in values)
+
+
+def grid(**values: Sequence[int | float]) -> Sizes:
     """All combinations, the last parameter varying fastest."""
-    return tuple(
-        dict(zip(values, combination, strict=True))
-        for combination in itertools.product(*values.values())
-    )
+    return sizes(list(values), itertools.product(*values.values()))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from random import Random
 
-from hstar.domains.generator import Generator, Parameter, Parameters, SplitPlan, grid
+from hstar.domains.generator import Generator, Parameter, Parameters, grid, numbered, plans
 from hstar.domains.instance import Atom, Instance
 
 DOMAIN = """\
@@ -39,29 +39,20 @@ GRIPPERS = ("left", "right")
 
 
 def sample(parameters: Parameters, rng: Random) -> Instance:
-    balls = tuple(f"ball{number}" for number in range(1, int(parameters["balls"]) + 1))
+    balls = numbered("ball", parameters["balls"], first=1)
     init: list[Atom] = [("room", room) for room in ROOMS]
     init += [("gripper", gripper) for gripper in GRIPPERS]
     init += [("ball", ball) for ball in balls]
     init += [("free", gripper) for gripper in GRIPPERS]
     init += [("at-robby", rng.choice(ROOMS))]
     init += [("at", ball, rng.choice(ROOMS)) for ball in balls]
-    goal = tuple(("at", ball, rng.choice(ROOMS)) for ball in balls)
-    return Instance(objects={"": ROOMS + GRIPPERS + balls}, init=tuple(init), goal=goal)
+    goal = [("at", ball, rng.choice(ROOMS)) for ball in balls]
+    return Instance({"": ROOMS + GRIPPERS + balls}, init, goal)
 
 
-GENERATOR = Generator(
-    name="gripper",
-    summary="carry balls between two rooms with two hands",
-    domain_name="gripper",
-    domain_pddl=DOMAIN,
-    parameters=(Parameter("balls", "number of balls", 1),),
-    splits={
-        "train": SplitPlan(grid(balls=range(2, 11, 2)), 80),
-        "validation": SplitPlan(grid(balls=range(2, 11, 2)), 20),
-        "test": SplitPlan(grid(balls=range(20, 61, 10)), 20),
-    },
-    sample=sample,
-    enlarge=lambda size: {"balls": size["balls"] + 2},  # the usual sizes are even
-    large=24,
-)
+SMALL = grid(balls=range(2, 11, 2))
+LARGE = grid(balls=range(20, 61, 10))
+SUMMARY = "carry balls between two rooms with two hands"
+PARAMETERS = (Parameter("balls", "number of balls", 1, growth=2),)  # the usual sizes are even
+PLANS = plans(SMALL, LARGE, train=80, validation=20, test=20)
+GENERATOR = Generator("gripper", SUMMARY, DOMAIN, PARAMETERS, PLANS, sample, large=24)

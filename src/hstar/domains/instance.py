@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -15,9 +15,9 @@ class Instance:
     """`objects` maps a type to its objects, "" to those of an untyped domain; goals are a
     conjunction. `init` and `goal` contain no atom twice."""
 
-    objects: Mapping[str, tuple[str, ...]]
-    init: tuple[Atom, ...]
-    goal: tuple[Atom, ...]
+    objects: Mapping[str, Sequence[str]]
+    init: Sequence[Atom]
+    goal: Sequence[Atom]
 
     @property
     def solved(self) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from random import Random
 
-from hstar.domains.generator import Generator, Parameter, Parameters, SplitPlan, grid
+from hstar.domains.generator import Generator, Parameter, Parameters, grid, numbered, plans, sizes
 from hstar.domains.instance import Atom, Instance
 
 DOMAIN = """\
@@ -54,17 +54,13 @@ DOMAIN = """\
 
 
 def sample(parameters: Parameters, rng: Random) -> Instance:
-    numbers = range(int(parameters["cities"]))
-    airplanes = tuple(f"a{number}" for number in range(int(parameters["airplanes"])))
-    cities = tuple(f"c{number}" for number in numbers)
-    trucks = tuple(f"t{number}" for number in numbers)
-    within = [
-        tuple(f"l{number}-{place}" for place in range(int(parameters["locations"])))
-        for number in numbers
-    ]
+    airplanes = numbered("a", parameters["airplanes"])
+    cities = numbered("c", parameters["cities"])
+    trucks = numbered("t", parameters["cities"])
+    within = [numbered(f"l{city[1:]}-", parameters["locations"]) for city in cities]
     locations = tuple(place for places in within for place in places)
     airports = tuple(places[0] for places in within)
-    packages = tuple(f"p{number}" for number in range(int(parameters["packages"])))
+    packages = numbered("p", parameters["packages"])
     init: list[Atom] = [("airplane", airplane) for airplane in airplanes]
     init += [("city", city) for city in cities]
     init += [("truck", truck) for truck in trucks]
@@ -73,15 +69,13 @@ def sample(parameters: Parameters, rng: Random) -> Instance:
     init += [("obj", package) for package in packages]
     for city, places in zip(cities, within, strict=True):
         init += [("in-city", place, city) for place in places]
-    for truck, places in zip(trucks, within, strict=True):
-        init.append(("at", truck, rng.choice(places)))
+    init += [
+        ("at", truck, rng.choice(places)) for truck, places in zip(trucks, within, strict=True)
+    ]
     init += [("at", airplane, rng.choice(airports)) for airplane in airplanes]
     init += [("at", package, rng.choice(locations)) for package in packages]
-    return Instance(
-        objects={"": airplanes + cities + trucks + locations + packages},
-        init=tuple(init),
-        goal=tuple(("at", package, rng.choice(locations)) for package in packages),
-    )
+    goal = [("at", package, rng.choice(locations)) for package in packages]
+    return Instance({"": airplanes + cities + trucks + locations + packages}, init, goal)
 
 
 NAMES = ("airplanes", "cities", "locations", "packages")
@@ -90,25 +84,13 @@ SMALL = tuple(
     for size in grid(**{name: range(1, 4) for name in NAMES})
     if size["cities"] * size["locations"] > 1  # with one location every problem is trivial
 )
-LARGE: tuple[Parameters, ...] = tuple(dict.fromkeys(NAMES, number) for number in range(4, 9))
-
-GENERATOR = Generator(
-    name="logistics",
-    summary="deliver packages by trucks within cities and airplanes between them",
-    domain_name="logistics-strips",
-    domain_pddl=DOMAIN,
-    parameters=(
-        Parameter("airplanes", "number of airplanes", 1),
-        Parameter("cities", "number of cities", 1),
-        Parameter("locations", "locations in each city", 1),
-        Parameter("packages", "number of packages", 1),
-    ),
-    splits={
-        "train": SplitPlan(SMALL, 5),
-        "validation": SplitPlan(SMALL, 1),
-        "test": SplitPlan(LARGE, 20),
-    },
-    sample=sample,
-    enlarge=lambda size: size | {"locations": size["locations"] + 1},
-    large=32,
+LARGE = sizes(NAMES, ([number] * 4 for number in range(4, 9)))
+SUMMARY = "deliver packages by trucks within cities and airplanes between them"
+PARAMETERS = (
+    Parameter("airplanes", "number of airplanes", 1),
+    Parameter("cities", "number of cities", 1),
+    Parameter("locations", "locations in each city", 1, growth=1),
+    Parameter("packages", "number of packages", 1),
 )
+PLANS = plans(SMALL, LARGE, train=5, validation=1, test=20)
+GENERATOR = Generator("logistics", SUMMARY, DOMAIN, PARAMETERS, PLANS, sample, large=32)

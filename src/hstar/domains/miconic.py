@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from random import Random
 
-from hstar.domains.generator import Generator, Parameter, Parameters, SplitPlan, grid
+from hstar.domains.generator import Generator, Parameter, Parameters, grid, numbered, plans, sizes
 from hstar.domains.instance import Atom, Instance
 
 DOMAIN = """\
@@ -46,8 +46,8 @@ DOMAIN = """\
 
 
 def sample(parameters: Parameters, rng: Random) -> Instance:
-    floors = tuple(f"f{number}" for number in range(int(parameters["floors"])))
-    passengers = tuple(f"p{number}" for number in range(int(parameters["passengers"])))
+    floors = numbered("f", parameters["floors"])
+    passengers = numbered("p", parameters["passengers"])
     init: list[Atom] = [
         ("above", lower, upper)
         for number, lower in enumerate(floors)
@@ -58,33 +58,16 @@ def sample(parameters: Parameters, rng: Random) -> Instance:
         origin = rng.choice(floors)
         destination = rng.choice([floor for floor in floors if floor != origin])
         init += [("origin", passenger, origin), ("destin", passenger, destination)]
-    return Instance(
-        objects={"passenger": passengers, "floor": floors},
-        init=tuple(init),
-        goal=tuple(("served", passenger) for passenger in passengers),
-    )
+    goal = [("served", passenger) for passenger in passengers]
+    return Instance({"passenger": passengers, "floor": floors}, init, goal)
 
 
 SMALL = grid(floors=range(3, 9), passengers=range(2, 7))
-LARGE: tuple[Parameters, ...] = tuple(
-    {"floors": number, "passengers": number} for number in range(10, 31, 5)
+LARGE = sizes(("floors", "passengers"), ((number, number) for number in range(10, 31, 5)))
+SUMMARY = "serve passengers with a lift"
+PARAMETERS = (
+    Parameter("floors", "number of floors", 2),
+    Parameter("passengers", "number of passengers", 1, growth=1),
 )
-
-GENERATOR = Generator(
-    name="miconic",
-    summary="serve passengers with a lift",
-    domain_name="miconic",
-    domain_pddl=DOMAIN,
-    parameters=(
-        Parameter("floors", "number of floors", 2),
-        Parameter("passengers", "number of passengers", 1),
-    ),
-    splits={
-        "train": SplitPlan(SMALL, 12),
-        "validation": SplitPlan(SMALL, 3),
-        "test": SplitPlan(LARGE, 20),
-    },
-    sample=sample,
-    enlarge=lambda size: size | {"passengers": size["passengers"] + 1},
-    large=20,
-)
+PLANS = plans(SMALL, LARGE, train=12, validation=3, test=20)
+GENERATOR = Generator("miconic", SUMMARY, DOMAIN, PARAMETERS, PLANS, sample, large=20)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from random import Random
 
-from hstar.domains.generator import Generator, Parameter, Parameters, SplitPlan
+from hstar.domains.generator import Generator, Parameter, Parameters, numbered, plans, sizes
 from hstar.domains.instance import Atom, Instance
 
 DOMAIN = """\
@@ -54,15 +54,15 @@ DOMAIN = """\
 
 
 def sample(parameters: Parameters, rng: Random) -> Instance:
-    curbs = tuple(f"curb_{number}" for number in range(int(parameters["curbs"])))
-    cars = tuple(f"car_{number}" for number in range(int(parameters["cars"])))
+    curbs = numbered("curb_", parameters["curbs"])
+    cars = numbered("car_", parameters["cars"])
     rows = random_rows(curbs, cars, rng)
     init = _parked(rows)
     init += [("at-curb", row[0]) for row in rows.values() if row]
     init += [("car-clear", row[-1]) for row in rows.values() if row]
     init += [("curb-clear", curb) for curb, row in rows.items() if not row]
     goal = _parked(random_rows(curbs, cars, rng))
-    return Instance(objects={"car": cars, "curb": curbs}, init=tuple(init), goal=tuple(goal))
+    return Instance({"car": cars, "curb": curbs}, init, goal)
 
 
 def random_rows(curbs: tuple[str, ...], cars: tuple[str, ...], rng: Random) -> dict[str, list[str]]:
@@ -86,35 +86,20 @@ def _parked(rows: dict[str, list[str]]) -> list[Atom]:
 
 
 def mismatch(parameters: Parameters) -> str:
-    most = 2 * (parameters["curbs"] - 1)
-    if parameters["cars"] <= most:
-        return ""
-    return f"{parameters['curbs']} curbs take at most {most} cars, not {parameters['cars']}"
+    curbs, cars = parameters["curbs"], parameters["cars"]
+    most = 2 * (curbs - 1)
+    return "" if cars <= most else f"{curbs} curbs take at most {most} cars, not {cars}"
 
 
-SMALL: tuple[Parameters, ...] = tuple(
-    {"curbs": curbs, "cars": cars} for curbs in (3, 4, 5) for cars in range(curbs, 2 * curbs - 1)
+NAMES = ("curbs", "cars")
+SMALL = sizes(NAMES, ((curbs, cars) for curbs in (3, 4, 5) for cars in range(curbs, 2 * curbs - 1)))
+LARGE = sizes(NAMES, ((curbs, 2 * (curbs - 1)) for curbs in range(6, 11)))
+SUMMARY = "rearrange cars parked one behind the other"
+PARAMETERS = (
+    Parameter("curbs", "number of curbs", 3, growth=1),
+    Parameter("cars", "number of cars, at most 2 (curbs - 1)", 1, growth=1),
 )
-LARGE: tuple[Parameters, ...] = tuple(
-    {"curbs": curbs, "cars": 2 * (curbs - 1)} for curbs in range(6, 11)
-)
-
+PLANS = plans(SMALL, LARGE, train=40, validation=10, test=20)
 GENERATOR = Generator(
-    name="parking",
-    summary="rearrange cars parked one behind the other",
-    domain_name="parking",
-    domain_pddl=DOMAIN,
-    parameters=(
-        Parameter("curbs", "number of curbs", 3),
-        Parameter("cars", "number of cars, at most 2 (curbs - 1)", 1),
-    ),
-    splits={
-        "train": SplitPlan(SMALL, 40),
-        "validation": SplitPlan(SMALL, 10),
-        "test": SplitPlan(LARGE, 20),
-    },
-    sample=sample,
-    enlarge=lambda size: {"curbs": size["curbs"] + 1, "cars": size["cars"] + 1},
-    large=16,
-    mismatch=mismatch,
+    "parking", SUMMARY, DOMAIN, PARAMETERS, PLANS, sample, large=16, mismatch=mismatch
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from random import Random
 
-from hstar.domains.generator import Generator, Parameter, Parameters, SplitPlan, grid
+from hstar.domains.generator import Generator, Parameter, Parameters, grid, numbered, plans, sizes
 from hstar.domains.instance import Atom, Instance
 
 DOMAIN = """\
@@ -58,10 +58,10 @@ POINTING_GOALS = 0.3
 
 
 def sample(parameters: Parameters, rng: Random) -> Instance:
-    satellites = tuple(f"satellite{number}" for number in range(int(parameters["satellites"])))
-    modes = tuple(f"mode{number}" for number in range(int(parameters["modes"])))
-    stations = tuple(f"station{number}" for number in range(int(parameters["stations"])))
-    stars = tuple(f"star{number}" for number in range(int(parameters["stars"])))
+    satellites = numbered("satellite", parameters["satellites"])
+    modes = numbered("mode", parameters["modes"])
+    stations = numbered("station", parameters["stations"])
+    stars = numbered("star", parameters["stars"])
     directions = stations + stars
     instruments: list[str] = []
     supported: set[str] = set()
@@ -83,16 +83,8 @@ def sample(parameters: Parameters, rng: Random) -> Instance:
         for satellite in satellites
         if rng.random() < POINTING_GOALS
     ]
-    return Instance(
-        objects={
-            "satellite": satellites,
-            "instrument": tuple(instruments),
-            "mode": modes,
-            "direction": directions,
-        },
-        init=tuple(init),
-        goal=tuple(goal),
-    )
+    objects = {"satellite": satellites, "instrument": tuple(instruments), "mode": modes}
+    return Instance({**objects, "direction": directions}, init, goal)
 
 
 def _some(items: tuple[str, ...], rng: Random) -> list[str]:
@@ -109,26 +101,14 @@ SMALL = grid(
     stations=range(1, 3),
     stars=range(1, 4),
 )
-LARGE: tuple[Parameters, ...] = tuple(dict.fromkeys(NAMES, number) for number in range(4, 9))
-
-GENERATOR = Generator(
-    name="satellite",
-    summary="take images of stars with the instruments of satellites",
-    domain_name="satellite",
-    domain_pddl=DOMAIN,
-    parameters=(
-        Parameter("satellites", "number of satellites", 1),
-        Parameter("instruments", "most instruments on a satellite", 1),
-        Parameter("modes", "modes of images", 1),
-        Parameter("stations", "ground stations for calibration", 1),
-        Parameter("stars", "stars to take images of", 1),
-    ),
-    splits={
-        "train": SplitPlan(SMALL, 5),
-        "validation": SplitPlan(SMALL, 1),
-        "test": SplitPlan(LARGE, 20),
-    },
-    sample=sample,
-    enlarge=lambda size: size | {"stars": size["stars"] + 1},
-    large=18,
+LARGE = sizes(NAMES, ([number] * 5 for number in range(4, 9)))
+SUMMARY = "take images of stars with the instruments of satellites"
+PARAMETERS = (
+    Parameter("satellites", "number of satellites", 1),
+    Parameter("instruments", "most instruments on a satellite", 1),
+    Parameter("modes", "modes of images", 1),
+    Parameter("stations", "ground stations for calibration", 1),
+    Parameter("stars", "stars to take images of", 1, growth=1),
 )
+PLANS = plans(SMALL, LARGE, train=5, validation=1, test=20)
+GENERATOR = Generator("satellite", SUMMARY, DOMAIN, PARAMETERS, PLANS, sample, large=18)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from random import Random
 
-from hstar.domains.generator import Generator, Parameter, Parameters, SplitPlan
+from hstar.domains.generator import Generator, Parameter, Parameters, numbered, plans, sizes
 from hstar.domains.instance import Atom, Instance
 
 DOMAIN = """\
@@ -33,7 +33,7 @@ def sample(parameters: Parameters, rng: Random) -> Instance:
     rows, columns = int(parameters["rows"]), int(parameters["columns"])
     cells = {(r, c): f"p_{r + 1}_{c + 1}" for r in range(rows) for c in range(columns)}
     positions = tuple(cells.values())
-    tiles = tuple(f"t_{number}" for number in range(1, rows * columns))
+    tiles = numbered("t_", rows * columns - 1, first=1)
     board = random_board(rows, columns, rng)
     gap = rows * columns - 1
     init: list[Atom] = [
@@ -43,11 +43,8 @@ def sample(parameters: Parameters, rng: Random) -> Instance:
     for (r, c), cell in cells.items():
         beside = [(r - 1, c), (r + 1, c), (r, c - 1), (r, c + 1)]
         init += [("neighbor", cell, cells[other]) for other in beside if other in cells]
-    return Instance(
-        objects={"position": positions, "tile": tiles},
-        init=tuple(init),
-        goal=tuple(("at", tile, place) for tile, place in zip(tiles, positions, strict=False)),
-    )
+    goal = [("at", tile, place) for tile, place in zip(tiles, positions, strict=False)]
+    return Instance({"position": positions, "tile": tiles}, init, goal)
 
 
 def random_board(rows: int, columns: int, rng: Random) -> list[int]:
@@ -74,27 +71,12 @@ def _swaps(permutation: list[int]) -> int:
     return len(permutation) - cycles
 
 
-def _sizes(*shapes: tuple[int, int]) -> tuple[Parameters, ...]:
-    return tuple({"rows": rows, "columns": columns} for rows, columns in shapes)
-
-
-SMALL = _sizes((2, 3), (2, 4), (3, 3))
-
-GENERATOR = Generator(
-    name="sliding-tiles",
-    summary="sort the tiles of a board with one gap",
-    domain_name="sliding-tiles",
-    domain_pddl=DOMAIN,
-    parameters=(
-        Parameter("rows", "rows of the board", 2, 100),
-        Parameter("columns", "columns of the board", 2, 100),
-    ),
-    splits={
-        "train": SplitPlan(SMALL, 120),
-        "validation": SplitPlan(SMALL, 30),
-        "test": SplitPlan(_sizes((3, 4), (4, 4), (4, 5), (5, 5)), 25),
-    },
-    sample=sample,
-    enlarge=lambda size: size | {"columns": size["columns"] + 1},
-    large=23,
+SMALL = sizes(("rows", "columns"), [(2, 3), (2, 4), (3, 3)])
+LARGE = sizes(("rows", "columns"), [(3, 4), (4, 4), (4, 5), (5, 5)])
+SUMMARY = "sort the tiles of a board with one gap"
+PARAMETERS = (
+    Parameter("rows", "rows of the board", 2, 100),
+    Parameter("columns", "columns of the board", 2, 100, growth=1),
 )
+PLANS = plans(SMALL, LARGE, train=120, validation=30, test=25)
+GENERATOR = Generator("sliding-tiles", SUMMARY, DOMAIN, PARAMETERS, PLANS, sample, large=23)

@@ -1,11 +1,10 @@
 """Draw problems so that no two splits share one, and no split contains one twice.
 
-Every problem belongs to exactly one split. A hash of its canonical form (the problem up to the
-names of its objects, see canonical.py) decides which, whatever size, seed or number of problems is
-asked for. So training, validation and test sets never share a problem, not even up to renaming,
-even when they are generated separately, with other sizes or other seeds. Of ten hash values, seven
-are for training, two for validation and one for test. For problems with many objects
-(Generator.large), eight are for test and one for each of the others: visitall has few of them.
+A hash of a problem's canonical form (see canonical.py) decides which split it belongs to. So
+training, validation and test sets never share a problem, not even up to the names of objects, even
+when they are generated with other sizes or seeds. Of ten hash values, seven are for training, two
+for validation and one for test. For problems with many objects (Generator.large), eight are for
+test and one for each of the others: visitall has few of them.
 
 Each (generator, split, parameters, seed, retry) has its own stream of random numbers. Draws that
 are solved already or belong to another split are skipped. So `regenerate` can make any problem
@@ -58,7 +57,7 @@ class Drawn:
 
 def owner(generator: Generator, instance: Instance, canonical: str) -> str:
     """The split that a problem belongs to; depends only on the problem up to renaming."""
-    objects = {name for atom in instance.init + instance.goal for name in atom[1:]}
+    objects = {name for atom in (*instance.init, *instance.goal) for name in atom[1:]}
     shares = LARGE_SHARES if len(objects) >= generator.large else USUAL_SHARES
     hashed = hashlib.sha256(f"{generator.name}{SALT} {canonical}".encode()).digest()
     return shares[int.from_bytes(hashed[:8], "big") % len(shares)]
@@ -74,9 +73,8 @@ def draw(
 ) -> Drawn | None:
     """The problem of a stream, or None if the split seems to have none of this size.
 
-    `known_forms` caches canonical forms by digest between calls, because small sizes have few
-    problems, which are drawn many times. Raises ValueError for wrong parameters or an unknown
-    split.
+    `known_forms` caches canonical forms by digest, because the few problems of small sizes are
+    drawn many times. Raises ValueError for wrong parameters or an unknown split.
     """
     if split not in generator.splits:
         raise ValueError(f"unknown split '{split}'; choose one of {', '.join(generator.splits)}")
@@ -99,11 +97,7 @@ def draw(
 
 
 def regenerate(
-    generator_name: str,
-    parameters: Mapping[str, int | float],
-    split: str,
-    seed: int,
-    retry: int,
+    generator_name: str, parameters: Mapping[str, int | float], split: str, seed: int, retry: int
 ) -> str:
     """The text of a problem from its manifest entry (retry 0), or of a replacement.
 
@@ -139,20 +133,19 @@ class SplitDrawer:
 
     def take(self, size: Parameters, number: int) -> Drawn | None:
         """The number-th problem (from 1) of a size, or None if the size is used up."""
-        if repr(size) in self.used_up:
-            return None
+        key = repr(size)
         spare: Drawn | None = None
-        for drawn in self._candidates(size, number):
+        for drawn in self._candidates(size, number) if key not in self.used_up else ():
             if drawn.canonical not in self.forms:
                 return self._keep(drawn)
             if spare is None and drawn.digest not in self.digests:
                 spare = drawn
-            if spare is not None and repr(size) in self.without_new_forms:
+            if spare is not None and key in self.without_new_forms:
                 return self._keep(spare)
-        self.without_new_forms.add(repr(size))
+        self.without_new_forms.add(key)
         if spare is not None:
             return self._keep(spare)
-        self.used_up.add(repr(size))
+        self.used_up.add(key)
         return None
 
     def take_larger(self, size: Parameters, number: int) -> Drawn:
@@ -161,7 +154,7 @@ class SplitDrawer:
         Raises ValueError when larger sizes do not help.
         """
         for _ in range(ENLARGEMENTS):
-            size = self.generator.check(self.generator.enlarge(size))
+            size = self.generator.next_size(size)
             if repr(size) in self.without_new_forms:
                 continue
             for drawn in self._candidates(size, number):
@@ -189,7 +182,7 @@ def draw_split(
     split: str,
     sizes: Sequence[tuple[Parameters, int]],
     seed: int = 0,
-    on_problem: Callable[[int], None] | None = None,
+    on_problem: Callable[[int], None] = lambda count: None,
 ) -> list[tuple[Parameters, Drawn]]:
     """All problems of a split with the sizes asked for, in the order of their names.
 
@@ -197,21 +190,16 @@ def draw_split(
     """
     drawer = SplitDrawer(generator, split, seed)
     drawn: list[tuple[Parameters, Drawn]] = []
-    left: list[tuple[Parameters, int]] = []
-
-    def add(asked: Parameters, problem: Drawn) -> None:
-        drawn.append((asked, problem))
-        if on_problem is not None:
-            on_problem(len(drawn))
-
-    for size, count in sizes:
-        for number in range(1, count + 1):
-            problem = drawer.take(size, number)
-            if problem is not None:
-                add(size, problem)
-            else:
-                left.append((size, number))
+    asked = [(size, number) for size, count in sizes for number in range(1, count + 1)]
     # First every size provides its own problems; then larger ones fill in for smaller ones.
-    for size, number in left:
-        add(size, drawer.take_larger(size, number))
+    for take in (drawer.take, drawer.take_larger):
+        left = []
+        for size, number in asked:
+            problem = take(size, number)
+            if problem is None:
+                left.append((size, number))
+                continue
+            drawn.append((size, problem))
+            on_problem(len(drawn))
+        asked = left
     return sorted(drawn, key=lambda pair: pair[1].name)

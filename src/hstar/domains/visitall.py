@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from random import Random
 
-from hstar.domains.generator import Generator, Parameter, Parameters, SplitPlan, grid
+from hstar.domains.generator import Generator, Parameter, Parameters, grid, plans
 from hstar.domains.instance import Atom, Instance
 
 DOMAIN = """\
@@ -42,11 +42,7 @@ def sample(parameters: Parameters, rng: Random) -> Instance:
     for (x, y), cell in cells.items():
         beside = [(x - 1, y), (x + 1, y), (x, y - 1), (x, y + 1)]
         init += [("connected", cell, cells[other]) for other in beside if other in cells]
-    return Instance(
-        objects={"place": places},
-        init=tuple(init),
-        goal=tuple(("visited", cell) for cell in goal),
-    )
+    return Instance({"place": places}, init, [("visited", cell) for cell in goal])
 
 
 def enlarge(size: Parameters) -> Parameters:
@@ -55,23 +51,15 @@ def enlarge(size: Parameters) -> Parameters:
     return size | {"side": size["side"] + 1}
 
 
-RATIOS = (0.5, 1.0)
-
+SMALL = grid(side=range(3, 6), ratio=(0.5, 1.0))
+LARGE = grid(side=range(6, 9), ratio=(0.5, 1.0))
+SUMMARY = "visit the goal cells of a square grid"
+PARAMETERS = (
+    Parameter("side", "cells along a side of the grid", 2),
+    Parameter("ratio", "probability that a cell is a goal", 0.01, 1.0, whole=False),
+)
+PLANS = plans(SMALL, LARGE, train=70, validation=17, test=17)
+# Large: with ratio 1 the three test sizes have only 22 problems up to symmetry.
 GENERATOR = Generator(
-    name="visitall",
-    summary="visit the goal cells of a square grid",
-    domain_name="visit-all",
-    domain_pddl=DOMAIN,
-    parameters=(
-        Parameter("side", "cells along a side of the grid", 2),
-        Parameter("ratio", "probability that a cell is a goal", 0.01, 1.0, whole=False),
-    ),
-    splits={
-        "train": SplitPlan(grid(side=range(3, 6), ratio=RATIOS), 70),
-        "validation": SplitPlan(grid(side=range(3, 6), ratio=RATIOS), 17),
-        "test": SplitPlan(grid(side=range(6, 9), ratio=RATIOS), 17),
-    },
-    sample=sample,
-    enlarge=enlarge,
-    large=36,  # with ratio 1 the three test sizes have 22 problems up to symmetry
+    "visitall", SUMMARY, DOMAIN, PARAMETERS, PLANS, sample, large=36, enlarge=enlarge
 )

@@ -1,7 +1,7 @@
-"""What a feature kind is: how states become the inputs of a model.
+"""What a feature kind is: how states of one space, or of all tasks of a domain, become inputs.
 
-A feature kind turns states of one space, or of all tasks of a domain, into inputs. Its
-configuration is plain JSON and goes into the model file, so that search sees what training saw.
+The configuration of a kind is plain JSON. It goes into the model file, so that search sees what
+training saw.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+Config = dict[str, Any]
+
 
 @dataclass(frozen=True, slots=True)
 class SpaceStates:
@@ -23,10 +25,10 @@ class SpaceStates:
 
 
 class Inputs:
-    """The inputs of many states. `sizes` int64[S] says what each costs to compute, so that every
-    batch can be made of the same sizes."""
+    """The inputs of many states. `sizes` int[S] says what each costs to compute, so that every
+    batch can have the same sizes."""
 
-    sizes: NDArray[np.int64]
+    sizes: NDArray[Any]
 
     def select(self, rows: NDArray[np.int64]) -> Any:
         """What the model takes, for these states."""
@@ -34,36 +36,30 @@ class Inputs:
 
 
 class Feature:
-    """One kind of features. `needs` is what all states must share: a "domain", or one "space".
-
-    `options` are those of the kind with their defaults.
-    """
+    """One kind of features. `needs` is what all states must share: a "domain", or one "space"."""
 
     name: str
     needs: str = "domain"
     reads_tables: bool = False  # whether it can read states of a pattern
-    options: dict[str, Any] = {}  # noqa: RUF012
+    options: Config = {}  # noqa: RUF012  with their defaults
 
-    def configure(self, tasks: Sequence[Any], options: dict[str, Any], cost: str) -> dict[str, Any]:
+    def configure(self, tasks: Sequence[Any], options: Config, cost: str) -> Config:
         """The configuration for training on these spaces. `cost` says what labels count: "one" an
         action, "normal" its cost. Raises ValueError."""
         return {}
 
-    def check_one_space(self, spaces: Sequence[Any]) -> None:
-        """For features that need one space: raises ValueError if these are not all the same."""
-
-    def warnings(self, config: dict[str, Any]) -> list[str]:
+    def warnings(self, config: Config) -> list[str]:
         """What a user should know about this configuration."""
         return []
 
-    def check(self, config: dict[str, Any], space: Any) -> None:
+    def check(self, config: Config, space: Any) -> None:
         """Raises ValueError if the configuration does not fit a space."""
 
-    def inputs(self, config: dict[str, Any], states: Sequence[SpaceStates]) -> Inputs:
+    def inputs(self, config: Config, states: Sequence[SpaceStates]) -> Inputs:
         """The inputs of all states, group after group."""
         raise NotImplementedError
 
-    def encoder(self, config: dict[str, Any], space: Any) -> Callable[[Any], Any]:
+    def encoder(self, config: Config, space: Any) -> Callable[[Any], Any]:
         """For search: a function from states int32[B, V] to what the model takes."""
         raise NotImplementedError
 
@@ -71,6 +67,6 @@ class Feature:
         """How many states search should encode and evaluate at once in torch."""
         return 4096
 
-    def native(self, config: dict[str, Any], space: Any) -> dict[str, Any] | None:
+    def native(self, config: Config, space: Any) -> Config | None:
         """What the core needs to compute these features; None if it cannot."""
         return None

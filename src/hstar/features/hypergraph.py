@@ -55,8 +55,7 @@ class Incidence:
         """The rows that each item belongs to."""
         rows = np.repeat(np.arange(len(self.counts), dtype=np.int32), self.counts)
         order = np.argsort(self.items, kind="stable")
-        counts = np.bincount(self.items, minlength=num_items).astype(np.int32)
-        return Incidence(rows[order], counts)
+        return Incidence(rows[order], _counts(self.items, num_items))
 
     def with_rows_moved(self, places: Ints) -> Incidence:
         """Row r becomes row places[r]."""
@@ -75,13 +74,15 @@ def starts(counts: Sequence[int] | NDArray[Any]) -> Ints:
     return result
 
 
+def _counts(items: NDArray[Any], num_items: int = 0) -> Ints:
+    return np.bincount(items, minlength=num_items).astype(np.int32)
+
+
 @dataclass(frozen=True, eq=False)
 class Hypergraph:
-    """What the network needs to know of a task; a state adds which nodes are true.
-
-    Pairs are sorted: receivers before senders, then by slot and node. `widest` names an action
-    that needs all receiver slots, and one that needs all sender slots.
-    """
+    """What the network needs to know of a task; a state adds which nodes are true. Pairs are
+    sorted: receivers before senders, then by slot and node. `widest` names an action that needs all
+    receiver slots, and one that needs all sender slots."""
 
     atoms: tuple[str, ...]  # the nodes, such as "on(a, b)"
     num_objects: int  # that the atoms mention
@@ -119,10 +120,7 @@ def needed_slots(hypergraphs: Iterable[Hypergraph]) -> tuple[int, int]:
 
 
 def build_hypergraph(task: Task, cost: str = "normal") -> Hypergraph:
-    """The hypergraph of a task; with cost "one" every edge costs 1.
-
-    Raises ValueError for another type of cost.
-    """
+    """The hypergraph of a task; with cost "one" every edge costs 1. Raises ValueError."""
     if cost not in COSTS:
         raise ValueError(f"unknown cost type '{cost}'; choose one of {', '.join(COSTS)}")
     atoms: dict[str, int] = {}
@@ -166,10 +164,8 @@ def build_hypergraph(task: Task, cost: str = "normal") -> Hypergraph:
             _widest(actions, edges[receives], slots[receives]),
             _widest(actions, edges[~receives], slots[~receives]),
         ),
-        receiver_pairs=np.bincount(pair_columns[pair_columns < num_slots]).astype(np.int32),
-        sender_pairs=np.bincount(pair_columns[pair_columns >= num_slots] - num_slots).astype(
-            np.int32
-        ),
+        receiver_pairs=_counts(pair_columns[pair_columns < num_slots]),
+        sender_pairs=_counts(pair_columns[pair_columns >= num_slots] - num_slots),
         pair_nodes=pair_nodes,
         node_pairs=Incidence(pair_nodes, np.ones_like(pair_nodes)).transposed(len(atoms)),
         edge_pairs=edge_pairs,
@@ -258,10 +254,8 @@ def _widest(actions: list[str], edges: Ints, slots: NDArray[np.int64]) -> str:
 
 
 def state_bits(hypergraph: Hypergraph, task: Task, states: NDArray[Any]) -> Floats:
-    """float32[S, nodes]: which nodes are true in states int32[S, V] of the hypergraph's task.
-
-    Raises ValueError for states of another task.
-    """
+    """float32[S, nodes]: which nodes are true in states int32[S, V]. Raises ValueError for states
+    of another task."""
     rows = state_rows(states)
     if task.num_facts != len(hypergraph.fact_nodes):
         raise ValueError("the hypergraph belongs to another task")
@@ -316,10 +310,8 @@ class Bags:
 @dataclass(frozen=True, eq=False)
 class Wiring:
     """What the network sums, for the nodes, edges and pairs of some graphs one after the other.
-
     Pairs are sorted by column (receiver slots, then sender slots); `columns` says how many each
-    has. Every sum stands beside its transpose, which gradients need.
-    """
+    has. Every sum stands beside its transpose, which gradients need."""
 
     columns: tuple[int, ...]
     pair_nodes: Bags

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hstar.features.feature import Feature, Inputs, SpaceStates
+from hstar.features.feature import Config, Feature, Inputs, SpaceStates
 from hstar.features.hypergraph import (
     Hypergraph,
     Wiring,
@@ -27,6 +27,7 @@ from hstar.features.hypergraph import (
 from hstar.spaces.task import Task
 
 Slots = tuple[int, int]  # receivers, senders
+ROWS_AT_ONCE = 8192
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,26 +42,15 @@ class HypergraphBatch:
     @staticmethod
     def build(groups: Sequence[tuple[Hypergraph, NDArray[Any]]], slots: Slots) -> HypergraphBatch:
         """All states of all groups in order; a group is a graph and its states' bits [S, nodes].
-
-        Raises ValueError if a graph needs more slots than the network has.
-        """
-        if len(groups) == 1 and len(groups[0][1]):
-            graphs, bits = [groups[0][0]], groups[0][1].T
-        else:
-            graphs = [graph for graph, states in groups for _ in range(len(states))]
-            rows = [states.reshape(-1, 1) for _, states in groups]
-            bits = np.concatenate([np.zeros((0, 1), dtype=np.float32), *rows])
-        return _batch(graphs, bits, wire(graphs, *slots))
+        Raises ValueError if a graph needs more slots than the network has."""
+        inputs = HypergraphInputs(groups, slots)
+        return inputs.select(np.arange(len(inputs.graphs)))
 
     def to(self, device: torch.device) -> HypergraphBatch:
         if self.nodes.device == device:
             return self
-        return HypergraphBatch(
-            self.wiring.to(device),
-            self.nodes.to(device),
-            self.edges.to(device),
-            self.globals.to(device),
-        )
+        nodes, edges, sizes = (x.to(device) for x in (self.nodes, self.edges, self.globals))
+        return HypergraphBatch(self.wiring.to(device), nodes, edges, sizes)
 
 
 def _batch(graphs: Sequence[Hypergraph], bits: NDArray[Any], wiring: Wiring) -> HypergraphBatch:
@@ -92,9 +82,10 @@ class HypergraphInputs(Inputs):
         """Raises ValueError if a graph needs more slots than the network has."""
         graphs, bits = [self.graphs[row] for row in rows], [self.bits[row] for row in rows]
         if len(set(graphs)) == 1:
-            return HypergraphBatch.build([(graphs[0], np.stack(bits))], self.slots)
-        groups = [(graph, row[None]) for graph, row in zip(graphs, bits, strict=True)]
-        return HypergraphBatch.build(groups, self.slots)
+            graphs, nodes = graphs[:1], np.stack(bits, axis=1)
+        else:
+            nodes = np.concatenate([np.zeros(0, dtype=bool), *bits])[:, None]
+        return _batch(graphs, nodes, wire(graphs, *self.slots))
 
 
 class HypergraphFeature(Feature):
@@ -102,20 +93,18 @@ class HypergraphFeature(Feature):
 
     name = "hypergraph"
 
-    def configure(
-        self, tasks: Sequence[Task], options: dict[str, Any], cost: str
-    ) -> dict[str, Any]:
+    def configure(self, tasks: Sequence[Task], options: Config, cost: str) -> Config:
         receivers, senders = needed_slots([build_hypergraph(task, cost) for task in tasks])
         return {"receiver_slots": receivers, "sender_slots": senders, "cost": cost}
 
-    def inputs(self, config: dict[str, Any], states: Sequence[SpaceStates]) -> HypergraphInputs:
+    def inputs(self, config: Config, states: Sequence[SpaceStates]) -> HypergraphInputs:
         groups = []
         for group in states:
             graph = build_hypergraph(group.space, config["cost"])
             groups.append((graph, state_bits(graph, group.space, group.states)))
         return HypergraphInputs(groups, _slots(config))
 
-    def encoder(self, config: dict[str, Any], space: Task) -> Callable[[Any], HypergraphBatch]:
+    def encoder(self, config: Config, space: Task) -> Callable[[Any], HypergraphBatch]:
         graph = build_hypergraph(space, config["cost"])
         wiring = wire([graph], *_slots(config))
         return lambda states: _batch([graph], state_bits(graph, space, states).T, wiring)
@@ -125,10 +114,7 @@ class HypergraphFeature(Feature):
         return max(1, ROWS_AT_ONCE // max(space.num_operators, 1))
 
 
-ROWS_AT_ONCE = 8192
-
-
-def _slots(config: dict[str, Any]) -> Slots:
+def _slots(config: Config) -> Slots:
     return int(config["receiver_slots"]), int(config["sender_slots"])
 
 

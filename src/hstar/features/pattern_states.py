@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from hstar import _core
@@ -24,11 +23,9 @@ SLICE = 2**20
 
 
 class PatternStates:
-    """All states of a pattern: digits and exact classes. Raises ValueError.
-
-    `values` are the values that occur, ascending; class c means values[c] and is that of
-    `class_sizes[c]` indices. `labels` uint8[cells] lies on the device.
-    """
+    """All states of a pattern: digits and exact classes. Raises ValueError. `values` are the values
+    that occur, ascending; class c means values[c] and is that of `class_sizes[c]` indices. `labels`
+    uint8[cells] lies on the device."""
 
     def __init__(self, database: PatternDatabase, space: Space, device: torch.device) -> None:
         check_learnable(database)
@@ -43,16 +40,12 @@ class PatternStates:
                 f"networks have at most {MOST_CLASSES} classes"
             )
         pattern = database.layout.pattern
-        sizes = space.domain_sizes
-        self.domain_sizes = tuple(sizes[variable] for variable in pattern)
+        self.domain_sizes = tuple(space.domain_sizes[variable] for variable in pattern)
         self.labels = _labels(database, self.values).to(device)
         self.class_sizes = torch.bincount(self.labels, minlength=256)[: len(self.values)].tolist()
         index = database.index(space)
-        if isinstance(space, Task):
-            self.locations: Tensor | None = None
-            self.radices = list(self.domain_sizes)
-        else:
-            assert isinstance(space, Puzzle)
+        self.locations: Tensor | None = None
+        if isinstance(space, Puzzle):
             group = next(g for g in space.groups if g.first <= pattern[0] < g.first + g.count)
             self.orientations = group.orientations
             is_whole = len(pattern) == group.count
@@ -66,7 +59,7 @@ class PatternStates:
         """int64[B, P] from indices int64[B], as search sees them."""
         if self.locations is None:
             columns = []
-            for radix in self.radices:
+            for radix in self.domain_sizes:
                 columns.append(index % radix)
                 index = index // radix
             return torch.stack(columns, dim=1)
@@ -89,49 +82,33 @@ class PatternStates:
 
 
 def states_to_learn(database: PatternDatabase, space: Space, device: torch.device) -> PatternStates:
-    """What a network of the database is trained on. Raises ValueError.
-
-    Of symmetry classes, all their states: networks learned more of a whole space than of one state
-    per class (docs/pattern_databases.md has the figures).
-    """
-    if not database.layout.symmetric or isinstance(space, Task):
-        return PatternStates(database, space, device)
-    check_learnable(database)
-    layout = database.layout
-    whole = build_pdb(space, layout.pattern, additive=layout.additive, cost=layout.cost)
-    return PatternStates(whole, space, device)
-
-
-def states_to_sweep(
-    database: PatternDatabase, space: Space, learned: PatternStates
-) -> PatternStates:
-    """The database's own states; those it was `learned` from, if they are the same."""
-    same = learned.database is database
-    return learned if same else PatternStates(database, space, learned.device)
+    """What a network of the database is trained on. Raises ValueError. Of symmetry classes, all
+    their states: networks learn more of a whole space than of one state per class
+    (docs/pattern_databases.md has the figures)."""
+    if database.layout.symmetric and not isinstance(space, Task):
+        check_learnable(database)
+        layout = database.layout
+        database = build_pdb(space, layout.pattern, additive=layout.additive, cost=layout.cost)
+    return PatternStates(database, space, device)
 
 
 def _labels(database: PatternDatabase, values: tuple[int, ...]) -> Tensor:
     """uint8[cells]: the class of each index."""
-    layout = database.layout
-    width = {4: 16, 8: 256, 16: 65536}.get(layout.bits)
-    if width is None:
+    layout, table = database.layout, np.asarray(database.table)
+    if layout.bits == 4:
+        table = np.stack([table & 15, table >> 4], axis=1).reshape(-1)[: layout.cells]
+    elif layout.bits == 16:
+        table = table.view("<u2")
+    elif layout.bits != 8:
         raise ValueError(f"tables of {layout.bits} bits are not learned from")
-    classes = np.full(width, UNREACHED, dtype=np.uint8)
+    classes = np.full(2**layout.bits, UNREACHED, dtype=np.uint8)
     classes[list(values)] = range(len(values))
-    table = np.asarray(database.table)
-    if layout.bits == 16:
-        return torch.from_numpy(classes[table.view("<u2")])
-    if layout.bits == 8:
-        return torch.from_numpy(classes[table])
-    pairs = np.empty((256, 2), dtype=np.uint8)
-    pairs[:, 0] = classes[np.arange(256) & 15]
-    pairs[:, 1] = classes[np.arange(256) >> 4]
-    return torch.from_numpy(pairs[table].reshape(-1)[: layout.cells])
+    return torch.from_numpy(classes[table])
 
 
 def _locations(index: _core.PatternIndex, permutations: int, orientations: int) -> Tensor:
     """uint8[permutations, pieces]; the first indices are those without any orientation."""
-    parts: list[NDArray[np.uint8]] = []
+    parts = []
     for first in range(0, permutations, SLICE):
         ranks = np.arange(first, min(first + SLICE, permutations), dtype=np.int64)
         parts.append((index.unrank(ranks) // orientations).astype(np.uint8))

@@ -12,11 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hstar.features.feature import Feature, Inputs, SpaceStates
+from hstar.features.feature import Config, Feature, Inputs, SpaceStates
 from hstar.heuristics import make_heuristic
 from hstar.spaces.task import Task
-
-NUM_FEATURES = 4
 
 
 class VectorInputs(Inputs):
@@ -35,16 +33,14 @@ class RelaxedPlanFeature(Feature):
 
     name = "relaxed-plans"
 
-    def configure(
-        self, tasks: Sequence[Task], options: dict[str, Any], cost: str
-    ) -> dict[str, Any]:
-        return {"cost": cost, "width": NUM_FEATURES}
+    def configure(self, tasks: Sequence[Task], options: Config, cost: str) -> Config:
+        return {"cost": cost, "width": 4}
 
-    def inputs(self, config: dict[str, Any], states: Sequence[SpaceStates]) -> VectorInputs:
+    def inputs(self, config: Config, states: Sequence[SpaceStates]) -> VectorInputs:
         parts = [self.encoder(config, group.space)(group.states) for group in states]
         return VectorInputs(np.concatenate(parts))
 
-    def encoder(self, config: dict[str, Any], space: Task) -> Callable[[Any], Any]:
+    def encoder(self, config: Config, space: Task) -> Callable[[Any], Any]:
         heuristic = make_heuristic(space, "ff", config["cost"])
 
         def encode(states: NDArray[np.int32]) -> NDArray[np.float32]:
@@ -54,7 +50,7 @@ class RelaxedPlanFeature(Feature):
 
         return encode
 
-    def native(self, config: dict[str, Any], space: Task) -> dict[str, Any]:
+    def native(self, config: Config, space: Task) -> Config:
         return {"input": "relaxed-plan"}
 
 

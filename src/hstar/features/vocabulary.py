@@ -1,8 +1,8 @@
 """The channels of a domain: which predicates, types and constants a network can tell apart.
 
-Every predicate of arity r gives two channels over r-tuples of objects, "true in the state" and
-"wanted by the goal" (-1 where the goal wants it false). Unary channels for the types and one for
-each constant of the domain follow, because actions can tell those apart.
+Every predicate of arity r gives two channels over r-tuples of objects, "state" (true in the state)
+and "goal" (wanted by the goal; -1 where the goal wants it false). Unary channels for each "type"
+and each "constant" of the domain follow, because actions can tell those apart.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 from hstar.pddl.errors import quote
 from hstar.pddl.model import Domain
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Vocabulary:
-    """The channels of a domain. Predicates are sorted by name; those wider than `breadth` are
-    left out (`omitted`)."""
+    """Predicates are sorted by name; those wider than `breadth` are `omitted`."""
 
     breadth: int
     predicates: tuple[tuple[str, int], ...]
@@ -54,35 +54,25 @@ class Vocabulary:
     @property
     def channels(self) -> list[int]:
         """How many channels each arity 0..breadth has."""
-        counts = [0] * (self.breadth + 1)
-        for _, arity in self.predicates:
-            counts[arity] += 2
+        arities = [arity for arity, _ in self._numbered.values()]
+        return [arities.count(arity) for arity in range(self.breadth + 1)]
+
+    def channel(self, kind: str, name: str) -> tuple[int, int] | None:
+        """(arity, number) of the channel of a name; None for one left out."""
+        return self._numbered.get((kind, name))
+
+    @cached_property
+    def _numbered(self) -> dict[tuple[str, str], tuple[int, int]]:
+        named = [(kind, *predicate) for kind in ("state", "goal") for predicate in self.predicates]
         if self.breadth >= 1:
-            counts[1] += len(self.types) + len(self.constants)
-        return counts
-
-    def state_channel(self, predicate: str) -> tuple[int, int] | None:
-        """(arity, channel) of "true in the state"; None for a predicate left out."""
-        arity = dict(self.predicates).get(predicate)
-        if arity is None:
-            return None
-        same = [name for name, other in self.predicates if other == arity]
-        return arity, same.index(predicate)
-
-    def goal_channel(self, predicate: str) -> tuple[int, int] | None:
-        """(arity, channel) of "wanted by the goal"; None for a predicate left out."""
-        found = self.state_channel(predicate)
-        if found is None:
-            return None
-        arity, channel = found
-        return arity, channel + sum(other == arity for _, other in self.predicates)
-
-    def unary_channel(self, name: str, kind: str) -> int:
-        """The channel of a type (kind "type") or of a constant (kind "constant")."""
-        first = 2 * sum(arity == 1 for _, arity in self.predicates)
-        if kind == "type":
-            return first + self.types.index(name)
-        return first + len(self.types) + self.constants.index(name)
+            named += [("type", name, 1) for name in self.types]
+            named += [("constant", name, 1) for name in self.constants]
+        counts = [0] * (self.breadth + 1)
+        numbered = {}
+        for kind, name, arity in named:
+            numbered[kind, name] = arity, counts[arity]
+            counts[arity] += 1
+        return numbered
 
     def check(self, domain: Domain) -> None:
         """Raises ValueError if problems of this domain do not have these channels."""

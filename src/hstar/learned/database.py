@@ -1,8 +1,8 @@
 """Networks in integers that replace a pattern database: the form "integers" of model files.
 
-A heuristic of this form is a network on the digits of a pattern, thresholds that read a class off
-its logits, and sets of exceptions that lower the class of single states. A certificate in the file
-says how many states were compared with the exact table and how many are too large.
+Such a heuristic is a network on the digits of a pattern, thresholds that read a class off its
+logits, and sets of exceptions that lower the class of single states. A certificate in the file says
+how many states were compared with the exact table and how many are too large.
 """
 
 from __future__ import annotations
@@ -57,11 +57,9 @@ class ExceptionSet:
 
 @dataclass(frozen=True)
 class LearnedDatabase:
-    """What replaces a pattern database whose layout is `layout`.
-
-    Class c of the network means the value values[c]; the class is lowered by one for each of the
-    leading exception sets that hold the state's index. `base` is added, as in a difference.
-    """
+    """What replaces a pattern database whose layout is `layout`. Class c of the network means the
+    value values[c]; the class is lowered by one for each of the leading exception sets that hold
+    the state's index. `base` is added, as in a difference."""
 
     layout: Layout
     network: Network
@@ -113,15 +111,11 @@ class LearnedFile:
         decode = self.model.decoding
         strict = (self.certificate or {}).get("overestimates") == 0
         name = "argmax" if decode.thresholds is None else "strict" if strict else "quantile"
+        base = None if model.base is None else asdict(model.base.layout)
+        digits = {"layout": asdict(model.layout), "base": base}
         metadata = {
             "form": "integers",
-            "features": {
-                "name": "digits",
-                "config": {
-                    "layout": asdict(model.layout),
-                    "base": None if model.base is None else asdict(model.base.layout),
-                },
-            },
+            "features": {"name": "digits", "config": digits},
             "model": {"name": "mlp", "config": model.network.to_metadata()},
             "objective": self.notes.get("objective", {"name": "cea"}),
             "decode": {
@@ -169,11 +163,9 @@ def write_learned(path: str | os.PathLike[str], file: LearnedFile) -> int:
 
 
 def read_learned(path: str | os.PathLike[str], *, need_certificate: bool = True) -> LearnedFile:
-    """Read and check a file. Raises ModelFileError.
-
-    With `need_certificate`, a file whose certificate does not say of this very model that no state
-    is overestimated is refused; without it, such files may be used, but not as admissible.
-    """
+    """Read and check a file. Raises ModelFileError. With `need_certificate`, a file whose
+    certificate does not say of this very model that no state is overestimated is refused; without
+    it, such files may be used, but not as admissible."""
     return learned_of(read_model(path), os.fspath(path), need_certificate=need_certificate)
 
 
@@ -209,10 +201,7 @@ def digests(model: LearnedDatabase) -> dict[str, str]:
         if not name.startswith("exceptions."):
             weights.update(f"{name} {tensor.dtype} {tensor.shape}".encode())
             weights.update(np.ascontiguousarray(tensor).tobytes())
-    return {
-        "weights_sha256": weights.hexdigest(),
-        "exceptions_sha256": exceptions.hexdigest(),
-    }
+    return {"weights_sha256": weights.hexdigest(), "exceptions_sha256": exceptions.hexdigest()}
 
 
 def tensors_of(model: LearnedDatabase) -> dict[str, NDArray[Any]]:
@@ -237,15 +226,11 @@ def _check_certificate(file: LearnedFile, name: str) -> None:
             "learn it with strict decoding",
             name,
         )
-    if certificate.get("overestimates") != 0:
-        raise ModelFileError(
-            f"the certificate counts {certificate.get('overestimates')} overestimated states; "
-            "the heuristic is not admissible",
-            name,
-        )
+    found = certificate.get("overestimates")
+    if found != 0:
+        message = f"the certificate counts {found} overestimated states"
+        raise ModelFileError(f"{message}; the heuristic is not admissible", name)
     for key, digest in digests(file.model).items():
         if certificate.get(key) != digest:
-            what = key.removesuffix("_sha256")
-            raise ModelFileError(
-                f"the certificate is of other {what}; it says nothing of this heuristic", name
-            )
+            message = f"the certificate is of other {key.removesuffix('_sha256')}"
+            raise ModelFileError(f"{message}; it says nothing of this heuristic", name)

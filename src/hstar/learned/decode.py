@@ -1,8 +1,7 @@
 """Decodes: how a model's outputs become a heuristic value.
 
 A decode reads outputs of one form (hstar.objectives.objective) and knows no labels. Its constants
-come from the objective and are all in the model file: what is added to outputs (`base`), what
-bounds them (`lower`), how wide a distribution is. Evaluation uses these functions; search uses
+come from the objective and are all in the model file. Evaluation uses these functions; search uses
 those of the core (cpp/learned) where it can, and tests compare the two.
 """
 
@@ -29,6 +28,7 @@ class Decode:
     needs_lower = False
     options: Constants = {}  # noqa: RUF012
     is_certified = False
+    is_native = False  # whether the core knows the decode by its name (cpp/learned/decode.cpp)
 
     def check(self, options: Constants) -> None:
         """Raises ValueError for values of the options that make no decode."""
@@ -41,7 +41,7 @@ class Decode:
 class Value(Decode):
     """The output itself."""
 
-    name, reads = "value", "value"
+    name, reads, is_native = "value", "value", True
 
     def value(self, outputs: Tensor, base: Tensor, lower: Tensor, constants: Constants) -> Tensor:
         return outputs[:, 0] + base
@@ -50,7 +50,7 @@ class Value(Decode):
 class Floor(Decode):
     """The output, rounded down to a whole number."""
 
-    name, reads = "floor", "value"
+    name, reads, is_native = "floor", "value", True
 
     def value(self, outputs: Tensor, base: Tensor, lower: Tensor, constants: Constants) -> Tensor:
         return (outputs[:, 0] + base).floor()
@@ -59,7 +59,7 @@ class Floor(Decode):
 class Mean(Decode):
     """The location."""
 
-    name, reads = "mean", "location-scale"
+    name, reads, is_native = "mean", "location-scale", True
 
     def value(self, outputs: Tensor, base: Tensor, lower: Tensor, constants: Constants) -> Tensor:
         return location_and_scale(outputs, base, constants)[0]
@@ -68,33 +68,28 @@ class Mean(Decode):
 class Clip(Decode):
     """The location, but at least the lower bound."""
 
-    name, reads, needs_lower = "clip", "location-scale", True
+    name, reads, is_native, needs_lower = "clip", "location-scale", True, True
 
     def value(self, outputs: Tensor, base: Tensor, lower: Tensor, constants: Constants) -> Tensor:
-        import torch
-
-        return torch.maximum(location_and_scale(outputs, base, constants)[0], lower)
+        return location_and_scale(outputs, base, constants)[0].maximum(lower)
 
 
 class TruncatedMean(Decode):
     """The mean of the Gaussian cut at the lower bound."""
 
-    name, reads, needs_lower = "truncated-mean", "location-scale", True
+    name, reads, is_native, needs_lower = "truncated-mean", "location-scale", True, True
 
     def value(self, outputs: Tensor, base: Tensor, lower: Tensor, constants: Constants) -> Tensor:
-        import torch
-
         from hstar.objectives.distributions import TruncatedGaussian
 
         mu, sigma = location_and_scale(outputs, base, constants)
-        none = torch.full_like(mu, torch.inf)
-        return TruncatedGaussian(mu, sigma, lower - constants["epsilon"], none, validate=False).mean
+        return TruncatedGaussian(mu, sigma, lower - constants["epsilon"], validate=False).mean
 
 
 class Argmax(Decode):
     """The value of the most likely class; the lowest of them if several are equally likely."""
 
-    name, reads = "argmax", "logits"
+    name, reads, is_native = "argmax", "logits", True
 
     def value(self, outputs: Tensor, base: Tensor, lower: Tensor, constants: Constants) -> Tensor:
         is_largest = outputs == outputs.amax(dim=1, keepdim=True)
@@ -104,7 +99,7 @@ class Argmax(Decode):
 class Quantile(Decode):
     """The value of the largest class k with P(class >= k) >= tau."""
 
-    name, reads = "quantile", "logits"
+    name, reads, is_native = "quantile", "logits", True
     options = {"tau": 0.99, "temperature": 1.0}  # noqa: RUF012
 
     def check(self, options: Constants) -> None:
@@ -112,9 +107,7 @@ class Quantile(Decode):
             raise ValueError(f"tau is a probability, not {options['tau']}")
 
     def value(self, outputs: Tensor, base: Tensor, lower: Tensor, constants: Constants) -> Tensor:
-        import torch
-
-        p = torch.softmax(outputs.double() / constants["temperature"], dim=1)
+        p = (outputs.double() / constants["temperature"]).softmax(dim=1)
         below = p.cumsum(dim=1)[:, :-1]  # P(class < k) for k = 1, 2, ...
         accepted = (below <= 1 - constants["tau"]).long().cumprod(dim=1).sum(dim=1)
         return _class_values(accepted, outputs, constants) + base
@@ -125,12 +118,7 @@ class Strict(Decode):
     exact value of every state (hstar.certified)."""
 
     name, reads, is_certified = "strict", "logits", True
-    options = {  # noqa: RUF012
-        "budget": None,
-        "mean": None,
-        "temperature": 1.0,
-        "share": 1,
-    }
+    options = {"budget": None, "mean": None, "temperature": 1.0, "share": 1}  # noqa: RUF012
 
     def check(self, options: Constants) -> None:
         if options["budget"] is not None and options["mean"] is not None:
@@ -139,23 +127,9 @@ class Strict(Decode):
             raise ValueError("the share is at least 1: one in so many states")
 
 
+ENTRIES = (Value(), Floor(), Mean(), Clip(), TruncatedMean(), Argmax(), Quantile(), Strict())
 DECODES: Registry[Decode] = Registry(
-    "decode",
-    {
-        entry.name: entry
-        for entry in (
-            Value(),
-            Floor(),
-            Mean(),
-            Clip(),
-            TruncatedMean(),
-            Argmax(),
-            Quantile(),
-            Strict(),
-        )
-    },
-    "hstar.decodes",
-    of_class(Decode),
+    "decode", {entry.name: entry for entry in ENTRIES}, "hstar.decodes", of_class(Decode)
 )
 
 
@@ -171,7 +145,4 @@ def find_decode(name: str | None, objective: Objective) -> Decode:
 
 
 def _class_values(classes: Tensor, outputs: Tensor, constants: Constants) -> Tensor:
-    import torch
-
-    values = torch.tensor(constants["values"], dtype=outputs.dtype, device=outputs.device)
-    return values[classes]
+    return outputs.new_tensor(constants["values"])[classes]

@@ -1,18 +1,8 @@
 """The model file: one .safetensors whose metadata says what the numbers mean.
 
-The metadata is one JSON object under the key "hstar":
-
-    format, digest        which version of this text applies; SHA-256 of the whole file
-    form                  how tensors make a heuristic: "float", or "integers" (database.py)
-    features, model       {"name", "config"} each, names of FEATURES and MODELS
-    objective, decode     {"name", options or constants}, names of OBJECTIVES and DECODES
-    cost, domain          what a step costs; {"name", "hash"} of a PDDL domain, or null
-    training              options, curve, and what the file was trained on
-    certificate           what a sweep over every state has shown (hstar.certified), or null
-
-The digest is that of the file with the digest's own place filled with zeros. So every byte is
-covered, and a file in which one was changed is refused before anything in it is used. No code is
-ever loaded from a file; a name like "module:attribute" must be importable already.
+docs/architecture.md describes the metadata, a JSON object under the key "hstar". The digest is that
+of the whole file with zeros in the digest's own place. So a file in which any byte was changed is
+refused before anything in it is used. No code is ever loaded from a file.
 """
 
 from __future__ import annotations
@@ -23,6 +13,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -70,7 +61,7 @@ def to_bytes(model: ModelFile) -> bytes:
     text = json.dumps(metadata, sort_keys=True, separators=(",", ":"))
     tensors = {name: np.asarray(array, order="C") for name, array in model.tensors.items()}
     content = save(tensors, metadata={"hstar": text})
-    return _with_digest(content, NO_DIGEST, hashlib.sha256(content).hexdigest())
+    return with_digest(content, NO_DIGEST, hashlib.sha256(content).hexdigest())
 
 
 def write_model(path: str | os.PathLike[str], model: ModelFile) -> int:
@@ -84,8 +75,7 @@ def read_model(path: str | os.PathLike[str]) -> ModelFile:
     """Read and check a model file. Raises ModelFileError."""
     name = os.fspath(path)
     try:
-        with open(name, "rb") as opened:
-            content = opened.read()
+        content = Path(name).read_bytes()
     except FileNotFoundError:
         raise ModelFileError("no such model file; train one with 'hstar train'", name) from None
     except OSError as error:
@@ -112,7 +102,7 @@ def from_bytes(content: bytes, name: str) -> ModelFile:
         metadata = json.loads(text)
         if metadata.get("format") == FORMAT:
             digest = str(metadata["digest"])
-            intact = hashlib.sha256(_with_digest(content, digest, NO_DIGEST)).hexdigest() == digest
+            intact = hashlib.sha256(with_digest(content, digest, NO_DIGEST)).hexdigest() == digest
         else:
             metadata, intact = upgraded(metadata, tensors, content, name)
         if not intact:
@@ -122,8 +112,7 @@ def from_bytes(content: bytes, name: str) -> ModelFile:
                 name,
             )
         _check_schema(metadata, SCHEMA, "the metadata")
-    kept = {key: metadata[key] for key in SCHEMA}
-    return ModelFile(kept, tensors)
+    return ModelFile({key: metadata[key] for key in SCHEMA}, tensors)
 
 
 def is_model_file(path: str | os.PathLike[str]) -> bool:
@@ -152,12 +141,8 @@ def refusing_malformed(path: str) -> Iterator[None]:
         ) from error
 
 
-def with_digest_of_zeros(content: bytes, digest: str) -> bytes:
-    """The content that the digest was computed of."""
-    return _with_digest(content, digest, NO_DIGEST)
-
-
-def _with_digest(content: bytes, old: str, new: str) -> bytes:
+def with_digest(content: bytes, old: str, new: str) -> bytes:
+    """The content with another digest in the digest's place."""
     places = [DIGEST_PLACE + digest.encode(errors="replace") for digest in (old, new)]
     return content.replace(places[0], places[1], 1)
 

@@ -26,15 +26,10 @@ from hstar.pddl.errors import quote
 if TYPE_CHECKING:
     import torch
 
-# The names that the core knows (cpp/learned).
-NATIVE_DECODES = ("value", "floor", "mean", "clip", "truncated-mean", "argmax", "quantile")
-
 
 class LearnedHeuristic:
-    """A trained model, to be bound to the spaces it was trained for.
-
-    `decode` overrides how outputs become a number; its constants are those of the file.
-    """
+    """A trained model, to be bound to the spaces it was trained for. `decode` overrides how outputs
+    become a number; its constants are those of the file."""
 
     def __init__(self, file: ModelFile, path: str, decode: str | None = None) -> None:
         self.file = file
@@ -42,17 +37,16 @@ class LearnedHeuristic:
         self.metadata = file.metadata
         with refusing_malformed(path):
             held = DECODES.find(self.metadata["decode"]["name"])
-            form = held.reads
             self.features = FEATURES.find(self.metadata["features"]["name"])
             self.decode: Decode = held
             self.constants: dict[str, Any] = {**held.options, **self.metadata["decode"]}
         if decode is None:
             return
         self.decode = DECODES.find(decode)
-        if self.decode.reads != form:
+        if self.decode.reads != held.reads:
             raise ValueError(
                 f"decode '{decode}' reads {self.decode.reads}, but the model's outputs "
-                f"have the form {form}; choose {_fitting(held)}"
+                f"have the form {held.reads}; choose {_fitting(held)}"
             )
         if self.decode.is_certified:
             raise ValueError(
@@ -79,7 +73,9 @@ class LearnedHeuristic:
                 raise self._error(f"this hstar cannot use the model: {error}") from error
             network = model.native(self.metadata["model"]["config"], self.file.tensors)
             inputs = self.features.native(self.metadata["features"]["config"], space)
-            native = self._decodes_natively and None not in (network, inputs)
+            # An entry from outside may inherit from one of ours, or have its name.
+            is_ours = DECODES.get(self.decode.name) is self.decode
+            native = is_ours and self.decode.is_native and None not in (network, inputs)
             try:
                 if not native:
                     return self._in_torch(space)
@@ -87,12 +83,6 @@ class LearnedHeuristic:
                 return _core.Heuristic.learned(space.core, specification)
             except ValueError as error:
                 raise self._error(f"the model cannot take this problem: {error}") from error
-
-    @property
-    def _decodes_natively(self) -> bool:
-        """An entry from outside may have the name of one of ours."""
-        name = self.decode.name
-        return name in NATIVE_DECODES and DECODES.get(name) is self.decode
 
     def specification(self) -> dict[str, Any]:
         """What the core must know besides the network and its inputs."""
@@ -137,11 +127,10 @@ class LearnedHeuristic:
 
         def outputs(states: NDArray[np.int32]) -> torch.Tensor:
             inputs = encode(states)
+            if isinstance(inputs, np.ndarray):
+                inputs = torch.from_numpy(inputs)
             with torch.inference_mode():
-                found = network(
-                    torch.from_numpy(inputs) if isinstance(inputs, np.ndarray) else inputs
-                )
-            result: torch.Tensor = found.float()
+                result: torch.Tensor = network(inputs).float()
             return result
 
         def evaluate(states: NDArray[np.int32]) -> NDArray[np.float32]:
@@ -167,20 +156,20 @@ class LearnedHeuristic:
 
     def _check_space(self, space: Any) -> None:
         trained = self.metadata["domain"]
-        name = None if trained is None else str(trained["name"])
+        name = "" if trained is None else quote(str(trained["name"]))
         if trained is not None and getattr(space, "problem", None) is None:
-            raise self._error(f"the model was trained on PDDL domain {quote(str(name))}")
+            raise self._error(f"the model was trained on PDDL domain {name}")
         try:
             self.features.check(self.metadata["features"]["config"], space)
         except ValueError as error:
-            about = "" if name is None else f"the model was trained on domain {quote(name)}: "
+            about = f"the model was trained on domain {name}: " if name else ""
             raise self._error(f"{about}{error}") from None
         if trained is None:
             return
         domain = space.problem.domain
         if domain_hash(domain) != trained["hash"]:
             raise self._error(
-                f"the model was trained on domain {quote(str(name))}, whose predicates, "
+                f"the model was trained on domain {name}, whose predicates, "
                 f"types or actions differ from those of {quote(domain.name)}; "
                 "use the domain file it was trained with, or train a model for this one"
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from hstar.models.integer_network import LOGIT_UNITS
@@ -37,13 +37,10 @@ class Decoding:
         return cls((math.floor((1 - tau) * ONE),) * (classes - 1), ratio_of(temperature))
 
     def to_metadata(self) -> dict[str, Any]:
-        thresholds = None if self.thresholds is None else list(self.thresholds)
-        return {"thresholds": thresholds, "ratio": self.ratio}
+        return asdict(self)
 
     @classmethod
     def from_metadata(cls, metadata: dict[str, Any]) -> Decoding:
-        thresholds = metadata["thresholds"]
-        return cls(
-            None if thresholds is None else tuple(int(one) for one in thresholds),
-            int(metadata["ratio"]),
-        )
+        held = metadata["thresholds"]
+        thresholds = None if held is None else tuple(int(one) for one in held)
+        return cls(thresholds, int(metadata["ratio"]))

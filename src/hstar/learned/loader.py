@@ -35,10 +35,7 @@ def find_heuristic(given: Any, decode: str | None = None) -> Any:
 
 def load_model(path: str | os.PathLike[str], decode: str | None = None) -> Any:
     """A learned heuristic from its file. Raises ModelFileError, ValueError for a decode that does
-    not fit.
-
-    A network in integers whose decode is "strict" must have a certificate that holds.
-    """
+    not fit. A network in integers whose decode is "strict" must have a certificate that holds."""
     name = os.fspath(path)
     file = read_model(name)
     if file.metadata["form"] != "integers":
@@ -50,11 +47,9 @@ def load_model(path: str | os.PathLike[str], decode: str | None = None) -> Any:
 
 
 def load_pattern_heuristic(text: str) -> PdbHeuristic:
-    """From "pdb:FILE,FILE+FILE": the maximum of what commas separate, each a sum of files.
-
-    A file is a pattern database or a learned one; a learned one without a certificate that holds is
-    refused. Raises PdbFileError, ModelFileError and ValueError.
-    """
+    """From "pdb:FILE,FILE+FILE": the maximum of what commas separate, each a sum of files. A file
+    is a pattern database or a learned one; a learned one without a certificate that holds is
+    refused. Raises PdbFileError, ModelFileError and ValueError."""
     return load_heuristic(
         text, lambda name: read_learned(name).model if is_model_file(name) else None
     )

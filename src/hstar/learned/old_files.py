@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hstar.learned.file import FORMAT, ModelFileError, with_digest_of_zeros
+from hstar.learned.file import FORMAT, NO_DIGEST, ModelFileError, with_digest
 
 Tensors = dict[str, NDArray[Any]]
 OBJECTIVE = {"loss", "sigma", "base", "lower", "epsilon", "cap"}
@@ -30,7 +30,7 @@ def upgraded(
         rest = {key: value for key, value in metadata.items() if key != "digest"}
         return _domain_model(rest, path), _digest(rest, tensors) == metadata["digest"]
     if found == "hstar-learned-pdb-1":
-        held = with_digest_of_zeros(content, str(metadata["digest"]))
+        held = with_digest(content, str(metadata["digest"]), NO_DIGEST)
         intact = hashlib.sha256(held).hexdigest() == metadata["digest"]
         return _pattern_model(metadata), intact
     raise ModelFileError(f"the file has format {found!r}, this hstar reads {FORMAT!r}", path)
@@ -47,26 +47,22 @@ def _domain_model(old: dict[str, Any], path: str) -> dict[str, Any]:
             )
     cost = old["cost"]
     slots = {key: config.get(key) for key in ("receiver_slots", "sender_slots")}
-    features: dict[str, dict[str, Any]] = {
-        "nlm": {"name": "atoms", "config": config.get("vocabulary", {})},
-        "hgn": {
-            "name": "hypergraph",
-            "config": {**slots, "cost": cost},
-        },
-        "linear": {"name": "relaxed-plans", "config": {"cost": cost, "width": 4}},
+    kinds: dict[str, tuple[str, Any, Any]] = {  # features, their configuration, the network's
+        "nlm": ("atoms", config.get("vocabulary", {}), config.get("network")),
+        "hgn": ("hypergraph", {**slots, "cost": cost}, config),
+        "linear": (
+            "relaxed-plans",
+            {"cost": cost, "width": 4},
+            {"inputs": 4, "outputs": config.get("outputs")},
+        ),
     }
-    networks: dict[str, Any] = {
-        "nlm": config.get("network"),
-        "hgn": config,
-        "linear": {"inputs": 4, "outputs": config.get("outputs")},
-    }
+    features, feature_config, network = kinds[model]
     constants = {key: objective.get(key) for key in ("base", "lower", "epsilon", "cap", "sigma")}
-    named = {"name": objective["loss"], **constants}
     return {
         "form": "float",
-        "features": features[model],
-        "model": {"name": model, "config": networks[model]},
-        "objective": named,
+        "features": {"name": features, "config": feature_config},
+        "model": {"name": model, "config": network},
+        "objective": {"name": objective["loss"], **constants},
         "decode": {
             **constants,
             "name": old["decode"],
@@ -89,12 +85,7 @@ def _pattern_model(old: dict[str, Any]) -> dict[str, Any]:
         "features": {"name": "digits", "config": {"layout": old["layout"], "base": old["base"]}},
         "model": {"name": "mlp", "config": old["network"]},
         "objective": {"name": "cea"},
-        "decode": {
-            **decoding,
-            "name": name,
-            "values": old["values"],
-            "exceptions": old["exceptions"],
-        },
+        "decode": {**decoding, "name": name} | {key: old[key] for key in ("values", "exceptions")},
         "cost": old["layout"]["cost"],
         "domain": None,
         "training": old["notes"],

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from hstar.models.integer_network import LOGIT_UNITS, IntegerLayer, Network
-from hstar.models.rounding import RoundedLayer, RoundedNet, is_joined
+from hstar.models.mlp import is_joined
+from hstar.models.rounding import RoundedLayer, RoundedNet
 
 LARGEST_MULTIPLIER = 65535
 LARGEST_SKIP = 2**31 - 1
 LARGEST_SHIFT = 47
 LARGEST_BIAS = 2**24
-
-Doubles = NDArray[np.float64]
 
 
 def export(net: RoundedNet, domain_sizes: tuple[int, ...]) -> Network:
@@ -30,58 +27,28 @@ def export(net: RoundedNet, domain_sizes: tuple[int, ...]) -> Network:
         input_step = 1.0 if number == 0 else steps[number - 1]
         is_last = number == len(layers) - 1
         output_step = 1 / LOGIT_UNITS if is_last else steps[number]
-        joined = None if not is_joined(number) or is_last else steps[number - 2] / output_step
+        # Sums are in multiples of `unit`; their values are multiplied by `factor` and moved by
+        # `offset`. Multipliers are not negative: weights take the sign of a factor.
         factor, offset = (one.cpu().numpy() for one in net.affine(number))
-        unit = layer.log_step.detach().double().exp().cpu().numpy() * input_step
-        exported.append(_export(layer, unit, factor, offset, output_step, joined, number == 0))
+        with torch.no_grad():
+            unit = layer.log_step.double().exp().cpu().numpy() * input_step
+            whole = layer.whole().cpu().numpy() * np.where(factor < 0, -1.0, 1.0)[:, None]
+        # Not so small that the offset, in units of the sum, would be beyond all bounds.
+        scale = np.maximum(np.abs(factor) * unit, np.abs(offset) / LARGEST_BIAS + 1e-30)
+        factors = scale / output_step
+        shift = math.floor(math.log2(LARGEST_MULTIPLIER / max(float(factors.max()), 1e-12)))
+        joined = steps[number - 2] / output_step if is_joined(number) and not is_last else None
+        if joined is not None:
+            shift = min(shift, math.floor(math.log2(LARGEST_SKIP / joined)))
+        shift = max(1, min(shift, LARGEST_SHIFT))
+        exported.append(
+            IntegerLayer(
+                np.ascontiguousarray(whole.T if number == 0 else whole).astype(np.int8),
+                np.rint(offset / scale).astype(np.int32),
+                np.clip(np.rint(factors * 2.0**shift), 0, LARGEST_MULTIPLIER).astype(np.int32),
+                shift,
+                0 if joined is None else max(1, round(joined * 2.0**shift)),
+                layer.bits,
+            )
+        )
     return Network(domain_sizes, tuple(exported))
-
-
-def _export(
-    layer: RoundedLayer,
-    unit: Doubles,
-    factor: Doubles,
-    offset: Doubles,
-    output_step: float,
-    joined: float | None,
-    first: bool,
-) -> IntegerLayer:
-    """Sums are in multiples of `unit`; their values are then multiplied by `factor`, and `offset`
-    is added. Multipliers are not negative: weights take the sign of a factor."""
-    with torch.no_grad():
-        whole = layer.whole().cpu().numpy() * np.where(factor < 0, -1.0, 1.0)[:, None]
-    # Not so small that the offset, in units of the sum, would be beyond all bounds.
-    scale = np.maximum(np.abs(factor) * unit, np.abs(offset) / LARGEST_BIAS + 1e-30)
-    bias = np.rint(offset / scale)
-    factors = scale / output_step
-    shift = math.floor(math.log2(LARGEST_MULTIPLIER / max(float(factors.max()), 1e-12)))
-    if joined is not None:
-        shift = min(shift, math.floor(math.log2(LARGEST_SKIP / joined)))
-    shift = max(1, min(shift, LARGEST_SHIFT))
-    multiplier = np.clip(np.rint(factors * 2.0**shift), 0, LARGEST_MULTIPLIER)
-    return IntegerLayer(
-        np.ascontiguousarray(whole.T if first else whole).astype(np.int8),
-        bias.astype(np.int32),
-        multiplier.astype(np.int32),
-        shift,
-        0 if joined is None else max(1, round(joined * 2.0**shift)),
-        layer.bits,
-    )
-
-
-def emulate(network: Network, digits: NDArray[np.int32]) -> NDArray[np.int64]:
-    """The same logits by plain 64-bit matrix products, to check the core against."""
-    sizes = np.array(network.domain_sizes)
-    rows = digits + (np.cumsum(sizes) - sizes)
-    outputs: list[Any] = []
-    last = len(network.layers) - 1
-    for number, layer in enumerate(network.layers):
-        weights = layer.weights.astype(np.int64)
-        sums = weights[rows].sum(axis=1) if number == 0 else outputs[-1] @ weights.T
-        total = (sums + layer.bias) * layer.multiplier.astype(np.int64)
-        if layer.skip:
-            total += outputs[-2] * layer.skip
-        total = (total + (1 << (layer.shift - 1))) >> layer.shift
-        outputs.append(total if number == last else np.clip(total, 0, 127))
-    result: NDArray[np.int64] = outputs[-1]
-    return result

@@ -28,6 +28,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import leaky_relu_
 
+from hstar.features.feature import Config
 from hstar.features.hypergraph import Bags, Wiring
 from hstar.features.hypergraph_inputs import HypergraphBatch
 from hstar.models.model import Model
@@ -53,13 +54,6 @@ class HGNConfig:
                 raise ValueError(f"'{name}' of a hypergraph network must be a positive number")
         if not isinstance(self.normalise, bool):
             raise ValueError("'normalise' of a hypergraph network must be true or false")
-
-    @staticmethod
-    def from_dict(fields: dict[str, Any]) -> HGNConfig:
-        return HGNConfig(**fields)
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 class _BagSum(torch.autograd.Function):
@@ -179,15 +173,20 @@ class HGN(nn.Module):
     def _steps(self, e0: Tensor, v0: Tensor, u0: Tensor, wiring: Wiring, lanes: int) -> Tensor:
         """The globals after all steps."""
 
+        edge, node, hidden = self.core.edge, self.core.node, self.config.hidden
+
+        def on_lanes(apply: Any, rows: Tensor, *others: object) -> Tensor:
+            """`apply` works on (rows, lanes * H), all lanes of a row side by side."""
+            wide = apply(rows.view(len(rows) // lanes, lanes * hidden), *others)
+            narrow: Tensor = wide.view(len(wide) * lanes, hidden)
+            return narrow
+
         def slot_sum(nodes: Tensor, matrices: Tensor) -> Tensor:
-            x = _wide(nodes, lanes)
-            return _narrow(_SlotSum.apply(x, matrices, wiring), lanes)  # type: ignore[no-untyped-call]
+            return on_lanes(_SlotSum.apply, nodes, matrices, wiring)
 
         def bag_sum(rows: Tensor, bags: Bags, transposed: Bags) -> Tensor:
-            x = _wide(rows, lanes)
-            return _narrow(_BagSum.apply(x, bags, transposed), lanes)  # type: ignore[no-untyped-call]
+            return on_lanes(_BagSum.apply, rows, bags, transposed)
 
-        edge, node, hidden = self.core.edge, self.core.node, self.config.hidden
         # Weights of the edges' first layer: (out, the edge and its slots, initial or now, in).
         parts = edge.first.weight.view(hidden, -1, 2, hidden)
         slots0, slots = parts[:, 1:].permute(2, 1, 3, 0).contiguous()  # (columns, in, out) both
@@ -213,16 +212,6 @@ def _in_lanes(rows: Tensor, lanes: int) -> Tensor:
     return rows[:, None].expand(-1, lanes, -1).reshape(len(rows) * lanes, rows.shape[1])
 
 
-def _wide(rows: Tensor, lanes: int) -> Tensor:
-    """(rows * lanes, H) -> (rows, lanes * H)"""
-    return rows.view(len(rows) // lanes, lanes * rows.shape[1])
-
-
-def _narrow(rows: Tensor, lanes: int) -> Tensor:
-    """(rows, lanes * H) -> (rows * lanes, H)"""
-    return rows.view(len(rows) * lanes, rows.shape[1] // lanes)
-
-
 class HGNModel(Model):
     """It has no native form: search runs it in torch on whole expansions."""
 
@@ -231,15 +220,13 @@ class HGNModel(Model):
     options = {"hidden": 32, "steps": 4, "normalise": True}  # noqa: RUF012
     training = {"learning_rate": 1e-3, "weight_decay": 0.0}  # noqa: RUF012
 
-    def configure(
-        self, features: dict[str, Any], outputs: int, options: dict[str, Any]
-    ) -> dict[str, Any]:
+    def configure(self, features: Config, outputs: int, options: Config) -> Config:
         slots = (features["receiver_slots"], features["sender_slots"])
-        return HGNConfig(*slots, outputs=outputs, **options).to_dict()
+        return asdict(HGNConfig(*slots, outputs=outputs, **options))
 
-    def build(self, config: dict[str, Any], generator: torch.Generator) -> HGN:
+    def build(self, config: Config, generator: torch.Generator) -> HGN:
         with torch.random.fork_rng(devices=[]):  # layers draw from the global generator first
-            return HGN(HGNConfig.from_dict(config), generator)
+            return HGN(HGNConfig(**config), generator)
 
 
 HGN_MODEL = HGNModel()

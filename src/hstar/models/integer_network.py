@@ -57,16 +57,11 @@ class Network:
 
     def on_kernel(self, kernel: str) -> _core.IntegerNetwork:
         """The network in the core. Raises ValueError, saying what does not fit."""
-        layers: list[Any] = [
-            (
-                np.ascontiguousarray(layer.weights),
-                layer.bias.tolist(),
-                layer.multiplier.tolist(),
-                layer.shift,
-                layer.skip,
-            )
-            for layer in self.layers
-        ]
+        layers: list[Any] = []
+        for layer in self.layers:
+            vectors = layer.bias.tolist(), layer.multiplier.tolist()
+            weights = np.ascontiguousarray(layer.weights)
+            layers.append((weights, *vectors, layer.shift, layer.skip))
         return _core.IntegerNetwork(list(self.domain_sizes), layers, kernel)
 
     def forward(self, digits: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -76,9 +71,7 @@ class Network:
     @cached_property
     def _written(self) -> list[tuple[str, NDArray[np.uint8]]]:
         """Form and bytes of each layer's weights."""
-        return [
-            layer.written or packing.shortest(layer.weights, layer.bits) for layer in self.layers
-        ]
+        return [one.written or packing.shortest(one.weights, one.bits) for one in self.layers]
 
     def to_tensors(self) -> dict[str, NDArray[Any]]:
         """What a file holds: weights as they were read, else as short as they get; biases in 16
@@ -86,7 +79,9 @@ class Network:
         tensors: dict[str, NDArray[Any]] = {}
         for number, layer in enumerate(self.layers):
             tensors[f"{number}.weights"] = self._written[number][1]
-            tensors[f"{number}.bias"] = _narrow(layer.bias)
+            narrow = layer.bias.astype(np.int16)
+            fits = np.array_equal(narrow, layer.bias)
+            tensors[f"{number}.bias"] = narrow if fits else layer.bias.astype(np.int32)
             tensors[f"{number}.multiplier"] = layer.multiplier.astype(np.uint16)
         return tensors
 
@@ -114,20 +109,8 @@ class Network:
             if bias.shape != (width,) or multiplier.shape != (width,):
                 raise ValueError("a layer has another width than its biases or multipliers")
             written = tensors[f"{number}.weights"]
-            layers.append(
-                IntegerLayer(
-                    packing.read(form, written, bits, shape),
-                    bias.astype(np.int32),
-                    multiplier.astype(np.int32),
-                    int(metadata["shifts"][number]),
-                    int(metadata["skips"][number]),
-                    bits,
-                    (form, written),
-                )
-            )
+            weights = packing.read(form, written, bits, shape)
+            vectors = bias.astype(np.int32), multiplier.astype(np.int32)
+            shift, skip = int(metadata["shifts"][number]), int(metadata["skips"][number])
+            layers.append(IntegerLayer(weights, *vectors, shift, skip, bits, (form, written)))
         return cls(sizes, tuple(layers))
-
-
-def _narrow(values: NDArray[np.int32]) -> NDArray[Any]:
-    fits = np.array_equal(values.astype(np.int16), values)
-    return values.astype(np.int16 if fits else np.int32)

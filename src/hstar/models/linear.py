@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from hstar.features.feature import Config
 from hstar.models.model import Model
 
 if TYPE_CHECKING:
@@ -18,12 +19,10 @@ class LinearModel(Model):
     features = ("relaxed-plans",)
     training = {"weight_decay": 0.0}  # noqa: RUF012
 
-    def configure(
-        self, features: dict[str, Any], outputs: int, options: dict[str, Any]
-    ) -> dict[str, Any]:
+    def configure(self, features: Config, outputs: int, options: Config) -> Config:
         return {"inputs": features["width"], "outputs": outputs}
 
-    def build(self, config: dict[str, Any], generator: torch.Generator) -> torch.nn.Module:
+    def build(self, config: Config, generator: torch.Generator) -> torch.nn.Module:
         import torch
 
         inputs, outputs = int(config["inputs"]), int(config["outputs"])
@@ -34,7 +33,7 @@ class LinearModel(Model):
                 parameter.uniform_(-bound, bound, generator=generator)
         return network
 
-    def native(self, config: dict[str, Any], tensors: dict[str, Any]) -> dict[str, Any]:
+    def native(self, config: Config, tensors: dict[str, Any]) -> Config:
         """A dense network of one layer."""
         layer = (tensors["weight"], tensors["bias"], "none", False)
         return {"model": "mlp", "layers": [layer]}

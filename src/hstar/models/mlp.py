@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hstar.features.feature import Config
 from hstar.models.model import Model, whole_number
 
 if TYPE_CHECKING:
     import torch
 
+EPSILON = 1e-5  # of batch normalisation
+OUTPUTS = ("none", "relu")
+PLAIN = ("dense.weight", "dense.bias")
+LAYER = ("dense.weight", "norm.weight", "norm.bias", "norm.running_mean", "norm.running_var")
+
+
+def is_joined(layer: int) -> bool:
+    """Whether a layer ends a residual block: it adds what the layer before it read."""
+    return layer >= 3 and layer % 2 == 1
+
 
 class MLPModel(Model):
-    """`hidden` channels after the input, `width` in each of the `blocks` residual blocks.
-
-    `norm`: layers are batch normalised; if not, they have a bias. `output` is "none", or "relu" for
-    a single output that is never negative. On digits of a table it may be trained towards integers
-    (`bits` of the training options).
-    """
+    """`hidden` channels after the input, `width` in each of the `blocks` residual blocks. `norm`:
+    layers are batch normalised; if not, they have a bias. `output` is "none", or "relu" for a
+    single output that is never negative. On digits of a table it may be trained towards integers
+    (`bits` of the training options)."""
 
     name = "mlp"
     features = ("digits", "relaxed-plans", "facts")
@@ -32,9 +42,7 @@ class MLPModel(Model):
     can_round = True
     training = {"learning_rate": 3e-3, "weight_decay": 0.0, "clip": 0.0}  # noqa: RUF012
 
-    def configure(
-        self, features: dict[str, Any], outputs: int, options: dict[str, Any]
-    ) -> dict[str, Any]:
+    def configure(self, features: Config, outputs: int, options: Config) -> Config:
         whole_number(options, "hidden", "width")
         whole_number(options, "blocks", least=0)
         if not isinstance(options["norm"], bool):
@@ -48,7 +56,7 @@ class MLPModel(Model):
             )
         return {"inputs": features["width"], **options, "outputs": outputs}
 
-    def build(self, config: dict[str, Any], generator: torch.Generator) -> torch.nn.Module:
+    def build(self, config: Config, generator: torch.Generator) -> torch.nn.Module:
         import torch
 
         from hstar.models.residual import ResidualNet, Shape
@@ -57,19 +65,23 @@ class MLPModel(Model):
             torch.manual_seed(generator.initial_seed())
             return ResidualNet(Shape(**config))
 
-    def native(self, config: dict[str, Any], tensors: dict[str, Any]) -> dict[str, Any]:
+    def rounded(self, network: Any, bits: int, sample: torch.Tensor | None) -> torch.nn.Module:
+        from hstar.models.rounding import RoundedNet
+
+        return RoundedNet.from_float(network, bits, sample)
+
+    def calibrate(self, network: Any, samples: Iterable[torch.Tensor]) -> None:
+        network.calibrate(samples)
+
+    def native(self, config: Config, tensors: dict[str, Any]) -> Config:
         """Layers with batch normalisation folded in; a block's second layer adds its input."""
         is_normal = bool(config.get("norm", True))
         layers = []
-        last = 2 + 2 * int(config["blocks"])
-        for number in range(last):
-            held = {
-                name.removeprefix(f"layers.{number}."): tensor
-                for name, tensor in tensors.items()
-                if name.startswith(f"layers.{number}.")
-            }
-            weight, bias = folded(held) if is_normal else (held["dense.weight"], held["dense.bias"])
-            layers.append((weight, bias, "relu", number >= 3 and number % 2 == 1))
+        for number in range(2 + 2 * int(config["blocks"])):
+            prefix = f"layers.{number}."
+            held = {name: tensors[prefix + name] for name in (LAYER if is_normal else PLAIN)}
+            weight, bias = folded(held) if is_normal else held.values()
+            layers.append((weight, bias, "relu", is_joined(number)))
         output = config.get("output", "none")
         layers.append((tensors["last.weight"], tensors["last.bias"], output, False))
         return {"model": self.name, "layers": layers}
@@ -77,13 +89,10 @@ class MLPModel(Model):
 
 def folded(held: dict[str, Any]) -> tuple[Any, Any]:
     """Weight and bias of a layer with its batch normalisation."""
-    held = {name: tensor.astype(np.float64) for name, tensor in held.items()}
-    factor = held["norm.weight"] / np.sqrt(held["norm.running_var"] + EPSILON)
-    weight = np.ascontiguousarray((held["dense.weight"] * factor[:, None]).astype(np.float32))
-    return weight, (held["norm.bias"] - held["norm.running_mean"] * factor).astype(np.float32)
+    dense, scale, offset, mean, variance = (held[name].astype(np.float64) for name in LAYER)
+    factor = scale / np.sqrt(variance + EPSILON)
+    weight = np.ascontiguousarray(dense * factor[:, None], dtype=np.float32)
+    return weight, (offset - mean * factor).astype(np.float32)
 
-
-OUTPUTS = ("none", "relu")
-EPSILON = 1e-5  # of batch normalisation
 
 MLP_MODEL = MLPModel()

@@ -6,7 +6,10 @@ the numbers mean is the objective's business. A configuration is plain JSON and 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
+
+from hstar.features.feature import Config
 
 if TYPE_CHECKING:
     import torch
@@ -17,35 +20,37 @@ class Model:
 
     `features` are the kinds of features it can read, the default first. `options` are its own, with
     their defaults; `training` are training options that suit it better than the general defaults.
-    `can_round` says whether training can round it to a network in integers (hstar.models.rounding).
+    `can_round` says whether training can round it to a network in integers.
     """
 
     name: str
     features: tuple[str, ...]
-    options: dict[str, Any] = {}  # noqa: RUF012
-    training: dict[str, Any] = {}  # noqa: RUF012
+    options: Config = {}  # noqa: RUF012
+    training: Config = {}  # noqa: RUF012
     can_round = False
 
-    def configure(
-        self, features: dict[str, Any], outputs: int, options: dict[str, Any]
-    ) -> dict[str, Any]:
+    def configure(self, features: Config, outputs: int, options: Config) -> Config:
         """The configuration of a network. Raises ValueError for values that make none."""
         raise NotImplementedError
 
-    def build(self, config: dict[str, Any], generator: torch.Generator) -> torch.nn.Module:
+    def build(self, config: Config, generator: torch.Generator) -> torch.nn.Module:
         """A network with fresh weights, drawn from the generator alone."""
         raise NotImplementedError
+
+    def rounded(self, network: Any, bits: int, sample: torch.Tensor | None) -> torch.nn.Module:
+        """If `can_round`: the network with the rounding of integers, to be trained further. A
+        sample of inputs sets its scales; without one, weights will be loaded into it."""
+        raise NotImplementedError
+
+    def calibrate(self, network: Any, samples: Iterable[torch.Tensor]) -> None:
+        """If `can_round`: what a rounded network needs once its training has ended."""
 
     def fixed(self, network: torch.nn.Module, sizes: Any) -> Any | None:
         """For batches whose states always have these sizes: an object with `tensors(inputs)` and
         `forward(tensors)`, so that a GPU can replay a recorded step. None if there is none."""
         return None
 
-    def to_tensors(self, config: dict[str, Any], weights: dict[str, Any]) -> dict[str, Any]:
-        """What the model file holds: by default the network's weights."""
-        return weights
-
-    def from_tensors(self, config: dict[str, Any], tensors: dict[str, Any]) -> torch.nn.Module:
+    def from_tensors(self, config: Config, tensors: dict[str, Any]) -> torch.nn.Module:
         """The network of a model file, in evaluation mode. Raises ValueError if they do not fit."""
         import torch
 
@@ -56,7 +61,7 @@ class Model:
             raise ValueError(error) from None
         return network.eval()
 
-    def native(self, config: dict[str, Any], tensors: dict[str, Any]) -> dict[str, Any] | None:
+    def native(self, config: Config, tensors: dict[str, Any]) -> Config | None:
         """What the core needs to evaluate the network; None if search runs it in torch."""
         return None
 

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from hstar import _core
+from hstar.features.feature import Config
 from hstar.features.vocabulary import Vocabulary
 from hstar.models.model import Model
 
@@ -63,15 +64,13 @@ class NLMModel(Model):
         "activation": "sigmoid",
     }
 
-    def configure(
-        self, features: dict[str, Any], outputs: int, options: dict[str, Any]
-    ) -> dict[str, Any]:
+    def configure(self, features: Config, outputs: int, options: Config) -> Config:
         channels = tuple(Vocabulary.from_dict(features).channels)
         network = NLMConfig(channels=channels, outputs=outputs, **options)
         network.shape()
         return network.to_dict()
 
-    def build(self, config: dict[str, Any], generator: torch.Generator) -> torch.nn.Module:
+    def build(self, config: Config, generator: torch.Generator) -> torch.nn.Module:
         from hstar.models.nlm_network import NLM
 
         return NLM(NLMConfig.from_dict(config), generator)
@@ -81,7 +80,7 @@ class NLMModel(Model):
 
         return FixedNLM(network, sizes)
 
-    def native(self, config: dict[str, Any], tensors: dict[str, Any]) -> dict[str, Any]:
+    def native(self, config: Config, tensors: dict[str, Any]) -> Config:
         return {"model": self.name, "shape": _core.NlmShape(**config), "theta": tensors["theta"]}
 
 

@@ -17,6 +17,7 @@ On a CPU the core computes values and gradients; elsewhere the same network runs
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,13 +28,7 @@ from torch import Tensor, nn
 from hstar import _core
 from hstar.features.atoms import Batch
 from hstar.models.nlm import NLMConfig
-from hstar.models.ragged import (
-    Ragged,
-    reduce_max,
-    reduce_min,
-    sum_over_orders,
-    sum_over_parents,
-)
+from hstar.models.ragged import Ragged, reduce_max, sum_over_orders, sum_over_parents
 
 
 class NLM(nn.Module):
@@ -56,16 +51,9 @@ class NLM(nn.Module):
 
     def forward(self, batch: Batch) -> Tensor:
         if self.theta.device.type == "cpu":
-            out: Tensor = _NativeNLM.apply(  # type: ignore[no-untyped-call]
-                self.theta, self.shape, batch
-            )
-            return out
-        ragged = Ragged(batch.sizes, self.config.breadth, self.theta.device)
-        inputs = [
-            torch.from_numpy(x).to(self.theta.device)
-            for x in dense_inputs(batch, ragged, self.config.channels)
-        ]
-        return self.forward_dense(inputs, ragged)
+            return _native(self.theta, self.shape, batch)
+        fixed = FixedNLM(self, batch.sizes)
+        return fixed.forward(fixed.tensors(batch))
 
     def forward_dense(self, inputs: list[Tensor], ragged: Ragged) -> Tensor:
         """The network in torch; inputs[r] is (T_r, C_r)."""
@@ -113,15 +101,17 @@ class NLM(nn.Module):
     def _reductions(self, x: Tensor, arity: int, ragged: Ragged) -> list[Tensor]:
         tables = ragged.arities[arity]
         if not self.config.exclude_self or arity < 2:
-            return [reduce_min(x, tables), reduce_max(x, tables)]
-        kept = x * tables.distinct
-        return [reduce_min(kept + (1 - tables.distinct), tables), reduce_max(kept, tables)]
+            least, greatest = -x, x
+        else:
+            greatest = x * tables.distinct
+            least = -(greatest + (1 - tables.distinct))
+        return [-reduce_max(least, tables), reduce_max(greatest, tables)]
 
 
 class FixedNLM:
     """An NLM for batches whose states always have the same sizes, on a GPU."""
 
-    def __init__(self, network: NLM, sizes: NDArray[np.int64]) -> None:
+    def __init__(self, network: NLM, sizes: NDArray[Any]) -> None:
         self.network = network
         self.device = network.theta.device
         self.ragged = Ragged(sizes.astype(np.int32), network.config.breadth, self.device)
@@ -155,23 +145,18 @@ class _NativeNLM(torch.autograd.Function):
     def forward(ctx: Any, theta: Tensor, shape: _core.NlmShape, batch: Batch) -> Tensor:
         ctx.shape, ctx.batch = shape, batch
         ctx.save_for_backward(theta)
-        return torch.from_numpy(
-            _core.nlm_forward(shape, theta.detach().numpy(), *_arrays(batch), _threads())
-        )
+        arrays = batch.sizes, batch.starts, batch.entries, batch.values
+        threads = torch.get_num_threads()
+        return torch.from_numpy(_core.nlm_forward(shape, theta.detach().numpy(), *arrays, threads))
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Any:
         (theta,) = ctx.saved_tensors
-        rows = gradient.contiguous().numpy()
-        found = _core.nlm_backward(
-            ctx.shape, theta.detach().numpy(), *_arrays(ctx.batch), rows, _threads()
-        )
+        batch = ctx.batch
+        arrays = batch.sizes, batch.starts, batch.entries, batch.values
+        rows, threads = gradient.contiguous().numpy(), torch.get_num_threads()
+        found = _core.nlm_backward(ctx.shape, theta.detach().numpy(), *arrays, rows, threads)
         return torch.from_numpy(found), None, None
 
 
-def _arrays(batch: Batch) -> tuple[Any, Any, Any, Any]:
-    return batch.sizes, batch.starts, batch.entries, batch.values
-
-
-def _threads() -> int:
-    return torch.get_num_threads()
+_native: Callable[..., Tensor] = _NativeNLM.apply  # torch does not type it

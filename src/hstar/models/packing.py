@@ -1,17 +1,14 @@
 """Weights in few bytes, in the shortest of three forms.
 
-- packed: each weight in its bits.
-- coded: trained weights lie around zero, so their entropy is well below their bits. The Huffman
-  code is that of DEFLATE (RFC 1951), without its search for repetitions.
-- adaptive: rows and columns differ in scale and rows resemble each other, so that what came before
-  says much about a weight. Range coded with probabilities learned on the way; how is said in
-  cpp/networks/integer/weight_code.hpp.
+packed     each weight in its bits
+coded      the Huffman code of DEFLATE (RFC 1951), without its search for repetitions
+adaptive   range coded with learned probabilities (cpp/networks/integer/weight_code.hpp)
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,38 +17,34 @@ from hstar import _core
 
 FEWEST_BITS, MOST_BITS = 2, 8
 PACKED, CODED, ADAPTIVE = "packed", "coded", "adaptive"
+Bytes = NDArray[np.uint8]
 
 
-def shortest(weights: NDArray[np.int8], bits: int) -> tuple[str, NDArray[np.uint8]]:
+def shortest(weights: NDArray[np.int8], bits: int) -> tuple[str, Bytes]:
     """How the weights are written, and their bytes uint8[N]. Raises ValueError."""
-    forms = {form: write(form, weights, bits) for form in (PACKED, CODED, ADAPTIVE)}
+    forms = {form: write(form, weights, bits) for form in FORMS}
     form = min(forms, key=lambda name: len(forms[name]))
     return form, forms[form]
 
 
-def write(form: str, weights: NDArray[np.int8], bits: int) -> NDArray[np.uint8]:
+def write(form: str, weights: NDArray[np.int8], bits: int) -> Bytes:
     """The bytes uint8[N] of a form. Raises ValueError."""
-    if form == PACKED:
-        return pack(weights, bits)
-    if form == CODED:
-        return encode(weights)
-    if form == ADAPTIVE:
-        return encode_adaptively(weights, bits)
-    raise ValueError(f"weights in the form {form!r} are unknown")
+    writer, _ = _functions(form)
+    return writer(weights, bits)
 
 
-def read(form: str, held: NDArray[np.uint8], bits: int, shape: Sequence[int]) -> NDArray[np.int8]:
+def read(form: str, held: Bytes, bits: int, shape: Sequence[int]) -> NDArray[np.int8]:
     """What `write` has written, int8 of a shape. Raises ValueError."""
-    if form == PACKED:
-        weights = unpack(held, bits, shape)
-    elif form == CODED:
-        weights = decode(held, shape)
-    elif form == ADAPTIVE:
-        weights = decode_adaptively(held, bits, shape)
-    else:
-        raise ValueError(f"weights in the form {form!r} are unknown")
+    _, reader = _functions(form)
+    weights = reader(held, bits, shape)
     check(weights, bits)
     return weights
+
+
+def _functions(form: str) -> tuple[Callable[..., Bytes], Callable[..., NDArray[np.int8]]]:
+    if form not in FORMS:
+        raise ValueError(f"weights in the form {form!r} are unknown")
+    return FORMS[form]
 
 
 def check(weights: NDArray[np.int8], bits: int) -> None:
@@ -62,7 +55,7 @@ def check(weights: NDArray[np.int8], bits: int) -> None:
         raise ValueError(f"a weight does not fit in {bits} bits")
 
 
-def pack(weights: NDArray[np.int8], bits: int) -> NDArray[np.uint8]:
+def pack(weights: NDArray[np.int8], bits: int) -> Bytes:
     """uint8[ceil(size * bits / 8)]: each weight plus 2^(bits - 1), lowest bits first."""
     check(weights, bits)
     shifted = (weights.astype(np.int16).ravel() + 2 ** (bits - 1)).astype(np.uint8)
@@ -70,7 +63,7 @@ def pack(weights: NDArray[np.int8], bits: int) -> NDArray[np.uint8]:
     return np.packbits(each.ravel(), bitorder="little")
 
 
-def unpack(packed: NDArray[np.uint8], bits: int, shape: Sequence[int]) -> NDArray[np.int8]:
+def unpack(packed: Bytes, bits: int, shape: Sequence[int]) -> NDArray[np.int8]:
     """int8 of a shape. Raises ValueError for packed weights of another size."""
     size = int(np.prod(shape))
     if not FEWEST_BITS <= bits <= MOST_BITS or packed.shape != (-(-size * bits // 8),):
@@ -81,13 +74,13 @@ def unpack(packed: NDArray[np.uint8], bits: int, shape: Sequence[int]) -> NDArra
     return weights
 
 
-def encode(weights: NDArray[np.int8]) -> NDArray[np.uint8]:
+def encode(weights: NDArray[np.int8]) -> Bytes:
     coder = zlib.compressobj(9, zlib.DEFLATED, -15, 9, zlib.Z_HUFFMAN_ONLY)
     content = coder.compress(np.ascontiguousarray(weights).tobytes()) + coder.flush()
     return np.frombuffer(content, dtype=np.uint8)
 
 
-def decode(coded: NDArray[np.uint8], shape: Sequence[int]) -> NDArray[np.int8]:
+def decode(coded: Bytes, shape: Sequence[int]) -> NDArray[np.int8]:
     """Raises ValueError for what is no DEFLATE code of so many weights."""
     size = int(np.prod(shape))
     decoder = zlib.decompressobj(-15)
@@ -100,13 +93,13 @@ def decode(coded: NDArray[np.uint8], shape: Sequence[int]) -> NDArray[np.int8]:
     return np.frombuffer(content, dtype=np.int8).reshape(shape)
 
 
-def encode_adaptively(weights: NDArray[np.int8], bits: int) -> NDArray[np.uint8]:
+def encode_adaptively(weights: NDArray[np.int8], bits: int) -> Bytes:
     """Of weights [rows, columns]. Raises ValueError where they do not fit in the bits."""
     code = _core.encode_weights(np.ascontiguousarray(weights), bits)
     return np.frombuffer(code, dtype=np.uint8)
 
 
-def decode_adaptively(code: NDArray[np.uint8], bits: int, shape: Sequence[int]) -> NDArray[np.int8]:
+def decode_adaptively(code: Bytes, bits: int, shape: Sequence[int]) -> NDArray[np.int8]:
     """Raises ValueError for what is no code of weights of such a shape."""
     rows, columns = shape
     if code.dtype != np.uint8 or code.ndim != 1 or min(rows, columns) < 0:
@@ -115,3 +108,11 @@ def decode_adaptively(code: NDArray[np.uint8], bits: int, shape: Sequence[int]) 
         return _core.decode_weights(np.ascontiguousarray(code), rows, columns, bits)
     except ValueError as error:
         raise ValueError(f"the weights of a layer are damaged ({error})") from None
+
+
+# How each form is written (weights, bits) and read (bytes, bits, shape).
+FORMS: dict[str, tuple[Callable[..., Bytes], Callable[..., NDArray[np.int8]]]] = {
+    PACKED: (pack, unpack),
+    CODED: (lambda weights, bits: encode(weights), lambda held, bits, shape: decode(held, shape)),
+    ADAPTIVE: (encode_adaptively, decode_adaptively),
+}

@@ -8,6 +8,7 @@ repeats a row for them, reducing takes their least and greatest.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,23 +68,18 @@ def _tables(sizes: NDArray[np.int64], arity: int, device: torch.device) -> Arity
     distinct = np.ones(len(local), dtype=np.float32)
     for a, b in itertools.combinations(range(arity), 2):
         distinct[indices[a] == indices[b]] = 0
-    if arity == 0:
-        parent = np.zeros(0, dtype=np.int64)
-        lengths = np.zeros(0, dtype=np.int64)
-        readers, reader_lengths = parent, lengths
-    else:
+    parent = lengths = readers = np.zeros(0, dtype=np.int64)
+    parent_sources = sources
+    if arity:
         outer = sizes ** (arity - 1)
+        orders = np.arange(len(permutations))
         parent = local // np.maximum(n, 1) + (np.cumsum(outer) - outer)[state]
         lengths = np.repeat(sizes, outer)
         # Stably by parent and order: each (parent, p) gets its children's readers, one after other.
-        key = (parent[:, None] * len(permutations) + np.arange(len(permutations))).reshape(-1)
+        key = (parent[:, None] * len(permutations) + orders).reshape(-1)
         readers = inverse.reshape(-1)[np.argsort(key, kind="stable")]
-        reader_lengths = np.repeat(lengths, len(permutations))
-    parent_sources = (
-        parent[sources // len(permutations)] * len(permutations) + np.arange(len(permutations))
-        if arity
-        else sources
-    )
+        parent_sources = parent[sources // len(permutations)] * len(permutations) + orders
+    reader_lengths = np.repeat(lengths, len(permutations))
 
     def on_device(array: NDArray[Any]) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(array)).to(device)
@@ -103,30 +99,6 @@ def _tables(sizes: NDArray[np.int64], arity: int, device: torch.device) -> Arity
     )
 
 
-def reduce_min(x: Tensor, arity: Arity) -> Tensor:
-    """(T_r, C) -> (T_{r-1}, C), 0 where there are no objects"""
-    out: Tensor = _ReduceMax.apply(-x, arity)  # type: ignore[no-untyped-call]
-    return -out
-
-
-def reduce_max(x: Tensor, arity: Arity) -> Tensor:
-    """(T_r, C) -> (T_{r-1}, C), 0 where there are no objects"""
-    out: Tensor = _ReduceMax.apply(x, arity)  # type: ignore[no-untyped-call]
-    return out
-
-
-def sum_over_orders(z: Tensor, arity: Arity) -> Tensor:
-    """(T_r, r! * W) -> (T_r, W): y[t] = sum over orders p of z[t permuted by p, block p]"""
-    out: Tensor = _SumOverOrders.apply(z, arity)  # type: ignore[no-untyped-call]
-    return out
-
-
-def sum_over_parents(z: Tensor, arity: Arity) -> Tensor:
-    """(T_{r-1}, r! * W) -> (T_r, W): the same for what all children of a tuple have in common"""
-    out: Tensor = _SumOverParents.apply(z, arity)  # type: ignore[no-untyped-call]
-    return out
-
-
 # Sums and maxima over rows that an index table names; the tables work both ways, so gradients never
 # add into shared rows and are deterministic on GPUs too.
 
@@ -143,6 +115,8 @@ def _bags(x: Tensor, rows: Tensor, starts: Tensor, mode: str) -> Tensor:
 
 
 class _ReduceMax(torch.autograd.Function):
+    """(T_r, C) -> (T_{r-1}, C), 0 where there are no objects"""
+
     @staticmethod
     def forward(ctx: Any, x: Tensor, arity: Arity) -> Tensor:
         reduced = _bags(x, arity.children, arity.starts, "max")
@@ -162,6 +136,8 @@ class _ReduceMax(torch.autograd.Function):
 
 
 class _SumOverOrders(torch.autograd.Function):
+    """(T_r, r! * W) -> (T_r, W): y[t] = sum over orders p of z[t permuted by p, block p]"""
+
     @staticmethod
     def forward(ctx: Any, z: Tensor, arity: Arity) -> Tensor:
         ctx.arity = arity
@@ -182,6 +158,8 @@ class _SumOverOrders(torch.autograd.Function):
 
 
 class _SumOverParents(torch.autograd.Function):
+    """(T_{r-1}, r! * W) -> (T_r, W): the same for what all children of a tuple have in common"""
+
     @staticmethod
     def forward(ctx: Any, z: Tensor, arity: Arity) -> Tensor:
         ctx.arity = arity
@@ -195,3 +173,9 @@ class _SumOverParents(torch.autograd.Function):
         arity = ctx.arity
         rows = _bags(gradient.contiguous(), arity.readers, arity.reader_starts, "sum")
         return rows.view(ctx.parents, -1), None
+
+
+# torch does not type Function.apply.
+reduce_max: Callable[[Tensor, Arity], Tensor] = _ReduceMax.apply
+sum_over_orders: Callable[[Tensor, Arity], Tensor] = _SumOverOrders.apply
+sum_over_parents: Callable[[Tensor, Arity], Tensor] = _SumOverParents.apply

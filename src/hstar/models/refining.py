@@ -1,8 +1,7 @@
 """From the integers of a network back to a form that can be trained: the inverse of export.
 
-Batch normalisation has become factors and offsets. They are parameters from then on, and training
-sees the integer network number for number. Rounding removes the scale of real values, so weights
-and activations get scales that suit a learning rate.
+Batch normalisation has become factors and offsets, which are parameters from then on. Rounding
+removes the scale of real values, so weights and activations get scales that suit a learning rate.
 """
 
 from __future__ import annotations
@@ -10,9 +9,10 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from hstar.models.integer_network import LOGIT_UNITS, IntegerLayer, Network
+from hstar.models.integer_network import LOGIT_UNITS, Network
+from hstar.models.mlp import is_joined
 from hstar.models.residual import ResidualNet, Shape
-from hstar.models.rounding import RoundedLayer, RoundedNet, is_joined
+from hstar.models.rounding import RoundedLayer, RoundedNet
 
 USUAL_WEIGHT = 0.05  # root of the mean square
 USUAL_STEP = 0.02  # of activations, which are up to 127 of them
@@ -65,12 +65,10 @@ def _activation_steps(network: Network) -> list[float]:
     """Those of all layers but the last: free, but joined layers share the scale they add."""
     steps: list[float] = []
     for number, layer in enumerate(network.layers[:-1]):
-        joined = is_joined(number)
-        steps.append(steps[number - 2] * _ratio(layer) if joined else USUAL_STEP)
+        if not is_joined(number):
+            steps.append(USUAL_STEP)
+        elif layer.skip < 1:
+            raise ValueError("the network does not have the layers of a residual one")
+        else:
+            steps.append(steps[number - 2] * (2.0**layer.shift / layer.skip))
     return steps
-
-
-def _ratio(layer: IntegerLayer) -> float:
-    if layer.skip < 1:
-        raise ValueError("the network does not have the layers of a residual one")
-    return float(2.0**layer.shift / layer.skip)

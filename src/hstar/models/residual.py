@@ -7,7 +7,7 @@ Without `norm` a bias is added where bn stands.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import pairwise
 
 import torch
@@ -30,32 +30,6 @@ class Shape:
     def __post_init__(self) -> None:
         if min(self.hidden, self.width) < 1 or self.blocks < 0:
             raise ValueError("a network has at least one channel and no negative number of blocks")
-
-    def to_dict(self) -> dict[str, int | str]:
-        return asdict(self)
-
-    @property
-    def num_parameters(self) -> int:
-        """Weights and biases, batch normalisation folded in."""
-        width = self.width
-        return (
-            (self.inputs + 1) * self.hidden
-            + (self.hidden + 1) * width
-            + 2 * self.blocks * (width + 1) * width
-            + (width + 1) * self.outputs
-        )
-
-
-def first_rows(domain_sizes: tuple[int, ...], device: torch.device) -> Tensor:
-    """int64[P]: where the rows of each digit begin."""
-    sizes = torch.tensor(domain_sizes, device=device)
-    return torch.cumsum(sizes, 0) - sizes
-
-
-def one_hot(rows: Tensor, width: int, dtype: torch.dtype) -> Tensor:
-    """[B, width] with ones in the rows int64[B, P]: digits plus `first_rows`."""
-    ones = torch.zeros(len(rows), width, dtype=dtype, device=rows.device)
-    return ones.scatter_(1, rows, 1.0)
 
 
 class DenseNorm(nn.Module):

@@ -2,21 +2,21 @@
 
 Weights are whole multiples of a step per output channel, activations of a step per layer. Rounding
 passes gradients on as if it were not there, and the steps are learned with the rest (Esser et al.,
-"Learned step size quantization", 2020). Batch normalisation stays while rounding is trained; its
-factors and offsets become the multipliers and biases of the integer network afterwards. Sums are
-formed of whole numbers below 2^24, which float32 adds exactly (and of factors up to 127, which
-bfloat16 holds exactly).
+"Learned step size quantization", 2020). Sums are of whole numbers below 2^24, which float32 adds
+exactly (and of factors up to 127, which bfloat16 holds exactly).
 """
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from hstar.models.integer_network import LOGIT_UNITS
+from hstar.models.mlp import is_joined
 from hstar.models.residual import ResidualNet, Shape
 
 LARGEST_ACTIVATION = 127
@@ -73,9 +73,22 @@ class RoundedNet(nn.Module):
             self.norms.eval()
         return self
 
+    def calibrate(self, samples: Iterable[Tensor]) -> None:
+        """Take the statistics of batch normalisation anew, of the weights as they are."""
+        if self.is_settled:
+            return
+        for norm in self.norms:
+            assert isinstance(norm, nn.BatchNorm1d)
+            norm.reset_running_stats()
+            norm.momentum = None  # a plain mean
+        for sample in samples:
+            self(sample)
+
     @classmethod
-    def from_float(cls, net: ResidualNet, bits: int, sample: Tensor) -> RoundedNet:
-        """Steps are such that nearly all activations of a sample fit."""
+    def from_float(cls, net: ResidualNet, bits: int, sample: Tensor | None) -> RoundedNet:
+        """Steps are such that nearly all activations of a sample fit; 1 without a sample."""
+        if sample is None:
+            return cls(net, bits, [1.0] * len(net.layers))
         steps: list[float] = []
         with torch.no_grad():
             older, x = sample, sample
@@ -86,7 +99,7 @@ class RoundedNet(nn.Module):
                 older, x = x, torch.relu(z)
                 largest = torch.quantile(x.reshape(-1)[: 2**22].float(), 0.9998)
                 steps.append(max(float(largest), 1e-6) / LARGEST_ACTIVATION)
-        return cls(net, bits, steps).to(sample.device)
+        return cls(net, bits, steps)
 
     def forward(self, x: Tensor) -> Tensor:
         steps = self.log_steps.exp()
@@ -125,20 +138,13 @@ class RoundedNet(nn.Module):
         return factor.detach(), (norm.bias - norm.running_mean * factor).detach()
 
 
-def is_joined(layer: int) -> bool:
-    """Whether a layer ends a residual block: it adds what the layer before it read."""
-    return layer >= 3 and layer % 2 == 1
-
-
 def _round(x: Tensor) -> Tensor:
     return x + (torch.floor(x + 0.5) - x).detach()
 
 
 class _Activation(torch.autograd.Function):
-    """clamp(round(z / step), 0, 127); gradients pass where nothing is cut off.
-
-    Written out because these tensors are the largest there are: fewer of them are kept.
-    """
+    """clamp(round(z / step), 0, 127); gradients pass where nothing is cut off. Written out because
+    these tensors are the largest there are: fewer of them are kept."""
 
     @staticmethod
     def forward(ctx: Any, z: Tensor, step: Tensor) -> Tensor:

@@ -1,11 +1,8 @@
-"""A cap on the heuristic that a network corrects.
-
-    base'(s) = min(base(s), cap lower(s)),  lower an admissible heuristic
+"""A cap on the heuristic that a network corrects: min(base(s), cap lower(s)).
 
 h^FF can exceed h* in proportion to a problem's size, and a correction learned on small problems is
-too small on large ones. How far LM-cut stays below h* depends less on the size, so a multiple of it
-that is enough for the training labels is enough for larger problems, too. Where the labels do not
-ask for a cap there is none.
+too small on large ones. The cap, a multiple of an admissible heuristic, is fitted to the training
+labels; there is none where they do not ask for one (docs/learning.md).
 """
 
 from __future__ import annotations
@@ -13,27 +10,21 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+Column = NDArray[np.float32]
 GRID = np.arange(100, 501) / 100
 LEAST_GAIN = 0.1  # the share of the squared error that a cap must take away
 
 
-def capped_base(
-    base: NDArray[np.float32], lower: NDArray[np.float32], cap: float | None
-) -> NDArray[np.float32]:
-    """float32[S]: what the network corrects, the same in training and in search.
-
-    The product is rounded to float32, as the core does it. An infinite base is a proof that there
-    is no plan, which no cap may hide.
-    """
+def capped_base(base: Column, lower: Column, cap: float | None) -> Column:
+    """float32[S]: what the network corrects. The product is rounded to float32, as in the core. An
+    infinite base proves that there is no plan, which no cap may hide."""
     if cap is None:
         return base
     capped = np.minimum(base, np.float32(cap) * lower)
     return np.where(np.isinf(base), base, capped)
 
 
-def fitted_cap(
-    base: NDArray[np.float32], lower: NDArray[np.float32], h_star: NDArray[np.float32]
-) -> float | None:
+def fitted_cap(base: Column, lower: Column, h_star: Column) -> float | None:
     """The cap of least squared error against finite labels float32[S]; None where the best takes
     away less than a tenth of the error. Of equally good caps the largest changes least."""
     touched = base > lower  # no cap of at least 1 changes the others

@@ -35,6 +35,7 @@ class CrossEntropy(Objective):
     name: ClassVar[str] = "ce"
     form: ClassVar[str] = "logits"
     decodes: ClassVar[tuple[str, ...]] = ("argmax", "quantile", "strict")
+    statistic_names: ClassVar[tuple[str, ...]] = ("accuracy", "overestimates")
 
     values: tuple[int, ...] = ()
 
@@ -96,19 +97,17 @@ class Cea(CrossEntropy):
             raise ValueError(f"unknown pace '{self.pace}'; choose one of {', '.join(PACES)}")
         if self.patience < 1:
             raise ValueError("the patience is at least 1")
-        if self.pace == "phases" and self.phase is None:
-            self._remember(Phases())
-
-    def _remember(self, phase: Phases) -> None:
-        for name, value in (("phase", phase), ("beta", phase.beta), ("eta", phase.eta)):
-            object.__setattr__(self, name, value)
+        if self.pace == "phases":
+            phase = self.phase or Phases()
+            for name, value in (("phase", phase), ("beta", phase.beta), ("eta", phase.eta)):
+                object.__setattr__(self, name, value)
 
     def after(self, metrics: dict[str, float]) -> Cea:
         if self.phase is None:
             return self
         phase = replace(self.phase)
         phase.observe(metrics["train_loss"], metrics["overestimates"], self.patience)
-        return replace(self, phase=phase, beta=phase.beta, eta=phase.eta)
+        return replace(self, phase=phase)
 
     def schedule(self) -> dict[str, float]:
         return {"beta": self.beta, "eta": self.eta}
@@ -117,10 +116,7 @@ class Cea(CrossEntropy):
         return {} if self.phase is None else asdict(self.phase)
 
     def resumed(self, progress: dict[str, Any]) -> Cea:
-        if not progress:
-            return self
-        phase = Phases(**progress)
-        return replace(self, phase=phase, beta=phase.beta, eta=phase.eta)
+        return replace(self, phase=Phases(**progress)) if progress else self
 
     def loss(self, outputs: Tensor, targets: Targets) -> Tensor:
         weights = admissible_weights(self.values, outputs.device)
@@ -128,30 +124,29 @@ class Cea(CrossEntropy):
 
     def to_dict(self) -> dict[str, Any]:
         """Without the phase, which checkpoints hold: it is how far a run is, not what it is."""
-        return {key: value for key, value in super().to_dict().items() if key != "phase"}
+        described = super().to_dict()
+        del described["phase"]
+        return described
 
 
 def cea(
     logits: Tensor, exact: Tensor, weights: Tensor, beta: Tensor | float, eta: Tensor | float
 ) -> Tensor:
     """float[B], of exact classes int64[B]; `weights` as `admissible_weights` makes them."""
-    import torch
-
-    log_p = torch.log_softmax(logits.float(), dim=1)
+    log_p = logits.float().log_softmax(dim=1)
     rows = weights[exact]
     # 0 * -inf would be NaN where beta is 0, so the classes above are masked after weighing.
-    weighed = log_p + torch.where(torch.isinf(rows), 0.0, rows) * beta
-    admissible = torch.logsumexp(weighed.masked_fill(torch.isinf(rows), float("-inf")), dim=1)
+    above = rows.isinf()
+    weighed = log_p + rows.masked_fill(above, 0.0) * beta
+    admissible = weighed.masked_fill(above, float("-inf")).logsumexp(dim=1)
     own = log_p.gather(1, exact[:, None])[:, 0]
     return -(admissible + eta * own)
 
 
 @functools.lru_cache(maxsize=16)
 def admissible_weights(values: tuple[int, ...], device: torch.device) -> Tensor:
-    """log((v_k + 1) / (v_h + 1)), float32 [h, k]; minus infinity where k > h.
-
-    Kept, because a recorded step must find the same tensor again.
-    """
+    """log((v_k + 1) / (v_h + 1)), float32 [h, k]; minus infinity where k > h. Kept, because a
+    recorded step must find the same tensor again."""
     import torch
 
     logs = torch.log(torch.tensor(values, dtype=torch.float64) + 1)

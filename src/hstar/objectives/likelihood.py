@@ -31,6 +31,11 @@ FIXED_SIGMA = math.sqrt(2)
 LEAST_SIGMA, SIGMA_RANGE = 0.1, 10.0
 
 
+def check_known(what: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise ValueError(f"unknown {what} '{value}'; choose one of {', '.join(known)}")
+
+
 @dataclass(frozen=True)
 class Gaussian(Objective):
     """`sigma` is a constant, or None where the model learns it. The base is at most `cap` times the
@@ -48,12 +53,8 @@ class Gaussian(Objective):
     cap: float | str | None = "fit"
 
     def __post_init__(self) -> None:
-        for value, known, what in (
-            (self.base, BASES, "base"),
-            (self.lower, LOWER_BOUNDS, "lower bound"),
-        ):
-            if value not in known:
-                raise ValueError(f"unknown {what} '{value}'; choose one of {', '.join(known)}")
+        check_known("base", self.base, BASES)
+        check_known("lower bound", self.lower, LOWER_BOUNDS)
         for number, what in ((self.sigma, "sigma"), (self.epsilon, "epsilon")):
             if number is not None and not 0 < number < math.inf:
                 raise ValueError(f"{what} must be positive and finite, not {number}")
@@ -72,10 +73,6 @@ class Gaussian(Objective):
         return 1 if self.sigma is not None else 2
 
     @property
-    def heuristics(self) -> tuple[str, ...]:
-        return tuple(name for name in (self.base, self.lower) if name != "none")
-
-    @property
     def can_be_capped(self) -> bool:
         """Whether there is a base, and a bound that tells how far from the goal a state is."""
         return self.base != "none" and self.lower not in ("none", "blind")
@@ -88,11 +85,8 @@ class Gaussian(Objective):
     def loss(self, outputs: Tensor, targets: Targets) -> Tensor:
         from hstar.objectives import distributions
 
-        mu, sigma = self.location_and_scale(outputs, targets["base"])
+        mu, sigma = location_and_scale(outputs, targets["base"], self.constants())
         return -distributions.Gaussian(mu, sigma).log_prob(targets["h_star"])
-
-    def location_and_scale(self, outputs: Tensor, base: Tensor) -> tuple[Tensor, Tensor]:
-        return location_and_scale(outputs, base, self.constants())
 
     def constants(self) -> dict[str, Any]:
         return {
@@ -123,22 +117,17 @@ class TruncatedGaussian(Gaussian):
         return replace(self, cap=cap)
 
     def loss(self, outputs: Tensor, targets: Targets) -> Tensor:
-        from hstar.objectives import distributions
+        from hstar.objectives.distributions import TruncatedGaussian, open_bounds
 
-        mu, sigma = self.location_and_scale(outputs, targets["base"])
-        lower, upper = targets["lower"] - self.epsilon, targets["upper"] + self.epsilon
-        truncated = distributions.TruncatedGaussian(mu, sigma, lower, upper, validate=False)
-        return -truncated.log_prob(targets["h_star"])
+        mu, sigma = location_and_scale(outputs, targets["base"], self.constants())
+        bounds = open_bounds(targets["lower"], targets["upper"], self.epsilon)
+        return -TruncatedGaussian(mu, sigma, *bounds, validate=False).log_prob(targets["h_star"])
 
 
-def location_and_scale(
-    outputs: Tensor, base: Tensor, constants: dict[str, Any]
-) -> tuple[Tensor, Tensor]:
+def location_and_scale(outputs: Tensor, base: Tensor, constants: Any) -> tuple[Tensor, Tensor]:
     """mu and sigma, float[B] each, from the outputs float[B, K]."""
-    import torch
-
     mu = outputs[:, 0] + base
     if constants["sigma"] is not None:
-        return mu, torch.full_like(mu, constants["sigma"])
+        return mu, mu.new_full(mu.shape, constants["sigma"])
     least, width = constants["least_sigma"], constants["sigma_range"]
-    return mu, least + width * torch.sigmoid(outputs[:, 1])
+    return mu, least + width * outputs[:, 1].sigmoid()

@@ -22,15 +22,14 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Targets = dict[str, Any]  # columns of a batch, float[B] each
+BATCHES = ("states", "pairs")
 
 
 @dataclass(frozen=True)
 class Objective:
-    """`batches` says what a training step sees: "states", or the "pairs" of one problem.
-
-    `score` is the metric that the best weights are chosen by: "loss", or "mse" where outputs are
-    estimates of h*. `decodes` names the decodes that fit, the default first.
-    """
+    """`batches` says what a training step sees: "states", or the "pairs" of one problem. `score` is
+    the metric that the best weights are chosen by: "loss", or "mse" where outputs are estimates of
+    h*. `decodes` names the decodes that fit, the default first."""
 
     name: ClassVar[str]
     form: ClassVar[str]
@@ -38,6 +37,7 @@ class Objective:
     score: ClassVar[str] = "loss"
     decodes: ClassVar[tuple[str, ...]]
     training: ClassVar[dict[str, Any]] = {}  # training options that suit it
+    statistic_names: ClassVar[tuple[str, ...]] = ()  # of what `statistics` returns
 
     def __init_subclass__(cls) -> None:
         if "name" not in cls.__dict__:  # so that a model file finds it again
@@ -47,11 +47,6 @@ class Objective:
     def outputs(self) -> int:
         """How many numbers the model gives per state."""
         raise NotImplementedError
-
-    @property
-    def heuristics(self) -> tuple[str, ...]:
-        """The built-in heuristics whose values a state's targets contain."""
-        return ()
 
     def fitted(self, columns: dict[str, NDArray[np.float32]]) -> Objective:
         """The objective with what it takes from the training labels. Raises ValueError."""

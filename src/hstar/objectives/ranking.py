@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from hstar.objectives.likelihood import BASES
+from hstar.objectives.likelihood import BASES, check_known
 from hstar.objectives.objective import Objective, Targets
 
 if TYPE_CHECKING:
@@ -31,17 +31,11 @@ class LGbfs(Objective):
     base: str = "ff"
 
     def __post_init__(self) -> None:
-        if self.base not in BASES:
-            known = ", ".join(BASES)
-            raise ValueError(f"unknown base '{self.base}'; choose one of {known}")
+        check_known("base", self.base, BASES)
 
     @property
     def outputs(self) -> int:
         return 1
-
-    @property
-    def heuristics(self) -> tuple[str, ...]:
-        return () if self.base == "none" else (self.base,)
 
     def loss(self, outputs: Tensor, targets: Targets) -> Tensor:
         import torch

@@ -11,9 +11,8 @@ from hstar.runtime.registry import Registry, of_class
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """`package` has the modules `recipe` (Experiment, run_experiment), `page` (write_results,
-    summary_text) and `scales` (SCALES). It is imported only to run it. `options` names the further
-    options that its Experiment takes.
-    """
+    summary_text) and `scales` (SCALES), imported only to run it. `options` names further options of
+    its Experiment."""
 
     title: str
     scales: tuple[str, ...]

@@ -1,8 +1,5 @@
-"""What a paper concludes from its numbers, put to our numbers and to its own.
-
-A claim is a list of checks, one per domain or configuration. It holds if all checks that have
-numbers come out as claimed, or more than half of them where the claim says "most".
-"""
+"""What a paper concludes, put to our numbers and to its own. A claim is a list of checks; it holds
+if all that have numbers come out as claimed, or most of them where the claim says so."""
 
 from __future__ import annotations
 

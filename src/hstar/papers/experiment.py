@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -37,9 +37,7 @@ class Experiment(Generic[S]):
 
     def keep_settings(self) -> None:
         """Write the settings to experiment.json, so that files of other settings are not reused.
-
-        Raises JournalError if the directory holds another experiment.
-        """
+        Raises JournalError if the directory holds another experiment."""
         settings = {"scale": asdict(self.scale), "seed": self.seed}  # type: ignore[call-overload]
         claim_settings(self.directory / "experiment.json", {**settings, "code": code_digest(*CODE)})
 
@@ -50,13 +48,6 @@ class Experiment(Generic[S]):
         output.parent.mkdir(parents=True, exist_ok=True)
         self.say(what)
         return True
-
-
-def find_scale(scales: Mapping[str, S], name: str) -> S:
-    """The scale of that name. Raises ValueError for an unknown one."""
-    if name not in scales:
-        raise ValueError(f"unknown scale '{name}'; choose one of {', '.join(scales)}")
-    return scales[name]
 
 
 def read_published(module: str, name: str = "published.toml") -> dict[str, Any]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from hstar.papers.tables import Table
 from hstar.report import Comparison, Page, verdict_table, verdict_text
 from hstar.report.verdict import HEADERS
+from hstar.runtime.atomic import write_atomically
 
 FF, DEFAULT = "eager h^FF", "default planner"
 MEANS = (
@@ -18,13 +19,20 @@ MEANS = (
 
 
 def begin_page(
-    title: str, introduction: str, command: str, seconds: float, facts: Sequence[str]
+    title: str, introduction: str, command: str, seconds: float, facts: Iterable[str]
 ) -> Page:
     page = Page(title)
     page.add_text(introduction)
     machine = f"{platform.machine()}, {platform.system()}, Python {platform.python_version()}"
     page.add_list([f"command: {command}", f"machine: {machine}; {seconds:.0f} s in all", *facts])
     return page
+
+
+def write_page(directory: Path, page: Page, parts: Iterable[str]) -> list[str]:
+    """report.html, and tables.md of the parts; returns their names. Raises OSError."""
+    page.write(directory / "report.html")
+    write_atomically(directory / "tables.md", "\n\n".join(parts) + "\n")
+    return ["report.html", "tables.md"]
 
 
 def compare_runs(files: Iterable[tuple[str, str, Path]]) -> Comparison:

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 from hstar.report import Cell, Page, Spans, markdown_table, text_table
 
-MISSING = "\N{EN DASH}"  # what was not measured
-
 
 @dataclass(frozen=True)
 class Table:

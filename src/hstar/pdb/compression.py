@@ -37,36 +37,31 @@ def compress(
     budget = budget or Budget()
     if div is not None and mod is not None:
         raise ValueError("choose div or mod, not both")
-    for number in (div, mod):
-        if number is not None and number < 1:
-            raise ValueError("div and mod must be at least 1")
+    if any(number is not None and number < 1 for number in (div, mod)):
+        raise ValueError("div and mod must be at least 1")
     layout = database.layout
-    grouping, number = ("div", div) if div else ("mod", mod) if mod else ("none", 1)
-    if grouping != "none" or symmetric or order not in (None, layout.order):
-        bound = database.bind(_space(database, space))
-        if layout.space == PDDL:
-            if symmetric or order not in (None, "mr"):
-                raise ValueError(
-                    "databases of planning tasks have neither another order nor symmetry"
-                )
-            index = database.index(_space(database, space))
+    order = order or layout.order
+    if div or mod or symmetric or order != layout.order:
+        grouping, number = ("div", div) if div else ("mod", mod) if mod else ("none", 1)
+        where = _space(database, space)
+        bound = database.bind(where)
+        if isinstance(where, Puzzle):
+            index = make_index(where, layout.pattern, order, symmetric)
+        elif symmetric or order != "mr":
+            raise ValueError("databases of planning tasks have neither another order nor symmetry")
         else:
-            puzzle = _space(database, space)
-            assert isinstance(puzzle, Puzzle)
-            index = make_index(puzzle, layout.pattern, order or layout.order, symmetric)
+            index = database.index(where)
         with budget.native():
-            table, bits = bound.regrouped(
-                index, grouping, number or 1, budget.deadline, budget.memory_bytes
-            )
+            table, bits = bound.regrouped(index, grouping, number, *budget.limits)
         layout = replace(
             layout,
             bits=bits,
             levels=(),
-            order=order or layout.order,
+            order=order,
             symmetric=symmetric,
             grouping=grouping,
-            number=number or 1,
-            cells=_num_cells(index.size, grouping, number or 1),
+            number=number,
+            cells=-(-index.size // number) if grouping != "mod" else min(index.size, number),
         )
         database = PatternDatabase(layout, table, database.base)
     if levels is not None:
@@ -74,10 +69,9 @@ def compress(
         _check_levels(chosen, database)
         bound = database.bind(_space(database, space))
         with budget.native():
-            table, bits = bound.quantized(list(chosen), budget.deadline, budget.memory_bytes)
-        database = PatternDatabase(
-            replace(database.layout, bits=bits, levels=chosen), table, database.base
-        )
+            table, bits = bound.quantized(list(chosen), *budget.limits)
+        layout = replace(database.layout, bits=bits, levels=chosen)
+        database = PatternDatabase(layout, table, database.base)
     return database
 
 
@@ -89,8 +83,7 @@ def subtract(
 ) -> PatternDatabase:
     """The difference of a database and a smaller one, whose pieces are some of its pieces.
 
-    A look-up adds the values of both. Raises ValueError, and
-    OutOfResources when the budget is spent.
+    A look-up adds the values of both. Raises ValueError and OutOfResources.
     """
     budget = budget or Budget()
     if database.layout.grouping != "none" or database.layout.symmetric:
@@ -104,9 +97,8 @@ def subtract(
     where = _space(database, space)
     bound = base.bind(where)
     with budget.native():
-        table, bits = database.bind(where).subtracted(bound, budget.deadline, budget.memory_bytes)
-    layout = replace(database.layout, bits=bits, levels=())
-    return PatternDatabase(layout, table, base)
+        table, bits = database.bind(where).subtracted(bound, *budget.limits)
+    return PatternDatabase(replace(database.layout, bits=bits, levels=()), table, base)
 
 
 def best_levels(counts: Sequence[int]) -> tuple[int, int, int, int]:
@@ -115,9 +107,7 @@ def best_levels(counts: Sequence[int]) -> tuple[int, int, int, int]:
     if not present or present[-1] > LARGEST_LEVEL:
         raise ValueError(f"levels need values of at most {LARGEST_LEVEL}")
     lowest, *others = present
-    if len(others) <= 3:
-        chosen = [lowest, *others, *[present[-1]] * (3 - len(others))]
-        return (chosen[0], chosen[1], chosen[2], chosen[3])
+    others += [present[-1]] * (3 - len(others))
 
     def total(levels: tuple[int, ...]) -> int:
         return sum(
@@ -125,8 +115,7 @@ def best_levels(counts: Sequence[int]) -> tuple[int, int, int, int]:
             for value in present
         )
 
-    best = max(combinations(others, 3), key=total)
-    return (lowest, *best)
+    return (lowest, *max(combinations(others, 3), key=total))
 
 
 def _check_levels(levels: Sequence[int], database: PatternDatabase) -> None:
@@ -139,15 +128,7 @@ def _check_levels(levels: Sequence[int], database: PatternDatabase) -> None:
         )
 
 
-def _num_cells(indices: int, grouping: str, number: int) -> int:
-    if grouping == "div":
-        return -(-indices // number)
-    return min(indices, number) if grouping == "mod" else indices
-
-
 def _space(database: PatternDatabase, space: Space | None) -> Space:
-    if space is not None:
-        return space
-    if database.layout.space == PDDL:
+    if space is None and database.layout.space == PDDL:
         raise ValueError("to compress a database of a planning task, give the task as `space`")
-    return make_puzzle(database.layout.space)
+    return space or make_puzzle(database.layout.space)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -49,7 +49,7 @@ class PatternDatabase:
     """A table uint8[bytes] and its layout; the values of `base`, if any, are added."""
 
     layout: Layout
-    table: NDArray[np.uint8] = field(repr=False)
+    table: NDArray[np.uint8]
     base: PatternDatabase | None = None
 
     def __repr__(self) -> str:
@@ -160,7 +160,6 @@ def build_pdb(
     """
     budget = budget or Budget()
     pieces = list(pattern)
-    mark = ""
     if isinstance(space, Task):
         if additive:
             raise ValueError("databases of planning tasks are not additive")
@@ -168,11 +167,11 @@ def build_pdb(
         name, mark = PDDL, fingerprint(space)
     else:
         assert isinstance(space, Puzzle)
-        name = space.name
+        name, mark = space.name, ""
         is_tiles = name.startswith("tiles-")
         if additive and not is_tiles:
             raise ValueError(f"{name} has no additive databases, because a move shifts many pieces")
-        if is_tiles and additive and 0 in pieces:
+        if additive and 0 in pieces:
             raise ValueError("the blank (piece 0) cannot be in an additive pattern")
         if is_tiles and not additive and 0 not in pieces:
             pieces = [0, *pieces]
@@ -180,22 +179,9 @@ def build_pdb(
     if cost not in ("normal", "one"):
         raise ValueError(f"unknown cost '{cost}'; choose normal or one")
     with budget.native():
-        table, bits = index.build(
-            additive=additive,
-            cost=cost,
-            deadline=budget.deadline,
-            memory_bytes=budget.memory_bytes,
-        )
-    layout = Layout(
-        space=name,
-        pattern=tuple(pieces),
-        cells=index.size,
-        bits=bits,
-        additive=additive,
-        cost=cost,
-        fingerprint=mark,
-    )
-    return PatternDatabase(layout, table)
+        table, bits = index.build(additive, cost, *budget.limits)
+    layout = Layout(name, tuple(pieces), index.size, bits, additive=additive, cost=cost)
+    return PatternDatabase(replace(layout, fingerprint=mark), table)
 
 
 def fingerprint(task: Task) -> str:

@@ -1,15 +1,8 @@
-"""The file of a pattern database.
+"""The file of a pattern database: prefix, header and tables, as docs/architecture.md describes.
 
-    8 bytes   "HSTARPDB"
-    4 bytes   format version, little-endian
-    4 bytes   length of the header, little-endian
-    32 bytes  SHA-256 of the header
-    header    a JSON list, padded with spaces so that the tables begin at a multiple of 64
-    tables    the table of the database, then that of its base, each padded to a multiple of 64
-
-The header has an object for each table: its layout (see Layout), its SHA-256 and the counts of its
-values. Files are memory mapped, and refused if a digest does not match. Only the padding between
-tables is not checked. The tables are those of cpp/pdb/table.hpp.
+The header is a JSON list with an object for each table, that of the database and then that of its
+base: its layout (see Layout), its SHA-256 and the counts of its values. Tables begin at multiples
+of 64 bytes and are memory mapped. A file is refused if a digest does not match.
 """
 
 from __future__ import annotations
@@ -20,7 +13,7 @@ import os
 import struct
 from collections.abc import Iterator
 from dataclasses import asdict, fields
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +27,7 @@ VERSION = 1
 ALIGNMENT = 64
 PREFIX = struct.Struct("<8sII32s")
 LONGEST_HEADER = 2**24
+_ADVICE = "build the pattern database again"
 
 
 class PdbFileError(InputFileError):
@@ -43,8 +37,7 @@ class PdbFileError(InputFileError):
 def write_pdb(path: str | os.PathLike[str], database: PatternDatabase) -> None:
     """Write a database to a file, completely or not at all. Raises OSError."""
     chain = list(_chain(database))
-    header = [_description(one) for one in chain]
-    text = json.dumps(header, sort_keys=True).encode()
+    text = json.dumps([_description(one) for one in chain], sort_keys=True).encode()
     text += b" " * (-(PREFIX.size + len(text)) % ALIGNMENT)
     parts: list[bytes | memoryview] = [
         PREFIX.pack(MAGIC, VERSION, len(text), hashlib.sha256(text).digest()),
@@ -65,30 +58,26 @@ def read_pdb(path: str | os.PathLike[str], *, verify: bool = True) -> PatternDat
     try:
         size = os.stat(name).st_size
         with open(name, "rb") as file:
-            header = _read_header(file.read(PREFIX.size), file.read, name)
+            header = _read_header(file, name)
             start = file.tell()
-        if size > start:
-            raw: NDArray[np.uint8] = np.memmap(name, dtype=np.uint8, mode="r", offset=0)
-        else:
-            raw = np.zeros(size, dtype=np.uint8)
+        raw: NDArray[np.uint8] = np.memmap(name, dtype=np.uint8, mode="r")
     except OSError as error:
         raise PdbFileError(f"cannot read the pattern database: {error.strerror}", name) from None
-    layouts = [_layout(description, name) for description in header]
-    tables: list[NDArray[np.uint8]] = []
-    for layout in layouts:
+    parts: list[tuple[Layout, NDArray[np.uint8], str]] = []
+    for description in header:
+        layout = _layout(description, name)
         length = (layout.cells * layout.bits + 7) // 8
         if start + length > size:
-            raise PdbFileError("the file is cut off; build the pattern database again", name)
-        tables.append(raw[start : start + length])
+            raise PdbFileError(f"the file is cut off; {_ADVICE}", name)
+        parts.append((layout, raw[start : start + length], description["sha256"]))
         start += length + -length % ALIGNMENT
     if size != start:
-        raise PdbFileError("the file has the wrong length; build the pattern database again", name)
+        raise PdbFileError(f"the file has the wrong length; {_ADVICE}", name)
     database: PatternDatabase | None = None
-    for layout, table, description in reversed(list(zip(layouts, tables, header, strict=True))):
-        if verify and hashlib.sha256(table.data).hexdigest() != description["sha256"]:
-            raise PdbFileError(
-                "the table was changed (its digest does not match); build it again", name
-            )
+    for layout, table, digest in reversed(parts):
+        if verify and hashlib.sha256(table.data).hexdigest() != digest:
+            message = "the table was changed (its digest does not match); build it again"
+            raise PdbFileError(message, name)
         database = PatternDatabase(layout, table, database)
     assert database is not None
     return database
@@ -111,7 +100,8 @@ def _description(database: PatternDatabase) -> dict[str, Any]:
     }
 
 
-def _read_header(prefix: bytes, read: Any, name: str) -> list[dict[str, Any]]:
+def _read_header(file: BinaryIO, name: str) -> list[dict[str, Any]]:
+    prefix = file.read(PREFIX.size)
     if len(prefix) < PREFIX.size or prefix[: len(MAGIC)] != MAGIC:
         raise PdbFileError(
             "this is not a pattern database of hstar; build one with 'hstar pdb'", name
@@ -119,29 +109,24 @@ def _read_header(prefix: bytes, read: Any, name: str) -> list[dict[str, Any]]:
     _, version, length, digest = PREFIX.unpack(prefix)
     if version != VERSION:
         raise PdbFileError(f"format {version} is unknown; this hstar reads format {VERSION}", name)
-    text = read(min(length, LONGEST_HEADER))
+    text = file.read(min(length, LONGEST_HEADER))
     if len(text) < length:
-        raise PdbFileError("the file is cut off; build the pattern database again", name)
+        raise PdbFileError(f"the file is cut off; {_ADVICE}", name)
     if hashlib.sha256(text).digest() != digest:
         raise PdbFileError("the header was changed (its digest does not match)", name)
     header = json.loads(text)
     if not isinstance(header, list) or not header:
-        raise PdbFileError(
-            "the header does not describe a table; build the pattern database again", name
-        )
+        raise PdbFileError(f"the header does not describe a table; {_ADVICE}", name)
     return header
 
 
 def _layout(description: dict[str, Any], name: str) -> Layout:
     try:
         known = {one.name: description[one.name] for one in fields(Layout)}
-        return Layout(
-            **known | {"pattern": tuple(known["pattern"])} | {"levels": tuple(known["levels"])}
-        )
+        known |= {"pattern": tuple(known["pattern"]), "levels": tuple(known["levels"])}
+        return Layout(**known)
     except (KeyError, TypeError):
-        raise PdbFileError(
-            "the header is incomplete; build the pattern database again", name
-        ) from None
+        raise PdbFileError(f"the header is incomplete; {_ADVICE}", name) from None
 
 
 def is_pdb_file(path: str | os.PathLike[str]) -> bool:

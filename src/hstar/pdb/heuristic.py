@@ -44,8 +44,7 @@ class PdbHeuristic:
             raise ValueError("a heuristic has at least one pattern database")
         self._bound: dict[str, _core.Heuristic] = {}  # by puzzle
         for one in self.sums:
-            if len(one) > 1:
-                _check_sum(one)
+            _check_sum(one)
 
     def __repr__(self) -> str:
         sums = ", ".join(
@@ -79,36 +78,28 @@ class PdbHeuristic:
 
 
 def load_heuristic(
-    text: str, read_other: Callable[[str], PatternHeuristic | None] | None = None
+    text: str, read_other: Callable[[str], PatternHeuristic | None] = lambda name: None
 ) -> PdbHeuristic:
-    """From "pdb:FILE,FILE+FILE": the maximum over the parts between commas, each a sum of
-    files.
+    """From "pdb:FILE,FILE+FILE": the maximum over the parts between commas, each a sum of files.
 
     `read_other` reads files of other kinds and returns None for a pattern database.
     Raises PdbFileError and ValueError.
     """
-    names = text.removeprefix(PREFIX)
-    every = set(names.replace("+", ",").split(","))
+    names = [one.split("+") for one in text.removeprefix(PREFIX).split(",")]
+    every = {name for one in names for name in one}
     if "" in every:
         raise ValueError(f"'{text}' names no file; write {PREFIX}FILE,FILE or {PREFIX}FILE+FILE")
     files: dict[str, PatternHeuristic] = {}
     for name in sorted(every):
-        other = None if read_other is None else read_other(name)
+        other = read_other(name)
         files[name] = read_pdb(name) if other is None else other
-    label = ",".join(
-        "+".join(os.path.basename(name) for name in one.split("+")) for one in names.split(",")
-    )
-    sums = [[files[name] for name in one.split("+")] for one in names.split(",")]
-    return PdbHeuristic(sums, f"{PREFIX}{label}")
+    label = ",".join("+".join(map(os.path.basename, one)) for one in names)
+    return PdbHeuristic([[files[name] for name in one] for one in names], f"{PREFIX}{label}")
 
 
 def _check_sum(databases: Sequence[PatternHeuristic]) -> None:
-    seen: set[int] = set()
-    for database in databases:
-        if not database.layout.additive:
-            raise ValueError(
-                "only additive pattern databases may be added; use ',' for the maximum"
-            )
-        if seen & set(database.layout.pattern):
-            raise ValueError("the patterns of a sum must not share pieces")
-        seen |= set(database.layout.pattern)
+    pieces = [piece for database in databases for piece in database.layout.pattern]
+    if len(databases) > 1 and not all(database.layout.additive for database in databases):
+        raise ValueError("only additive pattern databases may be added; use ',' for the maximum")
+    if len(set(pieces)) < len(pieces):
+        raise ValueError("the patterns of a sum must not share pieces")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hstar.pdb.selection import choose_pattern
-from hstar.spaces.puzzle import Group, Puzzle
+from hstar.spaces.puzzle import Puzzle
 from hstar.spaces.space import Space
 from hstar.spaces.task import Task
 
@@ -24,23 +24,19 @@ def parse_pattern(space: Space, text: str) -> list[int]:
             return sorted(variable for variable, _ in space.goal)
         return _numbers(text, space.num_variables, "variables")
     assert isinstance(space, Puzzle)
-    name, _, numbers = text.rpartition(":") if ":" in text else ("", "", text)
-    names = [group.name for group in space.groups]
-    if not name and numbers in names:
-        group = _group(space, numbers)
+    name, _, numbers = text.rpartition(":")
+    groups = {group.name: group for group in space.groups}
+    if not name and numbers in groups:
+        group = groups[numbers]
         return list(range(group.first, group.first + group.count))
-    if not name and len(names) > 1:
-        raise ValueError(f"say which pieces: {', '.join(f'{sort}:0-3' for sort in names)}")
-    group = _group(space, name or names[0])
+    if not name and len(groups) > 1:
+        raise ValueError(f"say which pieces: {', '.join(f'{sort}:0-3' for sort in groups)}")
+    name = name or next(iter(groups))
+    if name not in groups:
+        known = ", ".join(groups)
+        raise ValueError(f"{space.name} has no pieces called '{name}'; it has {known}")
+    group = groups[name]
     return [group.first + number for number in _numbers(numbers, group.count, group.name)]
-
-
-def _group(puzzle: Puzzle, name: str) -> Group:
-    for group in puzzle.groups:
-        if group.name == name:
-            return group
-    known = ", ".join(group.name for group in puzzle.groups)
-    raise ValueError(f"{puzzle.name} has no pieces called '{name}'; it has {known}")
 
 
 def _numbers(text: str, count: int, what: str) -> list[int]:

@@ -7,7 +7,7 @@ conditions of operators that change it, nearest first, as long as the abstract s
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 
 from hstar.spaces.task import Task
 
@@ -26,10 +26,9 @@ def choose_pattern(task: Task, most_states: int) -> list[int]:
                     continue  # variables that are reached only through this one are left out, too
                 chosen.append(variable)
                 size *= task.domain_sizes[variable]
-            for other in needed[variable]:
-                if other not in seen:
-                    seen.add(other)
-                    queue.append(other)
+            new = [other for other in needed[variable] if other not in seen]
+            seen.update(new)
+            queue.extend(new)
     if not chosen:
         raise ValueError(
             f"no variable of the goal fits into {most_states} abstract states; allow more"
@@ -39,11 +38,10 @@ def choose_pattern(task: Task, most_states: int) -> list[int]:
 
 def _dependencies(task: Task) -> list[list[int]]:
     """For each variable: those in conditions of operators that change it, most frequent first."""
-    counts: list[dict[int, int]] = [{} for _ in range(task.num_variables)]
+    counts: list[Counter[int]] = [Counter() for _ in range(task.num_variables)]
     for number in range(task.num_operators):
         operator = task.operator(number)
         for conditions, variable, _ in operator.effects:
-            for other, _ in [*operator.preconditions, *conditions]:
-                if other != variable:
-                    counts[variable][other] = counts[variable].get(other, 0) + 1
+            read = [other for other, _ in (*operator.preconditions, *conditions)]
+            counts[variable].update(other for other in read if other != variable)
     return [sorted(found, key=lambda other: (-found[other], other)) for found in counts]

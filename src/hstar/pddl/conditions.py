@@ -5,28 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from hstar.pddl.declarations import did_you_mean, read_variables
-from hstar.pddl.errors import InputFileError, UnsupportedPddlError, quote
-from hstar.pddl.model import (
-    FALSITY,
-    TRUTH,
-    Atom,
-    Equal,
-    Exists,
-    Falsity,
-    Forall,
-    Formula,
-    Predicate,
-    Truth,
-    TypeTree,
-    Variable,
-    conjunction,
-    disjunction,
-    negation,
-    types_text,
-)
-from hstar.pddl.reader import Form, describe, item_error, warn_once
-from hstar.pddl.source import Source
+from hstar.pddl import model
+from hstar.pddl.declarations import RESERVED, read_variables, unknown
+from hstar.pddl.errors import InputFileError, count, quote, shorten
+from hstar.pddl.model import Formula, Types, Variables, types_text
+from hstar.pddl.reader import Form, describe
 
 
 class Scope(NamedTuple):
@@ -42,86 +25,77 @@ class Scope(NamedTuple):
 
 NO_VARIABLES = Scope({}, frozenset())
 
-_COMPARISONS = frozenset(("<", ">", "<=", ">="))
-_CONSTRAINTS = frozenset(
-    (
-        "always",
-        "sometime",
-        "within",
-        "at-most-once",
-        "sometime-after",
-        "sometime-before",
-        "always-within",
-        "hold-during",
-        "hold-after",
-    )
+_CONSTRAINTS = (
+    "always sometime within at-most-once sometime-after sometime-before always-within hold-during "
+    "hold-after"
 )
+_UNSUPPORTED = {
+    **{name: f"numeric condition '{name}'" for name in ("<", ">", "<=", ">=")},
+    **{name: f"trajectory constraint '{name}'" for name in _CONSTRAINTS.split()},
+    "preference": "preference",
+}
+
+
+# With the body that makes a quantifier superfluous.
+_QUANTIFIERS: dict[str, tuple[Formula, type[model.Forall] | type[model.Exists]]] = {
+    "forall": (model.TRUTH, model.Forall),
+    "exists": (model.FALSITY, model.Exists),
+}
 
 
 @dataclass(slots=True)
 class Symbols:
     """The names that a condition or an effect may use."""
 
-    types: dict[str, tuple[str, ...]]
-    tree: TypeTree
-    objects: dict[str, tuple[str, ...]]
-    predicates: dict[str, Predicate]
-    functions: dict[str, Predicate]
+    types: dict[str, Types]
+    tree: model.TypeTree
+    objects: dict[str, Types]
+    predicates: dict[str, model.Predicate]
+    functions: dict[str, model.Predicate]
     objects_are_declared_in: str
 
 
+@dataclass(slots=True)
 class ConditionReader:
-    """Reads conditions of one file. All methods take a list and an index rather than the item, so
-    that errors can point to its position."""
+    """Reads conditions. All methods take a list and an index rather than the item, so that errors
+    can point to its position."""
 
-    __slots__ = ("source", "symbols")
-
-    def __init__(self, source: Source, symbols: Symbols) -> None:
-        self.source = source
-        self.symbols = symbols
-
-    def error(
-        self, form: Form, index: int, message: str, kind: type[InputFileError] | None = None
-    ) -> InputFileError:
-        return item_error(self.source, form, index, message, kind)
+    symbols: Symbols
 
     def condition(self, parent: Form, index: int, scope: Scope) -> Formula:
         """Read the condition `parent[index]`; the empty list is true."""
         form = self.expect_list(parent, index, "a condition")
         if not form:
-            return TRUTH
+            return model.TRUTH
         head = form[0]
         if head == "and" or head == "or":
             parts = []
             for position in range(1, len(form)):
                 parts.append(self.condition(form, position, scope))
-            return conjunction(parts) if head == "and" else disjunction(parts)
+            return model.conjunction(parts) if head == "and" else model.disjunction(parts)
         if head == "not":
-            self.expect_length(form, 2, "(not CONDITION)")
-            return negation(self.condition(form, 1, scope))
+            expect_length(form, 2, "(not CONDITION)")
+            return model.negation(self.condition(form, 1, scope))
         if head == "imply":
-            self.expect_length(form, 3, "(imply CONDITION CONDITION)")
+            expect_length(form, 3, "(imply CONDITION CONDITION)")
             premise = self.condition(form, 1, scope)
-            return disjunction([negation(premise), self.condition(form, 2, scope)])
+            return model.disjunction([model.negation(premise), self.condition(form, 2, scope)])
         if head == "forall" or head == "exists":
-            self.expect_length(form, 3, f"({head} (?x - type) CONDITION)")
+            expect_length(form, 3, f"({head} (?x - type) CONDITION)")
             variables, inner = self.bind(form, 1, scope)
             body = self.condition(form, 2, inner)
-            if not variables or (head == "forall" and isinstance(body, Truth)):
-                return body
-            if head == "exists" and isinstance(body, Falsity):
-                return FALSITY
-            return Forall(variables, body) if head == "forall" else Exists(variables, body)
+            neutral, quantifier = _QUANTIFIERS[head]
+            return quantifier(variables, body) if variables and body != neutral else body
         if head == "=":
             return self._equality(form, scope)
         return self.atom(parent, index, scope, "a condition")
 
-    def bind(self, form: Form, index: int, scope: Scope) -> tuple[tuple[Variable, ...], Scope]:
+    def bind(self, form: Form, index: int, scope: Scope) -> tuple[Variables, Scope]:
         """Read a list of variables; rename those that are bound already."""
         names = dict(scope.names)
         taken = set(scope.bound)
         variables = []
-        for declared in read_variables(self.source, form, index, self.symbols.types):
+        for declared in read_variables(form, index, self.symbols.types):
             name = declared.name
             number = 2
             while name in taken:
@@ -129,57 +103,37 @@ class ConditionReader:
                 number += 1
             taken.add(name)
             names[declared.name] = name
-            variables.append(Variable(name, declared.types))
+            variables.append(model.Variable(name, declared.types))
         return tuple(variables), Scope(names, frozenset(taken))
 
-    def atom(self, parent: Form, index: int, scope: Scope, expected: str) -> Atom:
+    def atom(self, parent: Form, index: int, scope: Scope, expected: str) -> model.Atom:
         """Read "(predicate term...)" and check it against the declaration."""
         form = self.expect_list(parent, index, expected)
         name = form[0] if form else form
         if isinstance(name, Form):
-            raise self.error(
-                parent, index, f"expected {expected}, found {describe(form)}; write '(name ?x)'"
-            )
+            raise parent.expected(index, expected, "write '(name ?x)'")
         predicate = self.symbols.predicates.get(name)
         if predicate is None:
             raise self.unknown_predicate(form, name)
-        return Atom(name, self.arguments(form, predicate, scope))
+        return model.Atom(name, self.arguments(form, predicate, scope))
 
     def unknown_predicate(self, form: Form, name: str) -> InputFileError:
         """The error for a list that does not start with a declared predicate."""
-        unsupported = None
-        if name in _COMPARISONS:
-            unsupported = f"numeric condition {quote(name)}"
-        elif name in _CONSTRAINTS:
-            unsupported = f"trajectory constraint {quote(name)}"
-        elif name == "preference":
-            unsupported = "preference"
-        if unsupported:
-            return self.error(
-                form,
-                0,
-                f"{unsupported}: not supported; remove it from the model",
-                UnsupportedPddlError,
-            )
-        known = self.symbols.predicates
-        if name in ("and", "or", "not", "imply", "forall", "exists", "when", "="):
-            return self.error(form, 0, f"{quote(name)} cannot stand here; a plain atom is expected")
-        return self.error(
-            form,
-            0,
-            f"unknown predicate {quote(name)}; "
-            f"declare it in (:predicates ...){did_you_mean(name, known)}",
-        )
+        if name in _UNSUPPORTED:
+            return form.unsupported(0, _UNSUPPORTED[name], "remove it from the model")
+        if name in RESERVED or name == "=":
+            return form.error(0, f"{quote(name)} cannot stand here; a plain atom is expected")
+        message = unknown("predicate", name, self.symbols.predicates, "(:predicates ...)")
+        return form.error(0, message)
 
-    def arguments(self, form: Form, declared: Predicate, scope: Scope) -> tuple[str, ...]:
+    def arguments(self, form: Form, declared: model.Predicate, scope: Scope) -> tuple[str, ...]:
         """Read the terms after the name of a predicate or function."""
         wanted = len(declared.parameters)
         if len(form) - 1 != wanted:
-            raise self.error(
-                form,
+            raise form.error(
                 min(len(form) - 1, wanted + 1),
                 f"{quote(declared.name)} takes {count(wanted, 'argument')}, not {len(form) - 1}; "
-                f"it is declared as {_declaration(declared)}",
+                f"it is declared as {shorten(str(declared), 200)}",
             )
         terms = []
         for index, parameter in enumerate(declared.parameters, 1):
@@ -187,109 +141,69 @@ class ConditionReader:
             if term[0] != "?":
                 types = self.symbols.objects[term]
                 if not self.symbols.tree.has_type(types, parameter.types):
-                    warn_once(self.source, form, index, _wrong_type(term, types, declared, index))
+                    form.warn_once(
+                        index,
+                        f"wrong type: {quote(term)} has type {types_text(types)}, but argument "
+                        f"{index} of {quote(declared.name)} needs type "
+                        f"{types_text(parameter.types)}; it is accepted anyway",
+                    )
             terms.append(term)
         return tuple(terms)
 
     def term(self, form: Form, index: int, scope: Scope) -> str:
         """Read a variable in scope or a known object."""
         item = form[index]
+        symbols = self.symbols
         if isinstance(item, Form):
-            if item and isinstance(item[0], str) and item[0] in self.symbols.functions:
-                raise self.error(
-                    form,
-                    index,
-                    f"function {quote(item[0])} used as an argument (object fluent): not "
-                    "supported; use a predicate instead",
-                    UnsupportedPddlError,
-                )
-            raise self.error(
-                form,
-                index,
-                f"expected a variable or an object, found {describe(item)}; check the parentheses",
-            )
+            if item and isinstance(item[0], str) and item[0] in symbols.functions:
+                feature = f"function {quote(item[0])} used as an argument (object fluent)"
+                raise form.unsupported(index, feature, "use a predicate instead")
+            raise form.expected(index, "a variable or an object", "check the parentheses")
         if item[0] == "?":
             name = scope.names.get(item)
             if name is None:
-                raise self.error(
-                    form,
-                    index,
-                    f"unknown variable {quote(item)}; declare it in :parameters or in a "
-                    f"quantifier around it{did_you_mean(item, scope.names)}",
-                )
+                place = ":parameters or in a quantifier around it"
+                raise form.error(index, unknown("variable", item, scope.names, place))
             return name
-        if item not in self.symbols.objects:
-            raise self.error(
-                form,
-                index,
-                _unknown_object(item, self.symbols.objects, self.symbols.objects_are_declared_in),
-            )
+        if item not in symbols.objects:
+            place = symbols.objects_are_declared_in
+            raise form.error(index, unknown("object", item, symbols.objects, place))
         return item
 
     def expect_list(self, parent: Form, index: int, expected: str) -> Form:
         """The list `parent[index]`, or an error that says what was expected there."""
         if index >= len(parent):
-            raise self.error(parent, index, f"expected {expected} here, found ')'; add it")
+            raise parent.error(index, f"expected {expected} here, found ')'; add it")
         item = parent[index]
         if isinstance(item, str):
             known = item in self.symbols.predicates
             hint = f"write '({item})'" if known else "check the parentheses"
-            raise self.error(parent, index, f"expected {expected}, found {quote(item)}; {hint}")
+            raise parent.expected(index, expected, hint)
         return item
 
-    def expect_length(self, form: Form, length: int, pattern: str) -> None:
-        if len(form) != length:
-            raise self.error(
-                form,
-                min(len(form), length),
-                f"{quote(form[0])} takes {count(length - 1, 'argument')}, not {len(form) - 1}; "
-                f"write '{pattern}'",
-            )
-
     def _equality(self, form: Form, scope: Scope) -> Formula:
-        self.expect_length(form, 3, "(= ?x ?y)")
-        for index in (1, 2):
-            item = form[index]
-            numeric = isinstance(item, Form) or (
+        expect_length(form, 3, "(= ?x ?y)")
+        for index, item in enumerate(form[1:], 1):
+            if isinstance(item, Form) or (
                 item not in self.symbols.objects
                 and (item in self.symbols.functions or is_number(item))
-            )
-            if numeric:
-                raise self.error(
-                    form,
-                    index,
-                    f"numeric condition '=' on {describe(item)}: not supported; "
-                    "only objects and variables can be compared",
-                    UnsupportedPddlError,
-                )
+            ):
+                feature = f"numeric condition '=' on {describe(item)}"
+                raise form.unsupported(index, feature, "only objects and variables can be compared")
         left, right = self.term(form, 1, scope), self.term(form, 2, scope)
-        return TRUTH if left == right else Equal(left, right)
+        return model.TRUTH if left == right else model.Equal(left, right)
+
+
+def expect_length(form: Form, length: int, pattern: str) -> None:
+    """Raises unless the list has this many items."""
+    if len(form) != length:
+        raise form.error(
+            min(len(form), length),
+            f"{quote(form[0])} takes {count(length - 1, 'argument')}, not {len(form) - 1}; "
+            f"write '{pattern}'",
+        )
 
 
 def is_number(text: str) -> bool:
     """Whether a name looks like a number."""
     return text.lstrip("+-").replace(".", "", 1).isdecimal()
-
-
-def count(number: int, noun: str) -> str:
-    """A number of things in words: "1 argument", "2 arguments"."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _unknown_object(name: str, known: dict[str, tuple[str, ...]], declared_in: str) -> str:
-    """The message for a name that is not an object."""
-    return f"unknown object {quote(name)}; declare it in {declared_in}{did_you_mean(name, known)}"
-
-
-def _wrong_type(name: str, types: tuple[str, ...], declared: Predicate, index: int) -> str:
-    """The message for an object that does not fit argument `index` (from 1) of a declaration."""
-    wanted = declared.parameters[index - 1].types
-    return (
-        f"wrong type: {quote(name)} has type {types_text(types)}, but argument {index} of "
-        f"{quote(declared.name)} needs type {types_text(wanted)}; it is accepted anyway"
-    )
-
-
-def _declaration(declared: Predicate) -> str:
-    text = str(declared)
-    return text if len(text) <= 200 else text[:197] + "..."

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-_LONGEST_QUOTE = 60
+from collections.abc import Iterable
+from itertools import islice
 
 
 def escape(text: str) -> str:
@@ -15,12 +16,26 @@ def escape(text: str) -> str:
     )
 
 
+def shorten(text: str, longest: int) -> str:
+    return text if len(text) <= longest else text[: longest - 3] + "..."
+
+
 def quote(name: object) -> str:
     """A name for a message: in quotes, and shortened if very long."""
-    text = str(name)
-    if len(text) > _LONGEST_QUOTE:
-        text = text[: _LONGEST_QUOTE - 3] + "..."
-    return f"'{text}'"
+    return f"'{shorten(str(name), 60)}'"
+
+
+def count(number: int, noun: str) -> str:
+    """A number of things in words: "1 argument", "2 arguments"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+    """A hint for a message: the closest known name, if one is close."""
+    import difflib  # slow to load, and only errors need it
+
+    close = difflib.get_close_matches(name[:200], list(islice(known, 5000)), 1, cutoff)
+    return f" (did you mean {quote(close[0])}?)" if close else ""
 
 
 class InputFileError(Exception):

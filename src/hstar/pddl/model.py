@@ -8,25 +8,32 @@ cannot capture variables. `str` of a formula is PDDL again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
+
+Types: TypeAlias = tuple[str, ...]  # several mean "(either ...)"
 
 
 @dataclass(frozen=True, slots=True)
-class Truth:
-    """The condition that always holds; PDDL writes it "(and)"."""
+class Constant:
+    """A condition that holds always (Truth) or never (Falsity); PDDL writes "(and)" or "(or)"."""
+
+    __match_args__ = ("value",)
+    value: ClassVar[bool]
 
     def __str__(self) -> str:
-        return "(and)"
+        return "(and)" if self.value else "(or)"
 
 
-@dataclass(frozen=True, slots=True)
-class Falsity:
-    """The condition that never holds; PDDL writes it "(or)"."""
+class Truth(Constant):
+    __slots__ = ()
+    value = True
 
-    def __str__(self) -> str:
-        return "(or)"
+
+class Falsity(Constant):
+    __slots__ = ()
+    value = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,51 +65,57 @@ class Not:
 
 
 @dataclass(frozen=True, slots=True)
-class And:
+class Junction:
+    word: ClassVar[str]
     parts: tuple[Formula, ...]
 
     def __str__(self) -> str:
-        return f"(and {' '.join(map(str, self.parts))})"
+        return f"({self.word} {' '.join(map(str, self.parts))})"
 
 
-@dataclass(frozen=True, slots=True)
-class Or:
-    parts: tuple[Formula, ...]
+class And(Junction):
+    __slots__ = ()
+    word = "and"
 
-    def __str__(self) -> str:
-        return f"(or {' '.join(map(str, self.parts))})"
+
+class Or(Junction):
+    __slots__ = ()
+    word = "or"
 
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A typed variable; several types mean "(either ...)"."""
-
     name: str
-    types: tuple[str, ...]
+    types: Types
 
     def __str__(self) -> str:
         return f"{self.name} - {types_text(self.types)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Forall:
-    variables: tuple[Variable, ...]
-    body: Formula
-
-    def __str__(self) -> str:
-        return f"(forall ({' '.join(map(str, self.variables))}) {self.body})"
+Variables: TypeAlias = tuple[Variable, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Exists:
-    variables: tuple[Variable, ...]
+class Quantified:
+    word: ClassVar[str]
+    variables: Variables
     body: Formula
 
     def __str__(self) -> str:
-        return f"(exists ({' '.join(map(str, self.variables))}) {self.body})"
+        return f"({self.word} ({' '.join(map(str, self.variables))}) {self.body})"
 
 
-Formula: TypeAlias = Truth | Falsity | Atom | Equal | Not | And | Or | Forall | Exists
+class Forall(Quantified):
+    __slots__ = ()
+    word = "forall"
+
+
+class Exists(Quantified):
+    __slots__ = ()
+    word = "exists"
+
+
+Formula: TypeAlias = Constant | Atom | Equal | Not | And | Or | Forall | Exists
 
 TRUTH = Truth()
 FALSITY = Falsity()
@@ -113,7 +126,7 @@ class Predicate:
     """The declaration of a predicate or of a numeric function."""
 
     name: str
-    parameters: tuple[Variable, ...]
+    parameters: Variables
 
     def __str__(self) -> str:
         return f"({' '.join((self.name, *map(str, self.parameters)))})"
@@ -123,7 +136,7 @@ class Predicate:
 class Effect:
     """For every binding of `variables` that makes `condition` true, `atom` becomes `positive`."""
 
-    variables: tuple[Variable, ...]
+    variables: Variables
     condition: Formula
     atom: Atom
     positive: bool
@@ -148,18 +161,16 @@ class Action:
     """`cost` is a sum of terms; it is empty when the action does not change total-cost."""
 
     name: str
-    parameters: tuple[Variable, ...]
+    parameters: Variables
     precondition: Formula
     effects: tuple[Effect, ...]
     cost: tuple[CostTerm, ...]
 
 
 class TypeTree:
-    """Which types lie below which; computed on demand, because most are never needed."""
+    """Which types lie below which. Sets are computed on demand, because most are never needed."""
 
-    __slots__ = ("_children", "_subtypes")
-
-    def __init__(self, parents: dict[str, tuple[str, ...]]) -> None:
+    def __init__(self, parents: dict[str, Types]) -> None:
         self._children: dict[str, list[str]] = {}
         self._subtypes: dict[str, frozenset[str]] = {}
         for name, supertypes in parents.items():
@@ -170,19 +181,22 @@ class TypeTree:
         """The type itself and everything below it."""
         known = self._subtypes.get(name)
         if known is None:
-            reached = {name}
-            waiting = [name]
+            reached, waiting = {name}, [name]
             while waiting:
-                for child in self._children.get(waiting.pop(), ()):
-                    if child not in reached:
-                        reached.add(child)
-                        waiting.append(child)
+                new = set(self._children.get(waiting.pop(), ())) - reached
+                reached |= new
+                waiting.extend(new)
             known = self._subtypes[name] = frozenset(reached)
         return known
 
-    def has_type(self, types: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
+    def has_type(self, types: Types, wanted: Types) -> bool:
         """Whether something declared with `types` may be used where one of `wanted` is required."""
         return any(one in self.subtypes(other) for other in wanted for one in types)
+
+    def select(self, objects: dict[str, Types], wanted: Types) -> list[str]:
+        """The names in `objects` that have one of the wanted types."""
+        fitting = frozenset().union(*map(self.subtypes, wanted))
+        return [name for name, types in objects.items() if not fitting.isdisjoint(types)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -190,8 +204,8 @@ class Domain:
     """A planning domain. `types` maps a type to its parents; "object" is the root, with none."""
 
     name: str
-    types: dict[str, tuple[str, ...]]
-    constants: dict[str, tuple[str, ...]]
+    types: dict[str, Types]
+    constants: dict[str, Types]
     predicates: dict[str, Predicate]
     functions: dict[str, Predicate]
     actions: tuple[Action, ...]
@@ -200,10 +214,6 @@ class Domain:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "type_tree", TypeTree(self.types))
-
-    def subtypes(self, type_name: str) -> frozenset[str]:
-        """The type itself and everything below it."""
-        return self.type_tree.subtypes(type_name)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -217,34 +227,23 @@ class Problem:
 
     name: str
     domain: Domain
-    objects: dict[str, tuple[str, ...]]
+    objects: dict[str, Types]
     init: list[tuple[str, ...]]
     function_values: dict[tuple[str, ...], int | float]
     goal: Formula
     uses_metric: bool
     path: str
-    _objects_of: dict[tuple[str, ...], list[str]] = field(
-        init=False, repr=False, default_factory=dict
-    )
+    _objects_of: dict[Types, list[str]] = field(init=False, repr=False, default_factory=dict)
 
-    def objects_of(self, types: tuple[str, ...]) -> list[str]:
+    def objects_of(self, types: Types) -> list[str]:
         """The objects of any of these types, in the order of `objects`; do not change the list."""
         known = self._objects_of.get(types)
         if known is None:
-            known = objects_with_type(self.objects, self.domain.type_tree, types)
-            self._objects_of[types] = known
+            known = self._objects_of[types] = self.domain.type_tree.select(self.objects, types)
         return known
 
 
-def objects_with_type(
-    objects: dict[str, tuple[str, ...]], tree: TypeTree, wanted: tuple[str, ...]
-) -> list[str]:
-    """The names in `objects` that have one of the wanted types."""
-    fitting = frozenset().union(*map(tree.subtypes, wanted))
-    return [name for name, types in objects.items() if not fitting.isdisjoint(types)]
-
-
-def types_text(types: tuple[str, ...]) -> str:
+def types_text(types: Types) -> str:
     """Types as PDDL writes them after "-"."""
     return types[0] if len(types) == 1 else f"(either {' '.join(types)})"
 
@@ -254,48 +253,49 @@ def negation(formula: Formula) -> Formula:
     match formula:
         case Not(inner):
             return inner
-        case Truth():
-            return FALSITY
-        case Falsity():
-            return TRUTH
+        case Constant(value):
+            return FALSITY if value else TRUTH
         case _:
             return Not(formula)
 
 
 def conjunction(parts: list[Formula]) -> Formula:
     """And(parts), with nested conjunctions spliced in and constants worked out."""
-    flat: list[Formula] = []
-    for part in parts:
-        match part:
-            case And(inner):
-                flat.extend(inner)
-            case Truth():
-                pass
-            case Falsity():
-                return FALSITY
-            case _:
-                flat.append(part)
-    if len(flat) > 1:
-        return And(tuple(flat))
-    return flat[0] if flat else TRUTH
+    return _join(And, parts, TRUTH, FALSITY)
 
 
 def disjunction(parts: list[Formula]) -> Formula:
     """Or(parts), with nested disjunctions spliced in and constants worked out."""
+    return _join(Or, parts, FALSITY, TRUTH)
+
+
+def _join(
+    kind: type[And] | type[Or], parts: list[Formula], neutral: Formula, decisive: Formula
+) -> Formula:
     flat: list[Formula] = []
     for part in parts:
-        match part:
-            case Or(inner):
-                flat.extend(inner)
-            case Falsity():
-                pass
-            case Truth():
-                return TRUTH
-            case _:
-                flat.append(part)
+        if part == decisive:
+            return part
+        if isinstance(part, kind):
+            flat.extend(part.parts)
+        elif part != neutral:
+            flat.append(part)
     if len(flat) > 1:
-        return Or(tuple(flat))
-    return flat[0] if flat else FALSITY
+        return kind(tuple(flat))
+    return flat[0] if flat else neutral
+
+
+def subformulas(formula: Formula) -> Iterator[Formula]:
+    """The formula and everything inside it."""
+    waiting = [formula]
+    while waiting:
+        part = waiting.pop()
+        yield part
+        match part:
+            case Not(inner) | Quantified(_, inner):
+                waiting.append(inner)
+            case Junction(parts):
+                waiting.extend(parts)
 
 
 def substitute(formula: Formula, renaming: Mapping[str, str]) -> Formula:
@@ -311,9 +311,7 @@ def substitute(formula: Formula, renaming: Mapping[str, str]) -> Formula:
             return conjunction([substitute(part, renaming) for part in parts])
         case Or(parts):
             return disjunction([substitute(part, renaming) for part in parts])
-        case Forall(variables, body):
-            return Forall(variables, substitute(body, renaming))
-        case Exists(variables, body):
-            return Exists(variables, substitute(body, renaming))
+        case Quantified(variables, body):
+            return type(formula)(variables, substitute(body, renaming))
         case _:
             return formula

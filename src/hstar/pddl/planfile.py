@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 
 from hstar.pddl.errors import InputFileError, quote
-from hstar.pddl.source import Source, load_source
+from hstar.pddl.source import load_source
 
 _TOKEN = re.compile(r"[()]|[^()\s]+")
 
@@ -44,7 +44,11 @@ def read_plan(path: str | os.PathLike[str]) -> list[tuple[str, ...]]:
         elif step is not None:
             step.append(token)
         else:
-            raise _not_a_step(source, match)
+            raise source.error(
+                match.start(),
+                f"found {quote(token)} outside of a step; steps are written '(name object ...)' "
+                "and comments start with ';'",
+            )
     if step is not None:
         raise source.error(opened_at, "this '(' is never closed; add the missing ')'")
     return steps
@@ -57,11 +61,3 @@ def format_plan(steps: Iterable[tuple[str, ...]], cost: int | float, unit: bool)
     """
     lines = [f"({step[0]} {' '.join(step[1:])})\n" for step in steps]
     return f"{''.join(lines)}; cost = {cost} ({'unit' if unit else 'general'} cost)\n"
-
-
-def _not_a_step(source: Source, match: re.Match[str]) -> InputFileError:
-    return source.error(
-        match.start(),
-        f"found {quote(match[0])} outside of a step; steps are written '(name object ...)' and "
-        "comments start with ';'",
-    )

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from hstar.pddl.errors import InputFileError, PddlWarning, quote
+from hstar.pddl.errors import InputFileError, PddlWarning, UnsupportedPddlError, quote
 from hstar.pddl.source import Source
 
 # A recursive walk over a formula takes a few of Python's 1000 stack frames per level.
@@ -24,30 +24,53 @@ _NAME = re.compile(r"\??[^()\s?]+|\?")
 _GLUED_VARIABLE = re.compile(r"[^\s(]\?")
 
 
+_UNSUPPORTED_SECTIONS = {
+    ":derived": "axioms (derived predicates, ':derived')",
+    ":axiom": "axioms (':axiom')",
+    ":durative-action": "durative actions (':durative-action')",
+    ":constraints": "trajectory constraints (':constraints')",
+    ":process": "processes (':process')",
+    ":event": "events (':event')",
+    ":task": "hierarchical tasks (':task')",
+    ":method": "hierarchical methods (':method')",
+    ":htn": "hierarchical task networks (':htn')",
+}
+_EXAMPLE_SECTION = {"domain": "predicates", "problem": "objects"}
+
+
 class Form(list["Form | str"]):
     """A parenthesised list: names and lists inside, and the offset of its "("."""
 
-    __slots__ = ("start",)
-    start: int
+    __slots__ = ("source", "start")
 
+    def __init__(self, items: Iterable[Form | str], source: Source, start: int) -> None:
+        super().__init__(items)
+        self.source = source
+        self.start = start
 
-def item_error(
-    source: Source, form: Form, index: int, message: str, kind: type[InputFileError] | None = None
-) -> InputFileError:
-    """The error to raise for item `index` of `form` (or for its ")" when there is no such item)."""
-    item = form[index] if index < len(form) else None
-    offset = item.start if isinstance(item, Form) else source.item_offset(form.start, index)
-    return source.error(offset, message, kind)
+    def error(
+        self, index: int | None, message: str, kind: type[InputFileError] | None = None
+    ) -> InputFileError:
+        """The error to raise for an item, for the ")" after the last, or (None) for the list."""
+        item = self if index is None else self[index] if index < len(self) else None
+        if isinstance(item, Form):
+            return self.source.error(item.start, message, kind)
+        return self.source.error(self.source.item_offset(self.start, index or 0), message, kind)
 
+    def expected(self, index: int, what: str, advice: str) -> InputFileError:
+        """The error to raise for an item that is not what it should be."""
+        return self.error(index, f"expected {what}, found {describe(self[index])}; {advice}")
 
-def warn_once(source: Source, form: Form, index: int, message: str) -> None:
-    """Warn about item `index` of `form`, but only once per kind and file, because there may be
-    thousands. The text of the message before the first quote is the kind."""
-    kind = message.split("'", 1)[0]
-    if kind not in source.warned:
-        source.warned.add(kind)
-        text = str(item_error(source, form, index, message))
-        warnings.warn(text, PddlWarning, stacklevel=2)
+    def unsupported(self, index: int | None, feature: str, advice: str) -> InputFileError:
+        """The error to raise for an item that uses a feature which hstar does not have."""
+        return self.error(index, f"{feature}: not supported; {advice}", UnsupportedPddlError)
+
+    def warn_once(self, index: int, message: str) -> None:
+        """Warn about an item once per file and kind (the message up to its first quote)."""
+        kind = message.split("'", 1)[0]
+        if kind not in self.source.warned:
+            self.source.warned.add(kind)
+            warnings.warn(str(self.error(index, message)), PddlWarning, stacklevel=2)
 
 
 def describe(item: Form | str) -> str:
@@ -59,7 +82,33 @@ def describe(item: Form | str) -> str:
     return "the list '(...)'" if item else "the empty list '()'"
 
 
-class FileReader:
+def read_file(
+    source: Source, kind: str, keywords: Sequence[str]
+) -> tuple[str, dict[str, list[Form]]]:
+    """The name of a domain or problem, and its sections by keyword; only actions may be several."""
+    reader = _FileReader(source, kind)
+    name = reader.read_name()
+    sections: dict[str, list[Form]] = {}
+    for section in reader.read_sections():
+        keyword = str(section[0])
+        if keyword in _UNSUPPORTED_SECTIONS:
+            feature = _UNSUPPORTED_SECTIONS[keyword]
+            raise section.unsupported(None, feature, "remove them from the model")
+        if keyword not in keywords:
+            known = ", ".join(keywords)
+            raise section.error(
+                0, f"unknown section {quote(keyword)}; the sections here are {known}"
+            )
+        earlier = sections.setdefault(keyword, [])
+        if earlier and keyword != ":action":
+            line, column = source.place(earlier[0].start)
+            message = f"a second '{keyword}' section (the first is at {line}:{column})"
+            raise section.error(None, f"{message}; join the two")
+        earlier.append(section)
+    return name, sections
+
+
+class _FileReader:
     """Reads "(define (KIND NAME) SECTION...)"; the name first, then the sections one by one."""
 
     def __init__(self, source: Source, kind: str) -> None:
@@ -82,14 +131,10 @@ class FileReader:
         self._define_start = opening.start()
         word = next(self._tokens, None)
         if word is None or word[0] != "define":
-            offset = len(source.text) if word is None else word.start()
-            found = "the end of the file" if word is None else _shown(word)
-            raise source.error(offset, f"expected 'define', found {found}; {start}")
+            raise self._expected("'define'", word, start)
         heading = next(self._tokens, None)
         if heading is None or heading.lastindex is None:
-            offset = len(source.text) if heading is None else heading.start()
-            found = "the end of the file" if heading is None else _shown(heading)
-            raise source.error(offset, f"expected '({kind} NAME)', found {found}; {start}")
+            raise self._expected(f"'({kind} NAME)'", heading, start)
         words = heading[1].split()
         other = "problem" if kind == "domain" else "domain"
         if words and words[0] == other:
@@ -99,17 +144,20 @@ class FileReader:
                 "give the domain first and the problem second",
             )
         if len(words) != 2 or words[0] != kind:
-            raise source.error(
-                heading.start(), f"expected '({kind} NAME)', found {_shown(heading)}; {start}"
-            )
+            raise self._expected(f"'({kind} NAME)'", heading, start)
         return words[1]
+
+    def _expected(self, what: str, found: re.Match[str] | None, advice: str) -> InputFileError:
+        offset = len(self._source.text) if found is None else found.start()
+        shown = "the end of the file" if found is None else _shown(found)
+        return self._source.error(offset, f"expected {what}, found {shown}; {advice}")
 
     def read_sections(self) -> Iterator[Form]:
         """Yield the lists after the name up to the ")" of "(define", and check nothing follows."""
         source = self._source
         for match in self._tokens:
             if match.lastindex:
-                section = self._flat_form(match)
+                section = Form(self._split(match[1]), source, match.start())
             elif match[0] == "(":
                 section = self._read_nested(match.start())
             elif match[0] == ")":
@@ -121,8 +169,8 @@ class FileReader:
                     "delete it, or check the parentheses before it",
                 )
             if not section or not isinstance(section[0], str) or section[0][0] != ":":
-                raise source.error(
-                    section.start,
+                raise section.error(
+                    None,
                     f"expected a section such as '(:{_EXAMPLE_SECTION[self._kind]} ...)', "
                     f"found {describe(section)}; check the parentheses before it",
                 )
@@ -139,50 +187,41 @@ class FileReader:
 
     def _read_nested(self, start: int) -> Form:
         """Read the rest of the list whose "(" at `start` was just read."""
-        text = self._source.text
-        form = Form()
-        form.start = start
+        source = self._source
+        form = Form((), source, start)
         parents: list[Form] = []
         for match in self._tokens:
             if match.lastindex:
-                child = self._flat_form(match)
+                child = Form(self._split(match[1]), source, match.start())
                 # Nothing in PDDL puts two empty lists side by side; refusing them here means that
                 # a huge file of "()" fails before it fills the memory.
                 if not child and form and not form[-1]:
-                    raise self._source.error(
-                        child.start, "a second empty list '()' in a row; delete it"
-                    )
+                    raise child.error(None, "a second empty list '()' in a row; delete it")
                 form.append(child)
                 continue
             token = match[0]
             if token == "(":
                 offset = match.start()
-                if text.startswith(":", offset + 1):
+                if source.text.startswith(":", offset + 1):
                     raise self._swallowed_section(offset, start)
                 if len(parents) + 3 > MAX_DEPTH:
-                    raise self._source.error(
+                    raise source.error(
                         offset,
                         f"lists nested more than {MAX_DEPTH} deep; check for a missing ')' or "
                         "flatten the formula",
                     )
                 parents.append(form)
-                form = Form()
-                form.start = offset
+                form = Form((), source, offset)
             elif token == ")":
                 if not parents:
                     return form
-                parent = parents.pop()
-                parent.append(form)
-                form = parent
+                parents[-1].append(form)
+                form = parents.pop()
             else:
                 form.append(token)
-        opened = [self._define_start, *(parent.start for parent in parents), form.start]
-        raise self._unclosed(opened)
-
-    def _flat_form(self, match: re.Match[str]) -> Form:
-        form = Form(self._split(match[1]))
-        form.start = match.start()
-        return form
+        raise self._unclosed(
+            [self._define_start, *(parent.start for parent in parents), form.start]
+        )
 
     def _swallowed_section(self, offset: int, section_start: int) -> InputFileError:
         word = self._source.text[offset : offset + 60].split()[0]
@@ -199,9 +238,6 @@ class FileReader:
             f"this '(' is never closed ({len(opened)} open at the end of the file); "
             "add the missing ')'",
         )
-
-
-_EXAMPLE_SECTION = {"domain": "predicates", "problem": "objects"}
 
 
 def _shown(match: re.Match[str]) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import dataclass, field
 
 from hstar.pddl.errors import InputFileError, PddlError
 
@@ -17,53 +18,45 @@ _MAX_BYTES = 1 << 30
 _CHUNK_BYTES = 1 << 20
 _COMMENT = re.compile(r";[^\n]*")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+_UNREADABLE = {
+    FileNotFoundError: "there is no such file; check the path",
+    IsADirectoryError: "this is a directory; name a file inside it",
+    PermissionError: "no permission to read the file; check its mode",
+}
 _PARENTHESIS_OR_NAME = re.compile(r"[()]|\??[^()\s?]+|\?")
 
 
+@dataclass(slots=True)
 class Source:
     """The text of one file, lower-cased and without comments."""
 
-    __slots__ = ("error_class", "path", "text", "warned")
-
-    def __init__(self, path: str, text: str, error_class: type[InputFileError] = PddlError) -> None:
-        self.path = path
-        self.text = text
-        self.error_class = error_class
-        self.warned: set[str] = set()  # kinds of warnings given
+    path: str
+    text: str
+    error_class: type[InputFileError] = PddlError
+    warned: set[str] = field(default_factory=set)  # kinds of warnings given
 
     def place(self, offset: int) -> tuple[int, int]:
         """Line and column of an offset, both from 1."""
-        line = self.text.count("\n", 0, offset) + 1
-        column = offset - (self.text.rfind("\n", 0, offset) + 1) + 1
-        return line, column
+        return self.text.count("\n", 0, offset) + 1, offset - self.text.rfind("\n", 0, offset)
 
     def error(
         self, offset: int, message: str, kind: type[InputFileError] | None = None
     ) -> InputFileError:
         """The error to raise for the text at `offset`."""
-        line, column = self.place(offset)
-        return (kind or self.error_class)(message, self.path, line, column)
+        return (kind or self.error_class)(message, self.path, *self.place(offset))
 
     def item_offset(self, list_start: int, index: int) -> int:
         """Offset of item number `index` of the list whose "(" is at `list_start`.
 
-        Lists store where they start, but not where their items start, because reading must be fast
-        and errors need not be. So this scans the list again.
+        Lists do not store where their items start, which keeps reading fast; this scans again.
         """
         depth = 0
         for match in _PARENTHESIS_OR_NAME.finditer(self.text, list_start + 1):
-            token = match[0]
-            if token == ")":
-                if depth == 0:
-                    return match.start()
-                depth -= 1
-                continue
+            if depth == 0 and (index == 0 or match[0] == ")"):
+                return match.start()
             if depth == 0:
-                if index == 0:
-                    return match.start()
                 index -= 1
-            if token == "(":
-                depth += 1
+            depth += {"(": 1, ")": -1}.get(match[0], 0)
         return len(self.text)
 
 
@@ -87,16 +80,13 @@ def source_from_bytes(
     name: str, raw: bytes, error_class: type[InputFileError] = PddlError
 ) -> Source:
     """Decode and normalise the bytes of a file called `name`."""
-    if raw.startswith(b"\xef\xbb\xbf"):
-        raw = raw[3:]
-    if b"\r" in raw:
-        raw = raw.replace(b"\r\n", b" \n").replace(b"\r", b"\n")
+    raw = raw.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b" \n").replace(b"\r", b"\n")
     if 0 in raw:
-        message = (
-            "a NUL byte, so this is a binary or UTF-16 file; give a text file in UTF-8 encoding"
-        )
         before = Source(name, raw[: raw.index(0)].decode("latin-1"), error_class)
-        raise before.error(len(before.text), message)
+        raise before.error(
+            len(before.text),
+            "a NUL byte, so this is a binary or UTF-16 file; give a text file in UTF-8 encoding",
+        )
     raw = raw.lower()
     try:
         return Source(name, _blank_comments(raw.decode()), error_class)
@@ -117,15 +107,11 @@ def source_from_bytes(
 def _read_bytes(name: str, error_class: type[InputFileError]) -> bytes:
     try:
         raw = _read_chunks(name)
-    except FileNotFoundError:
-        raise error_class("there is no such file; check the path", name) from None
-    except IsADirectoryError:
-        raise error_class("this is a directory; name a file inside it", name) from None
-    except PermissionError:
-        raise error_class("no permission to read the file; check its mode", name) from None
     except (OSError, ValueError) as failure:
+        known = [text for kind, text in _UNREADABLE.items() if isinstance(failure, kind)]
         reason = failure.strerror if isinstance(failure, OSError) else str(failure)
-        raise error_class(f"cannot read the file ({reason}); check the path", name) from None
+        message = known[0] if known else f"cannot read the file ({reason}); check the path"
+        raise error_class(message, name) from None
     if len(raw) > _MAX_BYTES:
         raise error_class("the file is larger than 1 GiB; give a smaller file", name)
     return raw
@@ -136,18 +122,14 @@ def _read_chunks(name: str) -> bytes:
 
     In chunks, because read(size) takes memory for all of `size`, however short the file is.
     """
-    chunks: list[bytes] = []
-    size = 0
+    content = bytearray()
     with open(name, "rb") as file:
         while chunk := file.read(_CHUNK_BYTES):
-            chunks.append(chunk)
-            size += len(chunk)
-            if 0 in chunk or size > _MAX_BYTES:
+            content += chunk
+            if 0 in chunk or len(content) > _MAX_BYTES:
                 break
-    return b"".join(chunks)
+    return bytes(content)
 
 
 def _blank_comments(text: str) -> str:
-    if ";" not in text:
-        return text
     return _COMMENT.sub(lambda match: " " * len(match[0]), text)

@@ -11,24 +11,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hstar.pddl.errors import escape
-from hstar.pddl.model import (
-    Action,
-    And,
-    Exists,
-    Forall,
-    Formula,
-    FunctionTerm,
-    Not,
-    Or,
-    Problem,
-    Variable,
-    substitute,
-    types_text,
-)
+from hstar.pddl import model
+from hstar.pddl.errors import count, escape, shorten
+from hstar.pddl.model import Formula, types_text
 from hstar.pddl.satisfaction import AtomSet, Binding, Conditions, GroundAtom, ground
-
-_LONGEST_CONDITION = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +37,7 @@ class _PlanFault(Exception):
     """Why a step or the goal fails."""
 
 
-def validate(problem: Problem, steps: list[tuple[str, ...]]) -> Verdict:
+def validate(problem: model.Problem, steps: list[tuple[str, ...]]) -> Verdict:
     """Replay a plan. A wrong plan raises nothing: the verdict says what is wrong with it."""
     replay = _Replay(problem)
     for number, step in enumerate(steps, 1):
@@ -71,7 +57,7 @@ def validate(problem: Problem, steps: list[tuple[str, ...]]) -> Verdict:
 class _Replay:
     """The current state and the cost so far."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: model.Problem) -> None:
         self._problem = problem
         self._actions = {action.name: action for action in problem.domain.actions}
         self._state = AtomSet(problem.init)
@@ -90,7 +76,9 @@ class _Replay:
         deleted: set[GroundAtom] = set()
         for effect in action.effects:
             changed = added if effect.positive else deleted
-            for inner in self._conditions.bindings(effect.variables, effect.condition, binding):
+            for inner in self._conditions.bindings(
+                effect.variables, effect.condition, binding, True
+            ):
                 changed.add(ground(effect.atom, inner))
         for atom in deleted - added:
             self._state.discard(atom)
@@ -104,78 +92,54 @@ class _Replay:
         Only to be called when the formula is not as wanted.
         """
         match formula:
-            case Not(inner):
+            case model.Not(inner):
                 return self.violated_part(inner, binding, not wanted)
-            case And(parts) if wanted:
-                return self._first_violated(parts, binding, wanted)
-            case Or(parts) if not wanted:
-                return self._first_violated(parts, binding, wanted)
-            case Forall(variables, body) if wanted:
-                return self._first_violated_binding(variables, body, binding, wanted)
-            case Exists(variables, body) if not wanted:
-                return self._first_violated_binding(variables, body, binding, wanted)
-        grounded = substitute(formula, binding)
-        return grounded if wanted else Not(grounded)
+            case model.Junction(parts) if isinstance(formula, model.And) == wanted:
+                culprit = next(part for part in parts if self.holds(part, binding) != wanted)
+                return self.violated_part(culprit, binding, wanted)
+            case model.Quantified(variables, body) if isinstance(formula, model.Forall) == wanted:
+                bindings = self._conditions.bindings(variables, body, binding, not wanted)
+                return self.violated_part(body, next(bindings), wanted)
+        grounded = model.substitute(formula, binding)
+        return grounded if wanted else model.Not(grounded)
 
-    def _first_violated(
-        self, parts: tuple[Formula, ...], binding: Binding, wanted: bool
-    ) -> Formula:
-        culprit = next(part for part in parts if self.holds(part, binding) != wanted)
-        return self.violated_part(culprit, binding, wanted)
-
-    def _first_violated_binding(
-        self, variables: tuple[Variable, ...], body: Formula, binding: Binding, wanted: bool
-    ) -> Formula:
-        culprit = next(self._conditions.bindings(variables, body, binding, not wanted))
-        return self.violated_part(body, culprit, wanted)
-
-    def _bind_parameters(self, step: tuple[str, ...]) -> tuple[Action, Binding]:
+    def _bind_parameters(self, step: tuple[str, ...]) -> tuple[model.Action, Binding]:
         name, args = (step[0], step[1:]) if step else ("", ())
         action = self._actions.get(name)
         if action is None:
             raise _PlanFault(f"the domain has no action '{escape(name)}'")
         if len(args) != len(action.parameters):
-            raise _PlanFault(
-                f"action '{name}' takes {_arguments(len(action.parameters))}, not {len(args)}"
-            )
+            wanted = count(len(action.parameters), "argument")
+            raise _PlanFault(f"action '{name}' takes {wanted}, not {len(args)}")
+        binding: Binding = {}
         for parameter, arg in zip(action.parameters, args, strict=True):
-            if arg in self._conditions.objects(parameter.types):
-                continue
             types = self._problem.objects.get(arg)
             if types is None:
                 raise _PlanFault(f"the problem has no object '{escape(arg)}'")
-            raise _PlanFault(
-                f"'{arg}' has type {types_text(types)}, but parameter {parameter.name} needs type "
-                f"{types_text(parameter.types)}"
-            )
-        variables = [parameter.name for parameter in action.parameters]
-        return action, dict(zip(variables, args, strict=True))
+            if arg not in self._conditions.objects(parameter.types):
+                raise _PlanFault(
+                    f"'{arg}' has type {types_text(types)}, but parameter {parameter.name} needs "
+                    f"type {types_text(parameter.types)}"
+                )
+            binding[parameter.name] = arg
+        return action, binding
 
-    def _action_cost(self, action: Action, binding: Binding) -> int | float:
+    def _action_cost(self, action: model.Action, binding: Binding) -> int | float:
         if not self._problem.uses_metric:
             return 1
         total: int | float = 0
         for term in action.cost:
-            if isinstance(term, FunctionTerm):
+            if isinstance(term, model.FunctionTerm):
                 key = (term.name, *(binding.get(arg, arg) for arg in term.args))
-                value = self._problem.function_values.get(key)
-                if value is None:
+                if key not in self._problem.function_values:
                     raise _PlanFault(f"its cost ({' '.join(key)}) has no value in :init")
-                total += value
-            else:
-                total += term
+                term = self._problem.function_values[key]
+            total += term
         return total
 
 
 def _shown(formula: Formula) -> str:
-    text = str(formula)
-    if len(text) > _LONGEST_CONDITION:
-        text = text[: _LONGEST_CONDITION - 3] + "..."
-    return escape(text)
-
-
-def _arguments(number: int) -> str:
-    return "1 argument" if number == 1 else f"{number} arguments"
+    return escape(shorten(str(formula), 500))
 
 
 def _as_whole(cost: int | float) -> int | float:

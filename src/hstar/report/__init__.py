@@ -1,7 +1,4 @@
-"""Runs as tables, plots and one HTML page that needs nothing else.
-
-`Page` with its tables and figures is also what other reports are made of.
-"""
+"""Runs as tables, plots and one HTML page that needs nothing else."""
 
 from __future__ import annotations
 
@@ -9,10 +6,11 @@ from hstar.report.compare import Comparison, compare
 from hstar.report.page import Page
 from hstar.report.plots import cactus, new_figure, scatter
 from hstar.report.runs import build_page, comparison_text, summary_text, write_report
-from hstar.report.tables import Cell, Spans, markdown_table, text_table
+from hstar.report.tables import MISSING, Cell, Spans, markdown_table, text_table
 from hstar.report.verdict import verdict_table, verdict_text
 
 __all__ = [
+    "MISSING",
     "Cell",
     "Comparison",
     "Page",

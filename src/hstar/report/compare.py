@@ -19,10 +19,8 @@ SHORTEST_TIME = 1e-4  # seconds; below that a clock says little, and logarithms 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Runs with a `label` per heuristic (column of tables), and an `instance` per problem.
-
-    `labels` and `domains` are in the order of the runs.
-    """
+    """Runs with a `label` per heuristic (column of tables), and an `instance` per problem. `labels`
+    and `domains` are in the order of the runs."""
 
     rows: pl.DataFrame
     labels: list[str]
@@ -42,14 +40,9 @@ class Comparison:
     def mean_requested(self, label: str, domain: str | None = None) -> float | None:
         """Heuristic values requested. Unsolved problems count as the limit; None if there is one
         without such a limit."""
-        counted = []
-        for solved, requested, limit in (
-            self.own(label, domain).select("coverage", "requested", "max_evaluations").iter_rows()
-        ):
-            if not solved and limit is None:
-                return None
-            counted.append(requested if solved else limit)
-        return sum(counted) / len(counted) if counted else None
+        columns = self.own(label, domain).select("coverage", "requested", "max_evaluations")
+        counted = [requested if solved else limit for solved, requested, limit in columns.rows()]
+        return sum(counted) / len(counted) if counted and None not in counted else None
 
     def solved_by_all(self) -> set[str]:
         """Problems that every heuristic solved."""
@@ -58,12 +51,16 @@ class Comparison:
         return {instance for instance, count in counts.items() if count == len(self.labels)}
 
     def geometric_mean(self, label: str, column: str) -> float | None:
-        """Over the problems that all heuristics solved; None if there are none."""
-        return geometric_mean(self._common(label), column)
+        """Of counts or times over the problems that all heuristics solved; None without any."""
+        smallest = SHORTEST_TIME if column.endswith("time") else 1.0
+        values = self._common(label)[column].drop_nulls()
+        logarithms = [math.log(max(float(value), smallest)) for value in values]
+        return math.exp(sum(logarithms) / len(logarithms)) if logarithms else None
 
     def mean_cost(self, label: str) -> float | None:
         """Of the plans for problems that all heuristics solved."""
-        return mean_cost(self._common(label))
+        costs = self._common(label)["cost"].drop_nulls()
+        return sum(costs) / len(costs) if len(costs) else None
 
     def _common(self, label: str) -> pl.DataFrame:
         own = self.own(label)
@@ -75,26 +72,11 @@ class Comparison:
         return own if domain is None else own.filter(own["domain"] == domain)
 
 
-def geometric_mean(rows: pl.DataFrame, column: str) -> float | None:
-    """Of a column with counts or times; None if there are no numbers."""
-    smallest = SHORTEST_TIME if column.endswith("time") else 1.0
-    logarithms = [math.log(max(float(value), smallest)) for value in rows[column].drop_nulls()]
-    return math.exp(sum(logarithms) / len(logarithms)) if logarithms else None
-
-
-def mean_cost(rows: pl.DataFrame) -> float | None:
-    costs = rows["cost"].drop_nulls()
-    return sum(costs) / len(costs) if len(costs) else None
-
-
 def compare(runs: Sequence[Runs], names: Sequence[str] = ()) -> Comparison:
-    """Runs of one or more files, told apart.
-
-    A configuration is called by its heuristic if no other one has that heuristic, else by its
-    algorithm, and with the file's name (from `names`) if several files have runs of it on the same
-    problem. Problems are the same if domain, suite, file name and content are. A domain that lies
-    in several suites is one row of a table per suite.
-    """
+    """Runs of one or more files, told apart. A label is the heuristic if that is enough, else the
+    algorithm, and with the file's name (from `names`) if several files ran it on the same problem.
+    Problems are the same if domain, suite, file name and content are. A domain that lies in several
+    suites is one row of a table per suite."""
     import polars as pl
 
     tables = []

@@ -1,7 +1,5 @@
-"""An HTML page in one file: no network, no scripts, light or dark as the reader's screen is.
-
-Equal content gives equal bytes: nothing on the page depends on when or where it is written.
-"""
+"""An HTML page in one file: no network, no scripts, light or dark as the reader's screen is. Equal
+content gives equal bytes."""
 
 from __future__ import annotations
 
@@ -9,7 +7,7 @@ import html
 import io
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from hstar.report.plots import INK, STYLE
@@ -75,10 +73,8 @@ class Page:
         folded: str = "",
         text: bool = False,
     ) -> None:
-        """A table; `folded` is the line under which it hides until clicked, `text` for prose cells.
-
-        Raises ValueError for a row that has not as many cells as there are headers.
-        """
+        """A table; `folded` is the line under which it hides until clicked, `text` is for prose
+        cells. Raises ValueError for a row that has not as many cells as there are headers."""
         table = html_table(headers, rows, caption, spans)
         if text:
             table = f'<div class="text">{table}</div>'
@@ -89,7 +85,7 @@ class Page:
     def add_figure(self, figure: Figure, caption: str = "") -> None:
         self.add_figures([(figure, caption)])
 
-    def add_figures(self, figures: Sequence[tuple[Figure, str]]) -> None:
+    def add_figures(self, figures: Iterable[tuple[Figure, str]]) -> None:
         """Figures with captions, side by side where there is room."""
         parts = []
         for figure, caption in figures:
@@ -115,10 +111,8 @@ class Page:
 
 
 def inline_svg(figure: Figure, prefix: str, label: str = "") -> str:
-    """A figure as an <svg> element whose ids begin with `prefix`, unique on the page.
-
-    What was drawn in INK takes the colour of the text around it.
-    """
+    """A figure as an <svg> element whose ids begin with `prefix`, unique on the page. What was
+    drawn in INK takes the colour of the text around it."""
     import matplotlib
 
     file = io.StringIO()

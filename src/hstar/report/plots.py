@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
 from typing import TYPE_CHECKING, Any
 
 from hstar.bench import Runs
@@ -35,19 +35,8 @@ STYLE: Any = {
     "grid.alpha": 0.25,
     "grid.linewidth": 0.5,
     "path.simplify": True,
-    **dict.fromkeys(
-        (
-            "text.color",
-            "axes.edgecolor",
-            "axes.labelcolor",
-            "axes.titlecolor",
-            "xtick.color",
-            "ytick.color",
-            "grid.color",
-            "legend.labelcolor",
-        ),
-        INK,
-    ),
+    **dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor", "axes.titlecolor"), INK),
+    **dict.fromkeys(("xtick.color", "ytick.color", "grid.color", "legend.labelcolor"), INK),
 }
 
 # Readable on white and on black, and told apart by most colour-blind readers (Okabe and Ito).
@@ -71,22 +60,19 @@ def new_figure(
     return figure, list(axes.flat)
 
 
-def cactus(
-    rows: pl.DataFrame, column: str = "evaluations", labels: Sequence[str] | None = None
-) -> Figure:
+def cactus(rows: pl.DataFrame, column: str = "evaluations") -> Figure:
     """How many problems each heuristic has solved (y) within so many evaluations or seconds (x).
 
     `rows` are those of a benchmark or of a Comparison, or have the columns label, domain, problem,
-    coverage and `column`. Where a label has several runs of a problem, such as seeds, its line is
-    their mean. `labels` are those to draw, default all.
+    coverage and `column`. The line of a label with several runs of a problem, such as seeds, is
+    their mean.
     """
     rows = _labelled(rows)
     figure, (axes,) = new_figure(5.4, 3.6)
     smallest = SMALLEST.get(column, 1e-9)
     solved: dict[str, list[float]] = {}
     share: dict[str, float] = {}  # what a run counts: 1 / runs per problem
-    for label in labels or rows["label"].unique(maintain_order=True).to_list():
-        own = rows.filter(rows["label"] == label)
+    for (label,), own in rows.group_by("label", maintain_order=True):
         share[label] = own["instance"].n_unique() / max(own.height, 1)
         reached = own.filter(own["coverage"] == 1)[column]
         solved[label] = sorted(max(float(value), smallest) for value in reached)
@@ -103,10 +89,8 @@ def cactus(
             linestyle=DASHES[i // len(COLOURS) % len(DASHES)],
             linewidth=1.4,
         )
-    axes.set_xscale("log")
+    axes.set(xscale="log", xlabel=NAMES.get(column, column), ylabel="problems solved")
     axes.set_ylim(bottom=0)
-    axes.set_xlabel(NAMES.get(column, column))
-    axes.set_ylabel("problems solved")
     _legend(axes, len(solved))
     return figure
 
@@ -114,23 +98,22 @@ def cactus(
 def scatter(rows: pl.DataFrame, first: str, second: str, column: str = "evaluations") -> Figure:
     """Each problem as a point: the first heuristic's number (x) against the second's (y).
 
-    Below the diagonal the second is better. What one did not solve lies on a line of its own at the
-    edge; what neither solved is left out. The axes say how often each was better. `rows` are those
-    of a benchmark or of a Comparison, or have the columns label, domain, problem, coverage and
-    `column`. Several runs of a problem are paired in their order, or each with the only other.
+    Below the diagonal the second is better. Unsolved problems lie on a line at the edge; what
+    neither solved is left out. The axes say how often each was better. `rows` are as for `cactus`.
+    Several runs of a problem are paired in their order, or each with the only other.
     """
     rows = _labelled(rows)
     figure, (axes,) = new_figure(4.4, 4.2)
     points = _paired(rows, first, second, column)
-    known = [value for _, x, y in points for value in (x, y) if value is not None]
+    known = [value for _, *point in points for value in point if value < math.inf]
     low, high = min(known, default=1.0) / 1.5, max(known, default=10.0) * 1.5
     unsolved = high * (high / low) ** 0.08
     edge = unsolved * (high / low) ** 0.04
-    for i, domain in enumerate(dict.fromkeys(domain for domain, _, _ in points)):
-        own = [(x, y) for name, x, y in points if name == domain]
+    domains = list(dict.fromkeys(domain for domain, _, _ in points))
+    for i, domain in enumerate(domains):
         axes.plot(
-            [unsolved if x is None else x for x, _ in own],
-            [unsolved if y is None else y for _, y in own],
+            [min(x, unsolved) for name, x, _ in points if name == domain],
+            [min(y, unsolved) for name, _, y in points if name == domain],
             linestyle="none",
             marker="ox+sD^v*"[i % 8],
             markersize=4,
@@ -138,19 +121,16 @@ def scatter(rows: pl.DataFrame, first: str, second: str, column: str = "evaluati
             label=domain,
             clip_on=False,
         )
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xlim(low, edge)
-    axes.set_ylim(low, edge)
+    axes.set(xscale="log", yscale="log", xlim=(low, edge), ylim=(low, edge))
     axes.plot([low, high], [low, high], color=INK, linewidth=0.8, alpha=0.6)
     for draw in (axes.axvline, axes.axhline):
         draw(unsolved, color=INK, linewidth=0.6, linestyle="dotted")
-    wins = [_wins(points, better) for better in (0, 1)]
+    wins = sum(x < y for _, x, y in points), sum(y < x for _, x, y in points)
     name = NAMES.get(column, column)
     axes.set_xlabel(f"{first}: {name}\nbetter on {wins[0]}; dotted line: unsolved")
     axes.set_ylabel(f"{second}: {name}\nbetter on {wins[1]}")
     axes.set_aspect("equal")
-    _legend(axes, len({domain for domain, _, _ in points}))
+    _legend(axes, len(domains))
     return figure
 
 
@@ -171,41 +151,20 @@ def _legend(axes: Axes, entries: int) -> None:
         axes.legend(fontsize=size, labelcolor=INK, frameon=False)
 
 
-Point = tuple[str, float | None, float | None]  # domain, x, y; None where not solved
-
-
-def _paired(rows: pl.DataFrame, first: str, second: str, column: str) -> list[Point]:
-    """A point for each problem that both ran on and at least one solved."""
+def _paired(
+    rows: pl.DataFrame, first: str, second: str, column: str
+) -> list[tuple[str, float, float]]:
+    """(domain, x, y) for each problem that both ran on and one solved; inf where not solved."""
     smallest = SMALLEST.get(column, 1e-9)
-    found: dict[str, dict[str, list[float | None]]] = {}
-    domains: dict[str, str] = {}
-    for instance, domain, label, coverage, value in rows.select(
-        "instance", "domain", "label", "coverage", column
+    found: dict[tuple[str, str], tuple[list[float], list[float]]] = {}
+    for domain, instance, label, coverage, value in rows.select(
+        "domain", "instance", "label", "coverage", column
     ).iter_rows():
         if label in (first, second):
-            domains[instance] = domain
-            number = max(float(value), smallest) if coverage else None
-            found.setdefault(instance, {}).setdefault(label, []).append(number)
-    return [
-        (domains[instance], x, y)
-        for instance, values in found.items()
-        for x, y in _pairs(values.get(first, []), values.get(second, []))
-        if x is not None or y is not None
-    ]
-
-
-def _pairs(
-    x: list[float | None], y: list[float | None]
-) -> Iterable[tuple[float | None, float | None]]:
-    if len(x) == 1:
-        return zip(x * len(y), y, strict=True)
-    if len(y) == 1:
-        return zip(x, y * len(x), strict=True)
-    return zip(x, y, strict=False)
-
-
-def _wins(points: Sequence[Point], better: int) -> int:
-    """How often the first (0) or the second (1) took less, not solving being more than anything."""
-    infinite = float("inf")
-    pairs = [(infinite if x is None else x, infinite if y is None else y) for _, x, y in points]
-    return sum(pair[better] < pair[1 - better] for pair in pairs)
+            number = max(float(value), smallest) if coverage else math.inf
+            found.setdefault((domain, instance), ([], []))[label == second].append(number)
+    points = []
+    for (domain, _), (x, y) in found.items():
+        x, y = x * len(y) if len(x) == 1 else x, y * len(x) if len(y) == 1 else y
+        points += [(domain, *pair) for pair in zip(x, y, strict=False) if min(pair) < math.inf]
+    return points

@@ -11,14 +11,13 @@ from hstar.bench import EXPLAINED, Runs, read_runs
 from hstar.report.compare import Comparison, compare
 from hstar.report.page import Page
 from hstar.report.plots import cactus, scatter
-from hstar.report.tables import Cell, text_table
+from hstar.report.tables import MISSING, Cell, number_text, text_table
 from hstar.report.verdict import verdict_table, verdict_text
 
 if TYPE_CHECKING:
     import polars as pl
 
 MOST_PAIRS = 12  # of scatter plots
-NOTHING = "\N{EN DASH}"
 MEANS = "Evaluations and seconds (geometric means) and plan costs where all of these found a plan."
 
 
@@ -46,24 +45,19 @@ def build_page(runs: Sequence[Runs], names: Sequence[str], title: str = "Benchma
     _add_provenance(page, runs, names)
     _add_errors(page, found)
     page.add_heading("Coverage")
-    headers, rows = coverage_table(found)
-    page.add_table(headers, rows, "Problems solved; the most in bold.")
+    page.add_table(*coverage_table(found), "Problems solved; the most in bold.")
     page.add_heading("Summary")
-    titles, lines = summary_table(found)
-    common = len(found.solved_by_all())
     page.add_table(
-        titles,
-        lines,
+        *summary_table(found),
         "Mean of the values requested over all problems, unsolved ones counted as the limit. "
-        "Geometric means "
-        f"and plan cost over the {common} problems that every heuristic solved.",
+        f"Geometric means and plan cost over the {len(found.solved_by_all())} problems that every "
+        "heuristic solved.",
     )
     page.add_heading("Solved within a limit")
+    limits = {"evaluations": "evaluations", "search_time": "seconds"}
     page.add_figures(
-        [
-            (cactus(found.rows, "evaluations"), "Problems solved within so many evaluations."),
-            (cactus(found.rows, "search_time"), "Problems solved within so many seconds."),
-        ]
+        (cactus(found.rows, column), f"Problems solved within so many {name}.")
+        for column, name in limits.items()
     )
     _add_scatter_plots(page, found)
     _add_problems(page, found)
@@ -81,9 +75,7 @@ def comparison_text(found: Comparison) -> str:
     parts.append("\n".join(verdict_text(found)))
     odd = unexplained(found.rows)
     if odd.height:
-        shown = [
-            list(row) for row in odd.select("problem", "label", "error", "message").iter_rows()
-        ]
+        shown = odd.select("problem", "label", "error", "message").rows()
         parts.insert(0, text_table(["unexplained", "heuristic", "error", "message"], shown))
     return "\n\n".join(parts)
 
@@ -101,11 +93,9 @@ def coverage_table(found: Comparison) -> tuple[list[str], list[list[Cell]]]:
         counts = [found.coverage(label, domain) for label in found.labels]
         most = max(solved for solved, _ in counts)
         problems = max(run for _, run in counts)
+        best = most if any(solved != most for solved, _ in counts) else None
         cells = [
-            Cell(
-                str(solved) if run == problems else f"{solved} of {run}",
-                bold=solved == most and len(counts) > 1 and any(s != most for s, _ in counts),
-            )
+            Cell(str(solved) if run == problems else f"{solved} of {run}", solved == best)
             for solved, run in counts
         ]
         rows.append([Cell(name), Cell(str(problems)), *cells])
@@ -117,29 +107,18 @@ def summary_table(found: Comparison) -> tuple[list[str], list[list[str]]]:
     rows = []
     for label in found.labels:
         solved, run = found.coverage(label)
-        rows.append(
-            [
-                label,
-                f"{solved}/{run}",
-                _number(found.mean_requested(label), 1),
-                _number(found.geometric_mean(label, "evaluations"), 1),
-                _number(found.geometric_mean(label, "search_time"), 4),
-                _number(found.mean_cost(label), 2),
-            ]
+        means = (
+            (found.mean_requested(label), 1),
+            (found.geometric_mean(label, "evaluations"), 1),
+            (found.geometric_mean(label, "search_time"), 4),
+            (found.mean_cost(label), 2),
         )
+        rows.append([label, f"{solved}/{run}", *(number_text(*mean) for mean in means)])
     headers = [
-        "heuristic",
-        "solved",
-        "values requested, mean",
-        "evaluations, geometric",
-        "search time, geometric",
-        "plan cost, mean",
+        *("heuristic", "solved", "values requested, mean", "evaluations, geometric"),
+        *("search time, geometric", "plan cost, mean"),
     ]
     return headers, rows
-
-
-def _number(value: float | None, digits: int) -> str:
-    return NOTHING if value is None else f"{value:.{digits}f}"
 
 
 def _add_provenance(page: Page, runs: Sequence[Runs], names: Sequence[str]) -> None:
@@ -178,10 +157,8 @@ def _add_scatter_plots(page: Page, found: Comparison) -> None:
     page.add_heading(f"{first} against the others")
     for other in others[:MOST_PAIRS]:
         page.add_figures(
-            [
-                (scatter(found.rows, first, other, column), f"{first} and {other}: {name}.")
-                for column, name in (("evaluations", "evaluations"), ("search_time", "time"))
-            ]
+            (scatter(found.rows, first, other, column), f"{first} and {other}: {name}.")
+            for column, name in (("evaluations", "evaluations"), ("search_time", "time"))
         )
     if len(others) > MOST_PAIRS:
         page.add_text(f"{len(others) - MOST_PAIRS} further pairs are not drawn.")
@@ -199,7 +176,7 @@ def _add_problems(page: Page, found: Comparison) -> None:
         outcomes[instance, label] = str(evaluations) if coverage else error
     for domain, names in problems.items():
         rows = [
-            [name, *(outcomes.get((instance, label), NOTHING) for label in found.labels)]
+            [name, *(outcomes.get((instance, label), MISSING) for label in found.labels)]
             for instance, name in names.items()
         ]
         title = f"{domain}: {len(rows)} problems"

@@ -1,9 +1,5 @@
-"""Tables as plain text, Markdown and HTML from the same cells.
-
-A cell is anything with a `str`; a `Cell` can be bold and have a second line beneath, such as the
-number it is to be compared with. The first column is aligned left, the others right, because they
-hold numbers.
-"""
+"""Tables as plain text, Markdown and HTML from the same cells. A cell is anything with a `str`; a
+`Cell` can be bold and have a second line. All columns but the first are aligned right."""
 
 from __future__ import annotations
 
@@ -28,6 +24,11 @@ class Cell:
 
 
 Row = Sequence[object]
+MISSING = "\N{EN DASH}"  # stands for a number that there is not
+
+
+def number_text(value: float | None, digits: int) -> str:
+    return MISSING if value is None else f"{value:.{digits}f}"
 
 
 def text_table(headers: Row, rows: Sequence[Row], spans: Spans = ()) -> str:
@@ -53,9 +54,11 @@ def markdown_table(headers: Row, rows: Sequence[Row], spans: Spans = ()) -> str:
     names = [f"{title} {name}".strip() for title, name in zip(titles, headers, strict=True)]
     lines = _lines(headers, rows, lambda text: f"**{text}**")
     rule = [":--", *["--:"] * (len(headers) - 1)]
-    return "\n".join(
-        f"| {' | '.join(_one_line(cell) for cell in line)} |" for line in [names, rule, *lines]
-    )
+    escaped = [
+        [cell.replace("|", "\\|").replace("\n", " ") for cell in line]
+        for line in [names, rule, *lines]
+    ]
+    return "\n".join(f"| {' | '.join(line)} |" for line in escaped)
 
 
 def html_table(headers: Row, rows: Sequence[Row], caption: str = "", spans: Spans = ()) -> str:
@@ -118,7 +121,3 @@ def _spanned(spans: Spans, width: list[int]) -> str:
         parts.append(text.center(room))
         column += count
     return "  ".join(parts)
-
-
-def _one_line(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")

@@ -21,7 +21,7 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 
 def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None:
-    """Write a file completely or not at all. Raises OSError naming the final path."""
+    """Write a file completely or not at all. Raises OSError that names the final path."""
     write_parts_atomically(path, [content.encode() if isinstance(content, str) else content])
 
 

@@ -88,9 +88,8 @@ class _Worker:
 
     def start(self, job: _Job) -> None:
         self.job = job
-        self.kill_at = float("inf")
-        if job.time_limit is not None:
-            self.kill_at = _core.monotonic_seconds() + job.time_limit + GRACE_SECONDS
+        limit = float("inf") if job.time_limit is None else job.time_limit + GRACE_SECONDS
+        self.kill_at = _core.monotonic_seconds() + limit
         self._send(job.call)
 
     def _send(self, content: bytes) -> None:
@@ -196,10 +195,13 @@ class Pool:
     def _seconds_until_overdue(self) -> float | None:
         """How long to wait for an answer; kills workers that ignore their time limit."""
         now = _core.monotonic_seconds()
-        busy = [worker for worker in self._workers if worker.job is not None and not worker.overdue]
-        for worker in busy:
+        earliest = float("inf")
+        for worker in self._workers:
+            if worker.job is None or worker.overdue:
+                continue
             if worker.kill_at <= now:
                 worker.overdue = True
                 worker.process.kill()
-        earliest = min((w.kill_at for w in busy if not w.overdue), default=float("inf"))
-        return None if earliest == float("inf") else max(earliest - now, 0.0)
+            else:
+                earliest = min(earliest, worker.kill_at)
+        return None if earliest == float("inf") else earliest - now

@@ -21,11 +21,7 @@ class Progress:
     shown_at_all = True  # --quiet turns it off for the whole program
 
     def __init__(
-        self,
-        title: str,
-        total: int | None = None,
-        stream: TextIO | None = None,
-        already: int = 0,
+        self, title: str, total: int | None = None, stream: TextIO | None = None, already: int = 0
     ) -> None:
         self.title = title
         self.total = total

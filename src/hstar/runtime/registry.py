@@ -11,9 +11,11 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from hstar.pddl.errors import did_you_mean
 
 if TYPE_CHECKING:
     from importlib import metadata
@@ -21,21 +23,12 @@ if TYPE_CHECKING:
 Entry = TypeVar("Entry")
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A hint for a message: the closest known name; empty if none is close."""
-    import difflib  # slow to import, and rarely needed
-
-    near = difflib.get_close_matches(name, list(known), n=1)
-    return f" (did you mean '{near[0]}'?)" if near else ""
-
-
 class Registry(dict[str, Entry], Generic[Entry]):
     """Names and entries of one slot. An entry that is slow to import may be given as text,
     "module:attribute", and is imported when needed.
 
-    `kind` is the slot's name in messages. `adopt(name, object)` turns an object from
-    outside the package into an entry, or raises ValueError if it does not fit. Without it, the
-    object must be an entry already.
+    `kind` is the slot's name in messages. `adopt(name, object)` turns an object from outside the
+    package into an entry, or raises ValueError if it does not fit.
     """
 
     def __init__(
@@ -43,7 +36,7 @@ class Registry(dict[str, Entry], Generic[Entry]):
         kind: str,
         entries: Mapping[str, Entry | str],
         entry_point_group: str,
-        adopt: Callable[[str, Any], Entry] | None = None,
+        adopt: Callable[[str, Any], Entry] = lambda name, found: found,
     ) -> None:
         super().__init__(entries)  # type: ignore[arg-type]
         self.kind = kind
@@ -57,12 +50,10 @@ class Registry(dict[str, Entry], Generic[Entry]):
             entry: Entry = import_attribute(held, self.kind) if isinstance(held, str) else held
             return entry
         if ":" in name:
-            found = import_attribute(name, self.kind)
-        elif name in self._entry_points:
-            found = self._entry_points[name].load()
-        else:
-            raise ValueError(self.unknown(name))
-        return found if self.adopt is None else self.adopt(name, found)
+            return self.adopt(name, import_attribute(name, self.kind))
+        if name in self._entry_points:
+            return self.adopt(name, self._entry_points[name].load())
+        raise ValueError(self.unknown(name))
 
     def unknown(self, name: str, also: str = "module:attribute") -> str:
         """The message for an unknown name: a close one, all names, and what else may be given."""

@@ -62,14 +62,16 @@ class Budget:
     @staticmethod
     def starting_now(seconds: float | None, memory_bytes: int | None) -> Budget:
         """Limits from now on; None means no limit. Raises ValueError unless they are positive."""
-        if seconds is not None and not seconds > 0:
-            raise ValueError(f"the time limit must be positive, not {seconds}")
-        if memory_bytes is not None and not memory_bytes > 0:
-            raise ValueError(f"the memory limit must be positive, not {memory_bytes}")
-        deadline = 0.0
-        if seconds is not None:
-            deadline = _core.monotonic_seconds() + min(seconds, _LONGEST_TIME)
-        return Budget(deadline, min(memory_bytes or 0, _LARGEST_MEMORY))
+        for limit, name in ((seconds, "time"), (memory_bytes, "memory")):
+            if limit is not None and not limit > 0:
+                raise ValueError(f"the {name} limit must be positive, not {limit}")
+        end = _core.monotonic_seconds() + min(seconds or 0, _LONGEST_TIME)
+        return Budget(end if seconds else 0.0, min(memory_bytes or 0, _LARGEST_MEMORY))
+
+    @property
+    def limits(self) -> tuple[float, int]:
+        """As the functions of the core take them, as their last arguments."""
+        return self.deadline, self.memory_bytes
 
     @contextmanager
     def enforced(self) -> Iterator[None]:
@@ -115,13 +117,9 @@ class Budget:
                 self._start_timer()
 
     def _start_timer(self) -> None:
-        if not self._has_timer():
-            return
-        if self.memory_bytes:
-            signal.setitimer(signal.ITIMER_REAL, _CHECK_SECONDS)
-        elif self.deadline:
-            remaining = max(self.deadline - _core.monotonic_seconds(), 1e-3)
-            signal.setitimer(signal.ITIMER_REAL, remaining)
+        if self._has_timer() and (self.memory_bytes or self.deadline):
+            left = max(self.deadline - _core.monotonic_seconds(), 1e-3)
+            signal.setitimer(signal.ITIMER_REAL, _CHECK_SECONDS if self.memory_bytes else left)
 
     def _has_timer(self) -> bool:
         return _in_main_thread() and signal.getsignal(signal.SIGALRM) == self._on_alarm
@@ -158,11 +156,8 @@ _ALL, _SHARED = 1, 2  # columns of statm: resident pages, and how many of them b
 
 
 def _resident_bytes(kind: int = _ALL) -> int:
-    file = os.open("/proc/self/statm", os.O_RDONLY)
-    try:
-        return int(os.read(file, 100).split()[kind]) * resource.getpagesize()
-    finally:
-        os.close(file)
+    with open("/proc/self/statm", "rb", buffering=0) as file:
+        return int(file.read().split()[kind]) * resource.getpagesize()
 
 
 def _on_terminate(_signal: int, _frame: FrameType | None) -> None:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from hstar.pddl.model import And, Equal, Exists, Forall, Formula, Not, Or, Problem, Truth
+from hstar.pddl.model import Equal, Exists, Forall, Not, Or, Problem, Truth, subformulas
 from hstar.spaces.task import Task
 
 
@@ -70,35 +70,25 @@ def _features(problem: Problem) -> Iterator[str]:
         yield "constants"
     if problem.uses_metric:
         yield "action costs"
-    yield from _formula_features(problem.goal)
+    conditions = [problem.goal]
     for action in domain.actions:
-        yield from _formula_features(action.precondition)
+        conditions.append(action.precondition)
         for effect in action.effects:
+            conditions.append(effect.condition)
             if effect.variables:
                 yield "universal effects"
             if effect.condition != Truth():
                 yield "conditional effects"
-            yield from _formula_features(effect.condition)
-
-
-def _formula_features(formula: Formula) -> Iterator[str]:
-    match formula:
-        case Equal():
-            yield "equality"
-        case Not(inner):
-            if not isinstance(inner, Equal):
-                yield "negative conditions"
-            yield from _formula_features(inner)
-        case Or(parts):
-            yield "disjunction"
-            for part in parts:
-                yield from _formula_features(part)
-        case And(parts):
-            for part in parts:
-                yield from _formula_features(part)
-        case Forall(_, body):
-            yield "universal conditions"
-            yield from _formula_features(body)
-        case Exists(_, body):
-            yield "existential conditions"
-            yield from _formula_features(body)
+    for condition in conditions:
+        for part in subformulas(condition):
+            match part:
+                case Equal():
+                    yield "equality"
+                case Not(inner) if not isinstance(inner, Equal):
+                    yield "negative conditions"
+                case Or():
+                    yield "disjunction"
+                case Forall():
+                    yield "universal conditions"
+                case Exists():
+                    yield "existential conditions"

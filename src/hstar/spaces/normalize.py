@@ -15,25 +15,9 @@ from fractions import Fraction
 from math import lcm
 from typing import Any
 
+from hstar.pddl import model
 from hstar.pddl.errors import PddlError, UnsupportedPddlError
-from hstar.pddl.model import (
-    Action,
-    And,
-    Atom,
-    CostTerm,
-    Equal,
-    Exists,
-    Falsity,
-    Forall,
-    Formula,
-    FunctionTerm,
-    Not,
-    Or,
-    Problem,
-    Truth,
-    Variable,
-    substitute,
-)
+from hstar.pddl.model import Formula, Variables
 
 EQUALITY = -1  # the predicate number of (= a b)
 MAX_DISJUNCTS = 1024
@@ -41,7 +25,7 @@ MAX_COST_SCALE = 1_000_000
 TOO_LARGE_COST = 2**40  # fits into an integer of the core, which refuses operators that cost more
 
 Scope = dict[str, int]  # variable name -> number
-Disjunct = tuple[tuple[Variable, ...], tuple[Formula, ...]]  # hidden variables, conjuncts
+Disjunct = tuple[Variables, tuple[Formula, ...]]  # hidden variables, conjuncts
 
 
 class Normalizer:
@@ -51,7 +35,7 @@ class Normalizer:
     `cost_scale` is the factor by which action costs were multiplied to make them whole.
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: model.Problem) -> None:
         domain = problem.domain
         self.problem = problem
         self.objects = {name: i for i, name in enumerate(problem.objects)}
@@ -84,48 +68,39 @@ class Normalizer:
 
     # -- actions and goals
 
-    def _schemas(self, number: int, action: Action) -> Iterable[tuple[Any, ...]]:
+    def _schemas(self, number: int, action: model.Action) -> Iterable[tuple[Any, ...]]:
         self.place = f"action '{action.name}'"
         cost, cost_terms = self._cost(action.cost)
         for hidden, conjuncts in self._disjuncts(action.precondition):
             parameters = action.parameters + hidden
-            scope = {variable.name: i for i, variable in enumerate(parameters)}
-            effects = [
-                lowered
-                for effect in action.effects
-                for lowered in self._effects(effect.variables, effect.condition, effect, scope)
-            ]
+            scope = _extend({}, parameters)
+            effects = [made for effect in action.effects for made in self._effects(effect, scope)]
             yield (
                 number,
-                [self._type_set(variable.types) for variable in parameters],
+                self._types(parameters),
                 self._condition(conjuncts, scope),
                 effects,
                 cost,
-                [
-                    (self.functions[term.name], [self._term(arg, scope) for arg in term.args])
-                    for term in cost_terms
-                ],
+                [(self.functions[term.name], self._terms(term.args, scope)) for term in cost_terms],
             )
 
-    def _effects(
-        self, variables: tuple[Variable, ...], condition: Formula, effect: Any, scope: Scope
-    ) -> Iterable[tuple[Any, ...]]:
-        for hidden, conjuncts in self._disjuncts(condition):
-            inner = _extend(scope, variables + hidden)
+    def _effects(self, effect: model.Effect, scope: Scope) -> Iterable[tuple[Any, ...]]:
+        literal = effect.atom if effect.positive else model.Not(effect.atom)
+        for hidden, conjuncts in self._disjuncts(effect.condition):
+            variables = effect.variables + hidden
+            inner = _extend(scope, variables)
             yield (
-                [self._type_set(variable.types) for variable in variables + hidden],
+                self._types(variables),
                 self._condition(conjuncts, inner),
-                self._literal(effect.atom, not effect.positive, inner),
+                self._literal(literal, inner),
             )
 
     def _goals(self) -> list[tuple[Any, ...]]:
         self.place = "the goal"
-        goals = []
-        for hidden, conjuncts in self._disjuncts(self.problem.goal):
-            scope = _extend({}, hidden)
-            types = [self._type_set(variable.types) for variable in hidden]
-            goals.append((types, self._condition(conjuncts, scope)))
-        return goals
+        return [
+            (self._types(hidden), self._condition(conjuncts, _extend({}, hidden)))
+            for hidden, conjuncts in self._disjuncts(self.problem.goal)
+        ]
 
     # -- conditions
 
@@ -134,11 +109,9 @@ class Normalizer:
 
     def _split(self, formula: Formula) -> list[Disjunct]:
         match formula:
-            case Truth():
-                return [((), ())]
-            case Falsity():
-                return []
-            case And(parts):
+            case model.Constant(value):
+                return [((), ())] if value else []
+            case model.And(parts):
                 result: list[Disjunct] = [((), ())]
                 for part in parts:
                     split = self._split(part)
@@ -154,18 +127,18 @@ class Normalizer:
                         for more_hidden, more_conjuncts in split
                     ]
                 return result
-            case Or(parts):
+            case model.Or(parts):
                 return [disjunct for part in parts for disjunct in self._split(part)]
-            case Exists(variables, body):
+            case model.Exists(variables, body):
                 # Siblings may use the same name, and all of them go into one parameter list.
                 renamed, renaming = [], {}
                 for variable in variables:
                     self.fresh_names += 1
                     renaming[variable.name] = f"{variable.name}#{self.fresh_names}"
-                    renamed.append(Variable(renaming[variable.name], variable.types))
+                    renamed.append(model.Variable(renaming[variable.name], variable.types))
                 return [
                     (tuple(renamed) + hidden, conjuncts)
-                    for hidden, conjuncts in self._split(substitute(body, renaming))
+                    for hidden, conjuncts in self._split(model.substitute(body, renaming))
                 ]
             case _:
                 return [((), (formula,))]
@@ -173,58 +146,47 @@ class Normalizer:
     def _condition(self, conjuncts: tuple[Formula, ...], scope: Scope) -> tuple[Any, Any]:
         literals, formulas = [], []
         for conjunct in conjuncts:
-            if isinstance(conjunct, Forall):
+            if isinstance(conjunct, model.Forall):
                 formulas.append(self._formula(conjunct, scope))
             else:
-                literals.append(self._literal_of(conjunct, scope))
+                literals.append(self._literal(conjunct, scope))
         return literals, formulas
 
     def _formula(self, formula: Formula, scope: Scope) -> tuple[Any, ...]:
         match formula:
-            case Truth():
-                return ("and", [])
-            case Falsity():
-                return ("or", [])
-            case And(parts):
-                return ("and", [self._formula(part, scope) for part in parts])
-            case Or(parts):
-                return ("or", [self._formula(part, scope) for part in parts])
-            case Forall(variables, body) | Exists(variables, body):
+            case model.Constant(value):
+                return ("and" if value else "or", [])
+            case model.Junction(parts):
+                return (formula.word, [self._formula(part, scope) for part in parts])
+            case model.Quantified(variables, body):
                 inner = _extend(scope, variables)
-                return (
-                    "forall" if isinstance(formula, Forall) else "exists",
-                    [inner[variable.name] for variable in variables],
-                    [self._type_set(variable.types) for variable in variables],
-                    self._formula(body, inner),
-                )
+                numbers = [inner[variable.name] for variable in variables]
+                types = self._types(variables)
+                return (formula.word, numbers, types, self._formula(body, inner))
             case _:
-                return ("literal", self._literal_of(formula, scope))
+                return ("literal", self._literal(formula, scope))
 
-    def _literal_of(self, formula: Formula, scope: Scope) -> tuple[int, bool, list[int]]:
-        if isinstance(formula, Not):
-            return self._literal(formula.formula, True, scope)
-        return self._literal(formula, False, scope)
+    def _literal(self, formula: Formula, scope: Scope) -> tuple[int, bool, list[int]]:
+        negated = isinstance(formula, model.Not)
+        atom = formula.formula if isinstance(formula, model.Not) else formula
+        if isinstance(atom, model.Equal):
+            return (EQUALITY, negated, self._terms((atom.left, atom.right), scope))
+        assert isinstance(atom, model.Atom)
+        return (self.predicates[atom.predicate], negated, self._terms(atom.args, scope))
 
-    def _literal(self, atom: Formula, negated: bool, scope: Scope) -> tuple[int, bool, list[int]]:
-        if isinstance(atom, Equal):
-            terms = [self._term(atom.left, scope), self._term(atom.right, scope)]
-            return (EQUALITY, negated, terms)
-        assert isinstance(atom, Atom)
-        return (
-            self.predicates[atom.predicate],
-            negated,
-            [self._term(arg, scope) for arg in atom.args],
-        )
+    def _terms(self, names: tuple[str, ...], scope: Scope) -> list[int]:
+        return [scope[name] if name.startswith("?") else ~self.objects[name] for name in names]
 
-    def _term(self, name: str, scope: Scope) -> int:
-        return scope[name] if name.startswith("?") else ~self.objects[name]
-
-    def _type_set(self, types: tuple[str, ...]) -> int:
-        known = self.type_set_of.get(types)
-        if known is None:
-            known = self.type_set_of[types] = len(self.type_sets)
-            self.type_sets.append([self.objects[name] for name in self.problem.objects_of(types)])
-        return known
+    def _types(self, variables: Variables) -> list[int]:
+        """The numbers of the variables' sets of types; new sets are added to `type_sets`."""
+        numbers = []
+        for variable in variables:
+            number = self.type_set_of.setdefault(variable.types, len(self.type_sets))
+            if number == len(self.type_sets):
+                fitting = self.problem.objects_of(variable.types)
+                self.type_sets.append([self.objects[name] for name in fitting])
+            numbers.append(number)
+        return numbers
 
     # -- the initial state
 
@@ -254,7 +216,7 @@ class Normalizer:
         used = set()
         for action in self.problem.domain.actions:
             for term in action.cost:
-                if isinstance(term, FunctionTerm):
+                if isinstance(term, model.FunctionTerm):
                     used.add(term.name)
                 else:
                     yield term
@@ -262,12 +224,13 @@ class Normalizer:
             if name in used:
                 yield number
 
-    def _cost(self, terms: tuple[CostTerm, ...]) -> tuple[int, list[FunctionTerm]]:
+    def _cost(self, terms: tuple[model.CostTerm, ...]) -> tuple[int, list[model.FunctionTerm]]:
         """The constant part of an action's cost and the function terms to add to it."""
         if not self.problem.uses_metric:
             return 1, []
-        constant = sum(self._scaled(term) for term in terms if not isinstance(term, FunctionTerm))
-        return constant, [term for term in terms if isinstance(term, FunctionTerm)]
+        functions = [term for term in terms if isinstance(term, model.FunctionTerm)]
+        numbers = [term for term in terms if not isinstance(term, model.FunctionTerm)]
+        return sum(map(self._scaled, numbers)), functions
 
     def _scaled(self, number: int | float) -> int:
         return min(int(Fraction(str(number)) * self.cost_scale), TOO_LARGE_COST)
@@ -282,7 +245,7 @@ class Normalizer:
         return flat, numbers
 
 
-def _extend(scope: Scope, variables: tuple[Variable, ...]) -> Scope:
+def _extend(scope: Scope, variables: Variables) -> Scope:
     """A scope with more variables, numbered after those already there."""
     inner = dict(scope)
     next_number = max(scope.values(), default=-1) + 1
@@ -294,17 +257,17 @@ def _extend(scope: Scope, variables: tuple[Variable, ...]) -> Scope:
 def _negation_normal_form(formula: Formula, positive: bool) -> Formula:
     """Negations pushed inwards until they apply to atoms only."""
     match formula:
-        case Truth() | Falsity():
-            return formula if positive else (Falsity() if formula == Truth() else Truth())
-        case Not(inner):
+        case model.Constant():
+            return formula if positive else model.negation(formula)
+        case model.Not(inner):
             return _negation_normal_form(inner, not positive)
-        case And(parts) | Or(parts):
+        case model.Junction(parts):
             normal = tuple(_negation_normal_form(part, positive) for part in parts)
-            return And(normal) if isinstance(formula, And) == positive else Or(normal)
-        case Forall(variables, body) | Exists(variables, body):
-            inner = _negation_normal_form(body, positive)
-            if isinstance(formula, Forall) == positive:
-                return Forall(variables, inner)
-            return Exists(variables, inner)
+            kind = model.And if isinstance(formula, model.And) == positive else model.Or
+            return kind(normal)
+        case model.Quantified(variables, body):
+            universal = isinstance(formula, model.Forall) == positive
+            quantifier = model.Forall if universal else model.Exists
+            return quantifier(variables, _negation_normal_form(body, positive))
         case _:
-            return formula if positive else Not(formula)
+            return formula if positive else model.Not(formula)

@@ -56,8 +56,9 @@ def _names(kind: int) -> list[str]:
 
 def _number(name: str) -> int:
     """The place or piece with these faces, -1 if there is none."""
-    names = _names(len(name)) if len(name) in (2, 3) else []
-    return next((i for i, known in enumerate(names) if sorted(known) == sorted(name)), -1)
+    names = ["".join(sorted(known)) for known in _names(len(name))]
+    faces = "".join(sorted(name))
+    return names.index(faces) if faces in names else -1
 
 
 def _parse_cube(puzzle: str, words: list[str]) -> NDArray[np.int32]:
@@ -75,7 +76,7 @@ def _parse_cube(puzzle: str, words: list[str]) -> NDArray[np.int32]:
             raise ValueError(f"'{word}' in the place of {place} is not {sort}")
         variable = piece if kind == 3 else 8 + piece
         if state[variable] >= 0:
-            raise ValueError(f"the piece {place if word == place else word} is in two places")
+            raise ValueError(f"the piece {word} is in two places")
         # The face of the place on which the reference sticker lies.
         face = place[word.index(known[0])]
         location = _number(place)

@@ -42,6 +42,7 @@ class Puzzle:
         self.core = _core.Puzzle(name)
         self.name = self.path = self.core.name
         self.domain_sizes: list[int] = self.core.domain_sizes
+        self.num_variables = len(self.domain_sizes)
         self.move_names: list[str] = self.core.move_names
         self.inverse_moves: list[int] = self.core.inverse_moves
         self.groups = [Group(*group) for group in self.core.groups]
@@ -51,10 +52,6 @@ class Puzzle:
 
     def __reduce__(self) -> tuple[object, ...]:
         return Puzzle, (self.name,)
-
-    @property
-    def num_variables(self) -> int:
-        return len(self.domain_sizes)
 
     @property
     def num_states(self) -> int | None:
@@ -128,11 +125,12 @@ class Puzzle:
 
     def parse_moves(self, text: str) -> list[int]:
         """Moves by name, such as "R U2 F'". Raises ValueError."""
-        numbers = {name: number for number, name in enumerate(self.move_names)}
+        names = self.move_names
         for name in text.split():
-            if name not in numbers:
-                raise ValueError(f"{self.name} has no move '{name}'; {self._names_of_moves()}")
-        return [numbers[name] for name in text.split()]
+            if name not in names:
+                shown = names if len(names) <= 20 else [names[0], "...", names[-1]]
+                raise ValueError(f"{self.name} has no move '{name}'; it has {' '.join(shown)}")
+        return [names.index(name) for name in text.split()]
 
     def parse_state(self, text: str) -> States:
         """A state as `format_state` writes it. Raises ValueError that explains what is wrong."""
@@ -146,14 +144,6 @@ class Puzzle:
     def format_state(self, state: States) -> str:
         """What is in each place: pieces by number, or for cubes by the faces of their stickers."""
         return notation.format(self.name, [int(value) for value in state])
-
-    def _names_of_moves(self) -> str:
-        names = self.move_names
-        return (
-            f"it has {' '.join(names)}"
-            if len(names) <= 20
-            else f"it has {names[0]} ... {names[-1]}"
-        )
 
 
 def make_puzzle(name: str) -> Puzzle:

@@ -17,33 +17,19 @@ if TYPE_CHECKING:
 class Space(Protocol):
     """States are int32[V]; variable i has the values 0 .. domain_sizes[i] - 1."""
 
-    @property
-    def kind(self) -> str:
-        """ "task" or "puzzle"; entries of registries list the kinds they fit."""
-
-    @property
-    def name(self) -> str: ...
+    kind: str  # "task" or "puzzle"; entries of registries list the kinds they fit
+    name: str
+    path: str  # where it was read from; a name if it was not read from a file
+    domain_sizes: list[int]
+    num_variables: int
+    unit_cost: bool  # whether the cost of a plan is its length
 
     @property
     def core(self) -> _core.Space: ...
 
     @property
-    def domain_sizes(self) -> list[int]: ...
-
-    @property
-    def num_variables(self) -> int: ...
-
-    @property
-    def path(self) -> str:
-        """Where it was read from; a name if it was not read from a file."""
-
-    @property
     def initial_state(self) -> States:
         """int32[V]. Searches of puzzles start elsewhere: this is their goal."""
-
-    @property
-    def unit_cost(self) -> bool:
-        """Whether the cost of a plan is its length."""
 
     def successors(self, state: States) -> tuple[NDArray[np.int32], States]:
         """The applicable operators int32[n] and the states they lead to int32[n, V]."""

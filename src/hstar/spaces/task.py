@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -53,8 +54,15 @@ class Task:
         self.keep_irrelevant = keep_irrelevant
         self.keep_constant = keep_constant
         self.cost_scale = cost_scale
+        self.unit_cost = not problem.uses_metric
         self.domain_sizes: list[int] = core.domain_sizes
+        self.num_variables = len(self.domain_sizes)
+        self.num_facts = core.num_facts
+        self.num_operators = core.num_operators
+        self.state_bytes = core.state_bytes  # size of a packed state in memory
         self.goal: list[Fact] = core.goal
+        # The goal is impossible even if nothing is ever deleted; `goal` is meaningless then.
+        self.goal_is_false = core.goal_is_false
         self._first_facts = [0, *accumulate(self.domain_sizes)]
 
     def __repr__(self) -> str:
@@ -65,29 +73,8 @@ class Task:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the problem and ground it again on loading: grounding is deterministic."""
-        return _ground_again, (self.problem, self.keep_irrelevant, self.keep_constant)
-
-    @property
-    def num_variables(self) -> int:
-        return len(self.domain_sizes)
-
-    @property
-    def num_facts(self) -> int:
-        return self.core.num_facts
-
-    @property
-    def num_operators(self) -> int:
-        return self.core.num_operators
-
-    @property
-    def goal_is_false(self) -> bool:
-        """The goal is impossible even if nothing is ever deleted; `goal` is meaningless then."""
-        return self.core.goal_is_false
-
-    @property
-    def state_bytes(self) -> int:
-        """Size of a packed state in memory."""
-        return self.core.state_bytes
+        kept = {"keep_irrelevant": self.keep_irrelevant, "keep_constant": self.keep_constant}
+        return partial(ground, **kept), (self.problem,)
 
     @property
     def initial_state(self) -> States:
@@ -128,10 +115,6 @@ class Task:
     def is_goal(self, state: States) -> bool:
         return not self.goal_is_false and all(state[v] == value for v, value in self.goal)
 
-    @property
-    def unit_cost(self) -> bool:
-        return not self.problem.uses_metric
-
     def replay(self, plan: Sequence[str], state: States | None = None) -> int | float:
         """The cost of a plan by the rules of the lifted problem. Raises ValueError if it fails.
 
@@ -170,22 +153,12 @@ def ground(
     specification = normalizer.specification()
     try:
         with budget.native():
-            core = _core.ground(
-                specification,
-                keep_irrelevant=keep_irrelevant,
-                keep_constant=keep_constant,
-                deadline=budget.deadline,
-                memory_bytes=budget.memory_bytes,
-            )
+            core = _core.ground(specification, keep_irrelevant, keep_constant, *budget.limits)
     except _core.Unsupported as error:
         raise UnsupportedPddlError(str(error), problem.path) from error
     except ValueError as error:
         raise PddlError(str(error), problem.path) from error
     return Task(problem, core, normalizer.cost_scale, keep_irrelevant, keep_constant)
-
-
-def _ground_again(problem: Problem, keep_irrelevant: bool, keep_constant: bool) -> Task:
-    return ground(problem, keep_irrelevant=keep_irrelevant, keep_constant=keep_constant)
 
 
 def load_task(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import io
 import json
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from hstar import _core
 from hstar.pddl import Domain, Problem
@@ -15,25 +17,19 @@ from hstar.pddl.domain import read_domain
 from hstar.pddl.problem import read_problem
 from hstar.pddl.source import source_from_bytes
 from hstar.runtime.resources import Budget, OutOfResources
+from hstar.spaces.task import Task
 from hstar.teachers.labels import SOLVED, LabelRows
 from hstar.teachers.states import atoms_of_states
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from hstar.spaces.task import States, Task
 
 COSTS = ("one", "normal")
 TRIVIAL = "trivial"  # the goal holds initially: nothing to learn from
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Attempt:
-    """How an attempt ended. `status` is "solved", "trivial", or why there is no plan.
-
-    Only a solved attempt has `rows`; `atoms` are the names that they number. For `has_irrelevant`
-    see LabelledProblem. Times are in seconds.
-    """
+    """How an attempt ended. `status` is "solved", "trivial", or why there is no plan. Only a solved
+    attempt has `rows`; `atoms` are the names that they number. For `has_irrelevant` see
+    LabelledProblem. Times are in seconds."""
 
     status: str
     plan: list[str] = field(default_factory=list)
@@ -48,31 +44,23 @@ class Attempt:
     rows: LabelRows | None = None
 
     def to_bytes(self) -> bytes:
-        import numpy as np
-
-        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        del fields["rows"]
-        arrays = {} if self.rows is None else {n: getattr(self.rows, n) for n in _ARRAYS}
+        about = json.dumps({**vars(self), "rows": None}).encode()
+        arrays = {} if self.rows is None else vars(self.rows)
         file = io.BytesIO()
-        np.savez(file, **arrays, about=np.frombuffer(json.dumps(fields).encode(), np.uint8))
+        np.savez(file, **arrays, about=np.frombuffer(about, np.uint8))
         return file.getvalue()
 
     @staticmethod
     def from_bytes(content: bytes) -> Attempt:
-        import numpy as np
-
-        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-            fields = json.loads(arrays["about"].tobytes())
-            rows = LabelRows(*(arrays[n] for n in _ARRAYS)) if len(arrays) > 1 else None
-            return Attempt(**fields, rows=rows)
-
-
-_ARRAYS = tuple(f.name for f in dataclasses.fields(LabelRows))
+        with np.load(io.BytesIO(content), allow_pickle=False) as file:
+            arrays = dict(file)
+        about = json.loads(arrays.pop("about").tobytes())
+        return Attempt(**about | {"rows": LabelRows(**arrays) if arrays else None})
 
 
 def labelled(
     task: Task,
-    states: States,
+    states: NDArray[np.int32],
     plan: list[str],
     plan_cost: int | float,
     *,
@@ -81,13 +69,8 @@ def labelled(
     lower: ArrayLike = float("nan"),
     upper: ArrayLike = float("nan"),
 ) -> Attempt:
-    """A solved attempt with labels for states int32[S, V] of a task.
-
-    `kind` is a position in the teacher's list of kinds. Each value may be one number for all
-    states, or one per state.
-    """
-    import numpy as np
-
+    """A solved attempt with labels for states int32[S, V] of a task. `kind` is a position in the
+    teacher's list of kinds. Each value may be one number for all states, or one per state."""
     names, starts, atoms = atoms_of_states(task, states)
     count = len(states)
     h, lower, upper = (np.full(count, value, dtype=np.float32) for value in (h, lower, upper))
@@ -113,24 +96,19 @@ class Request:
 
 
 def carry_out(request: Request) -> Attempt:
-    """Make an attempt; a limit or a signal that ends it becomes its status.
-
-    Raises InputFileError where grounding refuses the problem.
-    """
+    """Make an attempt; a limit or a signal that ends it becomes its status. Raises InputFileError
+    where grounding refuses the problem."""
     from hstar.teachers.registry import TEACHERS
 
     start = _core.monotonic_seconds()
     teacher = TEACHERS.find(request.teacher)
     budget = Budget.starting_now(request.time_limit, request.memory_limit)
-    problem = read_problem_text(
-        request.path, request.problem, _domain(request.domain), request.cost
-    )
-    options = dict(request.options)
-    if request.given is not None:
-        options["given"] = request.given
+    domain = _domain(request.domain)
+    problem = read_problem_text(request.path, request.problem, domain, request.cost)
+    given = {} if request.given is None else {"given": request.given}
     try:
         with budget.enforced():
-            attempt = teacher.label(problem, budget, **options)
+            attempt = teacher.label(problem, budget, **request.options, **given)
     except OutOfResources as error:
         attempt = Attempt(error.status)
     return replace(

@@ -2,8 +2,7 @@
 
 A problem that is too hard is replaced by another one of the same size. The replacement must differ
 from every file of the folder, and from the replacements of the problems before it. Which one is
-taken depends only on how each text ends when it is tried, never on which attempt ends first:
-a problem's place in the folder decides.
+taken depends only on how each text ends when it is tried, never on which attempt ends first.
 """
 
 from __future__ import annotations
@@ -20,10 +19,8 @@ from hstar.teachers.labels import SOLVED
 
 @dataclass(slots=True)
 class Candidates:
-    """The texts of one problem and the attempts at them, by the number of the retry.
-
-    `taken` is what replacements say that problems earlier in the folder have been given.
-    """
+    """The texts of one problem and the attempts at them, by the number of the retry. `taken` is
+    what replacements say that problems earlier in the folder have been given."""
 
     problem: FolderProblem
     folder: ProblemFolder
@@ -33,17 +30,10 @@ class Candidates:
     taken: frozenset[str] = frozenset()
     _replacements: dict[int, tuple[str, str | None]] = field(default_factory=dict)
 
-    def text(self, retry: int) -> str:
-        """The problem as PDDL."""
-        return self.problem.text if retry == self.problem.retry else self._replacement(retry)[0]
-
-    def content(self, retry: int) -> str | None:
-        """The digest of what it says; None if the generator has no such problem."""
+    def text(self, retry: int) -> tuple[str, str | None]:
+        """The problem as PDDL, and a digest of what it says; None if there is no such problem."""
         if retry == self.problem.retry:
-            return self.problem.content
-        return self._replacement(retry)[1]
-
-    def _replacement(self, retry: int) -> tuple[str, str | None]:
+            return self.problem.text, self.problem.content
         if retry not in self._replacements:
             from hstar.domains import regenerate
 
@@ -60,14 +50,12 @@ class Candidates:
 
     def tried(self) -> Iterator[tuple[int, Attempt | None]]:
         """The retries in turn with their attempts, to the first that is solved or not tried yet.
-
-        What is used elsewhere is passed over.
-        """
+        What is used elsewhere is passed over."""
         first = self.problem.retry
         seen: set[str] = set()
         for retry in range(first, first + 1 + self.retries):
             if retry > first:
-                content = self.content(retry)
+                _, content = self.text(retry)
                 if content is None or content in seen | self.reserved | self.taken:
                     continue
                 seen.add(content)

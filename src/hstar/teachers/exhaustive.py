@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from hstar import _core
 from hstar.pddl import Problem
 from hstar.runtime.resources import Budget
@@ -15,12 +17,8 @@ from hstar.teachers.teacher import Option, Teacher, positive_number, yes_or_no
 def label_exhaustively(
     problem: Problem, budget: Budget, max_states: int = 100_000, dead_ends: bool = True
 ) -> Attempt:
-    """Label all states that can be reached, if there are at most `max_states`.
-
-    Dead ends get an infinite h, or are left out. Raises PddlError.
-    """
-    import numpy as np
-
+    """Label all states that can be reached, if there are at most `max_states`. Dead ends get an
+    infinite h, or are left out. Raises PddlError."""
     task = ground(problem, budget=budget)
     with budget.native():
         found = _core.explore(task.core, max_states, budget.deadline, budget.memory_bytes)

@@ -26,10 +26,8 @@ class ProblemFolderError(InputFileError):
 @dataclass(frozen=True, slots=True)
 class FolderProblem:
     """A problem file. `parameters`, `seed` and `retry` are what its generator was called with.
-
     `content` is a digest of what the problem says, whatever its name and layout; it is empty where
-    no generator could make another one.
-    """
+    no generator could make another one."""
 
     file: str
     text: str
@@ -60,9 +58,7 @@ def content_digest(problem: Problem) -> str:
 
 def read_folder(directory: str | os.PathLike[str]) -> ProblemFolder:
     """Read and parse every problem of a folder, in the order of its manifest or else by name.
-
-    Raises InputFileError for the first file that is missing or wrong.
-    """
+    Raises InputFileError for the first file that is missing or wrong."""
     path = Path(directory)
     if not path.is_dir():
         raise ProblemFolderError("there is no such folder; check the path", str(path))
@@ -86,14 +82,9 @@ def read_folder(directory: str | os.PathLike[str]) -> ProblemFolder:
                 str(path),
             )
     domain = read_domain(load_source(domain_path))
-    return ProblemFolder(
-        path,
-        domain,
-        _read_text(domain_path),
-        tuple(_read_problem(path / entry["file"], domain, entry) for entry in entries),
-        manifest.get("generator"),
-        manifest.get("split", ""),
-    )
+    problems = tuple(_read_problem(path / entry["file"], domain, entry) for entry in entries)
+    made_by = manifest.get("generator"), manifest.get("split", "")
+    return ProblemFolder(path, domain, _read_text(domain_path), problems, *made_by)
 
 
 def _read_problem(path: Path, domain: Domain, entry: dict[str, Any]) -> FolderProblem:
@@ -105,14 +96,9 @@ def _read_problem(path: Path, domain: Domain, entry: dict[str, Any]) -> FolderPr
             f"or delete {MANIFEST} to use the folder as it is",
             str(path),
         )
-    return FolderProblem(
-        file=entry["file"],
-        text=text,
-        content=content_digest(parsed) if "parameters" in entry else "",
-        parameters=entry.get("parameters", {}),
-        seed=entry.get("seed", 0),
-        retry=entry.get("retry", 0),
-    )
+    content = content_digest(parsed) if "parameters" in entry else ""
+    made_with = {name: entry[name] for name in ("parameters", "seed", "retry") if name in entry}
+    return FolderProblem(entry["file"], text, content, **made_with)
 
 
 def _read_text(path: Path) -> str:
@@ -128,19 +114,19 @@ def _read_manifest(path: Path) -> dict[str, Any]:
     """What a generator wrote about the folder; empty where there is nothing."""
     if not path.exists():
         return {}
-    advice = "write the folder again with 'hstar generate', or delete the manifest"
+
+    def refused(why: str) -> ProblemFolderError:
+        advice = "write the folder again with 'hstar generate', or delete the manifest"
+        return ProblemFolderError(f"{why}; {advice}", str(path))
+
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise ProblemFolderError(f"not JSON ({error}); {advice}", str(path)) from None
+        raise refused(f"not JSON ({error})") from None
     if not isinstance(manifest, dict) or manifest.get("format") != MANIFEST_FORMAT:
-        raise ProblemFolderError(
-            f"not a manifest of the format {MANIFEST_FORMAT}; {advice}", str(path)
-        )
+        raise refused(f"not a manifest of the format {MANIFEST_FORMAT}")
     problems = manifest.get("problems")
-    listed = isinstance(problems, list) and all(
-        isinstance(p, dict) and isinstance(p.get("file"), str) for p in problems
-    )
-    if not listed:
-        raise ProblemFolderError(f"its list of problems is missing or damaged; {advice}", str(path))
+    entries = problems if isinstance(problems, list) else [None]
+    if not all(isinstance(p, dict) and isinstance(p.get("file"), str) for p in entries):
+        raise refused("its list of problems is missing or damaged")
     return manifest

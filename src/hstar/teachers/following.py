@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from hstar.pddl import PddlError, Problem
 from hstar.pddl.model import And, Atom, Not
 from hstar.pddl.validate import validate
 from hstar.spaces.task import Task
+from hstar.teachers.states import parse_atom
 
-if TYPE_CHECKING:
-    from hstar.spaces.task import States
+States = NDArray[np.int32]
 
 
 def follow(task: Task, plan: Sequence[str]) -> tuple[States, list[float]]:
-    """The states of a valid plan, int32[n + 1, V], and what is left to pay in each of them.
-
-    Raises PddlError for a step that is not possible in the grounded task.
-    """
-    import numpy as np
-
+    """The states of a valid plan, int32[n + 1, V], and what is left to pay in each of them. Raises
+    PddlError for a step that is not possible in the grounded task."""
     states, costs = [task.initial_state], []
     for step in plan:
         state, cost = _take_step(task, states[-1], step)
@@ -31,11 +29,9 @@ def follow(task: Task, plan: Sequence[str]) -> tuple[States, list[float]]:
 
 
 def _take_step(task: Task, state: States, step: str) -> tuple[States, float]:
-    """The state after a step, and the cost.
-
-    Grounding keeps one of several operators that do the same and none that does nothing, so a step
-    may have no operator of its name. The validator then says which state it leads to.
-    """
+    """The state after a step, and the cost. Grounding keeps one of several operators that do the
+    same and none that does nothing, so a step may have no operator of its name. The validator then
+    says which state it leads to."""
     operators, successors = task.successors(state)
     for operator, successor in zip(operators.tolist(), successors, strict=True):
         if task.operator_name(operator) == step:
@@ -49,23 +45,12 @@ def _take_step(task: Task, state: States, step: str) -> tuple[States, float]:
 
 def _step_problem(task: Task, state: States, successor: States) -> Problem:
     """The problem of getting from one state to the other, with all that never changes."""
-    facts = [
-        task.fact_name(variable, value)
-        for variable, size in enumerate(task.domain_sizes)
-        for value in range(size)
-    ]
-    atoms = {_atom(name) for name in facts if not name.startswith(("<", "not ", "goal-reached("))}
-    before = {_atom(name) for name in task.atoms(state)}
-    after = {_atom(name) for name in task.atoms(successor)}
+    facts = (parse_atom(task.core.atom_name(fact)) for fact in range(task.num_facts))
+    atoms = {atom for atom in facts if atom is not None and atom[0] != "goal-reached"}
+    before, after = (set(map(parse_atom, task.atoms(one))) for one in (state, successor))
     literals = [Atom(a[0], a[1:]) if a in after else Not(Atom(a[0], a[1:])) for a in sorted(atoms)]
     return dataclasses.replace(
         task.problem,
-        init=[atom for atom in task.problem.init if atom not in atoms] + sorted(before & atoms),
+        init=[atom for atom in task.problem.init if atom not in atoms] + sorted(atoms & before),
         goal=And(tuple(literals)),
     )
-
-
-def _atom(name: str) -> tuple[str, ...]:
-    """("on", "a", "b") from "on(a, b)"."""
-    predicate, _, args = name.rstrip(")").partition("(")
-    return (predicate, *args.split(", ")) if args else (predicate,)

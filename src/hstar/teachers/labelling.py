@@ -38,11 +38,14 @@ from hstar.teachers.registry import TEACHERS
 from hstar.version import VERSION
 
 TIMES_FORMAT = "hstar-label-times-1"
-TIMES = ("status", "search_time", "total_time", "peak_memory_kb", "expanded", "evaluated")
+COUNTS = ("expanded", "evaluated")
+TIMES = ("status", "search_time", "total_time", "peak_memory_kb", *COUNTS)
+SHARED = ("status", "plan", "plan_cost", "atoms", "has_irrelevant")  # with LabelledProblem
 LARGE_WORKER_KB = 256 << 10  # a worker that needed more is replaced by a fresh one
 CODE = ("pddl", "spaces", "heuristics", "search", "domains", "teachers")
 
 Key = tuple[int, int]  # the position of a problem in the folder, and the number of the retry
+Problems = tuple[FolderProblem, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +72,7 @@ class LabelOptions:
         if self.cost not in COSTS:
             raise ValueError(f"unknown cost '{self.cost}'; choose one of {', '.join(COSTS)}")
         if self.retries < 0:
-            raise ValueError(
-                f"the number of retries must not be negative, but it is {self.retries}"
-            )
+            raise ValueError(f"the number of retries must be at least 0, not {self.retries}")
         if self.seed is not None and self.limit_problems is None:
             raise ValueError("a seed draws problems, so say how many with a limit on problems")
         for name in ("time_limit", "memory_limit", "jobs", "limit_problems"):
@@ -82,10 +83,8 @@ class LabelOptions:
 
 @dataclass(frozen=True, slots=True)
 class LabelSummary:
-    """What was done. `left_out` counts the problems without labels by the reason.
-
-    `was_complete` says that the output was there already and nothing had to be done.
-    """
+    """What was done. `left_out` counts the problems without labels by the reason. `was_complete`
+    says that the output was there already and nothing had to be done."""
 
     problems: int
     solved: int
@@ -125,7 +124,9 @@ class _Labelling:
         self.warnings: list[str] = []
         self.teacher = TEACHERS.find(options.teacher)
         self.teacher_options = self.teacher.settings(options.options)
-        self.limits = {"time_limit": options.time_limit, "memory_limit": options.memory_limit}
+        self.limits: dict[str, Any] = {
+            name: getattr(options, name) for name in ("time_limit", "memory_limit")
+        }
         self.retries = _possible_retries(folder, options) if self.teacher.replaces else 0
         self.given = None
         if self.teacher.prepare is not None:
@@ -167,7 +168,7 @@ class _Labelling:
 
     def _settings(self) -> dict[str, Any]:
         """Everything that decides the result, by names that explain a difference."""
-        given = self.given or {}
+        given = (self.given or {}).items()
         return {
             **self.teacher_options,
             "code": code_digest(*CODE),
@@ -178,7 +179,7 @@ class _Labelling:
             "retries": self.retries,
             "domain": digest_of(self.folder.domain_text),
             "problems": {p.file: digest_of(p.text) for p in self.folder.problems},
-            "given": {name: digest_of(json.dumps(item)) for name, item in given.items()},
+            "given": {name: digest_of(json.dumps(item)) for name, item in given},
         }
 
     def _request(self, key: Key) -> Request:
@@ -189,43 +190,26 @@ class _Labelling:
             teacher=self.options.teacher,
             options=self.teacher_options,
             domain=self.folder.domain_text,
-            problem=candidates.text(retry),
+            problem=candidates.text(retry)[0],
             cost=self.options.cost,
-            time_limit=self.options.time_limit,
-            memory_limit=self.options.memory_limit,
+            **self.limits,
             given=self.given and self.given.get(candidates.problem.file),
             path=f"{self.folder.path / candidates.problem.file}{replaced}",
         )
 
     def _attempt_all(self, show_progress: bool) -> None:
-        """Try until every problem is solved or given up.
-
-        First each for itself. Then, as long as two were given the same replacement, the later one
-        of them again.
-        """
+        """Try until every problem is solved or given up. First each for itself. Then, as long as
+        two were given the same replacement, the later one of them again."""
+        jobs = min(self.options.jobs or len(os.sched_getaffinity(0)), len(self.candidates))
         with (
-            Pool(self._jobs(), lambda a: a.peak_memory_kb > LARGE_WORKER_KB) as pool,
+            Pool(jobs, lambda attempt: attempt.peak_memory_kb > LARGE_WORKER_KB) as pool,
             Progress("labelling", len(self.candidates)) as progress,
         ):
-            first_pass = True
-            while True:
-                taken: set[str] = set()
-                untried: list[Key] = []
-                for index, candidates in enumerate(self.candidates):
-                    candidates.taken = frozenset(taken)
-                    untried += self._next_attempt(index)
-                    solution = candidates.solution()
-                    if solution is not None and solution[0] > candidates.problem.retry:
-                        content = candidates.content(solution[0])
-                        assert content is not None
-                        taken.add(content)
-                if first_pass:
-                    progress.already = len(self.candidates) - len(untried)
-                    first_pass = False
-                if show_progress:
-                    self._report(progress)
-                if not untried:
-                    return
+            untried = self._untried()
+            progress.already = len(self.candidates) - len(untried)
+            if show_progress:
+                self._report(progress)
+            while untried:
                 for number in spread_order(len(untried)):
                     self._submit(untried[number], pool)
                 while pool:
@@ -239,6 +223,21 @@ class _Labelling:
                         self._submit(following, pool)
                     if show_progress:
                         self._report(progress)
+                untried = self._untried()
+
+    def _untried(self) -> list[Key]:
+        """What to try next, where no two problems are given the same replacement."""
+        taken: set[str] = set()
+        untried: list[Key] = []
+        for index, candidates in enumerate(self.candidates):
+            candidates.taken = frozenset(taken)
+            untried += self._next_attempt(index)
+            solution = candidates.solution()
+            if solution is not None and solution[0] > candidates.problem.retry:
+                _, content = candidates.text(solution[0])
+                assert content is not None
+                taken.add(content)
+        return untried
 
     def _submit(self, key: Key, pool: Pool) -> None:
         pool.submit(key, carry_out, self._request(key), time_limit=self.options.time_limit)
@@ -261,42 +260,32 @@ class _Labelling:
         """A digest of everything that an attempt depends on."""
         return digest_of(json.dumps(asdict(replace(self._request(key), path=""))))
 
-    def _jobs(self) -> int:
-        jobs = self.options.jobs or len(os.sched_getaffinity(0))
-        return min(jobs, len(self.candidates))
-
     def _report(self, progress: Progress) -> None:
         settled = [c for c in self.candidates if c.untried() is None]
         solved = [solution[1] for c in settled if (solution := c.solution()) is not None]
         states = sum(len(attempt.rows or ()) for attempt in solved)
-        failed = len(settled) - len(solved)
-        left = len(self.candidates) - len(settled)
-        progress.update(
-            len(settled), f"{len(solved)} solved, {failed} failed, {left} to do, {states} states"
-        )
+        failed, left = len(settled) - len(solved), len(self.candidates) - len(settled)
+        text = f"{len(solved)} solved, {failed} failed, {left} to do, {states} states"
+        progress.update(len(settled), text)
 
     def _labelled(self, candidates: Candidates) -> LabelledProblem:
         """What the manifest says about a problem: nothing that differs from run to run."""
         tried = [(retry, a) for retry, a in candidates.tried() if a is not None]
         solution = candidates.solution()
-        retry, attempt = solution if solution is not None else tried[0]
+        retry, attempt = tried[0] if solution is None else solution
+        counted = {} if solution is None else {n: getattr(attempt, n) for n in COUNTS}
         return LabelledProblem(
             problem=candidates.problem.file,
-            pddl=candidates.text(retry),
-            status=attempt.status,
-            plan=attempt.plan,
-            plan_cost=attempt.plan_cost,
+            pddl=candidates.text(retry)[0],
             retry=retry,
-            expanded=attempt.expanded if solution is not None else None,
-            evaluated=attempt.evaluated if solution is not None else None,
             attempts=[(number, a.status) for number, a in tried],
-            atoms=attempt.atoms,
-            has_irrelevant=attempt.has_irrelevant,
+            **{name: getattr(attempt, name) for name in SHARED},
+            **counted,
         )
 
     def _write(self, problems: list[LabelledProblem]) -> int:
         """Write the files; returns the number of labelled states."""
-        nothing = LabelRows.empty()
+        nothing = LabelRows.concatenate([])
         solutions = [candidates.solution() for candidates in self.candidates]
         rows = LabelRows.concatenate([(s and s[1].rows) or nothing for s in solutions])
         manifest = {
@@ -317,11 +306,12 @@ class _Labelling:
 
     def _times(self) -> dict[str, Any]:
         """What every attempt took; unlike the rest it is never the same twice."""
-        attempts = []
-        for candidates in self.candidates:
-            for retry, attempt in sorted(candidates.attempts.items()):
-                took = {name: getattr(attempt, name) for name in TIMES}
-                attempts.append({"problem": candidates.problem.file, "retry": retry, **took})
+        attempts = [
+            {"problem": candidates.problem.file, "retry": retry}
+            | {name: getattr(attempt, name) for name in TIMES}
+            for candidates in self.candidates
+            for retry, attempt in sorted(candidates.attempts.items())
+        ]
         return {"format": TIMES_FORMAT, "attempts": attempts}
 
     def _summary(
@@ -357,18 +347,14 @@ def _status_of_lost(lost: Lost) -> Attempt:
 
 def spread_order(count: int) -> list[int]:
     """The numbers below `count` in an order whose every beginning is spread over all of them.
-
     Folders list small problems first. Trying them in this order makes the problems tried so far a
-    fair sample, so that the estimate of the time left does not grow all the time.
-    """
+    fair sample, so that the estimate of the time left does not grow all the time."""
     bits = max(count - 1, 0).bit_length()
     reversed_bits = (int(f"{n:0{bits}b}"[::-1] or "0", 2) for n in range(2**bits))
     return [number for number in reversed_bits if number < count]
 
 
-def _chosen(
-    problems: tuple[FolderProblem, ...], options: LabelOptions
-) -> tuple[FolderProblem, ...]:
+def _chosen(problems: Problems, options: LabelOptions) -> Problems:
     """The problems to label, in the order of the folder."""
     count = options.limit_problems
     if count is None or count >= len(problems):

@@ -5,9 +5,8 @@ labels.manifest.json  the domain, every problem with its plan and its atoms, a d
 labels.times.json     how long each attempt took; only this file differs from run to run
 
 A state is the set of its true atoms, as positions in the atom list of its problem. (Negated atoms
-are listed only if the grounded task has a variable just for them.) Costs are in the
-unit of the problem. A value that the teacher does not know is null in the file and NaN in memory;
-h is infinite in dead ends.
+are listed only if the task has a variable just for them.) Costs are in the unit of the problem. An
+unknown value is null in the file and NaN in memory; h is infinite in dead ends.
 """
 
 from __future__ import annotations
@@ -20,14 +19,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hstar.pddl.errors import InputFileError
 from hstar.runtime.atomic import write_atomically
 from hstar.runtime.journal import digest_of
 
 if TYPE_CHECKING:
-    import numpy as np
     import polars as pl
-    from numpy.typing import NDArray
 
 FORMAT = "hstar-labels-2"
 VALUES = ("h", "lower", "upper")
@@ -60,7 +60,7 @@ class LabelledProblem:
     has_irrelevant: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LabelRows:
     """Labelled states. State i has the atoms `atoms[starts[i]:starts[i + 1]]`."""
 
@@ -75,29 +75,17 @@ class LabelRows:
     def __len__(self) -> int:
         return len(self.problem)
 
-    @staticmethod
-    def empty() -> LabelRows:
-        return LabelRows.concatenate([])
-
     def of_problem(self, number: int) -> LabelRows:
         """The rows of one problem."""
         first, last = self.problem.searchsorted([number, number + 1])
         begin, end = self.starts[[first, last]]
-        return LabelRows(
-            problem=self.problem[first:last],
-            starts=self.starts[first : last + 1] - begin,
-            atoms=self.atoms[begin:end],
-            **{name: getattr(self, name)[first:last] for name in (*VALUES, "kind")},
-        )
-
-    def atoms_of(self, row: int) -> NDArray[np.int32]:
-        return self.atoms[self.starts[row] : self.starts[row + 1]]
+        rows = {name: array[first:last] for name, array in vars(self).items()}
+        starts = self.starts[first : last + 1] - begin
+        return LabelRows(**rows | {"starts": starts, "atoms": self.atoms[begin:end]})
 
     @staticmethod
     def concatenate(parts: Sequence[LabelRows]) -> LabelRows:
         """The rows of several problems, numbered in the order given."""
-        import numpy as np
-
         sizes = [len(part) for part in parts]
         lengths = [np.diff(part.starts) for part in parts]
 
@@ -114,7 +102,6 @@ class LabelRows:
 
     def to_frame(self) -> pl.DataFrame:
         """The table that is stored."""
-        import numpy as np
         import polars as pl
 
         rows = np.arange(len(self), dtype=np.int64)
@@ -131,7 +118,6 @@ class LabelRows:
 
     @staticmethod
     def from_frame(frame: pl.DataFrame) -> LabelRows:
-        import numpy as np
         import polars as pl
 
         lengths = frame["state"].list.len().to_numpy()
@@ -170,15 +156,13 @@ class Labels:
 
     def atom_names(self, name: str) -> list[list[str]]:
         """The true atoms of each labelled state of a problem, such as "on(a, b)"."""
-        rows, atoms = self.rows_of(name), self.problem(name).atoms
-        named = ([atoms[a] for a in rows.atoms_of(row)] for row in range(len(rows)))
+        rows, names = self.rows_of(name), self.problem(name).atoms
+        states = np.split(rows.atoms, rows.starts[1:-1]) if len(rows) else []
+        named = ([names[atom] for atom in state] for state in states)
         return [[atom for atom in state if not atom.startswith("not ")] for state in named]
 
     def _number(self, name: str) -> int:
-        for number, problem in enumerate(self.problems):
-            if problem.problem == name:
-                return number
-        raise KeyError(name)
+        return {problem.problem: i for i, problem in enumerate(self.problems)}[name]
 
 
 def manifest_path(path: Path) -> Path:
@@ -202,9 +186,7 @@ def write_labels(
     scratch: Path,
 ) -> None:
     """Write the three files, the Parquet file last: if it is there, the others are as well.
-
-    `scratch` is a folder on the same file system. The caller removes it, even after a kill.
-    """
+    `scratch` is a folder on the same file system. The caller removes it, even after a kill."""
     parquet = scratch / "rows.parquet"
     rows.to_frame().write_parquet(parquet, compression="zstd")
     rows_digest = digest_of(parquet.read_bytes())
@@ -294,8 +276,6 @@ def _check_rows(
     rows: LabelRows, problems: Sequence[LabelledProblem], kinds: int, path: str
 ) -> None:
     """Raises LabelsError for numbers that the manifest does not know."""
-    import numpy as np
-
     sizes = np.array([len(problem.atoms) for problem in problems], dtype=np.int64)
     known = (rows.problem >= 0) & (rows.problem < len(problems)) & (rows.kind < kinds)
     if not known.all() or (np.diff(rows.problem) < 0).any():

@@ -21,10 +21,8 @@ SUFFIXES = (".plan", ".soln")
 
 
 def read_plans(folder: ProblemFolder, cost: str, plans: str) -> dict[str, list[str]]:
-    """The plans of a folder by problem file, each as steps "(name object ...)".
-
-    Raises InputFileError unless every plan works.
-    """
+    """The plans of a folder by problem file, each as steps "(name object ...)". Raises
+    InputFileError unless every plan works."""
     directory = Path(plans)
     if not plans or not directory.is_dir():
         raise ProblemFolderError("there is no such folder of plans; check the path", plans)
@@ -32,15 +30,16 @@ def read_plans(folder: ProblemFolder, cost: str, plans: str) -> dict[str, list[s
     for problem in folder.problems:
         candidates = (directory / f"{Path(problem.file).stem}{suffix}" for suffix in SUFFIXES)
         path = next((path for path in candidates if path.is_file()), None)
-        if path is not None:
-            where = str(folder.path / problem.file)
-            parsed = read_problem_text(where, problem.text, folder.domain, cost)
-            steps = read_plan(path)
-            verdict = validate(parsed, steps)
-            if not verdict.valid:
-                message = f"not a plan of this problem: {verdict.reason}"
-                raise PlanFileError(message, escape(str(path)))
-            found[problem.file] = [f"({' '.join(step)})" for step in steps]
+        if path is None:
+            continue
+        where = str(folder.path / problem.file)
+        parsed = read_problem_text(where, problem.text, folder.domain, cost)
+        steps = read_plan(path)
+        verdict = validate(parsed, steps)
+        if not verdict.valid:
+            message = f"not a plan of this problem: {verdict.reason}"
+            raise PlanFileError(message, escape(str(path)))
+        found[problem.file] = [f"({' '.join(step)})" for step in steps]
     if not found:
         raise ProblemFolderError(
             "there is no plan for any of the problems; a plan of p01.pddl is called "
@@ -53,10 +52,8 @@ def read_plans(folder: ProblemFolder, cost: str, plans: str) -> dict[str, list[s
 def label_given_plan(
     problem: Problem, budget: Budget, plans: str = "", given: Sequence[str] = ()
 ) -> Attempt:
-    """Label the states of a valid plan.
-
-    Grounding keeps what cannot matter for the goal, because the plan may use it.
-    """
+    """Label the states of a valid plan. Grounding keeps what cannot matter for the goal, because
+    the plan may use it."""
     if not given:
         return Attempt(TRIVIAL)
     task = ground(problem, keep_irrelevant=True, budget=budget)

@@ -6,20 +6,25 @@ Everything is done for all states at once: a problem may have a million of them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from hstar.heuristics import make_heuristic
 from hstar.spaces.task import Task
+from hstar.teachers.labels import LabelRows
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from hstar.spaces.task import States
-    from hstar.teachers.labels import LabelRows
-
+States = NDArray[np.int32]
 PLAN_FEATURES = {"ff_deletes": 2, "ff_deletes_mean": 3}  # columns of plan_features
 NOT_COSTS = ("goalcount",)  # values that are not in the unit of cost
+
+
+def parse_atom(name: str) -> tuple[str, ...] | None:
+    """("on", "a", "b") from "on(a, b)"; None for a negated atom or "<none of those>"."""
+    if name.startswith(("not ", "<")):
+        return None
+    predicate, _, inside = name.removesuffix(")").partition("(")
+    return (predicate, *(inside.split(", ") if inside else ()))
 
 
 def atoms_of_states(
@@ -31,13 +36,9 @@ def atoms_of_states(
     are among them: those that the task tracks by a variable of their own. Returns the names,
     `starts` int64[S + 1] and `atoms` int32.
     """
-    import numpy as np
-
-    names = _fact_names(task)
-    first = _first_facts(task)
-    facts = states + first  # (S, V)
-    chosen = states != _default_values(names, first)
-    listed = facts[chosen]
+    names, first = _facts(task)
+    chosen = states != _default_values(names, first)  # (S, V)
+    listed = (states + first)[chosen]
     occurs = np.zeros(len(names), dtype=bool)
     occurs[listed] = True
     number = np.cumsum(occurs, dtype=np.int32) - 1
@@ -48,19 +49,13 @@ def atoms_of_states(
 def states_of_atoms(
     task: Task, names: Sequence[str], rows: LabelRows, *, drop_unknown: bool = False
 ) -> States:
-    """States int32[S, V] from sets of atoms, given the names of the atoms.
-
-    Atoms that the task lacks are ignored with `drop_unknown`. Raises ValueError for what is not a
-    state of the task.
-    """
-    import numpy as np
-
-    facts = _fact_names(task)
+    """States int32[S, V] from sets of atoms, given the names of the atoms. Atoms that the task
+    lacks are ignored with `drop_unknown`. Raises ValueError for what is not a state of the task."""
+    facts, first = _facts(task)
     number = {name: fact for fact, name in enumerate(facts)}
     unknown = [name for name in names if name not in number]
     if unknown and not drop_unknown:
         raise ValueError(f"has a state with the atom '{unknown[0]}', which its problem lacks")
-    first = _first_facts(task)
     fact_of = np.array([number.get(name, -1) for name in names], dtype=np.int64)
     variable_of = np.searchsorted(first, fact_of, side="right") - 1
     value_of = fact_of - first[variable_of]
@@ -75,39 +70,31 @@ def states_of_atoms(
 
 
 def heuristic_columns(
-    task: Task, states: States, names: Sequence[str], cost: str = "normal"
+    task: Task, states: States, names: Sequence[str]
 ) -> dict[str, NDArray[np.float32]]:
     """float32[S] for each heuristic, in the unit of the problem; infinite in dead ends.
-
-    "ff_deletes" and "ff_deletes_mean" are deletes of the relaxed plan, in all and per step.
-    """
-    import numpy as np
-
+    "ff_deletes" and "ff_deletes_mean" are deletes of the relaxed plan, in all and per step."""
     columns = {}
-    features = None
     for name in names:
         if name in PLAN_FEATURES:
-            if features is None:
-                features = make_heuristic(task, "ff", cost).plan_features(states)
+            features = make_heuristic(task, "ff").plan_features(states)
             columns[name] = features[:, PLAN_FEATURES[name]]
             continue
-        values = make_heuristic(task, name, cost).evaluate(states)
+        values = make_heuristic(task, name).evaluate(states)
         scale = 1 if name in NOT_COSTS else task.cost_scale
         columns[name] = (values.astype(np.float64) / scale).astype(np.float32)
     return columns
 
 
-def _fact_names(task: Task) -> list[str]:
-    return [task.core.atom_name(fact) for fact in range(task.num_facts)]
+def _facts(task: Task) -> tuple[list[str], NDArray[np.int64]]:
+    """The names of all facts, and the number of the first fact of each variable, int64[V]."""
+    names = [task.core.atom_name(fact) for fact in range(task.num_facts)]
+    return names, np.cumsum([0, *task.domain_sizes])[:-1].astype(np.int64)
 
 
 def _default_values(names: Sequence[str], first: NDArray[np.int64]) -> NDArray[np.int32]:
-    """int32[V]: the value of each variable of whose atoms none is listed, -1 if there is none.
-
-    That is "<none of those>", or else the negation of its only atom.
-    """
-    import numpy as np
-
+    """int32[V]: the value of each variable of whose atoms none is listed, -1 if there is none. That
+    is "<none of those>", or else the negation of its only atom."""
     default = np.full(len(first), -1, dtype=np.int32)
     for prefix in ("not ", "<"):  # the latter wins
         for fact, name in enumerate(names):
@@ -115,10 +102,3 @@ def _default_values(names: Sequence[str], first: NDArray[np.int64]) -> NDArray[n
                 variable = np.searchsorted(first, fact, side="right") - 1
                 default[variable] = fact - first[variable]
     return default
-
-
-def _first_facts(task: Task) -> NDArray[np.int64]:
-    """int64[V]: the number of the first fact of each variable."""
-    import numpy as np
-
-    return np.cumsum([0, *task.domain_sizes])[:-1].astype(np.int64)

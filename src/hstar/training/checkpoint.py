@@ -50,7 +50,11 @@ def read_checkpoint(path: Path, fingerprint: str) -> Checkpoint | None:
 
     if not path.is_file():
         return None
-    what_to_do = "delete it to start anew, or choose another output"
+
+    def refused(why: str) -> CheckpointError:
+        what_to_do = "delete it to start anew, or choose another output"
+        return CheckpointError(f"the checkpoint {why}; {what_to_do}", str(path))
+
     try:
         with safe_open(path, framework="numpy") as file:
             held = json.loads((file.metadata() or {}).get("hstar", "{}"))
@@ -60,13 +64,7 @@ def read_checkpoint(path: Path, fingerprint: str) -> Checkpoint | None:
                 groups.setdefault(group, {})[name] = file.get_tensor(key)
             found, notes = held["fingerprint"], held["notes"]
     except (SafetensorError, ValueError, KeyError, TypeError, OSError) as error:
-        raise CheckpointError(
-            f"the checkpoint cannot be read ({error}); {what_to_do}", str(path)
-        ) from None
+        raise refused(f"cannot be read ({error})") from None
     if found != fingerprint:
-        raise CheckpointError(
-            "the checkpoint belongs to a training with other labels, options or code; "
-            f"{what_to_do}",
-            str(path),
-        )
+        raise refused("belongs to a training with other labels, options or code")
     return Checkpoint(fingerprint, notes, groups)

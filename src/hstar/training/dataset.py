@@ -34,11 +34,9 @@ class LabelledTask:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """The states of several problems of one domain, problem after problem.
-
-    `columns` holds float32[S] each: h_star, lower, upper (NaN where unknown), and the heuristics
-    that were needed so far. Use `column` to get one.
-    """
+    """The states of several problems of one domain, problem after problem. `columns` holds
+    float32[S] each: h_star, lower, upper (NaN where unknown), and the heuristics that were needed
+    so far. Use `column` to get one."""
 
     domain: Domain
     cost: str
@@ -80,16 +78,12 @@ class Dataset:
         return Dataset(self.domain, self.cost, tuple(self.tasks[i] for i in tasks), columns)
 
     def split(self, share: float, seed: int) -> tuple[Dataset, Dataset]:
-        """All but a share of the problems, and that share, drawn at random.
-
-        Whole problems are drawn, because states of one plan are too alike to test on.
-        """
+        """All but a share of the problems, and that share, drawn at random. Whole problems are
+        drawn, because states of one plan are too alike to test on."""
         order = np.random.default_rng(seed).permutation(len(self.tasks))
         held_out = max(1, round(share * len(self.tasks)))
-        return (
-            self.select(sorted(order[held_out:].tolist())),
-            self.select(sorted(order[:held_out].tolist())),
-        )
+        kept, drawn = (sorted(part.tolist()) for part in (order[held_out:], order[:held_out]))
+        return self.select(kept), self.select(drawn)
 
 
 def check_same_kind(first: Dataset, second: Dataset) -> None:
@@ -110,10 +104,8 @@ def load_dataset(path: str | os.PathLike[str], *, dead_ends: bool = False) -> Da
 
 
 def dataset_of(labels: Labels, path: str, *, dead_ends: bool = False) -> Dataset:
-    """Training data from labels that were read from `path`.
-
-    Dead ends are left out unless they are wanted: most losses need a finite h. Raises LabelsError.
-    """
+    """Training data from labels that were read from `path`. Dead ends are left out unless they are
+    wanted: most losses need a finite h. Raises LabelsError."""
     domain = read_domain(source_from_bytes(f"{path}: domain", labels.domain.encode()))
     rows = labels.rows
     is_kept = np.ones(len(rows), dtype=bool) if dead_ends else ~np.isposinf(rows.h)
@@ -122,15 +114,10 @@ def dataset_of(labels: Labels, path: str, *, dead_ends: bool = False) -> Dataset
         if problem.status != SOLVED:
             is_kept[rows.problem == number] = False
             continue
-        lifted = read_problem_text(problem.problem, problem.pddl, domain, labels.cost)
-        task = ground(lifted)
+        task = ground(read_problem_text(problem.problem, problem.pddl, domain, labels.cost))
         try:
-            states = states_of_atoms(
-                task,
-                problem.atoms,
-                rows.of_problem(number),
-                drop_unknown=problem.has_irrelevant,
-            )
+            held, lenient = rows.of_problem(number), problem.has_irrelevant
+            states = states_of_atoms(task, problem.atoms, held, drop_unknown=lenient)
         except ValueError as error:
             message = f"{problem.problem} {error}; label the problems again"
             raise LabelsError(message, path) from None
@@ -140,8 +127,8 @@ def dataset_of(labels: Labels, path: str, *, dead_ends: bool = False) -> Dataset
             plan = tuple(step for step, change in zip(plan, changes, strict=False) if change)
         states = states[is_kept[rows.problem == number]]
         tasks.append(LabelledTask(problem.problem, task, plan, states))
-    columns = {"h_star": rows.h, "lower": rows.lower, "upper": rows.upper}
-    columns = {name: column[is_kept] for name, column in columns.items()}
+    labelled = {"h_star": rows.h, "lower": rows.lower, "upper": rows.upper}
+    columns = {name: column[is_kept] for name, column in labelled.items()}
     dataset = Dataset(domain, labels.cost, tuple(tasks), columns)
     if len(dataset) == 0:
         raise LabelsError("there are no labelled states; was any problem solved?", path)

@@ -1,9 +1,8 @@
 """Which states a batch holds: uniform over all, in proportion to classes, or tempered.
 
-"uniform" draws every index alike. "proportional" gives each class its exact share of the batch, and
-at least one place, and draws uniformly within (the paper: "the number of sampled states from each
-class is proportional to its size"). "tempered" gives class c the share n_c^alpha / sum of all:
-alpha 1 is proportional, alpha 0 gives all classes alike.
+"uniform" draws every index alike. "proportional" gives each class its share of the batch, at least
+one place, and draws uniformly within it, as the paper does. "tempered" gives class c the share
+n_c^alpha / sum of all: alpha 1 is proportional, alpha 0 treats all classes alike.
 
 Every step has random numbers of its own, so a resumed run draws what an undisturbed one does.
 """
@@ -40,42 +39,36 @@ class Draws:
         self.batch = batch
         self.seed = seed
         self.generator = torch.Generator(device=states.device)
-        reached = sum(states.class_sizes)
-        self.order: Tensor | None = None  # indices sorted by class
-        self.quotas: Tensor | None = None
+        self.order: Tensor | None = None  # the indices to draw from; None means all
+        self.sizes: Tensor | None = None  # of the class that each place of a batch draws from
         if sampling.mode != "uniform":
             alpha = 1.0 if sampling.mode == "proportional" else sampling.alpha
-            self.order = self._sorted_by_class()
+            parts = [torch.nonzero(states.labels == c)[:, 0] for c in range(len(states.values))]
+            self.order = torch.cat(parts)
+            if states.cells < 2**31:
+                self.order = self.order.int()
             sizes = torch.tensor(states.class_sizes, dtype=torch.int64)
             counts = quotas([float(size) ** alpha for size in states.class_sizes], batch)
             each = torch.repeat_interleave(torch.arange(len(counts)), torch.tensor(counts))
             firsts = torch.cumsum(sizes, 0) - sizes
-            self.quotas = sizes[each].to(states.device)
+            self.sizes = sizes[each].to(states.device)
             self.firsts = firsts[each].to(states.device)
-        elif reached < states.cells:
+        elif sum(states.class_sizes) < states.cells:
             self.order = torch.nonzero(states.labels != UNREACHED)[:, 0].int()
 
     def at(self, step: int) -> Tensor:
         """The batch of a step."""
         self.generator.manual_seed((self.seed << 32) + step)
         device = self.states.device
-        if self.quotas is not None:
-            assert self.order is not None
+        if self.sizes is not None:
             shares = torch.rand(
                 self.batch, generator=self.generator, device=device, dtype=torch.float64
             )
-            within = torch.minimum((shares * self.quotas).long(), self.quotas - 1)
-            return self.order[self.firsts + within].long()
-        size = self.states.cells if self.order is None else len(self.order)
-        drawn = torch.randint(size, (self.batch,), generator=self.generator, device=device)
+            drawn = self.firsts + torch.minimum((shares * self.sizes).long(), self.sizes - 1)
+        else:
+            size = self.states.cells if self.order is None else len(self.order)
+            drawn = torch.randint(size, (self.batch,), generator=self.generator, device=device)
         return drawn if self.order is None else self.order[drawn].long()
-
-    def _sorted_by_class(self) -> Tensor:
-        """int32, or int64 where indices need it; unreached ones are left out."""
-        labels = self.states.labels
-        parts = [torch.nonzero(labels == number)[:, 0] for number in range(len(self.states.values))]
-        whole = torch.cat(parts)
-        return whole.int() if self.states.cells < 2**31 else whole
 
 
 def quotas(weights: list[float], batch: int) -> list[int]:

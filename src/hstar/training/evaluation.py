@@ -62,13 +62,8 @@ def evaluate_model(path: str | os.PathLike[str], dataset: Dataset) -> Metrics:
     source = StateSource(dataset, options, torch.device("cpu"))
     with torch.no_grad():
         found = source.evaluate(heuristic.network())
-    return Metrics(
-        found["mse"],
-        found.get("mse_clip", math.nan),
-        found["loss"],
-        len(dataset),
-        len(dataset.tasks),
-    )
+    clipped = found.get("mse_clip", math.nan)
+    return Metrics(found["mse"], clipped, found["loss"], len(dataset), len(dataset.tasks))
 
 
 def objective_of(described: dict[str, Any]) -> Objective:

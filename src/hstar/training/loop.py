@@ -2,7 +2,7 @@
 
     for every step:   draw a batch, compute the loss, one step of AdamW
     now and then:     evaluate, remember the best weights, write a checkpoint, perhaps stop early
-    once, if wanted:  go on with the rounding of integers (hstar.models.rounding)
+    once, if wanted:  go on with the rounding of integers (Model.rounded)
 
 Every step has random numbers of its own, so a killed run goes on from its checkpoint and ends, on a
 CPU, with the same bytes as an undisturbed one. Torch's global settings stay as they were.
@@ -12,18 +12,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from hstar.models.residual import ResidualNet
-from hstar.models.rounding import RoundedNet
+from hstar.models import MODELS
 from hstar.training.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from hstar.training.options import TrainOptions
 from hstar.training.recorded import RecordedStep
@@ -56,8 +54,8 @@ Report = Callable[[Line, int], None]
 
 
 class Loop:
-    """A run that can be stopped and continued. `network` is what is trained: after the rounding
-    phase another one than at the start."""
+    """A run that can be stopped and continued. `network` is what is trained: from when rounding
+    begins another one than at the start."""
 
     def __init__(
         self,
@@ -66,7 +64,9 @@ class Loop:
         validation: Source | None,
         options: TrainOptions,
         fingerprint: str,
+        is_rounding: bool = False,
     ) -> None:
+        self.model = MODELS.find(options.model)
         self.source = source
         self.validation = validation
         self.options = options
@@ -74,20 +74,16 @@ class Loop:
         self.device = source.device
         self.on_gpu = self.device.type == "cuda"
         self.network = network
+        self.is_rounding = is_rounding
         self.step = 0
         self.restarted = 0
         self.seconds = 0.0
         self.curve: list[Line] = []
         self.best_weights: Weights = {}
         self.rounds_from = round(options.quantize_from * options.steps)
-        self.totals = torch.zeros(
-            1 + len(source.statistics), dtype=torch.float64, device=self.device
-        )
+        self.sums = ("train_loss", *source.objective.statistic_names)
+        self.totals = torch.zeros(len(self.sums), dtype=torch.float64, device=self.device)
         self._prepare()
-
-    @property
-    def is_rounding(self) -> bool:
-        return isinstance(self.network, RoundedNet)
 
     def score(self, line: Line) -> float:
         """What the best weights are chosen by: one metric, the same for the whole run."""
@@ -96,9 +92,7 @@ class Loop:
     @property
     def best(self) -> Line:
         """The line of the best weights; the last one where nothing is validated."""
-        if self.validation is None:
-            return self.curve[-1]
-        return min(self.curve, key=self.score)
+        return self.curve[-1] if self.validation is None else min(self.curve, key=self.score)
 
     def run(
         self,
@@ -106,21 +100,20 @@ class Loop:
         report: Report | None = None,
         deadline: float | None = None,
     ) -> bool:
-        """Train to the end or the deadline (of time.monotonic); True if the end was reached.
-
-        Raises FloatingPointError for a loss that is no number, CheckpointError.
-        """
+        """Train to the end or the deadline (of time.monotonic); True if the end was reached. Raises
+        FloatingPointError for a loss that is no number, CheckpointError."""
         held = None if checkpoint is None else read_checkpoint(checkpoint, self.fingerprint)
         if held is not None:
             self.restore(held)
         before, started = self.seconds, time.monotonic()
-        with _tensor_float_32(self.source.is_exact_in_tf32):
+        allowed = torch.backends.cuda.matmul.allow_tf32
+        torch.backends.cuda.matmul.allow_tf32 = self.source.is_exact_in_tf32
+        try:
             while not self.is_finished:
                 if deadline is not None and time.monotonic() >= deadline:
                     return False
-                line = self._advance(
-                    min(self.step + self.options.evaluate_every, self.options.steps)
-                )
+                end = min(self.step + self.options.evaluate_every, self.options.steps)
+                line = self._advance(end)
                 self.seconds = before + time.monotonic() - started
                 self._note(line)
                 if report is not None:
@@ -128,6 +121,8 @@ class Loop:
                 if checkpoint is not None:
                     write_checkpoint(checkpoint, self.state())
             self._finish()
+        finally:
+            torch.backends.cuda.matmul.allow_tf32 = allowed
         return True
 
     @property
@@ -141,10 +136,8 @@ class Loop:
         return all(self.score(line) >= earlier for line in self.curve[-patience:])
 
     def weights(self) -> Weights:
-        return {
-            name: tensor.detach().cpu().numpy().copy()
-            for name, tensor in self.network.state_dict().items()
-        }
+        held = self.network.state_dict()
+        return {name: tensor.detach().cpu().numpy().copy() for name, tensor in held.items()}
 
     def _advance(self, end: int) -> Line:
         self.totals.zero_()
@@ -152,13 +145,12 @@ class Loop:
         first = self.step
         while self.step < end:
             if self.options.bits and self.step == self.rounds_from and not self.is_rounding:
-                self._begin_rounding()
+                self._begin_rounding(self._sample()[:CALIBRATED_STATES])
             self._set_rate(self.options.rate(self.step, self.restarted))
             self.take_step(self.source.draw(self.step))
             self.step += 1
-        names = ("train_loss", *self.source.statistics)
         means = (self.totals / (self.step - first)).tolist()
-        metrics = {**dict(zip(names, means, strict=True)), **self.source.objective.schedule()}
+        metrics = {**dict(zip(self.sums, means, strict=True)), **self.source.objective.schedule()}
         if self.validation is not None:
             self.network.eval()
             with torch.no_grad():
@@ -173,13 +165,12 @@ class Loop:
             names.append(f"validation_{self.source.objective.score}")
         for name in names:
             if not math.isfinite(line[name]):
-                what = name.replace("_", " ")
                 raise FloatingPointError(
-                    f"the {what} is {line[name]} at step {self.step}; lower the learning rate"
+                    f"the {name.replace('_', ' ')} is {line[name]} at step {self.step}; "
+                    "lower the learning rate"
                 )
-        if self.validation is not None and (
-            not self.curve or self.score(line) < self.score(self.best)
-        ):
+        is_best = not self.curve or self.score(line) < self.score(self.best)
+        if self.validation is not None and is_best:
             self.best_weights = self.weights()
         self.curve.append(line)
         objective = self.source.objective.after(line.metrics)
@@ -217,45 +208,38 @@ class Loop:
             fused=self.on_gpu,
             capturable=self.on_gpu,
         )
-        compiled = torch.compile(self.network) if self.options.compile else self.network
-        self.forward: Any = compiled
+        self.forward: Any = torch.compile(self.network) if self.options.compile else self.network
         self._record()
 
     def _record(self) -> None:
         """What takes a step from now on."""
-        recorded = self.on_gpu and self.source.is_recordable
-        self.take_step: Callable[[Any], None] = (
-            RecordedStep(self._compute) if recorded else self._compute
-        )
+        self.take_step: Callable[[Any], None] = self._compute
+        if self.on_gpu and self.source.is_recordable:
+            self.take_step = RecordedStep(self._compute)
 
-    def _begin_rounding(self) -> None:
+    def _begin_rounding(self, sample: Tensor | None) -> None:
         """From now on with the rounding of the integer network, and a fresh optimiser."""
-        net = self.network
-        assert isinstance(net, ResidualNet)
         with torch.no_grad():
-            drawn = self.source.draw(self.options.steps)
-            sample = self.source.inputs(drawn)[:CALIBRATED_STATES].float()
-            self.network = RoundedNet.from_float(net, self.options.bits, sample)
+            rounded = self.model.rounded(self.network, self.options.bits, sample)
+        self.network = rounded.to(self.device)
+        self.is_rounding = True
         self.restarted = self.step
         self._prepare()
 
+    def _sample(self, number: int = 0) -> Tensor:
+        """The inputs of a batch that no step has seen."""
+        return self.source.inputs(self.source.draw(self.options.steps + number)).float()
+
     def _finish(self) -> None:
-        """Rounded networks get the statistics of batch normalisation of the weights as they are."""
         if self.options.bits and not self.is_rounding:
-            self._begin_rounding()
-        if isinstance(self.network, RoundedNet) and not self.network.is_settled:
-            norms = [m for m in self.network.modules() if isinstance(m, nn.BatchNorm1d)]
-            for norm in norms:
-                norm.reset_running_stats()
-                norm.momentum = None  # a plain mean
+            self._begin_rounding(self._sample()[:CALIBRATED_STATES])
+        if self.is_rounding:
+            samples = (self._sample(number) for number in range(CALIBRATION_BATCHES))
             with torch.no_grad():
-                for number in range(CALIBRATION_BATCHES):
-                    drawn = self.source.draw(self.options.steps + number)
-                    self.network(self.source.inputs(drawn).float())
+                self.model.calibrate(self.network, samples)
         self.network.eval()
 
     def state(self) -> Checkpoint:
-        groups: dict[str, Weights] = {"weights": self.weights(), "best": self.best_weights}
         moments: dict[str, Weights] = {"first": {}, "second": {}, "count": {}}
         for name, parameter in self.network.named_parameters():
             held = self.optimiser.state.get(parameter)
@@ -271,16 +255,13 @@ class Loop:
             "objective": self.source.objective.progress(),
             "curve": [line.to_dict() for line in self.curve],
         }
-        return Checkpoint(self.fingerprint, notes, {**groups, **moments})
+        groups = {"weights": self.weights(), "best": self.best_weights, **moments}
+        return Checkpoint(self.fingerprint, notes, groups)
 
     def restore(self, checkpoint: Checkpoint) -> None:
         notes, groups = checkpoint.notes, checkpoint.groups
         if notes["is_rounding"] and not self.is_rounding:
-            net = self.network
-            assert isinstance(net, ResidualNet)
-            steps = [1.0] * len(net.layers)
-            self.network = RoundedNet(net, self.options.bits, steps).to(self.device)
-            self._prepare()
+            self._begin_rounding(None)
         self.step, self.restarted = int(notes["step"]), int(notes["restarted"])
         self.seconds = float(notes["seconds"])
         self.curve = [Line.from_dict(line) for line in notes["curve"]]
@@ -297,14 +278,3 @@ class Loop:
                 "exp_avg": torch.from_numpy(groups["first"][name].copy()).to(self.device),
                 "exp_avg_sq": torch.from_numpy(groups["second"][name].copy()).to(self.device),
             }
-
-
-@contextmanager
-def _tensor_float_32(wanted: bool) -> Iterator[None]:
-    """TF32 for this training alone."""
-    before = torch.backends.cuda.matmul.allow_tf32
-    torch.backends.cuda.matmul.allow_tf32 = wanted
-    try:
-        yield
-    finally:
-        torch.backends.cuda.matmul.allow_tf32 = before

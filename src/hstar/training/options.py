@@ -7,14 +7,14 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from hstar.features import FEATURES
-from hstar.features.feature import Feature
+from hstar.features.feature import Config, Feature
 from hstar.learned.decode import Decode, find_decode
 from hstar.models import MODELS
 from hstar.models.integer_network import Network
 from hstar.models.model import Model
 from hstar.models.refining import shape_of
 from hstar.objectives import make_objective
-from hstar.objectives.objective import Objective
+from hstar.objectives.objective import BATCHES, Objective
 from hstar.training.draws import Sampling
 
 SCHEDULES = ("cosine", "constant")
@@ -60,6 +60,11 @@ class TrainOptions:
 
     def __post_init__(self) -> None:
         self.entries()
+        if self.objective.batches not in BATCHES:
+            raise ValueError(
+                f"objective '{self.objective.name}' wants batches of '{self.objective.batches}', "
+                f"which training does not know; choose one of {', '.join(BATCHES)}"
+            )
         if self.schedule not in SCHEDULES:
             raise ValueError(f"unknown schedule '{self.schedule}'; choose cosine or constant")
         for name in ("steps", "batch", "evaluate_every"):
@@ -85,20 +90,21 @@ class TrainOptions:
             )
         features = FEATURES.find(name)
         decode = find_decode(self.decode, self.objective)
-        for option in self.model_options:
-            if option not in model.options and option not in features.options:
-                known = ", ".join([*model.options, *features.options]) or "none"
-                raise ValueError(
-                    f"model '{self.model}' on '{name}' has no option '{option}'; it has: {known}"
-                )
-        for option in self.decode_options:
-            if option not in decode.options:
-                known = ", ".join(decode.options) or "none"
-                raise ValueError(
-                    f"decode '{decode.name}' has no option '{option}'; it has: {known}"
-                )
+        of_model = model.options | features.options
+        for what, options, known in (
+            (f"model '{self.model}' on '{name}'", self.model_options, of_model),
+            (f"decode '{decode.name}'", self.decode_options, decode.options),
+        ):
+            for option in options:
+                if option not in known:
+                    has = ", ".join(known) or "none"
+                    raise ValueError(f"{what} has no option '{option}'; it has: {has}")
         decode.check({**decode.options, **self.decode_options})
         return features, model, decode
+
+    def chosen_of(self, entry: Feature | Model) -> Config:
+        """The options of an entry, those not given at their defaults."""
+        return {n: self.model_options.get(n, default) for n, default in entry.options.items()}
 
     @property
     def features_name(self) -> str:
@@ -123,11 +129,8 @@ class TrainOptions:
     def to_dict(self) -> dict[str, Any]:
         """All but where it ran: the same training elsewhere gives the same model."""
         known = {f.name: getattr(self, f.name) for f in fields(self)}
-        for name in ("device", "compile"):
-            del known[name]
-        known["objective"] = self.objective.to_dict()
-        known["sampling"] = asdict(self.sampling)
-        return known
+        del known["device"], known["compile"]
+        return known | {"objective": self.objective.to_dict(), "sampling": asdict(self.sampling)}
 
     def chosen(self, **suiting: Any) -> dict[str, Any]:
         """What differs from the defaults, or from those `suiting` the source of states: a model

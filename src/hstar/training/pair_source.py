@@ -6,8 +6,6 @@ chosen; each that is not on the plan makes a pair with it. A step sees all pairs
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -16,22 +14,17 @@ from torch import Tensor
 from hstar.features.feature import SpaceStates
 from hstar.features.relaxed_plans import large_where_infinite
 from hstar.heuristics import make_heuristic
-from hstar.objectives.objective import Objective, Targets
+from hstar.objectives.objective import Targets
 from hstar.teachers.following import follow
 from hstar.training.dataset import Dataset, LabelledTask
-from hstar.training.source import Metrics, RowOptions, on_device
+from hstar.training.source import Metrics, RowOptions, Source, on_device
 
 
-class PairSource:
+class PairSource(Source):
     """Raises ValueError if no problem has a choice to learn from."""
 
-    is_recordable = False
-    is_exact_in_tf32 = False
-    statistics: tuple[str, ...] = ()
-
     def __init__(self, dataset: Dataset, options: RowOptions, device: torch.device) -> None:
-        self.objective: Objective = options.objective
-        self.device = device
+        super().__init__(options.objective, device)
         self.seed = options.seed
         self.problems = []
         base = self.objective.constants()["base"]
@@ -41,14 +34,15 @@ class PairSource:
                 continue  # every state has one successor: nothing to prefer
             group = [SpaceStates(labelled.task, states)]
             inputs = options.features.inputs(options.feature_config, group)
-            pairs["base"] = torch.from_numpy(_base_values(labelled, states, base, dataset.cost))
+            values = np.zeros(len(states), dtype=np.float32)
+            if base != "none":
+                found = make_heuristic(labelled.task, base, dataset.cost).evaluate(states)
+                values = large_where_infinite(found / labelled.task.cost_scale)
+            pairs["base"] = torch.from_numpy(values)
             targets = {name: column.to(device) for name, column in pairs.items()}
             self.problems.append((inputs, targets))
         if not self.problems:
             raise ValueError("no problem has a choice to learn from; label larger ones")
-
-    def record(self, model: Any, network: torch.nn.Module) -> None:
-        """Problems differ in size, so no recorded step fits them all."""
 
     def draw(self, step: int) -> int:
         return int(np.random.default_rng([self.seed, step]).integers(len(self.problems)))
@@ -57,7 +51,7 @@ class PairSource:
         inputs, targets = self.problems[drawn]
         everything = inputs.select(np.arange(len(inputs.sizes)))
         outputs = network(on_device(everything, self.device))
-        return self.objective.loss(outputs, targets), []
+        return self.objective.loss(outputs, targets), self._statistics(outputs, targets)
 
     def evaluate(self, network: torch.nn.Module) -> Metrics:
         """The mean loss; a ranking has no error in cost."""
@@ -71,7 +65,7 @@ def open_list_pairs(labelled: LabelledTask, cost: str) -> tuple[NDArray[np.int32
     plan_states, to_go = follow(task, labelled.plan)
     states = list(plan_states)
     g = [to_go[0] - rest for rest in to_go]
-    known = {state.tobytes(): number for number, state in enumerate(states)}
+    known = {state.tobytes() for state in states}
     better: list[int] = []
     worse: list[int] = []
     beside: list[int] = []
@@ -80,7 +74,7 @@ def open_list_pairs(labelled: LabelledTask, cost: str) -> tuple[NDArray[np.int32
         for operator, successor in zip(operators, successors, strict=True):
             if successor.tobytes() in known:
                 continue
-            known[successor.tobytes()] = len(states)
+            known.add(successor.tobytes())
             beside.append(len(states))
             states.append(successor)
             g.append(g[i] + (1.0 if cost == "one" else task.operator(int(operator)).cost))
@@ -92,12 +86,3 @@ def open_list_pairs(labelled: LabelledTask, cost: str) -> tuple[NDArray[np.int32
         "g": torch.tensor(g, dtype=torch.float32),
     }
     return np.stack(states), pairs
-
-
-def _base_values(
-    labelled: LabelledTask, states: NDArray[np.int32], base: str, cost: str
-) -> NDArray[np.float32]:
-    if base == "none":
-        return np.zeros(len(states), dtype=np.float32)
-    values = make_heuristic(labelled.task, base, cost).evaluate(states) / labelled.task.cost_scale
-    return large_where_infinite(values)

@@ -2,74 +2,56 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from hstar.features.pattern_states import PatternStates, states_to_learn
-from hstar.models.residual import first_rows, one_hot
+from hstar.features.digits import first_rows, one_hot
+from hstar.features.pattern_states import PatternStates
 from hstar.objectives.objective import Objective, Targets
 from hstar.pdb import PatternDatabase
 from hstar.training.draws import Draws, Sampling
-from hstar.training.source import Metrics
+from hstar.training.source import Source
 
 
 @dataclass(frozen=True)
 class TableData:
-    """A table of exact values and the space it is of: what the exhaustive teacher gives."""
+    """A table of exact values and the space it is of."""
 
     database: PatternDatabase
     space: Any
 
-    def states(self, device: torch.device) -> PatternStates:
-        return states_to_learn(self.database, self.space, device)
 
-
-class PatternSource:
+class PatternSource(Source):
     """Draws indices; digits and labels are gathered on the device."""
 
     is_recordable = True
     is_exact_in_tf32 = True
 
     def __init__(
-        self,
-        states: PatternStates,
-        objective: Objective,
-        sampling: Sampling,
-        batch: int,
-        seed: int,
+        self, states: PatternStates, objective: Objective, sampling: Sampling, batch: int, seed: int
     ) -> None:
+        super().__init__(objective, states.device)
         self.states = states
-        self.objective = objective
-        self.device = states.device
         self.draws = Draws(states, sampling, batch, seed)
-        self.first_rows = first_rows(states.domain_sizes, self.device)
+        self.first_rows = torch.from_numpy(first_rows(states.domain_sizes)).to(self.device)
         self.width = sum(states.domain_sizes)
         self.values = torch.tensor(states.values, dtype=torch.float32, device=self.device)
-        is_classes = objective.form == "logits"
-        self.statistics: tuple[str, ...] = ("accuracy", "overestimates") if is_classes else ()
-
-    def record(self, model: Any, network: torch.nn.Module) -> None:
-        """Batches are indices, always equally many: nothing to prepare."""
 
     def draw(self, step: int) -> list[Tensor]:
         return [self.draws.at(step)]
 
     def loss(self, network: torch.nn.Module, drawn: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
         x, targets = self.inputs(drawn), self._targets(drawn[0])
-        with self._autocast():
+        # Whole numbers up to 127 are exact in bfloat16, also those of the rounded network.
+        with torch.autocast(
+            self.device.type, torch.bfloat16, self.device.type == "cuda", cache_enabled=False
+        ):
             outputs = network(x)
         loss = self.objective.loss(outputs, targets).mean()
-        with torch.no_grad():
-            found = self.objective.statistics(outputs, targets)
-        return loss, [found[name] for name in self.statistics]
-
-    def evaluate(self, network: torch.nn.Module) -> Metrics:
-        """The table is the whole truth: a sweep, not a sample, says how good a network is."""
-        return {}
+        return loss, self._statistics(outputs, targets)
 
     def inputs(self, drawn: list[Tensor]) -> Tensor:
         on_gpu = self.device.type == "cuda"
@@ -83,9 +65,3 @@ class PatternSource:
         h_star = self.values[exact]
         none = torch.full_like(h_star, torch.inf)
         return {"h_star": h_star, "base": torch.zeros_like(h_star), "lower": -none, "upper": none}
-
-    def _autocast(self) -> AbstractContextManager[Any]:
-        if self.device.type == "cuda":
-            # Whole numbers up to 127 are exact in bfloat16, also those of the rounded network.
-            return torch.autocast("cuda", dtype=torch.bfloat16, cache_enabled=False)
-        return nullcontext()

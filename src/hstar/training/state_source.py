@@ -15,61 +15,48 @@ from hstar.learned.decode import DECODES
 from hstar.models.model import Model
 from hstar.training.dataset import Dataset
 from hstar.training.sampling import StratifiedSampler
-from hstar.training.source import Metrics, RowOptions, on_device
+from hstar.training.source import Metrics, RowOptions, Source, on_device
 from hstar.training.targets import target_columns
 
 EVALUATION_TUPLES = 4_000_000  # how many rows of arity 3 are evaluated at once
 
 
-class StateSource:
+class StateSource(Source):
     """States of many problems; every size of state has its share of each batch."""
 
-    is_exact_in_tf32 = False
-
     def __init__(self, dataset: Dataset, options: RowOptions, device: torch.device) -> None:
-        self.objective = objective = options.objective
+        super().__init__(options.objective, device)
         self.decode, self.decode_options = options.decode, options.decode_options
-        self.device = device
-        self.columns = target_columns(dataset, objective)
+        self.columns = target_columns(dataset, options.objective)
         states = [SpaceStates(one.task, one.states) for one in dataset.tasks]
         self.encoded = options.features.inputs(options.feature_config, states)
         self.sampler = StratifiedSampler(self.encoded.sizes, options.batch, options.seed)
         self.weight = torch.from_numpy(self.sampler.weights).to(device)
-        self.names = tuple(self.columns)
-        self.statistics: tuple[str, ...] = ()
-        if objective.form == "logits":
-            self.statistics = ("accuracy", "overestimates")
         self.fixed: Any = None
 
-    @property
-    def is_recordable(self) -> bool:
-        return self.fixed is not None
-
     def record(self, model: Model, network: torch.nn.Module) -> None:
-        """Prepare for replaying steps on a GPU, if the model can: all batches have equal sizes."""
         if self.device.type == "cuda":
             sizes = self.encoded.sizes[self.sampler.rows(0)]
             self.fixed = model.fixed(network, sizes)
+            self.is_recordable = self.fixed is not None
 
     def draw(self, step: int) -> Any:
         rows = self.sampler.rows(step)
         inputs, targets = self.encoded.select(rows), self._targets(rows)
         if self.fixed is None:
             return inputs, targets
-        return [*self.fixed.tensors(inputs), *(targets[name] for name in self.names)]
+        return [*self.fixed.tensors(inputs), *targets.values()]
 
     def loss(self, network: torch.nn.Module, drawn: Any) -> tuple[Tensor, list[Tensor]]:
         if self.fixed is None:
             inputs, targets = drawn
             outputs = network(on_device(inputs, self.device))
         else:
-            first = len(drawn) - len(self.names)
+            first = len(drawn) - len(self.columns)
             outputs = self.fixed.forward(drawn[:first])
-            targets = dict(zip(self.names, drawn[first:], strict=True))
+            targets = dict(zip(self.columns, drawn[first:], strict=True))
         losses = self.objective.loss(outputs, targets)
-        with torch.no_grad():
-            found = self.objective.statistics(outputs, targets)
-        return (losses * self.weight).mean(), [found[name] for name in self.statistics]
+        return (losses * self.weight).mean(), self._statistics(outputs, targets)
 
     def evaluate(self, network: torch.nn.Module) -> Metrics:
         """The mean loss, and the squared errors of the decoded value and of the clipped mean."""
@@ -88,10 +75,6 @@ class StateSource:
         means = (sums / len(self.encoded.sizes)).tolist()
         return dict(zip(("loss", *decodes), means, strict=True))
 
-    def inputs(self, drawn: Any) -> Tensor:
-        tensor: Tensor = on_device(drawn[0], self.device)
-        return tensor
-
     def _targets(self, rows: NDArray[np.int64]) -> dict[str, Tensor]:
         return {
             name: torch.from_numpy(column[rows]).to(self.device)
@@ -100,7 +83,7 @@ class StateSource:
 
     def _outputs(self, network: torch.nn.Module) -> Iterator[tuple[NDArray[np.int64], Tensor]]:
         """The network's outputs for all states, a few at a time."""
-        tuples = np.maximum(self.encoded.sizes, 1) ** 3
+        tuples = np.maximum(self.encoded.sizes, 1).astype(np.int64) ** 3
         groups = np.cumsum(tuples) // EVALUATION_TUPLES
         for number in np.unique(groups):
             rows = np.flatnonzero(groups == number)

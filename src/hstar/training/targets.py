@@ -20,10 +20,8 @@ Columns = dict[str, NDArray[Any]]
 
 def target_columns(dataset: Dataset, objective: Objective) -> Columns:
     """float32[S] each: h_star, base (capped), lower, upper; int64[S] class, if there are classes.
-
     Raises ValueError where a lower bound exceeds a label: it is not admissible, or labels and bound
-    are in different units.
-    """
+    are in different units."""
     constants = objective.constants()
     size = len(dataset)
     h_star, plan_cost = dataset.column("h_star"), dataset.column("upper")

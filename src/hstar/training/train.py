@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from hstar.features.feature import Feature
+from hstar.features.digits import digit_config
+from hstar.features.feature import Config
+from hstar.features.pattern_states import states_to_learn
 from hstar.features.vocabulary import domain_hash
-from hstar.learned.decode import Decode
 from hstar.learned.file import ModelFile, write_model
 from hstar.models import MODELS
 from hstar.models.integer_network import Network
-from hstar.models.model import Model
 from hstar.models.refining import rounded_from, shape_of
 from hstar.runtime.code import code_digest
 from hstar.training.dataset import Dataset, check_same_kind
@@ -26,11 +26,11 @@ from hstar.training.loop import Line, Loop, Report
 from hstar.training.options import TABLE_DEFAULTS, TrainOptions
 from hstar.training.pair_source import PairSource
 from hstar.training.pattern_source import PatternSource, TableData
-from hstar.training.source import RowOptions
+from hstar.training.source import RowOptions, Source
 from hstar.training.state_source import StateSource
 from hstar.training.targets import fitted
 
-ROW_SOURCES: dict[str, Any] = {"states": StateSource, "pairs": PairSource}
+ROW_SOURCES: dict[str, type[Source]] = {"states": StateSource, "pairs": PairSource}
 RISE = 8  # how many times its best the validation score may end at without a warning
 
 
@@ -52,22 +52,15 @@ def train(
     options: TrainOptions,
     report: Report | None = None,
 ) -> TrainResult:
-    """Train on labelled states and write the model file.
-
-    `report` is called with every line of the curve and the number of steps. A killed run goes on
-    from `output`.partial. Raises ValueError for pieces that do not fit each other, LabelsError,
-    CheckpointError, OSError.
-    """
+    """Train on labelled states and write the model file. `report` is called with every line of the
+    curve and the number of steps. A killed run goes on from `output`.partial. Raises ValueError for
+    pieces that do not fit each other, LabelsError, CheckpointError, OSError."""
     prepared = prepare(training, validation, options)
-    partial = Path(f"{os.fspath(output)}.partial")
+    prepared.run(output, report)
     loop = prepared.loop
-    loop.run(partial, report)
-    write_model(output, prepared.model_file())
-    partial.unlink(missing_ok=True)
     parameters = sum(int(weights.size) for weights in loop.best_weights.values())
-    return TrainResult(
-        loop.best, tuple(loop.curve), loop.seconds, parameters, tuple(_warnings(loop))
-    )
+    curve, warnings = tuple(loop.curve), tuple(_warnings(loop))
+    return TrainResult(loop.best, curve, loop.seconds, parameters, warnings)
 
 
 @dataclass(frozen=True)
@@ -76,21 +69,22 @@ class Prepared:
 
     loop: Loop
     options: TrainOptions
-    metadata: dict[str, Any]
+    metadata: Config
+
+    def run(self, output: str | os.PathLike[str], report: Report | None = None) -> None:
+        """Train to the end and write the model file."""
+        partial = Path(f"{os.fspath(output)}.partial")
+        self.loop.run(partial, report)
+        write_model(output, self.model_file())
+        partial.unlink(missing_ok=True)
 
     def model_file(self) -> ModelFile:
         """The best weights so far."""
         loop = self.loop
-        training = {
-            **self.metadata["training"],
-            "best": loop.best.to_dict(),
-            "curve": [line.to_dict() for line in loop.curve],
-        }
-        metadata = {**self.metadata, "training": training}
-        _, model, _ = self.options.entries()
+        curve = {"best": loop.best.to_dict(), "curve": [line.to_dict() for line in loop.curve]}
+        metadata = {**self.metadata, "training": {**self.metadata["training"], **curve}}
         weights = loop.best_weights or loop.weights()  # a table is not validated
-        tensors = model.to_tensors(self.metadata["model"]["config"], weights)
-        return ModelFile(json.loads(json.dumps(metadata)), tensors)
+        return ModelFile(json.loads(json.dumps(metadata)), weights)
 
 
 def prepare(training: Dataset, validation: Dataset, options: TrainOptions) -> Prepared:
@@ -103,22 +97,18 @@ def prepare(training: Dataset, validation: Dataset, options: TrainOptions) -> Pr
             "a certified decode and weights in integers need the exact value of every state; train "
             "on a pattern database (hstar pdb build), not on labels"
         )
-    tasks = [labelled.task for labelled in training.tasks]
-    if features.needs == "space":
-        everything = [*tasks, *(labelled.task for labelled in validation.tasks)]
-        features.check_one_space(everything)
+    datasets = (training, validation) if features.needs == "space" else (training,)
+    tasks = [labelled.task for dataset in datasets for labelled in dataset.tasks]
     objective = fitted(options.objective, training)
     options = replace(options, objective=objective)
-    chosen = {**features.options, **_known(options.model_options, features.options)}
-    feature_config = features.configure(tasks, chosen, training.cost)
-    chosen = {**model.options, **_known(options.model_options, model.options)}
-    config = model.configure(feature_config, objective.outputs, chosen)
+    feature_config = features.configure(tasks, options.chosen_of(features), training.cost)
+    config = model.configure(feature_config, objective.outputs, options.chosen_of(model))
     network = model.build(config, torch.Generator().manual_seed(options.seed)).to(device)
-    make = ROW_SOURCES[objective.batches]
     decode_options = {**decode.options, **options.decode_options}
     wanted = RowOptions(
         objective, decode, decode_options, features, feature_config, options.batch, options.seed
     )
+    make: Any = ROW_SOURCES[objective.batches]
     source = make(training, wanted, device)
     source.record(model, network)
     digests = [training.digest(), validation.digest(), training_code()]
@@ -138,25 +128,25 @@ def prepare(training: Dataset, validation: Dataset, options: TrainOptions) -> Pr
 
 
 def prepare_table(data: TableData, options: TrainOptions, start: Network | None = None) -> Prepared:
-    """A loop over all states of a table. `start` is a network in integers to go on from.
-
-    Raises ValueError for pieces that do not fit each other.
-    """
-    features, model, decode = options.entries()
-    _check_table(options, features, model, decode, data.database.base is not None)
-    states = data.states(choose_device(options.device))
+    """A loop over all states of a table. `start` is a network in integers to go on from. Raises
+    ValueError for pieces that do not fit each other."""
+    _, model, _ = options.entries()
+    _check_table(options, data.database.base is not None)
+    states = states_to_learn(data.database, data.space, choose_device(options.device))
     values = np.array(states.values, dtype=np.float32)
     objective = options.objective.fitted({"h_star": values})
     options = replace(options, objective=objective)
     source = PatternSource(states, objective, options.sampling, options.batch, options.seed)
-    chosen = {**model.options, **_known(options.model_options, model.options)}
-    config = model.configure({"width": source.width}, objective.outputs, chosen)
+    layout = data.database.layout
+    space = layout.fingerprint or layout.space
+    feature_config = digit_config(layout.pattern, states.domain_sizes, space)
+    config = model.configure(feature_config, objective.outputs, options.chosen_of(model))
     if start is None:
         if options.coarser != 1:
             raise ValueError("only a network that training goes on from can be made coarser")
         network = model.build(config, torch.Generator().manual_seed(options.seed))
     else:
-        if shape_of(start).to_dict() != config or start.domain_sizes != states.domain_sizes:
+        if asdict(shape_of(start)) != config or start.domain_sizes != states.domain_sizes:
             raise ValueError(
                 "the network to go on from has another shape or other inputs; "
                 "take one that was learned from a database of this pattern"
@@ -166,15 +156,9 @@ def prepare_table(data: TableData, options: TrainOptions, start: Network | None 
     for layer in () if start is None else start.layers:
         sha.update(layer.weights.tobytes() + layer.bias.tobytes() + layer.multiplier.tobytes())
         sha.update(f"{layer.shift} {layer.skip} {layer.bits}".encode())
-    layout = data.database.layout
     described = [options.to_dict(), config, asdict(layout), sha.hexdigest(), training_code()]
-    loop = Loop(network.to(states.device), source, None, options, _digest(described))
-    feature_config = {
-        "variables": list(layout.pattern),
-        "domain_sizes": list(states.domain_sizes),
-        "width": source.width,
-        "fingerprint": layout.fingerprint or layout.space,
-    }
+    network, digest = network.to(states.device), _digest(described)
+    loop = Loop(network, source, None, options, digest, is_rounding=start is not None)
     metadata = {
         **_slots(options, feature_config, config),
         "cost": layout.cost,
@@ -183,9 +167,7 @@ def prepare_table(data: TableData, options: TrainOptions, start: Network | None 
     return Prepared(loop, options, metadata)
 
 
-def _slots(
-    options: TrainOptions, features: dict[str, Any], model: dict[str, Any]
-) -> dict[str, Any]:
+def _slots(options: TrainOptions, features: Config, model: Config) -> Config:
     """What a model file says of each slot."""
     _, _, decode = options.entries()
     objective = options.objective
@@ -201,9 +183,8 @@ def _slots(
     }
 
 
-def _check_table(
-    options: TrainOptions, features: Feature, model: Model, decode: Decode, difference: bool
-) -> None:
+def _check_table(options: TrainOptions, difference: bool) -> None:
+    features, model, decode = options.entries()
     if not features.reads_tables:
         raise ValueError(
             f"a table holds states of a pattern, which features '{features.name}' cannot read; "
@@ -257,10 +238,6 @@ def training_code() -> str:
     return code_digest("features", "models", "objectives", "training")
 
 
-def _known(options: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if name in known}
-
-
 def _warnings(loop: Loop) -> list[str]:
     best, last = loop.score(loop.best), loop.score(loop.curve[-1])
     if last <= RISE * best:
@@ -272,5 +249,5 @@ def _warnings(loop: Loop) -> list[str]:
 
 
 def _digest(described: list[Any]) -> str:
-    """Identifies a run: a checkpoint of another one must not be continued."""
+    """Identifies a run, so that no checkpoint of another one is continued."""
     return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()

@@ -14,9 +14,7 @@ broadcast: Callable[..., tuple[Tensor, ...]] = torch.broadcast_tensors  # untype
 
 class Gaussian:
     """N(mu, sigma^2), element by element over broadcast tensors; differentiable in mu, sigma and x.
-
-    mu, sigma: floating-point tensors, sigma > 0. Results have their broadcast shape and dtype.
-    """
+    mu, sigma: floating-point tensors, sigma > 0. Results have their broadcast shape and dtype."""
 
     def __init__(self, mu: Tensor, sigma: Tensor) -> None:
         self.mu, self.sigma = broadcast(mu, sigma)
@@ -43,10 +41,5 @@ class Gaussian:
     ) -> Tensor:
         """Independent draws of shape ``shape + mu.shape``, without gradients."""
         with torch.no_grad():
-            noise = torch.randn(
-                (*shape, *self.mu.shape),
-                dtype=self.mu.dtype,
-                device=self.mu.device,
-                generator=generator,
-            )
+            noise = self.mu.new_empty((*shape, *self.mu.shape)).normal_(generator=generator)
             return self.mu + self.sigma * noise

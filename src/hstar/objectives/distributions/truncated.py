@@ -37,11 +37,9 @@ Bound = Tensor | float
 
 
 def open_bounds(lower: Bound, upper: Bound, epsilon: float = 0.1) -> tuple[Bound, Bound]:
-    """Bounds moved outwards by epsilon, element by element; infinite ones stay.
-
-    A label may equal its bound (an admissible heuristic is often exact), and where both bounds meet
-    there would be no interval left: the paper trains with l - 0.1 and u + 0.1.
-    """
+    """Bounds moved outwards by epsilon, element by element; infinite ones stay. A label may equal
+    its bound (an admissible heuristic is often exact), and where both bounds meet there would be no
+    interval left: the paper trains with l - 0.1 and u + 0.1."""
     return lower - epsilon, upper + epsilon
 
 
@@ -76,10 +74,8 @@ class TruncatedGaussian:
         upper: Bound = math.inf,
         validate: bool = True,
     ) -> None:
-        values = (mu, sigma, lower, upper)
-        self.mu, self.sigma, self.lower, self.upper = broadcast(
-            *(tensor_like(mu, value) for value in values)
-        )
+        values = (tensor_like(mu, value) for value in (mu, sigma, lower, upper))
+        self.mu, self.sigma, self.lower, self.upper = broadcast(*values)
         if validate:
             finite = self.mu.abs() + self.sigma < math.inf
             self._check(
@@ -100,11 +96,9 @@ class TruncatedGaussian:
         return _without_gradient(variance, self.mu, self.sigma, "variance")
 
     def log_prob(self, x: Bound) -> Tensor:
-        """log p(x), in the shape that x and the parameters broadcast to.
-
-        Outside [lower, upper] and at infinity it is -inf and its gradients are 0: whoever trains
-        on labels that may break their bounds has to check them first.
-        """
+        """log p(x), in the shape that x and the parameters broadcast to. Outside [lower, upper] and
+        at infinity it is -inf and its gradients are 0: whoever trains on labels that may break
+        their bounds has to check them first."""
         values, mu, sigma = broadcast(tensor_like(self.mu, x), self.mu, self.sigma)
         inside = (values >= self.lower) & (values <= self.upper) & (values.abs() < math.inf)
         return _log_prob(values, mu, sigma, inside, self._moments)
@@ -135,9 +129,7 @@ class TruncatedGaussian:
     @functools.cached_property
     def _interval(self) -> Interval:
         with torch.no_grad():
-            return place(
-                self.mu.double(), self.sigma.double(), self.lower.double(), self.upper.double()
-            )
+            return place(*(x.double() for x in (self.mu, self.sigma, self.lower, self.upper)))
 
     @functools.cached_property
     def _moments(self) -> Moments:
@@ -145,19 +137,16 @@ class TruncatedGaussian:
             return moments(self._interval)
 
     def _check(self, holds: Tensor, rule: str) -> None:
-        if not bool(holds.all()):
-            self._refuse(holds, rule)
-
-    def _refuse(self, holds: Tensor, rule: str) -> NoReturn:
+        if bool(holds.all()):
+            return
         broken = (~holds).nonzero()
         index = tuple(broken[0].tolist())
         message = f"TruncatedGaussian: {rule}. {len(broken)} of {holds.numel()} elements do not"
+        message += f" hold to it, the first at index {index}"
         if holds.shape == self.mu.shape:
             values = {"mu": self.mu, "sigma": self.sigma, "lower": self.lower, "upper": self.upper}
             named = ", ".join(f"{name} = {float(v[index]):.9g}" for name, v in values.items())
-            message += f" hold to it, the first at index {index}: {named}"
-        else:
-            message += f" hold to it, the first at index {index}"
+            message += f": {named}"
         raise ValueError(message)
 
 

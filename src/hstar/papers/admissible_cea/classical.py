@@ -1,8 +1,5 @@
-"""Exact tables and their classical compressions: what a network has to beat at equal size.
-
-Means are those of a heuristic over all states, a base's value included in "total". Tables of
-symmetry classes count each class as often as it has states.
-"""
+"""Exact tables and their classical compressions: what a network has to beat at equal size. Means
+are over all states; "total" includes the value of the base."""
 
 from __future__ import annotations
 

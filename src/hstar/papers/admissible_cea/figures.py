@@ -30,9 +30,8 @@ def figure_2(rows: Rows, title: str) -> Figure:
         ("state", BLUE, "excess of the state itself"),
         ("path", ORANGE, "largest on an optimal path"),
     ):
-        means = [(size, mean_error(rows, size, kind)) for size in sizes]
-        drawn = [(size, error) for size, error in means if error > 0]
-        axes.plot(*_columns(drawn), marker="o", markersize=4, color=colour, label=label)
+        drawn = _columns(_errors(rows, kind))
+        axes.plot(*drawn, marker="o", markersize=4, color=colour, label=label)
     states, highest = rows[0]["states"], rows[0]["range"]
     bound = [inadmissibility_error(states, size, highest, DELTA) for size in sizes]
     axes.plot(sizes, bound, linestyle="dashed", color=GREY, label="bound of Theorem 4")
@@ -47,11 +46,9 @@ def figure_2(rows: Rows, title: str) -> Figure:
 
 
 def inadmissibility_error(states: int, samples: int, range_: float, delta: float) -> float:
-    """Theorem 4: the expected inadmissibility exceeds the mean over N instances by at most
-    O~(H sqrt((n + log(1 / delta)) / N)), here with constant 1 and no logarithmic factors.
-
-    By Theorem 3 the same bounds the expected suboptimality of A* with reopening.
-    """
+    """Theorem 4: the expected inadmissibility exceeds the mean over N instances by at most O~(H
+    sqrt((n + log(1 / delta)) / N)), here with constant 1 and no logarithmic factors. By Theorem 3
+    the same bounds the expected suboptimality of A* with reopening."""
     return range_ * math.sqrt((states + math.log(1 / delta)) / samples)
 
 
@@ -65,10 +62,15 @@ def mean_error(rows: Rows, size: int, kind: str) -> float:
 
 def decay(rows: Rows) -> float | None:
     """The exponent e of the best fit error = c N^e (the excess of states); None of too few."""
+    sizes, errors = np.log(_columns(_errors(rows, "state")))
+    return None if len(sizes) < 2 else float(np.polyfit(sizes, errors, 1)[0])
+
+
+def _errors(rows: Rows, kind: str) -> list[tuple[float, float]]:
+    """The number of training states and the error, where there is one."""
     sizes = sorted({row["samples"] for row in rows})
-    errors = [(size, mean_error(rows, size, "state")) for size in sizes]
-    points = [(math.log(size), math.log(error)) for size, error in errors if error > 0]
-    return None if len(points) < 2 else float(np.polyfit(*_columns(points), 1)[0])
+    means = [(size, mean_error(rows, size, kind)) for size in sizes]
+    return [(size, error) for size, error in means if error > 0]
 
 
 def figure_5(curves: dict[str, list[list[float]]]) -> Figure:
@@ -84,10 +86,8 @@ def figure_5(curves: dict[str, list[list[float]]]) -> Figure:
 
 
 def overestimates(by_loss: dict[str, list[list[int]]], title: str) -> Figure:
-    """Figures 6 to 9: predictions of overestimated states by exact value, a panel per loss.
-
-    Each list has [exact value, predicted value, states].
-    """
+    """Figures 6 to 9: predictions of overestimated states by exact value, a panel per loss. Each
+    list has [exact value, predicted value, states]."""
     figure, panels = new_figure(3.8 * len(by_loss), 3.0, 1, len(by_loss))
     for axes, (loss, pairs) in zip(panels, by_loss.items(), strict=True):
         _boxes(axes, pairs)
@@ -101,18 +101,17 @@ def _boxes(axes: Axes, pairs: list[list[int]]) -> None:
         axes.text(0.5, 0.5, "no state is overestimated", ha="center", transform=axes.transAxes)
         return
     boxes, highest = [], max(pair[1] for pair in pairs)
+    shares = {"whislo": 0.0, "q1": 0.25, "med": 0.5, "q3": 0.75, "whishi": 1.0}
     above: dict[str, Any] = {"textcoords": "offset points", "xytext": (0, 4), "rotation": 90}
     for value in exact:
         found = sorted((guess, count) for own, guess, count in pairs if own == value)
-        ends = {"whislo": found[0][0], "whishi": found[-1][0]}
-        shares = {"q1": 0.25, "med": 0.5, "q3": 0.75}
-        boxes.append({**ends, **{name: quantile(found, share) for name, share in shares.items()}})
+        boxes.append({name: quantile(found, share) for name, share in shares.items()})
         text = f"n={sum(count for _, count in found):,}"
         at = (value, found[-1][0])
         axes.annotate(text, at, **above, ha="center", va="bottom", fontsize=5.5)
-    blue = {name: {"color": BLUE} for name in ("boxprops", "whiskerprops", "capprops")}
-    red = {"color": RED}
-    axes.bxp(boxes, positions=exact, showfliers=False, widths=0.6, medianprops=red, **blue)  # type: ignore[arg-type]
+    colours: Any = {name: {"color": BLUE} for name in ("boxprops", "whiskerprops", "capprops")}
+    colours["medianprops"] = {"color": RED}
+    axes.bxp(boxes, positions=exact, showfliers=False, widths=0.6, **colours)
     axes.plot([exact[0], exact[-1]], [exact[0], exact[-1]], color=GREY, linewidth=0.6)
     axes.set_ylim(exact[0] - 0.5, highest + 0.35 * (highest - exact[0] + 1))
     step = max(1, len(exact) // 10)
@@ -127,22 +126,22 @@ def quantile(counted: Sequence[tuple[int, int]], share: float) -> int:
 
 def frontier_figure(points: Sequence[Point], name: str, base: float = 0.0) -> Figure:
     """Mean by bytes: classical tables, certified networks, and the paper's where it has them.
-
-    `base` is the mean that a difference is to be added to.
-    """
+    `base` is the mean to add to a difference."""
     figure, (axes,) = new_figure(5.4, 3.6)
 
     def draw(drawn: Sequence[tuple[float, float]], label: str, **style: Any) -> None:
         axes.plot(*_columns(drawn), linestyle="none", label=label, **style)
 
-    classical = [point for point in points if not point.learned]
-    networks = [point for point in points if point.learned]
-    draw(_places(classical), "classical tables", marker=".", color=GREY)
-    best: list[Point] = []  # those that no smaller classical table reaches
-    for point in sorted(classical, key=lambda one: (one.num_bytes, -one.mean)):
-        best += [point] if not best or point.mean > best[-1].mean else []
-    axes.step(*_columns(_places(best)), where="post", color=GREY, linewidth=1.0)
-    draw(_places(networks), "certified networks", marker="*", markersize=9, color=BLUE)
+    networks, classical = (
+        [(point.num_bytes, point.mean) for point in points if point.learned is learned]
+        for learned in (True, False)
+    )
+    draw(classical, "classical tables", marker=".", color=GREY)
+    best: list[tuple[float, float]] = []  # those that no smaller classical table reaches
+    for size, mean in sorted(classical, key=lambda one: (one[0], -one[1])):
+        best += [(size, mean)] if not best or mean > best[-1][1] else []
+    axes.step(*_columns(best), where="post", color=GREY, linewidth=1.0)
+    draw(networks, "certified networks", marker="*", markersize=9, color=BLUE)
     printed = TABLE_2.get(name)
     if printed:
         for row, marker, label in (
@@ -154,10 +153,6 @@ def frontier_figure(points: Sequence[Point], name: str, base: float = 0.0) -> Fi
     axes.set(xscale="log", xlabel="bytes", ylabel="mean heuristic", title=name)
     axes.legend(fontsize=7, loc="lower right", frameon=False)
     return figure
-
-
-def _places(points: Sequence[Point]) -> list[tuple[float, float]]:
-    return [(point.num_bytes, point.mean) for point in points]
 
 
 def _columns(points: Sequence[tuple[float, float]]) -> tuple[list[float], list[float]]:

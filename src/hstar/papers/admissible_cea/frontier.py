@@ -36,38 +36,38 @@ def frontier(results: Results, name: str) -> list[Point]:
     return marked
 
 
-HEADERS = ["heuristic", "bytes", "mean", "kind", "leads at its size"]
-
-
 def leading_table(results: Results, name: str) -> Table:
     """Those that lead, and every network."""
     points = frontier(results, name)
-    return Table(
-        f"leading-{name}",
-        f"{name}: mean against bytes",
-        HEADERS,
-        [_row(point) for point in points if point.leads or point.learned],
+    shown = (
         f"{verdict(points)} All of them overestimate no state. Files of networks are counted as a "
         "whole; classical tables without any header, and their maps of symmetry classes, which are "
-        "computed when they are loaded, not at all.",
+        "computed when they are loaded, not at all."
     )
+    leading = [point for point in points if point.leads or point.learned]
+    return _table(f"leading-{name}", f"{name}: mean against bytes", leading, shown)
 
 
 def whole_table(results: Results, name: str) -> Table:
     """Every heuristic of a space."""
-    rows = list(map(_row, frontier(results, name)))
-    title = f"{name}: all {len(rows)} heuristics"
-    return Table(f"frontier-{name}", title, HEADERS, rows, folded=title)
+    points = frontier(results, name)
+    title = f"{name}: all {len(points)} heuristics"
+    return _table(f"frontier-{name}", title, points, folded=title)
 
 
-def _row(point: Point) -> list[Cell | str]:
-    return [
-        point.what,
-        f"{point.num_bytes:,}",
-        Cell(f"{point.mean:.4f}", bold=point.leads),
-        "learned" if point.learned else "classical",
-        "yes" if point.leads else "no",
+def _table(name: str, title: str, points: list[Point], shown: str = "", folded: str = "") -> Table:
+    rows = [
+        [
+            point.what,
+            f"{point.num_bytes:,}",
+            Cell(f"{point.mean:.4f}", bold=point.leads),
+            "learned" if point.learned else "classical",
+            "yes" if point.leads else "no",
+        ]
+        for point in points
     ]
+    headers = ["heuristic", "bytes", "mean", "kind", "leads at its size"]
+    return Table(name, title, headers, rows, shown, folded=folded)
 
 
 def verdict(points: list[Point]) -> str:
@@ -76,15 +76,13 @@ def verdict(points: list[Point]) -> str:
     if not networks:
         return "No network has been certified for this space."
     leading = [point for point in networks if point.leads]
-    parts = []
+    parts, ahead = [], []
     if leading:
         sizes = f"{leading[0].num_bytes / MB:.3f} to {leading[-1].num_bytes / MB:.3f} MB"
         parts.append(f"{len(leading)} of {len(networks)} networks lead at their size ({sizes}).")
     classical = [point for point in points if point.leads and not point.learned]
-    ahead = []
     for point in networks:
-        smaller = [c for c in classical if c.num_bytes <= point.num_bytes]
-        better = [c for c in smaller if c.mean >= point.mean]
+        better = [c for c in classical if c.num_bytes <= point.num_bytes and c.mean >= point.mean]
         if better and not point.leads:
             ahead.append(f"{point.what} ({better[-1].what}, {better[-1].mean:.3f})")
     if ahead:

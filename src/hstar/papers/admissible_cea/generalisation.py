@@ -39,11 +39,9 @@ Indices = NDArray[np.int64]
 
 
 def next_on_path(database: PatternDatabase, puzzle: Puzzle, distance: Distances) -> Indices:
-    """int64[cells]: the next index on an optimal path; the goal's is its own.
-
-    `distance` int64[cells] is negative where no state is. Raises ValueError unless the pattern is
-    the whole puzzle.
-    """
+    """int64[cells]: the next index on an optimal path; the goal's is its own. `distance`
+    int64[cells] is negative where no state is. Raises ValueError unless the pattern is the whole
+    puzzle."""
     if list(database.layout.pattern) != list(range(puzzle.num_variables)):
         raise ValueError("paths are followed in whole puzzles only")
     index = database.index(puzzle)
@@ -69,7 +67,7 @@ def inadmissibility(h: Distances, distance: Distances, following: Indices) -> Di
 
 
 def measure_generalisation(
-    table: Path, options: TrainOptions, size: int, seed: int, part: Path, threads: int
+    table: Path, options: TrainOptions, size: int, seed: int, part: Path
 ) -> str:
     """Train on `size` states drawn once, and compare them with the whole space."""
     import torch
@@ -80,7 +78,7 @@ def measure_generalisation(
     from hstar.training.train import prepare_table
 
     started = time.monotonic()
-    torch.set_num_threads(threads)
+    torch.set_num_threads(1)
     database = read_pdb(table)
     puzzle = make_puzzle(database.layout.space)
     states = PatternStates(database, puzzle, torch.device("cpu"))

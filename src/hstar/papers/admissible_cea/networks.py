@@ -1,15 +1,10 @@
-"""Networks of the admissible-cea recipe: trained here, or read from certified files.
-
-Of each network two heuristics are measured. "argmax" is the paper's: the likeliest class, of which
-some states are overestimates. "certified" is this package's: thresholds and exceptions, with which
-no state is overestimated, in one file whose size is counted as a whole.
-"""
+"""Networks of the admissible-cea recipe, each measured as two heuristics: "argmax" is the paper's,
+the likeliest class, which overestimates some states; "certified" has thresholds and exceptions and
+overestimates none."""
 
 from __future__ import annotations
 
 import hashlib
-import os
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +27,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from hstar.features.pattern_states import PatternStates
+    from hstar.papers.admissible_cea.recipe import Experiment
     from hstar.training.loop import Line
 
 SLICE = 2**16
@@ -39,57 +35,48 @@ CURVE = ("train_loss", "overestimates", "beta", "eta")
 DEVICE_BATCH = 2**16
 
 
-def learn_network(
-    learning: Learning,
-    table: Path,
-    output: Path,
-    part: Path,
-    device: str,
-    threads: int,
-    show: bool,
-) -> str:
-    """Train, certify and measure one network; returns a line about it.
-
-    Writes the certified file to `output` and what was measured to `part`. A killed training goes on
-    from `output`.partial. With `show`, progress is reported.
-    """
+def learn_network(experiment: Experiment, learning: Learning, alone: bool = False) -> str:
+    """Train, certify and measure one network; returns a line about it. A killed training goes on
+    from its .partial file. A network that trains `alone` has the device and all threads, and shows
+    its progress."""
     import torch
 
     from hstar.certified.learning import learn
     from hstar.training.pattern_source import TableData
     from hstar.training.train import choose_device
 
+    device, threads = (experiment.device, experiment.jobs) if alone else ("cpu", 1)
     if choose_device(device).type == "cpu":
         torch.set_num_threads(threads)
-    database = read_pdb(table)
+    database, output = read_pdb(experiment.table(learning.subject)), experiment.model(learning)
     data = TableData(database, make_puzzle(database.layout.space))
     options = replace(learning.options, decode_options={"budget": learning.budget}, device=device)
+    sweeping = SweepOptions(threads, 4096, Progress if alone else None)
     name = f"{learning.subject} {learning.label}"
-    make_progress: Callable[[str, int], Progress] | None = Progress if show else None
     with Progress(name, learning.options.steps) as progress:
 
         def report(line: Line, _: int) -> None:
-            if show:
+            if alone:
                 progress.update(line.step, f"too large {line['overestimates']:.1e}")
 
-        learned = learn(data, output, options, SweepOptions(threads, 4096, make_progress), report)
+        learned = learn(data, output, options, sweeping, report)
     assert learned is not None
-    file, certificate, sweep = learned.file, learned.certificate, learned.sweep
-    likeliest = without_exceptions(file.model)
-    measured: dict[str, Any] = {
+    likeliest = without_exceptions(learned.file.model)
+    certified = certified_row(learned.file, output.stat().st_size)
+    argmax = argmax_row(likeliest, learned.sweep.count_values(likeliest))
+    measured = {
         "subject": learning.subject,
         "label": learning.label,
         "options": learning.options.to_dict(),
-        "certified": certified_row(file, os.stat(output).st_size),
-        "argmax": argmax_row(likeliest, sweep.count_values(likeliest)),
+        "certified": certified,
+        "argmax": argmax,
         "curve": [[line.step, *map(line.metrics.get, CURVE)] for line in learned.curve],
         "seconds": round(learned.seconds, 1),
     }
-    write_part(part, measured)
+    write_part(experiment.part("networks", learning.name), measured)
     return (
-        f"{name}: argmax {measured['argmax']['mean']:.3f} with "
-        f"{measured['argmax']['rate']:.1e} overestimated, certified {certificate.mean:.3f} in "
-        f"{measured['certified']['bytes']} bytes, {measured['seconds']:.0f} s"
+        f"{name}: argmax {argmax['mean']:.3f} with {argmax['rate']:.1e} overestimated, certified "
+        f"{certified['mean']:.3f} in {certified['bytes']} bytes, {learned.seconds:.0f} s"
     )
 
 
@@ -148,10 +135,8 @@ def digest_of(path: Path) -> str:
 
 
 def measure_argmax(path: Path, table: Path, part: Path, device: str, sampled: int) -> str:
-    """What the network of a certified file does by itself, without thresholds and exceptions.
-
-    On a GPU every state is looked at, otherwise `sampled` ones.
-    """
+    """What the network of a certified file does without thresholds and exceptions: on every state
+    with a GPU, otherwise on `sampled` ones."""
     from hstar.certified.device_sweep import DeviceSweep
     from hstar.features.pattern_states import PatternStates
     from hstar.training.train import choose_device

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Iterator
 
-from hstar.papers.admissible_cea.figures import (
-    decay,
-    figure_2,
-    figure_5,
-    frontier_figure,
-    mean_error,
-    overestimates,
-)
+from hstar.papers.admissible_cea import figures
 from hstar.papers.admissible_cea.frontier import frontier, leading_table, whole_table
 from hstar.papers.admissible_cea.published import FIGURE_OF, TABLE_4
-from hstar.papers.admissible_cea.recipe import Experiment, Results
+from hstar.papers.admissible_cea.recipe import Experiment, Results, Row
 from hstar.papers.admissible_cea.scales import CE, CEA, PHASES
 from hstar.papers.admissible_cea.tables import build_tables, likeliest_heuristics
-from hstar.papers.page import begin_page, planning_table
+from hstar.papers.page import begin_page, planning_table, write_page
 from hstar.papers.tables import Table
 from hstar.report import Page
 from hstar.runtime.atomic import write_atomically
@@ -70,46 +63,42 @@ def build_page(results: Results, scale: str, command: str, seconds: float) -> Pa
     page.add_heading("Mean against bytes")
     for name in spaces(results):
         base = results.tables[name]["total"] - results.tables[name]["mean"]
-        figure = frontier_figure(frontier(results, name), name, base)
+        figure = figures.frontier_figure(frontier(results, name), name, base)
         page.add_figure(figure, f"{name}: mean by size.")
         leading_table(results, name).add_to(page)
         whole_table(results, name).add_to(page)
     page.add_heading("The paper's tables")
-    for one in build_tables(results):
-        one.add_to(page)
+    for table in build_tables(results):
+        table.add_to(page)
     page.add_heading("The paper's figures")
     page.add_heading("Figure 2: generalisation error", level=3)
-    figures = [
-        (figure_2(rows, name), f"{name}: {generalisation_text(rows)}")
+    page.add_figures(
+        (figures.figure_2(rows, name), f"{name}: {generalisation_text(rows)}")
         for name, rows in results.generalisation.items()
-    ]
-    page.add_figures(figures)
+    )
     page.add_text(ABOUT_FIGURE_2)
     add_phases(page, results)
     add_overestimates(page, results)
     return page
 
 
-def trained(results: Results) -> list[str]:
+def trained(results: Results) -> Iterator[str]:
     """A line on every network: size, training, time."""
-    lines = []
     for name, networks in results.networks.items():
         for label, one in networks.items():
             options = one["options"]
             shape = options["model_options"]
-            lines.append(
+            yield (
                 f"{name} {label}: {shape['hidden']}, {shape['width']} x {shape['blocks']} "
                 f"blocks, {options['bits']} bits, {options['steps']} steps of {options['batch']}, "
                 f"{one['seconds']:.0f} s"
             )
-    return lines
 
 
-def generalisation_text(rows: list[dict[str, Any]]) -> str:
-    sizes = sorted({row["samples"] for row in rows})
-    exponent = decay(rows)
+def generalisation_text(rows: list[Row]) -> str:
+    sizes, exponent = sorted({row["samples"] for row in rows}), figures.decay(rows)
     fit = "" if exponent is None else f", fitted exponent {exponent:.2f}"
-    first, last = (mean_error(rows, size, "state") for size in (sizes[0], sizes[-1]))
+    first, last = (figures.mean_error(rows, size, "state") for size in (sizes[0], sizes[-1]))
     return (
         f"error of the excess {first:.3f} with {sizes[0]:,} training states, {last:.4f} with "
         f"{sizes[-1]:,}{fit}"
@@ -124,7 +113,7 @@ def add_phases(page: Page, results: Results) -> None:
     }
     page.add_heading("Figure 5: beta and eta during training", level=3)
     if curves:
-        page.add_figure(figure_5(curves), "Both are halved when progress stalls.")
+        page.add_figure(figures.figure_5(curves), "Both are halved when progress stalls.")
     ends = "; ".join(f"{name} {beta:g}, {eta:g}" for name, (beta, eta) in TABLE_4.items())
     ours = "; ".join(f"{name} {c[-1][-2]:g}, {c[-1][-1]:g}" for name, c in curves.items())
     page.add_text(
@@ -143,11 +132,10 @@ def add_overestimates(page: Page, results: Results) -> None:
         if not by_loss:
             page.add_text(f"{number}, {name}: not learned.")
             continue
-        rates = ", ".join(
-            f"{loss} {row['rate']:.1e} of {row['states']:,} states" for loss, row in by_loss.items()
-        )
+        rates = (f"{k} {one['rate']:.1e} of {one['states']:,} states" for k, one in by_loss.items())
         pairs = {loss: row["overestimates"] for loss, row in by_loss.items()}
-        page.add_figure(overestimates(pairs, name), f"{number}, {name}: overestimated {rates}.")
+        caption = f"{number}, {name}: overestimated {', '.join(rates)}."
+        page.add_figure(figures.overestimates(pairs, name), caption)
         if len(by_loss) == 2 and by_loss["CEA"]["rate"]:
             ratio = by_loss["CE"]["rate"] / by_loss["CEA"]["rate"]
             fewer.append(f"{ratio:.1f} times fewer in {name}")
@@ -162,16 +150,15 @@ def write_results(
 ) -> list[str]:
     """report.html, tables.md, rows.json and a CSV file per table; returns their names. Raises
     OSError."""
-    directory = experiment.directory
-    build_page(results, scale, command, seconds).write(directory / "report.html")
-    tables = main_tables(results)
-    write_atomically(directory / "tables.md", "\n\n".join(t.markdown() for t in tables) + "\n")
+    directory, tables = experiment.directory, main_tables(results)
+    page = build_page(results, scale, command, seconds)
+    names = write_page(directory, page, (table.markdown() for table in tables))
     write_atomically(directory / "rows.json", json.dumps(results.to_dict(), indent=1) + "\n")
     folder = directory / "csv"
     folder.mkdir(exist_ok=True)
     for table in [*tables, *(whole_table(results, name) for name in spaces(results))]:
         write_atomically(folder / f"{table.name}.csv", table.csv())
-    return ["report.html", "tables.md", "rows.json", "csv"]
+    return [*names, "rows.json", "csv"]
 
 
 def summary_text(results: Results) -> str:

@@ -1,8 +1,6 @@
-"""A* with exact tables and certified networks, h^FF and the default planner on the same boards.
-
-The first two search the puzzle; the others plan for the same boards in PDDL. The puzzle has its
-blank in the first corner and the PDDL domain in the last, so a board is turned by half a circle.
-"""
+"""A* with exact tables and certified networks on a puzzle, and h^FF and the default planner on the
+same boards in PDDL. The puzzle's blank is in the first corner and that of the PDDL domain in the
+last, so boards are turned by half a circle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The numbers printed in the admissible-cea paper, read from published.toml."""
+"""The numbers printed in the admissible-cea paper, read from published.toml. Sizes are in MB."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MB = 1e6
 
 
 class PublishedTable(NamedTuple):
-    """A row of Table 1: sizes in MB."""
+    """A row of Table 1."""
 
     mean: float
     states: int
@@ -18,7 +18,7 @@ class PublishedTable(NamedTuple):
 
 
 class PublishedHeuristic(NamedTuple):
-    """A row of Table 2 or 5: `rate` is the share of overestimated states, `size` in MB."""
+    """A row of Table 2 or 5: `rate` is the share of overestimated states."""
 
     mean: float
     rate: float
@@ -36,7 +36,7 @@ class PublishedComparison(NamedTuple):
 
 
 class PublishedModel(NamedTuple):
-    """A row of Table 5."""
+    """A row of Table 5, which is about 8-corner."""
 
     hidden: int
     width: int
@@ -47,20 +47,15 @@ _HELD = read_published(__file__)
 TABLE_1 = {name: PublishedTable(**row) for name, row in _HELD["table_1"].items()}
 TABLE_2 = {
     name: PublishedComparison(
-        PublishedHeuristic(*row["cea"]),
-        PublishedHeuristic(*row["ce"]),
-        PublishedHeuristic(*row["compressed"]),
-        row["factor"],
+        **{k: PublishedHeuristic(*row[k]) for k in ("cea", "ce", "compressed")},
+        factor=row["factor"],
     )
     for name, row in _HELD["table_2"].items()
 }
 TABLE_3 = {name: tuple(counts) for name, counts in _HELD["table_3"].items()}
-TABLE_4: dict[str, tuple[float, float]] = {
-    name: (beta, eta) for name, (beta, eta) in _HELD["table_4"].items()
-}
+TABLE_4: dict[str, tuple[float, float]] = {k: tuple(pair) for k, pair in _HELD["table_4"].items()}
 TABLE_5 = [
     PublishedModel(hidden, width, PublishedHeuristic(*result))
     for hidden, width, *result in _HELD["table_5"]["models"]
 ]
-TABLE_5_DATABASE = "8-corner"
 FIGURE_OF = {"6-edge": 6, "8-corner": 7, "delta-6-4": 8, "7-edge": 9}

@@ -9,8 +9,7 @@ certificate adds to them.
     generalisation  the same network from training sets of different sizes (Figure 2)
     planning        A* with tables and certified networks beside h^FF and the default planner
 
-Each piece is a file below one directory; what is there is not made again, so a run that was stopped
-goes on where it was.
+Each piece is a file below one directory. A run that was stopped makes only what is missing.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from hstar.learned.database import LearnedFile
 from hstar.papers import experiment as shared
 from hstar.papers.admissible_cea.classical import build_table, classical_rows, table_row
 from hstar.papers.admissible_cea.generalisation import measure_generalisation
@@ -33,8 +33,8 @@ from hstar.papers.admissible_cea.networks import (
     read_certified,
 )
 from hstar.papers.admissible_cea.planning import plan_on_boards, planning_files
-from hstar.papers.admissible_cea.scales import CEA, MODELS, Learning, Scale, Subject
-from hstar.papers.experiment import in_processes, read_part, write_part
+from hstar.papers.admissible_cea.scales import CEA, MODELS, Generalisation, Learning, Scale, Subject
+from hstar.papers.experiment import in_processes, read_part, say_nothing, write_part
 from hstar.papers.page import compare_runs
 from hstar.pdb import read_pdb, write_pdb
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from hstar.report import Comparison
 
 LARGE = "cube3"  # the puzzle whose networks are worth a GPU; others train on one core each
-Piece = tuple[Callable[..., str], tuple[Any, ...]]
+Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -56,13 +56,10 @@ class Experiment(shared.Experiment[Scale]):
         return self.directory / "tables" / f"{subject}.pdb"
 
     def model(self, learning: Learning) -> Path:
-        return self.directory / "models" / f"{learning.subject}-{learning.label}.safetensors"
+        return self.directory / "models" / f"{learning.name}.safetensors"
 
     def part(self, kind: str, name: str) -> Path:
         return self.directory / "parts" / kind / f"{name}.json"
-
-    def learning_part(self, learning: Learning) -> Path:
-        return self.part("networks", f"{learning.subject}-{learning.label}")
 
     def learnings(self) -> list[Learning]:
         """Those of the scale, with the experiment's seed."""
@@ -80,18 +77,18 @@ class Results:
     """What the pieces hold: of each subject its table, classical rows, networks by label, rows of
     Figure 2; certified files by name; and runs of planners, where the scale asks for them."""
 
-    tables: dict[str, dict[str, Any]]
-    classical: dict[str, list[dict[str, Any]]]
-    networks: dict[str, dict[str, dict[str, Any]]]
-    models: dict[str, dict[str, Any]]
-    generalisation: dict[str, list[dict[str, Any]]]
+    tables: dict[str, Row]
+    classical: dict[str, list[Row]]
+    networks: dict[str, dict[str, Row]]
+    models: dict[str, Row]
+    generalisation: dict[str, list[Row]]
     planning: list[tuple[str, str, Path]]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Row:
         """For rows.json: None stands for NaN and infinity, which JSON does not have."""
         held = asdict(self)
         del held["planning"]
-        return cast(dict[str, Any], _finite(held))
+        return cast(Row, _finite(held))
 
     @property
     def compared(self) -> Comparison | None:
@@ -113,8 +110,11 @@ def run_experiment(experiment: Experiment) -> Results:
     for folder in ("tables", "models"):
         (experiment.directory / folder).mkdir(exist_ok=True)
     found = read_certified(experiment.models)
-    missing = [one for one in experiment.learnings() if one.model not in found]
-    missing = [one for one in missing if not experiment.learning_part(one).is_file()]
+    missing = [
+        one
+        for one in experiment.learnings()
+        if one.model not in found and not experiment.part("networks", one.name).is_file()
+    ]
     large = [one for one in missing if experiment.puzzle_of(one) == LARGE]
     if large:
         experiment.say(
@@ -123,16 +123,14 @@ def run_experiment(experiment: Experiment) -> Results:
         )
     for subject in experiment.scale.subjects:
         make_table(experiment, subject)
-    pieces = list(small_pieces(experiment, [one for one in missing if one not in large]))
-    for name, (path, _) in found.items():
-        pieces += argmax_pieces(experiment, name, path)
+    quiet = replace(experiment, say=say_nothing)
+    pieces = list(small_pieces(quiet, [one for one in missing if one not in large], found))
     if pieces:
         experiment.say(f"{len(pieces)} pieces to do, {experiment.jobs} at once")
     for count, line in enumerate(in_processes(experiment.jobs, run_piece, pieces), start=1):
         experiment.say(f"{count}/{len(pieces)} {line}")
     for learning in large:
-        arguments = learning_arguments(experiment, learning)
-        experiment.say(learn_network(*arguments, experiment.device, experiment.jobs, True))
+        experiment.say(learn_network(experiment, learning, alone=True))
     for learning in experiment.learnings():
         puzzle, model = experiment.puzzle_of(learning), experiment.model(learning)
         if learning.label == CEA and puzzle.startswith("tiles-") and model.is_file():
@@ -149,41 +147,46 @@ def make_table(experiment: Experiment, subject: Subject) -> None:
     row = table_row(database, time.monotonic() - start)
     write_pdb(experiment.table(subject.name), database)
     write_part(part, row)
-    experiment.say(
-        f"table of {subject.name}: {row['states']} states, mean {row['mean']:.4f}, "
-        f"{row['seconds']} s"
-    )
+    about = f"{row['states']} states, mean {row['mean']:.4f}, {row['seconds']} s"
+    experiment.say(f"table of {subject.name}: {about}")
 
 
-def small_pieces(experiment: Experiment, missing: list[Learning]) -> Iterator[Piece]:
+def small_pieces(
+    experiment: Experiment,
+    missing: list[Learning],
+    found: dict[str, tuple[Path, LearnedFile]],
+) -> Iterator[tuple[Callable[..., str], tuple[Any, ...]]]:
     """What needs one core each and is not done yet, the longest first."""
     for learning in sorted(missing, key=lambda one: -one.options.steps * one.options.batch):
-        yield learn_network, (*learning_arguments(experiment, learning), "cpu", 1, False)
+        yield learn_network, (experiment, learning)
     for subject in experiment.scale.subjects:
         part = experiment.part("classical", subject.name)
         if subject.compressions is not None and not part.is_file():
             yield make_classical, (subject, experiment.table(subject.name), part)
-    for subject_name, options, size, seed, part in generalisation_parts(experiment):
+    for asked, size, seed, part in points_of_figure_2(experiment):
         if not part.is_file():
-            table = experiment.table(subject_name)
-            yield measure_generalisation, (table, options, size, seed, part, 1)
+            table = experiment.table(asked.subject)
+            yield measure_generalisation, (table, asked.options, size, seed, part)
+    for name, (path, _) in found.items():
+        part, table = argmax_part(experiment, name, path), experiment.table(MODELS[name])
+        if table.is_file() and not part.is_file():
+            yield measure_argmax, (path, table, part, experiment.device, experiment.scale.sampled)
 
 
-def generalisation_parts(experiment: Experiment) -> Iterator[tuple[str, Any, int, int, Path]]:
-    """Subject, training options, training states, seed and file of each point of Figure 2."""
+def points_of_figure_2(
+    experiment: Experiment,
+) -> Iterator[tuple[Generalisation, int, int, Path]]:
+    """What to train, the number of training states, seed and file of each point."""
     for asked in experiment.scale.generalisations:
         for size in asked.sizes:
             for seed in asked.seeds:
-                part = experiment.part("generalisation", f"{asked.subject}-{size}-{seed}")
-                yield asked.subject, asked.options, size, seed, part
+                name = f"{asked.subject}-{size}-{seed}"
+                yield asked, size, seed, experiment.part("generalisation", name)
 
 
-def argmax_pieces(experiment: Experiment, name: str, path: Path) -> Iterator[Piece]:
-    """What the network of a certified file does without its certificate, where its table is."""
-    part = experiment.part("models", f"{name}-{digest_of(path)}")
-    table = experiment.table(MODELS[name])
-    if table.is_file() and not part.is_file():
-        yield measure_argmax, (path, table, part, experiment.device, experiment.scale.sampled)
+def argmax_part(experiment: Experiment, name: str, path: Path) -> Path:
+    """What the network of a certified file does without its certificate."""
+    return experiment.part("models", f"{name}-{digest_of(path)}")
 
 
 def run_piece(work: Callable[..., str], arguments: tuple[Any, ...]) -> str:
@@ -197,39 +200,29 @@ def make_classical(subject: Subject, table: Path, part: Path) -> str:
     return f"{subject.name}: {len(rows)} classical tables, {time.monotonic() - start:.0f} s"
 
 
-def learning_arguments(
-    experiment: Experiment, learning: Learning
-) -> tuple[Learning, Path, Path, Path]:
-    table = experiment.table(learning.subject)
-    return learning, table, experiment.model(learning), experiment.learning_part(learning)
-
-
 def collect(experiment: Experiment) -> Results:
     """What the finished pieces say."""
-    networks: dict[str, dict[str, dict[str, Any]]] = {}
+    networks: dict[str, dict[str, Row]] = {}
     for learning in experiment.learnings():
-        held = read_part(experiment.learning_part(learning))
+        held = read_part(experiment.part("networks", learning.name))
         if held is not None:
             networks.setdefault(learning.subject, {})[learning.label] = held
     models = {
         name: {
             "subject": MODELS[name],
             "certified": certified_row(file, path.stat().st_size),
-            "argmax": read_part(experiment.part("models", f"{name}-{digest_of(path)}")),
+            "argmax": read_part(argmax_part(experiment, name, path)),
         }
         for name, (path, file) in read_certified(experiment.models).items()
     }
-    generalisation: dict[str, list[dict[str, Any]]] = {}
-    for subject, *_, part in generalisation_parts(experiment):
-        generalisation.setdefault(subject, []).append(read_part(part))
+    generalisation: dict[str, list[Row]] = {}
+    for asked, *_, part in points_of_figure_2(experiment):
+        generalisation.setdefault(asked.subject, []).append(read_part(part))
     subjects = experiment.scale.subjects
-    return Results(
-        tables={one.name: read_part(experiment.part("tables", one.name)) for one in subjects},
-        classical={
-            one.name: read_part(experiment.part("classical", one.name)) or [] for one in subjects
-        },
-        networks=networks,
-        models=models,
-        generalisation=generalisation,
-        planning=[file for one in subjects for file in planning_files(experiment, one.puzzle)],
-    )
+
+    def held_of(kind: str) -> dict[str, Any]:
+        return {one.name: read_part(experiment.part(kind, one.name)) or [] for one in subjects}
+
+    tables, classical = held_of("tables"), held_of("classical")
+    planning = [file for one in subjects for file in planning_files(experiment, one.puzzle)]
+    return Results(tables, classical, networks, models, generalisation, planning)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,9 +19,9 @@ class Compressions:
     what fits into `budgets` (bytes), in both orders, in whole values and in 2 bits. `modulo` is a
     factor of the modulo grouping; `symmetric` adds tables of symmetry classes."""
 
-    factors: tuple[int, ...] = ()
-    budgets: tuple[int, ...] = ()
-    smaller: tuple[str, ...] = ()
+    factors: Sequence[int] = ()
+    budgets: Sequence[int] = ()
+    smaller: Sequence[str] = ()
     modulo: int | None = None
     symmetric: bool = False
 
@@ -28,9 +29,7 @@ class Compressions:
 @dataclass(frozen=True, slots=True)
 class Subject:
     """A pattern database that is studied: `pattern` and `base` as 'hstar pdb build' takes them.
-
-    Without `compressions` it is only counted (Tables 1 and 3).
-    """
+    Without `compressions` it is only counted (Tables 1 and 3)."""
 
     name: str
     puzzle: str
@@ -51,14 +50,19 @@ class Learning:
     budget: int | None = None
     model: str = ""
 
+    @property
+    def name(self) -> str:
+        """Of its files."""
+        return f"{self.subject}-{self.label}"
+
 
 @dataclass(frozen=True, slots=True)
 class Generalisation:
     """Figure 2: the same network from training sets of different sizes."""
 
     subject: str
-    sizes: tuple[int, ...]
-    seeds: tuple[int, ...]
+    sizes: Sequence[int]
+    seeds: Sequence[int]
     options: TrainOptions
 
 
@@ -79,22 +83,16 @@ _HELD = read_published(__file__, "scales.toml")
 MODELS: dict[str, str] = _HELD["models"]  # certified files that may be read -> their subjects
 
 
-def _with_tuples(given: dict[str, Any]) -> dict[str, Any]:
-    return {name: tuple(v) if isinstance(v, list) else v for name, v in given.items()}
-
-
 def _subject(name: str, held: dict[str, Any]) -> Subject:
     asked = held.get("compressions")
-    compressions = None if asked is None else Compressions(**_with_tuples(asked))
-    return Subject(name, **{**held, "compressions": compressions})
+    return Subject(name, **{**held, "compressions": asked and Compressions(**asked)})
 
 
 def _options(name: str) -> TrainOptions:
     if name.startswith("goal-"):
         return GOALS[name.removeprefix("goal-")].options
     given = dict(_HELD["options"][name])
-    like = given.pop("like", "")
-    shape = given.pop("model_options", {})
+    like, shape = given.pop("like", ""), given.pop("model_options", {})
     if like:
         other = _options(like)
         return replace(other, model_options={**other.model_options, **shape}, **given)
@@ -108,43 +106,40 @@ def _learnings(
     options: str = "",
     budget: int | None = None,
     label: str = "",
-    widths: list[tuple[int, int]] | None = None,
-) -> list[Learning]:
+    widths: Sequence[tuple[int, int]] = (),
+) -> Iterator[Learning]:
     """CEA, cross-entropy under equal conditions, and CEA with the paper's phases; or one network;
     or models 1, 2, ... of Table 5."""
     chosen = _options(options or f"goal-{goal}")
+    for number, (hidden, width) in enumerate(widths, start=1):
+        shape = {**chosen.model_options, "hidden": hidden, "width": width}
+        yield Learning(subject, f"model-{number}", replace(chosen, model_options=shape))
     if widths:
-        shapes = [{**chosen.model_options, "hidden": a, "width": b} for a, b in widths]
-        return [
-            Learning(subject, f"model-{number}", replace(chosen, model_options=shape))
-            for number, shape in enumerate(shapes, start=1)
-        ]
+        return
     budget = GOALS[goal].budget if goal else budget
-    found = [Learning(subject, label or CEA, chosen, budget, goal)]
+    yield Learning(subject, label or CEA, chosen, budget, goal)
     if not label:
         losses = {CE: make_objective("ce"), PHASES: make_objective("cea", pace="phases")}
         for other, loss in losses.items():
-            found.append(Learning(subject, other, replace(chosen, objective=loss), budget))
-    return found
+            yield Learning(subject, other, replace(chosen, objective=loss), budget)
 
 
 def _scale(name: str) -> Scale:
     given = dict(_HELD["scales"][name])
-    like = given.pop("like", "")
-    own = Scale(
-        tuple(SUBJECTS[subject] for subject in given.pop("subjects")),
-        tuple(one for asked in given.pop("learnings") for one in _learnings(**asked)),
-        tuple(
-            Generalisation(**{**_with_tuples(asked), "options": _options(asked["options"])})
-            for asked in given.pop("generalisations", ())
-        ),
+    like = _scale(given.pop("like")) if "like" in given else Scale((), ())
+    subjects = [SUBJECTS[subject] for subject in given.pop("subjects")]
+    learnings = [one for asked in given.pop("learnings") for one in _learnings(**asked)]
+    generalisations = [
+        Generalisation(**{**asked, "options": _options(asked["options"])})
+        for asked in given.pop("generalisations", ())
+    ]
+    return replace(
+        like,
+        subjects=(*like.subjects, *subjects),
+        learnings=(*like.learnings, *learnings),
+        generalisations=(*like.generalisations, *generalisations),
         **given,
     )
-    if not like:
-        return own
-    other = _scale(like)
-    subjects, learnings = other.subjects + own.subjects, other.learnings + own.learnings
-    return replace(other, subjects=subjects, learnings=learnings)
 
 
 SUBJECTS = {name: _subject(name, held) for name, held in _HELD["subjects"].items()}

@@ -1,8 +1,5 @@
-"""The tables of the admissible-cea paper with our numbers, its own, and classical tables beside.
-
-Every builder takes Results and returns a Table with a line that says what the paper shows and what
-ours shows. What was not built or learned says so instead of a number.
-"""
+"""The tables of the admissible-cea paper with our numbers, its own, and classical tables beside. A
+line under each says what the paper shows and what ours shows."""
 
 from __future__ import annotations
 
@@ -10,19 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from hstar.papers.admissible_cea.classical import describe, strongest
-from hstar.papers.admissible_cea.published import (
-    MB,
-    TABLE_1,
-    TABLE_2,
-    TABLE_3,
-    TABLE_5,
-    TABLE_5_DATABASE,
-    PublishedHeuristic,
-)
-from hstar.papers.admissible_cea.recipe import Results
-from hstar.papers.admissible_cea.scales import CE, CEA, MODELS, PHASES
-from hstar.papers.tables import MISSING, Table
-from hstar.report import Cell
+from hstar.papers.admissible_cea.published import MB, TABLE_1, TABLE_2, TABLE_3, TABLE_5
+from hstar.papers.admissible_cea.recipe import Results, Row
+from hstar.papers.admissible_cea.scales import CE, CEA, CORNERS, MODELS, PHASES
+from hstar.papers.tables import Table
+from hstar.report import MISSING, Cell
 
 PAPER, HERE = "paper", "here"
 NOT_BUILT, NOT_LEARNED = "not built", "not learned"
@@ -36,17 +25,16 @@ def build_tables(results: Results) -> list[Table]:
 
 def table_1(results: Results) -> Table:
     """Databases: mean, states, size; the paper's beneath ours."""
-    rows: list[list[Cell | str]] = []
-    compared, off = [], []
+    rows, compared, off = [], [], []
     for name in dict.fromkeys([*results.tables, *TABLE_1]):
         held, printed = results.tables.get(name), TABLE_1.get(name)
-        ours, theirs = [NOT_BUILT, MISSING, MISSING], ["", "", ""]
+        ours, theirs = [NOT_BUILT, MISSING, MISSING, MISSING], ["", "", "", ""]
         if held:
             ours = [f"{held['mean']:.4f}", f"{held['states']:,}", _mb(held["bytes"])]
+            ours.append(f"{held['seconds']:.1f}")
         if printed:
-            theirs = [f"{printed.mean:.2f}", f"{printed.states:,}", f"{printed.size:.2f}"]
-        cells = [Cell(a, below=b) for a, b in zip(ours, theirs, strict=True)]
-        rows.append([name, *cells, f"{held['seconds']:.1f}" if held else MISSING])
+            theirs = [f"{printed.mean:.2f}", f"{printed.states:,}", f"{printed.size:.2f}", ""]
+        rows.append([name, *(Cell(a, below=b) for a, b in zip(ours, theirs, strict=True))])
         if held and printed:
             compared.append(name)
             same = held["states"] == printed.states and abs(held["mean"] - printed.mean) <= CLOSE
@@ -85,31 +73,30 @@ def table_2(results: Results) -> Table:
     )
 
 
-def _comparison(results: Results, name: str) -> Iterator[list[Cell | str]]:
+def _comparison(results: Results, name: str) -> Iterator[list[str]]:
     """The rows of one database, first the paper's."""
     exact, printed = results.tables.get(name), TABLE_2.get(name)
 
-    def row(
-        kind: str, whose: str, mean: float, rate: float, size: float, whole: float
-    ) -> list[Cell | str]:
-        shown = f"{mean:.{2 if whose == PAPER else 3}f}"
-        return [kind, name, whose, shown, _rate(rate), _mb(size), f"{whole / size:.1f}x"]
+    def row(kind: str, mean: float, rate: float, size: float, whole: float) -> list[str]:
+        shown = f"{mean:.3f}", _rate(rate), _mb(size), f"{whole / size:.1f}x"
+        return [kind, name, HERE, *shown]
 
-    def missing(kind: str, what: str) -> list[Cell | str]:
+    def missing(kind: str, what: str) -> list[str]:
         return [kind, name, HERE, what, MISSING, MISSING, MISSING]
 
     if printed:
-        whole = (TABLE_1.get(name) or TABLE_1["6-edge"]).size * MB  # the difference is of six edges
-        yield row("NN, CEA loss", PAPER, *_numbers(printed.cea), whole)
-        yield row("NN, CE loss", PAPER, *_numbers(printed.ce), whole)
-        yield row("compressed PDB", PAPER, *_numbers(printed.compressed), whole)
+        whole = (TABLE_1.get(name) or TABLE_1["6-edge"]).size  # the difference is of six edges
+        kinds = ("NN, CEA loss", "NN, CE loss", "compressed PDB")
+        for kind, (mean, rate, size) in zip(kinds, printed[:3], strict=True):
+            shown = f"{mean:.2f}", _rate(rate), _mb(size * MB), f"{whole / size:.1f}x"
+            yield [kind, name, PAPER, *shown]
     for kind, one in _own_heuristics(results, name):
         if one is None:
             yield missing(kind, NOT_LEARNED)
         else:
             whole = exact["table_bytes"] if exact else one["states"] / 2  # 4 bits an entry
-            yield row(kind, HERE, one["mean"], one.get("rate", 0.0), one["bytes"], whole)
-    if exact is None:
+            yield row(kind, one["mean"], one.get("rate", 0.0), one["bytes"], whole)
+    if not exact:
         yield missing("classical tables", NOT_BUILT)
         return
     for title, found in (
@@ -119,13 +106,13 @@ def _comparison(results: Results, name: str) -> Iterator[list[Cell | str]]:
         if found:
             mean = found["total"] - (exact["total"] - exact["mean"])  # without the base's
             kind = f"{title}: {describe(found)}"
-            yield row(kind, HERE, mean, 0.0, found["bytes"], exact["table_bytes"])
+            yield row(kind, mean, 0.0, found["bytes"], exact["table_bytes"])
 
 
-def _own_heuristics(results: Results, name: str) -> list[tuple[str, dict[str, Any] | None]]:
+def _own_heuristics(results: Results, name: str) -> list[tuple[str, Row | None]]:
     """Networks as the paper decodes them, then certified; None for what is missing."""
     likeliest = likeliest_heuristics(results, name)
-    certified: dict[str, dict[str, Any] | None] = {
+    certified: dict[str, Row | None] = {
         f"certified NN, {LABELS.get(label, label)}": row
         for label, row in certified_heuristics(results, name).items()
         if not label.startswith("model-")
@@ -136,7 +123,7 @@ def _own_heuristics(results: Results, name: str) -> list[tuple[str, dict[str, An
     return [*found, *(certified or {"certified NN": None}).items()]
 
 
-def likeliest_heuristics(results: Results, name: str) -> dict[str, dict[str, Any]]:
+def likeliest_heuristics(results: Results, name: str) -> dict[str, Row]:
     """The networks of a database as the paper decodes them, by label; a file's stands for CEA."""
     found = {label: one["argmax"] for label, one in results.networks.get(name, {}).items()}
     shipped = results.models.get(name)
@@ -145,7 +132,7 @@ def likeliest_heuristics(results: Results, name: str) -> dict[str, dict[str, Any
     return found
 
 
-def certified_heuristics(results: Results, name: str) -> dict[str, dict[str, Any]]:
+def certified_heuristics(results: Results, name: str) -> dict[str, Row]:
     """All certified networks of a database, by what they are called."""
     found = {label: one["certified"] for label, one in results.networks.get(name, {}).items()}
     for model, subject in MODELS.items():
@@ -154,7 +141,7 @@ def certified_heuristics(results: Results, name: str) -> dict[str, dict[str, Any
     return found
 
 
-def main_certified(results: Results, name: str) -> dict[str, Any] | None:
+def main_certified(results: Results, name: str) -> Row | None:
     """The one to compare with: the file of that name, or else CEA trained here."""
     found = certified_heuristics(results, name)
     return found.get(f"{name}.safetensors") or found.get(CEA)
@@ -162,26 +149,22 @@ def main_certified(results: Results, name: str) -> dict[str, Any] | None:
 
 def size_to_meet(results: Results, name: str) -> float:
     """The bytes that a classical table may take: those of our network, or of the paper's."""
-    network = main_certified(results, name)
+    network, printed = main_certified(results, name), TABLE_2.get(name)
     if network:
         return float(network["bytes"])
-    printed = TABLE_2.get(name)
     return printed.cea.size * MB if printed else 0.0
 
 
-def _as_in_paper(results: Results, name: str) -> dict[str, Any] | None:
+def _as_in_paper(results: Results, name: str) -> Row | None:
     """Minima over neighbours in Myrvold and Ruskey's order: of the paper's factor, or otherwise of
     the network's size."""
-    every = results.classical.get(name, [])
+    every, printed = results.classical.get(name, []), TABLE_2.get(name)
     asked = {"order": "mr", "grouping": "div", "levels": [], "symmetric": False}
-    rows = [
-        row
-        for row in every
-        if row.items() >= asked.items() and row["pattern"] == every[0]["pattern"]
-    ]
-    printed = TABLE_2.get(name)
+    asked |= {"pattern": every[0]["pattern"]} if every else {}
+    asked |= {"factor": printed.factor} if printed else {}
+    rows = [row for row in every if row.items() >= asked.items()]
     if printed:
-        return next((row for row in rows if row["factor"] == printed.factor), None)
+        return rows[0] if rows else None
     return strongest(rows, size_to_meet(results, name))
 
 
@@ -200,11 +183,8 @@ def _against_classical(results: Results, name: str) -> str:
 
 def table_3(results: Results) -> Table:
     """How many states have each value; the paper's beneath ours."""
-    held = {
-        name: table["counts"]
-        for name, table in results.tables.items()
-        if name not in ("4-edge", "5-edge")
-    }
+    bases = ("4-edge", "5-edge")
+    held = {name: one["counts"] for name, one in results.tables.items() if name not in bases}
 
     def cell(name: str, h: int) -> Cell:
         ours, theirs = (
@@ -230,13 +210,10 @@ def table_3(results: Results) -> Table:
 
 def table_5(results: Results) -> Table:
     """Networks of different sizes."""
-    rows = []
-    for number, model in enumerate(TABLE_5, start=1):
-        mean, rate, size = _numbers(model.result)
-        shape = [str(model.hidden), str(model.width)]
-        numbers = [_mb(size), f"{mean:.2f}", _rate(rate), *[MISSING] * 3]
-        rows.append([f"Model {number}", TABLE_5_DATABASE, PAPER, *shape, *numbers])
-    verdicts = []
+    rows, verdicts = [], []
+    for number, (hidden, width, (mean, rate, size)) in enumerate(TABLE_5, start=1):
+        about = [f"Model {number}", CORNERS.name, PAPER, str(hidden), str(width)]
+        rows.append([*about, _mb(size * MB), f"{mean:.2f}", _rate(rate), *[MISSING] * 3])
     for name, networks in results.networks.items():
         own = {label: one for label, one in networks.items() if label.startswith("model-")}
         wins = 0
@@ -274,11 +251,6 @@ def _scaling_verdict(networks: list[dict[str, Any]], wins: int) -> str:
         f"{rates[1]} and the certified mean from {means[0]} to {means[1]}; "
         f"{wins} of {len(networks)} are ahead of the strongest classical table of their size"
     )
-
-
-def _numbers(printed: PublishedHeuristic) -> tuple[float, float, float]:
-    """Mean, share of overestimates, bytes."""
-    return printed.mean, printed.rate, printed.size * MB
 
 
 def _mb(num_bytes: float) -> str:

@@ -1,8 +1,5 @@
-"""What the truncated-gaussian paper concludes from its tables (claims.toml), with verdicts.
-
-Where a claim is about being at least as accurate, mean squared errors up to 0.1 apart count as
-equal, the paper's own margin.
-"""
+"""What the truncated-gaussian paper concludes from its tables (claims.toml), with verdicts. Where a
+claim asks for equal accuracy, squared errors up to 0.1 apart are equal, the paper's own margin."""
 
 from __future__ import annotations
 
@@ -11,21 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from hstar.papers.claims import HOLDS, Check, Claim, judge
 from hstar.papers.experiment import read_published
-from hstar.papers.truncated_gaussian.measured import (
-    CURVES_COLUMNS,
-    Measured,
-    check_columns,
-    learning_curves,
-    published_value,
-)
-from hstar.papers.truncated_gaussian.published import (
-    DOMAINS,
-    LEARN_FF,
-    NAMES,
-    Column,
-    Group,
-    Value,
-)
+from hstar.papers.truncated_gaussian import measured
+from hstar.papers.truncated_gaussian.published import DOMAINS, LEARN_FF, NAMES, Column, Group, Value
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,27 +17,22 @@ if TYPE_CHECKING:
 MARGIN = 0.1
 
 Look = Callable[[str, str, Column, str], Value | None]
-Values = Sequence[Value]  # one for each metric of a claim
+Means = Sequence[float]  # one for each metric of a claim
 
 
-def _solves_no_fewer(a: Values, b: Values) -> bool:
-    """Coverage as printed, in hundredths; where equal, node evaluations (if given) decide."""
-    ours, theirs = ((-round(v[0].mean, 2), *(one.mean for one in v[1:])) for v in (a, b))
-    return ours <= theirs
-
-
-COMPARISONS: dict[str, tuple[Callable[[Values, Values], bool], str]] = {
-    "not above": (lambda a, b: a[0].mean <= b[0].mean, "{} ≤ {}"),
-    "not above by the margin": (lambda a, b: a[0].mean <= b[0].mean + MARGIN, "{} ≤ {} + 0.1"),
-    "below": (lambda a, b: a[0].mean < b[0].mean, "{} < {}"),
-    "below by the margin": (lambda a, b: a[0].mean < b[0].mean - MARGIN, "{} < {} - 0.1"),
-    "below half": (lambda a, b: a[0].mean < b[0].mean / 2, "{} instead of {}"),
-    "within the margin": (lambda a, b: abs(a[0].mean - b[0].mean) <= MARGIN, "{} and {}"),
-    "within a fifth": (
-        lambda a, b: abs(a[0].mean - b[0].mean) <= max(MARGIN, 0.2 * b[0].mean),
-        "{} and {}",
+COMPARISONS: dict[str, tuple[Callable[[Means, Means], bool], str]] = {
+    "not above": (lambda a, b: a[0] <= b[0], "{} ≤ {}"),
+    "not above by the margin": (lambda a, b: a[0] <= b[0] + MARGIN, "{} ≤ {} + 0.1"),
+    "below": (lambda a, b: a[0] < b[0], "{} < {}"),
+    "below by the margin": (lambda a, b: a[0] < b[0] - MARGIN, "{} < {} - 0.1"),
+    "below half": (lambda a, b: a[0] < b[0] / 2, "{} instead of {}"),
+    "within the margin": (lambda a, b: abs(a[0] - b[0]) <= MARGIN, "{} and {}"),
+    "within a fifth": (lambda a, b: abs(a[0] - b[0]) <= max(MARGIN, 0.2 * b[0]), "{} and {}"),
+    # Coverage as printed, in hundredths; where equal, node evaluations (if given) decide.
+    "solves no fewer": (
+        lambda a, b: (-round(a[0], 2), *a[1:]) <= (-round(b[0], 2), *b[1:]),
+        "{} against {}",
     ),
-    "solves no fewer": (_solves_no_fewer, "{} against {}"),
 }
 
 
@@ -63,8 +42,8 @@ def claims(
     curves: pl.DataFrame | None = None,
 ) -> list[Claim]:
     """The paper's claims with verdicts. For the frames see `measured`; raises ValueError."""
-    looks: list[Look] = [Measured(metrics, planning).value, published_value]
-    check_columns(curves, CURVES_COLUMNS, "curves")
+    looks: list[Look] = [measured.Measured(metrics, planning).value, measured.published_value]
+    measured.check_columns(curves, measured.CURVES_COLUMNS, "curves")
     found = []
     for claim in read_published(__file__, "claims.toml")["claims"]:
         verdicts = [judge(list(_checks(claim, look)), claim.get("most", False)) for look in looks]
@@ -80,27 +59,26 @@ def _checks(claim: dict[str, Any], look: Look) -> Iterator[Check]:
         left, right, *where = case.split()
         for domain in where[1:] or DOMAINS:
             both = [_values(claim, look, domain, column) for column in (left, right)]
-            if both[0] is None or both[1] is None:
+            if not all(both):
                 yield Check(None)
                 continue
-            texts = [" ".join([v[0].text, *(f"({w.text})" for w in v[1:])]) for v in both if v]
+            ours, theirs = ([value.mean for value in values] for values in both)
+            texts = [" ".join([v[0].text, *(f"({w.text})" for w in v[1:])]) for v in both]
             names = f" {_called(left)} and {_called(right)}:" if len(claim["cases"]) > 1 else ""
-            yield Check(compare(both[0], both[1]), f"{domain}{names} {words.format(*texts)}")
+            yield Check(compare(ours, theirs), f"{domain}{names} {words.format(*texts)}")
 
 
-def _values(claim: dict[str, Any], look: Look, domain: str, column: str) -> Values | None:
-    """The numbers of a column, None if one is missing."""
+def _values(claim: dict[str, Any], look: Look, domain: str, column: str) -> list[Value]:
+    """The numbers of a column for each metric of the claim, none if one is missing."""
     variant, _, group = column.partition(":")
+    of = Group(*group.split("/")) if group else None
+    columns = [Column(one, of) for one in (("N", "TN") if variant == "best" else (variant,))]
     found = []
     for metric in claim.get("metrics", ["mse"]):
-        columns = [
-            Column(one, Group(*group.split("/")) if group else None)
-            for one in (("N", "TN") if variant == "best" else (variant,))
-        ]
         values = [look(metric, domain, one, claim.get("model", "nlm")) for one in columns]
         known = [value for value in values if value is not None]
         if not known:
-            return None
+            return []
         found.append(max(known, key=lambda value: value.mean))
     return found
 
@@ -118,7 +96,7 @@ def _converges(curves: pl.DataFrame | None, domain: str) -> Check:
         return Check(None)
     means = []
     for loss in ("truncated-gaussian", "gaussian"):
-        own = learning_curves(curves, domain, loss, LEARN_FF)
+        own = measured.learning_curves(curves, domain, loss, LEARN_FF)
         means.append(dict(own.select("step", "val_mse").group_by("step").mean().iter_rows()))
     common = means[0].keys() & means[1].keys()
     if not common:

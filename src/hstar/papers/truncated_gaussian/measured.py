@@ -1,12 +1,8 @@
 """Our own numbers by the coordinates of the paper's tables: metric, domain, model, column.
 
-Three frames of rows come in. Metrics: domain, model, loss, sigma, base, lower, seed, mse, mse_clip,
-nll, nll_clip (model "ff" or "lmcut" for the symbolic baselines). Planning, a row per problem:
-domain, problem, model, variant, sigma, base, lower, seed, solved, evaluations. Curves: domain,
-loss, sigma, base, lower, seed, step, val_mse, and model where there are several.
-
-Means and deviations are over seeds; planning rows are averaged over problems first. Deviations are
-those of a sample (divided by n - 1).
+They come from three frames with the columns below: metrics (model "ff" or "lmcut" for the symbolic
+baselines), planning (a row per problem) and curves ("model" where there are several). Means and
+deviations (of a sample) are over seeds; planning rows are averaged over problems first.
 """
 
 from __future__ import annotations
@@ -34,10 +30,8 @@ CURVES_COLUMNS = [*_KEYS, "loss", "step", "val_mse"]
 
 @dataclass(frozen=True)
 class Measured:
-    """What was measured; either frame may be None or empty.
-
-    Raises ValueError if a column is missing.
-    """
+    """What was measured; either frame may be None or empty. Raises ValueError if a column is
+    missing."""
 
     metrics: pl.DataFrame | None = None
     planning: pl.DataFrame | None = None
@@ -52,18 +46,19 @@ class Measured:
         frame = self.planning if planning else self.metrics
         if frame is None or frame.is_empty() or (metric == "nll" and column.group is None):
             return None
-        name = {"coverage": "solved"}.get(metric, metric)
         own = frame.filter(frame["domain"] == domain)
         if column.variant in NAMES:
             own = own.filter(own["model"] == column.variant)
         else:
-            own = own.filter(own["model"] == model)
-            kind = ("variant", column.variant) if planning else ("loss", LOSSES[column.variant])
-            own = own.filter(own[kind[0]] == kind[1])
+            name, kind = (
+                ("variant", column.variant) if planning else ("loss", LOSSES[column.variant])
+            )
+            own = own.filter((own["model"] == model) & (own[name] == kind))
         if column.group is not None:
             own = in_group(own, column.group, bound_matters=column.variant != "N")
         clipped = not planning and column.variant == "N+clip"
-        return summarize(metric, _per_seed(own, f"{name}_clip" if clipped else name))
+        known_as = {"coverage": "solved"}.get(metric, f"{metric}_clip" if clipped else metric)
+        return summarize(metric, own.drop_nulls(known_as), known_as)
 
 
 def published_value(metric: str, domain: str, column: Column, model: str) -> Value | None:
@@ -77,11 +72,8 @@ def published_value(metric: str, domain: str, column: Column, model: str) -> Val
 
 
 def in_group(frame: pl.DataFrame, group: Group, *, bound_matters: bool) -> pl.DataFrame:
-    """The rows of a configuration.
-
-    A Gaussian that is not clipped never sees its lower bound. Where it was trained once and not for
-    each bound again, those rows are meant.
-    """
+    """The rows of a configuration. A Gaussian that is not clipped never sees its lower bound; where
+    it was trained once and not for each bound again, those rows are meant."""
     own = frame.filter((frame["sigma"] == group.sigma) & (frame["base"] == group.base))
     exact = own.filter(own["lower"] == group.lower)
     if bound_matters or exact.height or not own.height:
@@ -89,7 +81,12 @@ def in_group(frame: pl.DataFrame, group: Group, *, bound_matters: bool) -> pl.Da
     return own.filter(own["lower"] == own["lower"].sort()[0])
 
 
-def summarize(metric: str, values: Sequence[float]) -> Value | None:
+def summarize(metric: str, rows: pl.DataFrame, column: str) -> Value | None:
+    """Mean and deviation of one number per seed, in the order of seeds."""
+    import polars as pl
+
+    by_seed = rows.group_by("seed").agg(pl.col(column).cast(pl.Float64).mean()).sort("seed")
+    values = by_seed[column].to_list()
     if not values:
         return None
     mean = math.fsum(values) / len(values)
@@ -124,15 +121,6 @@ def check_columns(frame: pl.DataFrame | None, columns: Sequence[str], name: str)
     missing = [] if frame is None or frame.is_empty() else set(columns) - set(frame.columns)
     if missing:
         raise ValueError(f"the {name} frame has no column {', '.join(sorted(missing))}")
-
-
-def _per_seed(own: pl.DataFrame, column: str) -> list[float]:
-    """One number per seed, in the order of seeds; rows without a number are left out."""
-    import polars as pl
-
-    known = own.drop_nulls(column)
-    by_seed = known.group_by("seed").agg(pl.col(column).cast(pl.Float64).mean()).sort("seed")
-    return by_seed[column].to_list()
 
 
 def _spread(numbers: Sequence[float], digits: int) -> str:

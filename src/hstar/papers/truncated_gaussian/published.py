@@ -16,10 +16,7 @@ NAMES = {"ff": "h^FF", "lmcut": "h^LMcut", "hmax": "h^max", "blind": "h^blind", 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A mean over seeds and its standard deviation, None where only one number is known.
-
-    `text` is how the paper prints it.
-    """
+    """A mean over seeds, its standard deviation where that is known, and how it is printed."""
 
     mean: float
     std: float | None = None
@@ -48,10 +45,8 @@ class Column:
 
 @dataclass(frozen=True)
 class PublishedTable:
-    """`metrics` are the sections of the table, each one of mse, nll, coverage, evaluations.
-
-    `cells` maps (metric, domain, column) to what is printed, None for an empty cell.
-    """
+    """`metrics` are the sections of the table: mse, nll, coverage, evaluations. `cells` maps
+    (metric, domain, column) to what is printed, None for an empty cell."""
 
     number: int
     model: str  # nlm, hgn, linear
@@ -66,15 +61,8 @@ class PublishedTable:
 
 
 LEARN_FF = Group("learn", "ff")
-LEARN_NONE = Group("learn", "none")
-FIXED_FF = Group("fixed", "ff")
-FIXED_NONE = Group("fixed", "none")
-LEARN_LMCUT = Group("learn", "lmcut")
-FOUR = (LEARN_FF, LEARN_NONE, FIXED_FF, FIXED_NONE)
-BOUNDS = (LEARN_FF, Group("learn", "ff", "hmax"), Group("learn", "ff", "blind"))
 
-_VALUE = re.compile(r"(?P<mean>[\d.]+)(?:±(?P<std>[\d.]+))?")
-_SCALED = re.compile(r"\((?P<mean>[\d.]+)±(?P<std>[\d.]+)\)e(?P<power>\d)")
+_VALUE = re.compile(r"\(?([\d.]+)(?:±([\d.]+))?(?:\)e(\d))?")
 
 
 def read_value(text: str) -> Value | None:
@@ -82,12 +70,12 @@ def read_value(text: str) -> Value | None:
     if text in ("-", "?"):
         return None
     text = text.removesuffix("±?")
-    found = _SCALED.fullmatch(text) or _VALUE.fullmatch(text)
+    found = _VALUE.fullmatch(text)
     if found is None:
         raise ValueError(f"'{text}' is no number of the paper")
-    scale = 10.0 ** int(found.groupdict().get("power") or 0)
-    std = found["std"]
-    return Value(float(found["mean"]) * scale, float(std) * scale if std else None, text)
+    mean, std, power = found.groups()
+    scale = 10.0 ** int(power or 0)
+    return Value(float(mean) * scale, float(std) * scale if std else None, text)
 
 
 def _cells(
@@ -104,10 +92,9 @@ def _cells(
 
 def _table(number: int, held: dict[str, Any], numbers: str) -> PublishedTable:
     metrics = tuple(held["metrics"])
-    baselines = ["ff"] if "coverage" in metrics else ["ff", "lmcut"]
     groups = [Group(*text.split("/")) for text in held["groups"]]
     columns = (
-        *map(Column, baselines),
+        *map(Column, ["ff"] if "coverage" in metrics else ["ff", "lmcut"]),
         *(Column(variant, group) for group in groups for variant in VARIANTS),
         *map(Column, held.get("extra", ())),
     )
@@ -115,12 +102,8 @@ def _table(number: int, held: dict[str, Any], numbers: str) -> PublishedTable:
     return PublishedTable(number, held["model"], held["caption"], metrics, columns, cells)
 
 
-def _read_tables() -> dict[int, PublishedTable]:
-    held = read_published(__file__)
-    return {
-        int(number): _table(int(number), one, held[str(one.get("numbers_of", number))]["numbers"])
-        for number, one in held.items()
-    }
-
-
-TABLES = _read_tables()
+_HELD = read_published(__file__)
+TABLES = {
+    int(number): _table(int(number), one, _HELD[str(one.get("numbers_of", number))]["numbers"])
+    for number, one in _HELD.items()
+}

@@ -3,14 +3,11 @@
 
     problems   generated, train / validation / test disjoint
     labels     optimal plans of A* with LM-cut
-    models     every variant x seed
-    metrics    errors of every model on the test labels
+    models     every variant x seed, with its errors on the test labels
     planning   GBFS with every model on test problems, a limited number of evaluations; beside it
                h^FF with the same limit and the default planner
-    page       the paper's tables with its numbers beside these, figures, claims
 
-Each stage writes files below one directory and skips what is there, so a run that was stopped goes
-on where it was.
+Each stage writes files below one directory. A run that was stopped makes only what is missing.
 """
 
 from __future__ import annotations
@@ -26,8 +23,7 @@ from hstar.domains import SPLITS, generate
 from hstar.papers import experiment as shared
 from hstar.papers.experiment import in_processes, read_part, say_nothing, write_part
 from hstar.papers.page import DEFAULT, FF, compare_runs
-from hstar.papers.truncated_gaussian.scales import DOMAINS, Scale
-from hstar.papers.truncated_gaussian.variants import DECODINGS, OURS, Variant
+from hstar.papers.truncated_gaussian.scales import DECODINGS, DOMAINS, OURS, Scale, Variant
 from hstar.runtime.progress import Progress
 from hstar.teachers import LabelOptions, label
 
@@ -69,8 +65,8 @@ class Experiment(shared.Experiment[Scale]):
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The three frames that the paper's tables are made of, and the proposed configuration beside
-    h^FF and the default planner."""
+    """The frames that the paper's tables are made of (see `measured`), and the proposed
+    configuration beside h^FF and the default planner."""
 
     metrics: pl.DataFrame
     planning: pl.DataFrame
@@ -103,11 +99,10 @@ def test_data(experiment: Experiment, domain: str) -> Dataset | None:
 
 def make_problems(experiment: Experiment, domain: str, split: str) -> None:
     folder = experiment.problems(domain, split).parent
-    manifest = folder / split / "manifest.json"
-    if manifest.is_file():
+    if (folder / split / "manifest.json").is_file():
         return
     experiment.say(f"generating {domain} {split} problems")
-    asked = asdict(experiment.scale.problems[domain][split])
+    asked = experiment.scale.problems[domain][split]
     generate(DOMAINS[domain], folder, [split], experiment.seed, **asked)
 
 
@@ -152,31 +147,27 @@ def train_one(experiment: Experiment, trained: Trained) -> str:
 
     torch.set_num_threads(1)
     domain, variant, seed = trained
-    scale = experiment.scale
+    scale, objective = experiment.scale, variant.objective
     training = load_dataset(experiment.labels(domain, "train"))
     if scale.training_problems < len(training.tasks):
-        share = 1 - scale.training_problems / len(training.tasks)
-        training, _ = training.split(share, seed)
+        training, _ = training.split(1 - scale.training_problems / len(training.tasks), seed)
     validation = load_dataset(experiment.labels(domain, "validation"))
     path = experiment.model(*trained)
     path.parent.mkdir(parents=True, exist_ok=True)
-    objective = variant.objective
     if not scale.fit_cap and "cap" in objective.__dataclass_fields__:
         objective = replace(objective, cap=None)  # type: ignore[call-arg]
-    given = {
-        **default_options(variant.model, objective),
-        "steps": training_steps(scale, variant.model, len(training)),
-        "batch": scale.batch,
-        "evaluate_every": scale.evaluate_every,
-        "schedule": scale.schedule,
-        "device": experiment.device,
-        "patience": 0,
-    }
+    given = default_options(variant.model, objective)
+    given |= {name: getattr(scale, name) for name in ("batch", "evaluate_every", "schedule")}
     if variant.model == "nlm":
         given["model_options"] = dict(scale.nlm_options)
         if scale.nlm_weight_decay is not None:
             given["weight_decay"] = scale.nlm_weight_decay
-    options = TrainOptions(model=variant.model, objective=objective, seed=seed, **given)
+    if variant.model == "nlm" and scale.epochs is not None:
+        given["steps"] = math.ceil(scale.epochs * len(training) / scale.batch)
+    else:
+        given["steps"] = scale.steps[variant.model]
+    given |= {"device": experiment.device, "patience": 0, "seed": seed}
+    options = TrainOptions(model=variant.model, objective=objective, **given)
     result = train(training, validation, path, options)
     found: dict[str, Any] = {"domain": domain, **asdict(variant), "seed": seed}
     found["seconds"] = round(result.seconds, 1)
@@ -189,17 +180,11 @@ def train_one(experiment: Experiment, trained: Trained) -> str:
     return f"{domain} {variant.name}: {error}, {result.seconds:.0f} s"
 
 
-def training_steps(scale: Scale, model: str, states: int) -> int:
-    if model == "nlm" and scale.epochs is not None:
-        return math.ceil(scale.epochs * states / scale.batch)
-    return scale.steps[model]
-
-
 def plan_with_models(experiment: Experiment, domain: str) -> None:
     """On the first test problems, spread over all sizes, with h^FF, the default planner, and every
     model."""
-    scale = experiment.scale
-    problems = test_problems(experiment, domain)
+    scale, folder = experiment.scale, experiment.problems(domain, "test")
+    problems = [folder / one["file"] for one in read_part(folder / "manifest.json")["problems"]]
     for name, heuristic, count in _planners(experiment, domain):
         output = experiment.runs(domain, name)
         if not experiment.begins(output, f"planning: {domain}, {name}"):
@@ -220,32 +205,34 @@ def plan_with_models(experiment: Experiment, domain: str) -> None:
 
 def _planners(experiment: Experiment, domain: str) -> Iterator[tuple[str, str, int]]:
     """Name, heuristic and number of problems."""
-    scale = experiment.scale
+    planning = experiment.scale.planning
     for name in ("ff", "default"):
-        yield name, name, scale.planning["ff"]
+        yield name, name, planning["ff"]
     for trained in experiment.trained():
         if trained[0] == domain:
             for column, decode in DECODINGS[trained[1].loss].items():
                 path = experiment.model(*trained, column)
                 if not path.is_file():
                     _write_decoding(experiment.model(*trained), path, decode)
-                yield path.stem, str(path), scale.planning[trained[1].model]
-
-
-def test_problems(experiment: Experiment, domain: str) -> list[Path]:
-    folder = experiment.problems(domain, "test")
-    return [folder / one["file"] for one in read_part(folder / "manifest.json")["problems"]]
+                yield path.stem, str(path), planning[trained[1].model]
 
 
 def collect(experiment: Experiment) -> Results:
     """What the files of all stages say."""
-    domains = experiment.scale.domains
-    metrics = [row for domain in domains for row in _baselines(experiment, domain)]
+    from hstar.training.evaluation import baseline_mse
+
+    metrics: list[dict[str, Any]] = []
     curves: list[dict[str, Any]] = []
     planning: list[dict[str, Any]] = []
-    for domain in domains:
-        about = {"domain": domain, "model": "ff", "variant": "ff"}
+    for domain in experiment.scale.domains:
+        about: dict[str, Any] = {"domain": domain, "model": "ff", "variant": "ff"}
         planning += _planning_rows(experiment.runs(domain, "ff"), about, -1)
+        test = test_data(experiment, domain)
+        if test is not None:
+            sizes = {"states": len(test), "problems": len(test.tasks)}
+            for name in ("ff", "lmcut"):
+                row = {"domain": domain, "model": name, "seed": -1, "mse": baseline_mse(test, name)}
+                metrics.append(row | sizes)
     for domain, variant, seed in experiment.trained():
         found = read_part(experiment.measured((domain, variant, seed)))
         curve = found.pop("curve")
@@ -255,22 +242,10 @@ def collect(experiment: Experiment) -> Results:
         curves += [{**about, "seed": seed, "step": step, "val_mse": mse} for step, mse in curve]
         del about["loss"]
         for column in DECODINGS[variant.loss]:
-            path = experiment.model(domain, variant, seed, column)
-            runs = experiment.runs(domain, path.stem)
+            runs = experiment.runs(domain, experiment.model(domain, variant, seed, column).stem)
             planning += _planning_rows(runs, {**about, "variant": column}, seed)
     compared = compare_runs(_compared(experiment))
     return Results(_frame(metrics), _frame(planning), _frame(curves), compared)
-
-
-def _baselines(experiment: Experiment, domain: str) -> Iterator[dict[str, Any]]:
-    from hstar.training.evaluation import baseline_mse
-
-    test = test_data(experiment, domain)
-    if test is not None:
-        about = {"states": len(test), "problems": len(test.tasks)}
-        for name in ("ff", "lmcut"):
-            mse = baseline_mse(test, name)
-            yield {"domain": domain, "model": name, "seed": -1, "mse": mse, **about}
 
 
 def _compared(experiment: Experiment) -> Iterator[tuple[str, str, Path]]:

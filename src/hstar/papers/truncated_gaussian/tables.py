@@ -1,11 +1,8 @@
 """The tables of the truncated-gaussian paper from our own runs, the paper's numbers beneath ours.
 
-    for table in build_tables(metrics, planning):
-        print(table.text())
-
 The layout is the paper's: accuracy tables have the metric and "+clip" as rows and N, TN as columns;
-planning tables have N, N+clip, TN as columns, first the ratio of solved instances, then node
-evaluations. The best of each configuration is bold, by the rules of the captions.
+planning tables have N, N+clip, TN as columns. The best of each configuration is bold, by the rules
+of the captions.
 """
 
 from __future__ import annotations
@@ -13,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hstar.papers.tables import MISSING, Table
+from hstar.papers.tables import Table
 from hstar.papers.truncated_gaussian.measured import Measured
 from hstar.papers.truncated_gaussian.published import DOMAINS, NAMES, TABLES, Column, Value
-from hstar.report import Cell
+from hstar.report import MISSING, Cell
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,10 +28,8 @@ def build_tables(
     planning: pl.DataFrame | None,
     numbers: Sequence[int] = tuple(TABLES),
 ) -> list[Table]:
-    """Tables by their numbers in the paper, all by default. For the frames see `measured`.
-
-    Raises ValueError if a frame lacks a column, KeyError for a number that is no such table.
-    """
+    """Tables by their numbers in the paper. For the frames see `measured`. Raises ValueError if a
+    frame lacks a column, KeyError for a number that is no such table."""
     measured = Measured(metrics, planning)
     return [build_table(number, measured) for number in numbers]
 
@@ -51,6 +46,7 @@ def build_table(number: int, measured: Measured) -> Table:
     for group in table.groups:
         bound = f" (l = {NAMES[group.lower]})" if several else ""
         spans.append((f"{group}{bound}", len(variants)))
+    shown = [column for column in table.columns if planning or column.variant != "N+clip"]
     rows: list[list[Cell]] = []
     for metric in table.metrics:
         for domain in DOMAINS:
@@ -62,12 +58,11 @@ def build_table(number: int, measured: Measured) -> Table:
                 )
                 made = _cells(metric, measured_here, printed, MARGIN.get(number, 0.0))
                 cells |= zip(columns, made, strict=True)
-            shown = [column for column in table.columns if planning or column.variant != "N+clip"]
             head = Cell(ROWS[metric], below="paper")
             rows.append([Cell(domain), head, *(cells[column] for column in shown)])
             if not planning:  # a second row has N+clip under N
-                clipped = (Column("N+clip", c.group) if c.variant == "N" else None for c in shown)
-                below = [Cell("") if c is None else cells[c] for c in clipped]
+                clipped = [Column("N+clip", c.group) if c.variant == "N" else c for c in shown]
+                below = [cells[c] if c.variant == "N+clip" else Cell("") for c in clipped]
                 rows.append([Cell(""), Cell("+clip", below="paper"), *below])
     return Table(
         f"table{number}",

@@ -23,10 +23,8 @@ def tightest_bounds(
     puzzle: Puzzle, distances: NDArray[np.int64], values: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Of every state by rank: the least over its optimal paths of the largest h - h*, int64[N].
-
     `distances` are exact and `values` those of the heuristic, both by rank, int64[N]. A state that
-    cannot reach the goal has distance -1, and bound -1. Raises ValueError.
-    """
+    cannot reach the goal has distance -1, and bound -1. Raises ValueError."""
     if {len(distances), len(values)} != {puzzle.num_states}:
         raise ValueError("expected a distance and a value for every state of the puzzle")
     excess = values - distances

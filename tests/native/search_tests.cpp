@@ -1,0 +1,129 @@
+// Searches: plans lead to the goal, A* is optimal, and incremental evaluators change nothing.
+#include <algorithm>
+#include <set>
+
+#include "search/search.hpp"
+#include "spaces/task_space.hpp"
+#include "task/packing.hpp"
+#include "task/successors.hpp"
+#include "tests.hpp"
+
+using namespace hstar;
+
+namespace {
+
+// Goal count, computed from scratch for a parent only and updated for its children by what operators change.
+class IncrementalGoalCount : public Evaluator {
+  public:
+    explicit IncrementalGoalCount(const Task& task) : task_(task), wanted_(task.num_variables(), -1) {
+        for (auto [variable, value] : task.goal) wanted_[variable] = value;
+    }
+    void evaluate(const StateBatch& batch, float* h, Rows<int>*) override {
+        for (int i = 0; i < batch.count; ++i) h[i] = count(batch.row(i));
+        from_scratch += batch.count;
+    }
+    void evaluate_expansions(const ExpansionBatch& batch, float* h, Rows<int>* preferred) override {
+        State parent(task_.num_variables());
+        for (const Expansion& expansion : batch.expansions) {
+            StateBatch rows{batch.children.row(expansion.first), expansion.count, task_.num_variables()};
+            if (!expansion.parent) {
+                evaluate(rows, h + expansion.first, preferred);
+                continue;
+            }
+            batch.packing.unpack(expansion.parent, parent.data());
+            float before = count(parent.data());
+            for (int i = expansion.first; i < expansion.first + expansion.count; ++i) {
+                h[i] = before;
+                std::set<int> changed;
+                for (auto [variable, value] : task_.effects[batch.ops[i]]) changed.insert(variable);
+                for (const auto& e : task_.conditional[batch.ops[i]]) changed.insert(e.effect.variable);
+                for (int v : changed)
+                    if (wanted_[v] >= 0)
+                        h[i] += (parent[v] == wanted_[v]) - (batch.children.row(i)[v] == wanted_[v]);
+            }
+        }
+    }
+    int from_scratch = 0;
+
+  private:
+    float count(const int* values) const {
+        if (task_.goal_is_false) return kDeadEnd;
+        float open = 0;
+        for (auto [variable, value] : task_.goal) open += values[variable] != value;
+        return open;
+    }
+    const Task& task_;
+    std::vector<int> wanted_;
+};
+
+}  // namespace
+
+SearchOptions options_of(const std::string& algorithm) {
+    SearchOptions options;
+    if (algorithm == "astar" || algorithm == "wastar") {
+        options.g_weight = 1;
+        options.h_weight = algorithm == "wastar" ? 2 : 1;
+        options.tie_by_h = options.reopen = true;
+        options.early_goal_test = false;
+    }
+    options.lazy = algorithm == "lazy";
+    if (options.lazy) options.queues = {{0, false}, {0, true}};
+    options.lookahead = algorithm == "gbfls" ? 50 : 0;
+    options.use_h = algorithm != "bfs";
+    options.deepen = algorithm == "idastar";
+    return options;
+}
+
+void test_searches(const Task& task, const std::map<State, int>& states, bool complete, int seed) {
+    SuccessorGenerator generator(task);
+    int best = -1;
+    for (const auto& [state, distance] : states)
+        if (task.is_goal(state.data()) && (best < 0 || distance < best)) best = distance;
+    TaskSpace space(task, generator, task.initial_state);
+    for (const char* algorithm : {"gbfs", "lazy", "astar", "wastar", "gbfls", "bfs"})
+        for (const std::string& name : evaluator_names())
+            for (int batch : {1, 3}) {
+                SearchOptions options = options_of(algorithm);
+                options.batch = batch;
+                options.max_expansions = 20000;
+                auto evaluator = make_evaluator(name, task, CostType::Normal);
+                SearchResult result = run_search(space, {evaluator.get()}, options);
+                if (result.status != SearchStatus::Solved) {
+                    if (complete) check(best < 0, "a search without a plan means there is none", seed);
+                    continue;
+                }
+                State state = task.initial_state, next(task.num_variables());
+                int cost = 0;
+                bool executable = true;
+                for (int op : result.plan) {
+                    auto ops = applicable_by_scan(task, state);
+                    executable &= std::binary_search(ops.begin(), ops.end(), op);
+                    task.apply(op, state.data(), next.data());
+                    state = next;
+                    cost += task.cost[op];
+                }
+                check(executable && task.is_goal(state.data()), "the plan leads to the goal", seed);
+                bool admissible = name == "blind" || name == "hmax" || name == "lmcut";
+                if (complete && admissible && std::string(algorithm) == "astar")
+                    check(cost == best, "A* with an admissible heuristic is optimal", seed);
+            }
+}
+
+void test_expansions(const Task& task, int seed) {
+    SuccessorGenerator generator(task);
+    TaskSpace space(task, generator, task.initial_state);
+    for (const char* algorithm : {"gbfs", "lazy", "astar", "gbfls"})
+        for (int batch : {1, 3}) {
+            SearchOptions options = options_of(algorithm);
+            options.batch = batch;
+            options.max_expansions = 2000;
+            auto plain = make_evaluator("goalcount", task, CostType::Normal);
+            IncrementalGoalCount incremental(task);
+            SearchResult one = run_search(space, {plain.get()}, options);
+            SearchResult two = run_search(space, {&incremental}, options);
+            check(one.plan == two.plan && one.counters.expanded == two.counters.expanded &&
+                      one.counters.evaluated == two.counters.evaluated && one.status == two.status,
+                  "an incremental evaluator searches as the plain one", seed);
+            check(incremental.from_scratch == 1, "only the initial state has no parent", seed);
+        }
+}
