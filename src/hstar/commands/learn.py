@@ -5,20 +5,20 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from hstar.commands.arguments import (
-    EPILOG,
     Commands,
     UsageError,
-    add_limits,
+    add_command,
+    budget_of,
     duration,
     input_files,
     positive,
 )
 from hstar.pddl import parse
 from hstar.runtime.atomic import check_writable
-from hstar.runtime.resources import Budget
 
 DESCRIPTION = """\
 Learn a heuristic for one problem, and for all problems with its domain, objects and goal. It
@@ -27,42 +27,23 @@ states in short searches. It ends with a verdict: whether the network beats the 
 
 Use the result with 'hstar plan PROBLEM -H FILE'. A run that was stopped goes on where it was.
 """
+NOTHING_LEARNED = 12
 
 
 def add_parser(commands: Commands) -> None:
-    parser = commands.add_parser(
-        "learn",
-        help="learn a heuristic for one problem",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-    )
-    parser.add_argument(
-        "files",
-        nargs="+",
-        metavar="[DOMAIN] PROBLEM",
-        help="DOMAIN may be left out when domain.pddl lies beside PROBLEM",
-    )
-    parser.add_argument(
-        "-o", "--output", required=True, metavar="FILE", help="the model, such as m.safetensors"
-    )
-    parser.add_argument(
-        "--time", type=duration, default=120.0, metavar="TIME", help="for everything (default: 2m)"
-    )
-    parser.add_argument(
-        "--states", type=positive, default=100_000, metavar="N", help="sampled per network"
-    )
-    parser.add_argument(
-        "--width", type=positive, default=128, metavar="N", help="of the network's layers"
-    )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of all draws")
-    parser.add_argument("--json", action="store_true", help="print the verdict as JSON on stdout")
-    add_limits(parser)
-    parser.set_defaults(command=run)
+    parser = add_command(commands, "learn", "learn a heuristic for one problem", run, DESCRIPTION)
+    about = "DOMAIN may be left out when domain.pddl lies beside PROBLEM"
+    parser.add_argument("files", nargs="+", metavar="[DOMAIN] PROBLEM", help=about)
+    parser.add("-o --output FILE", "the model, such as m.safetensors", required=True)
+    parser.add("--time TIME", "for everything (default: 2m)", duration, default=120.0)
+    parser.add("--states N", "sampled per network", positive, default=100_000)
+    parser.add("--width N", "of the network's layers", positive, default=128)
+    parser.add("--seed N", "of all draws", int, default=0)
+    parser.add_json()
+    parser.add_limits()
 
 
 def run(options: argparse.Namespace) -> int:
-    import dataclasses
-
     from hstar.learned.file import write_model
     from hstar.learning.instance import InstanceLearner, LearnOptions
     from hstar.runtime.code import code_digest
@@ -71,11 +52,10 @@ def run(options: argparse.Namespace) -> int:
     domain_path, problem_path = input_files(options.files)
     output = Path(options.output)
     check_writable(output)
-    budget = Budget.starting_now(options.overall_time_limit, options.overall_memory_limit)
-    say = (lambda line: print(line, flush=True)) if not options.json else (lambda _line: None)
+    budget = budget_of(options)
     defaults = LearnOptions()
-    network = dataclasses.replace(defaults.network, hidden=options.width, width=options.width)
-    chosen = dataclasses.replace(
+    network = replace(defaults.network, hidden=options.width, width=options.width)
+    chosen = replace(
         defaults, seconds=options.time, states=options.states, seed=options.seed, network=network
     )
     settings = {
@@ -85,6 +65,7 @@ def run(options: argparse.Namespace) -> int:
         "code": code_digest("features", "learning", "models", "teachers", "training"),
     }
     journal = Journal(output, settings, lambda line: print(f"hstar: {line}", file=sys.stderr))
+    say = (lambda _line: None) if options.json else (lambda line: print(line, flush=True))
     with journal.held(), budget.enforced():
         problem = parse(domain_path, problem_path)
         try:
@@ -101,4 +82,4 @@ def run(options: argparse.Namespace) -> int:
         print(f"Walks from the initial state: {found.sentence()}.")
         if found.file is not None:
             print(f"The model is in {output}; use it with 'hstar plan PROBLEM -H {output}'.")
-    return 0 if found.file is not None else 12
+    return 0 if found.file is not None else NOTHING_LEARNED

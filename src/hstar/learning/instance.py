@@ -25,7 +25,6 @@ from hstar.features.vocabulary import domain_hash
 from hstar.learned.file import ModelFile, from_bytes, to_bytes
 from hstar.learned.heuristic import LearnedHeuristic
 from hstar.learning.trials import Score, Trial, run_trials, sentence, trial_states
-from hstar.models import MODELS
 from hstar.pddl import Problem
 from hstar.runtime.resources import Budget, OutOfResources, stopped
 from hstar.search import STRONGEST, SearchOptions
@@ -230,7 +229,6 @@ class InstanceLearner:
 
     def _file(self, candidate: Candidate, trained: Trained, states: int) -> ModelFile:
         network = self.options.network
-        model = MODELS.find("mlp")
         metadata: dict[str, Any] = {
             "form": "float",
             "features": {"name": "facts", "config": self.features},
@@ -249,10 +247,7 @@ class InstanceLearner:
             },
             "certificate": None,
         }
-        tensors = trained.tensors()
-        return ModelFile(
-            json.loads(json.dumps(metadata)), model.to_tensors(metadata["model"]["config"], tensors)
-        )
+        return ModelFile(json.loads(json.dumps(metadata)), trained.tensors())
 
 
 def _score_text(score: Score) -> bytes:

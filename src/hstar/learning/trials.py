@@ -59,9 +59,7 @@ def trial_states(task: Task, count: int, seed: int, budget: Budget) -> NDArray[n
     The initial state and goals are not among them.
     """
     with budget.native():
-        found = _core.random_walks(
-            task.core, 4 * count, WALK_STEPS, seed, budget.deadline, budget.memory_bytes
-        )
+        found = _core.random_walks(task.core, 4 * count, WALK_STEPS, seed, *budget.limits)
     kept: dict[bytes, NDArray[np.int32]] = {}
     initial = task.initial_state
     for state in found:

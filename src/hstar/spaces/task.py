@@ -73,8 +73,10 @@ class Task:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the problem and ground it again on loading: grounding is deterministic."""
-        kept = {"keep_irrelevant": self.keep_irrelevant, "keep_constant": self.keep_constant}
-        return partial(ground, **kept), (self.problem,)
+        again = partial(
+            ground, keep_irrelevant=self.keep_irrelevant, keep_constant=self.keep_constant
+        )
+        return again, (self.problem,)
 
     @property
     def initial_state(self) -> States:

@@ -68,7 +68,7 @@ def regression_of(task: Task, budget: Budget, *, h2: bool) -> _core.Regression:
     regression = _core.Regression(task.core)
     if h2:
         with budget.native():
-            regression.add_h2(MOST_H2_SECONDS, budget.deadline, budget.memory_bytes)
+            regression.add_h2(MOST_H2_SECONDS, *budget.limits)
     return regression
 
 
@@ -88,9 +88,7 @@ def sample_rollouts(
     """States around rollouts from the goal. The defaults are the published settings of N-RSL."""
     regression = regression_of(task, budget, h2=h2)
     with budget.native():
-        images = regression.rollouts(
-            rollouts, length, novelty, seed, budget.deadline, budget.memory_bytes
-        )
+        images = regression.rollouts(rollouts, length, novelty, seed, *budget.limits)
     _check(images)
     return _completed(
         images, _by_depth(images.depth, states, random, seed), completion, seed, budget
@@ -118,9 +116,7 @@ def sample_focused(
     regression = regression_of(task, budget, h2=h2)
     count = max(1, round(states * (1 - random)))
     with budget.native():
-        images = regression.focused(
-            count, breadth_first, length, stride, seed, budget.deadline, budget.memory_bytes
-        )
+        images = regression.focused(count, breadth_first, length, stride, seed, *budget.limits)
     _check(images)
     unlabelled = np.full(round(len(images) * random / (1 - random)), -1)
     chosen = np.concatenate([np.arange(len(images)), unlabelled]).astype(np.int32)
@@ -159,7 +155,7 @@ def _completed(
     by_subset: bool = True,
 ) -> FactSets:
     """Complete pre-images and label the states, by all pre-images they contain or by their own."""
-    limits = budget.deadline, budget.memory_bytes
+    limits = budget.limits
     with budget.native():
         starts, facts = images.complete(chosen, completion, seed, *limits)
         if by_subset:
