@@ -1,0 +1,94 @@
+"""Planning that learns on the way: the default planner, a learned heuristic, and turns of both.
+
+    1. the default planner, for as long as learning may take, but at most a quarter of the time left
+    2. learning, for at most half of what is left then
+    3. if the trials say that the network pays, its search and the default planner in turns, each
+       turn twice as long as the one before; else the default planner alone
+
+Everything counts: the time of learning is part of the total time. With a limit of time t the default
+planner gets at least t / 4 without a break.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from hstar import _core
+from hstar.learned.heuristic import LearnedHeuristic
+from hstar.learning.instance import InstanceLearner, LearnOptions
+from hstar.runtime.resources import Budget, OutOfResources
+from hstar.search import STRONGEST, SearchOptions, SearchResult, run
+from hstar.spaces.task import Task
+from hstar.teachers.backward import NothingToRegress
+
+Say = Callable[[str], None]
+OUT_OF_TIME = "out of time"
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """The result of the last search, how long learning took, and which search found the plan."""
+
+    result: SearchResult
+    training_time: float
+    found_by: str | None  # "default", "learned", or None without a plan
+
+
+def plan_with_learning(
+    task: Task, seconds: float, options: LearnOptions, budget: Budget, say: Say
+) -> Planned:
+    """Search for a plan of a task, learning for at most `seconds`. Raises OutOfResources."""
+    first = min(seconds, _left(budget) / 4)
+    say(f"The default planner searches for {first:.3g} s.")
+    result = run(task, STRONGEST, _until(budget, first))
+    if result.status != OUT_OF_TIME or _left(budget) <= 0:
+        return Planned(result, 0.0, "default" if result.solved else None)
+    start = _core.monotonic_seconds()
+    learned = _learn(task, replace(options, seconds=min(seconds, _left(budget) / 2)), budget, say)
+    training_time = _core.monotonic_seconds() - start
+    ways = {"learned": learned, "default": STRONGEST} if learned else {"default": STRONGEST}
+    turn = first
+    while _left(budget) > 0:
+        for name, way in ways.items():
+            turn_seconds = turn if len(ways) > 1 else _left(budget)
+            say(f"The {name} search goes on for {min(turn_seconds, _left(budget)):.3g} s.")
+            result = run(task, way, _until(budget, turn_seconds))
+            if result.status != OUT_OF_TIME:
+                return Planned(result, training_time, name if result.solved else None)
+            if _left(budget) <= 0:
+                break
+        turn *= 2
+    return Planned(result, training_time, None)
+
+
+def _learn(
+    task: Task, options: LearnOptions, budget: Budget, say: Say
+) -> SearchOptions | None:
+    """How to search with what was learned; None if it does not pay."""
+    say(f"Learning for {options.seconds:.3g} s.")
+    try:
+        found = InstanceLearner(task.problem, options, budget, say).run()
+    except NothingToRegress as error:
+        say(f"Nothing can be learned: {error}.")
+        return None
+    except OutOfResources as error:
+        if error.status != OUT_OF_TIME:
+            raise
+        return None
+    say(f"Walks from the initial state: {found.sentence()}.")
+    if found.file is None or not found.pays:
+        return None
+    heuristic = LearnedHeuristic(found.file, "learned")
+    return SearchOptions(heuristic=heuristic, algorithm="gbfs", cost="one")
+
+
+def _left(budget: Budget) -> float:
+    return budget.deadline - _core.monotonic_seconds() if budget.deadline else float("inf")
+
+
+def _until(budget: Budget, seconds: float) -> Budget:
+    """The budget, but at most so many seconds from now."""
+    if seconds >= _left(budget):
+        return budget
+    return Budget(_core.monotonic_seconds() + seconds, budget.memory_bytes)
