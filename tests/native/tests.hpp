@@ -13,6 +13,8 @@ hstar::SearchOptions options_of(const std::string& algorithm);
 
 void test_nlm(int seed);
 void test_mlp(int seed);
+void test_narrow(int seed);
+void test_trainer(int seed);
 void test_puzzles(int seed);
 void test_learned_pdbs(int seed);
 void test_projection(const hstar::Task& task, int seed);
