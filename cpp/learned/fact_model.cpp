@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "learned/fact_layer.hpp"
 #include "learned/output_model.hpp"
-#include "networks/mlp/fact_layer.hpp"
 #include "networks/mlp/narrow_network.hpp"
 
 namespace hstar {

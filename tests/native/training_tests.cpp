@@ -1,5 +1,6 @@
 // Networks with 16-bit products and the trainer: instruction sets agree to the last bit; 16 bits are close
 // to single precision; training lowers the loss.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>

@@ -133,11 +133,16 @@ void round_rows(const float* x, int pitch, int count, int16_t* rounded, float* u
         constexpr int kLeast = -80;            // numbers below 2^-80 are as good as 0
         int exponent = (largest >> 23) - 126;  // the largest number is below 2^exponent
         const bool is_finite = exponent <= 128;
-        exponent = exponent < kLeast ? kLeast : exponent > 126 ? 126 : exponent;
+        exponent = exponent < kLeast ? kLeast : exponent;
+        if (!is_finite) {  // nor is what comes of it
+            std::memset(rounded, 0, static_cast<size_t>(pitch) * sizeof(int16_t));
+            units[s] = __builtin_nanf("");
+            continue;
+        }
         const float factor = power_of_two(14 - exponent);
         for (int i = 0; i < pitch; ++i)
             rounded[i] = static_cast<int16_t>(static_cast<int32_t>(x[i] * factor + 0.5f));
-        units[s] = is_finite ? power_of_two(exponent - 14) : __builtin_nanf("");
+        units[s] = power_of_two(exponent - 14);
     }
 }
 
