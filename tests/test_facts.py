@@ -24,6 +24,7 @@ from hstar.learned.heuristic import LearnedHeuristic
 from hstar.models import MODELS
 from hstar.objectives import make_objective
 from hstar.spaces.task import Task, load_task
+from hstar.training.native import FactRows, MlpOptions, train_mlp
 
 PLAIN = {"hidden": 20, "width": 12, "blocks": 1, "norm": False, "output": "relu"}
 
@@ -126,16 +127,18 @@ def cases(folder: Path) -> list[Task]:
 def test_the_core_agrees_with_torch_and_steps_agree_with_starting_afresh(tmp_path: Path) -> None:
     conditional = 0
     for number, task in enumerate(cases(tmp_path)):
+        precision = "int16" if number % 4 == 1 else "float32"
         model = plain_model(task, number, base="ff" if number % 5 == 0 else "none",
                             norm=number % 3 == 0, output="relu" if number % 2 else "none",
-                            hidden=17 + number)  # fmt: skip
+                            hidden=17 + number, precision=precision)  # fmt: skip
         states = random_walk(task, random.Random(number), 25)
         found = values(model, task, states)
         expected = model._in_torch(task)(states)
         finite = np.isfinite(expected)
         assert np.array_equal(np.isfinite(found), finite)
         scale = 1 + np.abs(expected[finite])
-        assert (np.abs(found[finite] - expected[finite]) / scale).max(initial=0) < 1e-4
+        most = 1e-4 if precision == "float32" else 1e-2
+        assert (np.abs(found[finite] - expected[finite]) / scale).max(initial=0) < most
         afresh = np.concatenate([values(model, task, state[None]) for state in states])
         assert afresh.tobytes() == found.tobytes()
 
@@ -195,7 +198,12 @@ def test_every_kernel_input_is_checked(tmp_path: Path) -> None:
         {"layers": [(weight[:, :-1].copy(), bias, activation, skip), *layers[1:]]},
         {"layers": [(broken, bias, activation, skip), *layers[1:]]},
         {"layers": [layers[0], (*layers[1][:3], True), *layers[2:]]},
+        {"precision": "int4"},
+        {"precision": 16},
     ]
+    narrow = {"precision": "int16"}
+    changes += [change | narrow for change in changes if "layers" in change]
+    changes += [{"layers": [(weight, bias, "none", skip), *layers[1:]]} | narrow]
     for change in changes:
         with pytest.raises(ValueError, match=r"\w+"):
             _core.Heuristic.learned(task.core, spec | change)
@@ -226,19 +234,52 @@ def test_options_of_the_network(tmp_path: Path) -> None:
     for wrong, message in (
         ({"norm": "no"}, "'norm' must be true or false"),
         ({"output": "softmax"}, "unknown output 'softmax'; choose none, relu"),
+        ({"precision": "int4"}, "unknown precision 'int4'; choose float32, int16"),
     ):
         with pytest.raises(ValueError, match=message):
             model.configure(config, 1, {**model.options, **wrong})
     with pytest.raises(ValueError, match="2 outputs; take output none"):
         model.configure(config, 2, {**model.options, "output": "relu"})
+    with pytest.raises(ValueError, match="precision int16 is for features facts"):
+        model.configure({"width": 4}, 1, {**model.options, "precision": "int16"})
     held = plain_model(task, norm=True, output="none")
     shape = held.metadata["model"]["config"]
-    old = {key: value for key, value in shape.items() if key not in ("norm", "output")}
+    old = {key: value for key, value in shape.items() if key not in ("norm", "output", "precision")}
     metadata = {**held.metadata, "model": {"name": "mlp", "config": old}}
     states = random_walk(task, random.Random(0), 8)
     older = LearnedHeuristic(ModelFile(metadata, held.file.tensors), held.path)
     assert values(older, task, states).tolist() == values(held, task, states).tolist()
     assert older._in_torch(task)(states).tolist() == held._in_torch(task)(states).tolist()
+
+
+def test_16_bits_choose_the_same_successor(tmp_path: Path) -> None:
+    """As those of single precision, of a network that was trained, in 99 of 100 expansions."""
+    generate("blocksworld", tmp_path, ["train"], count=1, ranges={"blocks": [8]})
+    folder = tmp_path / "train"
+    problem = next(path for path in folder.glob("*.pddl") if path.stem != "domain")
+    task = load_task(folder / "domain.pddl", problem)
+    config = FACTS.configure([task], {}, "one")
+    states = random_walk(task, random.Random(0), 3000)
+    h = _core.Heuristic(task.core, "ff", "one").evaluate(states)
+    missing = np.full_like(h, np.nan)
+    rows = FactRows(config["width"], *true_atoms(config, task, states), h, missing, missing)
+    options = MlpOptions(hidden=64, width=64, learning_rate=1e-3, epochs=12)
+    trained = train_mlp(rows, config["width"], options, 0)
+    assert trained.best is not None and trained.best.validation < 0.2 * float(h.var())
+    spec = {
+        **plain_model(task).specification(),
+        **{"model": "mlp", "layers": trained.layers, **FACTS.native(config, task)},
+    }
+    groups = [task.successors(state)[1] for state in states[::5]]
+    exact, narrow = (
+        _core.Heuristic.learned(task.core, spec | {"precision": precision})
+        for precision in ("float32", "int16")
+    )
+    same = 0
+    for children in groups:
+        found = exact.evaluate(children)
+        same += found[narrow.evaluate(children).argmin()] == found.min()
+    assert same >= 0.99 * len(groups)
 
 
 def test_thousands_of_facts_are_named_by_one_call(tmp_path: Path) -> None:

@@ -138,7 +138,8 @@ std::unique_ptr<OutputModel> make_mlp(const Task& task, const nb::dict& spec, Co
     if (input == "facts")
         return make_output_model(
             task, FactModel{copied<int>(get<Flat>(spec, "rows")), copied<int>(get<Flat>(spec, "constant")),
-                            model.inputs, std::move(model.layers)});
+                            model.inputs, std::move(model.layers),
+                            spec.contains("precision") ? get<std::string>(spec, "precision") : "float32"});
     if (input == "digits") {
         for (auto [variable, first_row] : get<std::vector<std::pair<int, int>>>(spec, "digits"))
             model.digits.push_back({variable, first_row});

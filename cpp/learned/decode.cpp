@@ -5,7 +5,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "learned/truncated_gaussian.hpp"
+#include "networks/truncated_gaussian.hpp"
 
 namespace hstar {
 

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "learned/fact_layer.hpp"
 #include "learned/output_model.hpp"
-#include "networks/mlp/fact_layer.hpp"
+#include "networks/mlp/narrow_network.hpp"
 
 namespace hstar {
 
@@ -16,11 +17,13 @@ std::vector<MlpLayer> without_first(std::vector<MlpLayer> layers) {
     return layers;
 }
 
+// Rest is the network after the first layer.
+template <class Rest>
 class FactMlp : public OutputModel {
   public:
-    FactMlp(const Task& task, FactModel model)
-        : first_(task, std::move(model.rows), model.constant, model.inputs, model.layers.at(0), ""),
-          rest_(first_.num_outputs(), 0, without_first(std::move(model.layers)), "") {}
+    template <class MakeRest>
+    FactMlp(FactLayer first, MakeRest make_rest)
+        : first_(std::move(first)), rest_(make_rest(first_.num_outputs())) {}
 
     int num_outputs() const override { return rest_.num_outputs(); }
     int most_at_once() const override { return 1024; }
@@ -67,7 +70,7 @@ class FactMlp : public OutputModel {
     }
 
     FactLayer first_;
-    MlpNetwork rest_;
+    Rest rest_;
     std::vector<int> parent_;
 };
 
@@ -75,7 +78,17 @@ class FactMlp : public OutputModel {
 
 std::unique_ptr<OutputModel> make_output_model(const Task& task, FactModel model) {
     if (model.layers.empty()) throw std::invalid_argument("a network needs at least one layer");
-    return std::make_unique<FactMlp>(task, std::move(model));
+    FactLayer first(task, std::move(model.rows), model.constant, model.inputs, model.layers[0], "");
+    const bool is_relu = model.layers[0].is_relu;
+    const auto rest = without_first(std::move(model.layers));
+    if (model.precision == "float32")
+        return std::make_unique<FactMlp<MlpNetwork>>(
+            std::move(first), [&](int inputs) { return MlpNetwork(inputs, 0, rest, ""); });
+    if (model.precision != "int16")
+        throw std::invalid_argument("unknown precision '" + model.precision + "'; choose float32 or int16");
+    if (!is_relu) throw std::invalid_argument("with precision int16 the first layer must end with relu");
+    return std::make_unique<FactMlp<NarrowNetwork>>(
+        std::move(first), [&](int inputs) { return NarrowNetwork(inputs, rest, ""); });
 }
 
 }  // namespace hstar

@@ -58,6 +58,7 @@ struct FactModel {
     std::vector<int> constant;  // inputs that are 1 in every state
     int inputs = 0;
     std::vector<MlpLayer> layers;
+    std::string precision = "float32";  // or "int16": of the layers after the first
 };
 
 // All throw std::invalid_argument for models that do not fit the task.

@@ -4,7 +4,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "learned/truncated_gaussian.hpp"
+#include "networks/truncated_gaussian.hpp"
 
 namespace hstar {
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 EPSILON = 1e-5  # of batch normalisation
 OUTPUTS = ("none", "relu")
+PRECISIONS = ("float32", "int16")
 PLAIN = ("dense.weight", "dense.bias")
 LAYER = ("dense.weight", "norm.weight", "norm.bias", "norm.running_mean", "norm.running_var")
 
@@ -27,7 +28,8 @@ def is_joined(layer: int) -> bool:
 class MLPModel(Model):
     """`hidden` channels after the input, `width` in each of the `blocks` residual blocks. `norm`:
     layers are batch normalised; if not, they have a bias. `output` is "none", or "relu" for a
-    single output that is never negative. On digits of a table it may be trained towards integers
+    single output that is never negative. `precision` is that of products in search: "float32", or
+    for facts "int16", which is faster. On digits of a table it may be trained towards integers
     (`bits` of the training options)."""
 
     name = "mlp"
@@ -38,6 +40,7 @@ class MLPModel(Model):
         "blocks": 2,
         "norm": True,
         "output": "none",
+        "precision": "float32",
     }
     can_round = True
     training = {"learning_rate": 3e-3, "weight_decay": 0.0, "clip": 0.0}  # noqa: RUF012
@@ -47,8 +50,11 @@ class MLPModel(Model):
         whole_number(options, "blocks", least=0)
         if not isinstance(options["norm"], bool):
             raise ValueError(f"'norm' must be true or false, not {options['norm']!r}")
-        if options["output"] not in OUTPUTS:
-            raise ValueError(f"unknown output {options['output']!r}; choose {', '.join(OUTPUTS)}")
+        for name, known in (("output", OUTPUTS), ("precision", PRECISIONS)):
+            if options[name] not in known:
+                raise ValueError(f"unknown {name} {options[name]!r}; choose {', '.join(known)}")
+        if options["precision"] != "float32" and "atoms" not in features:
+            raise ValueError("precision int16 is for features facts; take precision float32")
         if options["output"] == "relu" and outputs != 1:
             raise ValueError(
                 f"output 'relu' is for one output that is never negative, and this objective has "
@@ -84,7 +90,8 @@ class MLPModel(Model):
             layers.append((weight, bias, "relu", is_joined(number)))
         output = config.get("output", "none")
         layers.append((tensors["last.weight"], tensors["last.bias"], output, False))
-        return {"model": self.name, "layers": layers}
+        precision = str(config.get("precision", "float32"))
+        return {"model": self.name, "layers": layers, "precision": precision}
 
 
 def folded(held: dict[str, Any]) -> tuple[Any, Any]:

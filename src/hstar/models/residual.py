@@ -17,7 +17,8 @@ from torch import Tensor, nn
 @dataclass(frozen=True, slots=True)
 class Shape:
     """`hidden` channels after the `inputs`, `width` in the `blocks` residual blocks. `norm` says
-    whether layers are batch normalised, `output` what is applied to the last: "none" or "relu"."""
+    whether layers are batch normalised, `output` what is applied to the last: "none" or "relu".
+    `precision` is that of the products in the core; torch does not use it."""
 
     inputs: int
     hidden: int
@@ -26,6 +27,7 @@ class Shape:
     outputs: int
     norm: bool = True
     output: str = "none"
+    precision: str = "float32"
 
     def __post_init__(self) -> None:
         if min(self.hidden, self.width) < 1 or self.blocks < 0:

@@ -53,7 +53,9 @@ class FactRows:
             self.num_atoms,
             np.ascontiguousarray(self.starts, np.int64),
             np.ascontiguousarray(self.atoms, np.int32),
-            *labels,
+            labels[0],
+            labels[1],
+            labels[2],
             np.ascontiguousarray(weights, np.float32),
         )
 
@@ -62,7 +64,7 @@ class FactRows:
 class MlpOptions:
     """`patience`: how many epochs may pass without a new best validation loss. `draws`: how many
     times first weights are drawn at most. `scale` is that of objective interval's logistic
-    distribution, or of truncated-gaussian's Gaussian."""
+    distribution, or of truncated-gaussian's Gaussian. `precision` is that of search."""
 
     hidden: int = 250
     width: int = 250
@@ -78,6 +80,7 @@ class MlpOptions:
     patience: int = 2
     validation: float = 0.2
     draws: int = 10
+    precision: str = "float32"
 
     def __post_init__(self) -> None:
         for name in ("hidden", "width", "batch", "epochs", "patience", "draws"):
@@ -93,6 +96,7 @@ class MlpOptions:
             (self.output, ("none", "relu"), "output"),
             (self.init, tuple(LIMITS), "init"),
             (self.objective, OBJECTIVES, "objective"),
+            (self.precision, ("float32", "int16"), "precision"),
         ):
             if value not in known:
                 raise ValueError(f"unknown {what} '{value}'; choose one of {', '.join(known)}")
@@ -100,7 +104,8 @@ class MlpOptions:
     def config(self, inputs: int) -> dict[str, Any]:
         """The configuration of this network as a model 'mlp'."""
         shape = {"hidden": self.hidden, "width": self.width, "blocks": self.blocks}
-        return {"inputs": inputs, **shape, "norm": False, "output": self.output, "outputs": 1}
+        ends = {"norm": False, "output": self.output, "precision": self.precision, "outputs": 1}
+        return {"inputs": inputs, **shape, **ends}
 
 
 # How far from 0 first weights and biases are drawn, by the number of inputs.
@@ -184,7 +189,7 @@ def train_mlp(
     count = len(held)
     if count < 2:
         raise ValueError(f"training needs at least two labelled states, and there are {count}")
-    limits = {"deadline": deadline, "memory_bytes": memory_bytes}
+    limits: dict[str, Any] = {"deadline": deadline, "memory_bytes": memory_bytes}
     split = np.random.default_rng([seed]).permutation(count).astype(np.int32)
     validating = min(count - 1, max(1, round(options.validation * count)))
     validation, training = split[:validating], split[validating:]

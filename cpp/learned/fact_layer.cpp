@@ -1,4 +1,4 @@
-#include "networks/mlp/fact_layer.hpp"
+#include "learned/fact_layer.hpp"
 
 #include <algorithm>
 #include <cmath>
