@@ -1,7 +1,8 @@
 #include "pdb/pdb.hpp"
 
 #include <algorithm>
-#include <stdexcept>
+
+#include "runtime/require.hpp"
 
 namespace hstar {
 
@@ -12,11 +13,9 @@ Pdb::Pdb(std::shared_ptr<const PatternIndex> index, Grouping grouping, TableView
       table_(table),
       memory_(std::move(memory)),
       base_(std::move(base)) {
-    if (grouping_.number == 0) throw std::invalid_argument("groups must have at least one member");
+    if (grouping_.number == 0) refuse("groups must have at least one member");
     uint64_t cells = grouping_.num_cells(index_->size());
-    if (table_.size != cells)
-        throw std::invalid_argument("the table has " + std::to_string(table_.size) + " entries instead of " +
-                                    std::to_string(cells));
+    if (table_.size != cells) refuse("the table has ", table_.size, " entries instead of ", cells);
 }
 
 uint32_t Pdb::lookup(const int* state) const {
@@ -52,12 +51,6 @@ PdbEvaluator::PdbEvaluator(std::vector<Sum> sums) : sums_(std::move(sums)) {
     };
     std::stable_sort(sums_.begin(), sums_.end(),
                      [&](const Sum& a, const Sum& b) { return work(a) < work(b); });
-}
-
-void PdbEvaluator::evaluate(const StateBatch& batch, float* h, Rows<int>* preferred) {
-    evaluate_within(batch, nullptr, h);
-    if (preferred)
-        for (int i = 0; i < batch.count; ++i) preferred->close_row();
 }
 
 void PdbEvaluator::evaluate_within(const StateBatch& batch, const double* most, float* h) {

@@ -26,14 +26,7 @@ struct Grouping {
     uint64_t number = 1;  // the divisor k or the modulus m
 
     uint64_t cell(uint64_t index) const {
-        switch (kind) {
-            case Kind::Divide:
-                return index / number;
-            case Kind::Modulo:
-                return index % number;
-            default:
-                return index;
-        }
+        return kind == Kind::None ? index : kind == Kind::Divide ? index / number : index % number;
     }
     uint64_t num_cells(uint64_t indices) const {
         return kind == Kind::None     ? indices
@@ -96,7 +89,9 @@ class PdbEvaluator : public Evaluator {
   public:
     using Sum = std::vector<std::shared_ptr<const PatternHeuristic>>;
     explicit PdbEvaluator(std::vector<Sum> sums);
-    void evaluate(const StateBatch& batch, float* h, Rows<int>* preferred) override;
+    void evaluate(const StateBatch& batch, float* h, Rows<int>*) override {
+        evaluate_within(batch, nullptr, h);
+    }
     // Networks see only the states that tables and smaller networks do not rule out.
     void evaluate_within(const StateBatch& batch, const double* most, float* h) override;
     const std::vector<Sum>& sums() const { return sums_; }

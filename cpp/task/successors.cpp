@@ -4,6 +4,8 @@
 #include <numeric>
 #include <queue>
 
+#include "runtime/sort_unique.hpp"
+
 namespace hstar {
 
 SuccessorGenerator::SuccessorGenerator(const Task& task, const Limits& limits) : task_(task) {
@@ -32,8 +34,7 @@ int SuccessorGenerator::build(std::vector<int>& ops, size_t begin, size_t end, W
     for (size_t i = begin; i < end; ++i)
         for (auto [v, value] : task_.pre[ops[i]])
             if (!is_tested_[v]) saved.push_back({v, mentions_[v]});
-    std::sort(saved.begin(), saved.end());
-    saved.erase(std::unique(saved.begin(), saved.end()), saved.end());
+    sort_unique(saved);
     for (auto [v, old] : saved) mentions_[v] = 0;
     for (size_t i = begin; i < end; ++i)
         for (auto [v, value] : task_.pre[ops[i]]) mentions_[v] += !is_tested_[v];
