@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
+
+#include "runtime/kernels.hpp"
 
 namespace hstar {
 
@@ -15,10 +16,6 @@ int padded(size_t width) {
     return static_cast<int>((width + kMlpBlock - 1) / kMlpBlock * kMlpBlock);
 }
 
-void require(bool holds, const char* message) {
-    if (!holds) throw std::invalid_argument(message);
-}
-
 bool is_finite(const std::vector<float>& numbers) {
     return std::all_of(numbers.begin(), numbers.end(), [](float x) { return std::isfinite(x); });
 }
@@ -26,24 +23,11 @@ bool is_finite(const std::vector<float>& numbers) {
 }  // namespace
 
 std::vector<MlpKernel> mlp_kernels() {
-    std::vector<MlpKernel> kernels{mlp_portable()};
-#ifdef HSTAR_X86
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) kernels.push_back(mlp_avx2());
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512vl"))
-        kernels.push_back(mlp_avx512());
-#endif
-    return kernels;
+    return HSTAR_KERNELS(mlp);
 }
 
 MlpNetwork::MlpNetwork(int inputs, int num_digits, std::vector<MlpLayer> layers, const std::string& kernel)
-    : inputs_(inputs), num_digits_(num_digits) {
-    const auto kernels = mlp_kernels();
-    const auto found =
-        std::find_if(kernels.begin(), kernels.end(), [&](const auto& k) { return kernel == k.name; });
-    if (found == kernels.end() && !kernel.empty())
-        throw std::invalid_argument("this machine has no kernel '" + kernel + "'");
-    kernel_ = kernel.empty() ? kernels.back() : *found;
+    : inputs_(inputs), num_digits_(num_digits), kernel_(choose_kernel(mlp_kernels(), kernel)) {
     require(inputs >= 1 && num_digits >= 0, "a network needs at least one input");
     require(!layers.empty(), "a network needs at least one layer");
     size_t width = static_cast<size_t>(inputs), width_before = 0;
