@@ -18,6 +18,7 @@
 #include "networks/mlp/network.hpp"
 #include "pdb/piece_walker.hpp"
 #include "runtime/limits.hpp"
+#include "runtime/require.hpp"
 #include "search/search.hpp"
 #include "task/successors.hpp"
 #include "task/task.hpp"
@@ -27,9 +28,18 @@ namespace hstar::bindings {
 namespace nb = nanobind;
 
 using Ints = std::vector<int>;
-using Flat = nb::ndarray<const int, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using States = nb::ndarray<const int, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Floats = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T, int dimensions>
+using Array = nb::ndarray<const T, nb::ndim<dimensions>, nb::c_contig, nb::device::cpu>;
+using Flat = Array<int, 1>;
+using States = Array<int, 2>;
+using Floats = Array<float, 1>;
+
+// A copy, because another thread may change the array while the core reads it.
+template <class Numbers>
+auto copied(const Numbers& array) {
+    using T = std::remove_const_t<typename Numbers::Scalar>;
+    return std::vector<T>(array.data(), array.data() + array.size());
+}
 
 struct StoppedError : std::runtime_error {
     using std::runtime_error::runtime_error;
@@ -44,7 +54,6 @@ nb::object to_numpy(std::vector<T, Allocator> data, std::vector<size_t> shape) {
     return nb::cast(nb::ndarray<nb::numpy, T>(owner->data(), shape.size(), shape.data(), deleter));
 }
 
-// Copies of rows of states: another thread may change the array while the core reads.
 struct StateRows {
     // Throws std::invalid_argument for more rows than the core can count.
     explicit StateRows(const States& states);
@@ -54,11 +63,16 @@ struct StateRows {
     StateBatch batch() const { return {values.data(), static_cast<int>(count), static_cast<int>(columns)}; }
 };
 
-Limits make_limits(double deadline, uint64_t memory_bytes);
-const char* reason_name(StopReason reason);
 CostType to_cost_type(const std::string& name);
 
-// Runs without the GIL; signals and limits end it.
+// Runs without the GIL.
+template <class Work>
+auto without_gil(Work work) {
+    nb::gil_scoped_release release;
+    return work();
+}
+
+// The same; signals and limits end it.
 template <class Work>
 auto guarded(Work work) {
     SignalScope signals;
@@ -68,7 +82,8 @@ auto guarded(Work work) {
     try {
         return work();
     } catch (const Stopped& stopped) {
-        throw StoppedError(reason_name(stopped.reason));
+        constexpr const char* kReasons[] = {"time", "memory", "interrupt", "terminate"};
+        throw StoppedError(kReasons[static_cast<int>(stopped.reason)]);
     }
 }
 
@@ -77,11 +92,21 @@ struct BoundSpace {
     virtual ~BoundSpace() = default;
     // Throws std::invalid_argument for rows that are no states of the space.
     virtual void check_states(const StateRows& states) const = 0;
+    StateRows checked(const States& states) const {
+        StateRows rows(states);
+        check_states(rows);
+        return rows;
+    }
+    StateRows checked_one(const States& states) const {
+        require(states.shape(0) == 1, "expected one state");
+        return checked(states);
+    }
     // The heuristic of a name. Throws std::invalid_argument, Stopped.
     virtual std::unique_ptr<Evaluator> make_evaluator(const std::string& name, CostType cost,
                                                       const Limits& limits) const = 0;
     // To be called without the GIL. Throws Stopped.
     virtual std::unique_ptr<StateSpace> make_space(Ints initial_state, const Limits& limits) const = 0;
+    virtual const Ints& domain_sizes() const = 0;
     virtual const Ints* initial_state() const { return nullptr; }  // null: a search must name one
     virtual std::string operator_name(int op) const = 0;
     virtual bool is_artificial(int) const { return false; }  // such operators are not part of a plan
@@ -103,6 +128,7 @@ struct BoundTask : BoundSpace {
     std::unique_ptr<Evaluator> make_evaluator(const std::string& name, CostType cost,
                                               const Limits& limits) const override;
     std::unique_ptr<StateSpace> make_space(Ints initial_state, const Limits& limits) const override;
+    const Ints& domain_sizes() const override { return task.domain_size; }
     const Ints* initial_state() const override { return &task.initial_state; }
     std::string operator_name(int op) const override { return task.operator_name(op); }
     bool is_artificial(int op) const override { return task.is_artificial(op); }
@@ -125,21 +151,21 @@ struct BoundHeuristic {
     nb::object evaluate(States states);
     std::vector<Ints> preferred_operators(States states);
     nb::object plan_features(States states);
-    void set_wide_threshold(int count);
-    int64_t states_side_by_side() const;
+    // Null for other kinds of evaluators.
+    template <class Kind>
+    Kind* as() const {
+        return dynamic_cast<Kind*>(evaluator.get());
+    }
 
   private:
-    StateRows checked(const States& states) const;
     std::unique_ptr<PieceDeepening> deepening_;
     bool is_prepared_ = false;
 };
 
-// Two kinds of arrays that several bindings take.
-using Matrix = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Longs = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 // From (weights [outputs, inputs], bias, "relu" or "none", whether the input of the layer before is added).
 MlpLayer to_mlp_layer(nb::handle item, int& inputs);
-
+// From the dictionary that hstar.spaces.normalize makes.
+std::shared_ptr<const LiftedTask> to_lifted(nb::dict spec);
 // From the dictionary that hstar.learned.heuristic makes.
 std::unique_ptr<BoundHeuristic> make_learned_heuristic(nb::object task, const nb::dict& spec);
 // The maximum of sums of pattern databases of a space.

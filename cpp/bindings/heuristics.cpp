@@ -1,7 +1,7 @@
-#include <stdexcept>
 
 #include "bindings/bindings.hpp"
 #include "heuristics/relaxation_heuristics.hpp"
+#include "runtime/require.hpp"
 
 namespace hstar::bindings {
 
@@ -9,75 +9,56 @@ CostType to_cost_type(const std::string& name) {
     if (name == "normal") return CostType::Normal;
     if (name == "one") return CostType::One;
     if (name == "plusone") return CostType::PlusOne;
-    throw std::invalid_argument("unknown cost type '" + name + "'; choose normal, one or plusone");
+    refuse("unknown cost type '", name, "'; choose normal, one or plusone");
 }
 
 BoundHeuristic::BoundHeuristic(nb::object owner, std::unique_ptr<Evaluator> made)
     : owner(std::move(owner)), space(nb::cast<const BoundSpace&>(this->owner)), evaluator(std::move(made)) {}
 
 const PieceDeepening* BoundHeuristic::deepening(const Limits& limits) {
-    auto* databases = dynamic_cast<const PdbEvaluator*>(evaluator.get());
+    auto* databases = as<const PdbEvaluator>();
     if (databases && space.as_puzzle() && !is_prepared_)
         deepening_ = PieceDeepening::make(*space.as_puzzle(), *databases, limits);
     is_prepared_ = true;
     return deepening_.get();
 }
 
-StateRows BoundHeuristic::checked(const States& states) const {
-    StateRows rows(states);
-    space.check_states(rows);
-    return rows;
-}
-
 nb::object BoundHeuristic::evaluate(States states) {
-    const StateRows rows = checked(states);
+    const StateRows rows = space.checked(states);
     std::vector<float> h(rows.count);
-    {
-        nb::gil_scoped_release release;
+    without_gil([&] {
         std::lock_guard lock(mutex);
         evaluator->evaluate(rows.batch(), h.data(), nullptr);
-    }
+    });
     return to_numpy(std::move(h), {rows.count});
 }
 
 std::vector<Ints> BoundHeuristic::preferred_operators(States states) {
-    const StateRows rows = checked(states);
+    const StateRows rows = space.checked(states);
+    std::vector<Ints> result(rows.count);
+    if (!evaluator->has_preferred_operators()) return result;
     std::vector<float> h(rows.count);
     Rows<int> preferred;
-    {
-        nb::gil_scoped_release release;
+    without_gil([&] {
         std::lock_guard lock(mutex);
         evaluator->evaluate(rows.batch(), h.data(), &preferred);
-    }
-    std::vector<Ints> result;
-    for (int i = 0; i < static_cast<int>(rows.count); ++i)
-        result.emplace_back(preferred[i].begin(), preferred[i].end());
+    });
+    for (int i = 0; i < preferred.size(); ++i) result[i].assign(preferred[i].begin(), preferred[i].end());
     return result;
 }
 
 nb::object BoundHeuristic::plan_features(States states) {
-    auto* relaxation = dynamic_cast<RelaxationHeuristic*>(evaluator.get());
-    if (!relaxation || !relaxation->has_preferred_operators())
-        throw std::invalid_argument("only the heuristic 'ff' has relaxed-plan features");
-    const StateRows rows = checked(states);
+    auto* relaxation = as<RelaxationHeuristic>();
+    require(relaxation && relaxation->has_preferred_operators(),
+            "only the heuristic 'ff' has relaxed-plan features");
+    const StateRows rows = space.checked(states);
     size_t columns = RelaxationHeuristic::kNumFeatures;
     std::vector<float> features(rows.count * columns);
-    {
-        nb::gil_scoped_release release;
+    without_gil([&] {
         std::lock_guard lock(mutex);
         relaxation->plan_features(rows.batch(), features.data());
-    }
+    });
     return to_numpy(std::move(features), {rows.count, columns});
-}
-
-void BoundHeuristic::set_wide_threshold(int count) {
-    if (auto* relaxation = dynamic_cast<RelaxationHeuristic*>(evaluator.get()))
-        relaxation->set_wide_threshold(count);
-}
-
-int64_t BoundHeuristic::states_side_by_side() const {
-    auto* relaxation = dynamic_cast<const RelaxationHeuristic*>(evaluator.get());
-    return relaxation ? relaxation->states_side_by_side() : 0;
 }
 
 void bind_heuristics(nb::module_& m) {
@@ -88,7 +69,7 @@ void bind_heuristics(nb::module_& m) {
                double deadline, uint64_t memory_bytes) {
                 const auto& bound = nb::cast<const BoundSpace&>(space);
                 const CostType type = to_cost_type(cost);
-                const Limits limits = make_limits(deadline, memory_bytes);
+                const Limits limits{deadline, memory_bytes};
                 auto made = guarded([&] { return bound.make_evaluator(name, type, limits); });
                 new (self) BoundHeuristic(space, std::move(made));
             },
@@ -98,14 +79,20 @@ void bind_heuristics(nb::module_& m) {
         .def_static("pdb", &make_pdb_heuristic, nb::arg("space"), nb::arg("sums"))
         .def_prop_ro("network_states",
                      [](const BoundHeuristic& self) {
-                         auto* databases = dynamic_cast<const PdbEvaluator*>(self.evaluator.get());
+                         auto* databases = self.as<const PdbEvaluator>();
                          return databases ? databases->network_states() : 0;
                      })
         .def("evaluate", &BoundHeuristic::evaluate)
         .def("preferred_operators", &BoundHeuristic::preferred_operators)
         .def("plan_features", &BoundHeuristic::plan_features)
-        .def("set_wide_threshold", &BoundHeuristic::set_wide_threshold)
-        .def("states_side_by_side", &BoundHeuristic::states_side_by_side);
+        .def("set_wide_threshold",
+             [](BoundHeuristic& self, int count) {
+                 if (auto* relaxation = self.as<RelaxationHeuristic>()) relaxation->set_wide_threshold(count);
+             })
+        .def("states_side_by_side", [](const BoundHeuristic& self) {
+            auto* relaxation = self.as<const RelaxationHeuristic>();
+            return relaxation ? relaxation->states_side_by_side() : 0;
+        });
 }
 
 }  // namespace hstar::bindings

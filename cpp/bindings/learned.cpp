@@ -4,38 +4,29 @@
 #include "learned/learned_heuristic.hpp"
 #include "networks/nlm/batch.hpp"
 #include "networks/nlm/shape.hpp"
+#include "runtime/require.hpp"
 
 namespace hstar::bindings {
 
 namespace {
 
-using Entries = nb::ndarray<const int, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-void require(bool holds, const std::string& message) {
-    if (!holds) throw std::invalid_argument(message);
-}
+using Longs = Array<int64_t, 1>;
+using Entries = Array<int, 2>;
 
 Activation to_activation(const std::string& name) {
     if (name == "sigmoid") return Activation::Sigmoid;
     if (name == "relu") return Activation::Relu;
-    throw std::invalid_argument("unknown activation '" + name + "'; choose sigmoid or relu");
+    refuse("unknown activation '", name, "'; choose sigmoid or relu");
 }
 
-NlmShape make_shape(int breadth, int depth, int width, int outputs, bool exclude_self, bool dense,
-                    const std::string& activation, const Ints& channels) {
-    NlmShape shape;
-    shape.breadth = breadth;
-    shape.depth = depth;
-    shape.width = width;
-    shape.outputs = outputs;
-    shape.exclude_self = exclude_self;
-    shape.dense = dense;
-    shape.activation = to_activation(activation);
+void make_shape(NlmShape* self, int breadth, int depth, int width, int outputs, bool exclude_self, bool dense,
+                const std::string& activation, const Ints& channels) {
+    NlmShape shape{breadth, depth, width, outputs, exclude_self, dense, to_activation(activation)};
     require(breadth >= 0 && breadth <= kMaxBreadth && channels.size() == static_cast<size_t>(breadth) + 1,
             "an NLM needs the number of input channels of each arity from 0 to its breadth (1 to 3)");
     std::copy(channels.begin(), channels.end(), shape.channels.begin());
     shape.finish();
-    return shape;
+    new (self) NlmShape(std::move(shape));
 }
 
 std::span<const NlmEntry> to_entries(const Entries& entries) {
@@ -44,8 +35,8 @@ std::span<const NlmEntry> to_entries(const Entries& entries) {
 }
 
 void check_theta(const NlmShape& shape, const Floats& theta) {
-    require(theta.size() == shape.num_parameters, "theta must have " + std::to_string(shape.num_parameters) +
-                                                      " numbers, not " + std::to_string(theta.size()));
+    require(theta.size() == shape.num_parameters, "theta must have ", shape.num_parameters, " numbers, not ",
+            theta.size());
 }
 
 NlmBatch to_batch(const Flat& sizes, const Longs& starts, const Entries& entries, const Floats& values) {
@@ -61,40 +52,29 @@ nb::object forward(const NlmShape& shape, Floats theta, Flat sizes, Longs starts
     check_theta(shape, theta);
     NlmBatch batch = to_batch(sizes, starts, entries, values);
     std::vector<float> result(sizes.size() * shape.outputs);
-    {
-        nb::gil_scoped_release release;
-        nlm_forward(shape, theta.data(), batch, threads, result.data());
-    }
+    without_gil([&] { nlm_forward(shape, theta.data(), batch, threads, result.data()); });
     return to_numpy(std::move(result), {sizes.size(), static_cast<size_t>(shape.outputs)});
 }
 
 nb::object backward(const NlmShape& shape, Floats theta, Flat sizes, Longs starts, Entries entries,
-                    Floats values, Matrix gradient, int threads) {
+                    Floats values, Array<float, 2> gradient, int threads) {
     check_theta(shape, theta);
     NlmBatch batch = to_batch(sizes, starts, entries, values);
     require(gradient.shape(0) == sizes.size() && gradient.shape(1) == static_cast<size_t>(shape.outputs),
             "the gradient must have one row per state and one column per output");
     std::vector<float> result(shape.num_parameters);
-    {
-        nb::gil_scoped_release release;
-        nlm_backward(shape, theta.data(), batch, gradient.data(), threads, result.data());
-    }
+    without_gil([&] { nlm_backward(shape, theta.data(), batch, gradient.data(), threads, result.data()); });
     return to_numpy(std::move(result), {shape.num_parameters});
 }
 
 template <class T>
 T get(const nb::dict& spec, const char* key) {
-    if (!spec.contains(key)) throw std::invalid_argument(std::string("the model lacks '") + key + "'");
+    if (!spec.contains(key)) refuse("the model lacks '", key, "'");
     try {
         return nb::cast<T>(spec[key]);
     } catch (const nb::cast_error&) {
-        throw std::invalid_argument(std::string("the model's '") + key + "' has a wrong type or shape");
+        refuse("the model's '", key, "' has a wrong type or shape");
     }
-}
-
-template <class T, class Array>
-std::vector<T> copied(const Array& array) {
-    return {array.data(), array.data() + array.size()};
 }
 
 std::vector<NlmEntry> copied_entries(const Entries& entries) {
@@ -117,10 +97,10 @@ DecodeSpec to_decode(const nb::dict& spec) {
 std::unique_ptr<OutputModel> make_nlm(const Task& task, const nb::dict& spec, CostType) {
     NlmModel model;
     model.shape = get<NlmShape>(spec, "shape");
-    model.theta = copied<float>(get<Floats>(spec, "theta"));
+    model.theta = copied(get<Floats>(spec, "theta"));
     model.num_objects = get<int>(spec, "num_objects");
     model.base_entries = copied_entries(get<Entries>(spec, "base_entries"));
-    model.base_values = copied<float>(get<Floats>(spec, "base_values"));
+    model.base_values = copied(get<Floats>(spec, "base_values"));
     model.fact_entries = copied_entries(get<Entries>(spec, "fact_entries"));
     return make_output_model(task, std::move(model));
 }
@@ -133,11 +113,11 @@ std::unique_ptr<OutputModel> make_mlp(const Task& task, const nb::dict& spec, Co
         if (model.layers.size() == 1) model.inputs = inputs;
     }
     const auto input = get<std::string>(spec, "input");
-    require(input == "digits" || input == "relaxed-plan" || input == "facts",
-            "unknown input '" + input + "'; choose digits, relaxed-plan or facts");
+    require(input == "digits" || input == "relaxed-plan" || input == "facts", "unknown input '", input,
+            "'; choose digits, relaxed-plan or facts");
     if (input == "facts")
         return make_output_model(
-            task, FactModel{copied<int>(get<Flat>(spec, "rows")), copied<int>(get<Flat>(spec, "constant")),
+            task, FactModel{copied(get<Flat>(spec, "rows")), copied(get<Flat>(spec, "constant")),
                             model.inputs, std::move(model.layers),
                             spec.contains("precision") ? get<std::string>(spec, "precision") : "float32"});
     if (input == "digits") {
@@ -157,14 +137,14 @@ std::unique_ptr<Evaluator> make_model(const Task& task, const nb::dict& spec) {
     const DecodeSpec decode = to_decode(get<nb::dict>(spec, "decode"));
     const auto kind = get<std::string>(spec, "model");
     const auto found = kModels.find(kind);
-    require(found != kModels.end(), "unknown model '" + kind + "'; choose nlm or mlp");
+    require(found != kModels.end(), "unknown model '", kind, "'; choose nlm or mlp");
     return make_learned(task, found->second(task, spec, correction.cost), correction, decode);
 }
 
 }  // namespace
 
 MlpLayer to_mlp_layer(nb::handle item, int& inputs) {
-    std::tuple<Matrix, Floats, std::string, bool> layer;
+    std::tuple<Array<float, 2>, Floats, std::string, bool> layer;
     require(nb::try_cast(item, layer),
             "a layer must be (weight float32[outputs, inputs], bias "
             "float32[outputs], 'relu' or 'none', skip)");
@@ -173,7 +153,7 @@ MlpLayer to_mlp_layer(nb::handle item, int& inputs) {
     require(activation == "relu" || activation == "none",
             "unknown activation '" + activation + "'; choose relu or none");
     inputs = static_cast<int>(weights.shape(1));
-    return {copied<float>(weights), copied<float>(bias), activation == "relu", has_skip};
+    return {copied(weights), copied(bias), activation == "relu", has_skip};
 }
 
 std::unique_ptr<BoundHeuristic> make_learned_heuristic(nb::object task, const nb::dict& spec) {
@@ -183,15 +163,9 @@ std::unique_ptr<BoundHeuristic> make_learned_heuristic(nb::object task, const nb
 
 void bind_learned(nb::module_& m) {
     nb::class_<NlmShape>(m, "NlmShape")
-        .def(
-            "__init__",
-            [](NlmShape* self, int breadth, int depth, int width, int outputs, bool exclude_self, bool dense,
-               const std::string& activation, const Ints& channels) {
-                new (self) NlmShape(
-                    make_shape(breadth, depth, width, outputs, exclude_self, dense, activation, channels));
-            },
-            nb::arg("breadth"), nb::arg("depth"), nb::arg("width"), nb::arg("outputs"),
-            nb::arg("exclude_self"), nb::arg("dense"), nb::arg("activation"), nb::arg("channels"))
+        .def("__init__", &make_shape, nb::arg("breadth"), nb::arg("depth"), nb::arg("width"),
+             nb::arg("outputs"), nb::arg("exclude_self"), nb::arg("dense"), nb::arg("activation"),
+             nb::arg("channels"))
         .def_ro("num_parameters", &NlmShape::num_parameters)
         .def_prop_ro("weight_shapes", [](const NlmShape& shape) {
             std::vector<std::tuple<int, int, int, int>> shapes;
@@ -200,10 +174,8 @@ void bind_learned(nb::module_& m) {
                                     linear.permutations() * linear.columns);
             return shapes;
         });
-    m.def("nlm_forward", &forward, nb::arg("shape"), nb::arg("theta"), nb::arg("sizes"), nb::arg("starts"),
-          nb::arg("entries"), nb::arg("values"), nb::arg("threads"));
-    m.def("nlm_backward", &backward, nb::arg("shape"), nb::arg("theta"), nb::arg("sizes"), nb::arg("starts"),
-          nb::arg("entries"), nb::arg("values"), nb::arg("grad"), nb::arg("threads"));
+    m.def("nlm_forward", &forward);
+    m.def("nlm_backward", &backward);
 }
 
 }  // namespace hstar::bindings

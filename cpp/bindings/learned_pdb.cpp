@@ -1,63 +1,55 @@
 // Networks that replace pattern databases, their sweeps, and their parts for tests.
 #include "learned/learned_pdb.hpp"
 
-#include <stdexcept>
-
 #include "bindings/puzzles.hpp"
 #include "learned/learned_sweep.hpp"
 #include "networks/integer/weight_code.hpp"
+#include "runtime/require.hpp"
 
 namespace hstar::bindings {
 
 namespace {
 
-using Weights = nb::ndarray<const int8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Weights = Array<int8_t, 2>;
 using Longs = std::vector<uint64_t>;
 
 // (weights, bias, multiplier, shift, skip)
 IntegerLayerSpec to_layer(nb::handle item) {
     auto [weights, bias, multiplier, shift, skip] =
         nb::cast<std::tuple<Weights, std::vector<int32_t>, std::vector<int32_t>, int, int32_t>>(item);
-    return {std::vector<int8_t>(weights.data(), weights.data() + weights.size()), bias, multiplier, shift,
-            skip};
+    return {copied(weights), bias, multiplier, shift, skip};
 }
 
-struct BoundNetwork {
-    BoundNetwork(Ints domain_sizes, const nb::list& layers, const std::string& kernel)
-        : network(std::move(domain_sizes), to_layers(layers), kernel) {}
-    static std::vector<IntegerLayerSpec> to_layers(const nb::list& layers) {
-        std::vector<IntegerLayerSpec> result;
-        for (nb::handle item : layers) result.push_back(to_layer(item));
-        return result;
-    }
-    IntegerNetwork network;
-};
+void make_network(IntegerNetwork* self, Ints domain_sizes, const nb::list& layers,
+                  const std::string& kernel) {
+    std::vector<IntegerLayerSpec> specs;
+    for (nb::handle item : layers) specs.push_back(to_layer(item));
+    new (self) IntegerNetwork(std::move(domain_sizes), std::move(specs), kernel);
+}
 
-nb::object forward(const BoundNetwork& self, States given) {
+nb::object forward(const IntegerNetwork& self, States given) {
     const StateRows digits(given);
-    const auto& sizes = self.network.domain_sizes();
-    if (digits.columns != sizes.size())
-        throw std::invalid_argument("the network reads another number of digits");
+    const auto& sizes = self.domain_sizes();
+    if (digits.columns != sizes.size()) refuse("the network reads another number of digits");
     for (size_t i = 0; i < digits.values.size(); ++i)
         if (digits.values[i] < 0 || digits.values[i] >= sizes[i % digits.columns])
-            throw std::invalid_argument("a digit is out of its range");
-    size_t classes = static_cast<size_t>(self.network.num_classes());
+            refuse("a digit is out of its range");
+    size_t classes = static_cast<size_t>(self.num_classes());
     std::vector<int32_t> logits(digits.count * classes);
-    {
-        nb::gil_scoped_release release;
+    without_gil([&] {
         IntegerNetwork::Workspace work;
-        self.network.forward(digits.values.data(), static_cast<int>(digits.count), logits.data(), work);
-    }
+        self.forward(digits.values.data(), static_cast<int>(digits.count), logits.data(), work);
+    });
     return to_numpy(std::move(logits), {digits.count, classes});
 }
 
-using Logits = nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Logits = Array<int32_t, 2>;
 
 nb::object decode(Logits given, uint32_t ratio, const Longs& thresholds) {
     LevelDecoder decoder(ratio, thresholds);
     const StateRows logits(given);
     if (logits.columns != static_cast<size_t>(decoder.num_classes()))
-        throw std::invalid_argument("there is a threshold for each class but the first");
+        refuse("there is a threshold for each class but the first");
     Ints classes(logits.count);
     for (size_t i = 0; i < classes.size(); ++i) classes[i] = decoder.decode(logits.row(i));
     return to_numpy(std::move(classes), {logits.count});
@@ -73,55 +65,40 @@ nb::tuple encode_set(const Longs& members) {
 }
 
 nb::bytes encode_layer(Weights weights, int bits) {
-    const std::vector<int8_t> copy(weights.data(), weights.data() + weights.size());
-    std::vector<uint8_t> code;
-    {
-        nb::gil_scoped_release release;
-        code = encode_weights(copy.data(), weights.shape(0), weights.shape(1), bits);
-    }
-    return to_bytes(code);
+    const std::vector<int8_t> copy = copied(weights);
+    return to_bytes(
+        without_gil([&] { return encode_weights(copy.data(), weights.shape(0), weights.shape(1), bits); }));
 }
 
 nb::object decode_layer(Bytes code, size_t rows, size_t columns, int bits) {
-    const std::vector<uint8_t> copy(code.data(), code.data() + code.size());
-    std::vector<int8_t> weights;
-    {
-        nb::gil_scoped_release release;
-        weights = decode_weights(copy.data(), copy.size(), rows, columns, bits);
-    }
+    const std::vector<uint8_t> copy = copied(code);
+    auto weights = without_gil([&] { return decode_weights(copy.data(), copy.size(), rows, columns, bits); });
     return to_numpy(std::move(weights), {rows, columns});
 }
 
 RiceSet to_set(uint64_t universe, uint64_t count, int parameter, Bytes bytes) {
-    return {universe, count, parameter, std::vector<uint8_t>(bytes.data(), bytes.data() + bytes.size())};
+    return {universe, count, parameter, copied(bytes)};
 }
 
 // `exceptions` are (count, parameter, bytes); `thresholds` None for argmax.
-void make_learned(BoundLearnedPdb* self, const BoundIndex& index, const BoundNetwork& network, uint32_t ratio,
-                  std::optional<Longs> thresholds, std::vector<uint32_t> values, const nb::list& exceptions,
-                  nb::object base) {
-    if (values.empty()) throw std::invalid_argument("there are no classes");
+void make_learned(BoundLearnedPdb* self, const BoundIndex& index, const IntegerNetwork& network,
+                  uint32_t ratio, std::optional<Longs> thresholds, std::vector<uint32_t> values,
+                  const nb::list& exceptions, nb::object base) {
+    if (values.empty()) refuse("there are no classes");
     std::vector<RiceSet> sets;
     for (nb::handle item : exceptions) {
         auto [count, parameter, bytes] = nb::cast<std::tuple<uint64_t, int, Bytes>>(item);
         sets.push_back(to_set(index.index->size(), count, parameter, bytes));
     }
     LevelDecoder decoder(ratio, thresholds.value_or(Longs(values.size() - 1)), !thresholds);
-    std::shared_ptr<const Pdb> rest;
-    if (!base.is_none()) rest = nb::cast<const BoundPdb&>(base).pdb;
-    const auto& sizes = network.network.domain_sizes();
+    std::shared_ptr<const Pdb> rest = pdb_of(base);
+    const auto& sizes = network.domain_sizes();
     const auto& variables = index.index->variables();
-    const auto domain = [&](int variable) {
-        return nb::isinstance<BoundTask>(index.owner)
-                   ? nb::cast<const BoundTask&>(index.owner).task.domain_size[variable]
-                   : nb::cast<const BoundPuzzle&>(index.owner).puzzle->domain_size[variable];
-    };
+    const Ints& domain_sizes = index.space().domain_sizes();
     for (size_t i = 0; i < variables.size() && i < sizes.size(); ++i)
-        if (sizes[i] < domain(variables[i]))
-            throw std::invalid_argument("the network knows too few values of a variable");
-    new (self)
-        BoundLearnedPdb{index, std::make_shared<LearnedPdb>(index.index, network.network, std::move(decoder),
-                                                            std::move(values), std::move(sets), rest)};
+        if (sizes[i] < domain_sizes[variables[i]]) refuse("the network knows too few values of a variable");
+    new (self) BoundLearnedPdb{index, std::make_shared<LearnedPdb>(index.index, network, std::move(decoder),
+                                                                   std::move(values), std::move(sets), rest)};
 }
 
 // Where a sweep goes and what it keeps to, as every function of sweeps takes it from Python.
@@ -131,7 +108,7 @@ struct SweepOrder {
     double deadline;
     uint64_t memory_bytes;
     SweepRange range() const { return {first, end, threads, batch}; }
-    Limits limits() const { return make_limits(deadline, memory_bytes); }
+    Limits limits() const { return Limits{deadline, memory_bytes}; }
 };
 
 nb::dict levels(const BoundLearnedPdb& self, const BoundPdb& exact, const SweepOrder& order,
@@ -174,9 +151,8 @@ nb::dict values(const BoundLearnedPdb& self, const BoundPdb& exact, const SweepO
 }  // namespace
 
 void bind_learned_pdb(nb::module_& m) {
-    nb::class_<BoundNetwork>(m, "IntegerNetwork")
-        .def(nb::init<Ints, const nb::list&, const std::string&>(), nb::arg("domain_sizes"),
-             nb::arg("layers"), nb::arg("kernel") = "")
+    nb::class_<IntegerNetwork>(m, "IntegerNetwork")
+        .def("__init__", &make_network, nb::arg("domain_sizes"), nb::arg("layers"), nb::arg("kernel") = "")
         .def("forward", &forward);
     nb::class_<RiceSet>(m, "RiceSet")
         .def("__init__", [](RiceSet* self, uint64_t universe, uint64_t count, int parameter,

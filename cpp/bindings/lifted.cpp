@@ -1,9 +1,16 @@
 // Lifted tasks arrive as nested tuples of numbers.
-#include "bindings/lifted.hpp"
+#include "bindings/bindings.hpp"
 
 namespace hstar::bindings {
 
 namespace {
+
+template <class Item>
+std::vector<Item> all(nb::handle sequence, Item (*convert)(nb::handle)) {
+    std::vector<Item> items;
+    for (nb::handle item : nb::cast<nb::sequence>(sequence)) items.push_back(convert(item));
+    return items;
+}
 
 // (predicate, negated, args)
 Literal to_literal(nb::handle object) {
@@ -21,7 +28,7 @@ Formula to_formula(nb::handle object) {
         formula.literal = to_literal(tuple[1]);
     } else if (kind == "and" || kind == "or") {
         formula.kind = kind == "and" ? Formula::Kind::And : Formula::Kind::Or;
-        for (nb::handle part : nb::cast<nb::sequence>(tuple[1])) formula.parts.push_back(to_formula(part));
+        formula.parts = all(tuple[1], to_formula);
     } else {
         formula.kind = kind == "forall" ? Formula::Kind::Forall : Formula::Kind::Exists;
         formula.variables = nb::cast<Ints>(tuple[1]);
@@ -34,26 +41,26 @@ Formula to_formula(nb::handle object) {
 // (literals, formulas)
 Condition to_condition(nb::handle object) {
     nb::tuple tuple = nb::cast<nb::tuple>(object);
-    Condition condition;
-    for (nb::handle literal : nb::cast<nb::sequence>(tuple[0]))
-        condition.literals.push_back(to_literal(literal));
-    for (nb::handle formula : nb::cast<nb::sequence>(tuple[1]))
-        condition.formulas.push_back(to_formula(formula));
-    return condition;
+    return {all(tuple[0], to_literal), all(tuple[1], to_formula)};
+}
+
+// (variable types, condition, atom)
+EffectSchema to_effect(nb::handle object) {
+    nb::tuple effect = nb::cast<nb::tuple>(object);
+    return {nb::cast<Ints>(effect[0]), to_condition(effect[1]), to_literal(effect[2])};
+}
+
+// (variable types, condition)
+GoalSchema to_goal(nb::handle object) {
+    nb::tuple goal = nb::cast<nb::tuple>(object);
+    return {nb::cast<Ints>(goal[0]), to_condition(goal[1])};
 }
 
 // (action, parameter types, precondition, effects, cost, cost terms)
 ActionSchema to_schema(nb::handle object) {
     nb::tuple tuple = nb::cast<nb::tuple>(object);
-    ActionSchema schema;
-    schema.action = nb::cast<int>(tuple[0]);
-    schema.parameter_types = nb::cast<Ints>(tuple[1]);
-    schema.precondition = to_condition(tuple[2]);
-    for (nb::handle item : nb::cast<nb::sequence>(tuple[3])) {
-        nb::tuple effect = nb::cast<nb::tuple>(item);
-        schema.effects.push_back({nb::cast<Ints>(effect[0]), to_condition(effect[1]), to_literal(effect[2])});
-    }
-    schema.cost = nb::cast<int64_t>(tuple[4]);
+    ActionSchema schema{nb::cast<int>(tuple[0]),  nb::cast<Ints>(tuple[1]),    to_condition(tuple[2]),
+                        all(tuple[3], to_effect), nb::cast<int64_t>(tuple[4]), {}};
     for (auto& [function, args] : nb::cast<std::vector<std::pair<int, Ints>>>(tuple[5]))
         schema.cost_terms.push_back({function, args});
     return schema;
@@ -63,24 +70,20 @@ ActionSchema to_schema(nb::handle object) {
 
 std::shared_ptr<const LiftedTask> to_lifted(nb::dict spec) {
     auto lifted = std::make_shared<LiftedTask>();
-    lifted->objects = nb::cast<std::vector<std::string>>(spec["objects"]);
-    lifted->predicates = nb::cast<std::vector<std::string>>(spec["predicates"]);
-    lifted->predicate_arity = nb::cast<Ints>(spec["predicate_arity"]);
-    lifted->actions = nb::cast<std::vector<std::string>>(spec["actions"]);
-    lifted->action_arity = nb::cast<Ints>(spec["action_arity"]);
-    lifted->type_sets = nb::cast<std::vector<Ints>>(spec["type_sets"]);
-    for (nb::handle schema : nb::cast<nb::sequence>(spec["schemas"]))
-        lifted->schemas.push_back(to_schema(schema));
-    for (nb::handle item : nb::cast<nb::sequence>(spec["goals"])) {
-        nb::tuple goal = nb::cast<nb::tuple>(item);
-        lifted->goals.push_back({nb::cast<Ints>(goal[0]), to_condition(goal[1])});
-    }
-    auto init = nb::cast<Flat>(spec["init"]);
-    lifted->init.assign(init.data(), init.data() + init.size());
-    lifted->functions = nb::cast<std::vector<std::string>>(spec["functions"]);
-    lifted->function_arity = nb::cast<Ints>(spec["function_arity"]);
-    lifted->function_values = nb::cast<Ints>(spec["function_values"]);
-    lifted->numbers = nb::cast<std::vector<int64_t>>(spec["numbers"]);
+    auto read = [&]<class T>(const char* key, T& value) { value = nb::cast<T>(spec[key]); };
+    read("objects", lifted->objects);
+    read("predicates", lifted->predicates);
+    read("predicate_arity", lifted->predicate_arity);
+    read("actions", lifted->actions);
+    read("action_arity", lifted->action_arity);
+    read("type_sets", lifted->type_sets);
+    lifted->schemas = all(spec["schemas"], to_schema);
+    lifted->goals = all(spec["goals"], to_goal);
+    lifted->init = copied(nb::cast<Flat>(spec["init"]));
+    read("functions", lifted->functions);
+    read("function_arity", lifted->function_arity);
+    read("function_values", lifted->function_values);
+    read("numbers", lifted->numbers);
     return lifted;
 }
 

@@ -1,8 +1,8 @@
 #include "bindings/puzzles.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 
+#include "runtime/require.hpp"
 #include "spaces/cube_geometry.hpp"
 #include "spaces/puzzle_space.hpp"
 
@@ -10,9 +10,8 @@ namespace hstar::bindings {
 
 void BoundPuzzle::check_states(const StateRows& states) const {
     size_t variables = puzzle->num_variables();
-    if (states.columns != variables)
-        throw std::invalid_argument("states of " + puzzle->name + " have " + std::to_string(variables) +
-                                    " columns, not " + std::to_string(states.columns));
+    require(states.columns == variables, "states of ", puzzle->name, " have ", variables, " columns, not ",
+            states.columns);
     for (size_t i = 0; i < states.count; ++i) puzzle->check_state(states.row(i));
 }
 
@@ -38,13 +37,11 @@ class BlindPuzzle : public Evaluator {
 };
 
 nb::tuple expand(const BoundPuzzle& bound, States given) {
-    const StateRows states(given);
-    bound.check_states(states);
+    const StateRows states = bound.checked(given);
     const Puzzle& puzzle = *bound.puzzle;
     size_t variables = puzzle.num_variables();
     Ints parents, moves, children, applicable;
-    {
-        nb::gil_scoped_release release;
+    without_gil([&] {
         for (size_t i = 0; i < states.count; ++i) {
             const int* state = states.row(i);
             applicable.clear();
@@ -56,18 +53,17 @@ nb::tuple expand(const BoundPuzzle& bound, States given) {
                 puzzle.apply(move, state, children.data() + children.size() - variables);
             }
         }
-    }
+    });
     size_t count = moves.size();
     return nb::make_tuple(to_numpy(std::move(parents), {count}), to_numpy(std::move(moves), {count}),
                           to_numpy(std::move(children), {count, variables}));
 }
 
 nb::object apply(const BoundPuzzle& bound, States given, Flat moves) {
-    const StateRows states(given);
-    bound.check_states(states);
+    const StateRows states = bound.checked(given);
     const Puzzle& puzzle = *bound.puzzle;
     size_t variables = puzzle.num_variables();
-    if (moves.shape(0) != states.count) throw std::invalid_argument("expected one move per state");
+    if (moves.shape(0) != states.count) refuse("expected one move per state");
     const Ints chosen(moves.data(), moves.data() + moves.size());
     Ints next(states.values.size()), applicable;
     for (size_t i = 0; i < states.count; ++i) {
@@ -75,8 +71,7 @@ nb::object apply(const BoundPuzzle& bound, States given, Flat moves) {
         applicable.clear();
         puzzle.applicable(state, applicable);
         if (std::find(applicable.begin(), applicable.end(), chosen[i]) == applicable.end())
-            throw std::invalid_argument("move " + std::to_string(chosen[i]) + " cannot be made in state " +
-                                        std::to_string(i));
+            refuse("move ", chosen[i], " cannot be made in state ", i);
         puzzle.apply(chosen[i], state, next.data() + i * variables);
     }
     return to_numpy(std::move(next), {states.count, variables});
@@ -84,15 +79,14 @@ nb::object apply(const BoundPuzzle& bound, States given, Flat moves) {
 
 const PatternIndex& whole_index(const BoundPuzzle& bound) {
     if (!bound.puzzle->index())
-        throw std::invalid_argument("the states of " + bound.puzzle->name +
-                                    " cannot be numbered in 64 bits; number a pattern instead");
+        refuse("the states of ", bound.puzzle->name,
+               " cannot be numbered in 64 bits; number a pattern instead");
     return *bound.puzzle->index();
 }
 
 nb::object rank(const BoundPuzzle& bound, States given) {
     const PatternIndex& index = whole_index(bound);
-    const StateRows states(given);
-    bound.check_states(states);
+    const StateRows states = bound.checked(given);
     return rank_rows(index, states);
 }
 
@@ -101,8 +95,7 @@ nb::object unrank(const BoundPuzzle& bound, Indices ranks) {
     size_t variables = bound.puzzle->num_variables();
     Ints states;
     for (int64_t rank : std::vector<int64_t>(ranks.data(), ranks.data() + ranks.size())) {
-        if (rank < 0 || static_cast<uint64_t>(rank) >= index.size())
-            throw std::invalid_argument("there is no state " + std::to_string(rank));
+        if (rank < 0 || static_cast<uint64_t>(rank) >= index.size()) refuse("there is no state ", rank);
         Ints state = bound.puzzle->unrank(static_cast<uint64_t>(rank));
         states.insert(states.end(), state.begin(), state.end());
     }
@@ -114,7 +107,7 @@ nb::object unrank(const BoundPuzzle& bound, Indices ranks) {
 std::unique_ptr<Evaluator> BoundPuzzle::make_evaluator(const std::string& name, CostType,
                                                        const Limits&) const {
     if (name == "blind") return std::make_unique<BlindPuzzle>(*puzzle);
-    throw std::invalid_argument("puzzles have no heuristic '" + name + "'");
+    refuse("puzzles have no heuristic '", name, "'");
 }
 
 std::unique_ptr<StateSpace> BoundPuzzle::make_space(Ints initial_state, const Limits&) const {
@@ -148,7 +141,7 @@ void bind_puzzles(nb::module_& m) {
                      throw nb::index_error("no such move");
                  return b.puzzle->may_follow(last, next);
              })
-        .def("check", [](const BoundPuzzle& b, States states) { b.check_states(StateRows(states)); })
+        .def("check", [](const BoundPuzzle& b, States states) { b.checked(states); })
         .def("expand", &expand)
         .def("apply", &apply)
         .def("rank", &rank)
@@ -156,12 +149,7 @@ void bind_puzzles(nb::module_& m) {
         .def("random_moves", [](const BoundPuzzle& b, int count, uint64_t seed) {
             return b.puzzle->random_moves(count, seed);
         });
-    m.def("cube_place_names", [] {
-        std::vector<std::string> corners, edges;
-        for (int i = 0; i < cube::kCorners; ++i) corners.push_back(cube::corner_name(i));
-        for (int i = 0; i < cube::kEdges; ++i) edges.push_back(cube::edge_name(i));
-        return std::pair(corners, edges);
-    });
+    m.def("cube_place_names", [] { return std::pair(cube::kCornerNames, cube::kEdgeNames); });
 }
 
 }  // namespace hstar::bindings

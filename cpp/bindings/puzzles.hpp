@@ -10,8 +10,8 @@
 
 namespace hstar::bindings {
 
-using Indices = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Bytes = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Indices = Array<int64_t, 1>;
+using Bytes = Array<uint8_t, 1>;
 
 struct BoundPuzzle : BoundSpace {
     explicit BoundPuzzle(const std::string& name) : puzzle(make_puzzle(name)) {}
@@ -22,6 +22,7 @@ struct BoundPuzzle : BoundSpace {
                                               const Limits& limits) const override;
     std::unique_ptr<StateSpace> make_space(Ints initial_state, const Limits& limits) const override;
     std::string operator_name(int op) const override { return puzzle->move_names[op]; }
+    const Ints& domain_sizes() const override { return puzzle->domain_size; }
     const Puzzle* as_puzzle() const override { return puzzle.get(); }
 };
 
@@ -29,6 +30,7 @@ struct BoundPuzzle : BoundSpace {
 struct BoundIndex {
     nb::object owner;  // the puzzle or task
     std::shared_ptr<const PatternIndex> index;
+    const BoundSpace& space() const { return nb::cast<const BoundSpace&>(owner); }
     // Throws std::invalid_argument for rows whose pattern has no index.
     void check_states(const StateRows& states) const;
 };
@@ -37,6 +39,11 @@ struct BoundPdb {
     BoundIndex index;
     std::shared_ptr<const Pdb> pdb;
 };
+
+// Null for None.
+inline std::shared_ptr<const Pdb> pdb_of(nb::handle bound) {
+    return bound.is_none() ? nullptr : nb::cast<const BoundPdb&>(bound).pdb;
+}
 
 struct BoundLearnedPdb {
     BoundIndex index;

@@ -39,8 +39,7 @@ nb::tuple to_arrays(Rows<int> rows) {
 }
 
 // Rows of facts from Python. Throws std::invalid_argument.
-Rows<int> to_rows(const nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>& starts,
-                  const Flat& facts, int num_facts) {
+Rows<int> to_rows(const Array<int64_t, 1>& starts, const Flat& facts, int num_facts) {
     Rows<int> rows;
     rows.data.assign(facts.data(), facts.data() + facts.size());
     rows.offset.clear();
@@ -72,7 +71,7 @@ struct BoundRegression {
         const bool is_own = deadline == 0 || own < deadline;
         return guarded([&] {
             try {
-                task.keep_only(mutexes.add_h2(task, make_limits(is_own ? own : deadline, memory_bytes)));
+                task.keep_only(mutexes.add_h2(task, Limits{is_own ? own : deadline, memory_bytes}));
                 return true;
             } catch (const Stopped& stopped) {
                 if (stopped.reason == StopReason::Time && is_own) return false;
@@ -93,7 +92,7 @@ std::unique_ptr<BoundPreImages> rollouts(nb::object self, int count, int length,
     const auto& regression = nb::cast<const BoundRegression&>(self);
     const RolloutOptions options{count, length, to_novelty(novelty), seed};
     PreImages images = guarded([&] {
-        return roll_out(regression.task, regression.mutexes, options, make_limits(deadline, memory_bytes));
+        return roll_out(regression.task, regression.mutexes, options, Limits{deadline, memory_bytes});
     });
     return std::make_unique<BoundPreImages>(BoundPreImages{self, regression, std::move(images)});
 }
@@ -104,8 +103,7 @@ std::unique_ptr<BoundPreImages> focused(nb::object self, int count, double bread
     if (stride < 1) throw std::invalid_argument("the stride must be at least 1");
     const FocusedOptions options{count, breadth_first, length, stride, seed};
     PreImages images = guarded([&] {
-        return sample_focused(regression.task, regression.mutexes, options,
-                              make_limits(deadline, memory_bytes));
+        return sample_focused(regression.task, regression.mutexes, options, Limits{deadline, memory_bytes});
     });
     return std::make_unique<BoundPreImages>(BoundPreImages{self, regression, std::move(images)});
 }
@@ -119,17 +117,15 @@ nb::tuple complete_images(const BoundPreImages& self, const Flat& chosen, const 
     const Completion completion = to_completion(way);
     return to_arrays(guarded([&] {
         return complete(self.regression.task, self.regression.mutexes, self.images, numbers, completion, seed,
-                        make_limits(deadline, memory_bytes));
+                        Limits{deadline, memory_bytes});
     }));
 }
 
-nb::object depths(const BoundPreImages& self,
-                  const nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>& starts,
-                  const Flat& facts, double deadline, uint64_t memory_bytes) {
+nb::object depths(const BoundPreImages& self, const Array<int64_t, 1>& starts, const Flat& facts,
+                  double deadline, uint64_t memory_bytes) {
     const Rows<int> states = to_rows(starts, facts, self.regression.task.task.num_facts());
     auto found = guarded([&] {
-        return smallest_depths(self.regression.task, self.images, states,
-                               make_limits(deadline, memory_bytes));
+        return smallest_depths(self.regression.task, self.images, states, Limits{deadline, memory_bytes});
     });
     const size_t count = found.size();
     return to_numpy(std::move(found), {count});
@@ -138,7 +134,7 @@ nb::object depths(const BoundPreImages& self,
 nb::object walk(const BoundTask& bound, int count, int steps, uint64_t seed, double deadline,
                 uint64_t memory_bytes) {
     if (count < 0 || steps < 0) throw std::invalid_argument("a walk cannot have a negative number of steps");
-    const Limits limits = make_limits(deadline, memory_bytes);
+    const Limits limits = Limits{deadline, memory_bytes};
     Ints states = guarded([&] {
         return random_walks(*bound.make_space(bound.task.initial_state, limits), count, steps, seed, limits);
     });
@@ -146,7 +142,7 @@ nb::object walk(const BoundTask& bound, int count, int steps, uint64_t seed, dou
                     {static_cast<size_t>(count), static_cast<size_t>(bound.task.num_variables())});
 }
 
-nb::object copied(const Ints& items) {
+nb::object as_array(const Ints& items) {
     return to_numpy(Ints(items), {items.size()});
 }
 
@@ -158,10 +154,10 @@ void bind_sampling(nb::module_& m) {
     nb::class_<BoundPreImages>(m, "PreImages")
         .def("__len__", [](const BoundPreImages& p) { return p.images.size(); })
         .def_prop_ro("facts", [](const BoundPreImages& p) { return to_arrays(p.images.facts); })
-        .def_prop_ro("depth", [](const BoundPreImages& p) { return copied(p.images.depth); })
-        .def_prop_ro("parent", [](const BoundPreImages& p) { return copied(p.images.parent); })
-        .def_prop_ro("op", [](const BoundPreImages& p) { return copied(p.images.op); })
-        .def_prop_ro("rollout", [](const BoundPreImages& p) { return copied(p.images.rollout); })
+        .def_prop_ro("depth", [](const BoundPreImages& p) { return as_array(p.images.depth); })
+        .def_prop_ro("parent", [](const BoundPreImages& p) { return as_array(p.images.parent); })
+        .def_prop_ro("op", [](const BoundPreImages& p) { return as_array(p.images.op); })
+        .def_prop_ro("rollout", [](const BoundPreImages& p) { return as_array(p.images.rollout); })
         .def("complete", &complete_images, nb::arg("chosen"), nb::arg("way"), nb::arg("seed"),
              nb::arg("deadline"), nb::arg("memory_bytes"))
         .def("smallest_depths", &depths, nb::arg("starts"), nb::arg("facts"), nb::arg("deadline"),

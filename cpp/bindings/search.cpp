@@ -3,9 +3,9 @@
 #include <nanobind/stl/optional.h>
 
 #include <set>
-#include <stdexcept>
 
 #include "bindings/bindings.hpp"
+#include "runtime/require.hpp"
 #include "search/exhaustive.hpp"
 #include "spaces/task_space.hpp"
 
@@ -18,7 +18,7 @@ class CallableEvaluator : public Evaluator {
   public:
     explicit CallableEvaluator(nb::object callable) : callable_(std::move(callable)) {}
     bool is_safe() const override { return false; }
-    void evaluate(const StateBatch& batch, float* h, Rows<int>* preferred) override {
+    void evaluate(const StateBatch& batch, float* h, Rows<int>*) override {
         nb::gil_scoped_acquire acquire;
         size_t count = batch.count, variables = batch.num_variables;
         nb::object states =
@@ -27,13 +27,11 @@ class CallableEvaluator : public Evaluator {
         nb::object answer = numpy.attr("ascontiguousarray")(callable_(states), "float32");
         auto values = nb::cast<nb::ndarray<const float, nb::c_contig, nb::device::cpu>>(answer);
         if (values.ndim() != 1 || values.size() != count)
-            throw std::invalid_argument("the heuristic was given " + std::to_string(count) +
-                                        " states and must return as many numbers, in one dimension");
+            refuse("the heuristic was given ", count,
+                   " states and must return as many numbers, in one dimension");
         for (size_t i = 0; i < count; ++i) {
             h[i] = values.data()[i];
-            if (h[i] != h[i])
-                throw std::invalid_argument("the heuristic returned NaN; use inf for dead ends");
-            if (preferred) preferred->close_row();
+            if (h[i] != h[i]) refuse("the heuristic returned NaN; use inf for dead ends");
         }
     }
 
@@ -41,29 +39,11 @@ class CallableEvaluator : public Evaluator {
     nb::object callable_;
 };
 
-const char* status_name(SearchStatus status) {
-    switch (status) {
-        case SearchStatus::Solved:
-            return "solved";
-        case SearchStatus::Unsolvable:
-            return "unsolvable";
-        case SearchStatus::GaveUp:
-            return "gave up";
-        case SearchStatus::OutOfTime:
-            return "out of time";
-        case SearchStatus::OutOfMemory:
-            return "out of memory";
-        case SearchStatus::Interrupted:
-            return "interrupted";
-        case SearchStatus::Terminated:
-            return "terminated";
-    }
-    return "";
-}
-
 nb::dict to_dict(const SearchResult& result) {
+    constexpr const char* kStatus[] = {"solved",        "unsolvable",  "gave up",   "out of time",
+                                       "out of memory", "interrupted", "terminated"};
     nb::dict d;
-    d["status"] = status_name(result.status);
+    d["status"] = kStatus[static_cast<int>(result.status)];
     d["evaluated"] = result.counters.evaluated;
     d["evaluations"] = result.counters.evaluations;
     d["expanded"] = result.counters.expanded;
@@ -99,16 +79,13 @@ nb::dict search(const BoundSpace& bound, std::optional<States> state, const nb::
                 SearchOptions options, double deadline, uint64_t memory_bytes) {
     Ints initial;
     if (state) {
-        StateRows rows(*state);
-        bound.check_states(rows);
-        if (rows.count != 1) throw std::invalid_argument("expected one state");
-        initial = std::move(rows.values);
+        initial = bound.checked_one(*state).values;
     } else if (bound.initial_state()) {
         initial = *bound.initial_state();
     } else {
-        throw std::invalid_argument("a search of a puzzle needs a state to start from");
+        refuse("a search of a puzzle needs a state to start from");
     }
-    options.limits = make_limits(deadline, memory_bytes);
+    options.limits = Limits{deadline, memory_bytes};
     std::vector<std::unique_ptr<Evaluator>> made;
     std::vector<Evaluator*> evaluators;
     std::set<std::mutex*> mutexes;  // locked in this order by every search, so that none waits in a circle
@@ -116,8 +93,7 @@ nb::dict search(const BoundSpace& bound, std::optional<States> state, const nb::
     for (nb::handle heuristic : heuristics) {
         if (nb::isinstance<BoundHeuristic>(heuristic)) {
             auto* given = nb::cast<BoundHeuristic*>(heuristic);
-            if (!given->space.is_same(bound))
-                throw std::invalid_argument("the heuristic was made for another task or puzzle");
+            if (!given->space.is_same(bound)) refuse("the heuristic was made for another task or puzzle");
             if (evaluators.empty()) first = given;
             evaluators.push_back(given->evaluator.get());
             mutexes.insert(&given->mutex);
@@ -147,7 +123,7 @@ nb::dict search(const BoundSpace& bound, std::optional<States> state, const nb::
 }
 
 nb::object explore(const BoundTask& bound, size_t max_states, double deadline, uint64_t memory_bytes) {
-    const Limits limits = make_limits(deadline, memory_bytes);
+    const Limits limits{deadline, memory_bytes};
     std::optional<StateGraph> graph = guarded([&] {
         return explore_exhaustively(TaskSpace(bound.task, bound.generator(limits), bound.task.initial_state),
                                     max_states, limits);

@@ -1,11 +1,10 @@
 #include <algorithm>
 #include <limits>
-#include <stdexcept>
 
 #include "bindings/bindings.hpp"
-#include "bindings/lifted.hpp"
 #include "grounding/finite_domain.hpp"
 #include "grounding/instantiation.hpp"
+#include "runtime/require.hpp"
 #include "spaces/task_space.hpp"
 #include "task/packing.hpp"
 
@@ -13,9 +12,8 @@ namespace hstar::bindings {
 
 StateRows::StateRows(const States& states) : count(states.shape(0)), columns(states.shape(1)) {
     if (std::max(count, columns) > std::numeric_limits<int>::max())
-        throw std::invalid_argument("too many states at once: " + std::to_string(count) +
-                                    "; split them into batches of less than 2^31");
-    values.assign(states.data(), states.data() + states.size());
+        refuse("too many states at once: ", count, "; split them into batches of less than 2^31");
+    values = copied(states);
 }
 
 const SuccessorGenerator& BoundTask::generator(const Limits& limits) const {
@@ -25,15 +23,13 @@ const SuccessorGenerator& BoundTask::generator(const Limits& limits) const {
 }
 
 void BoundTask::check_states(const StateRows& states) const {
-    if (static_cast<int>(states.columns) != task.num_variables())
-        throw std::invalid_argument("states must have one column per variable (" +
-                                    std::to_string(task.num_variables()) + ")");
+    require(static_cast<int>(states.columns) == task.num_variables(),
+            "states must have one column per variable (", task.num_variables(), ")");
     for (size_t i = 0; i < states.count; ++i)
         for (int v = 0; v < task.num_variables(); ++v) {
             int value = states.row(i)[v];
             if (value < 0 || value >= task.domain_size[v])
-                throw std::invalid_argument("state " + std::to_string(i) + " has no value " +
-                                            std::to_string(value) + " for variable " + std::to_string(v));
+                refuse("state ", i, " has no value ", value, " for variable ", v);
         }
 }
 
@@ -46,42 +42,19 @@ std::unique_ptr<StateSpace> BoundTask::make_space(Ints initial_state, const Limi
     return std::make_unique<TaskSpace>(task, generator(limits), std::move(initial_state));
 }
 
-Limits make_limits(double deadline, uint64_t memory_bytes) {
-    Limits limits;
-    limits.deadline = deadline;
-    limits.memory_bytes = memory_bytes;
-    return limits;
-}
-
-const char* reason_name(StopReason reason) {
-    switch (reason) {
-        case StopReason::Time:
-            return "time";
-        case StopReason::Memory:
-            return "memory";
-        case StopReason::Interrupt:
-            return "interrupt";
-        case StopReason::Terminate:
-            return "terminate";
-    }
-    return "";
-}
-
 namespace {
 
 std::unique_ptr<BoundTask> ground_task(nb::dict spec, bool keep_irrelevant, bool keep_constant,
                                        double deadline, uint64_t memory_bytes) {
     auto lifted = to_lifted(spec);
     return guarded([&] {
-        return std::make_unique<BoundTask>(ground(lifted, GroundingOptions{keep_irrelevant, keep_constant},
-                                                  make_limits(deadline, memory_bytes)));
+        return std::make_unique<BoundTask>(
+            ground(lifted, GroundingOptions{keep_irrelevant, keep_constant}, Limits{deadline, memory_bytes}));
     });
 }
 
 nb::object successors(const BoundTask& bound, States given) {
-    const StateRows state(given);
-    bound.check_states(state);
-    if (state.count != 1) throw std::invalid_argument("expected one state");
+    const StateRows state = bound.checked_one(given);
     const Task& task = bound.task;
     Ints ops;
     guarded(
@@ -119,10 +92,7 @@ nb::tuple operator_parts(const BoundTask& bound, int op) {
     for (auto [variable, value] : task.effects[op])
         effects.append(nb::make_tuple(nb::list(), variable, value));
     for (const auto& e : task.conditional[op])
-        effects.append(
-            nb::make_tuple(assignments(std::span(task.effect_conditions)
-                                           .subspan(e.condition_begin, e.condition_end - e.condition_begin)),
-                           e.effect.variable, e.effect.value));
+        effects.append(nb::make_tuple(assignments(task.condition(e)), e.effect.variable, e.effect.value));
     return nb::make_tuple(task.operator_name(op), task.cost[op], assignments(task.pre[op]), effects);
 }
 
@@ -140,7 +110,8 @@ void bind_task(nb::module_& m) {
         .def_prop_ro("goal_is_false", [](const BoundTask& b) { return b.task.goal_is_false; })
         .def_prop_ro("initial_values", [](const BoundTask& b) { return b.task.initial_state; })
         .def_prop_ro("mutex_groups", [](const BoundTask& b) { return b.task.mutex_groups; })
-        .def_prop_ro("state_bytes", [](const BoundTask& b) { return Packing(b.task).num_bytes(); })
+        .def_prop_ro("state_bytes",
+                     [](const BoundTask& b) { return Packing(b.task.domain_size).num_bytes(); })
         .def("atom_name",
              [](const BoundTask& b, int fact) {
                  if (fact < 0 || fact >= b.task.num_facts()) throw nb::index_error("no such fact");

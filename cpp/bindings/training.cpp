@@ -21,15 +21,10 @@ struct BoundTrainer {
     auto run(double deadline, uint64_t memory_bytes, Work work) {
         return guarded([&] {
             std::lock_guard lock(mutex);
-            return work(make_limits(deadline, memory_bytes));
+            return work(Limits{deadline, memory_bytes});
         });
     }
 };
-
-template <class T, class Array>
-std::vector<T> copied(const Array& array) {
-    return {array.data(), array.data() + array.size()};
-}
 
 std::vector<MlpLayer> to_layers(const nb::list& items) {
     std::vector<MlpLayer> layers;
@@ -51,15 +46,14 @@ nb::list from_layers(std::vector<MlpLayer> layers) {
     return result;
 }
 
-BoundRows make_rows(int num_atoms, Longs starts, Flat atoms, Floats h, Floats lower, Floats upper,
+BoundRows make_rows(int num_atoms, Array<int64_t, 1> starts, Flat atoms, Floats h, Floats lower, Floats upper,
                     Floats weights) {
-    return {std::make_shared<const TrainingRows>(num_atoms, copied<int64_t>(starts), copied<int>(atoms),
-                                                 copied<float>(h), copied<float>(lower), copied<float>(upper),
-                                                 copied<float>(weights))};
+    return {std::make_shared<const TrainingRows>(num_atoms, copied(starts), copied(atoms), copied(h),
+                                                 copied(lower), copied(upper), copied(weights))};
 }
 
 nb::object outputs(BoundTrainer& self, Flat rows, double deadline, uint64_t memory_bytes) {
-    const Ints chosen = copied<int>(rows);
+    const Ints chosen = copied(rows);
     std::vector<float> result(chosen.size());
     self.run(deadline, memory_bytes,
              [&](const Limits& limits) { self.trainer.outputs(chosen, result.data(), limits); });
@@ -93,8 +87,8 @@ void bind_training(nb::module_& m) {
     nb::class_<BoundRows>(m, "TrainingRows")
         .def(
             "__init__",
-            [](BoundRows* self, int num_atoms, Longs starts, Flat atoms, Floats h, Floats lower, Floats upper,
-               Floats weights) {
+            [](BoundRows* self, int num_atoms, Array<int64_t, 1> starts, Flat atoms, Floats h, Floats lower,
+               Floats upper, Floats weights) {
                 new (self) BoundRows(make_rows(num_atoms, starts, atoms, h, lower, upper, weights));
             },
             nb::arg("num_atoms"), nb::arg("starts"), nb::arg("atoms"), nb::arg("h"), nb::arg("lower"),
@@ -114,7 +108,7 @@ void bind_training(nb::module_& m) {
             "epoch",
             [](BoundTrainer& self, Flat order, int batch, double learning_rate, double deadline,
                uint64_t memory_bytes) {
-                const Ints rows = copied<int>(order);
+                const Ints rows = copied(order);
                 return self.run(deadline, memory_bytes, [&](const Limits& limits) {
                     return self.trainer.epoch(rows, batch, learning_rate, limits);
                 });
@@ -123,7 +117,7 @@ void bind_training(nb::module_& m) {
         .def(
             "loss",
             [](BoundTrainer& self, Flat rows, double deadline, uint64_t memory_bytes) {
-                const Ints chosen = copied<int>(rows);
+                const Ints chosen = copied(rows);
                 return self.run(deadline, memory_bytes,
                                 [&](const Limits& limits) { return self.trainer.loss(chosen, limits); });
             },

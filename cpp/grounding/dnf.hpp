@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/sort_unique.hpp"
+
 namespace hstar {
 
 // A construct the grounder cannot represent in reasonable space.
@@ -26,8 +28,7 @@ inline bool is_true(const Dnf& dnf) {
 
 // Sorts, removes duplicates; false if the conjunction contradicts itself.
 inline bool tidy(Conjunction& literals) {
-    std::sort(literals.begin(), literals.end());
-    literals.erase(std::unique(literals.begin(), literals.end()), literals.end());
+    sort_unique(literals);
     for (size_t i = 1; i < literals.size(); ++i)
         if ((literals[i] ^ 1) == literals[i - 1] && literals[i] / 2 == literals[i - 1] / 2) return false;
     return true;
@@ -61,8 +62,7 @@ inline void conjoin(Dnf& left, const Dnf& right) {
 
 inline void tidy(Dnf& dnf) {
     std::erase_if(dnf, [](Conjunction& disjunct) { return !tidy(disjunct); });
-    std::sort(dnf.begin(), dnf.end());
-    dnf.erase(std::unique(dnf.begin(), dnf.end()), dnf.end());
+    sort_unique(dnf);
     if (!dnf.empty() && dnf[0].empty()) dnf = kTrue;
     if (dnf.size() > kMaxDisjuncts) refuse_size();
 }

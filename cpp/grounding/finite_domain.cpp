@@ -1,13 +1,14 @@
 #include "grounding/finite_domain.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 
 #include "grounding/duplicate_operators.hpp"
 #include "grounding/instantiation.hpp"
 #include "grounding/mutex_groups.hpp"
 #include "grounding/reachability.hpp"
 #include "grounding/strips.hpp"
+#include "runtime/require.hpp"
+#include "runtime/sort_unique.hpp"
 
 namespace hstar {
 
@@ -117,6 +118,7 @@ class TaskBuilder {
                 task_.atoms.push_back({facts.predicate(atom), negated, {args.begin(), args.end()}});
             }
             int size = static_cast<int>(variables[v].size());
+            none_.push_back(needs_none[v] ? size : -1);
             if (needs_none[v]) {
                 if (value < 0) value = size;
                 task_.atoms.push_back(name_of_none(variables[v]));
@@ -127,9 +129,6 @@ class TaskBuilder {
             task_.first_fact.push_back(task_.first_fact.back() + size);
             task_.variable_of.insert(task_.variable_of.end(), size, static_cast<int>(v));
         }
-        none_.assign(variables.size(), -1);
-        for (size_t v = 0; v < variables.size(); ++v)
-            if (needs_none[v]) none_[v] = task_.domain_size[v] - 1;
     }
 
     void add_operator(int op) {
@@ -155,11 +154,8 @@ class TaskBuilder {
         }
         for (int fact : strips_.del[op])
             if (kept(fact)) deletes.push_back({{}, assignment_[fact]});
-        std::sort(effects.begin(), effects.end());
-        effects.erase(std::unique(effects.begin(), effects.end()), effects.end());
-        for (size_t i = 1; i < effects.size(); ++i)
-            if (effects[i].variable == effects[i - 1].variable)
-                return;  // adds two mutex facts: never applicable
+        sort_unique(effects);
+        if (has_conflict(effects)) return;  // adds two mutex facts: never applicable
 
         // A delete sets its variable to "none" if the fact is true and no unconditional add sets the
         // variable.
@@ -182,8 +178,7 @@ class TaskBuilder {
                 conditional.push_back({std::move(deleted.condition), cleared});
         }
         effects.insert(effects.end(), clears.begin(), clears.end());
-        std::sort(effects.begin(), effects.end());
-        effects.erase(std::unique(effects.begin(), effects.end()), effects.end());
+        sort_unique(effects);
         std::erase_if(effects, [&](Assignment a) { return std::binary_search(pre.begin(), pre.end(), a); });
         conditional.insert(conditional.end(), adds.begin(), adds.end());  // last, because they win
         if (effects.empty() && conditional.empty()) return;
@@ -199,9 +194,8 @@ class TaskBuilder {
         }
         task_.conditional.close_row();
         if (strips_.cost[op] > kMaxCost)
-            throw std::invalid_argument("an action costs " + std::to_string(strips_.cost[op]) +
-                                        " times the smallest unit of all costs; at most " +
-                                        std::to_string(kMaxCost) + " are supported, so round the costs");
+            refuse("an action costs ", strips_.cost[op], " times the smallest unit of all costs; at most ",
+                   kMaxCost, " are supported, so round the costs");
         task_.cost.push_back(static_cast<int>(strips_.cost[op]));
         task_.op_schema.push_back(strips_.origin[op].schema);
         task_.op_tuple.push_back(strips_.origin[op].instance);
@@ -229,6 +223,12 @@ class TaskBuilder {
         return nullptr;
     }
 
+    // Whether a sorted list has two values of one variable.
+    static bool has_conflict(const std::vector<Assignment>& assignments) {
+        auto same = [](Assignment a, Assignment b) { return a.variable == b.variable; };
+        return std::ranges::adjacent_find(assignments, same) != assignments.end();
+    }
+
     // The part of an effect's condition that the precondition does not imply; false if it can never fire.
     bool translate_condition(int op, int effect, const std::vector<Assignment>& pre,
                              std::vector<Assignment>& result) {
@@ -246,11 +246,8 @@ class TaskBuilder {
     // False if the facts are mutex.
     bool translate(std::span<const int> facts, std::vector<Assignment>& result) const {
         for (int fact : facts) result.push_back(assignment_[fact]);
-        std::sort(result.begin(), result.end());
-        result.erase(std::unique(result.begin(), result.end()), result.end());
-        for (size_t i = 1; i < result.size(); ++i)
-            if (result[i].variable == result[i - 1].variable) return false;
-        return true;
+        sort_unique(result);
+        return !has_conflict(result);
     }
 
     // Variables that need a value for "none of the facts": they start with it, or some operator deletes a

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "grounding/dnf.hpp"
+#include "runtime/require.hpp"
 
 namespace hstar {
 
@@ -72,60 +73,37 @@ class Instantiator {
         return tidy(result);
     }
 
-    Dnf expand(const Formula& formula) {
-        switch (formula.kind) {
-            case Formula::Kind::Literal: {
-                int decided = decide(formula.literal);
-                if (decided == kNever) return kFalse;
-                if (decided == kAlways) return kTrue;
-                return {{decided}};
-            }
-            case Formula::Kind::And: {
-                Dnf result = kTrue;
-                for (const Formula& part : formula.parts) {
-                    conjoin(result, expand(part));
-                    if (result.empty()) break;
-                }
-                tidy(result);
-                return result;
-            }
-            case Formula::Kind::Or: {
-                Dnf result = kFalse;
-                for (const Formula& part : formula.parts) {
-                    disjoin(result, expand(part));
-                    if (is_true(result)) break;
-                }
-                tidy(result);
-                return result;
-            }
-            case Formula::Kind::Forall:
-            case Formula::Kind::Exists: {
-                Dnf result = formula.kind == Formula::Kind::Forall ? kTrue : kFalse;
-                expand_quantifier(formula, 0, result);
-                tidy(result);
-                return result;
-            }
-        }
-        return kFalse;
+    static bool is_conjunction(const Formula& formula) {
+        return formula.kind == Formula::Kind::And || formula.kind == Formula::Kind::Forall;
     }
 
-    // Returns false once the result cannot change any more.
-    bool expand_quantifier(const Formula& formula, size_t depth, Dnf& result) {
+    Dnf expand(const Formula& formula) {
+        if (formula.kind == Formula::Kind::Literal) {
+            int decided = decide(formula.literal);
+            return decided == kNever ? kFalse : decided == kAlways ? kTrue : Dnf{{decided}};
+        }
+        Dnf result = is_conjunction(formula) ? kTrue : kFalse;
+        expand_parts(formula, 0, result);
+        tidy(result);
+        return result;
+    }
+
+    // For all objects from variable `depth` on. Returns false once the result cannot change any more.
+    bool expand_parts(const Formula& formula, size_t depth, Dnf& result) {
         if (depth == formula.variables.size()) {
-            meter_.spend(kLookup * (1 + result.size()));
-            if (formula.kind == Formula::Kind::Forall) {
-                conjoin(result, expand(formula.parts[0]));
-                return !result.empty();
+            for (const Formula& part : formula.parts) {
+                meter_.spend(kLookup * (1 + result.size()));
+                is_conjunction(formula) ? conjoin(result, expand(part)) : disjoin(result, expand(part));
+                if (is_conjunction(formula) ? result.empty() : is_true(result)) return false;
             }
-            disjoin(result, expand(formula.parts[0]));
-            return !is_true(result);
+            return true;
         }
         int variable = formula.variables[depth];
         if (static_cast<size_t>(variable) >= binding_.size()) binding_.resize(variable + 1, 0);
         for (int object : lifted_.type_sets[formula.variable_types[depth]]) {
             meter_.spend(kLookup);
             binding_[variable] = object;
-            if (!expand_quantifier(formula, depth + 1, result)) return false;
+            if (!expand_parts(formula, depth + 1, result)) return false;
         }
         return true;
     }
@@ -202,8 +180,7 @@ class Instantiator {
         if (entry < 0) {
             std::string text = lifted_.functions[term.function];
             for (size_t p = 0; p < term.args.size(); ++p) text += " " + lifted_.objects[args_[p]];
-            throw std::invalid_argument("the cost (" + text + ") has no value; add (= (" + text +
-                                        ") ...) to :init");
+            refuse("the cost (", text, ") has no value; add (= (", text, ") ...) to :init");
         }
         return lifted_.numbers[function_number_[entry]];
     }
@@ -228,12 +205,8 @@ class Instantiator {
             else
                 (effect.adds ? add : del).push_back(effect.fact);
         }
-        auto tidy_facts = [](std::vector<int>& facts) {
-            std::sort(facts.begin(), facts.end());
-            facts.erase(std::unique(facts.begin(), facts.end()), facts.end());
-        };
-        tidy_facts(add);
-        tidy_facts(del);
+        sort_unique(add);
+        sort_unique(del);
         auto added = [&](int fact) { return std::binary_search(add.begin(), add.end(), fact); };
         std::erase_if(del, added);
         // An unconditional effect makes conditional ones on the same fact pointless (add wins over delete).
@@ -318,8 +291,7 @@ class Instantiator {
             else
                 simplified.push_back(std::move(effect));
         }
-        std::sort(kept.begin(), kept.end());
-        kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
+        sort_unique(kept);
         del = std::move(kept);
         conditional = std::move(simplified);
     }

@@ -25,7 +25,7 @@ using Candidate = std::vector<Part>;  // sorted, at most one part per predicate
 class GroupFinder {
   public:
     GroupFinder(const StripsTask& task, const FactTable& facts, int num_predicates, const Limits& limits)
-        : task_(task), facts_(facts), num_predicates_(num_predicates), limits_(limits) {
+        : task_(task), facts_(facts), num_predicates_(num_predicates), meter_(limits) {
         // Complement facts have predicates of their own.
         facts_of_.resize(2 * num_predicates);
         predicate_.resize(task.num_facts);
@@ -63,7 +63,7 @@ class GroupFinder {
             }
         }
         for (size_t i = 0; i < queue_.size(); ++i) {
-            limits_.check();
+            meter_.spend(1 << 12);
             prove(queue_[i]);
         }
         return std::move(groups_);
@@ -123,7 +123,7 @@ class GroupFinder {
                 if (num_alive == 0) break;
                 if (checked_[op] == round_) continue;
                 checked_[op] = round_;
-                tick();
+                meter_.spend(4);
                 find_broken(op);
                 for (int instance : broken_) {
                     if (threat < 0) threat = op, threatened = instance;
@@ -139,10 +139,6 @@ class GroupFinder {
     }
 
     bool in_live_instance(int fact) const { return instance_[fact] >= 0 && alive_[instance_[fact]]; }
-
-    void tick() {
-        if (((++ticks_) & 0xfff) == 0) limits_.check();
-    }
 
     // Fills broken_ with the live instances that the operator may add to without removing as much.
     void find_broken(int op) {
@@ -165,7 +161,7 @@ class GroupFinder {
         deletes_.clear();
         if (!conditional.empty()) collect_deletes(op);
         for (int effect : conditional) {
-            tick();
+            meter_.spend(4);
             int fact = task_.effects.fact[effect];
             if (!task_.effects.adds[effect] || !in_live_instance(fact)) continue;
             if (balance_[instance_[fact]] > 1 || !gives_up(op, effect, instance_[fact]))
@@ -276,7 +272,7 @@ class GroupFinder {
     const StripsTask& task_;
     const FactTable& facts_;
     int num_predicates_;
-    const Limits& limits_;
+    WorkMeter meter_;
     std::vector<int> predicate_;               // per fact
     std::vector<std::vector<int>> facts_of_;   // per predicate
     std::vector<std::vector<int>> adders_of_;  // per predicate: operators
@@ -289,7 +285,6 @@ class GroupFinder {
     std::vector<int> broken_;    // instances broken by the operator looked at last
     std::vector<std::pair<int, int>> deletes_;
     int matches_left_ = 0;
-    uint64_t ticks_ = 0;
     std::vector<int> checked_;
     int round_ = 0;
     std::vector<std::vector<int>> groups_;

@@ -6,23 +6,17 @@
 
 namespace hstar {
 
-TypeTable::TypeTable(const LiftedTask& lifted) {
-    for (const auto& objects : lifted.type_sets) {
-        std::vector<char> member(lifted.objects.size(), 0);
-        for (int object : objects) member[object] = 1;
-        member_.push_back(std::move(member));
-    }
-}
-
 namespace {
 
 class Explorer {
   public:
     Explorer(const LiftedTask& lifted, const Limits& limits)
-        : lifted_(lifted),
-          limits_(limits),
-          types_(lifted),
-          result_{FactTable(arities(lifted)), 0, {}, {}, {}} {}
+        : lifted_(lifted), meter_(limits), result_{FactTable(arities(lifted)), 0, {}, {}, {}} {
+        for (const auto& objects : lifted.type_sets) {
+            is_of_type_.emplace_back(lifted.objects.size(), 0);
+            for (int object : objects) is_of_type_.back()[object] = 1;
+        }
+    }
 
     Reachability run() {
         find_fluents();
@@ -123,10 +117,6 @@ class Explorer {
         }
     }
 
-    void tick() {
-        if (((++ticks_) & 0xffff) == 0) limits_.check();
-    }
-
     int value(Term term) const { return is_variable(term) ? binding_[term] : ~term; }
 
     bool filters_hold(const Step& step) {
@@ -151,11 +141,11 @@ class Explorer {
     // Binds the step's variables to the fact's arguments; false if types, repeated variables or filters
     // disagree.
     bool bind(const JoinPlan& plan, const Step& step, int fact) {
-        tick();
+        meter_.spend();
         auto args = result_.facts.args(fact);
         for (int position : step.binds) {
             int variable = step.atom->args[position];
-            if (!types_.contains(plan.rule->variable_types[variable], args[position])) return false;
+            if (!is_of_type_[plan.rule->variable_types[variable]][args[position]]) return false;
             binding_[variable] = args[position];
         }
         for (int position : step.compares)
@@ -175,7 +165,7 @@ class Explorer {
                 return;
             }
             for (int object : lifted_.type_sets[plan.rule->variable_types[step.variable]]) {
-                tick();
+                meter_.spend();
                 binding_[step.variable] = object;
                 if (filters_hold(step)) extend(plan, depth + 1, trigger_fact);
             }
@@ -206,7 +196,7 @@ class Explorer {
     }
 
     void conclude(const Rule& rule) {
-        tick();
+        meter_.spend();
         if (rule.schema >= 0) {
             auto& tuples = result_.instances[rule.schema];
             tuples.insert(tuples.end(), binding_.begin(), binding_.end());
@@ -220,8 +210,8 @@ class Explorer {
     }
 
     const LiftedTask& lifted_;
-    const Limits& limits_;
-    TypeTable types_;
+    WorkMeter meter_;
+    std::vector<std::vector<char>> is_of_type_;  // per type set and object
     Reachability result_;
     std::vector<Rule> rules_;
     std::vector<JoinPlan> start_plans_;
@@ -229,7 +219,6 @@ class Explorer {
     std::vector<int> queue_;
     std::vector<int> binding_;
     std::vector<int> args_;
-    uint64_t ticks_ = 0;
 };
 
 }  // namespace

@@ -25,14 +25,4 @@ struct Reachability {
 
 Reachability explore(const LiftedTask& lifted, const Limits& limits);
 
-// Membership of objects in type sets, as bit maps.
-class TypeTable {
-  public:
-    explicit TypeTable(const LiftedTask& lifted);
-    bool contains(int type_set, int object) const { return member_[type_set][object]; }
-
-  private:
-    std::vector<std::vector<char>> member_;
-};
-
 }  // namespace hstar

@@ -51,7 +51,7 @@ class Evaluator {
   public:
     virtual ~Evaluator() = default;
     // Fills h[0 .. count); kDeadEnd where no plan exists. If `preferred` is given, appends a row of preferred
-    // operators per state (empty where the heuristic has none).
+    // operators per state; only for evaluators that have them.
     virtual void evaluate(const StateBatch& batch, float* h, Rows<int>* preferred) = 0;
     // The same for successors of known parents. Incremental evaluators override it.
     virtual void evaluate_expansions(const ExpansionBatch& batch, float* h, Rows<int>* preferred) {
@@ -75,17 +75,11 @@ class Evaluator {
 enum class CostType { Normal, One, PlusOne };
 std::vector<int> adjusted_costs(const Task& task, CostType type);
 
-std::unique_ptr<Evaluator> make_blind(const Task& task, CostType type);
-std::unique_ptr<Evaluator> make_goalcount(const Task& task);
-std::unique_ptr<Evaluator> make_hmax(const Task& task, CostType type, const Limits& limits = {});
-std::unique_ptr<Evaluator> make_hadd(const Task& task, CostType type, const Limits& limits = {});
-std::unique_ptr<Evaluator> make_ff(const Task& task, CostType type, const Limits& limits = {});
-std::unique_ptr<Evaluator> make_lmcut(const Task& task, CostType type, const Limits& limits = {});
+std::unique_ptr<Evaluator> make_lmcut(const Task& task, CostType type, const Limits& limits);
 
 // The registry: blind, goalcount, hmax, hadd, ff, lmcut. Throws std::invalid_argument for other names.
 // On large tasks construction takes seconds: it throws Stopped when a limit is reached.
 std::unique_ptr<Evaluator> make_evaluator(const std::string& name, const Task& task, CostType type,
                                           const Limits& limits = {});
-std::vector<std::string> evaluator_names();
 
 }  // namespace hstar

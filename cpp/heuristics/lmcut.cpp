@@ -19,8 +19,7 @@
 //    lies right before that fact. (Small zones: Lauer & Fickert, "Beating LM-cut with LM-cut", HSDIP 2020.)
 //    Operators that were free from the start have no such rule: it would prefer facts that many operators
 //    share, such as the place of a lift, over those of one passenger.
-// 3. The fact that the fewest operators need or the fewest achieve, whichever are more. Its cut is small, and
-// it
+// 3. The fact that the fewest operators need or the fewest achieve, whichever are more. Its cut is small and
 //    concerns little else, so that other cuts rarely need the same operators.
 // 4. The supporter it has. It is replaced when its h^max falls below that of another precondition, by the one
 //    of largest h^max that was settled first.
@@ -41,6 +40,7 @@
 
 #include "heuristics/evaluator.hpp"
 #include "heuristics/relaxed_exploration.hpp"
+#include "runtime/sort_unique.hpp"
 
 namespace hstar {
 
@@ -69,11 +69,8 @@ class LandmarkCut : public Evaluator {
 
     int slice() const override { return 1; }
 
-    void evaluate(const StateBatch& batch, float* h, Rows<int>* preferred) override {
-        for (int i = 0; i < batch.count; ++i) {
-            h[i] = evaluate_one(batch.row(i));
-            if (preferred) preferred->close_row();
-        }
+    void evaluate(const StateBatch& batch, float* h, Rows<int>*) override {
+        for (int i = 0; i < batch.count; ++i) h[i] = evaluate_one(batch.row(i));
     }
 
   private:
@@ -89,19 +86,15 @@ class LandmarkCut : public Evaluator {
 
     void build_parts(const std::vector<int>& cost, const Limits& limits) {
         WorkMeter meter(limits);
-        std::vector<char> asked_for(task_.num_facts() + 2, 0);
-        for (auto a : task_.goal) asked_for[task_.fact(a)] = 1;
-        for (auto a : task_.pre.data) asked_for[task_.fact(a)] = 1;
-        for (auto a : task_.effect_conditions) asked_for[task_.fact(a)] = 1;
-        asked_for[goal_fact_] = 1;
+        std::vector<char> asked_for = facts_asked_for(task_);
+        asked_for.resize(goal_fact_ + 1, 1);
         // Operators that are equal in the relaxation are one; the cheapest counts.
         std::map<std::pair<std::vector<int>, std::vector<int>>, int> known;
         auto add_part = [&](std::vector<int> pre, std::vector<int> eff, int part_cost, int shared,
                             bool mergeable) {
             meter.spend(32 + pre.size() + eff.size());
             std::sort(pre.begin(), pre.end());
-            std::sort(eff.begin(), eff.end());
-            eff.erase(std::unique(eff.begin(), eff.end()), eff.end());
+            sort_unique(eff);
             std::erase_if(eff, [&](int fact) {
                 return !asked_for[fact] || std::binary_search(pre.begin(), pre.end(), fact);
             });
@@ -125,15 +118,15 @@ class LandmarkCut : public Evaluator {
             for (auto a : task_.pre[op]) pre.push_back(task_.fact(a));
             for (auto a : task_.effects[op]) eff.push_back(task_.fact(a));
             bool simple = task_.conditional[op].empty();
+            const int first = static_cast<int>(initial_parts_.size());
             bool used = add_part(pre, eff, cost[op], num_shared_, simple);
             for (const auto& e : task_.conditional[op]) {
                 auto extended = pre;
-                for (uint32_t i = e.condition_begin; i < e.condition_end; ++i)
-                    extended.push_back(task_.fact(task_.effect_conditions[i]));
+                for (auto a : task_.condition(e)) extended.push_back(task_.fact(a));
                 used |= add_part(extended, {task_.fact(e.effect)}, cost[op], num_shared_, false);
             }
             if (used) {
-                first_part_.push_back(static_cast<int>(initial_parts_.size()) - count_parts(num_shared_));
+                first_part_.push_back(first);
                 ++num_shared_;
             }
         }
@@ -143,12 +136,6 @@ class LandmarkCut : public Evaluator {
         first_part_.push_back(static_cast<int>(initial_parts_.size()) - 1);
         ++num_shared_;
         first_part_.push_back(static_cast<int>(initial_parts_.size()));
-    }
-
-    int count_parts(int shared) const {
-        int count = 0;
-        for (size_t i = initial_parts_.size(); i-- > 0 && initial_parts_[i].shared == shared;) ++count;
-        return count;
     }
 
     void reach(int fact, int cost, int by_part) {
@@ -363,8 +350,7 @@ class LandmarkCut : public Evaluator {
     Rows<int> pre_, eff_, consumers_, achievers_;
     std::vector<Part> initial_parts_, parts_;
     std::vector<int> first_part_;  // per shared cost
-    std::vector<size_t>
-        breadth_;  // per fact: how many parts need it or how many achieve it, the larger number
+    std::vector<size_t> breadth_;  // per fact: how many parts need it or achieve it, the larger number
     std::vector<int> hmax_, first_hmax_;
     std::vector<int> settled_;     // per fact: when the first exploration settled it
     std::vector<int> reached_by_;  // per fact: the part that gave it its h^max, kNone where it holds

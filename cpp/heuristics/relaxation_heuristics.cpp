@@ -6,18 +6,11 @@
 #include <new>
 
 #include "lanes/cost_lanes.hpp"
+#include "runtime/kernels.hpp"
 
 namespace hstar {
 
 namespace {
-
-WideKernel best_kernel() {
-#ifdef HSTAR_X86
-    if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) return wide_avx512();
-    if (__builtin_cpu_supports("avx2")) return wide_avx2();
-#endif
-    return wide_portable();
-}
 
 struct AlignedFree {
     void operator()(void* p) const { std::free(p); }
@@ -29,7 +22,7 @@ struct AlignedFree {
 class WideWorkspace {
   public:
     WideWorkspace(const Task& task, const RelaxedTask& relaxed, bool with_free_steps)
-        : task_(task), relaxed_(relaxed), kernel_(best_kernel()) {
+        : task_(task), relaxed_(relaxed), kernel_(HSTAR_KERNELS(wide).back()) {
         std::vector<int> position;
         for (int op = 0; op < relaxed.num_operators(); ++op) {
             position.push_back(static_cast<int>(records_.size()));
@@ -43,46 +36,35 @@ class WideWorkspace {
             achievers_.push_back(position[relaxed.edge_operator[edge]]);
             achiever_origin_.push_back(relaxed.edge_origin[edge]);
         }
-        size_t facts = static_cast<size_t>(relaxed.num_facts),
-               ops = static_cast<size_t>(task.num_operators());
+        const size_t facts = static_cast<size_t>(relaxed.num_facts);
+        const size_t ops = static_cast<size_t>(task.num_operators());
         cost_ = make_lanes(facts);
         if (with_free_steps) free_steps_ = make_lanes(facts);
-        bucket_head_.assign(65536, -1);
-        if (relaxed.has_zero_cost) bucket_tail_.assign(65536, -1);
-        next_.assign(facts, -1);
-        previous_.assign(facts, -1);
-        queued_key_.assign(facts, -1);
-        needed_.assign(facts, 0);
-        pending_.assign(facts, 0);
-        stack_.assign(facts, 0);
-        needed_facts_.assign(facts, 0);
-        in_plan_.assign(ops, 0);
-        plan_.assign(ops, 0);
-        data_ = {records_.data(),
-                 relaxed.consumers.offset.data(),
-                 consumers_.data(),
-                 relaxed.achievers.offset.data(),
-                 achievers_.data(),
-                 achiever_origin_.data(),
-                 relaxed.goals.data(),
-                 static_cast<int>(relaxed.goals.size()),
-                 relaxed.num_facts,
-                 cost_limit(relaxed),
-                 cost_.get(),
-                 free_steps_.get(),
-                 bucket_head_.data(),
-                 bucket_tail_.empty() ? nullptr : bucket_tail_.data(),
-                 next_.data(),
-                 previous_.data(),
-                 queued_key_.data(),
-                 needed_.data(),
-                 pending_.data(),
-                 stack_.data(),
-                 needed_facts_.data(),
-                 0,
-                 in_plan_.data(),
-                 plan_.data(),
-                 0};
+        auto ints = [&](size_t size, int value) { return ints_.emplace_back(size, value).data(); };
+        auto masks = [&](size_t size) { return masks_.emplace_back(size, 0).data(); };
+        data_.records = records_.data();
+        data_.consumer_begin = relaxed.consumers.offset.data();
+        data_.consumers = consumers_.data();
+        data_.achiever_begin = relaxed.achievers.offset.data();
+        data_.achievers = achievers_.data();
+        data_.achiever_origin = achiever_origin_.data();
+        data_.goals = relaxed.goals.data();
+        data_.num_goals = static_cast<int>(relaxed.goals.size());
+        data_.num_facts = relaxed.num_facts;
+        data_.cost_limit = cost_limit(relaxed);
+        data_.cost = cost_.get();
+        data_.free_steps = free_steps_.get();
+        data_.bucket_head = ints(65536, -1);
+        data_.bucket_tail = relaxed.has_zero_cost ? ints(65536, -1) : nullptr;
+        data_.next = ints(facts, -1);
+        data_.previous = ints(facts, -1);
+        data_.queued_key = ints(facts, -1);
+        data_.needed = masks(facts);
+        data_.pending = masks(facts);
+        data_.stack = ints(facts, 0);
+        data_.needed_facts = ints(facts, 0);
+        data_.in_plan = masks(ops);
+        data_.plan = ints(ops, 0);
     }
 
     static int cost_limit(const RelaxedTask& relaxed) {
@@ -132,8 +114,8 @@ class WideWorkspace {
     void extract(uint32_t lanes) { kernel_.extract(data_, lanes); }
     const WideKernelData& data() const { return data_; }
     void clear_plan() {
-        for (int i = 0; i < data_.num_needed_facts; ++i) needed_[needed_facts_[i]] = 0;
-        for (int i = 0; i < data_.plan_size; ++i) in_plan_[plan_[i]] = 0;
+        for (int i = 0; i < data_.num_needed_facts; ++i) data_.needed[data_.needed_facts[i]] = 0;
+        for (int i = 0; i < data_.plan_size; ++i) data_.in_plan[data_.plan[i]] = 0;
     }
 
   private:
@@ -147,12 +129,11 @@ class WideWorkspace {
     const Task& task_;
     const RelaxedTask& relaxed_;
     WideKernel kernel_;
-    WideKernelData data_;
+    WideKernelData data_{};
     LaneArray cost_, free_steps_;
-    std::vector<int> records_, consumers_, achievers_, achiever_origin_;
-    std::vector<int> bucket_head_, bucket_tail_, next_, previous_, queued_key_, stack_, needed_facts_, plan_,
-        seeds_;
-    std::vector<uint32_t> needed_, pending_, in_plan_;
+    std::vector<int> records_, consumers_, achievers_, achiever_origin_, seeds_;
+    std::vector<std::vector<int>> ints_;  // the kernel's work space
+    std::vector<std::vector<uint32_t>> masks_;
 };
 
 RelaxationHeuristic::RelaxationHeuristic(const Task& task, CostType type, Kind kind, const Limits& limits)
@@ -192,11 +173,7 @@ bool RelaxationHeuristic::evaluate_wide(const StateBatch& batch, int first, int 
         }
         h[first + lane] = (alive >> lane) & 1 ? to_float_below(total) : kDeadEnd;
     }
-    if (kind_ != Kind::FF) {
-        if (preferred)
-            for (int lane = 0; lane < count; ++lane) preferred->close_row();
-        return true;
-    }
+    if (kind_ != Kind::FF) return true;
     wide_->extract(alive);
     const WideKernelData& data = wide_->data();
     int64_t total[kLanes] = {};
@@ -219,9 +196,7 @@ bool RelaxationHeuristic::evaluate_wide(const StateBatch& batch, int first, int 
 
 void RelaxationHeuristic::add_preferred(const int* values, Rows<int>& preferred) const {
     for (int op : relaxed_plan_) {
-        auto pre = task_.pre[op];
-        if (std::all_of(pre.begin(), pre.end(), [&](Assignment a) { return values[a.variable] == a.value; }))
-            preferred.push(op);
+        if (Task::all_hold(task_.pre[op], [&](int variable) { return values[variable]; })) preferred.push(op);
     }
     std::sort(preferred.data.begin() + preferred.offset.back(), preferred.data.end());
     preferred.close_row();
@@ -258,23 +233,20 @@ float RelaxationHeuristic::evaluate_one(const int* values, Rows<int>* preferred)
                           ? exploration_.run<Combine::Max>(values, task_.num_variables(), task_.first_fact)
                           : exploration_.run<Combine::Sum>(values, task_.num_variables(), task_.first_fact));
     if (!reachable) {
-        if (preferred) preferred->close_row();
+        if (preferred && kind_ == Kind::FF) preferred->close_row();
         return kDeadEnd;
     }
     int64_t total = 0;
     if (kind_ == Kind::FF) {
         extract_relaxed_plan();
         for (int op : relaxed_plan_) total += relaxed_.task_cost[op];
-        if (preferred) {
-            add_preferred(values, *preferred);
-            preferred = nullptr;
-        }
-    } else {
-        for (int goal : relaxed_.goals)
-            total = kind_ == Kind::Max ? std::max<int64_t>(total, exploration_.cost(goal))
-                                       : total + exploration_.cost(goal);
+        if (preferred) add_preferred(values, *preferred);
+        return to_float_below(total);
     }
-    if (preferred) preferred->close_row();
+    for (int goal : relaxed_.goals) {
+        const int cost = exploration_.cost(goal);
+        total = kind_ == Kind::Max ? std::max<int64_t>(total, cost) : total + cost;
+    }
     return to_float_below(total);
 }
 
@@ -300,16 +272,6 @@ void RelaxationHeuristic::plan_features(const StateBatch& batch, float* features
         row[2] = static_cast<float>(deleted);
         row[3] = length ? static_cast<float>(deleted) / static_cast<float>(length) : 0.0f;
     }
-}
-
-std::unique_ptr<Evaluator> make_hmax(const Task& task, CostType type, const Limits& limits) {
-    return std::make_unique<RelaxationHeuristic>(task, type, RelaxationHeuristic::Kind::Max, limits);
-}
-std::unique_ptr<Evaluator> make_hadd(const Task& task, CostType type, const Limits& limits) {
-    return std::make_unique<RelaxationHeuristic>(task, type, RelaxationHeuristic::Kind::Add, limits);
-}
-std::unique_ptr<Evaluator> make_ff(const Task& task, CostType type, const Limits& limits) {
-    return std::make_unique<RelaxationHeuristic>(task, type, RelaxationHeuristic::Kind::FF, limits);
 }
 
 }  // namespace hstar

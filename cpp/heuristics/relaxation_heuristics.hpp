@@ -40,8 +40,8 @@ class RelaxationHeuristic : public Evaluator {
     float evaluate_one(const int* values, Rows<int>* preferred);
     bool evaluate_wide(const StateBatch& batch, int first, int count, float* h, Rows<int>* preferred);
     void extract_relaxed_plan();
-    void add_preferred(const int* values,
-                       Rows<int>& preferred) const;  // one row: applicable steps of relaxed_plan_
+    // One row: the applicable steps of relaxed_plan_.
+    void add_preferred(const int* values, Rows<int>& preferred) const;
 
     const Task& task_;
     Kind kind_;

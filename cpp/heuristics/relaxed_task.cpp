@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/hash.hpp"
+#include "runtime/numbering.hpp"
 
 namespace hstar {
 
@@ -20,47 +21,35 @@ class Draft {
     std::vector<int> cost;
 
     // The relaxed operator with these preconditions (sorted) and cost, made if there is none.
-    int find_or_add(const std::vector<int>& pre_facts, int op_cost) {
-        if (2 * (cost.size() + 1) > table_.size()) grow();
-        size_t mask = table_.size() - 1;
-        size_t slot = hash_ints(pre_facts.data(), pre_facts.size(), static_cast<uint64_t>(op_cost)) & mask;
-        for (; table_[slot] >= 0; slot = (slot + 1) & mask) {
-            auto other = pre[table_[slot]];
-            if (cost[table_[slot]] == op_cost &&
-                std::equal(other.begin(), other.end(), pre_facts.begin(), pre_facts.end()))
-                return table_[slot];
+    int find_or_add(const std::vector<int>& facts, int op_cost) {
+        const uint64_t hash = hash_ints(facts.data(), facts.size(), static_cast<uint64_t>(op_cost));
+        auto [op, is_new] = numbering_.find_or_add(
+            hash, [&](int other) { return cost[other] == op_cost && std::ranges::equal(pre[other], facts); });
+        if (is_new) {
+            pre.add_row(facts);
+            eff.emplace_back();
+            cost.push_back(op_cost);
         }
-        table_[slot] = static_cast<int>(cost.size());
-        pre.add_row(pre_facts);
-        eff.emplace_back();
-        cost.push_back(op_cost);
-        return table_[slot];
+        return op;
     }
 
   private:
-    void grow() {
-        table_.assign(std::max<size_t>(1024, table_.size() * 4), -1);
-        size_t mask = table_.size() - 1;
-        for (size_t op = 0; op < cost.size(); ++op) {
-            auto facts = pre[static_cast<int>(op)];
-            size_t slot = hash_ints(facts.data(), facts.size(), static_cast<uint64_t>(cost[op])) & mask;
-            while (table_[slot] >= 0) slot = (slot + 1) & mask;
-            table_[slot] = static_cast<int>(op);
-        }
-    }
-    std::vector<int> table_;
+    Numbering numbering_;
 };
 
 }  // namespace
 
+std::vector<char> facts_asked_for(const Task& task) {
+    std::vector<char> asked_for(task.num_facts(), 0);
+    for (const auto* assignments : {&task.goal, &task.pre.data, &task.effect_conditions})
+        for (auto a : *assignments) asked_for[task.fact(a)] = 1;
+    return asked_for;
+}
+
 RelaxedTask::RelaxedTask(const Task& task, CostType cost_type, const Limits& limits) {
     task_cost = adjusted_costs(task, cost_type);
     goal_is_false = task.goal_is_false;
-    std::vector<char> asked_for(task.num_facts(), 0);
-    for (auto a : task.goal) asked_for[task.fact(a)] = 1;
-    for (auto a : task.pre.data) asked_for[task.fact(a)] = 1;
-    for (auto a : task.effect_conditions) asked_for[task.fact(a)] = 1;
-
+    const std::vector<char> asked_for = facts_asked_for(task);
     const int true_fact = task.num_facts();
     Draft draft;
     WorkMeter meter(limits);
@@ -87,8 +76,7 @@ RelaxedTask::RelaxedTask(const Task& task, CostType cost_type, const Limits& lim
         add_effects(op);
         for (const auto& effect : task.conditional[op]) {
             need_preconditions();
-            for (uint32_t i = effect.condition_begin; i < effect.condition_end; ++i)
-                needed.push_back(task.fact(task.effect_conditions[i]));
+            for (auto a : task.condition(effect)) needed.push_back(task.fact(a));
             wanted.assign(1, task.fact(effect.effect));
             add_effects(op);
         }

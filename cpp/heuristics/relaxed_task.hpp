@@ -15,6 +15,9 @@
 
 namespace hstar {
 
+// Per fact: whether a goal, a precondition or the condition of an effect names it.
+std::vector<char> facts_asked_for(const Task& task);
+
 struct RelaxedTask {
     RelaxedTask(const Task& task, CostType cost_type, const Limits& limits);
 

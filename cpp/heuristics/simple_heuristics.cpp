@@ -1,8 +1,8 @@
 // Heuristics that need no relaxation, and the registry of all of them.
 #include <algorithm>
-#include <stdexcept>
 
-#include "heuristics/evaluator.hpp"
+#include "heuristics/relaxation_heuristics.hpp"
+#include "runtime/require.hpp"
 
 namespace hstar {
 
@@ -26,11 +26,8 @@ class Blind : public Evaluator {
         if (!cost.empty()) cheapest_ = to_float_below(*std::min_element(cost.begin(), cost.end()));
     }
     bool is_trivial() const override { return true; }
-    void evaluate(const StateBatch& batch, float* h, Rows<int>* preferred) override {
-        for (int i = 0; i < batch.count; ++i) {
-            h[i] = task_.is_goal(batch.row(i)) ? 0 : cheapest_;
-            if (preferred) preferred->close_row();
-        }
+    void evaluate(const StateBatch& batch, float* h, Rows<int>*) override {
+        for (int i = 0; i < batch.count; ++i) h[i] = task_.is_goal(batch.row(i)) ? 0 : cheapest_;
     }
 
   private:
@@ -42,13 +39,12 @@ class Blind : public Evaluator {
 class GoalCount : public Evaluator {
   public:
     explicit GoalCount(const Task& task) : task_(task) {}
-    void evaluate(const StateBatch& batch, float* h, Rows<int>* preferred) override {
+    void evaluate(const StateBatch& batch, float* h, Rows<int>*) override {
         for (int i = 0; i < batch.count; ++i) {
             const int* values = batch.row(i);
             int open = 0;
             for (auto [variable, value] : task_.goal) open += values[variable] != value;
             h[i] = task_.goal_is_false ? kDeadEnd : static_cast<float>(open);
-            if (preferred) preferred->close_row();
         }
     }
 
@@ -56,39 +52,21 @@ class GoalCount : public Evaluator {
     const Task& task_;
 };
 
-struct Entry {
-    const char* name;
-    std::unique_ptr<Evaluator> (*make)(const Task&, CostType, const Limits&);
-};
-const Entry kRegistry[] = {
-    {"blind", [](const Task& task, CostType type, const Limits&) { return make_blind(task, type); }},
-    {"goalcount", [](const Task& task, CostType, const Limits&) { return make_goalcount(task); }},
-    {"hmax", make_hmax},
-    {"hadd", make_hadd},
-    {"ff", make_ff},
-    {"lmcut", make_lmcut},
-};
-
 }  // namespace
-
-std::unique_ptr<Evaluator> make_blind(const Task& task, CostType type) {
-    return std::make_unique<Blind>(task, type);
-}
-std::unique_ptr<Evaluator> make_goalcount(const Task& task) {
-    return std::make_unique<GoalCount>(task);
-}
 
 std::unique_ptr<Evaluator> make_evaluator(const std::string& name, const Task& task, CostType type,
                                           const Limits& limits) {
-    for (const Entry& entry : kRegistry)
-        if (name == entry.name) return entry.make(task, type, limits);
-    throw std::invalid_argument("unknown heuristic '" + name + "'");
-}
-
-std::vector<std::string> evaluator_names() {
-    std::vector<std::string> names;
-    for (const Entry& entry : kRegistry) names.push_back(entry.name);
-    return names;
+    using Kind = RelaxationHeuristic::Kind;
+    auto relaxation = [&](Kind kind) {
+        return std::make_unique<RelaxationHeuristic>(task, type, kind, limits);
+    };
+    if (name == "blind") return std::make_unique<Blind>(task, type);
+    if (name == "goalcount") return std::make_unique<GoalCount>(task);
+    if (name == "hmax") return relaxation(Kind::Max);
+    if (name == "hadd") return relaxation(Kind::Add);
+    if (name == "ff") return relaxation(Kind::FF);
+    if (name == "lmcut") return make_lmcut(task, type, limits);
+    refuse("unknown heuristic '", name, "'");
 }
 
 }  // namespace hstar

@@ -3,25 +3,21 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <stdexcept>
 
 #include "networks/truncated_gaussian.hpp"
+#include "runtime/require.hpp"
 
 namespace hstar {
 
 namespace {
 
-void require(bool holds, const std::string& message) {
-    if (!holds) throw std::invalid_argument(message);
-}
-
 // A constant of a decode, at least `least` and at most `most`.
 double constant(const DecodeSpec& spec, const std::string& name, double least,
                 double most = std::numeric_limits<double>::max()) {
     const auto found = spec.constants.find(name);
-    require(found != spec.constants.end(), "the decode '" + spec.name + "' lacks '" + name + "'");
+    require(found != spec.constants.end(), "the decode '", spec.name, "' lacks '", name, "'");
     require(found->second >= least && found->second <= most,  // false for NaN
-            "the decode's '" + name + "' is out of range: " + std::to_string(found->second));
+            "the decode's '", name, "' is out of range: ", found->second);
     return found->second;
 }
 
@@ -61,7 +57,7 @@ Decode truncated_mean(const DecodeSpec& spec, int outputs) {
 std::vector<double> class_values(const DecodeSpec& spec, int outputs) {
     const std::vector<double>& values = spec.values;
     require(values.size() == static_cast<size_t>(outputs),
-            "the decode's 'values' must be one per output of the model (" + std::to_string(outputs) + ")");
+            "the decode's 'values' must be one per output of the model (", outputs, ")");
     for (size_t k = 0; k < values.size(); ++k)
         require(std::isfinite(values[k]) && (k == 0 || values[k - 1] < values[k]),
                 "the decode's 'values' must be finite and ascending");
@@ -111,7 +107,7 @@ const DecodeEntry& entry(const std::string& name) {
         if (name == one.name) return one;
         names += (names.empty() ? "" : ", ") + std::string(one.name);
     }
-    throw std::invalid_argument("unknown decode '" + name + "'; choose one of " + names);
+    refuse("unknown decode '", name, "'; choose one of ", names);
 }
 
 }  // namespace

@@ -4,13 +4,11 @@
 //     value, mean      output 0 + base = mu
 //     floor            mu rounded down to a whole number
 //     clip             max(mu, lower)
-//     truncated-mean   the mean of the Gaussian (mu, sigma) cut to [lower - epsilon, infinity), where sigma
-//     is
-//                      a constant or, if that is 0, least_sigma + sigma_range * sigmoid(output 1)
+//     truncated-mean   the mean of the Gaussian (mu, sigma) cut to [lower - epsilon, infinity). sigma is a
+//                      constant or, if that is 0, least_sigma + sigma_range * sigmoid(output 1)
 //     argmax           values[k] + base, k the first class with the largest output
 //     quantile         values[k] + base, k the largest class with P(class >= k) >= tau, where P is the
-//     softmax
-//                      of the outputs at a temperature
+//                      softmax of the outputs at a temperature
 #pragma once
 #include <functional>
 #include <map>

@@ -2,17 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
+
+#include "runtime/require.hpp"
 
 namespace hstar {
 
 namespace {
 
 constexpr int kFinestUnit = -28;  // 2^-28: finer than single precision for weights of usual size
-
-void require(bool holds, const char* message) {
-    if (!holds) throw std::invalid_argument(message);
-}
 
 }  // namespace
 

@@ -5,14 +5,11 @@
 #include <stdexcept>
 
 #include "runtime/limits.hpp"
+#include "runtime/require.hpp"
 
 namespace hstar {
 
 namespace {
-
-void require(bool holds, const std::string& message) {
-    if (!holds) throw std::invalid_argument(message);
-}
 
 class LearnedHeuristic : public Evaluator {
   public:
@@ -84,9 +81,10 @@ class LearnedHeuristic : public Evaluator {
         base_values_.assign(count, 0.0f);
         lower_values_.assign(count, -kDeadEnd);
         model_->prepare(batch, known_values_.data());
-        if (base_) base_->evaluate(batch, base_values_.data(), preferred);
-        if (!base_ && preferred)
+        if (preferred && !has_preferred_operators())
             for (int i = 0; i < batch.count; ++i) preferred->close_row();
+        if (base_)
+            base_->evaluate(batch, base_values_.data(), has_preferred_operators() ? preferred : nullptr);
         if (lower_) lower_->evaluate(batch, lower_values_.data(), nullptr);
         const auto& [cost, base, lower, cap] = correction_;
         if (!base.empty() && base == known_) base_values_ = known_values_;

@@ -4,9 +4,9 @@
 #include <initializer_list>
 #include <memory>
 #include <mutex>
-#include <stdexcept>
 
 #include "runtime/chunks.hpp"
+#include "runtime/require.hpp"
 
 namespace hstar {
 
@@ -47,7 +47,7 @@ struct Chunk {
                 continue;
             }
             if (value >= classes.size() || classes[value] == kNoClass)
-                throw std::invalid_argument("the table has a value that is none of the classes'");
+                refuse("the table has a value that is none of the classes'");
             index.push_back(i);
             exact.push_back(classes[value]);
             states.push_back(stands_for);
@@ -69,9 +69,9 @@ void sweep_range(const LearnedPdb& learned, const Pdb& table, const SweepRange& 
     if (table.index().size() != learned.index().size() ||
         table.index().variables() != learned.index().variables() ||
         table.grouping().kind != Grouping::Kind::None)
-        throw std::invalid_argument("the exact table is one of another pattern, or compressed");
+        refuse("the exact table is one of another pattern, or compressed");
     if (range.threads < 1 || range.chunk < 1 || range.first > range.end || range.end > learned.index().size())
-        throw std::invalid_argument("no such range of indices, threads or chunks");
+        refuse("no such range of indices, threads or chunks");
     const std::vector<uint32_t> classes = class_of_value(learned);
     const std::vector<uint32_t> multiplicities = learned.index().multiplicities();
     const uint64_t size = std::min(static_cast<uint64_t>(range.chunk), kLargestChunk);

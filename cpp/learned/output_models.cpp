@@ -1,20 +1,16 @@
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 
 #include "heuristics/relaxation_heuristics.hpp"
 #include "learned/output_model.hpp"
 #include "networks/nlm/batch.hpp"
 #include "networks/nlm/network.hpp"
 #include "networks/nlm/twins.hpp"
+#include "runtime/require.hpp"
 
 namespace hstar {
 
 namespace {
-
-void require(bool holds, const std::string& message) {
-    if (!holds) throw std::invalid_argument(message);
-}
 
 class NlmOutputs : public OutputModel {
   public:
@@ -133,15 +129,14 @@ class RelaxedPlanMlp : public OutputModel {
 
 std::unique_ptr<OutputModel> make_output_model(const Task& task, NlmModel model) {
     const NlmShape& shape = model.shape;
-    require(model.theta.size() == shape.num_parameters,
-            "theta must have " + std::to_string(shape.num_parameters) + " numbers, not " +
-                std::to_string(model.theta.size()));
+    require(model.theta.size() == shape.num_parameters, "theta must have ", shape.num_parameters,
+            " numbers, not ", model.theta.size());
     require(std::all_of(model.theta.begin(), model.theta.end(), [](float x) { return std::isfinite(x); }),
             "the model has parameters that are not finite numbers; train it again");
     require(model.base_entries.size() == model.base_values.size(),
             "there must be one base value per base entry");
     require(model.fact_entries.size() == static_cast<size_t>(task.num_facts()),
-            "there must be one entry per fact of the task (" + std::to_string(task.num_facts()) + ")");
+            "there must be one entry per fact of the task (", task.num_facts(), ")");
     check_entries(shape, model.num_objects, model.base_entries, model.base_values);
     for (const NlmEntry& entry : model.fact_entries) {
         if (entry.arity == -1 && entry.index == -1) continue;

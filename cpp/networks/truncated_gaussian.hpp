@@ -1,21 +1,19 @@
 // The mean of a Gaussian cut to an interval, for every parameter a network can produce: a bound far in the
-// tail, an interval of a millionth of sigma, bounds that are infinite. The textbook formula mu + sigma
-// (phi(alpha) - phi(beta)) / (Phi(beta) - Phi(alpha)) divides zero by zero in those places. Three formulas,
-// each used where it does not cancel; distances are in units of sigma, a = (near bound - mu) / sigma:
+// tail, an interval of a millionth of sigma, infinite bounds. There the textbook formula
+//     mu + sigma (phi(alpha) - phi(beta)) / (Phi(beta) - Phi(alpha))
+// divides zero by zero. So there are three formulas, each used where it does not cancel; distances are in
+// units of sigma, a = (near bound - mu) / sigma:
 //
-//   narrow   (an interval over which the density varies little) the distance of the mean from the middle of
-//   the
-//            interval, a ratio of int t sinh(A t) and int cosh(A t): exact even where it is tiny;
-//   tail     (mu outside the interval) the distance of the mean from the near bound, from that of the
-//   one-sided
-//            distribution, excess(a) = phi(a) / (1 - Phi(a)) - a, which a polynomial gives without
-//            subtraction;
-//   interior (mu inside a wide interval) the textbook formula, its numerator in the manner of expm1.
+//   narrow     (the density varies little over the interval) the distance of the mean from the middle of the
+//              interval, a ratio of int t sinh(A t) and int cosh(A t);
+//   tail       (mu outside the interval) the distance of the mean from the near bound, by the one-sided
+//              distribution: excess(a) = phi(a) / (1 - Phi(a)) - a, a polynomial without subtraction;
+//   interior   (mu inside a wide interval) the textbook formula, its numerator in the manner of expm1.
 //
 // For |mu| <= 1e4, 1e-3 <= sigma <= 1e3 and widths from 1e-6 to infinity the error is below 1e-9 of the mean,
-// or, if the mean is next to 0, below 1e-14 of mu moved into the interval. Only + - * / are used, no libm
-// function: compilers that do not fuse multiplications into additions (GCC and Clang for plain x86-64;
-// elsewhere -ffp-contract=off) give the same bits on every machine.
+// or, if the mean is next to 0, below 1e-14 of mu moved into the interval. Only + - * / are used, so
+// compilers that do not fuse multiplications into additions (-ffp-contract=off) give the same bits
+// everywhere.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -32,6 +30,14 @@ inline constexpr double kNode[kNodes] = {0.019855071751231884, 0.101666761293186
 inline constexpr double kWeight[kNodes] = {0.05061426814518813, 0.11119051722668724, 0.15685332293894363,
                                            0.181341891689181,   0.181341891689181,   0.15685332293894363,
                                            0.11119051722668724, 0.05061426814518813};
+
+// A polynomial from its coefficients, that of the highest power first.
+template <int count>
+inline double polynomial(const double (&coefficients)[count], double x) {
+    double value = coefficients[0];
+    for (int i = 1; i < count; ++i) value = value * x + coefficients[i];
+    return value;
+}
 
 // exp(x) for x <= 0, relative error 1e-14; 0 below -708. Without branches.
 inline double exp_of_negative(double x) {
@@ -65,59 +71,32 @@ inline double excess(double x) {
     const double scale = 1 / (x + 3.5);
     const double t = 1 - 7 * scale;
     const double s = t * t;
-    double even = -7.665294832106207e-08;
-    even = even * s + 9.049905055026607e-07;
-    even = even * s - 5.78133137656462e-06;
-    even = even * s + 2.7205582095375212e-05;
-    even = even * s - 0.00010702603855924166;
-    even = even * s + 0.0003761649589763652;
-    even = even * s - 0.0012315975639602139;
-    even = even * s + 0.0038677981312048183;
-    even = even * s - 0.01186264295934581;
-    even = even * s + 0.035587516161854925;
-    even = even * s - 0.10078958422195869;
-    even = even * s + 0.2106962463446275;
-    even = even * s + 1.7597388540038985;
-    double odd = 5.436006651299007e-08;
-    odd = odd * s - 4.855515189017926e-07;
-    odd = odd * s + 1.9250043983939845e-06;
-    odd = odd * s - 3.504963053939132e-06;
-    odd = odd * s - 4.407588148197393e-06;
-    odd = odd * s + 5.557911525009608e-05;
-    odd = odd * s - 0.00020438995789887694;
-    odd = odd * s + 0.0002721706886635439;
-    odd = odd * s + 0.0020298814180186426;
-    odd = odd * s - 0.022180098761475267;
-    odd = odd * s + 0.15371368344032244;
-    odd = odd * s - 1.0299783886096383;
-    return (even + t * odd) * scale;
+    constexpr double kEven[] = {-7.665294832106207e-08, 9.049905055026607e-07,   -5.78133137656462e-06,
+                                2.7205582095375212e-05, -0.00010702603855924166, 0.0003761649589763652,
+                                -0.0012315975639602139, 0.0038677981312048183,   -0.01186264295934581,
+                                0.035587516161854925,   -0.10078958422195869,    0.2106962463446275,
+                                1.7597388540038985};
+    constexpr double kOdd[] = {5.436006651299007e-08,   -4.855515189017926e-07, 1.9250043983939845e-06,
+                               -3.504963053939132e-06,  -4.407588148197393e-06, 5.557911525009608e-05,
+                               -0.00020438995789887694, 0.0002721706886635439,  0.0020298814180186426,
+                               -0.022180098761475267,   0.15371368344032244,    -1.0299783886096383};
+    return (polynomial(kEven, s) + t * polynomial(kOdd, s)) * scale;
 }
 
 // The mean of t over [-h, h] with density proportional to exp(-A t - t^2 / 2); h <= 1, 0 <= A h <= 1.
 inline double narrow_offset(double A, double h) {
+    // sinh(z) / z and cosh(z) as series in z^2 <= 1
+    constexpr double kSinhOverZ[] = {1. / 1307674368000, 1. / 6227020800, 1. / 39916800, 1. / 362880,
+                                     1. / 5040,          1. / 120,        1. / 6,        1};
+    constexpr double kCosh[] = {1. / 87178291200, 1. / 479001600, 1. / 3628800, 1. / 40320,
+                                1. / 720,         1. / 24,        1. / 2,       1};
     double odd = 0, even = 0;
     for (int i = 0; i < kNodes; ++i) {
         const double t = h * kNode[i];
-        const double z = A * t, q = z * z;  // sinh(z) / z and cosh(z) as series in z^2 <= 1
-        double sinh_over_z = 1. / 1307674368000;
-        sinh_over_z = sinh_over_z * q + 1. / 6227020800;
-        sinh_over_z = sinh_over_z * q + 1. / 39916800;
-        sinh_over_z = sinh_over_z * q + 1. / 362880;
-        sinh_over_z = sinh_over_z * q + 1. / 5040;
-        sinh_over_z = sinh_over_z * q + 1. / 120;
-        sinh_over_z = sinh_over_z * q + 1. / 6;
-        sinh_over_z = sinh_over_z * q + 1;
-        double cosh = 1. / 87178291200;
-        cosh = cosh * q + 1. / 479001600;
-        cosh = cosh * q + 1. / 3628800;
-        cosh = cosh * q + 1. / 40320;
-        cosh = cosh * q + 1. / 720;
-        cosh = cosh * q + 1. / 24;
-        cosh = cosh * q + 1. / 2;
-        cosh = cosh * q + 1;
+        const double z = A * t, q = z * z;
         const double weight = kWeight[i] * exp_of_negative(-0.5 * t * t);
-        odd += weight * t * t * sinh_over_z;
-        even += weight * cosh;
+        odd += weight * t * t * polynomial(kSinhOverZ, q);
+        even += weight * polynomial(kCosh, q);
     }
     return -A * odd / even;
 }

@@ -6,14 +6,9 @@
 namespace hstar {
 
 Table build_pieces(const PiecePuzzle& puzzle, const PieceIndex& index, const Limits& limits) {
-    switch (index.group.orientations) {
-        case 1:
-            return build_unoriented(puzzle, index, limits);
-        case 2:
-            return build_flips(puzzle, index, limits);
-        default:
-            return build_twists(puzzle, index, limits);
-    }
+    if (index.group.orientations == 1) return build_unoriented(puzzle, index, limits);
+    return index.group.orientations == 2 ? build_flips(puzzle, index, limits)
+                                         : build_twists(puzzle, index, limits);
 }
 
 Table build_unoriented(const PiecePuzzle& puzzle, const PieceIndex& index, const Limits& limits) {

@@ -5,6 +5,7 @@
 #include "pdb/build.hpp"
 #include "pdb/pdb.hpp"
 #include "pdb/symmetry.hpp"
+#include "runtime/require.hpp"
 
 namespace hstar {
 
@@ -86,10 +87,9 @@ void for_each_pair(const PatternIndex& from, const PatternIndex& to, const Limit
 
 Table regrouped(const Pdb& source, const PatternIndex& to, const Grouping& grouping, const Limits& limits) {
     const PatternIndex& from = source.index();
-    if (!contains(from, to) || !contains(to, from))
-        throw std::invalid_argument("compression must not change the pattern");
+    if (!contains(from, to) || !contains(to, from)) refuse("compression must not change the pattern");
     if (source.grouping().kind != Grouping::Kind::None)
-        throw std::invalid_argument("the database is grouped already; compress the original");
+        refuse("the database is grouped already; compress the original");
     Table table(grouping.num_cells(to.size()), source.table().bits == 2 ? 8 : source.table().bits);
     TableView view = table.view();
     auto lower = [&](uint64_t i, uint64_t j) {
@@ -102,9 +102,8 @@ Table regrouped(const Pdb& source, const PatternIndex& to, const Grouping& group
 }
 
 Table subtracted(const Pdb& source, const Pdb& base, const Limits& limits) {
-    if (source.base() || base.base()) throw std::invalid_argument("the database is a difference already");
-    if (!contains(source.index(), base.index()))
-        throw std::invalid_argument("the base must use only pieces of the pattern");
+    if (source.base() || base.base()) refuse("the database is a difference already");
+    if (!contains(source.index(), base.index())) refuse("the base must use only pieces of the pattern");
     Table table(source.index().size(), source.table().bits == 2 ? 8 : source.table().bits);
     bool is_smaller = true;
     for_each_pair(source.index(), base.index(), limits, [&](uint64_t i, uint64_t j) {
@@ -113,8 +112,7 @@ Table subtracted(const Pdb& source, const Pdb& base, const Limits& limits) {
         is_smaller &= less <= value;
         table.set(i, less <= value ? value - less : 0);
     });
-    if (!is_smaller)
-        throw std::invalid_argument("the base exceeds the database: it has other moves or costs");
+    if (!is_smaller) refuse("the base exceeds the database: it has other moves or costs");
     return table;
 }
 
@@ -125,7 +123,7 @@ Table quantized(const TableView& source, const uint8_t levels[4], const Limits& 
         uint32_t value = source.get(i), chosen = 0;
         for (uint32_t level = 1; level < 4; ++level)
             if (levels[level] <= value && levels[level] >= levels[level - 1]) chosen = level;
-        if (levels[chosen] > value) throw std::invalid_argument("the lowest level exceeds a value");
+        if (levels[chosen] > value) refuse("the lowest level exceeds a value");
         table.set(i, chosen);
     }
     return table;
@@ -133,7 +131,7 @@ Table quantized(const TableView& source, const uint8_t levels[4], const Limits& 
 
 std::vector<uint64_t> histogram(const TableView& table, const std::vector<uint32_t>& weights,
                                 const Limits& limits) {
-    if (weights.empty()) throw std::invalid_argument("weights of cells are missing");
+    if (weights.empty()) refuse("weights of cells are missing");
     std::vector<uint64_t> counts;
     uint64_t unreached = 0;
     size_t at = 0;

@@ -9,6 +9,7 @@
 //   delta      cells hold what is left after subtracting a smaller database, the base
 //   symmetry   an index per class of symmetric states; nothing is lost
 #pragma once
+#include <algorithm>
 #include <map>
 #include <memory>
 
@@ -16,6 +17,7 @@
 #include "pdb/table.hpp"
 #include "pdb/value_cache.hpp"
 #include "runtime/limits.hpp"
+#include "runtime/require.hpp"
 #include "spaces/pattern_index.hpp"
 
 namespace hstar {
@@ -26,14 +28,7 @@ struct Grouping {
     uint64_t number = 1;  // the divisor k or the modulus m
 
     uint64_t cell(uint64_t index) const {
-        switch (kind) {
-            case Kind::Divide:
-                return index / number;
-            case Kind::Modulo:
-                return index % number;
-            default:
-                return index;
-        }
+        return kind == Kind::None ? index : kind == Kind::Divide ? index / number : index % number;
     }
     uint64_t num_cells(uint64_t indices) const {
         return kind == Kind::None     ? indices
@@ -58,7 +53,16 @@ class Pdb : public PatternHeuristic {
     // `memory` keeps the table alive; null if the caller does that. Throws std::invalid_argument unless the
     // table has one entry per cell.
     Pdb(std::shared_ptr<const PatternIndex> index, Grouping grouping, TableView table,
-        std::shared_ptr<const void> memory, std::shared_ptr<const Pdb> base);
+        std::shared_ptr<const void> memory, std::shared_ptr<const Pdb> base)
+        : index_(std::move(index)),
+          grouping_(grouping),
+          table_(table),
+          memory_(std::move(memory)),
+          base_(std::move(base)) {
+        if (grouping_.number == 0) refuse("groups must have at least one member");
+        uint64_t cells = grouping_.num_cells(index_->size());
+        if (table_.size != cells) refuse("the table has ", table_.size, " entries instead of ", cells);
+    }
 
     const PatternIndex& index() const override { return *index_; }
     const Grouping& grouping() const { return grouping_; }
@@ -67,9 +71,30 @@ class Pdb : public PatternHeuristic {
 
     uint32_t at(uint64_t index) const { return table_.get(grouping_.cell(index)); }
     // kUnreached for dead ends.
-    uint32_t lookup(const int* state) const;
+    uint32_t lookup(const int* state) const {
+        uint32_t value = at(index_->rank(state));
+        if (!base_ || value == kUnreached) return value;
+        uint32_t rest = base_->lookup(state);
+        return rest == kUnreached ? kUnreached : value + rest;
+    }
     // Prefetches all memory before it uses any.
-    void lookup(const int* states, int count, int stride, uint32_t* values) const override;
+    void lookup(const int* states, int count, int stride, uint32_t* values) const override {
+        constexpr int kBlock = 64;
+        uint64_t cells[kBlock];
+        for (int first = 0; first < count; first += kBlock) {
+            int block = std::min(kBlock, count - first);
+            for (int i = 0; i < block; ++i) {
+                cells[i] = grouping_.cell(index_->rank(states + static_cast<size_t>(first + i) * stride));
+                table_.prefetch(cells[i]);
+            }
+            for (int i = 0; i < block; ++i) values[first + i] = table_.get(cells[i]);
+        }
+        if (!base_) return;
+        std::vector<uint32_t> rest(count);
+        base_->lookup(states, count, stride, rest.data());
+        for (int i = 0; i < count; ++i)
+            values[i] = values[i] == kUnreached || rest[i] == kUnreached ? kUnreached : values[i] + rest[i];
+    }
 
   private:
     std::shared_ptr<const PatternIndex> index_;
@@ -95,10 +120,39 @@ std::vector<uint64_t> histogram(const TableView& table, const std::vector<uint32
 class PdbEvaluator : public Evaluator {
   public:
     using Sum = std::vector<std::shared_ptr<const PatternHeuristic>>;
-    explicit PdbEvaluator(std::vector<Sum> sums);
-    void evaluate(const StateBatch& batch, float* h, Rows<int>* preferred) override;
+    explicit PdbEvaluator(std::vector<Sum> sums) : sums_(std::move(sums)) {
+        auto work = [](const Sum& sum) {
+            uint64_t total = 0;
+            for (const auto& part : sum) total += part->work();
+            return total;
+        };
+        std::stable_sort(sums_.begin(), sums_.end(),
+                         [&](const Sum& a, const Sum& b) { return work(a) < work(b); });
+    }
+    void evaluate(const StateBatch& batch, float* h, Rows<int>*) override {
+        evaluate_within(batch, nullptr, h);
+    }
     // Networks see only the states that tables and smaller networks do not rule out.
-    void evaluate_within(const StateBatch& batch, const double* most, float* h) override;
+    void evaluate_within(const StateBatch& batch, const double* most, float* h) override {
+        values_.resize(batch.count);
+        std::fill(h, h + batch.count, 0.0f);
+        for (const Sum& sum : sums_) {
+            totals_.assign(batch.count, 0);
+            for (const auto& part : sum) {
+                if (part->work())
+                    compute(*part, batch, most, h);
+                else
+                    part->lookup(batch.values, batch.count, batch.num_variables, values_.data());
+                for (int i = 0; i < batch.count; ++i)
+                    if (values_[i] == kUnreached)
+                        h[i] = kDeadEnd;
+                    else
+                        totals_[i] += values_[i];
+            }
+            for (int i = 0; i < batch.count; ++i)
+                h[i] = std::max(h[i], to_float_below(static_cast<int64_t>(totals_[i])));
+        }
+    }
     const std::vector<Sum>& sums() const { return sums_; }
     // How many states were evaluated by networks.
     uint64_t network_states() const { return network_states_; }
@@ -106,7 +160,32 @@ class PdbEvaluator : public Evaluator {
   private:
     // Fills values_ for states with h not over `most` (null: for all).
     void compute(const PatternHeuristic& network, const StateBatch& batch, const double* most,
-                 const float* h);
+                 const float* h) {
+        const PatternIndex& index = network.index();
+        ValueCache& cache = caches_.try_emplace(&network, index.size()).first->second;
+        waiting_.clear();
+        rows_.clear();
+        for (int i = 0; i < batch.count; ++i) {
+            values_[i] = 0;
+            if (most && h[i] > most[i]) continue;
+            uint64_t at = index.rank(batch.row(i));
+            if (const uint32_t* known = cache.find(at)) {
+                values_[i] = *known;
+                continue;
+            }
+            waiting_.push_back({i, at});
+            rows_.insert(rows_.end(), batch.row(i), batch.row(i) + batch.num_variables);
+        }
+        if (waiting_.empty()) return;
+        computed_.resize(waiting_.size());
+        network.lookup(rows_.data(), static_cast<int>(waiting_.size()), batch.num_variables,
+                       computed_.data());
+        for (size_t w = 0; w < waiting_.size(); ++w) {
+            values_[waiting_[w].state] = computed_[w];
+            cache.put(waiting_[w].index, computed_[w]);
+        }
+        network_states_ += waiting_.size();
+    }
 
     struct Waiting {
         int state;

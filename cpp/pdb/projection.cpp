@@ -4,10 +4,10 @@
 #include <functional>
 #include <map>
 #include <queue>
-#include <stdexcept>
 
 #include "pdb/build.hpp"
 #include "runtime/hash.hpp"
+#include "runtime/require.hpp"
 #include "task/successors.hpp"
 
 namespace hstar {
@@ -16,15 +16,13 @@ ProjectionIndex::ProjectionIndex(const Task& task, std::vector<int> variables)
     : PatternIndex(std::move(variables)) {
     for (size_t i = 0; i < variables_.size(); ++i) {
         int variable = variables_[i];
-        if (variable < 0 || variable >= task.num_variables())
-            throw std::invalid_argument("the task has no variable " + std::to_string(variable));
+        if (variable < 0 || variable >= task.num_variables()) refuse("the task has no variable ", variable);
         if (std::count(variables_.begin(), variables_.end(), variable) > 1)
-            throw std::invalid_argument("variable " + std::to_string(variable) + " is in the pattern twice");
+            refuse("variable ", variable, " is in the pattern twice");
         multiplier_.push_back(size_);
         domain_size_.push_back(task.domain_size[variable]);
         size_ *= static_cast<uint64_t>(task.domain_size[variable]);
-        if (size_ > uint64_t{1} << 31)
-            throw std::invalid_argument("the pattern has more than two billion abstract states");
+        if (size_ > uint64_t{1} << 31) refuse("the pattern has more than two billion abstract states");
     }
 }
 
@@ -81,10 +79,8 @@ class Abstraction {
             int effect = position_[e.effect.variable];
             if (effect < 0) continue;
             changed.push_back(effect);
-            for (uint32_t i = e.condition_begin; i < e.condition_end; ++i) {
-                int position = position_[task_.effect_conditions[i].variable];
-                if (position >= 0) tested.push_back(position);
-            }
+            for (auto [variable, value] : task_.condition(e))
+                if (position_[variable] >= 0) tested.push_back(position_[variable]);
         }
         if (changed.empty()) return;
         // Every variable that changes, or decides what changes, needs a value before the operator.
@@ -118,8 +114,7 @@ class Abstraction {
             int position = position_[e.effect.variable];
             if (position < 0) continue;
             bool possible = true, certain = true;
-            for (uint32_t i = e.condition_begin; i < e.condition_end; ++i) {
-                auto [variable, value] = task_.effect_conditions[i];
+            for (auto [variable, value] : task_.condition(e)) {
                 if (position_[variable] < 0)
                     certain = false;
                 else
@@ -130,8 +125,8 @@ class Abstraction {
             after[position] = e.effect.value;
         }
         if (++branches_ > kMaxBranches)
-            throw std::invalid_argument("the conditional effects of " + task_.operator_name(op) +
-                                        " branch too often for a projection; choose other variables");
+            refuse("the conditional effects of ", task_.operator_name(op),
+                   " branch too often for a projection; choose other variables");
         if (after == t.before) return;
         auto [it, is_new] = transitions_.try_emplace(Transition{t.before, after}, cost);
         if (!is_new) it->second = std::min(it->second, cost);

@@ -2,9 +2,9 @@
 #pragma once
 #include <cstdint>
 #include <cstring>
-#include <stdexcept>
 
 #include "runtime/huge_pages.hpp"
+#include "runtime/require.hpp"
 
 namespace hstar {
 
@@ -51,7 +51,7 @@ class Table {
   public:
     Table(uint64_t size, int bits) : size_(size), bits_(bits) {
         if (bits != 2 && bits != 4 && bits != 8 && bits != 16 && bits != 32)
-            throw std::invalid_argument("entries have 2, 4, 8, 16 or 32 bits");
+            refuse("entries have 2, 4, 8, 16 or 32 bits");
         bytes_.assign(TableView::num_bytes(size, bits), bits == 2 ? 0 : 0xff);
     }
     TableView view() const { return {bytes_.data(), size_, bits_, {0, 0, 0, 0}}; }

@@ -6,8 +6,9 @@
 
 #include <atomic>
 #include <cstdio>
-#include <cstring>
+#include <fstream>
 #include <mutex>
+#include <string>
 
 namespace hstar {
 
@@ -25,18 +26,13 @@ std::mutex g_scopes_mutex;
 int g_num_scopes = 0;
 struct sigaction g_old_handlers[2];
 
-uint64_t read_status_kb(const char* field) {
-    FILE* file = std::fopen("/proc/self/status", "r");
+uint64_t resident_bytes() {
+    FILE* file = std::fopen("/proc/self/statm", "r");
     if (!file) return 0;
-    char line[256];
-    unsigned long kb = 0;
-    while (std::fgets(line, sizeof line, file))
-        if (std::strncmp(line, field, std::strlen(field)) == 0) {
-            std::sscanf(line + std::strlen(field), " %lu", &kb);
-            break;
-        }
+    unsigned long total = 0, resident = 0;
+    int read = std::fscanf(file, "%lu %lu", &total, &resident);
     std::fclose(file);
-    return kb;
+    return read == 2 ? resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) : 0;
 }
 }  // namespace
 
@@ -46,28 +42,18 @@ double monotonic_seconds() {
     return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-uint64_t resident_bytes() {
-    FILE* file = std::fopen("/proc/self/statm", "r");
-    if (!file) return 0;
-    unsigned long total = 0, resident = 0;
-    int read = std::fscanf(file, "%lu %lu", &total, &resident);
-    std::fclose(file);
-    return read == 2 ? resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) : 0;
-}
-
 uint64_t peak_resident_bytes() {
-    return read_status_kb("VmHWM:") * 1024;
-}
-
-void Limits::check_signals() const {
-    const int signal = g_signal;
-    if (signal == 0) return;
-    g_is_reported = true;
-    throw Stopped{signal == SIGINT ? StopReason::Interrupt : StopReason::Terminate};
+    std::ifstream status("/proc/self/status");
+    for (std::string word; status >> word;)
+        if (uint64_t kilobytes; word == "VmHWM:" && status >> kilobytes) return kilobytes * 1024;
+    return 0;
 }
 
 void Limits::check() const {
-    check_signals();
+    if (const int signal = g_signal) {
+        g_is_reported = true;
+        throw Stopped{signal == SIGINT ? StopReason::Interrupt : StopReason::Terminate};
+    }
     if (deadline > 0 && monotonic_seconds() > deadline) throw Stopped{StopReason::Time};
     if (memory_bytes > 0 && resident_bytes() > memory_bytes) throw Stopped{StopReason::Memory};
 }

@@ -15,8 +15,7 @@ struct Limits {
     double deadline = 0;        // seconds of the monotonic clock; 0: none
     uint64_t memory_bytes = 0;  // resident size of the process; 0: none
 
-    void check() const;          // reads the clock and the resident size: call it every millisecond or so
-    void check_signals() const;  // cheap
+    void check() const;  // reads the clock and the resident size: call it every millisecond or so
 };
 
 // Checks limits about every `kUnits` units of work (about ten nanoseconds each), however the work is spread
@@ -37,8 +36,23 @@ class WorkMeter {
 };
 
 double monotonic_seconds();
-uint64_t resident_bytes();
 uint64_t peak_resident_bytes();
+
+// Checks limits every few milliseconds, however often it is asked.
+class LimitClock {
+  public:
+    explicit LimitClock(const Limits& limits) : limits_(limits) {}
+    void check() {
+        const double now = monotonic_seconds();
+        if (now < next_check_) return;
+        limits_.check();
+        next_check_ = now + 0.005;
+    }
+
+  private:
+    const Limits& limits_;
+    double next_check_ = 0;
+};
 
 // While at least one exists, in any thread, SIGINT and SIGTERM are recorded for check() instead of ending the
 // process. A signal stops all work that calls check(). If nothing has been stopped by the time the last scope

@@ -13,7 +13,6 @@ namespace hstar {
 namespace {
 
 constexpr int64_t kUnreached = std::numeric_limits<int64_t>::max();
-constexpr double kCheckSeconds = 0.005;
 
 struct Edge {
     StateId parent, child;
@@ -23,7 +22,7 @@ struct Edge {
 class Enumeration {
   public:
     Enumeration(const StateSpace& space, const Limits& limits)
-        : space_(space), limits_(limits), registry_(space.packing()) {}
+        : space_(space), clock_(limits), registry_(space.packing()) {}
 
     bool run(size_t max_states) {
         const Packing& packing = space_.packing();
@@ -33,7 +32,7 @@ class Enumeration {
         packing.pack(space_.initial_state.data(), rows.data());
         registry_.insert(rows.data(), registry_.hash(rows.data()));
         for (StateId id = 0; id < registry_.size(); ++id) {
-            check_limits();
+            clock_.check();
             std::memcpy(parent.data(), registry_.row(id), packing.num_bytes());
             space_.applicable(parent.data(), ops);
             rows.resize((ops.size() + 1) * stride);
@@ -62,7 +61,7 @@ class Enumeration {
         for (StateId id = 0; id < count; ++id)
             if (space_.is_goal(registry_.row(id))) open.emplace(h[id] = 0, id);
         while (!open.empty()) {
-            check_limits();
+            clock_.check();
             auto [distance, child] = open.top();
             open.pop();
             if (distance > h[child]) continue;
@@ -89,18 +88,10 @@ class Enumeration {
     }
 
   private:
-    void check_limits() {
-        double now = monotonic_seconds();
-        if (now < next_check_) return;
-        limits_.check();
-        next_check_ = now + kCheckSeconds;
-    }
-
     const StateSpace& space_;
-    const Limits& limits_;
+    LimitClock clock_;
     StateRegistry registry_;
     std::vector<Edge> edges_;
-    double next_check_ = 0;
 };
 
 }  // namespace

@@ -95,7 +95,7 @@ class IdaStar {
     // Opens a frame for the end of the path. True: it is a goal, or a limit is reached.
     bool visit(int64_t g, double bound, int last) {
         if (walker_.is_goal()) return true;
-        check_limits();
+        if (++steps_ % Walker::kStepsPerCheck == 0) clock_.check();
         exhausted_ = is_spent();
         if (exhausted_) return true;
         ++result_.counters.expanded;
@@ -106,20 +106,7 @@ class IdaStar {
         return false;
     }
 
-    bool is_spent() const {
-        const SearchCounters& c = result_.counters;
-        return (options_.max_evaluations && c.evaluated >= options_.max_evaluations) ||
-               (options_.max_expansions && c.expanded >= options_.max_expansions);
-    }
-
-    // Throws Stopped when time or memory is spent, or a signal came.
-    void check_limits() {
-        if (++steps_ % Walker::kStepsPerCheck) return;
-        double now = monotonic_seconds();
-        if (now < next_check_) return;
-        options_.limits.check();
-        next_check_ = now + 0.005;
-    }
+    bool is_spent() const { return options_.is_spent(result_.counters.evaluated, result_.counters.expanded); }
 
     struct Frame {
         int64_t g;
@@ -130,7 +117,8 @@ class IdaStar {
     const SearchOptions& options_;
     SearchResult result_;
     std::vector<Frame> frames_;
-    double next_bound_ = 0, next_check_ = 0;
+    LimitClock clock_{options_.limits};
+    double next_bound_ = 0;
     uint64_t steps_ = 0;
     bool exhausted_ = false;
 };

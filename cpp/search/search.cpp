@@ -1,33 +1,19 @@
 #include "search/search.hpp"
 
 #include <new>
-#include <stdexcept>
 
+#include "runtime/require.hpp"
 #include "search/ida_star.hpp"
 #include "search/search_space.hpp"
 
 namespace hstar {
 
-SearchStatus status_of(StopReason reason) {
-    switch (reason) {
-        case StopReason::Time:
-            return SearchStatus::OutOfTime;
-        case StopReason::Memory:
-            return SearchStatus::OutOfMemory;
-        case StopReason::Interrupt:
-            return SearchStatus::Interrupted;
-        case StopReason::Terminate:
-            return SearchStatus::Terminated;
-    }
-    return SearchStatus::GaveUp;
-}
-
 SearchResult run_search(const StateSpace& states, const std::vector<Evaluator*>& evaluators,
                         const SearchOptions& options) {
     for (const Queue& queue : options.queues)
         if (queue.evaluator < 0 || queue.evaluator >= static_cast<int>(evaluators.size()))
-            throw std::invalid_argument("a queue is ordered by an evaluator that does not exist");
-    if (options.queues.empty()) throw std::invalid_argument("a search needs at least one queue");
+            refuse("a queue is ordered by an evaluator that does not exist");
+    if (options.queues.empty()) refuse("a search needs at least one queue");
     if (options.deepen) return search_deepening(states, *evaluators[0], options);
     double start = monotonic_seconds();
     SearchSpace space(states, evaluators, options);

@@ -34,6 +34,11 @@ struct SearchOptions {
     uint64_t max_evaluations = 0;  // 0: no limit
     uint64_t max_expansions = 0;
     Limits limits;
+
+    bool is_spent(uint64_t evaluations, uint64_t expanded) const {
+        return (max_evaluations && evaluations >= max_evaluations) ||
+               (max_expansions && expanded >= max_expansions);
+    }
 };
 
 // What search counts. These definitions hold for every algorithm and every table.
@@ -47,6 +52,11 @@ struct SearchCounters {
 };
 
 enum class SearchStatus { Solved, Unsolvable, GaveUp, OutOfTime, OutOfMemory, Interrupted, Terminated };
+inline SearchStatus status_of(StopReason reason) {
+    using enum SearchStatus;
+    constexpr SearchStatus kStatus[] = {OutOfTime, OutOfMemory, Interrupted, Terminated};
+    return kStatus[static_cast<int>(reason)];
+}
 
 struct SearchResult {
     SearchStatus status = SearchStatus::GaveUp;
@@ -57,7 +67,6 @@ struct SearchResult {
     int state_bytes = 0;      // packed size of a state
     double seconds = 0;
 };
-SearchStatus status_of(StopReason reason);
 
 // Every state is evaluated by all evaluators; each queue is ordered by one of them.
 SearchResult run_search(const StateSpace& space, const std::vector<Evaluator*>& evaluators,

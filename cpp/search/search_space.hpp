@@ -33,7 +33,8 @@ class SearchSpace {
           options(options),
           packing(space.packing()),
           registry(packing),
-          row_bytes_(packing.buffer_bytes()) {
+          row_bytes_(packing.buffer_bytes()),
+          clock_(options.limits) {
         buffer_.resize(row_bytes_);
         if (space.num_operators() >= static_cast<int>(kNoOperator))
             throw std::length_error("more than a billion operators");
@@ -198,20 +199,10 @@ class SearchSpace {
         std::reverse(result.plan.begin(), result.plan.end());
     }
 
-    // Throws Stopped when time or memory is spent, or a signal came.
-    void check_limits() {
-        double now = monotonic_seconds();
-        if (now < next_check_) return;
-        options.limits.check();
-        next_check_ = now + 0.005;
-    }
-
-    // True: a limit on evaluations or expansions is reached.
+    // True: a limit on evaluations or expansions is reached. Throws Stopped for other limits.
     bool exhausted() {
-        check_limits();
-        const auto& c = result.counters;
-        return (options.max_evaluations && c.evaluations >= options.max_evaluations) ||
-               (options.max_expansions && c.expanded >= options.max_expansions);
+        clock_.check();
+        return options.is_spent(result.counters.evaluations, result.counters.expanded);
     }
 
   private:
@@ -237,7 +228,7 @@ class SearchSpace {
         Evaluator& evaluator = *evaluators[e];
         const size_t slice = static_cast<size_t>(evaluator.slice());
         for (size_t first = 0; first < ids.size(); first += std::min(slice, ids.size() - first)) {
-            check_limits();
+            clock_.check();
             size_t count = std::min(slice, ids.size() - first);
             StateBatch batch{values_.data() + first * variables, static_cast<int>(count), variables};
             float* h = batch_h_[e].data() + first;
@@ -287,6 +278,7 @@ class SearchSpace {
     }
 
     size_t row_bytes_;
+    LimitClock clock_;
     bool keep_h_ = false, unproven_ = false;
     ChunkedArray<float> h_;  // per state and evaluator, once evaluated
     std::vector<unsigned char> buffer_, parent_buffer_;
@@ -295,7 +287,6 @@ class SearchSpace {
     std::vector<Expansion> expansions_;
     std::vector<uint64_t> hashes_;
     std::vector<std::vector<float>> batch_h_;  // per evaluator
-    double next_check_ = 0;
 };
 
 void search_best_first(SearchSpace& space);  // fills space.result

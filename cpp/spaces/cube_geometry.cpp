@@ -1,6 +1,7 @@
 #include "spaces/cube_geometry.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 namespace hstar::cube {
 
@@ -16,34 +17,16 @@ Vector cross(Vector a, Vector b) {
 }
 
 Vector normal(char face) {
-    switch (face) {
-        case 'U':
-            return {0, 1, 0};
-        case 'D':
-            return {0, -1, 0};
-        case 'F':
-            return {0, 0, 1};
-        case 'B':
-            return {0, 0, -1};
-        case 'L':
-            return {-1, 0, 0};
-        default:
-            return {1, 0, 0};
-    }
+    constexpr Vector kNormals[] = {{0, 1, 0}, {0, -1, 0}, {0, 0, 1}, {0, 0, -1}, {-1, 0, 0}, {1, 0, 0}};
+    return kNormals[std::string_view(kFaces).find(face)];
 }
-
-const std::array<std::string, kCorners> kCornerNames = {"ULF", "UFR", "URB", "UBL",
-                                                        "DFL", "DRF", "DBR", "DLB"};
-const std::array<std::string, kEdges> kEdgeNames = {"UL", "LF", "UF", "FR", "UR", "RB",
-                                                    "UB", "LB", "LD", "FD", "RD", "BD"};
 
 struct Sticker {
     Vector place, facing;
     bool operator==(const Sticker&) const = default;
 };
 
-template <class Names>
-std::vector<Sticker> stickers(const Names& names) {
+std::vector<Sticker> stickers(const std::vector<std::string>& names) {
     std::vector<Sticker> result;
     for (const std::string& name : names) {
         Vector place{0, 0, 0};
@@ -54,8 +37,8 @@ std::vector<Sticker> stickers(const Names& names) {
     return result;
 }
 
-template <class Names, class Map>  // Map: Sticker -> Sticker
-Permutation permutation(const Names& names, Map map) {
+template <class Map>  // Map: Sticker -> Sticker
+Permutation permutation(const std::vector<std::string>& names, Map map) {
     std::vector<Sticker> all = stickers(names);
     Permutation result;
     for (size_t i = 0; i < all.size(); ++i)
@@ -98,13 +81,6 @@ std::vector<Permutation> corner_symmetries() {
         }
     } while (std::next_permutation(axes.begin(), axes.end()));
     return result;
-}
-
-std::string corner_name(int location) {
-    return kCornerNames[location];
-}
-std::string edge_name(int location) {
-    return kEdgeNames[location];
 }
 
 }  // namespace hstar::cube

@@ -3,9 +3,7 @@
 // A corner sticker is number location * 3 + i, an edge sticker location * 2 + i, with i = 0 for the sticker
 // that defines the orientation. The place of a piece is that of its sticker 0. So turns and symmetries are
 // permutations of sticker numbers, and there is no hand-written table of twists. The numbering is that of the
-// common pattern databases, so that their published statistics can be compared:
-//   corners UFL UFR UBR UBL DFL DFR DBR DBL; sticker 0 on U or D, then counter-clockwise
-//   edges   UL LF UF FR UR RB UB LB LD FD RD BD; sticker 0 on the face named first
+// common pattern databases, so that their published statistics can be compared.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -17,6 +15,11 @@ namespace hstar::cube {
 constexpr int kCorners = 8, kEdges = 12, kStickers = 24, kSymmetries = 48;
 constexpr char kFaces[] = "UDFBLR";
 
+// The faces of the stickers of each place, in order.
+inline const std::vector<std::string> kCornerNames{"ULF", "UFR", "URB", "UBL", "DFL", "DRF", "DBR", "DLB"};
+inline const std::vector<std::string> kEdgeNames{"UL", "LF", "UF", "FR", "UR", "RB",
+                                                 "UB", "LB", "LD", "FD", "RD", "BD"};
+
 using Permutation = std::array<uint8_t, kStickers>;  // sticker -> sticker
 
 // A quarter turn of a face, clockwise as seen from outside.
@@ -25,9 +28,5 @@ Permutation turn_edges(int face);
 
 // The rotations and reflections of the whole cube, identity first.
 std::vector<Permutation> corner_symmetries();
-
-// The faces of the stickers of a place, in order: "ULF", "FR", ...
-std::string corner_name(int location);
-std::string edge_name(int location);
 
 }  // namespace hstar::cube

@@ -1,7 +1,7 @@
 // Puzzles whose moves act on each piece independently, and the list of puzzles by name.
 #include <charconv>
-#include <stdexcept>
 
+#include "runtime/require.hpp"
 #include "spaces/cube_geometry.hpp"
 #include "spaces/puzzle.hpp"
 
@@ -102,8 +102,7 @@ std::unique_ptr<Puzzle> make_puzzle(const std::string& name) {
         numbers.push_back(parse_number(name, position));
     }
     auto expect = [&](size_t count, bool holds, const char* what) {
-        if (numbers.size() != count || !holds)
-            throw std::invalid_argument("'" + name + "' is not a puzzle; " + what);
+        if (numbers.size() != count || !holds) refuse("'", name, "' is not a puzzle; ", what);
     };
     int a = numbers.empty() ? 0 : numbers[0], b = numbers.size() < 2 ? 0 : numbers[1];
     if (kind == "tiles") {
@@ -124,8 +123,7 @@ std::unique_ptr<Puzzle> make_puzzle(const std::string& name) {
                "an odd turnstile on an even ring never moves a token to a place of other parity");
         return make_topspin(a, b);
     }
-    throw std::invalid_argument("unknown puzzle '" + name +
-                                "'; choose cube3, cube2, tiles-RxC, pancake-N or topspin-N-K");
+    refuse("unknown puzzle '", name, "'; choose cube3, cube2, tiles-RxC, pancake-N or topspin-N-K");
 }
 
 }  // namespace hstar

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "runtime/require.hpp"
+
 namespace hstar {
 
 namespace {
@@ -44,20 +46,15 @@ void Puzzle::check_state(const int* state) const {
         for (int i = 0; i < group.count; ++i) {
             int value = state[group.first + i];
             if (value < 0 || value >= group.locations * group.orientations)
-                throw std::invalid_argument("variable " + std::to_string(group.first + i) + " has no value " +
-                                            std::to_string(value));
+                refuse("variable ", group.first + i, " has no value ", value);
             uint64_t bit = uint64_t{1} << value / group.orientations;
-            if (seen & bit)
-                throw std::invalid_argument("two " + std::string(group.name) + " are in place " +
-                                            std::to_string(value / group.orientations));
+            if (seen & bit) refuse("two ", group.name, " are in place ", value / group.orientations);
             seen |= bit;
             sum += value % group.orientations;
         }
-        if (sum % group.orientations)
-            throw std::invalid_argument("a single one of the " + std::string(group.name) + " is turned");
+        if (sum % group.orientations) refuse("a single one of the ", group.name, " is turned");
     }
-    if (!is_solvable(state))
-        throw std::invalid_argument("two pieces are swapped: no moves lead from there to the goal");
+    if (!is_solvable(state)) refuse("two pieces are swapped: no moves lead from there to the goal");
 }
 
 std::vector<int> Puzzle::unrank(uint64_t rank) const {

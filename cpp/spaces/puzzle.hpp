@@ -25,6 +25,12 @@ class Puzzle {
     std::vector<PieceGroup> groups;
 
     int num_variables() const { return static_cast<int>(goal.size()); }
+    // The group of a variable.
+    const PieceGroup& group_of(int variable) const {
+        size_t g = 0;
+        while (variable >= groups[g].first + groups[g].count) ++g;
+        return groups[g];
+    }
     int num_moves() const { return static_cast<int>(move_names.size()); }
 
     // Appends the moves that can be made, ascending.

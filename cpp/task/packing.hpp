@@ -2,11 +2,10 @@
 // / 8) bytes. A field is read by one unaligned 64-bit load, which may reach up to kSlack bytes past the last
 // byte: every buffer of packed states has that much room at its end.
 #pragma once
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <vector>
-
-#include "task/task.hpp"
 
 namespace hstar {
 
@@ -14,8 +13,16 @@ constexpr int kSlack = 8;
 
 class Packing {
   public:
-    explicit Packing(const std::vector<int>& domain_size);
-    explicit Packing(const Task& task) : Packing(task.domain_size) {}
+    explicit Packing(const std::vector<int>& domain_size) {
+        uint64_t bits = 0;
+        for (int size : domain_size) {
+            int width = std::bit_width(static_cast<unsigned>(size - 1));
+            fields_.push_back({static_cast<uint32_t>(bits / 8), static_cast<uint32_t>(bits % 8),
+                               (uint64_t{1} << width) - 1});
+            bits += width;
+        }
+        num_bytes_ = static_cast<int>((bits + 7) / 8);
+    }
 
     int num_bytes() const { return num_bytes_; }
     // Bytes of a scratch buffer for one state, slack and hash padding included.
@@ -32,8 +39,13 @@ class Packing {
         word |= static_cast<uint64_t>(value) << field.shift;
         std::memcpy(state + field.byte, &word, 8);
     }
-    void pack(const int* values, unsigned char* state) const;
-    void unpack(const unsigned char* state, int* values) const;
+    void pack(const int* values, unsigned char* state) const {
+        std::memset(state, 0, buffer_bytes());
+        for (size_t v = 0; v < fields_.size(); ++v) set(state, static_cast<int>(v), values[v]);
+    }
+    void unpack(const unsigned char* state, int* values) const {
+        for (size_t v = 0; v < fields_.size(); ++v) values[v] = get(state, static_cast<int>(v));
+    }
 
   private:
     struct Field {

@@ -1,15 +1,6 @@
 #include "task/task.hpp"
 
-#include <algorithm>
-
 namespace hstar {
-
-void Task::apply(int op, const int* values, int* result) const {
-    std::copy(values, values + num_variables(), result);
-    for (auto [variable, value] : effects[op]) result[variable] = value;
-    for (const ConditionalEffect& e : conditional[op])
-        if (holds(e.condition_begin, e.condition_end, values)) result[e.effect.variable] = e.effect.value;
-}
 
 std::string Task::operator_name(int op) const {
     if (is_artificial(op)) return "(reach-goal)";

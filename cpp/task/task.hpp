@@ -2,8 +2,10 @@
 //
 // A fact is a pair (variable, value), numbered consecutively: fact = first_fact[variable] + value.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,13 +25,12 @@ struct ConditionalEffect {
 };
 
 struct Task {
-    std::vector<int> domain_size;  // per variable
-    std::vector<int> first_fact;   // per variable, and one past the end
-    std::vector<int> variable_of;  // per fact
-    Rows<Assignment> pre;          // per operator, sorted by variable
-    Rows<Assignment> effects;      // unconditional
-    Rows<ConditionalEffect>
-        conditional;  // all tested on the old state, then applied in this order: adds come last
+    std::vector<int> domain_size;         // per variable
+    std::vector<int> first_fact;          // per variable, and one past the end
+    std::vector<int> variable_of;         // per fact
+    Rows<Assignment> pre;                 // per operator, sorted by variable
+    Rows<Assignment> effects;             // unconditional
+    Rows<ConditionalEffect> conditional;  // tested on the old state, then applied in order: adds come last
     std::vector<Assignment> effect_conditions;
     std::vector<int> cost;
     std::vector<int> initial_state;
@@ -57,18 +58,25 @@ struct Task {
     bool has_conditional_effects() const { return !conditional.data.empty(); }
     bool is_artificial(int op) const { return op_schema[op] < 0; }
 
-    bool holds(uint32_t begin, uint32_t end, const int* values) const {
-        for (uint32_t i = begin; i < end; ++i)
-            if (values[effect_conditions[i].variable] != effect_conditions[i].value) return false;
+    std::span<const Assignment> condition(const ConditionalEffect& e) const {
+        return {effect_conditions.data() + e.condition_begin, effect_conditions.data() + e.condition_end};
+    }
+    template <class ValueOf>  // ValueOf(variable) -> value
+    static bool all_hold(std::span<const Assignment> assignments, ValueOf value_of) {
+        for (auto [variable, value] : assignments)
+            if (value_of(variable) != value) return false;
         return true;
     }
     bool is_goal(const int* values) const {
-        if (goal_is_false) return false;
-        for (auto [variable, value] : goal)
-            if (values[variable] != value) return false;
-        return true;
+        return !goal_is_false && all_hold(goal, [&](int variable) { return values[variable]; });
     }
-    void apply(int op, const int* values, int* result) const;
+    void apply(int op, const int* values, int* result) const {
+        std::copy(values, values + num_variables(), result);
+        for (auto [variable, value] : effects[op]) result[variable] = value;
+        for (const ConditionalEffect& e : conditional[op])
+            if (all_hold(condition(e), [&](int variable) { return values[variable]; }))
+                result[e.effect.variable] = e.effect.value;
+    }
 
     std::string operator_name(int op) const;  // "(stack a b)"
     std::string atom_name(int fact) const;    // "on(a, b)"

@@ -58,7 +58,7 @@ std::map<State, int> reachable(const Task& task, size_t limit) {
 
 void test_successors_and_packing(const Task& task, const std::map<State, int>& states, int seed) {
     SuccessorGenerator generator(task);
-    Packing packing(task);
+    Packing packing(task.domain_size);
     StateRegistry registry(packing);
     std::vector<unsigned char> buffer(packing.buffer_bytes());
     State unpacked(task.num_variables());
@@ -123,8 +123,8 @@ void test_lmcut_is_admissible(const Task& task, const std::map<State, int>& stat
                 if (through < value) value = through, changed = true;
             }
     }
-    auto lmcut = make_lmcut(task, CostType::Normal);
-    auto hmax = make_hmax(task, CostType::Normal);
+    auto lmcut = make_evaluator("lmcut", task, CostType::Normal);
+    auto hmax = make_evaluator("hmax", task, CostType::Normal);
     bool admissible = true, dominates = true;
     for (const auto& [state, value] : exact) {
         float h, m;

@@ -59,65 +59,36 @@ struct Finished {
     }
 };
 
-inline void store_sums(int32_t* sums) {
-    _tile_stored(0, sums, kBytes);
-    _tile_stored(1, sums + kTileSums, kBytes);
-    _tile_stored(2, sums + 2 * kTileSums, kBytes);
-    _tile_stored(3, sums + 3 * kTileSums, kBytes);
-}
-
-// Sums of 17 to 32 states and one or two blocks of outputs; between(step) is called after each 64 inputs.
-template <class Between>
-inline void multiply_pair(int blocks, const IntegerDense& layer, const uint8_t* x, int output, int32_t* sums,
-                          Between between) {
+// Sums of one or two blocks of outputs for 17 to 32 states (`is_pair`), or of one, two or four for fewer;
+// between(step) is called after each 64 inputs.
+template <bool is_pair, class Between>
+inline void multiply(int blocks, const IntegerDense& layer, const uint8_t* x, int output, int32_t* sums,
+                     Between between) {
     const int64_t stride = activation_stride(layer.inputs), block_bytes = stride * kIntegerBlock;
     const int8_t* weights = layer.weights + output / kIntegerBlock * block_bytes;
     const int32_t* bias = layer.bias + output;
     const uint8_t* lower = x + kRows * stride;
     _tile_loadd(0, bias, 0);  // a stride of zero: the same in each row
-    _tile_loadd(2, bias, 0);
-    if (blocks > 1) {
-        _tile_loadd(1, bias + kIntegerBlock, 0);
-        _tile_loadd(3, bias + kIntegerBlock, 0);
-    }
-    for (int64_t i = 0; i < stride; i += kBytes) {
-        const int8_t* w = weights + i * kIntegerBlock;
-        _tile_loadd(6, w, kBytes);
-        _tile_loadd(4, x + i, stride);
-        _tile_dpbusd(0, 4, 6);
-        _tile_loadd(5, lower + i, stride);
-        _tile_dpbusd(2, 5, 6);
-        if (blocks > 1) {
-            _tile_loadd(7, w + block_bytes, kBytes);
-            _tile_dpbusd(1, 4, 7);
-            _tile_dpbusd(3, 5, 7);
-        }
-        between(static_cast<int>(i / kBytes));
-    }
-    store_sums(sums);
-}
-
-// Sums of 1 to 16 states and one, two or four blocks of outputs.
-template <class Between>
-inline void multiply_one(int blocks, const IntegerDense& layer, const uint8_t* x, int output, int32_t* sums,
-                         Between between) {
-    const int64_t stride = activation_stride(layer.inputs), block_bytes = stride * kIntegerBlock;
-    const int8_t* weights = layer.weights + output / kIntegerBlock * block_bytes;
-    const int32_t* bias = layer.bias + output;
-    _tile_loadd(0, bias, 0);
+    if (is_pair) _tile_loadd(2, bias, 0);
     if (blocks > 1) _tile_loadd(1, bias + kIntegerBlock, 0);
+    if (blocks > 1 && is_pair) _tile_loadd(3, bias + kIntegerBlock, 0);
     if (blocks > 2) {
         _tile_loadd(2, bias + 2 * kIntegerBlock, 0);
         _tile_loadd(3, bias + 3 * kIntegerBlock, 0);
     }
     for (int64_t i = 0; i < stride; i += kBytes) {
         const int8_t* w = weights + i * kIntegerBlock;
-        _tile_loadd(4, x + i, stride);
         _tile_loadd(6, w, kBytes);
+        _tile_loadd(4, x + i, stride);
         _tile_dpbusd(0, 4, 6);
+        if (is_pair) {
+            _tile_loadd(5, lower + i, stride);
+            _tile_dpbusd(2, 5, 6);
+        }
         if (blocks > 1) {
             _tile_loadd(7, w + block_bytes, kBytes);
             _tile_dpbusd(1, 4, 7);
+            if (is_pair) _tile_dpbusd(3, 5, 7);
         }
         if (blocks > 2) {
             _tile_loadd(6, w + 2 * block_bytes, kBytes);
@@ -127,7 +98,10 @@ inline void multiply_one(int blocks, const IntegerDense& layer, const uint8_t* x
         }
         between(static_cast<int>(i / kBytes));
     }
-    store_sums(sums);
+    _tile_stored(0, sums, kBytes);
+    _tile_stored(1, sums + kTileSums, kBytes);
+    _tile_stored(2, sums + 2 * kTileSums, kBytes);
+    _tile_stored(3, sums + 3 * kTileSums, kBytes);
 }
 
 // All outputs of all states; finish(state, output, sums, count) is given 16 sums for each of `count` states.
@@ -154,9 +128,9 @@ inline void for_all_outputs(const IntegerDense& layer, const uint8_t* x, int cou
             const int left = (layer.outputs - output) / kIntegerBlock;
             const int blocks = is_pair ? (left > 1 ? 2 : 1) : left > 3 ? 4 : left > 1 ? 2 : 1;
             if (is_pair)
-                multiply_pair(blocks, layer, x + state * stride, output, sums.sums, between);
+                multiply<true>(blocks, layer, x + state * stride, output, sums.sums, between);
             else
-                multiply_one(blocks, layer, x + state * stride, output, sums.sums, between);
+                multiply<false>(blocks, layer, x + state * stride, output, sums.sums, between);
             for (int t = 0; t < 4; ++t) {
                 const int block = is_pair ? t % 2 : t, row = is_pair ? t / 2 * kRows : 0;
                 sums.state[t] = state + row;

@@ -1,9 +1,14 @@
 #include "networks/integer/network.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 
-#include "networks/integer/amx_permission.hpp"
+#include "runtime/kernels.hpp"
+
+#if defined(HSTAR_AMX) && defined(__linux__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 namespace hstar {
 
@@ -16,24 +21,38 @@ int padded(size_t width) {
     return static_cast<int>((width + kIntegerBlock - 1) / kIntegerBlock * kIntegerBlock);
 }
 
-[[noreturn]] void refuse(const std::string& what) {
-    throw std::invalid_argument("integer network: " + what);
-}
-
 void check_layer(const IntegerLayerSpec& spec) {
-    if (spec.bias.empty()) refuse("a layer has no outputs");
-    if (spec.multiplier.size() != spec.bias.size()) refuse("a layer lacks multipliers");
-    if (spec.shift < 1 || spec.shift > 47) refuse("a shift is not within 1 .. 47");
-    if (spec.skip < 0) refuse("a factor of a skip connection is negative");
+    if (spec.bias.empty()) refuse("integer network: a layer has no outputs");
+    if (spec.multiplier.size() != spec.bias.size()) refuse("integer network: a layer lacks multipliers");
+    if (spec.shift < 1 || spec.shift > 47) refuse("integer network: a shift is not within 1 .. 47");
+    if (spec.skip < 0) refuse("integer network: a factor of a skip connection is negative");
     for (int32_t m : spec.multiplier)
-        if (m < 0 || m > 65535) refuse("a multiplier is not within 0 .. 65535");
+        if (m < 0 || m > 65535) refuse("integer network: a multiplier is not within 0 .. 65535");
     for (int8_t w : spec.weights)
-        if (w == -128) refuse("a weight is not within -127 .. 127");
+        if (w == -128) refuse("integer network: a weight is not within -127 .. 127");
 }
 
 // The largest sum must fit in 31 bits.
 void check_sum(int64_t bias, int64_t largest) {
-    if (std::abs(bias) + largest >= int64_t{1} << 31) refuse("a sum could overflow");
+    if (std::abs(bias) + largest >= int64_t{1} << 31) refuse("integer network: a sum could overflow");
+}
+
+// AMX tiles are kilobytes of state per thread, so Linux grants them only to processes that request them.
+// False if the processor has no 8-bit tiles or the system refuses.
+[[maybe_unused]] bool amx_permitted() {
+#if defined(HSTAR_AMX) && defined(__linux__)
+    static const bool permitted = [] {
+        constexpr unsigned kTile = 1u << 24, kInt8 = 1u << 25;  // of the features in leaf 7
+        unsigned a = 0, b = 0, c = 0, d = 0;
+        if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(d & kTile) || !(d & kInt8)) return false;
+        // From asm/prctl.h and the manual of the processor; older headers lack them.
+        constexpr long kRequestPermission = 0x1023, kTileData = 18;
+        return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+    }();
+    return permitted;
+#else
+    return false;
+#endif
 }
 
 void pad(std::vector<int32_t>& values) {
@@ -43,43 +62,35 @@ void pad(std::vector<int32_t>& values) {
 }  // namespace
 
 std::vector<IntegerKernel> integer_kernels() {
-    std::vector<IntegerKernel> kernels{integer_portable()};
+    std::vector<IntegerKernel> kernels = HSTAR_KERNELS(integer);
 #ifdef HSTAR_X86
-    if (__builtin_cpu_supports("avx2")) kernels.push_back(integer_avx2());
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512vl")) {
-        kernels.push_back(integer_avx512());
-        if (__builtin_cpu_supports("avx512vnni")) kernels.push_back(integer_vnni());
+    if (kernels.size() < std::size(kInstructionSets)) return kernels;
+    if (__builtin_cpu_supports("avx512vnni")) kernels.push_back(integer_vnni());
 #ifdef HSTAR_AMX
-        if (amx_permitted()) kernels.push_back(integer_amx());
+    if (amx_permitted()) kernels.push_back(integer_amx());
 #endif
-    }
 #endif
     return kernels;
 }
 
 IntegerNetwork::IntegerNetwork(std::vector<int> domain_sizes, std::vector<IntegerLayerSpec> layers,
                                const std::string& kernel)
-    : domain_sizes_(std::move(domain_sizes)) {
-    if (domain_sizes_.empty() || domain_sizes_.size() > 256) refuse("there are 1 to 256 digits");
-    if (layers.size() < 2) refuse("there are at least two layers");
-    auto kernels = integer_kernels();
-    auto found =
-        std::find_if(kernels.begin(), kernels.end(), [&](const auto& k) { return kernel == k.name; });
-    if (found == kernels.end() && !kernel.empty()) refuse("this machine has no kernel '" + kernel + "'");
-    kernel_ = kernel.empty() ? kernels.back() : *found;
+    : domain_sizes_(std::move(domain_sizes)), kernel_(choose_kernel(integer_kernels(), kernel)) {
+    if (domain_sizes_.empty() || domain_sizes_.size() > 256)
+        refuse("integer network: there are 1 to 256 digits");
+    if (layers.size() < 2) refuse("integer network: there are at least two layers");
     add_first(layers[0]);
     std::vector<size_t> widths{layers[0].bias.size()};
     for (size_t l = 1; l < layers.size(); ++l) {
         if (layers[l].skip != 0 && (l < 2 || l + 1 == layers.size()))
-            refuse("only inner layers can have a skip connection");
+            refuse("integer network: only inner layers can have a skip connection");
         if (layers[l].skip != 0 && widths[l - 2] != layers[l].bias.size())
-            refuse("a skip connection joins layers of different widths");
+            refuse("integer network: a skip connection joins layers of different widths");
         add_dense(layers[l], widths[l - 1]);
         widths.push_back(layers[l].bias.size());
     }
     num_classes_ = static_cast<int>(widths.back());
-    if (num_classes_ > 256) refuse("there are at most 256 classes");
+    if (num_classes_ > 256) refuse("integer network: there are at most 256 classes");
     widths.pop_back();
     widest_ = padded(*std::max_element(widths.begin(), widths.end()));
 }
@@ -88,11 +99,12 @@ void IntegerNetwork::add_first(const IntegerLayerSpec& spec) {
     check_layer(spec);
     size_t outputs = spec.bias.size(), rows = 0;
     for (int size : domain_sizes_) {
-        if (size < 1 || size > 65536) refuse("a digit has 1 to 65536 values");
+        if (size < 1 || size > 65536) refuse("integer network: a digit has 1 to 65536 values");
         first_row_.push_back(static_cast<int>(rows));
         rows += static_cast<size_t>(size);
     }
-    if (spec.weights.size() != rows * outputs) refuse("the first layer has another number of weights");
+    if (spec.weights.size() != rows * outputs)
+        refuse("integer network: the first layer has another number of weights");
     first_ = {{}, spec.bias, spec.multiplier, 0, padded(outputs), spec.shift, 0};
     first_.weights.assign(rows * static_cast<size_t>(first_.outputs), 0);
     for (size_t r = 0; r < rows; ++r)
@@ -106,7 +118,8 @@ void IntegerNetwork::add_first(const IntegerLayerSpec& spec) {
 void IntegerNetwork::add_dense(const IntegerLayerSpec& spec, size_t inputs) {
     check_layer(spec);
     size_t outputs = spec.bias.size();
-    if (spec.weights.size() != inputs * outputs) refuse("a layer has another number of weights");
+    if (spec.weights.size() != inputs * outputs)
+        refuse("integer network: a layer has another number of weights");
     Dense layer{{}, spec.bias, spec.multiplier, padded(inputs), padded(outputs), spec.shift, spec.skip};
     size_t width = static_cast<size_t>(activation_stride(layer.inputs));
     layer.weights.assign(width * static_cast<size_t>(layer.outputs), 0);

@@ -7,9 +7,10 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <stdexcept>
 #include <utility>
 #include <vector>
+
+#include "runtime/require.hpp"
 
 namespace hstar {
 
@@ -60,13 +61,13 @@ class RangeDecoder {
     // Throws std::invalid_argument unless the encoder would write exactly these bytes for the bits read.
     void finish() const {
         if (place_ != size_ + kZeros || value_ != last_byte(low_) << 24)
-            throw std::invalid_argument("a code does not end where its bits end");
+            refuse("a code does not end where its bits end");
     }
 
   private:
     static constexpr size_t kZeros = 3;  // that follow the last byte
     void read() {
-        if (place_ >= size_ + kZeros) throw std::invalid_argument("a code ends too early");
+        if (place_ >= size_ + kZeros) refuse("a code ends too early");
         value_ = value_ << 8 | (place_ < size_ ? bytes_[place_] : 0);
         ++place_;
     }

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <stdexcept>
 
 #include "networks/integer/bit_chances.hpp"
 #include "networks/integer/range_coder.hpp"
 #include "networks/integer/weight_statistics.hpp"
+#include "runtime/require.hpp"
 
 namespace hstar {
 
@@ -107,9 +107,9 @@ int Model::code_bits(Coder& coder, size_t column, int center, int weight) {
 constexpr size_t kMostWeights = size_t{1} << 26;
 
 void check_sizes(size_t rows, size_t columns, int bits) {
-    if (bits < 2 || bits > 8) throw std::invalid_argument("weights have 2 to 8 bits");
+    if (bits < 2 || bits > 8) refuse("weights have 2 to 8 bits");
     if (rows > kMostWeights || columns > kMostWeights || rows * columns > kMostWeights)
-        throw std::invalid_argument("a layer has too many weights");
+        refuse("a layer has too many weights");
 }
 
 // The encoder codes the weights, the decoder fills them in.
@@ -121,8 +121,7 @@ void code_all(Coder& coder, std::vector<int8_t>& weights, size_t rows, size_t co
         for (size_t column = 0; column < columns; ++column) {
             int8_t& weight = weights[row * columns + column];
             const int coded = model.code(coder, row, column, weight);
-            if (coded == -(1 << (bits - 1)))
-                throw std::invalid_argument("a coded weight is out of its range");
+            if (coded == -(1 << (bits - 1))) refuse("a coded weight is out of its range");
             weight = static_cast<int8_t>(coded);
         }
     }
@@ -134,7 +133,7 @@ std::vector<uint8_t> encode_weights(const int8_t* weights, size_t rows, size_t c
     check_sizes(rows, columns, bits);
     const int half = 1 << (bits - 1);
     for (size_t i = 0; i < rows * columns; ++i)
-        if (std::abs(weights[i]) >= half) throw std::invalid_argument("a weight does not fit in its bits");
+        if (std::abs(weights[i]) >= half) refuse("a weight does not fit in its bits");
     std::vector<int8_t> copy(weights, weights + rows * columns);
     RangeEncoder coder;
     code_all(coder, copy, rows, columns, bits);
@@ -145,7 +144,7 @@ std::vector<int8_t> decode_weights(const uint8_t* code, size_t size, size_t rows
     check_sizes(rows, columns, bits);
     // No probability exceeds 1 - 2^-11, so a byte holds at most 8 / log2(1 / (1 - 2^-11)) < 2^14 bits. Refuse
     // impossible sizes before anything is allocated.
-    if (rows * columns >> 14 > size) throw std::invalid_argument("a code ends too early");
+    if (rows * columns >> 14 > size) refuse("a code ends too early");
     RangeDecoder coder(code, size);
     std::vector<int8_t> weights(rows * columns);
     code_all(coder, weights, rows, columns, bits);

@@ -3,17 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <stdexcept>
+
+#include "runtime/require.hpp"
 
 namespace hstar {
 
 namespace {
 
 constexpr int kLargestWeight = 32767;
-
-void require(bool holds, const std::string& message) {
-    if (!holds) throw std::invalid_argument(message);
-}
 
 // The finest unit in which a row of weights fits: each into 16 bits, and all sums of products with
 // activations into 32.

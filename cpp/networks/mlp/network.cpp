@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
+
+#include "runtime/kernels.hpp"
 
 namespace hstar {
 
@@ -14,10 +15,6 @@ int padded(size_t width) {
     return mlp_pitch(static_cast<int>(width));
 }
 
-void require(bool holds, const char* message) {
-    if (!holds) throw std::invalid_argument(message);
-}
-
 bool is_finite(const std::vector<float>& numbers) {
     return std::all_of(numbers.begin(), numbers.end(), [](float x) { return std::isfinite(x); });
 }
@@ -25,23 +22,11 @@ bool is_finite(const std::vector<float>& numbers) {
 }  // namespace
 
 std::vector<MlpKernel> mlp_kernels() {
-    std::vector<MlpKernel> kernels{mlp_portable()};
-#ifdef HSTAR_X86
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) kernels.push_back(mlp_avx2());
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512vl"))
-        kernels.push_back(mlp_avx512());
-#endif
-    return kernels;
+    return HSTAR_KERNELS(mlp);
 }
 
 MlpKernel find_mlp_kernel(const std::string& name) {
-    const auto kernels = mlp_kernels();
-    const auto found =
-        std::find_if(kernels.begin(), kernels.end(), [&](const auto& k) { return name == k.name; });
-    if (found == kernels.end() && !name.empty())
-        throw std::invalid_argument("this machine has no kernel '" + name + "'");
-    return name.empty() ? kernels.back() : *found;
+    return choose_kernel(mlp_kernels(), name);
 }
 
 MlpNetwork::MlpNetwork(int inputs, int num_digits, std::vector<MlpLayer> layers, const std::string& kernel)

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
+
+#include "runtime/require.hpp"
 
 namespace hstar {
 
@@ -10,10 +11,6 @@ namespace {
 
 constexpr int kChunk = 96;  // rows whose activations stay in the nearer caches
 constexpr double kBeta1 = 0.9, kBeta2 = 0.999, kEpsilon = 1e-8;
-
-void require(bool holds, const std::string& message) {
-    if (!holds) throw std::invalid_argument(message);
-}
 
 }  // namespace
 

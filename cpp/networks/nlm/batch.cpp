@@ -3,12 +3,12 @@
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <stdexcept>
 #include <string>
 
 #include "networks/nlm/network.hpp"
 #include "networks/nlm/twins.hpp"
 #include "runtime/chunks.hpp"
+#include "runtime/require.hpp"
 
 namespace hstar {
 
@@ -70,37 +70,32 @@ void for_each_states(const NlmShape& shape, const NlmBatch& batch, int threads, 
         });
 }
 
-[[noreturn]] void fail(const std::string& message) {
-    throw std::invalid_argument(message);
-}
-
 }  // namespace
 
 void check_entries(const NlmShape& shape, int n, std::span<const NlmEntry> entries,
                    std::span<const float> values) {
-    if (n < 0) fail("the number of objects is negative");
+    if (n < 0) refuse("the number of objects is negative");
     int64_t size[kMaxBreadth + 1] = {};
     int64_t tuples = 1;
     for (int arity = 0; arity <= shape.breadth; ++arity, tuples *= n) {
         size[arity] = tuples * shape.channels[arity];
         if (std::max(size[arity], tuples) > std::numeric_limits<int>::max())
-            fail("an NLM of breadth " + std::to_string(shape.breadth) + " cannot take " + std::to_string(n) +
-                 " objects: there are too many tuples");
+            refuse("an NLM of breadth ", shape.breadth, " cannot take ", n,
+                   " objects: there are too many tuples");
     }
     for (size_t e = 0; e < entries.size(); ++e) {
         const auto [arity, index] = entries[e];
         if (arity < 0 || arity > shape.breadth || index < 0 || index >= size[arity])
-            fail("entry (" + std::to_string(arity) + ", " + std::to_string(index) +
-                 ") is outside of the input of " + std::to_string(n) + " objects");
-        if (!std::isfinite(values[e])) fail("an input value is not finite");
+            refuse("entry (", arity, ", ", index, ") is outside of the input of ", n, " objects");
+        if (!std::isfinite(values[e])) refuse("an input value is not finite");
     }
 }
 
 void NlmBatch::check(const NlmShape& shape) const {
-    if (count > 0 && starts[0] < 0) fail("starts must not be negative");
+    if (count > 0 && starts[0] < 0) refuse("starts must not be negative");
     for (int64_t i = 0; i < count; ++i) {
-        if (starts[i + 1] < starts[i]) fail("starts must not decrease");
-        if (starts[i + 1] > num_entries) fail("starts go beyond the entries");
+        if (starts[i + 1] < starts[i]) refuse("starts must not decrease");
+        if (starts[i + 1] > num_entries) refuse("starts go beyond the entries");
         const size_t size = static_cast<size_t>(starts[i + 1] - starts[i]);
         check_entries(shape, sizes[i], {entries + starts[i], size}, {values + starts[i], size});
     }

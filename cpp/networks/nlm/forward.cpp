@@ -1,19 +1,17 @@
 #include <cstring>
 
 #include "networks/nlm/network.hpp"
+#include "runtime/kernels.hpp"
 
 namespace hstar {
 
 const std::vector<NamedNlmKernel>& nlm_kernels() {
     static const std::vector<NamedNlmKernel> kernels = [] {
-        std::vector<NamedNlmKernel> found{{"portable", {nlm_forward_portable(), nlm_backward_portable()}}};
-#ifdef HSTAR_X86
-        if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-            found.push_back({"avx2", {nlm_forward_avx2(), nlm_backward_avx2()}});
-        if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-            __builtin_cpu_supports("avx512vl"))
-            found.push_back({"avx512", {nlm_forward_avx512(), nlm_backward_avx512()}});
-#endif
+        const auto forward = HSTAR_KERNELS(nlm_forward);
+        const auto backward = HSTAR_KERNELS(nlm_backward);
+        std::vector<NamedNlmKernel> found;
+        for (size_t i = 0; i < forward.size(); ++i)
+            found.push_back({kInstructionSets[i], {forward[i], backward[i]}});
         return found;
     }();
     return kernels;

@@ -19,8 +19,8 @@
 
 #include "networks/nlm/arena.hpp"
 #include "networks/nlm/kernel.hpp"
-#include "networks/nlm/numbering.hpp"
 #include "networks/nlm/shape.hpp"
+#include "runtime/numbering.hpp"
 
 namespace hstar {
 

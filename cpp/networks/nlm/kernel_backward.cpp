@@ -10,15 +10,8 @@ static constexpr int kColumns = 4;
 #endif
 
 static inline Floats slope(Activation activation, Floats y) {
-    switch (activation) {
-        case Activation::Sigmoid:
-            return multiply(y, subtract(fill(1.0f), y));
-        case Activation::Relu:
-            return keep(less(fill(0.0f), y), fill(1.0f));
-        case Activation::Identity:
-            break;
-    }
-    return fill(1.0f);
+    if (activation == Activation::Sigmoid) return multiply(y, subtract(fill(1.0f), y));
+    return activation == Activation::Relu ? keep(less(fill(0.0f), y), fill(1.0f)) : fill(1.0f);
 }
 
 static void undo_activation(Activation activation, int64_t count, int pitch, const float* y,

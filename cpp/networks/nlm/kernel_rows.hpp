@@ -7,15 +7,8 @@
 namespace hstar {
 
 static inline Floats activate(Activation activation, Floats x) {
-    switch (activation) {
-        case Activation::Sigmoid:
-            return sigmoid(x);
-        case Activation::Relu:
-            return max(x, fill(0.0f));
-        case Activation::Identity:
-            break;
-    }
-    return x;
+    if (activation == Activation::Sigmoid) return sigmoid(x);
+    return activation == Activation::Relu ? max(x, fill(0.0f)) : x;
 }
 
 static inline int64_t place(const int* index, int64_t t) {

@@ -2,17 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
+
+#include "runtime/require.hpp"
 
 namespace hstar {
 
 namespace {
 
 constexpr size_t kMostParameters = size_t{1} << 28;
-
-void require(bool holds, const std::string& message) {
-    if (!holds) throw std::invalid_argument(message);
-}
 
 // The first address in the vector that is a multiple of 64 bytes; the vector has 16 floats to spare.
 float* aligned(std::vector<float>& storage) {
@@ -29,10 +26,10 @@ void NlmShape::finish() {
     require(1 <= outputs && outputs <= 1024, "the outputs of an NLM must be between 1 and 1024");
     for (int c : channels) require(0 <= c && c <= 4096, "input channels must be between 0 and 4096");
     linears.clear();
-    first_linear_.clear();
+    first_linear.clear();
     num_parameters = packed_floats = backward_floats = 0;
     for (int layer = 0; layer < depth; ++layer) {
-        first_linear_.push_back(static_cast<int>(linears.size()));
+        first_linear.push_back(static_cast<int>(linears.size()));
         for (int arity = 0; arity <= top_arity(layer); ++arity) {
             Linear linear{};
             linear.layer = layer;

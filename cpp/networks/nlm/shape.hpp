@@ -3,8 +3,8 @@
 //
 // X[r] is a tensor over r-tuples of objects. Layer l computes, for every arity r up to min(breadth,
 // depth - 1 - l),
-//   in[r]  = [ X[r-1] expanded | X[r] | min over the last index of X[r+1] | max over the last index of X[r+1]
-//   ] X'[r]  = activation(linear(concatenation of in[r] over all permutations of the r indices))
+//     in[r] = [ X[r-1] expanded | X[r] | min, and max, over the last index of X[r+1] ]
+//     X'[r] = activation(linear(concatenation of in[r] over all permutations of the r indices))
 // and the last layer's X[0], without activation, is the output. With `dense` every X' keeps the old X behind
 // the new channels. With `exclude_self` tuples with equal members count as 0 in maxima and 1 in minima.
 #pragma once
@@ -40,8 +40,8 @@ struct NlmShape {
         Source source;
         int arity, origin, channels;
         int column;  // within one permutation
-        size_t
-            backwards;  // where its transposed weights lie, per permutation: out rows of pitch_of(channels)
+        // Where its transposed weights lie, per permutation: `out` rows of pitch_of(channels).
+        size_t backwards;
     };
     struct Linear {
         int layer, arity, out;
@@ -60,7 +60,8 @@ struct NlmShape {
             return block.backwards + static_cast<size_t>(permutation) * out * pitch_of(block.channels);
         }
     };
-    std::vector<Linear> linears;  // by layer, then arity
+    std::vector<Linear> linears;    // by layer, then arity
+    std::vector<int> first_linear;  // per layer
     size_t num_parameters = 0;
     size_t packed_floats = 0;
     size_t backward_floats = 0;
@@ -69,12 +70,9 @@ struct NlmShape {
     void finish();
 
     int top_arity(int layer) const { return std::min(breadth, depth - 1 - layer); }
-    const Linear& linear(int layer, int arity) const { return linears[first_linear_[layer] + arity]; }
+    const Linear& linear(int layer, int arity) const { return linears[first_linear[layer] + arity]; }
     // Channels of the tensor of an arity made by layer origin - 1, or of the input (0).
     int channels_of(int origin, int arity) const { return origin == 0 ? channels[arity] : width; }
-
-  private:
-    std::vector<int> first_linear_;
 };
 
 // The parameters in the order that the kernels read.

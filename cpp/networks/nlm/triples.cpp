@@ -4,6 +4,7 @@
 
 #include "networks/nlm/input.hpp"
 #include "runtime/hash.hpp"
+#include "runtime/sort_unique.hpp"
 
 namespace hstar {
 
@@ -214,8 +215,7 @@ void NlmInputBuilder::build_special_classes(NlmInput& input, Arena& arena) {
     for (auto [t, c] : content)
         for (int p = 0; p < 6; ++p)
             if (!shape_.exclude_self || !has_equal_members(t)) special.push_back(permuted(t, p));
-    std::sort(special.begin(), special.end());
-    special.erase(std::unique(special.begin(), special.end()), special.end());
+    sort_unique(special);
     constexpr int kSpecial = -1;
     if (!special.empty()) std::fill_n(triple_class, size, 0);
     for (int64_t t : special) triple_class[t] = kSpecial;

@@ -7,12 +7,16 @@
 // Two objects are twins if their signatures are equal: the entries an object occurs in, with a star in its
 // place. An entry that holds both cannot be in both signatures, so swapping the two maps entries to entries.
 #pragma once
+#include <algorithm>
+#include <bit>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <vector>
 
 #include "networks/nlm/input.hpp"
 #include "networks/nlm/shape.hpp"
+#include "runtime/hash.hpp"
 
 namespace hstar {
 
@@ -32,19 +36,80 @@ struct SignatureShares {
     int object[kMaxBreadth];
     Signature share[kMaxBreadth];
 };
-SignatureShares signature_shares(const NlmShape& shape, int n, NlmEntry entry, float value);
+inline SignatureShares signature_shares(const NlmShape& shape, int n, NlmEntry entry, float value) {
+    constexpr int kStar = -1;
+    SignatureShares shares;
+    if (entry.arity == 0) return shares;
+    const int channels = shape.channels[entry.arity];
+    int members[kMaxBreadth] = {};
+    for (int i = entry.arity - 1, tuple = entry.index / channels; i >= 0; --i, tuple /= n)
+        members[i] = tuple % n;
+    for (int i = 0; i < entry.arity; ++i) {
+        const int object = members[i];
+        if (std::find(members, members + i, object) != members + i) continue;
+        int items[3 + kMaxBreadth] = {entry.arity, entry.index % channels, std::bit_cast<int>(value)};
+        for (int j = 0; j < entry.arity; ++j) items[3 + j] = members[j] == object ? kStar : members[j];
+        shares.object[shares.count] = object;
+        shares.share[shares.count] = {hash_ints(items, 3 + entry.arity, 1),
+                                      hash_ints(items, 3 + entry.arity, 2)};
+        ++shares.count;
+    }
+    return shares;
+}
 
 class TwinReduction {
   public:
     explicit TwinReduction(const NlmShape& shape) : shape_(shape) {}
 
     // Chooses which objects stay, given the signatures of all. Returns how many.
-    int choose(std::span<const Signature> signatures);
+    int choose(std::span<const Signature> signatures) {
+        n_ = static_cast<int>(signatures.size());
+        number_.assign(n_, 0);
+        kept_ = n_;
+        if (n_ > shape_.breadth) {
+            order_.resize(n_);
+            std::iota(order_.begin(), order_.end(), 0);
+            std::sort(order_.begin(), order_.end(), [&](int i, int j) {
+                return signatures[i] != signatures[j] ? signatures[i] < signatures[j] : i < j;
+            });
+            int members = 0;
+            for (int i = 0; i < n_; ++i) {
+                const bool is_twin = i > 0 && signatures[order_[i]] == signatures[order_[i - 1]];
+                members = is_twin ? members + 1 : 1;
+                if (members > shape_.breadth) {
+                    number_[order_[i]] = -1;
+                    --kept_;
+                }
+            }
+        }
+        int next = 0;
+        for (int& number : number_)
+            if (number >= 0) number = next++;
+        return kept_;
+    }
     // The same for a list of entries.
-    int choose(int n, std::span<const NlmEntry> entries, std::span<const float> values);
+    int choose(int n, std::span<const NlmEntry> entries, std::span<const float> values) {
+        signatures_.assign(n, Signature{});
+        for (size_t e = 0; e < entries.size(); ++e) {
+            const SignatureShares shares = signature_shares(shape_, n, entries[e], values[e]);
+            for (int i = 0; i < shares.count; ++i) signatures_[shares.object[i]] += shares.share[i];
+        }
+        return choose(signatures_);
+    }
 
     // After choose(): whether the entry's objects all stay; renumbers them.
-    bool renumber(NlmEntry& entry) const;
+    bool renumber(NlmEntry& entry) const {
+        if (entry.arity == 0 || kept_ == n_) return true;
+        const int channels = shape_.channels[entry.arity];
+        int tuple = entry.index / channels, factor = 1, result = 0;
+        for (int i = 0; i < entry.arity; ++i, tuple /= n_, factor *= kept_) {
+            const int number = number_[tuple % n_];
+            if (number < 0) return false;
+            result += number * factor;
+        }
+        entry.index = result * channels + entry.index % channels;
+        return true;
+    }
 
   private:
     const NlmShape& shape_;

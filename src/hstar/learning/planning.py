@@ -62,9 +62,7 @@ def plan_with_learning(
     return Planned(result, training_time, None)
 
 
-def _learn(
-    task: Task, options: LearnOptions, budget: Budget, say: Say
-) -> SearchOptions | None:
+def _learn(task: Task, options: LearnOptions, budget: Budget, say: Say) -> SearchOptions | None:
     """How to search with what was learned; None if it does not pay."""
     say(f"Learning for {options.seconds:.3g} s.")
     try:
