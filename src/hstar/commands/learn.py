@@ -72,6 +72,7 @@ def run(options: argparse.Namespace) -> int:
             learner = InstanceLearner(problem, chosen, budget, say, journal.read, journal.write)
             found = learner.run()
         except ValueError as error:
+            journal.remove()
             raise UsageError(f"nothing can be learned for {problem.name}: {error}") from error
         if found.file is not None:
             write_model(output, found.file)

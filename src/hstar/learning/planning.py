@@ -5,14 +5,13 @@
     3. if the trials say that the network pays, its search and the default planner in turns, each
        turn twice as long as the one before; else the default planner alone
 
-Everything counts: the time of learning is part of the total time. With a limit of time t the default
-planner gets at least t / 4 without a break.
+The time of learning is part of the total time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from hstar import _core
 from hstar.learned.heuristic import LearnedHeuristic
@@ -35,9 +34,7 @@ class Planned:
     found_by: str | None  # "default", "learned", or None without a plan
 
 
-def plan_with_learning(
-    task: Task, seconds: float, options: LearnOptions, budget: Budget, say: Say
-) -> Planned:
+def plan_with_learning(task: Task, seconds: float, budget: Budget, say: Say) -> Planned:
     """Search for a plan of a task, learning for at most `seconds`. Raises OutOfResources."""
     first = min(seconds, _left(budget) / 4)
     say(f"The default planner searches for {first:.3g} s.")
@@ -45,7 +42,7 @@ def plan_with_learning(
     if result.status != OUT_OF_TIME or _left(budget) <= 0:
         return Planned(result, 0.0, "default" if result.solved else None)
     start = _core.monotonic_seconds()
-    learned = _learn(task, replace(options, seconds=min(seconds, _left(budget) / 2)), budget, say)
+    learned = _learn(task, LearnOptions(seconds=min(seconds, _left(budget) / 2)), budget, say)
     training_time = _core.monotonic_seconds() - start
     ways = {"learned": learned, "default": STRONGEST} if learned else {"default": STRONGEST}
     turn = first
