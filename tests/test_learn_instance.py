@@ -178,6 +178,21 @@ def test_problems_from_walks_keep_all_but_the_initial_state(name: str, tmp_path:
         assert ground(problem, keep_irrelevant=True).num_operators <= task.num_operators
 
 
+def test_generate_writes_problems_of_walks_once(tower: Path) -> None:
+    folder = tower.parent / "walks"
+    command = ("generate", "--walks", "5", "--steps", "40", tower, "-o", folder)
+    run = hstar(*command)
+    assert run.code == 0 and "problems in" in run.out
+    written = {path.name: path.read_text() for path in folder.iterdir()}
+    assert len(written) == 6 and "p01.pddl" in written
+    assert len(set(written.values())) == 6
+    assert hstar(*command).code == 0
+    assert {path.name: path.read_text() for path in folder.iterdir()} == written
+    run = hstar(*command, "--seed", "9")
+    assert run.code == 36 and "something else" in run.err
+    assert {path.name: path.read_text() for path in folder.iterdir()} == written
+
+
 def test_the_verdict_names_the_reason() -> None:
     def score(solved: int, seconds: float) -> Score:
         return Score(tuple(Trial(i < solved, seconds, 1, 1) for i in range(4)))

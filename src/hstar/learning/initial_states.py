@@ -6,8 +6,8 @@ another problem of the folder or the original has already, is left out.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -23,18 +23,10 @@ from hstar.spaces.task import Task, ground
 ATTEMPTS = 4  # walks per problem wanted
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
-    """How many problems were wanted and written."""
-
-    wanted: int
-    written: int
-
-
 def write_walks(
     domain: Path, problem: Path, folder: Path, walks: int, steps: int, seed: int
-) -> Written:
-    """Write `walks` problems to a folder: p01.pddl, ... and domain.pddl.
+) -> int:
+    """Write at most `walks` problems to a folder, p01.pddl and so on, and domain.pddl.
 
     Raises PddlError, OSError, and FileExistsError if the folder holds other problems.
     """
@@ -47,10 +39,12 @@ def write_walks(
     for name, text in files.items():
         path = folder / name
         if path.exists() and path.read_text(encoding="utf-8") != text:
-            raise FileExistsError(None, "it holds something else; choose another -o", str(path))
+            raise FileExistsError(
+                errno.EEXIST, "it holds something else; choose another -o", str(path)
+            )
     for name, text in files.items():
         write_atomically(folder / name, text)
-    return Written(walks, len(texts))
+    return len(texts)
 
 
 def walk_problems(problem: Problem, path: Path, walks: int, steps: int, seed: int) -> Iterable[str]:
