@@ -20,7 +20,7 @@ Write random problems of a domain to DIR/train, DIR/validation and DIR/test. No 
 problem, not even with renamed objects, whatever the sizes and seeds. Write sizes as 5, 5-16 or
 2,4,6. Without them, sizes and numbers of problems are those of the literature (see --list).
 
-With --walks N PROBLEM, write N problems to DIR that differ from PROBLEM in their initial state only:
+With --walks N PROBLEM, write N problems to DIR that differ from PROBLEM only in the initial state:
 it is where a random walk from the initial state of PROBLEM ends.
 """
 
