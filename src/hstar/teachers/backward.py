@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,8 +119,7 @@ def sample_focused(
     _check(images)
     unlabelled = np.full(round(len(images) * random / (1 - random)), -1)
     chosen = np.concatenate([np.arange(len(images)), unlabelled]).astype(np.int32)
-    found = _completed(images, chosen, completion, seed, budget, by_subset=False)
-    return _smallest_of_duplicates(found)
+    return _completed(images, chosen, completion, seed, budget)
 
 
 def _check(images: _core.PreImages) -> None:
@@ -151,17 +149,12 @@ def _completed(
     completion: str,
     seed: int,
     budget: Budget,
-    *,
-    by_subset: bool = True,
 ) -> FactSets:
-    """Complete pre-images and label the states, by all pre-images they contain or by their own."""
+    """Complete pre-images and label each state by the nearest pre-image that it contains."""
     limits = budget.limits
     with budget.native():
         starts, facts = images.complete(chosen, completion, seed, *limits)
-        if by_subset:
-            depths = images.smallest_depths(starts, facts, *limits)
-        else:
-            depths = np.where(chosen >= 0, images.depth[chosen], -1)
+        depths = images.smallest_depths(starts, facts, *limits)
     is_random = depths < 0
     beyond = images.depth.max() + 1
     return FactSets(
@@ -171,20 +164,6 @@ def _completed(
         np.where(is_random, np.nan, depths).astype(np.float32),
         is_random.astype(np.uint8),
     )
-
-
-def _smallest_of_duplicates(sets: FactSets) -> FactSets:
-    """Equal states get the smallest of their labels, and the better bound."""
-    ends = zip(sets.starts[:-1].tolist(), sets.starts[1:].tolist(), strict=True)
-    keys = [blake2b(sets.facts[a:b].tobytes(), digest_size=8).digest() for a, b in ends]
-    _, group = np.unique(np.frombuffer(b"".join(keys), np.uint64), return_inverse=True)
-    h = np.full(group.max() + 1, np.inf, dtype=np.float32)
-    np.minimum.at(h, group, sets.h)
-    improved = h[group]
-    is_bound = np.zeros(len(h), dtype=bool)
-    is_bound[group[~np.isnan(sets.upper)]] = True
-    upper = np.where(is_bound[group], improved, np.nan).astype(np.float32)
-    return FactSets(sets.starts, sets.facts, improved, upper, (~is_bound[group]).astype(np.uint8))
 
 
 def attempt_of(task: Task, sets: FactSets) -> Attempt:
