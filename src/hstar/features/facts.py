@@ -44,6 +44,7 @@ class FactFeature(Feature):
 
     name = "facts"
     needs = "space"
+    reads_open = True
 
     def configure(
         self, tasks: Sequence[Task], options: dict[str, Any], cost: str
@@ -128,7 +129,7 @@ def _true_atoms(
     rows: Ints, constant: Ints, task: Task, states: Ints
 ) -> tuple[NDArray[np.int64], Ints]:
     sizes = np.array(task.domain_sizes, dtype=np.int64)
-    found = rows[states + (np.cumsum(sizes) - sizes)]
+    found = np.where(states >= 0, rows[states + (np.cumsum(sizes) - sizes)], -1)
     always = np.broadcast_to(constant, (len(states), len(constant)))
     found = np.concatenate([found, always], axis=1)
     is_known = found >= 0

@@ -179,4 +179,4 @@ def attempt_of(task: Task, sets: FactSets) -> Attempt:
         sets.upper,
         sets.kind,
     )
-    return Attempt(SOLVED, atoms=names, rows=rows)
+    return Attempt(SOLVED, atoms=names, has_open=True, rows=rows)
