@@ -51,11 +51,15 @@ class Candidate:
         return f"{self.teacher}({', '.join(said)})" if said else self.teacher
 
 
+# Different domains reward different teachers, so each kind has its turn.
 CANDIDATES = (
-    Candidate("fsm", {"completion": "variables"}),
-    Candidate("regression", {"completion": "exclusive", "h2": True, "random": 0.2}),
-    Candidate("fsm", {"completion": "variables", "length": 200}),
     Candidate("regression", {}),
+    Candidate("fsm", {"completion": "variables"}),
+    Candidate(
+        "regression",
+        {"rollouts": 100, "length": 200, "completion": "variables", "h2": True, "random": 0.2},
+    ),
+    Candidate("fsm", {"completion": "variables", "length": 200, "stride": 4}),
 )
 
 
@@ -67,7 +71,13 @@ class LearnOptions:
     states: int = 100_000
     network: MlpOptions = dataclasses.field(
         default_factory=lambda: MlpOptions(
-            hidden=128, width=128, learning_rate=1e-3, batch=256, patience=10, output="none"
+            hidden=128,
+            width=128,
+            learning_rate=1e-3,
+            batch=256,
+            patience=10,
+            output="none",
+            init="he",
         )
     )
     candidates: tuple[Candidate, ...] = CANDIDATES
@@ -164,7 +174,9 @@ class InstanceLearner:
         if best is None:
             nothing = Score(tuple(Trial(False, float("inf"), 0, None) for _ in self.states))
             return Learned(None, nothing, default, finished, seconds)
-        return Learned(best[1], best[0], default, finished, seconds)
+        found = Learned(best[1], best[0], default, finished, seconds)
+        best[1].metadata["training"]["verdict"] = found.sentence()
+        return found
 
     def _try(
         self, name: str, number: int, candidate: Candidate, best: tuple[Score, ModelFile] | None
