@@ -67,6 +67,18 @@ nb::object successors(const BoundTask& bound, States given) {
     return nb::make_tuple(to_numpy(std::move(ops), {count}), to_numpy(std::move(values), {count, variables}));
 }
 
+// Per fact the name of its atom; empty for negated atoms, "none of the others" and the artificial goal.
+std::vector<std::string> positive_atoms(const BoundTask& bound) {
+    const Task& task = bound.task;
+    std::vector<std::string> names(task.num_facts());
+    for (int fact = 0; fact < task.num_facts(); ++fact) {
+        const Task::AtomName& atom = task.atoms[fact];
+        if (atom.predicate >= 0 && !atom.negated && atom.predicate != artificial_goal_predicate(*task.lifted))
+            names[fact] = task.atom_name(fact);
+    }
+    return names;
+}
+
 nb::list assignments(std::span<const Assignment> items) {
     nb::list result;
     for (auto [variable, value] : items) result.append(nb::make_tuple(variable, value));
@@ -105,6 +117,7 @@ void bind_task(nb::module_& m) {
                  if (fact < 0 || fact >= b.task.num_facts()) throw nb::index_error("no such fact");
                  return b.task.atom_name(fact);
              })
+        .def("positive_atoms", &positive_atoms)
         .def("operator_name",
              [](const BoundTask& b, int op) {
                  if (op < 0 || op >= b.task.num_operators()) throw nb::index_error("no such operator");

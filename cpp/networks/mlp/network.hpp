@@ -19,6 +19,8 @@ struct MlpLayer {
     bool is_relu = false, has_skip = false;
 };
 
+constexpr int kMlpChunk = 64;  // states whose activations stay in the nearest caches
+
 class MlpNetwork {
   public:
     // `num_digits` one-hot inputs, or 0: the inputs are numbers. Throws std::invalid_argument for layers that
@@ -29,6 +31,12 @@ class MlpNetwork {
     // `rows` is count x num_digits: which inputs are one. `numbers` is count x inputs. Of these it reads
     // what the network was made for. `outputs` is count x num_outputs.
     void forward(const int* rows, const float* numbers, int count, float* outputs);
+
+    // For a caller that computes the inputs itself: room for at most kMlpChunk rows, input_pitch() apart, and
+    // what the network makes of them. Not for digits.
+    float* inputs(int count);
+    int input_pitch() const { return layers_[0].input_pitch; }
+    void forward_inputs(int count, float* outputs);
 
   private:
     using AlignedFloats = std::vector<float, CacheAligned<float>>;

@@ -211,6 +211,8 @@ def _check_table(options: TrainOptions, difference: bool) -> None:
             f"model '{options.model}' cannot become one in integers; "
             f"take --bits 0, or model {', '.join(fitting)}"
         )
+    if options.bits and options.model_options.get("norm", True) is not True:
+        raise ValueError("a network in integers needs batch normalisation; leave out norm=false")
     if not options.bits and (decode.is_certified or difference):
         what = "a certified decode" if decode.is_certified else "a difference of databases"
         raise ValueError(f"{what} needs a network in integers; take --bits 8")
