@@ -99,7 +99,7 @@ def all_bytes(layers: list[Layer]) -> bytes:
     return b"".join(weight.tobytes() + bias.tobytes() for weight, bias, _, _ in layers)
 
 
-@pytest.mark.parametrize("batch", [64, 150])
+@pytest.mark.parametrize("batch", [3, 64, 150])
 @pytest.mark.parametrize("options", SHAPES, ids=lambda one: f"{one.objective}-{one.hidden}")
 def test_twenty_steps_are_those_of_torch(options: MlpOptions, batch: int) -> None:
     rows = sets(1200, bounds=True, weights=options.blocks == 2)
@@ -204,6 +204,41 @@ def test_a_checkpoint_goes_on_with_the_same_bytes() -> None:
     assert whole.epoch(order, 32, 1e-3) == other.epoch(order, 32, 1e-3)
     assert all_bytes(whole.weights()) == all_bytes(other.weights())
     assert whole.state()["step"] == 20
+
+
+def test_rows_make_up_for_steps_without_them() -> None:
+    """Atoms 0 to 9 appear in the first rows only, so Adam moves their weights without a gradient
+    for so long that the core no longer repeats every step."""
+    count, steps = 900, 700
+    rng = np.random.default_rng(0)
+    atoms = np.array(
+        [rng.choice(10 if row < 30 else np.arange(10, ATOMS), 4, replace=False)
+         for row in range(count)], dtype=np.int32)  # fmt: skip
+    h = rng.uniform(2, 9, count).astype(np.float32)
+    missing = np.full(count, np.nan, dtype=np.float32)
+    starts = np.arange(0, 4 * count + 1, 4, dtype=np.int64)
+    rows = FactRows(ATOMS, starts, atoms.reshape(-1), h, missing, missing)
+    options = MlpOptions(hidden=20, width=16, output="none")
+    layers = layers_of(options)
+    order = np.concatenate([np.arange(30), 30 + np.arange(steps) % (count - 30)]).astype(np.int32)
+    reference = network(options, layers).train()
+    adam = torch.optim.Adam(reference.parameters(), lr=1e-3)
+    for row in order:
+        adam.zero_grad()
+        losses(options, reference(dense(rows, [row]))[:, 0], rows, [row]).mean().backward()
+        adam.step()
+    found = set()
+    for kernel in _core.mlp_training_kernels():
+        trainer = _core.MlpTrainer(rows.native(), layers, kernel=kernel)
+        trainer.epoch(order, 1, 1e-3)
+        first = trainer.weights()[0][0]
+        expected = reference.state_dict()["layers.0.dense.weight"].numpy()
+        assert np.abs(first[:, :10] - expected[:, :10]).max() < 1e-5
+        state = trainer.state()
+        square = adam.state[next(iter(reference.parameters()))]["exp_avg_sq"].numpy()
+        assert np.allclose(state["square"][0][0][:, :10], square[:, :10], rtol=1e-3, atol=1e-12)
+        found.add(all_bytes(trainer.weights()))
+    assert len(found) == 1
 
 
 def test_limits_end_an_epoch() -> None:

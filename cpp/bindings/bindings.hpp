@@ -162,10 +162,14 @@ struct BoundHeuristic {
     bool is_prepared_ = false;
 };
 
-// From (weights [outputs, inputs], bias, "relu" or "none", whether the input of the layer before is added).
-MlpLayer to_mlp_layer(nb::handle item, int& inputs);
 // From the dictionary that hstar.spaces.normalize makes.
 std::shared_ptr<const LiftedTask> to_lifted(nb::dict spec);
+// Two kinds of arrays that several bindings take.
+using Matrix = Array<float, 2>;
+using Longs = Array<int64_t, 1>;
+// From (weights [outputs, inputs], bias, "relu" or "none", whether the input of the layer before is added).
+MlpLayer to_mlp_layer(nb::handle item, int& inputs);
+
 // From the dictionary that hstar.learned.heuristic makes.
 std::unique_ptr<BoundHeuristic> make_learned_heuristic(nb::object task, const nb::dict& spec);
 // The maximum of sums of pattern databases of a space.

@@ -10,7 +10,6 @@ namespace hstar::bindings {
 
 namespace {
 
-using Longs = Array<int64_t, 1>;
 using Entries = Array<int, 2>;
 
 Activation to_activation(const std::string& name) {
@@ -57,7 +56,7 @@ nb::object forward(const NlmShape& shape, Floats theta, Flat sizes, Longs starts
 }
 
 nb::object backward(const NlmShape& shape, Floats theta, Flat sizes, Longs starts, Entries entries,
-                    Floats values, Array<float, 2> gradient, int threads) {
+                    Floats values, Matrix gradient, int threads) {
     check_theta(shape, theta);
     NlmBatch batch = to_batch(sizes, starts, entries, values);
     require(gradient.shape(0) == sizes.size() && gradient.shape(1) == static_cast<size_t>(shape.outputs),
@@ -144,14 +143,14 @@ std::unique_ptr<Evaluator> make_model(const Task& task, const nb::dict& spec) {
 }  // namespace
 
 MlpLayer to_mlp_layer(nb::handle item, int& inputs) {
-    std::tuple<Array<float, 2>, Floats, std::string, bool> layer;
+    std::tuple<Matrix, Floats, std::string, bool> layer;
     require(nb::try_cast(item, layer),
             "a layer must be (weight float32[outputs, inputs], bias "
             "float32[outputs], 'relu' or 'none', skip)");
     const auto& [weights, bias, activation, has_skip] = layer;
     require(weights.shape(0) == bias.size(), "a layer needs a row of weights and a bias per output");
-    require(activation == "relu" || activation == "none",
-            "unknown activation '" + activation + "'; choose relu or none");
+    require(activation == "relu" || activation == "none", "unknown activation '", activation,
+            "'; choose relu or none");
     inputs = static_cast<int>(weights.shape(1));
     return {copied(weights), copied(bias), activation == "relu", has_skip};
 }

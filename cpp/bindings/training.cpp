@@ -46,7 +46,7 @@ nb::list from_layers(std::vector<MlpLayer> layers) {
     return result;
 }
 
-BoundRows make_rows(int num_atoms, Array<int64_t, 1> starts, Flat atoms, Floats h, Floats lower, Floats upper,
+BoundRows make_rows(int num_atoms, Longs starts, Flat atoms, Floats h, Floats lower, Floats upper,
                     Floats weights) {
     return {std::make_shared<const TrainingRows>(num_atoms, copied(starts), copied(atoms), copied(h),
                                                  copied(lower), copied(upper), copied(weights))};
@@ -62,6 +62,7 @@ nb::object outputs(BoundTrainer& self, Flat rows, double deadline, uint64_t memo
 }
 
 nb::dict state(BoundTrainer& self) {
+    std::lock_guard lock(self.mutex);
     nb::dict result;
     result["step"] = self.trainer.steps();
     result["mean"] = from_layers(self.trainer.layers(Part::Mean));
@@ -87,8 +88,8 @@ void bind_training(nb::module_& m) {
     nb::class_<BoundRows>(m, "TrainingRows")
         .def(
             "__init__",
-            [](BoundRows* self, int num_atoms, Array<int64_t, 1> starts, Flat atoms, Floats h, Floats lower,
-               Floats upper, Floats weights) {
+            [](BoundRows* self, int num_atoms, Longs starts, Flat atoms, Floats h, Floats lower, Floats upper,
+               Floats weights) {
                 new (self) BoundRows(make_rows(num_atoms, starts, atoms, h, lower, upper, weights));
             },
             nb::arg("num_atoms"), nb::arg("starts"), nb::arg("atoms"), nb::arg("h"), nb::arg("lower"),
@@ -123,7 +124,11 @@ void bind_training(nb::module_& m) {
             },
             nb::arg("rows"), deadline, memory)
         .def("outputs", &outputs, nb::arg("rows"), deadline, memory)
-        .def("weights", [](BoundTrainer& self) { return from_layers(self.trainer.layers(Part::Weights)); })
+        .def("weights",
+             [](BoundTrainer& self) {
+                 std::lock_guard lock(self.mutex);
+                 return from_layers(self.trainer.layers(Part::Weights));
+             })
         .def("state", &state)
         .def("load", &load, nb::arg("layers"), nb::arg("state") = nb::none())
         .def_prop_ro("kernel", [](const BoundTrainer& self) { return self.trainer.kernel(); });

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/kernels.hpp"
 #include "runtime/require.hpp"
 
 namespace hstar {
@@ -16,7 +17,7 @@ constexpr int kFinestUnit = -28;  // 2^-28: finer than single precision for weig
 FactLayer::FactLayer(const Task& task, std::vector<int> rows, std::span<const int> constant, int inputs,
                      const MlpLayer& layer, const std::string& kernel)
     : task_(task),
-      kernel_(find_mlp_kernel(kernel)),
+      kernel_(choose_kernel(mlp_kernels(), kernel)),
       row_of_(std::move(rows)),
       num_outputs_(static_cast<int>(layer.bias.size())),
       pitch_(mlp_pitch(num_outputs_)),

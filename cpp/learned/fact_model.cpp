@@ -1,18 +1,18 @@
 // Networks on facts. The first layer follows the search from state to state (fact_layer.hpp), so a successor
 // costs as many rows as it has changed facts, however many facts there are.
 #include <algorithm>
-#include <stdexcept>
 
 #include "learned/fact_layer.hpp"
 #include "learned/output_model.hpp"
 #include "networks/mlp/narrow_network.hpp"
+#include "runtime/require.hpp"
 
 namespace hstar {
 
 namespace {
 
 std::vector<MlpLayer> without_first(std::vector<MlpLayer> layers) {
-    if (layers.size() < 2) throw std::invalid_argument("a network on facts needs at least two layers");
+    require(layers.size() >= 2, "a network on facts needs at least two layers");
     layers.erase(layers.begin());
     return layers;
 }
@@ -77,16 +77,15 @@ class FactMlp : public OutputModel {
 }  // namespace
 
 std::unique_ptr<OutputModel> make_output_model(const Task& task, FactModel model) {
-    if (model.layers.empty()) throw std::invalid_argument("a network needs at least one layer");
+    require(!model.layers.empty(), "a network needs at least one layer");
     FactLayer first(task, std::move(model.rows), model.constant, model.inputs, model.layers[0], "");
     const bool is_relu = model.layers[0].is_relu;
     const auto rest = without_first(std::move(model.layers));
     if (model.precision == "float32")
         return std::make_unique<FactMlp<MlpNetwork>>(
             std::move(first), [&](int inputs) { return MlpNetwork(inputs, 0, rest, ""); });
-    if (model.precision != "int16")
-        throw std::invalid_argument("unknown precision '" + model.precision + "'; choose float32 or int16");
-    if (!is_relu) throw std::invalid_argument("with precision int16 the first layer must end with relu");
+    require(model.precision == "int16", "unknown precision '", model.precision, "'; choose float32 or int16");
+    require(is_relu, "with precision int16 the first layer must end with relu");
     return std::make_unique<FactMlp<NarrowNetwork>>(
         std::move(first), [&](int inputs) { return NarrowNetwork(inputs, rest, ""); });
 }

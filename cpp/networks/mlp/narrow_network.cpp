@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/kernels.hpp"
 #include "runtime/require.hpp"
 
 namespace hstar {
@@ -28,25 +29,15 @@ float unit_of(const float* weights, size_t count) {
 }  // namespace
 
 std::vector<NarrowKernel> narrow_kernels() {
-    std::vector<NarrowKernel> kernels{narrow_portable()};
+    auto kernels = HSTAR_KERNELS(narrow);
 #ifdef HSTAR_X86
-    for (const MlpKernel& kernel : mlp_kernels()) {
-        const std::string name = kernel.name;
-        if (name == "avx2") kernels.push_back(narrow_avx2());
-        if (name == "avx512") kernels.push_back(narrow_avx512());
-    }
-    if (std::string(kernels.back().name) == "avx512" && __builtin_cpu_supports("avx512vnni"))
-        kernels.push_back(narrow_vnni());
+    if (num_instruction_sets() == 3 && __builtin_cpu_supports("avx512vnni")) kernels.push_back(narrow_vnni());
 #endif
     return kernels;
 }
 
-NarrowNetwork::NarrowNetwork(int inputs, const std::vector<MlpLayer>& layers, const std::string& kernel) {
-    const auto kernels = narrow_kernels();
-    const auto found =
-        std::find_if(kernels.begin(), kernels.end(), [&](const auto& k) { return kernel == k.name; });
-    require(kernel.empty() || found != kernels.end(), "this machine has no kernel '" + kernel + "'");
-    kernel_ = kernel.empty() ? kernels.back() : *found;
+NarrowNetwork::NarrowNetwork(int inputs, const std::vector<MlpLayer>& layers, const std::string& kernel)
+    : kernel_(choose_kernel(narrow_kernels(), kernel)) {
     require(inputs >= 1 && !layers.empty(), "a network needs inputs and layers");
     size_t width = static_cast<size_t>(inputs), width_before = 0;
     for (size_t l = 0; l < layers.size(); ++l) {

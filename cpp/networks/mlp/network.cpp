@@ -25,12 +25,8 @@ std::vector<MlpKernel> mlp_kernels() {
     return HSTAR_KERNELS(mlp);
 }
 
-MlpKernel find_mlp_kernel(const std::string& name) {
-    return choose_kernel(mlp_kernels(), name);
-}
-
 MlpNetwork::MlpNetwork(int inputs, int num_digits, std::vector<MlpLayer> layers, const std::string& kernel)
-    : inputs_(inputs), num_digits_(num_digits), kernel_(find_mlp_kernel(kernel)) {
+    : inputs_(inputs), num_digits_(num_digits), kernel_(choose_kernel(mlp_kernels(), kernel)) {
     require(inputs >= 1 && num_digits >= 0, "a network needs at least one input");
     require(!layers.empty(), "a network needs at least one layer");
     size_t width = static_cast<size_t>(inputs), width_before = 0;

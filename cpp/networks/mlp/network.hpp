@@ -53,7 +53,5 @@ class MlpNetwork {
 
 // Fastest last; all that this machine can run.
 std::vector<MlpKernel> mlp_kernels();
-// By name, or the fastest if the name is empty. Throws std::invalid_argument.
-MlpKernel find_mlp_kernel(const std::string& name);
 
 }  // namespace hstar

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/kernels.hpp"
 #include "runtime/require.hpp"
 
 namespace hstar {
@@ -11,61 +12,23 @@ namespace {
 
 constexpr int kChunk = 96;  // rows whose activations stay in the nearer caches
 constexpr double kBeta1 = 0.9, kBeta2 = 0.999, kEpsilon = 1e-8;
+// After so many steps without a gradient its mean has shrunk by 10^23 and moves no weight any more.
+constexpr int64_t kMostIdle = 512;
+constexpr size_t kFewRows = 4;  // of so many live ones, a batch has less than one: only these are moved
 
 }  // namespace
 
-TrainingRows::TrainingRows(int num_atoms, std::vector<int64_t> starts, std::vector<int> atoms,
-                           std::vector<float> h, std::vector<float> lower, std::vector<float> upper,
-                           std::vector<float> weights)
-    : num_atoms(num_atoms),
-      starts(std::move(starts)),
-      atoms(std::move(atoms)),
-      h(std::move(h)),
-      lower(std::move(lower)),
-      upper(std::move(upper)),
-      weights(std::move(weights)) {
-    const size_t count = this->h.size();
-    require(num_atoms >= 1, "there must be at least one atom");
-    require(count < (size_t{1} << 31), "there are too many rows");
-    require(this->lower.size() == count && this->upper.size() == count &&
-                (this->weights.empty() || this->weights.size() == count),
-            "h, lower, upper and weights must have one number per row");
-    require(this->starts.size() == count + 1 && this->starts.front() == 0 &&
-                this->starts.back() == static_cast<int64_t>(this->atoms.size()) &&
-                std::is_sorted(this->starts.begin(), this->starts.end()),
-            "starts must ascend from 0 to the number of atoms, one number more than there are rows");
-    require(std::all_of(this->atoms.begin(), this->atoms.end(),
-                        [&](int atom) { return atom >= 0 && atom < num_atoms; }),
-            "a row has an atom that does not exist");
-    const auto is_infinite = [](float x) { return std::isinf(x); };
-    for (const auto* labels : {&this->h, &this->lower, &this->upper, &this->weights})
-        require(std::none_of(labels->begin(), labels->end(), is_infinite), "a label is infinite");
-    for (size_t row = 0; row < count; ++row)
-        require(!(this->lower[row] > this->upper[row]),
-                "row " + std::to_string(row) + " has a lower bound over its upper bound");
-}
-
 std::vector<MlpTrainingKernel> mlp_training_kernels() {
-    std::vector<MlpTrainingKernel> kernels{mlp_training_portable()};
-#ifdef HSTAR_X86
-    for (const MlpKernel& kernel : mlp_kernels()) {
-        const std::string name = kernel.name;
-        if (name == "avx2") kernels.push_back(mlp_training_avx2());
-        if (name == "avx512") kernels.push_back(mlp_training_avx512());
-    }
-#endif
-    return kernels;
+    return HSTAR_KERNELS(mlp_training);
 }
 
 MlpTrainer::MlpTrainer(std::shared_ptr<const TrainingRows> rows, const std::vector<MlpLayer>& layers,
                        TrainingObjective objective, const std::string& kernel)
-    : rows_(std::move(rows)), objective_(std::move(objective)), row_loss_(find_row_loss(objective_)) {
+    : rows_(std::move(rows)),
+      objective_(std::move(objective)),
+      row_loss_(find_row_loss(objective_)),
+      kernel_(choose_kernel(mlp_training_kernels(), kernel)) {
     objective_.check();
-    const auto kernels = mlp_training_kernels();
-    const auto found =
-        std::find_if(kernels.begin(), kernels.end(), [&](const auto& k) { return kernel == k.name; });
-    require(kernel.empty() || found != kernels.end(), "this machine has no kernel '" + kernel + "'");
-    kernel_ = kernel.empty() ? kernels.back() : *found;
     require(layers.size() >= 2, "a network on facts needs at least two layers");
     require(layers.back().bias.size() == 1, "the last layer must have one output");
     int width = rows_->num_atoms;
@@ -98,6 +61,7 @@ MlpTrainer::MlpTrainer(std::shared_ptr<const TrainingRows> rows, const std::vect
     }
     load(Part::Weights, layers);
     live_.assign(rows_->num_atoms, 0);
+    up_to_.assign(rows_->num_atoms, 0);
     state_starts_.assign(rows_->num_atoms + 1, 0);
 }
 
@@ -109,7 +73,8 @@ size_t MlpTrainer::place(const Layer& layer, int input, int output) const {
            first;
 }
 
-std::vector<MlpLayer> MlpTrainer::layers(Part part) const {
+std::vector<MlpLayer> MlpTrainer::layers(Part part) {
+    catch_up_all();
     std::vector<MlpLayer> result;
     for (const Layer& layer : layers_) {
         MlpLayer given;
@@ -129,6 +94,7 @@ std::vector<MlpLayer> MlpTrainer::layers(Part part) const {
 
 void MlpTrainer::load(Part part, const std::vector<MlpLayer>& layers) {
     require(layers.size() == layers_.size(), "these layers are not those of the network");
+    catch_up_all();
     for (size_t l = 0; l < layers.size(); ++l) {
         Layer& layer = layers_[l];
         const MlpLayer& given = layers[l];
@@ -156,7 +122,9 @@ void MlpTrainer::load(Part part, const std::vector<MlpLayer>& layers) {
 
 void MlpTrainer::set_steps(int64_t steps) {
     require(steps >= 0, "a number of steps is not negative");
+    catch_up_all();
     steps_ = steps;
+    std::fill(up_to_.begin(), up_to_.end(), steps);
 }
 
 void MlpTrainer::transpose() {
@@ -252,7 +220,58 @@ void MlpTrainer::backward(int count, float* first_gradient, bool is_first_chunk)
                      first.bias_gradient.data());
 }
 
-void MlpTrainer::update(std::span<const int> batch, double learning_rate) {
+void MlpTrainer::list_states(std::span<const int> batch) {
+    std::fill(state_starts_.begin(), state_starts_.end(), 0);
+    for (int row : batch)
+        for (int64_t i = rows_->starts[row]; i < rows_->starts[row + 1]; ++i)
+            ++state_starts_[rows_->atoms[i]];
+    size_t present = 0;
+    for (size_t atom = 0; atom < live_.size(); ++atom) {
+        if (state_starts_[atom] == 0) continue;
+        ++present;
+        if (!live_[atom]) up_to_[atom] = steps_;  // no step has moved it
+        live_[atom] = 1;
+    }
+    const auto live = static_cast<size_t>(std::count(live_.begin(), live_.end(), 1));
+    const bool moves_all = present * kFewRows > live;
+    moved_.clear();
+    int64_t sum = 0;
+    for (size_t atom = 0; atom < live_.size(); ++atom) {
+        if (moves_all ? live_[atom] : state_starts_[atom] > 0) moved_.push_back(static_cast<int>(atom));
+        sum += state_starts_[atom];
+        state_starts_[atom] = sum;  // the end of its list, which is filled from the end
+    }
+    state_starts_[live_.size()] = sum;
+    states_.resize(static_cast<size_t>(sum));
+    for (size_t s = batch.size(); s-- > 0;)
+        for (int64_t i = rows_->starts[batch[s]]; i < rows_->starts[batch[s] + 1]; ++i)
+            states_[--state_starts_[rows_->atoms[i]]] = static_cast<int>(s);
+}
+
+void MlpTrainer::catch_up(int atom) {
+    const int64_t behind = steps_ - up_to_[atom];
+    up_to_[atom] = steps_;
+    if (behind == 0 || !live_[atom]) return;
+    Layer& first = layers_[0];
+    const size_t place = static_cast<size_t>(atom) * first.output_pitch;
+    float* m = first.weights[1].data() + place;
+    float* v = first.weights[2].data() + place;
+    const int64_t made = std::min(behind, kMostIdle);
+    kernel_.adam_idle(first.weights[0].data() + place, m, v, first.output_pitch,
+                      history_.data() + (static_cast<int64_t>(history_.size()) - behind), made);
+    if (behind == made) return;
+    const auto left = static_cast<double>(behind - made);
+    const auto keep_m = static_cast<float>(std::pow(kBeta1, left));
+    const auto keep_v = static_cast<float>(std::pow(kBeta2, left));
+    for (int lane = 0; lane < first.output_pitch; ++lane) m[lane] *= keep_m, v[lane] *= keep_v;
+}
+
+void MlpTrainer::catch_up_all() {
+    for (size_t atom = 0; atom < live_.size(); ++atom) catch_up(static_cast<int>(atom));
+    history_.clear();
+}
+
+void MlpTrainer::update(double learning_rate) {
     ++steps_;
     const double correction1 = 1 - std::pow(kBeta1, static_cast<double>(steps_));
     const double correction2 = 1 - std::pow(kBeta2, static_cast<double>(steps_));
@@ -263,6 +282,7 @@ void MlpTrainer::update(std::span<const int> batch, double learning_rate) {
     step.size = static_cast<float>(learning_rate / correction1);
     step.correction = static_cast<float>(1 / std::sqrt(correction2));
     step.epsilon = static_cast<float>(kEpsilon);
+    history_.push_back(step);
     for (Layer& layer : layers_) {
         kernel_.adam(layer.bias[0].data(), layer.bias[1].data(), layer.bias[2].data(),
                      layer.bias_gradient.data(), layer.output_pitch, step);
@@ -270,35 +290,19 @@ void MlpTrainer::update(std::span<const int> batch, double learning_rate) {
             kernel_.adam(layer.weights[0].data(), layer.weights[1].data(), layer.weights[2].data(),
                          layer.weight_gradient.data(), static_cast<int64_t>(layer.weights[0].size()), step);
     }
-    // Which states of the batch have each atom, by counting.
-    std::fill(state_starts_.begin(), state_starts_.end(), 0);
-    const auto each = [&](auto visit) {
-        for (size_t s = 0; s < batch.size(); ++s)
-            for (int64_t i = rows_->starts[batch[s]]; i < rows_->starts[batch[s] + 1]; ++i)
-                visit(rows_->atoms[i], static_cast<int>(s));
-    };
-    each([&](int atom, int) { ++state_starts_[atom]; });
-    int64_t sum = 0;
-    for (size_t atom = 0; atom < live_.size(); ++atom) {
-        live_[atom] |= state_starts_[atom] > 0;
-        sum += state_starts_[atom];
-        state_starts_[atom] = sum;  // the end of its list, which is filled from the end
-    }
-    state_starts_[live_.size()] = sum;
-    states_.resize(static_cast<size_t>(sum));
-    for (size_t s = batch.size(); s-- > 0;)
-        for (int64_t i = rows_->starts[batch[s]]; i < rows_->starts[batch[s] + 1]; ++i)
-            states_[--state_starts_[rows_->atoms[i]]] = static_cast<int>(s);
     Layer& first = layers_[0];
     kernel_.adam_rows(first.weights[0].data(), first.weights[1].data(), first.weights[2].data(),
                       first_gradient_.data(), first.output_pitch, {state_starts_.data(), states_.data()},
-                      live_.data(), first.inputs, step);
+                      moved_.data(), static_cast<int>(moved_.size()), step);
+    for (int atom : moved_) up_to_[atom] = steps_;
     transpose();
 }
 
 double MlpTrainer::step(std::span<const int> batch, double learning_rate) {
     const size_t pitch = static_cast<size_t>(layers_[0].output_pitch);
     if (first_gradient_.size() < batch.size() * pitch) first_gradient_.resize(batch.size() * pitch);
+    list_states(batch);
+    for (int atom : moved_) catch_up(atom);
     double sum = 0;
     for (size_t begin = 0; begin < batch.size(); begin += kChunk) {
         const auto chunk = batch.subspan(begin, std::min<size_t>(kChunk, batch.size() - begin));
@@ -306,7 +310,7 @@ double MlpTrainer::step(std::span<const int> batch, double learning_rate) {
         sum += slopes(chunk, 1.0 / static_cast<double>(batch.size()));
         backward(static_cast<int>(chunk.size()), first_gradient_.data() + begin * pitch, begin == 0);
     }
-    update(batch, learning_rate);
+    update(learning_rate);
     return sum;
 }
 
@@ -326,6 +330,7 @@ double MlpTrainer::epoch(std::span<const int> order, int batch, double learning_
 double MlpTrainer::loss(std::span<const int> rows, const Limits& limits) {
     check_rows(rows);
     require(!rows.empty(), "there are no rows");
+    catch_up_all();
     double sum = 0;
     for (size_t begin = 0; begin < rows.size(); begin += kChunk) {
         limits.check();
@@ -338,6 +343,7 @@ double MlpTrainer::loss(std::span<const int> rows, const Limits& limits) {
 
 void MlpTrainer::outputs(std::span<const int> rows, float* result, const Limits& limits) {
     check_rows(rows);
+    catch_up_all();
     const Layer& last = layers_.back();
     for (size_t begin = 0; begin < rows.size(); begin += kChunk) {
         limits.check();

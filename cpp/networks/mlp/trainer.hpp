@@ -1,10 +1,10 @@
 // Training of dense networks on facts by Adam: the first layer sums one row of weights per true atom, so it
-// costs what the true atoms cost, however many atoms there are.
+// costs what the true atoms cost, however many atoms there are. Adam moves every row in every step; where a
+// batch has few of the atoms, the rows of the others make up for their steps when they are needed again.
 //
 // A trainer works in one thread; several trainers may share their rows. The caller gives the order of the
 // rows, so equal orders give equal bits on every machine.
 #pragma once
-#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -14,24 +14,10 @@
 #include "networks/mlp/network.hpp"
 #include "networks/mlp/training_kernel.hpp"
 #include "networks/mlp/training_objective.hpp"
+#include "networks/mlp/training_rows.hpp"
 #include "runtime/limits.hpp"
 
 namespace hstar {
-
-// Sets of atoms with labels. NaN: missing.
-struct TrainingRows {
-    // Throws std::invalid_argument for arrays that do not fit each other, or atoms that are not among so
-    // many.
-    TrainingRows(int num_atoms, std::vector<int64_t> starts, std::vector<int> atoms, std::vector<float> h,
-                 std::vector<float> lower, std::vector<float> upper, std::vector<float> weights);
-
-    int num_atoms;
-    std::vector<int64_t> starts;  // per row, and one past the end
-    std::vector<int> atoms;
-    std::vector<float> h, lower, upper;
-    std::vector<float> weights;  // of a row's loss; empty: all 1
-    int size() const { return static_cast<int>(h.size()); }
-};
 
 class MlpTrainer {
   public:
@@ -48,7 +34,7 @@ class MlpTrainer {
 
     // Weights, and what Adam remembers: running means of gradients and of their squares, and how many steps.
     enum class Part { Weights, Mean, Square };
-    std::vector<MlpLayer> layers(Part part) const;
+    std::vector<MlpLayer> layers(Part part);
     int64_t steps() const { return steps_; }
     void load(Part part, const std::vector<MlpLayer>& layers);
     void set_steps(int64_t steps);
@@ -70,14 +56,17 @@ class MlpTrainer {
     bool is_first(const Layer& layer) const { return &layer == layers_.data(); }
     size_t place(const Layer& layer, int input, int output) const;
     void check_rows(std::span<const int> rows) const;
-    void check_shapes(const std::vector<MlpLayer>& layers) const;
     void transpose();
     void forward(std::span<const int> chunk, float* first_values);
     // The sum of the losses of a chunk; fills in the slopes, times `factor`.
     double slopes(std::span<const int> chunk, double factor);
     void backward(int count, float* first_gradient, bool is_first_chunk);
     double step(std::span<const int> batch, double learning_rate);
-    void update(std::span<const int> batch, double learning_rate);
+    void update(double learning_rate);
+    // Which states of the batch have each atom.
+    void list_states(std::span<const int> batch);
+    void catch_up(int atom);
+    void catch_up_all();
     MlpLists lists() const { return {rows_->starts.data(), rows_->atoms.data()}; }
 
     std::shared_ptr<const TrainingRows> rows_;
@@ -89,7 +78,10 @@ class MlpTrainer {
     AlignedFloats first_gradient_;       // of the whole batch
     std::vector<int64_t> state_starts_;  // per atom, and one past the end: the batch's states that have it
     std::vector<int> states_;
-    std::vector<char> live_;  // per atom: whether a row with it was ever learned from
+    std::vector<int> moved_;         // atoms whose rows the step moves: those that the batch has, or all
+    std::vector<char> live_;         // per atom: whether a row with it was ever learned from
+    std::vector<int64_t> up_to_;     // per atom: the number of steps that its row has made
+    std::vector<AdamStep> history_;  // the last steps, as many as a row may have to make up for
 };
 
 std::vector<MlpTrainingKernel> mlp_training_kernels();  // fastest last; all that this machine can run

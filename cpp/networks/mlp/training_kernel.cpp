@@ -1,5 +1,7 @@
 #include "networks/mlp/training_kernel.hpp"
 
+#include <initializer_list>
+
 #include "lanes/float_lanes.hpp"
 
 namespace hstar {
@@ -186,19 +188,36 @@ void add_rows(const float* rows, int64_t pitch, int count, int columns, float* s
     }
 }
 
+struct AdamLanes {
+    Floats w, m, v;
+
+    AdamLanes(const float* w, const float* m, const float* v) : w(load(w)), m(load(m)), v(load(v)) {}
+    void step(Floats gradient, const AdamStep& step) {
+        m = fma(fill(step.take_m), subtract(gradient, m), m);
+        v = fma(multiply(fill(step.take_v), gradient), gradient, multiply(fill(step.keep_v), v));
+        const Floats size = fma(square_root(v), fill(step.correction), fill(step.epsilon));
+        w = fma(fill(-step.size), divide(m, size), w);
+    }
+    void store_to(float* to_w, float* to_m, float* to_v) const {
+        store(to_w, w);
+        store(to_m, m);
+        store(to_v, v);
+    }
+};
+
 inline void adam_lanes(float* w, float* m, float* v, Floats gradient, const AdamStep& step) {
-    const Floats old_m = load(m);
-    const Floats new_m = fma(fill(step.take_m), subtract(gradient, old_m), old_m);
-    const Floats new_v =
-        fma(multiply(fill(step.take_v), gradient), gradient, multiply(fill(step.keep_v), load(v)));
-    store(m, new_m);
-    store(v, new_v);
-    const Floats size = fma(square_root(new_v), fill(step.correction), fill(step.epsilon));
-    store(w, fma(fill(-step.size), divide(new_m, size), load(w)));
+    AdamLanes lanes(w, m, v);
+    lanes.step(gradient, step);
+    lanes.store_to(w, m, v);
 }
 
 void adam(float* w, float* m, float* v, const float* gradient, int64_t count, const AdamStep& step) {
     for (int64_t i = 0; i < count; i += kFloats) adam_lanes(w + i, m + i, v + i, load(gradient + i), step);
+}
+
+// Rows are far from each other, so the processor cannot guess the next one.
+inline void prefetch(const float* row, int pitch) {
+    for (int lane = 0; lane < pitch; lane += kFloats) __builtin_prefetch(row + lane, 1, 2);
 }
 
 template <int kWide>
@@ -218,9 +237,12 @@ inline void adam_row(float* w, float* m, float* v, const float* gradient, int pi
 }
 
 void adam_rows(float* w, float* m, float* v, const float* gradient, int pitch, const MlpLists& states,
-               const char* live, int count, const AdamStep& step) {
-    for (int row = 0; row < count; ++row) {
-        if (!live[row]) continue;
+               const int* rows, int count, const AdamStep& step) {
+    for (int r = 0; r < count; ++r) {
+        const int row = rows[r];
+        if (r + 1 < count)
+            for (const float* part : {w, m, v})
+                prefetch(part + static_cast<int64_t>(rows[r + 1]) * pitch, pitch);
         const int* items = states.items + states.starts[row];
         const int64_t size = states.starts[row + 1] - states.starts[row];
         const int64_t first = static_cast<int64_t>(row) * pitch;
@@ -237,10 +259,18 @@ void adam_rows(float* w, float* m, float* v, const float* gradient, int pitch, c
     }
 }
 
+void adam_idle(float* w, float* m, float* v, int pitch, const AdamStep* steps, int64_t count) {
+    for (int lane = 0; lane < pitch; lane += kFloats) {
+        AdamLanes lanes(w + lane, m + lane, v + lane);
+        for (int64_t s = 0; s < count; ++s) lanes.step(fill(0.0f), steps[s]);
+        lanes.store_to(w + lane, m + lane, v + lane);
+    }
+}
+
 }  // namespace
 
 MlpTrainingKernel HSTAR_MLP_TRAINING() {
-    return {HSTAR_MLP_NAME, multiply, sum_rows, transpose, add_rows, adam, adam_rows};
+    return {HSTAR_MLP_NAME, multiply, sum_rows, transpose, add_rows, adam, adam_rows, adam_idle};
 }
 
 }  // namespace hstar

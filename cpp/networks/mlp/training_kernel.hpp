@@ -62,10 +62,11 @@ struct MlpTrainingKernel {
     // sums[column] += every row
     void (*add_rows)(const float* rows, int64_t pitch, int count, int columns, float* sums);
     void (*adam)(float* w, float* m, float* v, const float* gradient, int64_t count, const AdamStep& step);
-    // The same for rows of atoms, whose gradient is the sum over the states that have the atom. Rows that
-    // are not `live` have had no gradient so far and stay as they are.
+    // The same for some rows of atoms, whose gradient is the sum over the states that have the atom.
     void (*adam_rows)(float* w, float* m, float* v, const float* gradient, int pitch, const MlpLists& states,
-                      const char* live, int count, const AdamStep& step);
+                      const int* rows, int count, const AdamStep& step);
+    // `count` steps without a gradient, for one row.
+    void (*adam_idle)(float* w, float* m, float* v, int pitch, const AdamStep* steps, int64_t count);
 };
 
 MlpTrainingKernel mlp_training_portable();

@@ -2,9 +2,9 @@
 
 #include <cmath>
 #include <limits>
-#include <stdexcept>
 
 #include "networks/truncated_gaussian.hpp"
+#include "runtime/require.hpp"
 
 namespace hstar {
 
@@ -92,14 +92,13 @@ constexpr Entry kObjectives[] = {
 RowLoss find_row_loss(const TrainingObjective& objective) {
     for (const Entry& entry : kObjectives)
         if (objective.name == entry.name) return entry.loss;
-    throw std::invalid_argument("unknown objective '" + objective.name +
-                                "'; choose squared, interval or truncated-gaussian");
+    refuse("unknown objective '", objective.name, "'; choose squared, interval or truncated-gaussian");
 }
 
 void TrainingObjective::check() const {
     find_row_loss(*this);
-    if (!(scale > 0 && scale < kInfinity && epsilon > 0 && epsilon < kInfinity))
-        throw std::invalid_argument("scale and epsilon must be positive and finite");
+    require(scale > 0 && scale < kInfinity && epsilon > 0 && epsilon < kInfinity,
+            "scale and epsilon must be positive and finite");
 }
 
 }  // namespace hstar

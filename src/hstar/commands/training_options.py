@@ -25,8 +25,8 @@ WHAT: Options = (
     ),
     (
         "--decode --decoding NAME",
-        "mean, clip, truncated-mean, value, argmax, quantile, or strict (tables): certified, with "
-        "exceptions such that no state is overestimated",
+        "mean, clip, truncated-mean, value, floor, argmax, quantile, or strict (tables): "
+        "certified, with exceptions such that no state is overestimated",
     ),
 )
 OBJECTIVE: Options = (

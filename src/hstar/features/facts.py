@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hstar.features.feature import Feature, Inputs, SpaceStates
+from hstar.features.feature import Config, Feature, Inputs, SpaceStates
 from hstar.pddl.errors import quote
 from hstar.pddl.model import And, Exists, Forall, Formula, Not, Or, Problem, types_text
 from hstar.spaces.task import Task
@@ -46,10 +46,8 @@ class FactFeature(Feature):
     needs = "space"
     reads_open = True
 
-    def configure(
-        self, tasks: Sequence[Task], options: dict[str, Any], cost: str
-    ) -> dict[str, Any]:
-        self.check_one_space(tasks)
+    def configure(self, tasks: Sequence[Task], options: Config, cost: str) -> Config:
+        _check_same_goal(tasks)
         atoms = sorted({name for task in tasks for name in task.core.positive_atoms() if name})
         if not atoms:
             raise ValueError("no operator changes an atom, so there is nothing to learn")
@@ -60,19 +58,7 @@ class FactFeature(Feature):
             "goal": goal_text(tasks[0].problem.goal),
         }
 
-    def check_one_space(self, spaces: Sequence[Task]) -> None:
-        for space in spaces[1:]:
-            difference = difference_from(
-                object_names(spaces[0].problem), goal_text(spaces[0].problem.goal), space.problem
-            )
-            if difference is not None:
-                raise ValueError(
-                    "facts are the atoms of one goal and one set of objects, but these labels are "
-                    f"of several problems; choose features that tasks of a domain share, such as "
-                    f"atoms or relaxed-plans ({quote(space.problem.name)} {difference})"
-                )
-
-    def check(self, config: dict[str, Any], space: Task) -> None:
+    def check(self, config: Config, space: Task) -> None:
         if space.kind != "task":
             raise ValueError("the model reads the atoms of a planning problem")
         difference = difference_from(config["objects"], config["goal"], space.problem)
@@ -82,13 +68,13 @@ class FactFeature(Feature):
                 f"{difference}; train a model for it"
             )
 
-    def inputs(self, config: dict[str, Any], states: Sequence[SpaceStates]) -> FactInputs:
+    def inputs(self, config: Config, states: Sequence[SpaceStates]) -> FactInputs:
         parts = [true_atoms(config, group.space, group.states) for group in states]
         counts = np.concatenate([np.diff(starts) for starts, _ in parts])
         starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         return FactInputs(starts, np.concatenate([atoms for _, atoms in parts]), config["width"])
 
-    def encoder(self, config: dict[str, Any], space: Task) -> Callable[[Any], Any]:
+    def encoder(self, config: Config, space: Task) -> Callable[[Any], Any]:
         rows, constant = fact_rows(config, space)
 
         def encode(states: Ints) -> NDArray[np.float32]:
@@ -101,12 +87,25 @@ class FactFeature(Feature):
     def rows_at_once(self, space: Task) -> int:
         return max(16, min(4096, 2**24 // max(1, space.num_facts)))
 
-    def native(self, config: dict[str, Any], space: Task) -> dict[str, Any]:
+    def native(self, config: Config, space: Task) -> Config:
         rows, constant = fact_rows(config, space)
         return {"input": "facts", "rows": rows, "constant": constant}
 
 
-def fact_rows(config: dict[str, Any], task: Task) -> tuple[Ints, Ints]:
+def _check_same_goal(spaces: Sequence[Task]) -> None:
+    for space in spaces[1:]:
+        difference = difference_from(
+            object_names(spaces[0].problem), goal_text(spaces[0].problem.goal), space.problem
+        )
+        if difference is not None:
+            raise ValueError(
+                "facts are the atoms of one goal and one set of objects, but these labels are "
+                f"of several problems; choose features that tasks of a domain share, such as "
+                f"atoms or relaxed-plans ({quote(space.problem.name)} {difference})"
+            )
+
+
+def fact_rows(config: Config, task: Task) -> tuple[Ints, Ints]:
     """The input of each fact of a task (-1: it has none), and the inputs that are 1 in all states.
 
     These are atoms of the initial state that the task has dropped because nothing changes them.
@@ -120,7 +119,7 @@ def fact_rows(config: dict[str, Any], task: Task) -> tuple[Ints, Ints]:
     return rows, np.array(constant, dtype=np.int32)
 
 
-def true_atoms(config: dict[str, Any], task: Task, states: Ints) -> tuple[NDArray[np.int64], Ints]:
+def true_atoms(config: Config, task: Task, states: Ints) -> tuple[NDArray[np.int64], Ints]:
     """The atoms that are true in states int32[S, V]: starts int64[S + 1] and inputs int32[...]."""
     return _true_atoms(*fact_rows(config, task), task, states)
 

@@ -174,9 +174,9 @@ class InstanceLearner:
         if best is None:
             nothing = Score(tuple(Trial(False, float("inf"), 0, None) for _ in self.states))
             return Learned(None, nothing, default, finished, seconds)
-        found = Learned(best[1], best[0], default, finished, seconds)
-        best[1].metadata["training"]["verdict"] = found.sentence()
-        return found
+        learned = Learned(best[1], best[0], default, finished, seconds)
+        best[1].metadata["training"]["verdict"] = learned.sentence()
+        return learned
 
     def _try(
         self, name: str, number: int, candidate: Candidate, best: tuple[Score, ModelFile] | None

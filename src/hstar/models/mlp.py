@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 EPSILON = 1e-5  # of batch normalisation
 OUTPUTS = ("none", "relu")
 PRECISIONS = ("float32", "int16")
-PLAIN = ("dense.weight", "dense.bias")
 LAYER = ("dense.weight", "norm.weight", "norm.bias", "norm.running_mean", "norm.running_var")
 
 
@@ -26,11 +25,13 @@ def is_joined(layer: int) -> bool:
 
 
 class MLPModel(Model):
-    """`hidden` channels after the input, `width` in each of the `blocks` residual blocks. `norm`:
-    layers are batch normalised; if not, they have a bias. `output` is "none", or "relu" for a
-    single output that is never negative. `precision` is that of products in search: "float32", or
-    for facts "int16", which is faster. On digits of a table it may be trained towards integers
-    (`bits` of the training options)."""
+    """`hidden` channels after the input, `width` in each of the `blocks` residual blocks.
+
+    `norm`: layers are batch normalised; if not, they have a bias. `output` is "none", or "relu" for
+    a single output that is never negative. `precision` is that of products in search: "float32",
+    or for facts "int16", which is faster. On digits of a table it may be trained towards integers
+    (`bits` of the training options).
+    """
 
     name = "mlp"
     features = ("digits", "relaxed-plans", "facts")
@@ -84,9 +85,10 @@ class MLPModel(Model):
         is_normal = bool(config.get("norm", True))
         layers = []
         for number in range(2 + 2 * int(config["blocks"])):
-            prefix = f"layers.{number}."
-            held = {name: tensors[prefix + name] for name in (LAYER if is_normal else PLAIN)}
-            weight, bias = folded(held) if is_normal else held.values()
+            names = LAYER if is_normal else ("dense.weight", "dense.bias")
+            weight, bias, *norm = (tensors[f"layers.{number}.{name}"] for name in names)
+            if norm:
+                weight, bias = folded(weight, bias, *norm)
             layers.append((weight, bias, "relu", is_joined(number)))
         output = config.get("output", "none")
         layers.append((tensors["last.weight"], tensors["last.bias"], output, False))
@@ -94,9 +96,9 @@ class MLPModel(Model):
         return {"model": self.name, "layers": layers, "precision": precision}
 
 
-def folded(held: dict[str, Any]) -> tuple[Any, Any]:
-    """Weight and bias of a layer with its batch normalisation."""
-    dense, scale, offset, mean, variance = (held[name].astype(np.float64) for name in LAYER)
+def folded(*tensors: Any) -> tuple[Any, Any]:
+    """Weight and bias of a layer with its batch normalisation, from the tensors of LAYER."""
+    dense, scale, offset, mean, variance = (tensor.astype(np.float64) for tensor in tensors)
     factor = scale / np.sqrt(variance + EPSILON)
     weight = np.ascontiguousarray(dense * factor[:, None], dtype=np.float32)
     return weight, (offset - mean * factor).astype(np.float32)
