@@ -78,6 +78,7 @@ class LearnOptions:
             patience=10,
             output="none",
             init="he",
+            precision="int16",
         )
     )
     candidates: tuple[Candidate, ...] = CANDIDATES
