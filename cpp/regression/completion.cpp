@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <map>
 #include <numeric>
 
 namespace hstar {
@@ -18,18 +17,9 @@ class Completer {
           random_(seed),
           state_(mutexes.words()),
           excluded_(mutexes.words()) {
-        std::map<std::pair<int, std::vector<int>>, int> positive;
         for (int fact = 0; fact < task_.num_facts(); ++fact)
-            if (const auto& atom = task_.atoms[fact]; atom.predicate >= 0 && !atom.negated)
-                positive[{atom.predicate, atom.args}] = fact;
-        for (int fact = 0; fact < task_.num_facts(); ++fact) {
-            const auto& atom = task_.atoms[fact];
-            auto found = positive.find({atom.predicate, atom.args});
-            if (atom.predicate >= 0 && atom.negated && found != positive.end())
-                negations_.push_back({fact, found->second});
-            else if (atom.predicate >= 0)
-                free_.push_back(fact);
-        }
+            if (task.is_fact[fact]) free_.push_back(fact);
+        for (auto [negation, atom] : task.negations) std::erase(free_, negation);
         Rows<int> groups;
         for (const auto& group : task_.mutex_groups) groups.add_row(group);
         groups_of_ = transpose(groups, task_.num_facts());
@@ -44,7 +34,7 @@ class Completer {
         std::fill(state_.begin(), state_.end(), 0);
         std::fill(excluded_.begin(), excluded_.end(), 0);
         for (int fact : image) keep(fact);
-        for (auto [negation, atom] : negations_)
+        for (auto [negation, atom] : set_task_.negations)
             if (has(negation)) exclude(atom);
         if (way == Completion::Variables)
             fill_variables();
@@ -52,7 +42,7 @@ class Completer {
             fill_exclusive();
         else
             fill_atoms(image);
-        for (auto [negation, atom] : negations_) {
+        for (auto [negation, atom] : set_task_.negations) {
             state_[negation / 64] &= ~bit(negation);
             if (!has(atom)) state_[negation / 64] |= bit(negation);
         }
@@ -105,7 +95,7 @@ class Completer {
         for (int fact : drawn_)
             if (!is_given(fact)) list(fact);
         for (int fact : image) list(fact);
-        for (auto [negation, atom] : negations_)
+        for (auto [negation, atom] : set_task_.negations)
             if (is_given(negation)) state_[atom / 64] &= ~bit(atom);
         random_.shuffle(std::span(group_order_));
         for (int group : group_order_) {
@@ -144,10 +134,9 @@ class Completer {
     const Mutexes& mutexes_;
     Random random_;
     std::vector<uint64_t> state_, excluded_;
-    std::vector<std::pair<int, int>> negations_;  // a negated atom and the atom, both facts
-    std::vector<int> free_;                       // all other facts
-    Rows<int> groups_of_;                         // per fact
-    std::vector<std::vector<int>> members_;       // per group: facts drawn for a state
+    std::vector<int> free_;                  // all facts but negations
+    Rows<int> groups_of_;                    // per fact
+    std::vector<std::vector<int>> members_;  // per group: facts drawn for a state
     std::vector<int> group_order_, variable_order_, drawn_;
 };
 

@@ -188,6 +188,7 @@ Mutexes::Mutexes(const SetTask& task)
             for (size_t j = 0; j < i; ++j) exclude(group[i], group[j]);
     };
     for (const auto& group : task.task.mutex_groups) exclude_all(group);
+    for (auto [negation, atom] : task.negations) exclude(negation, atom);
     for (int v = 0; v < task.task.num_variables(); ++v) {
         std::vector<int> values;
         for (int fact = task.task.first_fact[v]; fact < task.task.first_fact[v + 1]; ++fact)

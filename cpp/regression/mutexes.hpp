@@ -1,8 +1,8 @@
 // Pairs of facts that no reachable state holds together, as a matrix of bits.
 //
-// The variables and the mutex groups of the grounder give some. h^2 (Haslum and Geffner 2000) gives more: a
-// pair is possible if it holds initially, or if an operator whose preconditions are pairwise possible adds
-// both facts, or adds one and keeps the other.
+// The variables and the mutex groups of the grounder give some, and an atom excludes its negation. h^2
+// (Haslum and Geffner 2000) gives more: a pair is possible if it holds initially, or if an operator whose
+// preconditions are pairwise possible adds both facts, or adds one and keeps the other.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -15,7 +15,7 @@ namespace hstar {
 
 class Mutexes {
   public:
-    // From variables and mutex groups.
+    // From variables, mutex groups and negations.
     explicit Mutexes(const SetTask& task);
 
     // Adds the pairs that h^2 excludes, and all pairs with a fact that it does not reach. Returns, per

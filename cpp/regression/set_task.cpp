@@ -1,10 +1,21 @@
 #include "regression/set_task.hpp"
 
+#include <map>
+
 namespace hstar {
 
 SetTask::SetTask(const Task& task)
     : task(task), is_fact(task.num_facts(), 1), is_usable(task.num_operators(), 1) {
     for (int fact = 0; fact < task.num_facts(); ++fact) is_fact[fact] = task.atoms[fact].predicate >= 0;
+    std::map<std::pair<int, std::vector<int>>, int> positive;
+    for (int fact = 0; fact < task.num_facts(); ++fact)
+        if (is_fact[fact] && !task.atoms[fact].negated)
+            positive[{task.atoms[fact].predicate, task.atoms[fact].args}] = fact;
+    for (int fact = 0; fact < task.num_facts(); ++fact) {
+        auto found = positive.find({task.atoms[fact].predicate, task.atoms[fact].args});
+        if (is_fact[fact] && task.atoms[fact].negated && found != positive.end())
+            negations.push_back({fact, found->second});
+    }
     for (int op = 0; op < task.num_operators(); ++op) {
         for (const ConditionalEffect& effect : task.conditional[op]) {
             const Assignment only = task.effect_conditions[effect.condition_begin];

@@ -5,6 +5,7 @@
 // conditional effect where the precondition does not mention the fact; here it is a plain delete again.
 // Operators with other conditional effects are left out.
 #pragma once
+#include <utility>
 #include <vector>
 
 #include "runtime/rows.hpp"
@@ -16,9 +17,10 @@ struct SetTask {
     explicit SetTask(const Task& task);
 
     const Task& task;
-    std::vector<char> is_fact;    // per fact of the task: not "none of those"
-    std::vector<char> is_usable;  // per operator
-    int num_left_out = 0;         // operators with conditional effects
+    std::vector<char> is_fact;                   // per fact of the task: not "none of those"
+    std::vector<std::pair<int, int>> negations;  // facts "not a" and "a", where both are facts
+    std::vector<char> is_usable;                 // per operator
+    int num_left_out = 0;                        // operators with conditional effects
     Rows<int> deletes;  // per operator: facts deleted whatever the state, besides those that effects replace
     Rows<int> achievers;  // per fact: the usable operators that add it, ascending
 

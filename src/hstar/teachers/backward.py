@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate, combinations_with_replacement
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +69,12 @@ def regression_of(task: Task, budget: Budget, *, h2: bool) -> _core.Regression:
     if h2:
         with budget.native():
             regression.add_h2(MOST_H2_SECONDS, *budget.limits)
+    first = [0, *accumulate(task.domain_sizes)]
+    goal = [first[variable] + value for variable, value in task.goal]
+    for a, b in combinations_with_replacement(goal, 2):
+        if regression.exclusive(a, b):
+            parts = " and ".join(dict.fromkeys(task.core.atom_name(fact) for fact in (a, b)))
+            raise NothingToRegress(f"no state can satisfy the goal: it asks for {parts}")
     return regression
 
 
