@@ -158,6 +158,25 @@ def test_h2_excludes_no_reachable_pair(seed: int) -> None:
     assert not [pair for pair in pairs if regression.exclusive(*pair)]
 
 
+LATE_CONDITION = """\
+(define (domain d) (:requirements :conditional-effects) (:predicates (p) (c) (k) (e) (g))
+  (:action a1 :precondition (p) :effect (when (c) (e)))
+  (:action a2 :precondition (k) :effect (c))
+  (:action a3 :precondition (p) :effect (and (k) (not (c)) (not (e))))
+  (:action a4 :precondition (and (k) (e) (c)) :effect (and (g) (not (p)))))
+"""
+
+
+def test_h2_looks_again_at_conditions_that_meet_new_facts(tmp_path: Path) -> None:
+    domain, problem = tmp_path / "domain.pddl", tmp_path / "problem.pddl"
+    domain.write_text(LATE_CONDITION)
+    problem.write_text("(define (problem q) (:domain d) (:init (p) (c)) (:goal (g)))")
+    task = ground(parse(domain, problem))
+    number = {task.core.atom_name(fact): fact for fact in range(task.num_facts)}
+    regression = regression_of(task, h2=True)  # a3, a2 and a1 make k and e true
+    assert not regression.exclusive(number["k()"], number["e()"])
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_h2_excludes_no_reachable_pair_of_classic_domains(name: str) -> None:
     task = classic(name)
