@@ -18,6 +18,7 @@ from hstar import _core
 from hstar.heuristics import make_heuristic
 from hstar.pddl import parse
 from hstar.spaces.task import Task, ground
+from hstar.teachers.registry import TEACHERS
 
 SEEDS = range(200)
 MOST_STATES = 3000
@@ -294,6 +295,30 @@ def test_bad_arguments_are_refused() -> None:
             call()
     with pytest.raises(IndexError):
         regression.exclusive(0, 10**6)
+    task = classic("blocks").core
+    for call in (
+        lambda: regression.rollouts(-1, 3, "none", 0, *NO_LIMIT),
+        lambda: regression.rollouts(1, -3, "none", 0, *NO_LIMIT),
+        lambda: regression.focused(-5, 0.1, 0, 1, 0, *NO_LIMIT),
+        lambda: regression.focused(5, float("nan"), 0, 1, 0, *NO_LIMIT),
+        lambda: regression.focused(5, 1e300, 0, 1, 0, *NO_LIMIT),
+        lambda: regression.focused(5, 0.1, 0, 0, 0, *NO_LIMIT),
+        lambda: _core.random_walks(task, -1, 3, 0, *NO_LIMIT),
+        lambda: _core.random_walks(task, 1, -3, 0, *NO_LIMIT),
+    ):
+        with pytest.raises(ValueError, match="must"):
+            call()
+
+
+def test_options_that_the_core_cannot_count_are_refused() -> None:
+    for name, option, value in (
+        ("regression", "rollouts", "9999999999"),
+        ("regression", "seed", "-1"),
+        ("fsm", "length", "-3"),
+        ("fsm", "stride", "0"),
+    ):
+        with pytest.raises(ValueError, match="it must be from"):
+            TEACHERS.find(name).settings({option: value})
 
 
 def test_a_deadline_ends_h2_without_a_change() -> None:
