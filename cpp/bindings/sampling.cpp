@@ -135,10 +135,12 @@ nb::object depths(const BoundPreImages& self, const Array<int64_t, 1>& starts, c
 
 nb::object walk(const BoundTask& bound, int count, int steps, uint64_t seed, double deadline,
                 uint64_t memory_bytes) {
-    if (count < 0 || steps < 0) throw std::invalid_argument("a walk cannot have a negative number of steps");
+    require(count >= 0 && steps >= 0, "the numbers of walks and of their steps must not be negative");
     const Limits limits = Limits{deadline, memory_bytes};
     Ints states = guarded([&] {
-        return random_walks(*bound.make_space(bound.task.initial_state, limits), count, steps, seed, limits);
+        return random_walks(
+            *bound.make_space(bound.task.initial_state, limits),
+            [&](int op) { return bound.is_artificial(op); }, count, steps, seed, limits);
     });
     return to_numpy(std::move(states),
                     {static_cast<size_t>(count), static_cast<size_t>(bound.task.num_variables())});
