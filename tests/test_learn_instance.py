@@ -235,7 +235,7 @@ def test_walks_refuse_what_does_not_fit(tower: Path) -> None:
 
 def test_the_verdict_names_the_reason() -> None:
     def score(solved: int, seconds: float) -> Score:
-        return Score(tuple(Trial(i < solved, seconds, 1, 1) for i in range(4)))
+        return Score(tuple(Trial(i < solved, seconds) for i in range(4)))
 
     assert sentence(score(4, 1.0), score(3, 0.1)).endswith("use it")
     assert sentence(score(4, 0.1), score(4, 1.0)).endswith("use it")

@@ -220,11 +220,9 @@ class InstanceLearner:
         if trained.stopped not in (None, "time"):
             raise stopped(trained.stopped)
         file = self._file(candidate, trained, len(sets))
-        heuristic = LearnedHeuristic(file, name)
-        options = SearchOptions(heuristic=heuristic, algorithm="gbfs", cost="one")
         self.write(name, to_bytes(file))
         what = f"{candidate.label}, {len(trained.curve)} epochs"
-        return self._judge(name, what, options, best and best[0]), file
+        return self._judge(name, what, search_with(file), best and best[0]), file
 
     def _rows(self, sets: FactSets) -> FactRows:
         """The atoms that are inputs, of each set."""
@@ -275,6 +273,11 @@ class InstanceLearner:
             "certificate": None,
         }
         return ModelFile(json.loads(json.dumps(metadata)), trained.tensors())
+
+
+def search_with(file: ModelFile) -> SearchOptions:
+    """Greedy search with a learned heuristic."""
+    return SearchOptions(heuristic=LearnedHeuristic(file, "learned"), algorithm="gbfs", cost="one")
 
 
 def _score_text(score: Score) -> bytes:

@@ -15,8 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from hstar import _core
-from hstar.learned.heuristic import LearnedHeuristic
-from hstar.learning.instance import InstanceLearner, LearnOptions
+from hstar.learning.instance import InstanceLearner, LearnOptions, search_with
 from hstar.runtime.resources import Budget, OutOfResources, stopped
 from hstar.search import STRONGEST, SearchOptions, SearchResult, run
 from hstar.spaces.task import Task
@@ -94,8 +93,7 @@ def _learn(task: Task, options: LearnOptions, budget: Budget, say: Say) -> Searc
     say(f"Walks from the initial state: {found.sentence()}.")
     if found.file is None or not found.pays:
         return None
-    heuristic = LearnedHeuristic(found.file, "learned")
-    return SearchOptions(heuristic=heuristic, algorithm="gbfs", cost="one")
+    return search_with(found.file)
 
 
 def _left(budget: Budget) -> float:

@@ -21,12 +21,10 @@ SIGNALS = ("interrupted", "terminated")
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One search: whether it found a plan, and what it took."""
+    """One search: whether it found a plan, and how long it took."""
 
     solved: bool
     seconds: float
-    evaluated: int
-    length: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +114,9 @@ def run_trials(
         took = _core.monotonic_seconds() - start
         if not solved and not budget_left:
             break
-        length = len(found["plan"]) if solved else None
-        trials.append(
-            Trial(solved, took if solved else max(took, seconds), found["evaluated"], length)
-        )
+        trials.append(Trial(solved, took if solved else max(took, seconds)))
     missing = len(states) - len(trials)
-    return Score((*trials, *[Trial(False, seconds, 0, None)] * missing))
+    return Score((*trials, *[Trial(False, seconds)] * missing))
 
 
 def _is_lost(trials: Sequence[Trial], remaining: int, least: Score) -> bool:
