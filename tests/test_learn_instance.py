@@ -104,6 +104,10 @@ def test_conditional_effects_are_named(tmp_path: Path) -> None:
 def test_an_unwritable_output_is_an_error(tower: Path) -> None:
     run = hstar("learn", tower, "-o", tower.parent / "no" / "m.safetensors", *QUICK)
     assert run.code == 36 and "no" in run.err
+    run = hstar(
+        "learn", tower, "-o", tower.parent / "model", *QUICK
+    )  # 'hstar plan -H' would refuse it
+    check_one_line(run, 36, "must end in .safetensors")
 
 
 def test_a_killed_run_goes_on(tower: Path) -> None:

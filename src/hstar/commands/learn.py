@@ -36,7 +36,7 @@ def add_parser(commands: Commands) -> None:
     parser = add_command(commands, "learn", "learn a heuristic for one problem", run, DESCRIPTION)
     about = "DOMAIN may be left out when domain.pddl lies beside PROBLEM"
     parser.add_argument("files", nargs="+", metavar="[DOMAIN] PROBLEM", help=about)
-    parser.add("-o --output FILE", "the model, such as m.safetensors", required=True)
+    parser.add("-o --output FILE", "the model, a .safetensors file", required=True)
     parser.add("--time TIME", "for everything (default: 2m)", duration, default=120.0)
     parser.add("--states N", "sampled per network", positive, default=100_000)
     parser.add("--width N", "of the network's layers", positive, default=128)
@@ -52,6 +52,8 @@ def run(options: argparse.Namespace) -> int:
     from hstar.runtime.journal import Journal, digest_of
 
     domain_path, problem_path = input_files(options.files)
+    if not options.output.endswith(".safetensors"):
+        raise UsageError(f"the output must end in .safetensors, not '{options.output}'")
     output = Path(options.output)
     check_writable(output)
     budget = budget_of(options)
