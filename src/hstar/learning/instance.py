@@ -228,7 +228,10 @@ class InstanceLearner:
         """The atoms that are inputs, of each set."""
         inputs = self.row_of_fact[sets.facts]
         is_input = inputs >= 0
-        starts = np.concatenate([[0], np.cumsum(is_input, dtype=np.int64)])[sets.starts]
+        padded = np.append(is_input, False)  # a last set without facts starts behind the others
+        counts = np.add.reduceat(padded, sets.starts[:-1], dtype=np.int64)
+        counts[np.diff(sets.starts) == 0] = 0
+        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         lower = np.full(len(sets), np.nan, np.float32)
         return FactRows(self.features["width"], starts, inputs[is_input], sets.h, lower, sets.upper)
 
