@@ -23,7 +23,7 @@ from hstar.runtime.resources import Budget
 from hstar.search import search
 from hstar.spaces.task import ground, load_task
 
-QUICK = ("--time", "6s", "--states", "2000", "--width", "16")
+QUICK = ("--time", "2s", "--states", "2000", "--width", "16")
 
 
 def write(folder: Path, domain: str, problem: str) -> Path:

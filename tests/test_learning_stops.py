@@ -122,7 +122,7 @@ def test_nothing_is_left_behind_if_the_input_is_wrong(tmp_path: Path) -> None:
 
 def test_an_overall_limit_below_the_time_leaves_time_to_train(tower: Path) -> None:
     model = tower.parent / "m.safetensors"
-    limits = ("--time", "1h", "--overall-time-limit", "60s")
+    limits = ("--time", "1h", "--overall-time-limit", "15s")
     run = hstar("learn", tower, "-o", model, *limits, "--states", "2000", "--width", "16")
     assert run.code == 0, run.err
     assert model.exists() and not Path(f"{model}.partial").exists()

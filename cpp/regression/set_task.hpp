@@ -25,6 +25,14 @@ struct SetTask {
     // Removes operators that no reachable state satisfies.
     void keep_only(const std::vector<char>& possible);
 
+    // Whether a set that holds these facts contains what the operator needs.
+    template <class Holds>  // Holds(fact) -> bool
+    bool is_applicable(int op, Holds holds) const {
+        for (Assignment needed : task.pre[op])
+            if (!holds(task.fact(needed))) return false;
+        return true;
+    }
+
   private:
     void index_achievers();
 };

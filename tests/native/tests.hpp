@@ -31,4 +31,5 @@ void test_learned_pdbs(int seed);
 void test_projection(const hstar::Task& task, int seed);
 void test_learned_heuristics(const hstar::Task& task, int seed);
 void test_searches(const hstar::Task& task, const std::map<State, int>& states, bool complete, int seed);
+void test_regression(const hstar::Task& task, const std::map<State, int>& states, int seed);
 void test_expansions(const hstar::Task& task, int seed);

@@ -5,8 +5,9 @@
     choose   short searches from states that random walks reach, of each candidate and of the
              default planner
 
-A candidate is a teacher with its options. Candidates are tried in turn until the time is spent.
-Each finished one is kept in a journal, so that a killed run goes on with the next.
+A candidate is a teacher with its options. Candidates are tried in turn, and then again with other
+seeds, until the time is spent. Each finished one is kept in a journal, so that a killed run goes on
+with the next.
 """
 
 from __future__ import annotations
@@ -53,6 +54,8 @@ class Candidate:
         return f"{self.teacher}({', '.join(said)})" if said else self.teacher
 
 
+MOST_CANDIDATES = 1000
+LEAST_SECONDS = 12.0  # for a candidate to be worth trying
 # Different domains reward different teachers, so each kind has its turn.
 CANDIDATES = (
     Candidate("regression", {}),
@@ -157,8 +160,10 @@ class InstanceLearner:
         rows, _ = fact_rows(self.features, self.any_task)
         self.row_of_fact = rows
         self.states = trial_states(self.task, options.trials, options.seed, self.own)
-        parts = (len(options.candidates) + 1) * max(1, len(self.states))
-        self.trial_seconds = options.trial_share * (self.deadline - self.start) / parts
+        seconds = self.deadline - self.start
+        self.planned = min(len(options.candidates), max(1, int(seconds / LEAST_SECONDS)))
+        self.usual_seconds = seconds / (self.planned + 1)
+        self.trial_seconds = options.trial_share * self.usual_seconds / max(1, len(self.states))
 
     def run(self) -> Learned:
         """Try all candidates that the time allows, or that there is time for until Ctrl-C.
@@ -170,10 +175,14 @@ class InstanceLearner:
         finished = 0
         interrupted = False
         try:
-            for number, candidate in enumerate(self.options.candidates):
+            for number in range(MOST_CANDIDATES):
+                if number >= self.planned and self._seconds_left() < self.usual_seconds:
+                    break
                 name = f"candidate-{number}"
-                found = self._kept(name) or self._try(name, number, candidate, best)
+                found = self._kept(name) or self._try(name, number, best)
                 if found is None:
+                    if number >= self.planned:
+                        break
                     continue
                 finished += 1
                 if best is None or found[0].beats(best[0]):
@@ -193,18 +202,26 @@ class InstanceLearner:
         best[1].metadata["training"]["verdict"] = learned.sentence()
         return learned
 
+    def _seconds_left(self) -> float:
+        return self.deadline - _core.monotonic_seconds()
+
     def _try(
-        self, name: str, number: int, candidate: Candidate, best: tuple[Score, ModelFile] | None
+        self, name: str, number: int, best: tuple[Score, ModelFile] | None
     ) -> tuple[Score, ModelFile] | None:
-        """None if sampling leaves no time to train."""
-        remaining = len(self.options.candidates) - number
-        now = _core.monotonic_seconds()
+        """Sample, train and judge; each of the candidates planned gets the same time.
+
+        None if sampling leaves no time to train.
+        """
+        candidates = self.options.candidates
+        candidate = candidates[number % len(candidates)]
         trials = self.trial_seconds * len(self.states)
-        deadline = now + (self.deadline - now) / remaining - trials
+        share = self._seconds_left() / max(1, self.planned - number)
+        deadline = _core.monotonic_seconds() + share - trials
+        seed = self.options.seed + number // len(candidates)
         sets = SAMPLERS[candidate.teacher](
             self.any_task,
             self.own,
-            **{"states": self.options.states, "seed": self.options.seed, **candidate.options},
+            **{"states": self.options.states, "seed": seed, **candidate.options},
         )
         if _core.monotonic_seconds() >= deadline:
             self.say(f"{candidate.label}: no time left to train")

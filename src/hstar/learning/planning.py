@@ -2,8 +2,8 @@
 
     1. the default planner, for as long as learning may take, but at most a quarter of the time left
     2. learning, for at most half of what is left then
-    3. if the trials say that the network pays, its search and the default planner in turns, each
-       turn twice as long as the one before; else the default planner alone
+    3. the learned search and the default planner in turns, each turn twice as long as the one
+       before; the default planner alone if it solved more in the trials
 
 The time of learning is part of the total time.
 """
@@ -75,7 +75,7 @@ def take_turns(
 
 
 def _learn(task: Task, options: LearnOptions, budget: Budget, say: Say) -> SearchOptions | None:
-    """How to search with what was learned; None if it does not pay."""
+    """How to search with what was learned; None if the default planner solved more."""
     say(f"Learning for {options.seconds:.3g} s.")
     try:
         found = InstanceLearner(task.problem, options, budget, say).run()
@@ -91,7 +91,7 @@ def _learn(task: Task, options: LearnOptions, budget: Budget, say: Say) -> Searc
     if found.interrupted:
         raise stopped("interrupt")
     say(f"Walks from the initial state: {found.sentence()}.")
-    if found.file is None or not found.pays:
+    if found.file is None or found.score is None or found.score.solved < found.default.solved:
         return None
     return search_with(found.file)
 
