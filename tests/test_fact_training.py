@@ -264,6 +264,8 @@ def test_bad_rows_and_networks_are_refused() -> None:
         ({"h": good.h[:-1]}, "one number per row"),
         ({"weights": good.h[:-1]}, "one number per row"),
         ({"upper": np.full(10, np.inf)}, "infinite"),
+        ({"weights": np.full(10, np.nan)}, "not a number"),
+        ({"weights": np.full(10, -1.0)}, "negative"),
         ({"lower": good.h + 1, "upper": good.h}, "lower bound over its upper"),
         ({"atoms": good.atoms - 100}, "an atom that does not exist"),
     ):
@@ -282,6 +284,9 @@ def test_bad_rows_and_networks_are_refused() -> None:
     for given, message in wrong:
         with pytest.raises(ValueError, match=message):
             _core.MlpTrainer(rows, given)
+    for atoms in (ATOMS + 1, 2**31 - 1):  # refused before weights for so many are made
+        with pytest.raises(ValueError, match="inputs as"):
+            _core.MlpTrainer(FactRows(**{**good.__dict__, "num_atoms": atoms}).native(), layers)
     for given in ({"objective": "cubed"}, {"scale": 0.0}, {"kernel": "abacus"}):
         with pytest.raises(ValueError, match=r"cubed|positive|abacus"):
             _core.MlpTrainer(rows, layers, **given)

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from program import COMMAND, SECONDS, environment, hstar
+from program import COMMAND, SECONDS, check_one_line, environment, hstar
 from small_domains import ALL, BLOCKS, problem_text
 
 from hstar.learned.loader import find_heuristic
 from hstar.learning.initial_states import walk_problems
 from hstar.learning.trials import Score, Trial, sentence, trial_states
 from hstar.pddl import parse
+from hstar.pddl.validate import validate
 from hstar.runtime.resources import Budget
 from hstar.search import search
 from hstar.spaces.task import ground, load_task
@@ -103,6 +104,10 @@ def test_conditional_effects_are_named(tmp_path: Path) -> None:
 def test_an_unwritable_output_is_an_error(tower: Path) -> None:
     run = hstar("learn", tower, "-o", tower.parent / "no" / "m.safetensors", *QUICK)
     assert run.code == 36 and "no" in run.err
+    run = hstar(
+        "learn", tower, "-o", tower.parent / "model", *QUICK
+    )  # 'hstar plan -H' would refuse it
+    check_one_line(run, 36, "must end in .safetensors")
 
 
 def test_a_killed_run_goes_on(tower: Path) -> None:
@@ -193,9 +198,48 @@ def test_generate_writes_problems_of_walks_once(tower: Path) -> None:
     assert {path.name: path.read_text() for path in folder.iterdir()} == written
 
 
+EITHER = """\
+(define (domain rooms) (:requirements :adl)
+  (:predicates (at ?x) (lit ?x))
+  (:action move :parameters (?x ?y) :precondition (at ?x) :effect (and (at ?y) (not (at ?x))))
+  (:action press :parameters (?x) :precondition (at ?x)
+    :effect (and (when (lit ?x) (not (lit ?x))) (when (not (lit ?x)) (lit ?x)))))
+"""
+
+
+def test_problems_from_walks_satisfy_no_goal_of_several(tmp_path: Path) -> None:
+    goal = "(or (and (lit a) (lit b)) (and (lit c) (lit d)))"
+    text = f"(define (problem p) (:domain rooms) (:objects a b c d) (:init (at a)) (:goal {goal}))"
+    path = write(tmp_path, EITHER, text)
+    texts = list(walk_problems(parse(tmp_path / "domain.pddl", path), path, 20, 10, 1))
+    assert len(texts) >= 15  # a walk goes on where it meets the goal
+    for other in texts:
+        path.write_text(other)
+        assert not validate(parse(tmp_path / "domain.pddl", path), []).valid
+
+
+def test_walks_take_the_texts_that_the_parser_takes(tower: Path) -> None:
+    domain = tower.parent / "domain.pddl"
+    domain.write_bytes(b"; caf\xe9\n" + domain.read_bytes())
+    tower.write_bytes(b"; caf\xe9 (:init\n" + tower.read_bytes().replace(b"(:init", b"( :INIT"))
+    folder = tower.parent / "walks"
+    run = hstar("generate", "--walks", "2", "--seed", "-1", tower, "-o", folder)
+    assert run.code == 0, run.err
+    assert (folder / "domain.pddl").read_bytes() == domain.read_bytes()
+    assert parse(folder / "domain.pddl", folder / "p01.pddl").init
+
+
+def test_walks_refuse_what_does_not_fit(tower: Path) -> None:
+    command = ("generate", tower, "-o", tower.parent / "walks", "--walks")
+    for options in (("9999999999",), ("2", "--steps", "9999999999")):
+        check_one_line(hstar(*command, *options), 36, "at most")
+    for options in (("2", "--count", "5"), ("2", "--blocks", "3")):
+        check_one_line(hstar(*command, *options), 36, "leave out")
+
+
 def test_the_verdict_names_the_reason() -> None:
     def score(solved: int, seconds: float) -> Score:
-        return Score(tuple(Trial(i < solved, seconds, 1, 1) for i in range(4)))
+        return Score(tuple(Trial(i < solved, seconds) for i in range(4)))
 
     assert sentence(score(4, 1.0), score(3, 0.1)).endswith("use it")
     assert sentence(score(4, 0.1), score(4, 1.0)).endswith("use it")

@@ -18,6 +18,7 @@ from hstar import _core
 from hstar.heuristics import make_heuristic
 from hstar.pddl import parse
 from hstar.spaces.task import Task, ground
+from hstar.teachers.registry import TEACHERS
 
 SEEDS = range(200)
 MOST_STATES = 3000
@@ -158,6 +159,25 @@ def test_h2_excludes_no_reachable_pair(seed: int) -> None:
     assert not [pair for pair in pairs if regression.exclusive(*pair)]
 
 
+LATE_CONDITION = """\
+(define (domain d) (:requirements :conditional-effects) (:predicates (p) (c) (k) (e) (g))
+  (:action a1 :precondition (p) :effect (when (c) (e)))
+  (:action a2 :precondition (k) :effect (c))
+  (:action a3 :precondition (p) :effect (and (k) (not (c)) (not (e))))
+  (:action a4 :precondition (and (k) (e) (c)) :effect (and (g) (not (p)))))
+"""
+
+
+def test_h2_looks_again_at_conditions_that_meet_new_facts(tmp_path: Path) -> None:
+    domain, problem = tmp_path / "domain.pddl", tmp_path / "problem.pddl"
+    domain.write_text(LATE_CONDITION)
+    problem.write_text("(define (problem q) (:domain d) (:init (p) (c)) (:goal (g)))")
+    task = ground(parse(domain, problem))
+    number = {task.core.atom_name(fact): fact for fact in range(task.num_facts)}
+    regression = regression_of(task, h2=True)  # a3, a2 and a1 make k and e true
+    assert not regression.exclusive(number["k()"], number["e()"])
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_h2_excludes_no_reachable_pair_of_classic_domains(name: str) -> None:
     task = classic(name)
@@ -275,6 +295,30 @@ def test_bad_arguments_are_refused() -> None:
             call()
     with pytest.raises(IndexError):
         regression.exclusive(0, 10**6)
+    task = classic("blocks").core
+    for call in (
+        lambda: regression.rollouts(-1, 3, "none", 0, *NO_LIMIT),
+        lambda: regression.rollouts(1, -3, "none", 0, *NO_LIMIT),
+        lambda: regression.focused(-5, 0.1, 0, 1, 0, *NO_LIMIT),
+        lambda: regression.focused(5, float("nan"), 0, 1, 0, *NO_LIMIT),
+        lambda: regression.focused(5, 1e300, 0, 1, 0, *NO_LIMIT),
+        lambda: regression.focused(5, 0.1, 0, 0, 0, *NO_LIMIT),
+        lambda: _core.random_walks(task, -1, 3, 0, *NO_LIMIT),
+        lambda: _core.random_walks(task, 1, -3, 0, *NO_LIMIT),
+    ):
+        with pytest.raises(ValueError, match="must"):
+            call()
+
+
+def test_options_that_the_core_cannot_count_are_refused() -> None:
+    for name, option, value in (
+        ("regression", "rollouts", "9999999999"),
+        ("regression", "seed", "-1"),
+        ("fsm", "length", "-3"),
+        ("fsm", "stride", "0"),
+    ):
+        with pytest.raises(ValueError, match="it must be from"):
+            TEACHERS.find(name).settings({option: value})
 
 
 def test_a_deadline_ends_h2_without_a_change() -> None:

@@ -90,6 +90,7 @@ struct BoundPreImages {
 std::unique_ptr<BoundPreImages> rollouts(nb::object self, int count, int length, const std::string& novelty,
                                          uint64_t seed, double deadline, uint64_t memory_bytes) {
     const auto& regression = nb::cast<const BoundRegression&>(self);
+    require(count >= 1 && length >= 1, "the numbers of rollouts and of their steps must be at least 1");
     const RolloutOptions options{count, length, to_novelty(novelty), seed};
     PreImages images = guarded([&] {
         return roll_out(regression.task, regression.mutexes, options, Limits{deadline, memory_bytes});
@@ -100,7 +101,8 @@ std::unique_ptr<BoundPreImages> rollouts(nb::object self, int count, int length,
 std::unique_ptr<BoundPreImages> focused(nb::object self, int count, double breadth_first, int length,
                                         int stride, uint64_t seed, double deadline, uint64_t memory_bytes) {
     const auto& regression = nb::cast<const BoundRegression&>(self);
-    if (stride < 1) throw std::invalid_argument("the stride must be at least 1");
+    require(count >= 1 && stride >= 1, "the number of sets and the stride must be at least 1");
+    require(breadth_first >= 0 && breadth_first <= 1, "the share found breadth-first must be from 0 to 1");
     const FocusedOptions options{count, breadth_first, length, stride, seed};
     PreImages images = guarded([&] {
         return sample_focused(regression.task, regression.mutexes, options, Limits{deadline, memory_bytes});
@@ -133,10 +135,12 @@ nb::object depths(const BoundPreImages& self, const Array<int64_t, 1>& starts, c
 
 nb::object walk(const BoundTask& bound, int count, int steps, uint64_t seed, double deadline,
                 uint64_t memory_bytes) {
-    if (count < 0 || steps < 0) throw std::invalid_argument("a walk cannot have a negative number of steps");
+    require(count >= 0 && steps >= 0, "the numbers of walks and of their steps must not be negative");
     const Limits limits = Limits{deadline, memory_bytes};
     Ints states = guarded([&] {
-        return random_walks(*bound.make_space(bound.task.initial_state, limits), count, steps, seed, limits);
+        return random_walks(
+            *bound.make_space(bound.task.initial_state, limits),
+            [&](int op) { return bound.is_artificial(op); }, count, steps, seed, limits);
     });
     return to_numpy(std::move(states),
                     {static_cast<size_t>(count), static_cast<size_t>(bound.task.num_variables())});

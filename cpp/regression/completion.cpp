@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#include <stdexcept>
 
 namespace hstar {
 
@@ -151,6 +152,8 @@ Rows<int> complete(const SetTask& task, const Mutexes& mutexes, const PreImages&
         meter.spend(static_cast<uint64_t>(task.task.num_facts()));
         completer.complete(image < 0 ? std::span<const int>() : images.facts[image], way);
         completer.append_to(states);
+        if (states.data.size() > UINT32_MAX)
+            throw std::length_error("the states hold too many facts; ask for fewer states");
     }
     return states;
 }

@@ -68,12 +68,14 @@ class PairReachability {
         changed_[a] = any_change_ = clock_;
     }
 
-    // Whether a precondition has new partners since the operator was last applied.
+    // Whether a fact that the operator depends on has new partners since it was last applied: one of its
+    // preconditions, or any fact if it has none or has conditions of effects.
     bool is_due(int op) const {
         auto pre = task_.pre[op];
         bool is_new = done_[op] == 0;
+        if (pre.empty() || !set_task_.is_usable[op]) is_new |= any_change_ >= done_[op];
         for (Assignment needed : pre) is_new |= changed_[task_.fact(needed)] >= done_[op];
-        return pre.empty() ? is_new || any_change_ >= done_[op] : is_new && can_apply(op);
+        return is_new && can_apply(op);
     }
 
     void apply(int op) {

@@ -4,8 +4,8 @@
 
 namespace hstar {
 
-std::vector<int> random_walks(const StateSpace& space, int count, int steps, uint64_t seed,
-                              const Limits& limits) {
+std::vector<int> random_walks(const StateSpace& space, const std::function<bool(int)>& is_no_step, int count,
+                              int steps, uint64_t seed, const Limits& limits) {
     const size_t variables = static_cast<size_t>(space.num_variables());
     const size_t bytes = static_cast<size_t>(space.packing().buffer_bytes());
     std::vector<int> last(static_cast<size_t>(count) * variables), ops;
@@ -20,6 +20,7 @@ std::vector<int> random_walks(const StateSpace& space, int count, int steps, uin
             ops.clear();
             space.applicable(here.data(), ops);
             meter.spend(16 + ops.size());
+            std::erase_if(ops, is_no_step);
             if (ops.empty()) break;
             ops = {ops[random.below(static_cast<uint32_t>(ops.size()))]};
             space.apply(ops, here.data(), next.data(), bytes);

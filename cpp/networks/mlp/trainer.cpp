@@ -10,6 +10,8 @@ namespace hstar {
 
 namespace {
 
+constexpr const char* kWrongShape =
+    "a layer's weights must be [outputs, inputs], inputs as the layer before it has outputs";
 constexpr int kChunk = 96;  // rows whose activations stay in the nearer caches
 constexpr double kBeta1 = 0.9, kBeta2 = 0.999, kEpsilon = 1e-8;
 // After so many steps without a gradient its mean has shrunk by 10^23 and moves no weight any more.
@@ -41,6 +43,7 @@ MlpTrainer::MlpTrainer(std::shared_ptr<const TrainingRows> rows, const std::vect
         layer.is_relu = layers[l].is_relu;
         layer.has_skip = layers[l].has_skip;
         require(layer.outputs >= 1, "a layer has no outputs");
+        require(layers[l].weights.size() == static_cast<size_t>(layer.inputs) * layer.outputs, kWrongShape);
         require(!layer.has_skip || (l >= 2 && layers_[l - 2].outputs == layer.outputs),
                 "a skip needs a layer before it, whose input is as wide as this layer's output");
         require(layer.is_relu || l + 1 == layers.size(), "all layers but the last must be followed by relu");
@@ -100,7 +103,7 @@ void MlpTrainer::load(Part part, const std::vector<MlpLayer>& layers) {
         const MlpLayer& given = layers[l];
         require(given.bias.size() == static_cast<size_t>(layer.outputs) &&
                     given.weights.size() == static_cast<size_t>(layer.inputs) * layer.outputs,
-                "a layer's weights must be [outputs, inputs], inputs as the layer before it has outputs");
+                kWrongShape);
         for (const auto* numbers : {&given.weights, &given.bias})
             require(std::all_of(numbers->begin(), numbers->end(), [](float x) { return std::isfinite(x); }),
                     "the network has parameters that are not finite numbers");

@@ -33,6 +33,8 @@ TrainingRows::TrainingRows(int num_atoms, std::vector<int64_t> starts, std::vect
     const auto is_infinite = [](float x) { return std::isinf(x); };
     for (const auto* labels : {&this->h, &this->lower, &this->upper, &this->weights})
         require(std::none_of(labels->begin(), labels->end(), is_infinite), "a label is infinite");
+    require(std::all_of(this->weights.begin(), this->weights.end(), [](float x) { return x >= 0; }),
+            "a weight is negative or not a number");
     for (size_t row = 0; row < count; ++row)
         require(!(this->lower[row] > this->upper[row]), "row ", row,
                 " has a lower bound over its upper bound");

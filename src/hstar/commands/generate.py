@@ -20,8 +20,8 @@ Write random problems of a domain to DIR/train, DIR/validation and DIR/test. No 
 problem, not even with renamed objects, whatever the sizes and seeds. Write sizes as 5, 5-16 or
 2,4,6. Without them, sizes and numbers of problems are those of the literature (see --list).
 
-With --walks N PROBLEM, write N problems to DIR that differ from PROBLEM only in the initial state:
-it is where a random walk from the initial state of PROBLEM ends.
+With --walks N PROBLEM, write at most N problems to DIR that differ from PROBLEM only in the initial
+state: it is where a random walk from the initial state of PROBLEM ends.
 """
 
 # The size parameters of all domains, listed here so that other commands need not load the domains.
@@ -31,6 +31,7 @@ SIZES = (
     *("satellites", "side", "stars", "stations"),
 )
 LONGEST_RANGE = 10_000
+MOST_WALKS = 10**8
 
 
 def add_parser(commands: Commands) -> None:
@@ -101,12 +102,16 @@ def run(options: argparse.Namespace) -> int:
 def write_problems_of_walks(options: argparse.Namespace) -> int:
     from hstar.learning.initial_states import write_walks
 
+    if options.split != "all" or any(getattr(options, name) for name in ("count", *SIZES)):
+        raise UsageError("--walks takes one problem as it is; leave out --split, --count and sizes")
+    if max(options.walks, options.steps) > MOST_WALKS:
+        raise UsageError(f"--walks and --steps are at most {MOST_WALKS}")
     domain, problem = input_files([options.domain])
     folder = Path(options.output)
     written = write_walks(domain, problem, folder, options.walks, options.steps, options.seed)
     print(f"{written} problems in {folder}")
     if written < options.walks:
-        print(f"  the walks found no more than {written} states that are new and no goals")
+        print(f"  the walks reached only {written} states that are new and satisfy no goal")
     return 0
 
 

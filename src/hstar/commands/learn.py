@@ -16,6 +16,7 @@ from hstar.commands.arguments import (
     duration,
     input_files,
     positive,
+    seed,
 )
 from hstar.pddl import parse
 from hstar.runtime.atomic import check_writable
@@ -25,7 +26,8 @@ Learn a heuristic for one problem, and for all problems with its domain, objects
 samples states backwards from the goal, trains small networks, and keeps the one that solves most
 states in short searches. It ends with a verdict: whether the network beats the default planner.
 
-Use the result with 'hstar plan PROBLEM -H FILE'. A run that was stopped goes on where it was.
+Use the result with 'hstar plan PROBLEM -H FILE'. Ctrl-C ends the run with the best network so far.
+A run that was killed goes on with the same command.
 """
 NOTHING_LEARNED = 12
 
@@ -34,11 +36,11 @@ def add_parser(commands: Commands) -> None:
     parser = add_command(commands, "learn", "learn a heuristic for one problem", run, DESCRIPTION)
     about = "DOMAIN may be left out when domain.pddl lies beside PROBLEM"
     parser.add_argument("files", nargs="+", metavar="[DOMAIN] PROBLEM", help=about)
-    parser.add("-o --output FILE", "the model, such as m.safetensors", required=True)
+    parser.add("-o --output FILE", "the model, a .safetensors file", required=True)
     parser.add("--time TIME", "for everything (default: 2m)", duration, default=120.0)
     parser.add("--states N", "sampled per network", positive, default=100_000)
     parser.add("--width N", "of the network's layers", positive, default=128)
-    parser.add("--seed N", "of all draws", int, default=0)
+    parser.add("--seed N", "of all draws", seed, default=0)
     parser.add_json()
     parser.add_limits()
 
@@ -50,6 +52,8 @@ def run(options: argparse.Namespace) -> int:
     from hstar.runtime.journal import Journal, digest_of
 
     domain_path, problem_path = input_files(options.files)
+    if not options.output.endswith(".safetensors"):
+        raise UsageError(f"the output must end in .safetensors, not '{options.output}'")
     output = Path(options.output)
     check_writable(output)
     budget = budget_of(options)
@@ -67,13 +71,17 @@ def run(options: argparse.Namespace) -> int:
     journal = Journal(output, settings, lambda line: print(f"hstar: {line}", file=sys.stderr))
     say = (lambda _line: None) if options.json else (lambda line: print(line, flush=True))
     with journal.held(), budget.enforced():
-        problem = parse(domain_path, problem_path)
         try:
+            problem = parse(domain_path, problem_path)
             learner = InstanceLearner(problem, chosen, budget, say, journal.read, journal.write)
             found = learner.run()
         except ValueError as error:
             journal.remove()
-            raise UsageError(f"nothing can be learned for {problem.name}: {error}") from error
+            raise UsageError(f"nothing can be learned for {problem_path}: {error}") from error
+        except BaseException:
+            if not journal.count():  # there is nothing to go on from
+                journal.remove()
+            raise
         if found.file is not None:
             write_model(output, found.file)
         journal.remove()

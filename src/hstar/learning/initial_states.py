@@ -7,6 +7,7 @@ another problem of the folder or the original has already, is left out.
 from __future__ import annotations
 
 import errno
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -15,11 +16,16 @@ from numpy.typing import NDArray
 
 from hstar import _core
 from hstar.domains.instance import atom_text
+from hstar.features.facts import atom_name
+from hstar.learning.trials import satisfies_goal
 from hstar.pddl import Problem, parse
 from hstar.pddl.source import load_source
 from hstar.runtime.atomic import write_atomically
+from hstar.runtime.resources import Budget
 from hstar.spaces.task import Task, ground
+from hstar.teachers.states import parse_atom
 
+INIT = re.compile(r"\(\s*:init\b")
 ATTEMPTS = 4  # walks per problem wanted
 
 
@@ -28,36 +34,40 @@ def write_walks(
 ) -> int:
     """Write at most `walks` problems to a folder, p01.pddl and so on, and domain.pddl.
 
-    Raises PddlError, OSError, and FileExistsError if the folder holds other problems.
+    Raises PddlError, OutOfResources, OSError, and FileExistsError if the folder holds other
+    problems.
     """
     lifted = parse(domain, problem)
     texts = list(walk_problems(lifted, problem, walks, steps, seed))
-    files = {"domain.pddl": domain.read_text(encoding="utf-8")}
+    files = {"domain.pddl": domain.read_bytes()}
     digits = max(2, len(str(walks)))
-    files |= {f"p{n:0{digits}}.pddl": text for n, text in enumerate(texts, 1)}
+    files |= {f"p{n:0{digits}}.pddl": text.encode() for n, text in enumerate(texts, 1)}
     folder.mkdir(parents=True, exist_ok=True)
-    for name, text in files.items():
+    for name, content in files.items():
         path = folder / name
-        if path.exists() and path.read_text(encoding="utf-8") != text:
+        if path.exists() and path.read_bytes() != content:
             raise FileExistsError(
                 errno.EEXIST, "it holds something else; choose another -o", str(path)
             )
-    for name, text in files.items():
-        write_atomically(folder / name, text)
+    for name, content in files.items():
+        write_atomically(folder / name, content)
     return len(texts)
 
 
 def walk_problems(problem: Problem, path: Path, walks: int, steps: int, seed: int) -> Iterable[str]:
     """The texts of the new problems, at most `walks`."""
     task = ground(problem, keep_irrelevant=True, keep_constant=True)
-    states = _core.random_walks(task.core, ATTEMPTS * walks, steps, seed, 0.0, 0)
+    budget = Budget()
+    with budget.native():  # for Ctrl-C
+        seed %= 2**64
+        states = _core.random_walks(task.core, ATTEMPTS * walks, steps, seed, *budget.limits)
     known = {task.initial_state.tobytes()}
     source = load_source(path).text
     count = 0
     for state in states:
         if count == walks:
             return
-        if state.tobytes() in known or task.is_goal(state):
+        if state.tobytes() in known or satisfies_goal(task, state):
             continue
         known.add(state.tobytes())
         count += 1
@@ -68,17 +78,16 @@ def atoms_of(task: Task, state: NDArray[np.int32]) -> list[tuple[str, ...]]:
     """All atoms that hold in a state, those included that no operator changes."""
     tracked = {task.core.atom_name(fact) for fact in range(task.num_facts)}
     tracked |= {name.removeprefix("not ") for name in tracked}
-    never_change = [
-        atom for atom in task.problem.init if f"{atom[0]}({', '.join(atom[1:])})" not in tracked
-    ]
-    held = [_parsed(name) for name in task.atoms(state)]
+    never_change = [atom for atom in task.problem.init if atom_name(*atom) not in tracked]
+    held = filter(None, map(parse_atom, task.atoms(state)))
     return sorted({*never_change, *held})
 
 
 def with_initial_state(text: str, problem: Problem, atoms: Iterable[tuple[str, ...]]) -> str:
     """The text of a problem with another initial state; the values of functions are kept."""
-    start = text.index("(:init")
-    depth, end = 0, start
+    found = INIT.search(text)
+    assert found is not None  # it was parsed before
+    depth, end = 0, (start := found.start())
     while True:
         depth += {"(": 1, ")": -1}.get(text[end], 0)
         end += 1
@@ -89,9 +98,3 @@ def with_initial_state(text: str, problem: Problem, atoms: Iterable[tuple[str, .
     init = "".join(f"\n    {line}" for line in lines)
     kept = (line.rstrip() for line in f"{text[:start]}(:init{init}){text[end:]}".splitlines())
     return "\n".join(line for line in kept if line) + "\n"
-
-
-def _parsed(name: str) -> tuple[str, ...]:
-    predicate, _, rest = name.partition("(")
-    arguments = rest.removesuffix(")")
-    return (predicate, *arguments.split(", ")) if arguments else (predicate,)

@@ -6,8 +6,8 @@
              default planner
 
 A candidate is a teacher with its options. Candidates are tried in turn, and then again with other
-seeds, until the time is spent.
-Each finished one is kept in a journal, so that a killed run goes on with the next.
+seeds, until the time is spent. Each finished one is kept in a journal, so that a killed run goes on
+with the next.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ SAMPLERS: dict[str, Callable[..., FactSets]] = {
     "regression": sample_rollouts,
     "fsm": sample_focused,
 }
+
+END_SHARE = 0.02  # of the time left to the whole program, to write the result
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,17 +97,18 @@ class LearnOptions:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What learning came to. `file` is None if no network was trained in time."""
+    """What learning came to. `file` and `score` are None if no network was trained in time."""
 
     file: ModelFile | None
-    score: Score
+    score: Score | None
     default: Score
     finished: int
     seconds: float
+    interrupted: bool = False  # by Ctrl-C
 
     @property
     def pays(self) -> bool:
-        return self.file is not None and self.score.beats(self.default)
+        return self.score is not None and self.score.beats(self.default)
 
     def sentence(self) -> str:
         return sentence(self.score, self.default)
@@ -115,8 +118,8 @@ class Learned:
         return {
             "pays": self.pays,
             "states": len(self.default.trials),
-            "learned_solved": self.score.solved,
-            "learned_seconds": self.score.seconds if self.file is not None else None,
+            "learned_solved": self.score.solved if self.score is not None else 0,
+            "learned_seconds": self.score.seconds if self.score is not None else None,
             "default_solved": self.default.solved,
             "default_seconds": self.default.seconds,
             "candidates": self.finished,
@@ -148,54 +151,67 @@ class InstanceLearner:
         self.start = _core.monotonic_seconds()
         self.deadline = self.start + options.seconds
         if budget.deadline:
-            self.deadline = min(self.deadline, budget.deadline)
+            left = budget.deadline - self.start
+            self.deadline = min(self.deadline, self.start + (1 - END_SHARE) * left)
         self.own = Budget(self.deadline, budget.memory_bytes)
-        self.task = ground(problem, budget=budget)
-        self.any_task = ground(problem, keep_constant=True, budget=budget)
+        self.task = ground(problem, budget=self.own)
+        self.any_task = ground(problem, keep_constant=True, budget=self.own)
         self.features = FACTS.configure([self.any_task], {}, "one")
         rows, _ = fact_rows(self.features, self.any_task)
         self.row_of_fact = rows
         self.states = trial_states(self.task, options.trials, options.seed, self.own)
-        fitting = max(1, int(options.seconds / LEAST_SECONDS))
-        self.planned = min(len(options.candidates), fitting)
-        parts = (self.planned + 1) * max(1, len(self.states))
-        self.trial_seconds = options.trial_share * options.seconds / parts
+        seconds = self.deadline - self.start
+        self.planned = min(len(options.candidates), max(1, int(seconds / LEAST_SECONDS)))
+        self.usual_seconds = seconds / (self.planned + 1)
+        self.trial_seconds = options.trial_share * self.usual_seconds / max(1, len(self.states))
 
     def run(self) -> Learned:
-        """Try all candidates that the time allows. Raises OutOfResources for other limits."""
-        default = self._kept_score("default") or self._judge("default", STRONGEST)
+        """Try all candidates that the time allows, or that there is time for until Ctrl-C.
+
+        Raises OutOfResources for other limits, and for Ctrl-C before a network was trained.
+        """
+        default = self._kept_score("default") or self._judge("default", "default", STRONGEST)
         best: tuple[Score, ModelFile] | None = None
         finished = 0
+        interrupted = False
         try:
             for number in range(MOST_CANDIDATES):
-                if number >= self.planned and self._seconds_left() < self._usual_seconds():
+                if number >= self.planned and self._seconds_left() < self.usual_seconds:
                     break
                 name = f"candidate-{number}"
                 found = self._kept(name) or self._try(name, number, best)
+                if found is None:
+                    if number >= self.planned:
+                        break
+                    continue
                 finished += 1
                 if best is None or found[0].beats(best[0]):
                     best = found
+        except KeyboardInterrupt:  # between two calls of the core
+            interrupted = True
         except OutOfResources as error:
             if error.status not in ("out of time", "interrupted"):
                 raise
+            interrupted = error.status == "interrupted"
         seconds = _core.monotonic_seconds() - self.start
         if best is None:
-            nothing = Score(tuple(Trial(False, float("inf"), 0, None) for _ in self.states))
-            return Learned(None, nothing, default, finished, seconds)
-        learned = Learned(best[1], best[0], default, finished, seconds)
+            if interrupted:
+                raise stopped("interrupt")
+            return Learned(None, None, default, finished, seconds)
+        learned = Learned(best[1], best[0], default, finished, seconds, interrupted)
         best[1].metadata["training"]["verdict"] = learned.sentence()
         return learned
 
     def _seconds_left(self) -> float:
         return self.deadline - _core.monotonic_seconds()
 
-    def _usual_seconds(self) -> float:
-        return self.options.seconds / (self.planned + 1)
-
     def _try(
         self, name: str, number: int, best: tuple[Score, ModelFile] | None
-    ) -> tuple[Score, ModelFile]:
-        """Sample, train and judge; each of the candidates planned gets the same time."""
+    ) -> tuple[Score, ModelFile] | None:
+        """Sample, train and judge; each of the candidates planned gets the same time.
+
+        None if sampling leaves no time to train.
+        """
         candidates = self.options.candidates
         candidate = candidates[number % len(candidates)]
         trials = self.trial_seconds * len(self.states)
@@ -207,6 +223,9 @@ class InstanceLearner:
             self.own,
             **{"states": self.options.states, "seed": seed, **candidate.options},
         )
+        if _core.monotonic_seconds() >= deadline:
+            self.say(f"{candidate.label}: no time left to train")
+            return None
         trained = train_mlp(
             self._rows(sets),
             self.features["width"],
@@ -218,29 +237,26 @@ class InstanceLearner:
         if trained.stopped not in (None, "time"):
             raise stopped(trained.stopped)
         file = self._file(candidate, trained, len(sets))
-        heuristic = LearnedHeuristic(file, name)
-        options = SearchOptions(heuristic=heuristic, algorithm="gbfs", cost="one")
-        score = self._judge(
-            f"{candidate.label}, {len(trained.curve)} epochs", options, best and best[0]
-        )
         self.write(name, to_bytes(file))
-        self.write(f"{name}.json", _score_text(score))
-        return score, file
+        what = f"{candidate.label}, {len(trained.curve)} epochs"
+        return self._judge(name, what, search_with(file), best and best[0]), file
 
     def _rows(self, sets: FactSets) -> FactRows:
         """The atoms that are inputs, of each set."""
         inputs = self.row_of_fact[sets.facts]
         is_input = inputs >= 0
-        counts = np.add.reduceat(is_input, sets.starts[:-1], dtype=np.int64)
+        padded = np.append(is_input, False)  # a last set without facts starts behind the others
+        counts = np.add.reduceat(padded, sets.starts[:-1], dtype=np.int64)
         counts[np.diff(sets.starts) == 0] = 0
         starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         lower = np.full(len(sets), np.nan, np.float32)
         return FactRows(self.features["width"], starts, inputs[is_input], sets.h, lower, sets.upper)
 
-    def _judge(self, what: str, options: SearchOptions, least: Score | None = None) -> Score:
+    def _judge(
+        self, name: str, what: str, options: SearchOptions, least: Score | None = None
+    ) -> Score:
         score = run_trials(self.task, self.states, options, self.trial_seconds, self.own, least)
-        if what == "default":
-            self.write("default.json", _score_text(score))
+        self.write(f"{name}.json", _score_text(score))
         self.say(f"{what}: {score.text()}")
         return score
 
@@ -277,6 +293,11 @@ class InstanceLearner:
             "certificate": None,
         }
         return ModelFile(json.loads(json.dumps(metadata)), trained.tensors())
+
+
+def search_with(file: ModelFile) -> SearchOptions:
+    """Greedy search with a learned heuristic."""
+    return SearchOptions(heuristic=LearnedHeuristic(file, "learned"), algorithm="gbfs", cost="one")
 
 
 def _score_text(score: Score) -> bytes:

@@ -10,19 +10,18 @@ The time of learning is part of the total time.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from hstar import _core
-from hstar.learned.heuristic import LearnedHeuristic
-from hstar.learning.instance import InstanceLearner, LearnOptions
-from hstar.runtime.resources import Budget, OutOfResources
+from hstar.learning.instance import InstanceLearner, LearnOptions, search_with
+from hstar.runtime.resources import Budget, OutOfResources, stopped
 from hstar.search import STRONGEST, SearchOptions, SearchResult, run
 from hstar.spaces.task import Task
-from hstar.teachers.backward import NothingToRegress
 
 Say = Callable[[str], None]
-OUT_OF_TIME = "out of time"
+OUT_OF_TIME, OUT_OF_MEMORY = "out of time", "out of memory"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +44,34 @@ def plan_with_learning(task: Task, seconds: float, budget: Budget, say: Say) -> 
     learned = _learn(task, LearnOptions(seconds=min(seconds, _left(budget) / 2)), budget, say)
     training_time = _core.monotonic_seconds() - start
     ways = {"learned": learned, "default": STRONGEST} if learned else {"default": STRONGEST}
-    turn = first
+    last, found_by = take_turns(task, ways, first, budget, say)
+    return Planned(last or result, training_time, found_by)
+
+
+def take_turns(
+    task: Task, ways: Mapping[str, SearchOptions], turn: float, budget: Budget, say: Say
+) -> tuple[SearchResult | None, str | None]:
+    """The last result of searches in turns, and the name of the way that found a plan.
+
+    The first turns have `turn` seconds, the next twice as many, and so on. A search that runs out
+    of memory has no more turns. There is no result if there is no time.
+    """
+    left = dict(ways)
+    result = None
     while _left(budget) > 0:
-        for name, way in ways.items():
-            turn_seconds = turn if len(ways) > 1 else _left(budget)
-            say(f"The {name} search goes on for {min(turn_seconds, _left(budget)):.3g} s.")
-            result = run(task, way, _until(budget, turn_seconds))
-            if result.status != OUT_OF_TIME:
-                return Planned(result, training_time, name if result.solved else None)
+        for name, way in list(left.items()):
+            seconds = min(turn if len(left) > 1 else math.inf, _left(budget))
+            length = f" for {seconds:.3g} s" if math.isfinite(seconds) else ""
+            say(f"The {name} search goes on{length}.")
+            result = run(task, way, _until(budget, seconds))
+            if result.status == OUT_OF_MEMORY and len(left) > 1:
+                del left[name]
+            elif result.status != OUT_OF_TIME:
+                return result, name if result.solved else None
             if _left(budget) <= 0:
                 break
         turn *= 2
-    return Planned(result, training_time, None)
+    return result, None
 
 
 def _learn(task: Task, options: LearnOptions, budget: Budget, say: Say) -> SearchOptions | None:
@@ -64,22 +79,25 @@ def _learn(task: Task, options: LearnOptions, budget: Budget, say: Say) -> Searc
     say(f"Learning for {options.seconds:.3g} s.")
     try:
         found = InstanceLearner(task.problem, options, budget, say).run()
-    except NothingToRegress as error:
+    except ValueError as error:
         say(f"Nothing can be learned: {error}.")
         return None
-    except OutOfResources as error:
-        if error.status != OUT_OF_TIME:
+    except (OutOfResources, MemoryError) as error:
+        reason = error.status if isinstance(error, OutOfResources) else OUT_OF_MEMORY
+        if reason not in (OUT_OF_TIME, OUT_OF_MEMORY):
             raise
+        say(f"Nothing was learned: {reason}.")
         return None
+    if found.interrupted:
+        raise stopped("interrupt")
     say(f"Walks from the initial state: {found.sentence()}.")
-    if found.file is None or found.score.solved < found.default.solved:
+    if found.file is None or found.score is None or found.score.solved < found.default.solved:
         return None
-    heuristic = LearnedHeuristic(found.file, "learned")
-    return SearchOptions(heuristic=heuristic, algorithm="gbfs", cost="one")
+    return search_with(found.file)
 
 
 def _left(budget: Budget) -> float:
-    return budget.deadline - _core.monotonic_seconds() if budget.deadline else float("inf")
+    return budget.deadline - _core.monotonic_seconds() if budget.deadline else math.inf
 
 
 def _until(budget: Budget, seconds: float) -> Budget:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,21 +10,21 @@ from numpy.typing import NDArray
 
 from hstar import _core
 from hstar.heuristics import bind_heuristic
-from hstar.runtime.resources import Budget
-from hstar.search import SearchOptions
+from hstar.runtime.resources import Budget, OutOfResources
+from hstar.search import EXIT_CODES, SearchOptions
 from hstar.spaces.task import Task
 
 WALK_STEPS = 200
+REACH_GOAL = "(reach-goal)"  # artificial: it reaches one of several goals
+SIGNALS = ("interrupted", "terminated")
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One search: whether it found a plan, and what it took."""
+    """One search: whether it found a plan, and how long it took."""
 
     solved: bool
     seconds: float
-    evaluated: int
-    length: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +49,8 @@ class Score:
         return self.solved > 0 and self.seconds < other.seconds
 
     def text(self) -> str:
+        if not self.trials:
+            return "there is no state to try"
         return f"{self.solved}/{len(self.trials)} in {self.seconds:.2g} s each"
 
 
@@ -63,9 +64,20 @@ def trial_states(task: Task, count: int, seed: int, budget: Budget) -> NDArray[n
     kept: dict[bytes, NDArray[np.int32]] = {}
     initial = task.initial_state
     for state in found:
-        if not task.is_goal(state) and not np.array_equal(state, initial):
+        if not satisfies_goal(task, state) and not np.array_equal(state, initial):
             kept.setdefault(state.tobytes(), state)
     return np.array(list(kept.values())[:count], np.int32).reshape(-1, task.num_variables)
+
+
+def satisfies_goal(task: Task, state: NDArray[np.int32]) -> bool:
+    """Whether a state is a goal, even if the task needs an artificial operator to notice it."""
+    if task.is_goal(state):
+        return True
+    ops, states = task.successors(state)
+    return any(
+        task.operator_name(int(op)) == REACH_GOAL and task.is_goal(after)
+        for op, after in zip(ops, states, strict=True)
+    )
 
 
 def run_trials(
@@ -78,7 +90,8 @@ def run_trials(
 ) -> Score:
     """Search from each state for at most `seconds`.
 
-    It stops as soon as the score can no longer beat `least`. Raises OutOfResources.
+    It stops as soon as the score can no longer beat `least`, or when the budget is spent. Raises
+    OutOfResources for signals.
     """
     settings = options.for_core(task)
     bound = [bind_heuristic(h, task, options.cost, budget) for h in options.heuristics]
@@ -95,16 +108,15 @@ def run_trials(
                 task.core, state[None], bound, settings, deadline, budget.memory_bytes
             )
         budget_left = not budget.deadline or _core.monotonic_seconds() < budget.deadline
+        if found["status"] in SIGNALS:
+            raise OutOfResources(found["status"], EXIT_CODES[found["status"]])
         solved = found["status"] == "solved"
         took = _core.monotonic_seconds() - start
         if not solved and not budget_left:
             break
-        length = len(found["plan"]) if solved else None
-        trials.append(
-            Trial(solved, took if solved else max(took, seconds), found["evaluated"], length)
-        )
+        trials.append(Trial(solved, took if solved else max(took, seconds)))
     missing = len(states) - len(trials)
-    return Score((*trials, *[Trial(False, seconds, 0, None)] * missing))
+    return Score((*trials, *[Trial(False, seconds)] * missing))
 
 
 def _is_lost(trials: Sequence[Trial], remaining: int, least: Score) -> bool:
@@ -114,8 +126,13 @@ def _is_lost(trials: Sequence[Trial], remaining: int, least: Score) -> bool:
     return sum(trial.seconds for trial in trials) > least.seconds * len(least.trials)
 
 
-def sentence(learned: Score, default: Score) -> str:
-    """Which of the two to use, and why."""
+def sentence(learned: Score | None, default: Score) -> str:
+    """Which of the two to use, and why. `learned` is None if no network was trained."""
+    keep = "keep the default, because"
+    if learned is None:
+        return f"default planner {default.text()}: {keep} no network was trained in time"
+    if not default.trials:
+        return f"{keep} they end only in goals or in the initial state, so nothing was tried"
     both = f"learned {learned.text()}, default planner {default.text()}"
     if learned.beats(default):
         return f"{both}: use it"
@@ -127,6 +144,4 @@ def sentence(learned: Score, default: Score) -> str:
             if not learned.solved
             else f"it takes {ratio:.2g} times as long"
         )
-    if not math.isfinite(learned.seconds):
-        reason = "no network was trained in time"
-    return f"{both}: keep the default, because {reason}"
+    return f"{both}: {keep} {reason}"

@@ -11,7 +11,6 @@ guess for h, more than any depth, and no bound; its kind is "random".
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, combinations_with_replacement
 
@@ -46,17 +45,6 @@ class FactSets:
 
     def __len__(self) -> int:
         return len(self.h)
-
-    @staticmethod
-    def joined(parts: Sequence[FactSets]) -> FactSets:
-        lengths = np.concatenate([np.diff(part.starts) for part in parts])
-        return FactSets(
-            np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
-            *(
-                np.concatenate([getattr(part, name) for part in parts])
-                for name in ("facts", "h", "upper", "kind")
-            ),
-        )
 
 
 def regression_of(task: Task, budget: Budget, *, h2: bool) -> _core.Regression:

@@ -9,7 +9,7 @@ from hstar.runtime.resources import Budget
 from hstar.spaces.task import ground
 from hstar.teachers.attempt import Attempt
 from hstar.teachers.backward import COMPLETIONS, KINDS, attempt_of, sample_focused
-from hstar.teachers.teacher import Option, Teacher, one_of, positive_number, share, yes_or_no
+from hstar.teachers.teacher import Option, Teacher, one_of, share, whole_number, yes_or_no
 
 
 def label_by_walks(problem: Problem, budget: Budget, **options: Any) -> Attempt:
@@ -23,14 +23,14 @@ TEACHER = Teacher(
     label_by_walks,
     kinds=KINDS,
     options={
-        "states": Option(100_000, positive_number, "per problem"),
+        "states": Option(100_000, whole_number(1), "per problem"),
         "breadth_first": Option(0.1, share, "of the pre-images, found breadth-first"),
-        "length": Option(0, int, "depth at which walks end; 0: facts / mean effects"),
-        "stride": Option(1, positive_number, "one set in so many along a walk is used"),
+        "length": Option(0, whole_number(0), "depth at which walks end; 0: facts / mean effects"),
+        "stride": Option(1, whole_number(1), "one set in so many along a walk is used"),
         "random": Option(0.2, share, "states drawn without a walk"),
         "completion": Option("exclusive", one_of(*COMPLETIONS), "how open facts are drawn"),
         "h2": Option(True, yes_or_no, "whether to use the mutexes of h^2"),
-        "seed": Option(0, int, "of all draws"),
+        "seed": Option(0, whole_number(0), "of all draws"),
     },
     replaces=False,
 )

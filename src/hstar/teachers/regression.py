@@ -15,7 +15,7 @@ from hstar.teachers.backward import (
     attempt_of,
     sample_rollouts,
 )
-from hstar.teachers.teacher import Option, Teacher, one_of, positive_number, share, yes_or_no
+from hstar.teachers.teacher import Option, Teacher, one_of, share, whole_number, yes_or_no
 
 
 def label_by_rollouts(problem: Problem, budget: Budget, **options: Any) -> Attempt:
@@ -29,14 +29,14 @@ TEACHER = Teacher(
     label_by_rollouts,
     kinds=KINDS,
     options={
-        "states": Option(100_000, positive_number, "per problem"),
-        "rollouts": Option(5, positive_number, "from the goal"),
-        "length": Option(500, positive_number, "steps of a rollout"),
+        "states": Option(100_000, whole_number(1), "per problem"),
+        "rollouts": Option(5, whole_number(1), "from the goal"),
+        "length": Option(500, whole_number(1), "steps of a rollout"),
         "novelty": Option("both", one_of(*NOVELTIES), "what a rollout prefers"),
         "random": Option(0.5, share, "states drawn without a rollout"),
         "completion": Option("atoms", one_of(*COMPLETIONS), "how open facts are drawn"),
         "h2": Option(False, yes_or_no, "whether to use the mutexes of h^2"),
-        "seed": Option(0, int, "of all draws"),
+        "seed": Option(0, whole_number(0), "of all draws"),
     },
     replaces=False,
 )

@@ -68,6 +68,18 @@ def positive_number(text: str) -> int:
     return number
 
 
+def whole_number(least: int, most: int = 2**31 - 1) -> Callable[[str], int]:
+    """Makes an `Option.read` for a number that the core can count with."""
+
+    def read(text: str) -> int:
+        number = int(text)
+        if not least <= number <= most:
+            raise ValueError(f"it must be from {least} to {most}")
+        return number
+
+    return read
+
+
 def yes_or_no(text: str) -> bool:
     """For `Option.read`."""
     if text not in ("yes", "no"):
