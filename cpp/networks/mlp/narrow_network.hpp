@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "networks/cache_aligned.hpp"
 #include "networks/mlp/narrow_kernel.hpp"
 #include "networks/mlp/network.hpp"
+#include "runtime/cache_aligned.hpp"
 
 namespace hstar {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "networks/cache_aligned.hpp"
 #include "networks/mlp/kernel.hpp"
+#include "runtime/cache_aligned.hpp"
 
 namespace hstar {
 

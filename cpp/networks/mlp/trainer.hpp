@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "networks/cache_aligned.hpp"
 #include "networks/mlp/network.hpp"
 #include "networks/mlp/training_kernel.hpp"
 #include "networks/mlp/training_objective.hpp"
 #include "networks/mlp/training_rows.hpp"
+#include "runtime/cache_aligned.hpp"
 #include "runtime/limits.hpp"
 
 namespace hstar {

@@ -55,29 +55,23 @@ inline void tile(const MlpProduct& p, int row, int column, const float* b, int64
     }
 }
 
+// The rows that fill no tile, at most kMost.
+template <int kMost, int kWide>
+void last_rows(const MlpProduct& p, int row, int column, const float* b, int64_t b_stride, float* c,
+               int64_t c_stride) {
+    if constexpr (kMost > 0) {
+        if (p.rows - row == kMost) return tile<kMost, kWide>(p, row, column, b, b_stride, c, c_stride);
+        last_rows<kMost - 1, kWide>(p, row, column, b, b_stride, c, c_stride);
+    }
+}
+
 template <int kWide>
 void columns_of(const MlpProduct& p, int column, const float* b, int64_t b_stride, float* c,
                 int64_t c_stride) {
     int row = 0;
     for (; row + kRows <= p.rows; row += kRows)
         tile<kRows, kWide>(p, row, column, b, b_stride, c + row * c_stride, c_stride);
-    float* rest = c + row * c_stride;
-    switch (p.rows - row) {
-        case 1:
-            return tile<1, kWide>(p, row, column, b, b_stride, rest, c_stride);
-        case 2:
-            if constexpr (kRows > 2) return tile<2, kWide>(p, row, column, b, b_stride, rest, c_stride);
-            break;
-        case 3:
-            if constexpr (kRows > 3) return tile<3, kWide>(p, row, column, b, b_stride, rest, c_stride);
-            break;
-        case 4:
-            if constexpr (kRows > 4) return tile<4, kWide>(p, row, column, b, b_stride, rest, c_stride);
-            break;
-        case 5:
-            if constexpr (kRows > 5) return tile<5, kWide>(p, row, column, b, b_stride, rest, c_stride);
-            break;
-    }
+    last_rows<kRows - 1, kWide>(p, row, column, b, b_stride, c + row * c_stride, c_stride);
 }
 
 void multiply(const MlpProduct& p) {
