@@ -127,7 +127,7 @@ NATIVE_SPEED = r"""
 #include <chrono>
 #include <cstdio>
 #include <limits>
-#include "learned/truncated_gaussian.hpp"
+#include "networks/truncated_gaussian.hpp"
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr struct {

@@ -238,7 +238,7 @@ def computed(
 
 NATIVE = r"""
 #include <cstdio>
-#include "learned/truncated_gaussian.hpp"
+#include "networks/truncated_gaussian.hpp"
 int main() {
     double p[4];
     while (std::fread(p, sizeof(double), 4, stdin) == 4) {

@@ -30,6 +30,7 @@ LAYERS: list[set[str]] = [
     {"training"},
     {"certified"},
     {"configuration"},  # reads files of all forms
+    {"learning"},
     {"bench"},
     {"report"},
     {"papers"},

@@ -13,6 +13,7 @@ ORDER = [
     "lanes",
     "task",
     "grounding",
+    "regression",
     "spaces",
     "heuristics",
     "search",

@@ -53,7 +53,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         found = hstar.plan(base / "train" / "domain.pddl", problem)
         problem.with_suffix(".plan").write_text(found.plan_text)
     for name in TEACHERS:
-        given = {"plans": str(base / "train")} if "plans" in TEACHERS.find(name).options else {}
+        known = TEACHERS.find(name).options
+        given = {"plans": str(base / "train")} if "plans" in known else {}
+        if "states" in known:
+            given["states"] = "60"
         options = LabelOptions(name, given, jobs=1)
         assert label(base / "train", base / f"{name}.parquet", options).solved == 2
     return base
@@ -80,6 +83,21 @@ def options_of(model: str, features: str, objective: str, **given: Any) -> Train
     )
 
 
+def with_open_variables(features: str, objective: str) -> tuple[str | None, dict[str, str] | None]:
+    """For states with open variables: the message about these pieces, if there is one, and the
+    options with which they work, if there are any."""
+    held = OBJECTIVES.find(objective)
+    if not FEATURES.find(features).reads_open:
+        return "need whole states; choose features", None
+    if held.batches == "pairs":
+        return "these labels have none; choose another", None
+    without = {key: "none" for key in ("base", "lower") if key in held.__dataclass_fields__}
+    constants = make_objective(objective).constants()
+    if {constants["base"], constants["lower"]} == {"none"}:
+        return None, without
+    return "give --base none --lower none", without
+
+
 def search_everywhere(space: Any, heuristic: Any, state: Any = None) -> None:
     """Every search finds a plan; searching replays it."""
     fitting = [name for name in SEARCHES if space.kind in SEARCHES.find(name).spaces]
@@ -99,6 +117,14 @@ def test_from_label_to_plan(
     data = dataset(folder, teacher)
     output = tmp_path / "model.safetensors"
     chosen = options_of(model, features, objective)
+    if data.has_open_variables:
+        message, legal = with_open_variables(features, objective)
+        if message is not None:
+            with pytest.raises(ValueError, match=message):
+                train(data, data, output, chosen)
+        if legal is None:
+            return
+        chosen = options_of(model, features, objective, objective_options=legal)
     if FEATURES.find(features).needs == "space":
         with pytest.raises(ValueError, match="of several problems; choose features"):
             train(data, data, output, chosen)

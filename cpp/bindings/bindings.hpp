@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "heuristics/evaluator.hpp"
+#include "networks/mlp/network.hpp"
 #include "pdb/piece_walker.hpp"
 #include "runtime/limits.hpp"
 #include "runtime/require.hpp"
@@ -163,6 +164,12 @@ struct BoundHeuristic {
 
 // From the dictionary that hstar.spaces.normalize makes.
 std::shared_ptr<const LiftedTask> to_lifted(nb::dict spec);
+// Two kinds of arrays that several bindings take.
+using Matrix = Array<float, 2>;
+using Longs = Array<int64_t, 1>;
+// From (weights [outputs, inputs], bias, "relu" or "none", whether the input of the layer before is added).
+MlpLayer to_mlp_layer(nb::handle item, int& inputs);
+
 // From the dictionary that hstar.learned.heuristic makes.
 std::unique_ptr<BoundHeuristic> make_learned_heuristic(nb::object task, const nb::dict& spec);
 // The maximum of sums of pattern databases of a space.
@@ -170,9 +177,11 @@ std::unique_ptr<BoundHeuristic> make_pdb_heuristic(nb::object space, const nb::l
 
 // Each adds its part to the module.
 void bind_task(nb::module_& m);
+void bind_sampling(nb::module_& m);
 void bind_heuristics(nb::module_& m);
 void bind_search(nb::module_& m);
 void bind_learned(nb::module_& m);
+void bind_training(nb::module_& m);
 void bind_puzzles(nb::module_& m);
 void bind_pdb(nb::module_& m);
 void bind_learned_pdb(nb::module_& m);

@@ -10,8 +10,6 @@ namespace hstar::bindings {
 
 namespace {
 
-using Matrix = Array<float, 2>;
-using Longs = Array<int64_t, 1>;
 using Entries = Array<int, 2>;
 
 Activation to_activation(const std::string& name) {
@@ -95,20 +93,6 @@ DecodeSpec to_decode(const nb::dict& spec) {
     return decode;
 }
 
-// (weights [outputs, inputs], bias, "relu" or "none", whether the input of the layer before is added)
-MlpLayer to_layer(nb::handle item, int& inputs) {
-    std::tuple<Matrix, Floats, std::string, bool> layer;
-    require(nb::try_cast(item, layer),
-            "a layer must be (weight float32[outputs, inputs], bias "
-            "float32[outputs], 'relu' or 'none', skip)");
-    const auto& [weights, bias, activation, has_skip] = layer;
-    require(weights.shape(0) == bias.size(), "a layer needs a row of weights and a bias per output");
-    require(activation == "relu" || activation == "none", "unknown activation '", activation,
-            "'; choose relu or none");
-    inputs = static_cast<int>(weights.shape(1));
-    return {copied(weights), copied(bias), activation == "relu", has_skip};
-}
-
 std::unique_ptr<OutputModel> make_nlm(const Task& task, const nb::dict& spec, CostType) {
     NlmModel model;
     model.shape = get<NlmShape>(spec, "shape");
@@ -124,12 +108,17 @@ std::unique_ptr<OutputModel> make_mlp(const Task& task, const nb::dict& spec, Co
     MlpModel model;
     for (nb::handle item : get<nb::list>(spec, "layers")) {
         int inputs = 0;
-        model.layers.push_back(to_layer(item, inputs));
+        model.layers.push_back(to_mlp_layer(item, inputs));
         if (model.layers.size() == 1) model.inputs = inputs;
     }
     const auto input = get<std::string>(spec, "input");
-    require(input == "digits" || input == "relaxed-plan", "unknown input '", input,
-            "'; choose digits or relaxed-plan");
+    require(input == "digits" || input == "relaxed-plan" || input == "facts", "unknown input '", input,
+            "'; choose digits, relaxed-plan or facts");
+    if (input == "facts")
+        return make_output_model(
+            task, FactModel{copied(get<Flat>(spec, "rows")), copied(get<Flat>(spec, "constant")),
+                            model.inputs, std::move(model.layers),
+                            spec.contains("precision") ? get<std::string>(spec, "precision") : "float32"});
     if (input == "digits") {
         for (auto [variable, first_row] : get<std::vector<std::pair<int, int>>>(spec, "digits"))
             model.digits.push_back({variable, first_row});
@@ -152,6 +141,19 @@ std::unique_ptr<Evaluator> make_model(const Task& task, const nb::dict& spec) {
 }
 
 }  // namespace
+
+MlpLayer to_mlp_layer(nb::handle item, int& inputs) {
+    std::tuple<Matrix, Floats, std::string, bool> layer;
+    require(nb::try_cast(item, layer),
+            "a layer must be (weight float32[outputs, inputs], bias "
+            "float32[outputs], 'relu' or 'none', skip)");
+    const auto& [weights, bias, activation, has_skip] = layer;
+    require(weights.shape(0) == bias.size(), "a layer needs a row of weights and a bias per output");
+    require(activation == "relu" || activation == "none", "unknown activation '", activation,
+            "'; choose relu or none");
+    inputs = static_cast<int>(weights.shape(1));
+    return {copied(weights), copied(bias), activation == "relu", has_skip};
+}
 
 std::unique_ptr<BoundHeuristic> make_learned_heuristic(nb::object task, const nb::dict& spec) {
     auto evaluator = make_model(nb::cast<const BoundTask&>(task).task, spec);

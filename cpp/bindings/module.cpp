@@ -10,9 +10,11 @@ NB_MODULE(_core, m) {
     nb::exception<StoppedError>(m, "Stopped");
     nb::exception<Unsupported>(m, "Unsupported");
     bind_task(m);
+    bind_sampling(m);
     bind_heuristics(m);
     bind_search(m);
     bind_learned(m);
+    bind_training(m);
     bind_puzzles(m);
     bind_pdb(m);
     bind_learned_pdb(m);

@@ -44,12 +44,12 @@ std::unique_ptr<StateSpace> BoundTask::make_space(Ints initial_state, const Limi
 
 namespace {
 
-std::unique_ptr<BoundTask> ground_task(nb::dict spec, bool keep_irrelevant, double deadline,
-                                       uint64_t memory_bytes) {
+std::unique_ptr<BoundTask> ground_task(nb::dict spec, bool keep_irrelevant, bool keep_constant,
+                                       double deadline, uint64_t memory_bytes) {
     auto lifted = to_lifted(spec);
     return guarded([&] {
         return std::make_unique<BoundTask>(
-            ground(lifted, GroundingOptions{keep_irrelevant}, Limits{deadline, memory_bytes}));
+            ground(lifted, GroundingOptions{keep_irrelevant, keep_constant}, Limits{deadline, memory_bytes}));
     });
 }
 
@@ -65,6 +65,18 @@ nb::object successors(const BoundTask& bound, States given) {
     for (size_t i = 0; i < ops.size(); ++i) task.apply(ops[i], state.row(0), values.data() + i * variables);
     size_t count = ops.size();
     return nb::make_tuple(to_numpy(std::move(ops), {count}), to_numpy(std::move(values), {count, variables}));
+}
+
+// Per fact the name of its atom; empty for negated atoms, "none of the others" and the artificial goal.
+std::vector<std::string> positive_atoms(const BoundTask& bound) {
+    const Task& task = bound.task;
+    std::vector<std::string> names(task.num_facts());
+    for (int fact = 0; fact < task.num_facts(); ++fact) {
+        const Task::AtomName& atom = task.atoms[fact];
+        if (atom.predicate >= 0 && !atom.negated && atom.predicate != artificial_goal_predicate(*task.lifted))
+            names[fact] = task.atom_name(fact);
+    }
+    return names;
 }
 
 nb::list assignments(std::span<const Assignment> items) {
@@ -105,6 +117,7 @@ void bind_task(nb::module_& m) {
                  if (fact < 0 || fact >= b.task.num_facts()) throw nb::index_error("no such fact");
                  return b.task.atom_name(fact);
              })
+        .def("positive_atoms", &positive_atoms)
         .def("operator_name",
              [](const BoundTask& b, int op) {
                  if (op < 0 || op >= b.task.num_operators()) throw nb::index_error("no such operator");
@@ -113,8 +126,8 @@ void bind_task(nb::module_& m) {
         .def("operator_parts", &operator_parts)
         .def("successors", &successors);
 
-    m.def("ground", &ground_task, nb::arg("spec"), nb::arg("keep_irrelevant"), nb::arg("deadline"),
-          nb::arg("memory_bytes"));
+    m.def("ground", &ground_task, nb::arg("spec"), nb::arg("keep_irrelevant"), nb::arg("keep_constant"),
+          nb::arg("deadline"), nb::arg("memory_bytes"));
 }
 
 }  // namespace hstar::bindings

@@ -81,8 +81,13 @@ class MutexTest {
 
 class TaskBuilder {
   public:
-    TaskBuilder(const StripsTask& strips, const std::vector<std::vector<int>>& groups, Task& task)
-        : strips_(strips), task_(task), mutex_(groups, strips.num_facts), duplicates_(task) {}
+    TaskBuilder(const StripsTask& strips, const std::vector<std::vector<int>>& groups,
+                const GroundingOptions& options, Task& task)
+        : strips_(strips),
+          options_(options),
+          task_(task),
+          mutex_(groups, strips.num_facts),
+          duplicates_(task) {}
 
     // The value "none of those" has no name, unless the only fact is "not X" and X itself is not a fact: then
     // it means X.
@@ -246,11 +251,12 @@ class TaskBuilder {
     }
 
     // Variables that need a value for "none of the facts": they start with it, or some operator deletes a
-    // fact without adding another.
+    // fact without adding another, or their only fact may be false in other initial states.
     std::vector<char> find_variables_that_may_be_empty(const std::vector<std::vector<int>>& variables) const {
         std::vector<char> needs_none(variables.size(), 0);
         for (size_t v = 0; v < variables.size(); ++v)
-            needs_none[v] = std::none_of(variables[v].begin(), variables[v].end(),
+            needs_none[v] = (options_.keep_constant && variables[v].size() == 1) ||
+                            std::none_of(variables[v].begin(), variables[v].end(),
                                          [&](int f) { return strips_.init[f]; });
         for (int op = 0; op < strips_.num_operators(); ++op) {
             for (int fact : strips_.del[op]) {
@@ -289,6 +295,7 @@ class TaskBuilder {
     }
 
     const StripsTask& strips_;
+    const GroundingOptions& options_;
     Task& task_;
     MutexTest mutex_;
     std::vector<Assignment> assignment_;  // per STRIPS fact
@@ -310,7 +317,7 @@ std::vector<char> choose_facts(const StripsTask& strips, const Relevance& releva
 
 Task ground(std::shared_ptr<const LiftedTask> lifted, const GroundingOptions& options, const Limits& limits) {
     Reachability reached = explore(*lifted, limits);
-    StripsTask strips = instantiate(*lifted, reached, limits);
+    StripsTask strips = instantiate(*lifted, reached, options.keep_constant, limits);
     compile_away_negation(strips);
     int num_predicates = static_cast<int>(lifted->predicates.size()) + 1;
     auto groups = find_mutex_groups(strips, reached.facts, num_predicates, limits);
@@ -319,7 +326,7 @@ Task ground(std::shared_ptr<const LiftedTask> lifted, const GroundingOptions& op
 
     Task task;
     task.lifted = lifted;
-    TaskBuilder builder(strips, groups, task);
+    TaskBuilder builder(strips, groups, options, task);
     builder.make_variables(cover(groups, keep), reached.facts);
     for (int op = 0; op < strips.num_operators(); ++op) {
         if ((op & 0xffff) == 0xffff) limits.check();

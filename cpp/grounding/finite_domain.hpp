@@ -8,6 +8,7 @@ namespace hstar {
 
 struct GroundingOptions {
     bool keep_irrelevant = false;  // keep facts and operators that cannot help to reach the goal
+    bool keep_constant = false;  // keep facts that hold in every state here, but not in other initial states
 };
 
 Task ground(std::shared_ptr<const LiftedTask> lifted, const GroundingOptions& options, const Limits& limits);

@@ -25,7 +25,7 @@ class Instantiator {
         }
     }
 
-    StripsTask run() {
+    StripsTask run(bool keep_added) {
         for (size_t i = 0; i < lifted_.schemas.size(); ++i) {
             int arity = static_cast<int>(lifted_.schemas[i].parameter_types.size());
             for (int instance = 0; instance < reached_.instance_count[i]; ++instance) {
@@ -39,7 +39,7 @@ class Instantiator {
         task_.num_facts = reached_.facts.size();
         task_.init.assign(task_.num_facts, 0);
         std::fill(task_.init.begin(), task_.init.begin() + reached_.num_initial_facts, 1);
-        return remove_constant_facts(task_);
+        return remove_constant_facts(task_, keep_added);
     }
 
   private:
@@ -341,8 +341,9 @@ class Instantiator {
 
 }  // namespace
 
-StripsTask instantiate(const LiftedTask& lifted, Reachability& reached, const Limits& limits) {
-    return Instantiator(lifted, reached, limits).run();
+StripsTask instantiate(const LiftedTask& lifted, Reachability& reached, bool keep_added,
+                       const Limits& limits) {
+    return Instantiator(lifted, reached, limits).run(keep_added);
 }
 
 }  // namespace hstar

@@ -9,7 +9,8 @@
 namespace hstar {
 
 // May add an artificial goal fact to `reached` (a disjunctive goal becomes one fact and an operator per
-// disjunct).
-StripsTask instantiate(const LiftedTask& lifted, Reachability& reached, const Limits& limits);
+// disjunct). For `keep_added` see remove_constant_facts().
+StripsTask instantiate(const LiftedTask& lifted, Reachability& reached, bool keep_added,
+                       const Limits& limits);
 
 }  // namespace hstar

@@ -4,11 +4,13 @@
 
 namespace hstar {
 
-StripsTask remove_constant_facts(const StripsTask& task) {
+StripsTask remove_constant_facts(const StripsTask& task, bool keep_added) {
     std::vector<char> changes(task.num_facts, 0);
     for (int fact : task.del.data) changes[fact] = 1;
     for (int effect = 0; effect < task.effects.size(); ++effect)
-        if (!task.effects.adds[effect]) changes[task.effects.fact[effect]] = 1;
+        if (keep_added || !task.effects.adds[effect]) changes[task.effects.fact[effect]] = 1;
+    if (keep_added)
+        for (int fact : task.add.data) changes[fact] = 1;
     auto constant = [&](int fact) { return task.init[fact] && !changes[fact]; };
     // Copies a condition; false if it can never hold.
     auto copy_condition = [&](std::span<const int> condition, Rows<int>& target) {

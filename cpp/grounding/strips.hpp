@@ -46,8 +46,9 @@ struct StripsTask {
     int num_operators() const { return static_cast<int>(cost.size()); }
 };
 
-// A copy without the facts that hold initially and are never deleted: they are true in every condition.
-StripsTask remove_constant_facts(const StripsTask& task);
+// A copy without the facts that hold initially and are never deleted: they are true in every condition. If
+// `keep_added`, those that some operator adds stay: they need not hold in other initial states.
+StripsTask remove_constant_facts(const StripsTask& task, bool keep_added);
 
 // Replaces each negative literal by a new fact that is true when the original one is false.
 void compile_away_negation(StripsTask& task);

@@ -49,6 +49,9 @@ static inline Floats multiply(Floats a, Floats b) {
 static inline Floats divide(Floats a, Floats b) {
     return {_mm512_div_ps(a.v, b.v)};
 }
+static inline Floats square_root(Floats a) {
+    return {_mm512_sqrt_ps(a.v)};
+}
 static inline Floats fma(Floats a, Floats b, Floats c) {
     return {_mm512_fmadd_ps(a.v, b.v, c.v)};
 }
@@ -106,6 +109,9 @@ static inline Floats multiply(Floats a, Floats b) {
 }
 static inline Floats divide(Floats a, Floats b) {
     return {_mm256_div_ps(a.low, b.low), _mm256_div_ps(a.high, b.high)};
+}
+static inline Floats square_root(Floats a) {
+    return {_mm256_sqrt_ps(a.low), _mm256_sqrt_ps(a.high)};
 }
 static inline Floats fma(Floats a, Floats b, Floats c) {
     return {_mm256_fmadd_ps(a.low, b.low, c.low), _mm256_fmadd_ps(a.high, b.high, c.high)};
@@ -172,6 +178,10 @@ static inline Floats multiply(Floats a, Floats b) {
 }
 static inline Floats divide(Floats a, Floats b) {
     for (int i = 0; i < kFloats; ++i) a.x[i] = a.x[i] / b.x[i];
+    return a;
+}
+static inline Floats square_root(Floats a) {
+    for (int i = 0; i < kFloats; ++i) a.x[i] = __builtin_sqrtf(a.x[i]);
     return a;
 }
 static inline Floats fma(Floats a, Floats b, Floats c) {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "learned/truncated_gaussian.hpp"
+#include "networks/truncated_gaussian.hpp"
 #include "runtime/require.hpp"
 
 namespace hstar {
@@ -28,6 +28,13 @@ double sigmoid(double x) {
 
 Decode value(const DecodeSpec&, int) {
     return [](const float* outputs, double base, double) { return outputs[0] + base; };
+}
+
+Decode floor_of_value(const DecodeSpec&, int) {
+    // In single precision, as in training: a sum that rounds up to a whole number is that number.
+    return [](const float* outputs, double base, double) {
+        return std::floor(outputs[0] + static_cast<float>(base));
+    };
 }
 
 Decode clip(const DecodeSpec&, int) {
@@ -85,9 +92,13 @@ struct DecodeEntry {
     Decode (*make)(const DecodeSpec& spec, int outputs);
 };
 constexpr DecodeEntry kDecodes[] = {
-    {"value", false, value},   {"mean", false, value},
-    {"clip", true, clip},      {"truncated-mean", true, truncated_mean},
-    {"argmax", false, argmax}, {"quantile", false, quantile},
+    {"value", false, value},
+    {"mean", false, value},
+    {"floor", false, floor_of_value},
+    {"clip", true, clip},
+    {"truncated-mean", true, truncated_mean},
+    {"argmax", false, argmax},
+    {"quantile", false, quantile},
 };
 
 const DecodeEntry& entry(const std::string& name) {

@@ -2,6 +2,7 @@
 // one), and lower never exceeds the distance to the goal (minus infinity without one).
 //
 //     value, mean      output 0 + base = mu
+//     floor            mu rounded down to a whole number
 //     clip             max(mu, lower)
 //     truncated-mean   the mean of the Gaussian (mu, sigma) cut to [lower - epsilon, infinity). sigma is a
 //                      constant or, if that is 0, least_sigma + sigma_range * sigmoid(output 1)

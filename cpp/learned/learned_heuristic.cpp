@@ -35,13 +35,25 @@ class LearnedHeuristic : public Evaluator {
     // Search looks at the clock between slices; the values do not depend on them.
     int slice() const override {
         constexpr double kSeconds = 0.02;
-        constexpr int kMost = 32;
-        return std::clamp(static_cast<int>(kSeconds / std::max(seconds_per_state_, 1e-9)), 1, kMost);
+        return std::clamp(static_cast<int>(kSeconds / std::max(seconds_per_state_, 1e-9)), 1,
+                          model_->most_at_once());
     }
 
     bool has_preferred_operators() const override { return base_ && base_->has_preferred_operators(); }
 
     void evaluate(const StateBatch& batch, float* h, Rows<int>* preferred) override {
+        fill(batch, h, preferred, [&] { model_->outputs(batch, alive_, outputs_.data()); });
+    }
+
+    void evaluate_expansions(const ExpansionBatch& batch, float* h, Rows<int>* preferred) override {
+        fill(batch.children, h, preferred,
+             [&] { model_->outputs_of_expansions(batch, alive_, outputs_.data()); });
+    }
+
+  private:
+    // `compute` fills outputs_ for the states that are alive_.
+    template <class Compute>
+    void fill(const StateBatch& batch, float* h, Rows<int>* preferred, Compute compute) {
         if (batch.count == 0) return;
         const double start = monotonic_seconds();
         correct(batch, preferred);
@@ -53,7 +65,7 @@ class LearnedHeuristic : public Evaluator {
         }
         const size_t num_outputs = static_cast<size_t>(model_->num_outputs());
         outputs_.resize(alive_.size() * num_outputs);
-        model_->outputs(batch, alive_, outputs_.data());
+        compute();
         for (size_t a = 0; a < alive_.size(); ++a) {
             const int i = alive_[a];
             h[i] = decode(outputs_.data() + a * num_outputs, base_values_[i], lower_values_[i]);
@@ -62,7 +74,6 @@ class LearnedHeuristic : public Evaluator {
         seconds_per_state_ = seconds_per_state_ == 0 ? seconds : 0.5 * (seconds_per_state_ + seconds);
     }
 
-  private:
     // Fills in the values of the symbolic heuristics.
     void correct(const StateBatch& batch, Rows<int>* preferred) {
         const size_t count = static_cast<size_t>(batch.count);

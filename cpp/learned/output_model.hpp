@@ -23,6 +23,13 @@ class OutputModel {
     virtual void prepare(const StateBatch&, float* /*known*/) {}
     // For the listed states of the batch; result: which.size() x num_outputs.
     virtual void outputs(const StateBatch& batch, std::span<const int> which, float* result) = 0;
+    // The same for successors of known parents. Models that share work between them override it.
+    virtual void outputs_of_expansions(const ExpansionBatch& batch, std::span<const int> which,
+                                       float* result) {
+        outputs(batch.children, which, result);
+    }
+    // How many states are computed well within the time between two looks at the clock.
+    virtual int most_at_once() const { return 32; }
 };
 
 struct NlmModel {
@@ -45,7 +52,17 @@ struct MlpModel {
     std::vector<MlpLayer> layers;
 };
 
-// Both throw std::invalid_argument for models that do not fit the task.
+// A dense network that reads which atoms are true.
+struct FactModel {
+    std::vector<int> rows;      // per fact of the task: its input, or -1 if it has none
+    std::vector<int> constant;  // inputs that are 1 in every state
+    int inputs = 0;
+    std::vector<MlpLayer> layers;
+    std::string precision = "float32";  // or "int16": of the layers after the first
+};
+
+// All throw std::invalid_argument for models that do not fit the task.
+std::unique_ptr<OutputModel> make_output_model(const Task& task, FactModel model);
 std::unique_ptr<OutputModel> make_output_model(const Task& task, NlmModel model);
 std::unique_ptr<OutputModel> make_output_model(const Task& task, MlpModel model, CostType cost);
 

@@ -30,9 +30,64 @@ class Task(Space):
     mutex_groups: list[list[int]]
     state_bytes: int
     def atom_name(self, fact: int) -> str: ...
+    def positive_atoms(self) -> list[str]: ...
     def operator_name(self, op: int) -> str: ...
     def operator_parts(self, op: int) -> tuple[str, int, _Facts, list[tuple[_Facts, int, int]]]: ...
     def successors(self, state: _Ints) -> tuple[_Ints, _Ints]: ...
+
+class PreImages:
+    facts: tuple[NDArray[np.int64], NDArray[np.int32]]
+    depth: NDArray[np.int32]
+    parent: NDArray[np.int32]
+    op: NDArray[np.int32]
+    rollout: NDArray[np.int32]
+    def __len__(self) -> int: ...
+    def complete(
+        self,
+        chosen: NDArray[np.int32],
+        way: str,
+        seed: int,
+        deadline: float,
+        memory_bytes: int,
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32]]: ...
+    def smallest_depths(
+        self,
+        starts: NDArray[np.int64],
+        facts: NDArray[np.int32],
+        deadline: float,
+        memory_bytes: int,
+    ) -> NDArray[np.int32]: ...
+
+class Regression:
+    num_left_out: int
+    num_mutexes: int
+    def __init__(self, task: Task) -> None: ...
+    def add_h2(self, seconds: float, deadline: float, memory_bytes: int) -> bool: ...
+    def exclusive(self, a: int, b: int) -> bool: ...
+    def operators(self, facts: NDArray[np.int32]) -> list[int]: ...
+    def rollouts(
+        self,
+        count: int,
+        length: int,
+        novelty: str,
+        seed: int,
+        deadline: float,
+        memory_bytes: int,
+    ) -> PreImages: ...
+    def focused(
+        self,
+        count: int,
+        breadth_first: float,
+        length: int,
+        stride: int,
+        seed: int,
+        deadline: float,
+        memory_bytes: int,
+    ) -> PreImages: ...
+
+def random_walks(
+    task: Task, count: int, steps: int, seed: int, deadline: float, memory_bytes: int
+) -> NDArray[np.int32]: ...
 
 class SearchOptions:
     g_weight: float
@@ -187,7 +242,11 @@ def nlm_backward(
     shape: NlmShape, theta: _Floats, /, *batch: *tuple[_Ints, _Longs, _Ints, _Floats, _Floats, int]
 ) -> _Floats: ...
 def ground(
-    spec: dict[str, Any], keep_irrelevant: bool, deadline: float, memory_bytes: int
+    spec: dict[str, Any],
+    keep_irrelevant: bool,
+    keep_constant: bool,
+    deadline: float,
+    memory_bytes: int,
 ) -> Task: ...
 def table_histogram(
     table: _Bytes, cells: int, bits: int, levels: list[int], weights: list[int]
@@ -201,3 +260,49 @@ def task_fingerprint(task: Task) -> int: ...
 def cube_place_names() -> tuple[list[str], list[str]]: ...
 def monotonic_seconds() -> float: ...
 def peak_resident_bytes() -> int: ...
+
+MlpLayers = list[tuple[NDArray[np.float32], NDArray[np.float32], str, bool]]
+
+class TrainingRows:
+    def __init__(
+        self,
+        num_atoms: int,
+        starts: NDArray[np.int64],
+        atoms: NDArray[np.int32],
+        h: NDArray[np.float32],
+        lower: NDArray[np.float32],
+        upper: NDArray[np.float32],
+        weights: NDArray[np.float32],
+    ) -> None: ...
+    def __len__(self) -> int: ...
+
+class MlpTrainer:
+    kernel: str
+    def __init__(
+        self,
+        rows: TrainingRows,
+        layers: MlpLayers,
+        objective: str = "squared",
+        scale: float = 1.0,
+        epsilon: float = 0.1,
+        kernel: str = "",
+    ) -> None: ...
+    def epoch(
+        self,
+        order: NDArray[np.int32],
+        batch: int,
+        learning_rate: float,
+        deadline: float = 0.0,
+        memory_bytes: int = 0,
+    ) -> float: ...
+    def loss(
+        self, rows: NDArray[np.int32], deadline: float = 0.0, memory_bytes: int = 0
+    ) -> float: ...
+    def outputs(
+        self, rows: NDArray[np.int32], deadline: float = 0.0, memory_bytes: int = 0
+    ) -> NDArray[np.float32]: ...
+    def weights(self) -> MlpLayers: ...
+    def state(self) -> dict[str, Any]: ...
+    def load(self, layers: MlpLayers, state: dict[str, Any] | None = None) -> None: ...
+
+def mlp_training_kernels() -> list[str]: ...

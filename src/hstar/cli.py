@@ -22,8 +22,8 @@ from hstar.version import VERSION
 
 # Modules of hstar.commands, in the order of `hstar --help`.
 COMMANDS = (
-    *("plan", "validate", "info", "generate", "label", "train", "model", "bench", "report"),
-    *("paper", "pdb", "solve", "demo", "completion"),
+    *("plan", "validate", "info", "generate", "label", "train", "learn", "model", "bench"),
+    *("report", "paper", "pdb", "solve", "demo", "completion"),
 )
 
 INTERNAL_ERROR = 35

@@ -158,7 +158,8 @@ class SearchResult:
     Fast Downward: states that were evaluated, and heuristic values that were computed for them
     (equal with one heuristic). `requested` also counts the values that were known already; it is
     what `max_evaluations` limits. `unchecked` says which limit or signal kept a plan from being
-    validated; it is None for plans that were.
+    validated; it is None for plans that were. `training_time` and `found_by` are None unless
+    learning was part of the run (hstar.learning.planning).
     """
 
     solved: bool
@@ -183,6 +184,8 @@ class SearchResult:
     seed: int = 0
     unit_cost: bool = True
     unchecked: str | None = None
+    training_time: float | None = None
+    found_by: str | None = None
 
     @property
     def plan_text(self) -> str:
@@ -197,6 +200,8 @@ class SearchResult:
         """One JSON object; infinity is null."""
         fields = asdict(self)
         del fields["unit_cost"], fields["unchecked"]
+        if self.training_time is None:
+            del fields["training_time"], fields["found_by"]
         if self.initial_h is not None and not math.isfinite(self.initial_h):
             fields["initial_h"] = None
         return json.dumps(fields)

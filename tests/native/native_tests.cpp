@@ -166,6 +166,8 @@ int main(int argc, char** argv) {
     test_open_list(false);
     for (int seed = 0; seed < count; ++seed) test_nlm(seed);
     for (int seed = 0; seed < count; ++seed) test_mlp(seed);
+    for (int seed = 0; seed < count; ++seed) test_narrow(seed);
+    for (int seed = 0; seed < count; ++seed) test_trainer(seed);
     for (int seed = 0; seed < count; ++seed) test_puzzles(seed);
     for (int seed = 0; seed < count; ++seed) test_learned_pdbs(seed);
     for (int seed = 0; seed < count; ++seed) {
@@ -181,6 +183,7 @@ int main(int argc, char** argv) {
             test_projection(task, seed);
             test_searches(task, states, complete, seed);
             test_expansions(task, seed);
+            test_regression(task, states, seed);
             if (complete) test_lmcut_is_admissible(task, states, seed);
         }
     }

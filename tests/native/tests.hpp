@@ -24,9 +24,12 @@ std::vector<int> applicable_by_scan(const hstar::Task& task, const State& state)
 
 void test_nlm(int seed);
 void test_mlp(int seed);
+void test_narrow(int seed);
+void test_trainer(int seed);
 void test_puzzles(int seed);
 void test_learned_pdbs(int seed);
 void test_projection(const hstar::Task& task, int seed);
 void test_learned_heuristics(const hstar::Task& task, int seed);
 void test_searches(const hstar::Task& task, const std::map<State, int>& states, bool complete, int seed);
+void test_regression(const hstar::Task& task, const std::map<State, int>& states, int seed);
 void test_expansions(const hstar::Task& task, int seed);

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "networks/cache_aligned.hpp"
 #include "networks/integer/kernel.hpp"
+#include "runtime/cache_aligned.hpp"
 
 namespace hstar {
 

@@ -2,6 +2,8 @@
 // outputs share each input. The weights are read once per tile of states.
 #include "networks/mlp/kernel.hpp"
 
+#include <cstring>
+
 #include "lanes/float_lanes.hpp"
 
 namespace hstar {
@@ -88,10 +90,32 @@ void embed(const MlpEmbedding& layer, const int* row, int count, float* y) {
         }
 }
 
+void change_sums(const MlpSums& layer, const int* from, const int* changes, int count, int* to) {
+    const int pitch = layer.pitch;
+    if (from != to) std::memcpy(to, from, static_cast<size_t>(pitch) * sizeof(int));
+    for (int c = 0; c < count; ++c) {
+        const bool is_added = changes[c] >= 0;
+        const int* __restrict row =
+            layer.rows + static_cast<int64_t>(is_added ? changes[c] : ~changes[c]) * pitch;
+        int* __restrict sums = to;
+        if (is_added)
+            for (int lane = 0; lane < pitch; ++lane) sums[lane] += row[lane];
+        else
+            for (int lane = 0; lane < pitch; ++lane) sums[lane] -= row[lane];
+    }
+}
+
+void read_sums(const MlpSums& layer, const int* sums, float* y) {
+    for (int lane = 0; lane < layer.pitch; ++lane) {
+        const float x = static_cast<float>(sums[lane]) * layer.unit;
+        y[lane] = layer.is_relu && x < 0 ? 0.0f : x;
+    }
+}
+
 }  // namespace
 
 MlpKernel HSTAR_MLP() {
-    return {HSTAR_MLP_NAME, embed, dense};
+    return {HSTAR_MLP_NAME, change_sums, read_sums, embed, dense};
 }
 
 }  // namespace hstar

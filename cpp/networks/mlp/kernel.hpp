@@ -13,6 +13,11 @@ namespace hstar {
 
 constexpr int kMlpBlock = 16;  // outputs per vector
 
+// A width, padded to whole vectors.
+constexpr int mlp_pitch(int width) {
+    return (width + kMlpBlock - 1) / kMlpBlock * kMlpBlock;
+}
+
 struct MlpDense {
     const float* weights;  // [outputs / 16][inputs][16]
     const float* bias;
@@ -28,8 +33,20 @@ struct MlpEmbedding {
     bool is_relu;
 };
 
+// The first layer in fixed point: whole numbers, so sums do not depend on their order.
+struct MlpSums {
+    const int* rows;  // [row][pitch]
+    int pitch;
+    float unit;  // what 1 stands for
+    bool is_relu;
+};
+
 struct MlpKernel {
     const char* name;
+    // to = from + rows; a change is a row to add, or ~row for one to subtract. `to` may be `from`.
+    void (*change_sums)(const MlpSums& layer, const int* from, const int* changes, int count, int* to);
+    // y = activation(unit * sums)
+    void (*read_sums)(const MlpSums& layer, const int* sums, float* y);
     // `row` is count x num_digits, y is count x pitch.
     void (*embed)(const MlpEmbedding& layer, const int* row, int count, float* y);
     // x is count x input_pitch; y and `skipped`, which may be null, are count x output_pitch.

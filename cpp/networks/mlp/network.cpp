@@ -9,11 +9,10 @@ namespace hstar {
 
 namespace {
 
-constexpr int kChunk = 64;  // states whose activations stay in the nearest caches
 constexpr size_t kWidest = 1 << 20;
 
 int padded(size_t width) {
-    return static_cast<int>((width + kMlpBlock - 1) / kMlpBlock * kMlpBlock);
+    return mlp_pitch(static_cast<int>(width));
 }
 
 bool is_finite(const std::vector<float>& numbers) {
@@ -62,34 +61,42 @@ MlpNetwork::MlpNetwork(int inputs, int num_digits, std::vector<MlpLayer> layers,
     num_outputs_ = static_cast<int>(width);
 }
 
-void MlpNetwork::forward(const int* rows, const float* numbers, int count, float* outputs) {
-    const size_t room = static_cast<size_t>(std::min(kChunk, count)) * static_cast<size_t>(widest_);
+float* MlpNetwork::inputs(int count) {
+    const size_t room = static_cast<size_t>(std::min(kMlpChunk, count)) * static_cast<size_t>(widest_);
     for (auto* buffer : {&newest_, &older_, &next_})
         if (buffer->size() < room) buffer->resize(room);
-    for (int begin = 0; begin < count; begin += kChunk) {
-        const int states = std::min(kChunk, count - begin);
-        size_t l = 0;
+    return newest_.data();
+}
+
+void MlpNetwork::forward_inputs(int count, float* outputs) {
+    for (size_t l = num_digits_ > 0; l < layers_.size(); ++l) {
+        const Layer& layer = layers_[l];
+        kernel_.dense({layer.weights.data(), layer.bias.data(), layer.inputs, layer.input_pitch,
+                       layer.output_pitch, layer.is_relu},
+                      newest_.data(), layer.has_skip ? older_.data() : nullptr, count, next_.data());
+        std::swap(older_, newest_);
+        std::swap(newest_, next_);
+    }
+    for (int s = 0; s < count; ++s)
+        std::copy_n(newest_.data() + static_cast<size_t>(s) * layers_.back().output_pitch, num_outputs_,
+                    outputs + static_cast<size_t>(s) * num_outputs_);
+}
+
+void MlpNetwork::forward(const int* rows, const float* numbers, int count, float* outputs) {
+    for (int begin = 0; begin < count; begin += kMlpChunk) {
+        const int states = std::min(kMlpChunk, count - begin);
+        float* loaded = inputs(states);
         if (num_digits_ > 0) {
-            const Layer& first = layers_[l++];
+            const Layer& first = layers_[0];
             kernel_.embed(
                 {first.weights.data(), first.bias.data(), first.output_pitch, num_digits_, first.is_relu},
-                rows + static_cast<size_t>(begin) * num_digits_, states, newest_.data());
+                rows + static_cast<size_t>(begin) * num_digits_, states, loaded);
         } else {
             for (int s = 0; s < states; ++s)
                 std::copy_n(numbers + static_cast<size_t>(begin + s) * inputs_, inputs_,
-                            newest_.data() + static_cast<size_t>(s) * layers_[0].input_pitch);
+                            loaded + static_cast<size_t>(s) * input_pitch());
         }
-        for (; l < layers_.size(); ++l) {
-            const Layer& layer = layers_[l];
-            kernel_.dense({layer.weights.data(), layer.bias.data(), layer.inputs, layer.input_pitch,
-                           layer.output_pitch, layer.is_relu},
-                          newest_.data(), layer.has_skip ? older_.data() : nullptr, states, next_.data());
-            std::swap(older_, newest_);
-            std::swap(newest_, next_);
-        }
-        for (int s = 0; s < states; ++s)
-            std::copy_n(newest_.data() + static_cast<size_t>(s) * layers_.back().output_pitch, num_outputs_,
-                        outputs + static_cast<size_t>(begin + s) * num_outputs_);
+        forward_inputs(states, outputs + static_cast<size_t>(begin) * num_outputs_);
     }
 }
 

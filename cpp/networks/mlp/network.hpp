@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "networks/cache_aligned.hpp"
 #include "networks/mlp/kernel.hpp"
+#include "runtime/cache_aligned.hpp"
 
 namespace hstar {
 
@@ -18,6 +18,8 @@ struct MlpLayer {
     std::vector<float> bias;     // per output
     bool is_relu = false, has_skip = false;
 };
+
+constexpr int kMlpChunk = 64;  // states whose activations stay in the nearest caches
 
 class MlpNetwork {
   public:
@@ -29,6 +31,12 @@ class MlpNetwork {
     // `rows` is count x num_digits: which inputs are one. `numbers` is count x inputs. Of these it reads
     // what the network was made for. `outputs` is count x num_outputs.
     void forward(const int* rows, const float* numbers, int count, float* outputs);
+
+    // For a caller that computes the inputs itself: room for at most kMlpChunk rows, input_pitch() apart, and
+    // what the network makes of them. Not for digits.
+    float* inputs(int count);
+    int input_pitch() const { return layers_[0].input_pitch; }
+    void forward_inputs(int count, float* outputs);
 
   private:
     using AlignedFloats = std::vector<float, CacheAligned<float>>;

@@ -191,6 +191,13 @@ def positive(text: str) -> int:
     return value
 
 
+def seed(text: str) -> int:
+    """A seed that numpy and the core take."""
+    if not text.isdecimal() or int(text) >= 2**63:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 0 to 2^63 - 1")
+    return int(text)
+
+
 def duration(text: str) -> float:
     return _parsed(parse_time, text)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from hstar.commands.arguments import (
     Commands,
@@ -10,6 +11,7 @@ from hstar.commands.arguments import (
     add_command,
     add_option,
     as_usage_error,
+    input_files,
     positive,
 )
 
@@ -17,6 +19,9 @@ DESCRIPTION = """\
 Write random problems of a domain to DIR/train, DIR/validation and DIR/test. No two splits share a
 problem, not even with renamed objects, whatever the sizes and seeds. Write sizes as 5, 5-16 or
 2,4,6. Without them, sizes and numbers of problems are those of the literature (see --list).
+
+With --walks N PROBLEM, write at most N problems to DIR that differ from PROBLEM only in the initial
+state: it is where a random walk from the initial state of PROBLEM ends.
 """
 
 # The size parameters of all domains, listed here so that other commands need not load the domains.
@@ -26,18 +31,21 @@ SIZES = (
     *("satellites", "side", "stars", "stations"),
 )
 LONGEST_RANGE = 10_000
+MOST_WALKS = 10**8
 
 
 def add_parser(commands: Commands) -> None:
     parser = add_command(commands, "generate", "write random problems", run, DESCRIPTION)
     about = "a name from --list, or module:attribute for a Generator of your own"
-    parser.add_argument("domain", nargs="?", metavar="DOMAIN", help=about)
+    parser.add_argument("domain", nargs="?", metavar="DOMAIN|PROBLEM", help=about)
     parser.add("-o --output DIR", "the folder to write to")
     splits = ["train", "validation", "test", "all"]
     parser.add("--split SPLIT", f"one of {', '.join(splits)}", choices=splits, default="all")
     parser.add("--seed N", "another seed gives other problems (default: 0)", int, default=0)
     parser.add("--count N", "problems per split, spread evenly over the sizes", positive)
     parser.add("--list", "list domains and sizes, then exit")
+    parser.add("--walks N", "new initial states of PROBLEM, by random walks", positive)
+    parser.add("--steps N", "of each walk", positive, default=200)
     sizes = parser.add_argument_group("sizes", "see --list for the sizes of each domain")
     for name in SIZES:
         add_option(sizes, f"--{name} RANGE", type=numbers)
@@ -72,6 +80,8 @@ def run(options: argparse.Namespace) -> int:
     if options.domain is None or options.output is None:
         missing = "DOMAIN" if options.domain is None else "-o DIR"
         raise UsageError(f"expected {missing}; 'hstar generate --list' names the domains")
+    if options.walks is not None:
+        return write_problems_of_walks(options)
     given = {name: getattr(options, name) for name in SIZES}
     ranges = {name: values for name, values in given.items() if values is not None}
     splits = SPLITS if options.split == "all" else (options.split,)
@@ -86,6 +96,22 @@ def run(options: argparse.Namespace) -> int:
             print(f"  {twins} differ from another problem only in the names of objects")
         if split.resized:
             print(f"  {split.resized} have another size, because the one asked for has no more")
+    return 0
+
+
+def write_problems_of_walks(options: argparse.Namespace) -> int:
+    from hstar.learning.initial_states import write_walks
+
+    if options.split != "all" or any(getattr(options, name) for name in ("count", *SIZES)):
+        raise UsageError("--walks takes one problem as it is; leave out --split, --count and sizes")
+    if max(options.walks, options.steps) > MOST_WALKS:
+        raise UsageError(f"--walks and --steps are at most {MOST_WALKS}")
+    domain, problem = input_files([options.domain])
+    folder = Path(options.output)
+    written = write_walks(domain, problem, folder, options.walks, options.steps, options.seed)
+    print(f"{written} problems in {folder}")
+    if written < options.walks:
+        print(f"  the walks reached only {written} states that are new and satisfy no goal")
     return 0
 
 

@@ -12,16 +12,18 @@ from dataclasses import fields, replace
 from hstar import _core
 from hstar.commands.arguments import (
     Commands,
+    UsageError,
     add_command,
     as_usage_error,
     budget_of,
+    duration,
     input_files,
 )
 from hstar.configuration import Configuration
 from hstar.pddl import parse
 from hstar.runtime.atomic import check_writable, write_atomically
 from hstar.runtime.resources import Budget, OutOfResources
-from hstar.search import STRONGEST, SearchResult, stopped_before_search
+from hstar.search import STRONGEST, SearchOptions, SearchResult, stopped_before_search
 from hstar.search import run as search
 from hstar.spaces.task import Task, ground
 
@@ -34,6 +36,10 @@ def add_parser(commands: Commands) -> None:
     parser = add_command(commands, "plan", "solve a problem", run, about)
     parser.add_files()
     parser.add_search()
+    about = (
+        "spend at most so much of the time on learning a heuristic for this problem, such as 60s"
+    )
+    parser.add("--learn TIME", about, duration)
     parser.add("--plan-file FILE", "where it goes", default="sas_plan")
     parser.add_json()
     parser.add_limits()
@@ -52,6 +58,8 @@ def run(options: argparse.Namespace) -> int:
     domain_path, problem_path = input_files(options.files)
     with as_usage_error():
         chosen = configuration(options).load()
+    if options.learn is not None:
+        check_learn(options, chosen)
     check_writable(options.plan_file)
     budget = budget_of(options)
     say = print if not options.json else lambda *_, **__: None  # stdout is for the JSON object
@@ -64,7 +72,10 @@ def run(options: argparse.Namespace) -> int:
             task = ground(problem, budget=budget, keep_irrelevant=options.keep_irrelevant)
             log_task(task, _core.monotonic_seconds() - start, say)
             log_limits("search", budget, say)
-            result = search(task, chosen, budget)
+            if options.learn is None:
+                result = search(task, chosen, budget)
+            else:
+                result = learn_and_search(task, options, budget, say)
     except OutOfResources as error:
         if options.json:
             print(stopped_before_search(error, _core.monotonic_seconds() - start).to_json())
@@ -81,6 +92,11 @@ def run(options: argparse.Namespace) -> int:
         )
     if options.json:
         print(result.to_json())
+    elif options.learn is not None:
+        log_result(result, "the last search")
+        finder = {"default": "The default planner", "learned": "The learned heuristic"}
+        if result.found_by is not None:
+            print(f"{finder[result.found_by]} found the plan; it is in {options.plan_file}.")
     else:
         heuristic = chosen.heuristic
         name = heuristic if isinstance(heuristic, str) else getattr(heuristic, "label", "function")
@@ -88,6 +104,27 @@ def run(options: argparse.Namespace) -> int:
         if result.solved:
             print(f"The plan is in {options.plan_file}.")
     return result.exit_code
+
+
+def check_learn(options: argparse.Namespace, chosen: SearchOptions) -> None:
+    if chosen != STRONGEST:
+        raise UsageError(
+            "--learn takes turns with the default planner; leave out -H, -s and others"
+        )
+    limit = options.overall_time_limit
+    if limit is not None and options.learn >= limit:
+        raise UsageError(
+            f"--learn {options.learn:g}s leaves no time to plan within {limit:g}s; give it less"
+        )
+
+
+def learn_and_search(
+    task: Task, options: argparse.Namespace, budget: Budget, say: Callable[..., None]
+) -> SearchResult:
+    from hstar.learning.planning import plan_with_learning
+
+    found = plan_with_learning(task, options.learn, budget, lambda line: say(line, flush=True))
+    return replace(found.result, training_time=found.training_time, found_by=found.found_by)
 
 
 # The lines below are those of Fast Downward where it has one, so that tools that parse its logs,

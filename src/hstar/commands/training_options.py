@@ -18,15 +18,15 @@ Options = Sequence[tuple[Any, ...]]  # what `add` takes of each: usage, help, ty
 
 WHAT: Options = (
     ("-m --model NAME", "nlm (labels), mlp (tables), hgn, linear, or module:attribute"),
-    ("-f --features NAME", "atoms, hypergraph, relaxed-plans or digits"),
+    ("-f --features NAME", "atoms, hypergraph, relaxed-plans, digits or facts"),
     (
         "-l --objective --loss NAME",
         "gaussian, truncated-gaussian (labels), l-gbfs, l-star, ce, cea (tables)",
     ),
     (
         "--decode --decoding NAME",
-        "mean, clip, truncated-mean, value, argmax, quantile, or strict (tables): certified, with "
-        "exceptions such that no state is overestimated",
+        "mean, clip, truncated-mean, value, floor, argmax, quantile, or strict (tables): "
+        "certified, with exceptions such that no state is overestimated",
     ),
 )
 OBJECTIVE: Options = (

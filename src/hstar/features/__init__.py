@@ -10,6 +10,7 @@ FEATURES: Registry[Feature] = Registry(
         "hypergraph": "hstar.features.hypergraph_inputs:HYPERGRAPH",
         "relaxed-plans": "hstar.features.relaxed_plans:RELAXED_PLANS",
         "digits": "hstar.features.digits:DIGITS",
+        "facts": "hstar.features.facts:FACTS",
     },
     "hstar.features",
     of_class(Feature),

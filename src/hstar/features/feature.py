@@ -41,6 +41,7 @@ class Feature:
     name: str
     needs: str = "domain"
     reads_tables: bool = False  # whether it can read states of a pattern
+    reads_open: bool = False  # whether it can read sets of atoms that leave variables open (-1)
     options: Config = {}  # noqa: RUF012  with their defaults
 
     def configure(self, tasks: Sequence[Any], options: Config, cost: str) -> Config:

@@ -47,6 +47,15 @@ class Value(Decode):
         return outputs[:, 0] + base
 
 
+class Floor(Decode):
+    """The output, rounded down to a whole number."""
+
+    name, reads, is_native = "floor", "value", True
+
+    def value(self, outputs: Tensor, base: Tensor, lower: Tensor, constants: Constants) -> Tensor:
+        return (outputs[:, 0] + base).floor()
+
+
 class Mean(Decode):
     """The location."""
 
@@ -118,7 +127,7 @@ class Strict(Decode):
             raise ValueError("the share is at least 1: one in so many states")
 
 
-ENTRIES = (Value(), Mean(), Clip(), TruncatedMean(), Argmax(), Quantile(), Strict())
+ENTRIES = (Value(), Floor(), Mean(), Clip(), TruncatedMean(), Argmax(), Quantile(), Strict())
 DECODES: Registry[Decode] = Registry(
     "decode", {entry.name: entry for entry in ENTRIES}, "hstar.decodes", of_class(Decode)
 )

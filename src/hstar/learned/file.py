@@ -73,11 +73,6 @@ def write_model(path: str | os.PathLike[str], model: ModelFile) -> int:
 
 def read_model(path: str | os.PathLike[str]) -> ModelFile:
     """Read and check a model file. Raises ModelFileError."""
-    from safetensors import SafetensorError
-    from safetensors.numpy import load
-
-    from hstar.learned.old_files import upgraded
-
     name = os.fspath(path)
     try:
         content = Path(name).read_bytes()
@@ -85,6 +80,16 @@ def read_model(path: str | os.PathLike[str]) -> ModelFile:
         raise ModelFileError("no such model file; train one with 'hstar train'", name) from None
     except OSError as error:
         raise ModelFileError(f"cannot read the model: {error.strerror or error}", name) from None
+    return from_bytes(content, name)
+
+
+def from_bytes(content: bytes, name: str) -> ModelFile:
+    """Check the content of a model file. Raises ModelFileError with that file name."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    from hstar.learned.old_files import upgraded
+
     try:
         header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
         text = header.get("__metadata__", {}).get("hstar")

@@ -1,11 +1,14 @@
 """A residual network on vectors, in floating point: two dense layers, residual blocks, outputs.
 
 x = relu(bn(W1 input));  x = relu(bn(W2 x));  blocks: x = relu(x + bn(W relu(bn(W' x))))
+
+Without `norm` a bias is added where bn stands.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
@@ -13,13 +16,18 @@ from torch import Tensor, nn
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """`hidden` channels after the `inputs`, `width` in the `blocks` residual blocks."""
+    """`hidden` channels after the `inputs`, `width` in the `blocks` residual blocks. `norm` says
+    whether layers are batch normalised, `output` what is applied to the last: "none" or "relu".
+    `precision` is that of the products in the core; torch does not use it."""
 
     inputs: int
     hidden: int
     width: int
     blocks: int
     outputs: int
+    norm: bool = True
+    output: str = "none"
+    precision: str = "float32"
 
     def __post_init__(self) -> None:
         if min(self.hidden, self.width) < 1 or self.blocks < 0:
@@ -27,12 +35,12 @@ class Shape:
 
 
 class DenseNorm(nn.Module):
-    """A dense layer without bias, batch normalised."""
+    """A dense layer without bias, batch normalised; or one with a bias and nothing else."""
 
-    def __init__(self, inputs: int, outputs: int) -> None:
+    def __init__(self, inputs: int, outputs: int, norm: bool = True) -> None:
         super().__init__()
-        self.dense = nn.Linear(inputs, outputs, bias=False)
-        self.norm = nn.BatchNorm1d(outputs)
+        self.dense = nn.Linear(inputs, outputs, bias=not norm)
+        self.norm = nn.BatchNorm1d(outputs) if norm else nn.Identity()
 
     def forward(self, x: Tensor) -> Tensor:
         result: Tensor = self.norm(self.dense(x))
@@ -45,9 +53,8 @@ class ResidualNet(nn.Module):
     def __init__(self, shape: Shape) -> None:
         super().__init__()
         self.shape = shape
-        layers = [DenseNorm(shape.inputs, shape.hidden), DenseNorm(shape.hidden, shape.width)]
-        layers += [DenseNorm(shape.width, shape.width) for _ in range(2 * shape.blocks)]
-        self.layers = nn.ModuleList(layers)
+        widths = [shape.inputs, shape.hidden, *[shape.width] * (1 + 2 * shape.blocks)]
+        self.layers = nn.ModuleList(DenseNorm(*pair, shape.norm) for pair in pairwise(widths))
         self.last = nn.Linear(shape.width, shape.outputs)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -56,7 +63,7 @@ class ResidualNet(nn.Module):
             inner = torch.relu(self.layers[first](x))
             x = torch.relu(x + self.layers[first + 1](inner))
         result: Tensor = self.last(x)
-        return result
+        return torch.relu(result) if self.shape.output == "relu" else result
 
     def dense_layers(self) -> list[DenseNorm]:
         """All but the last."""

@@ -18,6 +18,8 @@ OBJECTIVES: Registry[type[Objective]] = Registry(
     {
         "gaussian": "hstar.objectives.likelihood:Gaussian",
         "truncated-gaussian": "hstar.objectives.likelihood:TruncatedGaussian",
+        "squared": "hstar.objectives.squared:Squared",
+        "interval": "hstar.objectives.squared:Interval",
         "l-gbfs": "hstar.objectives.ranking:LGbfs",
         "l-star": "hstar.objectives.ranking:LStar",
         "ce": "hstar.objectives.classes:CrossEntropy",

@@ -9,33 +9,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from hstar.objectives.likelihood import BASES, check_known
-from hstar.objectives.objective import Objective, Targets
+from hstar.objectives.objective import Targets
+from hstar.objectives.value import ValueObjective
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
 @dataclass(frozen=True)
-class LGbfs(Objective):
+class LGbfs(ValueObjective):
     """h(s) = output + base(s). Targets: `better` and `worse` are numbers of states int64[P], `g` is
     the cost of reaching every state."""
 
     name: ClassVar[str] = "l-gbfs"
-    form: ClassVar[str] = "value"
     batches: ClassVar[str] = "pairs"
     decodes: ClassVar[tuple[str, ...]] = ("value",)
     # A step sees one problem, so evaluating on all validation problems costs many steps' time.
     training: ClassVar[dict[str, Any]] = {"learning_rate": 1e-3, "evaluate_every": 500}
 
     base: str = "ff"
-
-    def __post_init__(self) -> None:
-        check_known("base", self.base, BASES)
-
-    @property
-    def outputs(self) -> int:
-        return 1
 
     def loss(self, outputs: Tensor, targets: Targets) -> Tensor:
         import torch
@@ -47,9 +39,6 @@ class LGbfs(Objective):
     def order(self, h: Tensor, g: Tensor) -> Tensor:
         """What the search orders states by."""
         return h
-
-    def constants(self) -> dict[str, Any]:
-        return {"base": self.base, "lower": "none", "cap": None}
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,11 @@ _STOPPED = {  # reason given by the core -> (status, exit code)
 }
 
 
+def stopped(reason: str) -> OutOfResources:
+    """The error for a reason that the core gives."""
+    return OutOfResources(*_STOPPED[reason])
+
+
 @dataclass(frozen=True, slots=True)
 class Budget:
     """`deadline` is a time of the monotonic clock, 0 for none; `memory_bytes` 0 for no limit."""
@@ -106,7 +111,7 @@ class Budget:
         try:
             yield
         except _core.Stopped as error:
-            raise OutOfResources(*_STOPPED[str(error)]) from None
+            raise stopped(str(error)) from None
         finally:
             if resume:
                 self._start_timer()

@@ -41,12 +41,18 @@ class Task:
     kind = "task"
 
     def __init__(
-        self, problem: Problem, core: _core.Task, cost_scale: int, keep_irrelevant: bool = False
+        self,
+        problem: Problem,
+        core: _core.Task,
+        cost_scale: int,
+        keep_irrelevant: bool = False,
+        keep_constant: bool = False,
     ) -> None:
         self.problem = problem
         self.name, self.path = problem.name, problem.path
         self.core = core
         self.keep_irrelevant = keep_irrelevant
+        self.keep_constant = keep_constant
         self.cost_scale = cost_scale
         self.unit_cost = not problem.uses_metric
         self.domain_sizes: list[int] = core.domain_sizes
@@ -67,7 +73,10 @@ class Task:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the problem and ground it again on loading: grounding is deterministic."""
-        return partial(ground, keep_irrelevant=self.keep_irrelevant), (self.problem,)
+        again = partial(
+            ground, keep_irrelevant=self.keep_irrelevant, keep_constant=self.keep_constant
+        )
+        return again, (self.problem,)
 
     @property
     def initial_state(self) -> States:
@@ -129,24 +138,29 @@ class Task:
 
 
 def ground(
-    problem: Problem, *, keep_irrelevant: bool = False, budget: Budget | None = None
+    problem: Problem,
+    *,
+    keep_irrelevant: bool = False,
+    keep_constant: bool = False,
+    budget: Budget | None = None,
 ) -> Task:
     """Ground a problem.
 
-    `keep_irrelevant` keeps facts and operators that cannot matter for the goal. Raises PddlError,
-    UnsupportedPddlError, and OutOfResources when the budget is spent.
+    `keep_irrelevant` keeps facts and operators that cannot matter for the goal. `keep_constant`
+    keeps facts that are true in every state here, but may be false in other initial states. Raises
+    PddlError, UnsupportedPddlError, and OutOfResources when the budget is spent.
     """
     budget = budget or Budget()
     normalizer = Normalizer(problem)
     specification = normalizer.specification()
     try:
         with budget.native():
-            core = _core.ground(specification, keep_irrelevant, *budget.limits)
+            core = _core.ground(specification, keep_irrelevant, keep_constant, *budget.limits)
     except _core.Unsupported as error:
         raise UnsupportedPddlError(str(error), problem.path) from error
     except ValueError as error:
         raise PddlError(str(error), problem.path) from error
-    return Task(problem, core, normalizer.cost_scale, keep_irrelevant)
+    return Task(problem, core, normalizer.cost_scale, keep_irrelevant, keep_constant)
 
 
 def load_task(

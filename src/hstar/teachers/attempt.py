@@ -41,6 +41,7 @@ class Attempt:
     peak_memory_kb: int = 0
     atoms: list[str] = field(default_factory=list)
     has_irrelevant: bool = False
+    has_open: bool = False
     rows: LabelRows | None = None
 
     def to_bytes(self) -> bytes:

@@ -40,7 +40,14 @@ from hstar.version import VERSION
 TIMES_FORMAT = "hstar-label-times-1"
 COUNTS = ("expanded", "evaluated")
 TIMES = ("status", "search_time", "total_time", "peak_memory_kb", *COUNTS)
-SHARED = ("status", "plan", "plan_cost", "atoms", "has_irrelevant")  # with LabelledProblem
+SHARED = (
+    "status",
+    "plan",
+    "plan_cost",
+    "atoms",
+    "has_irrelevant",
+    "has_open",
+)  # with LabelledProblem
 LARGE_WORKER_KB = 256 << 10  # a worker that needed more is replaced by a fresh one
 CODE = ("pddl", "spaces", "heuristics", "search", "domains", "teachers")
 

@@ -44,7 +44,8 @@ class LabelledProblem:
 
     `pddl` is the text that was labelled. If `retry` is above that of the folder, it replaced the
     text of the file. `attempts` lists every (retry, status) in turn. `has_irrelevant` means that
-    states and plan may contain atoms and steps that cannot matter for the goal.
+    states and plan may contain atoms and steps that cannot matter for the goal, `has_open` that
+    states are sets of atoms that may leave variables of the task without a value.
     """
 
     problem: str
@@ -58,6 +59,7 @@ class LabelledProblem:
     attempts: list[tuple[int, str]] = field(default_factory=list)
     atoms: list[str] = field(default_factory=list)
     has_irrelevant: bool = False
+    has_open: bool = False
 
 
 @dataclass(frozen=True)

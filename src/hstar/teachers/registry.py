@@ -15,6 +15,8 @@ TEACHERS: Registry[Teacher] = Registry(
         "optimal": "hstar.teachers.optimal:TEACHER",
         "plans": "hstar.teachers.plans:TEACHER",
         "exhaustive": "hstar.teachers.exhaustive:TEACHER",
+        "regression": "hstar.teachers.regression:ROLLOUTS",
+        "fsm": "hstar.teachers.regression:FOCUSED",
     },
     "hstar.teachers",
     of_class(Teacher),

@@ -47,10 +47,16 @@ def atoms_of_states(
 
 
 def states_of_atoms(
-    task: Task, names: Sequence[str], rows: LabelRows, *, drop_unknown: bool = False
+    task: Task,
+    names: Sequence[str],
+    rows: LabelRows,
+    *,
+    drop_unknown: bool = False,
+    allow_open: bool = False,
 ) -> States:
     """States int32[S, V] from sets of atoms, given the names of the atoms. Atoms that the task
-    lacks are ignored with `drop_unknown`. Raises ValueError for what is not a state of the task."""
+    lacks are ignored with `drop_unknown`. With `allow_open` a variable without an atom is -1.
+    Raises ValueError for what is not a state of the task."""
     facts, first = _facts(task)
     number = {name: fact for fact, name in enumerate(facts)}
     unknown = [name for name in names if name not in number]
@@ -64,7 +70,8 @@ def states_of_atoms(
     known = fact_of[rows.atoms] >= 0
     row, atoms = row[known], rows.atoms[known]
     states[row, variable_of[atoms]] = value_of[atoms]
-    if (states < 0).any() or (states[row, variable_of[atoms]] != value_of[atoms]).any():
+    is_incomplete = not allow_open and (states < 0).any()
+    if is_incomplete or (states[row, variable_of[atoms]] != value_of[atoms]).any():
         raise ValueError("has a state with too few or too many atoms")
     return states
 

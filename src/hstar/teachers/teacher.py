@@ -68,8 +68,39 @@ def positive_number(text: str) -> int:
     return number
 
 
+def whole_number(least: int, most: int = 2**31 - 1) -> Callable[[str], int]:
+    """Makes an `Option.read` for a number that the core can count with."""
+
+    def read(text: str) -> int:
+        number = int(text)
+        if not least <= number <= most:
+            raise ValueError(f"it must be from {least} to {most}")
+        return number
+
+    return read
+
+
 def yes_or_no(text: str) -> bool:
     """For `Option.read`."""
     if text not in ("yes", "no"):
         raise ValueError("write yes or no")
     return text == "yes"
+
+
+def share(text: str) -> float:
+    """For `Option.read`."""
+    number = float(text)
+    if not 0 <= number < 1:
+        raise ValueError("it must be at least 0 and less than 1")
+    return number
+
+
+def one_of(*names: str) -> Callable[[str], str]:
+    """Makes an `Option.read` that takes some names."""
+
+    def read(text: str) -> str:
+        if text not in names:
+            raise ValueError(f"choose one of {', '.join(names)}")
+        return text
+
+    return read

@@ -69,6 +69,11 @@ class Dataset:
         counts = [len(labelled.states) for labelled in self.tasks]
         return np.repeat(np.arange(len(self.tasks)), counts)
 
+    @property
+    def has_open_variables(self) -> bool:
+        """Whether some states are sets of atoms that leave variables open."""
+        return any((labelled.states < 0).any() for labelled in self.tasks)
+
     def select(self, tasks: Sequence[int]) -> Dataset:
         """The data of some of the problems."""
         starts = np.cumsum([0, *(len(labelled.states) for labelled in self.tasks)])
@@ -114,10 +119,16 @@ def dataset_of(labels: Labels, path: str, *, dead_ends: bool = False) -> Dataset
         if problem.status != SOLVED:
             is_kept[rows.problem == number] = False
             continue
-        task = ground(read_problem_text(problem.problem, problem.pddl, domain, labels.cost))
+        lifted = read_problem_text(problem.problem, problem.pddl, domain, labels.cost)
+        task = ground(lifted, keep_constant=problem.has_open)
         try:
-            held, lenient = rows.of_problem(number), problem.has_irrelevant
-            states = states_of_atoms(task, problem.atoms, held, drop_unknown=lenient)
+            states = states_of_atoms(
+                task,
+                problem.atoms,
+                rows.of_problem(number),
+                drop_unknown=problem.has_irrelevant,
+                allow_open=problem.has_open,
+            )
         except ValueError as error:
             message = f"{problem.problem} {error}; label the problems again"
             raise LabelsError(message, path) from None

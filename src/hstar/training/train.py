@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from hstar.features import FEATURES
 from hstar.features.digits import digit_config
-from hstar.features.feature import Config
+from hstar.features.feature import Config, Feature
 from hstar.features.pattern_states import states_to_learn
 from hstar.features.vocabulary import domain_hash
 from hstar.learned.file import ModelFile, write_model
@@ -97,6 +98,8 @@ def prepare(training: Dataset, validation: Dataset, options: TrainOptions) -> Pr
             "a certified decode and weights in integers need the exact value of every state; train "
             "on a pattern database (hstar pdb build), not on labels"
         )
+    if training.has_open_variables or validation.has_open_variables:
+        _check_open(options, features)
     datasets = (training, validation) if features.needs == "space" else (training,)
     tasks = [labelled.task for dataset in datasets for labelled in dataset.tasks]
     objective = fitted(options.objective, training)
@@ -125,6 +128,28 @@ def prepare(training: Dataset, validation: Dataset, options: TrainOptions) -> Pr
         },
     }
     return Prepared(loop, options, metadata)
+
+
+def _check_open(options: TrainOptions, features: Feature) -> None:
+    """Raises ValueError for what cannot be computed of a state with open variables."""
+    if not features.reads_open:
+        fitting = [name for name in FEATURES if FEATURES.find(name).reads_open]
+        raise ValueError(
+            f"some labelled states leave variables open, and features '{features.name}' need whole "
+            f"states; choose features {', '.join(fitting)}, or another teacher"
+        )
+    objective = options.objective
+    if objective.batches == "pairs":
+        raise ValueError(
+            f"objective '{objective.name}' compares states of plans, and these labels have none; "
+            "choose another objective or teacher"
+        )
+    constants = objective.constants()
+    if constants["base"] != "none" or constants["lower"] != "none":
+        raise ValueError(
+            "some labelled states leave variables open, so they have no base and no lower bound; "
+            "give --base none --lower none"
+        )
 
 
 def prepare_table(data: TableData, options: TrainOptions, start: Network | None = None) -> Prepared:
@@ -211,6 +236,8 @@ def _check_table(options: TrainOptions, difference: bool) -> None:
             f"model '{options.model}' cannot become one in integers; "
             f"take --bits 0, or model {', '.join(fitting)}"
         )
+    if options.bits and options.model_options.get("norm", True) is not True:
+        raise ValueError("a network in integers needs batch normalisation; leave out norm=false")
     if not options.bits and (decode.is_certified or difference):
         what = "a certified decode" if decode.is_certified else "a difference of databases"
         raise ValueError(f"{what} needs a network in integers; take --bits 8")

@@ -1,0 +1,142 @@
+#include "bindings/bindings.hpp"
+#include "networks/mlp/trainer.hpp"
+
+namespace hstar::bindings {
+
+namespace {
+
+using Part = MlpTrainer::Part;
+
+// Rows are shared by the trainers that were made from them.
+struct BoundRows {
+    std::shared_ptr<const TrainingRows> rows;
+};
+
+// A trainer, and what keeps threads from using it at once.
+struct BoundTrainer {
+    MlpTrainer trainer;
+    std::mutex mutex;
+
+    template <class Work>
+    auto run(double deadline, uint64_t memory_bytes, Work work) {
+        return guarded([&] {
+            std::lock_guard lock(mutex);
+            return work(Limits{deadline, memory_bytes});
+        });
+    }
+};
+
+std::vector<MlpLayer> to_layers(const nb::list& items) {
+    std::vector<MlpLayer> layers;
+    for (nb::handle item : items) {
+        int inputs = 0;
+        layers.push_back(to_mlp_layer(item, inputs));
+    }
+    return layers;
+}
+
+nb::list from_layers(std::vector<MlpLayer> layers) {
+    nb::list result;
+    for (MlpLayer& layer : layers) {
+        const size_t outputs = layer.bias.size(), inputs = layer.weights.size() / outputs;
+        result.append(nb::make_tuple(to_numpy(std::move(layer.weights), {outputs, inputs}),
+                                     to_numpy(std::move(layer.bias), {outputs}),
+                                     layer.is_relu ? "relu" : "none", layer.has_skip));
+    }
+    return result;
+}
+
+BoundRows make_rows(int num_atoms, Longs starts, Flat atoms, Floats h, Floats lower, Floats upper,
+                    Floats weights) {
+    return {std::make_shared<const TrainingRows>(num_atoms, copied(starts), copied(atoms), copied(h),
+                                                 copied(lower), copied(upper), copied(weights))};
+}
+
+nb::object outputs(BoundTrainer& self, Flat rows, double deadline, uint64_t memory_bytes) {
+    const Ints chosen = copied(rows);
+    std::vector<float> result(chosen.size());
+    self.run(deadline, memory_bytes,
+             [&](const Limits& limits) { self.trainer.outputs(chosen, result.data(), limits); });
+    const size_t count = result.size();
+    return to_numpy(std::move(result), {count});
+}
+
+nb::dict state(BoundTrainer& self) {
+    std::lock_guard lock(self.mutex);
+    nb::dict result;
+    result["step"] = self.trainer.steps();
+    result["mean"] = from_layers(self.trainer.layers(Part::Mean));
+    result["square"] = from_layers(self.trainer.layers(Part::Square));
+    return result;
+}
+
+void load(BoundTrainer& self, const nb::list& layers, nb::object state) {
+    std::lock_guard lock(self.mutex);
+    self.trainer.load(Part::Weights, to_layers(layers));
+    if (state.is_none()) return;
+    const auto held = nb::cast<nb::dict>(state);
+    self.trainer.load(Part::Mean, to_layers(nb::cast<nb::list>(held["mean"])));
+    self.trainer.load(Part::Square, to_layers(nb::cast<nb::list>(held["square"])));
+    self.trainer.set_steps(nb::cast<int64_t>(held["step"]));
+}
+
+}  // namespace
+
+void bind_training(nb::module_& m) {
+    const auto deadline = nb::arg("deadline") = 0.0;
+    const auto memory = nb::arg("memory_bytes") = 0;
+    nb::class_<BoundRows>(m, "TrainingRows")
+        .def(
+            "__init__",
+            [](BoundRows* self, int num_atoms, Longs starts, Flat atoms, Floats h, Floats lower, Floats upper,
+               Floats weights) {
+                new (self) BoundRows(make_rows(num_atoms, starts, atoms, h, lower, upper, weights));
+            },
+            nb::arg("num_atoms"), nb::arg("starts"), nb::arg("atoms"), nb::arg("h"), nb::arg("lower"),
+            nb::arg("upper"), nb::arg("weights"))
+        .def("__len__", [](const BoundRows& self) { return self.rows->size(); });
+    nb::class_<BoundTrainer>(m, "MlpTrainer")
+        .def(
+            "__init__",
+            [](BoundTrainer* self, const BoundRows& rows, const nb::list& layers,
+               const std::string& objective, double scale, double epsilon, const std::string& kernel) {
+                new (self) BoundTrainer{
+                    {rows.rows, to_layers(layers), TrainingObjective{objective, scale, epsilon}, kernel}, {}};
+            },
+            nb::arg("rows"), nb::arg("layers"), nb::arg("objective") = "squared", nb::arg("scale") = 1.0,
+            nb::arg("epsilon") = 0.1, nb::arg("kernel") = "")
+        .def(
+            "epoch",
+            [](BoundTrainer& self, Flat order, int batch, double learning_rate, double deadline,
+               uint64_t memory_bytes) {
+                const Ints rows = copied(order);
+                return self.run(deadline, memory_bytes, [&](const Limits& limits) {
+                    return self.trainer.epoch(rows, batch, learning_rate, limits);
+                });
+            },
+            nb::arg("order"), nb::arg("batch"), nb::arg("learning_rate"), deadline, memory)
+        .def(
+            "loss",
+            [](BoundTrainer& self, Flat rows, double deadline, uint64_t memory_bytes) {
+                const Ints chosen = copied(rows);
+                return self.run(deadline, memory_bytes,
+                                [&](const Limits& limits) { return self.trainer.loss(chosen, limits); });
+            },
+            nb::arg("rows"), deadline, memory)
+        .def("outputs", &outputs, nb::arg("rows"), deadline, memory)
+        .def("weights",
+             [](BoundTrainer& self) {
+                 std::lock_guard lock(self.mutex);
+                 return from_layers(self.trainer.layers(Part::Weights));
+             })
+        .def("state", &state)
+        .def("load", &load, nb::arg("layers"), nb::arg("state") = nb::none())
+        .def_prop_ro("kernel", [](const BoundTrainer& self) { return self.trainer.kernel(); });
+    m.def("mlp_training_kernels", [] {
+        std::vector<std::string> names;
+        for (const auto& kernel : mlp_training_kernels()) names.push_back(kernel.name);
+        return names;
+    });
+}
+
+}  // namespace hstar::bindings

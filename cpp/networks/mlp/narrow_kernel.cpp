@@ -1,0 +1,155 @@
+// Output channels are the lanes of the vectors: two activations are broadcast at a time and multiplied with
+// the two weights of each of 16 outputs. A tile of states shares every load of weights.
+#include "networks/mlp/narrow_kernel.hpp"
+
+#include <cstring>
+
+#include "lanes/float_lanes.hpp"
+
+namespace hstar {
+
+namespace {
+
+constexpr int kStates = 4;  // of a tile
+
+#if defined(__AVX512BW__)
+constexpr int kBlocks = 4;
+struct Sums {
+    __m512i v = _mm512_setzero_si512();
+    void add_products(int32_t pair, const int16_t* weights) {
+        const __m512i x = _mm512_set1_epi32(pair), w = _mm512_load_si512(weights);
+#if defined(__AVX512VNNI__)
+        v = _mm512_dpwssd_epi32(v, x, w);
+#else
+        v = _mm512_add_epi32(v, _mm512_madd_epi16(x, w));
+#endif
+    }
+    Floats floats() const { return {_mm512_cvtepi32_ps(v)}; }
+};
+#elif defined(__AVX2__)
+constexpr int kBlocks = 1;
+struct Sums {
+    __m256i low = _mm256_setzero_si256(), high = _mm256_setzero_si256();
+    void add_products(int32_t pair, const int16_t* weights) {
+        const __m256i x = _mm256_set1_epi32(pair);
+        const __m256i* w = reinterpret_cast<const __m256i*>(weights);
+        low = _mm256_add_epi32(low, _mm256_madd_epi16(x, _mm256_load_si256(w)));
+        high = _mm256_add_epi32(high, _mm256_madd_epi16(x, _mm256_load_si256(w + 1)));
+    }
+    Floats floats() const { return {_mm256_cvtepi32_ps(low), _mm256_cvtepi32_ps(high)}; }
+};
+#else
+constexpr int kBlocks = 1;
+struct Sums {
+    int32_t v[kFloats] = {};
+    void add_products(int32_t pair, const int16_t* weights) {
+        int16_t x[2];
+        std::memcpy(x, &pair, 4);
+        for (int i = 0; i < kFloats; ++i) v[i] += x[0] * weights[2 * i] + x[1] * weights[2 * i + 1];
+    }
+    Floats floats() const {
+        Floats result;
+        for (int i = 0; i < kFloats; ++i) result.x[i] = static_cast<float>(v[i]);
+        return result;
+    }
+};
+#endif
+
+template <int kCount, int kWide>
+inline void tile(const NarrowDense& layer, const int16_t* x, const float* units, const float* skipped,
+                 int output, float* y) {
+    const int pairs = (layer.inputs + 1) / 2;
+    const int64_t block = static_cast<int64_t>(pairs) * 2 * kFloats;
+    const int16_t* weights = layer.weights + output / kFloats * block;
+    Sums sums[kCount][kWide];
+    for (int p = 0; p < pairs; ++p, weights += 2 * kFloats) {
+        HSTAR_UNROLL
+        for (int s = 0; s < kCount; ++s) {
+            int32_t pair;
+            std::memcpy(&pair, x + static_cast<int64_t>(s) * layer.input_pitch + 2 * p, 4);
+            HSTAR_UNROLL
+            for (int b = 0; b < kWide; ++b) sums[s][b].add_products(pair, weights + b * block);
+        }
+    }
+    HSTAR_UNROLL
+    for (int s = 0; s < kCount; ++s) {
+        HSTAR_UNROLL
+        for (int b = 0; b < kWide; ++b) {
+            const int first = output + b * kFloats;
+            const int64_t place = static_cast<int64_t>(s) * layer.output_pitch + first;
+            const Floats unit = multiply(load(layer.units + first), fill(units[s]));
+            Floats sum = fma(sums[s][b].floats(), unit, load(layer.bias + first));
+            if (skipped) sum = add(sum, load(skipped + place));
+            store(y + place, layer.is_relu ? max(fill(0.0f), sum) : sum);  // in this order NaN stays NaN
+        }
+    }
+}
+
+// Blocks of outputs are the outer loop, so that their weights stay in the nearest cache for all states.
+template <int kWide>
+void outputs_of_states(const NarrowDense& layer, const int16_t* x, const float* units, const float* skipped,
+                       int count, int output, float* y) {
+    for (int state = 0; state < count; state += kStates) {
+        const int16_t* from = x + static_cast<int64_t>(state) * layer.input_pitch;
+        const int64_t place = static_cast<int64_t>(state) * layer.output_pitch;
+        const float* old = skipped ? skipped + place : nullptr;
+        switch (count - state) {
+            case 1:
+                return tile<1, kWide>(layer, from, units + state, old, output, y + place);
+            case 2:
+                return tile<2, kWide>(layer, from, units + state, old, output, y + place);
+            case 3:
+                return tile<3, kWide>(layer, from, units + state, old, output, y + place);
+            default:
+                tile<kStates, kWide>(layer, from, units + state, old, output, y + place);
+        }
+    }
+}
+
+void dense(const NarrowDense& layer, const int16_t* x, const float* units, const float* skipped, int count,
+           float* y) {
+    int output = 0;
+    for (; output + kBlocks * kFloats <= layer.output_pitch; output += kBlocks * kFloats)
+        outputs_of_states<kBlocks>(layer, x, units, skipped, count, output, y);
+    for (; output < layer.output_pitch; output += kFloats)
+        outputs_of_states<1>(layer, x, units, skipped, count, output, y);
+}
+
+float power_of_two(int exponent) {
+    const uint32_t bits = static_cast<uint32_t>(exponent + 127) << 23;
+    float result;
+    std::memcpy(&result, &bits, 4);
+    return result;
+}
+
+void round_rows(const float* x, int pitch, int count, int16_t* rounded, float* units) {
+    for (int s = 0; s < count; ++s, x += pitch, rounded += pitch) {
+        int32_t largest = 0;  // as bits: numbers that are not negative are ordered like their bits
+        for (int i = 0; i < pitch; ++i) {
+            int32_t bits;
+            std::memcpy(&bits, x + i, 4);
+            largest = bits > largest ? bits : largest;
+        }
+        constexpr int kLeast = -80;            // numbers below 2^-80 are as good as 0
+        int exponent = (largest >> 23) - 126;  // the largest number is below 2^exponent
+        const bool is_finite = exponent <= 128;
+        exponent = exponent < kLeast ? kLeast : exponent;
+        if (!is_finite) {  // nor is what comes of it
+            std::memset(rounded, 0, static_cast<size_t>(pitch) * sizeof(int16_t));
+            units[s] = __builtin_nanf("");
+            continue;
+        }
+        const float factor = power_of_two(14 - exponent);
+        for (int i = 0; i < pitch; ++i)
+            rounded[i] = static_cast<int16_t>(static_cast<int32_t>(x[i] * factor + 0.5f));
+        units[s] = power_of_two(exponent - 14);
+    }
+}
+
+}  // namespace
+
+NarrowKernel HSTAR_NARROW() {
+    return {HSTAR_INTEGER_NAME, round_rows, dense};
+}
+
+}  // namespace hstar

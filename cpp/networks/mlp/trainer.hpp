@@ -1,0 +1,89 @@
+// Training of dense networks on facts by Adam: the first layer sums one row of weights per true atom, so it
+// costs what the true atoms cost, however many atoms there are. Adam moves every row in every step; where a
+// batch has few of the atoms, the rows of the others make up for their steps when they are needed again.
+//
+// A trainer works in one thread; several trainers may share their rows. The caller gives the order of the
+// rows, so equal orders give equal bits on every machine.
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "networks/mlp/network.hpp"
+#include "networks/mlp/training_kernel.hpp"
+#include "networks/mlp/training_objective.hpp"
+#include "networks/mlp/training_rows.hpp"
+#include "runtime/cache_aligned.hpp"
+#include "runtime/limits.hpp"
+
+namespace hstar {
+
+class MlpTrainer {
+  public:
+    // The last layer has one output. Throws std::invalid_argument.
+    MlpTrainer(std::shared_ptr<const TrainingRows> rows, const std::vector<MlpLayer>& layers,
+               TrainingObjective objective, const std::string& kernel);
+
+    // One step per batch of rows in the given order. The mean loss, each row's before its step. Throws
+    // Stopped between two steps when a limit is reached.
+    double epoch(std::span<const int> order, int batch, double learning_rate, const Limits& limits);
+    // The mean loss of rows, and the network's outputs.
+    double loss(std::span<const int> rows, const Limits& limits);
+    void outputs(std::span<const int> rows, float* result, const Limits& limits);
+
+    // Weights, and what Adam remembers: running means of gradients and of their squares, and how many steps.
+    enum class Part { Weights, Mean, Square };
+    std::vector<MlpLayer> layers(Part part);
+    int64_t steps() const { return steps_; }
+    void load(Part part, const std::vector<MlpLayer>& layers);
+    void set_steps(int64_t steps);
+
+    const char* kernel() const { return kernel_.name; }
+
+  private:
+    using AlignedFloats = std::vector<float, CacheAligned<float>>;
+    struct Layer {
+        int inputs, outputs, input_pitch, output_pitch;
+        bool is_relu, has_skip;
+        // Of the first layer: [atom][output_pitch]; of others: panels of input_pitch x output_pitch. Per
+        // Part.
+        AlignedFloats weights[3], bias[3];
+        AlignedFloats transposed;  // panels of output_pitch x input_pitch
+        AlignedFloats weight_gradient, bias_gradient;
+        AlignedFloats values, gradient;  // of a chunk: outputs, and the loss by what comes before relu
+    };
+    bool is_first(const Layer& layer) const { return &layer == layers_.data(); }
+    size_t place(const Layer& layer, int input, int output) const;
+    void check_rows(std::span<const int> rows) const;
+    void transpose();
+    void forward(std::span<const int> chunk, float* first_values);
+    // The sum of the losses of a chunk; fills in the slopes, times `factor`.
+    double slopes(std::span<const int> chunk, double factor);
+    void backward(int count, float* first_gradient, bool is_first_chunk);
+    double step(std::span<const int> batch, double learning_rate);
+    void update(double learning_rate);
+    // Which states of the batch have each atom.
+    void list_states(std::span<const int> batch);
+    void catch_up(int atom);
+    void catch_up_all();
+    MlpLists lists() const { return {rows_->starts.data(), rows_->atoms.data()}; }
+
+    std::shared_ptr<const TrainingRows> rows_;
+    TrainingObjective objective_;
+    RowLoss row_loss_;
+    MlpTrainingKernel kernel_;
+    std::vector<Layer> layers_;
+    int64_t steps_ = 0;
+    AlignedFloats first_gradient_;       // of the whole batch
+    std::vector<int64_t> state_starts_;  // per atom, and one past the end: the batch's states that have it
+    std::vector<int> states_;
+    std::vector<int> moved_;         // atoms whose rows the step moves: those that the batch has, or all
+    std::vector<char> live_;         // per atom: whether a row with it was ever learned from
+    std::vector<int64_t> up_to_;     // per atom: the number of steps that its row has made
+    std::vector<AdamStep> history_;  // the last steps, as many as a row may have to make up for
+};
+
+std::vector<MlpTrainingKernel> mlp_training_kernels();  // fastest last; all that this machine can run
+
+}  // namespace hstar

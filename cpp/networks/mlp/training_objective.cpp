@@ -1,0 +1,104 @@
+#include "networks/mlp/training_objective.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "networks/truncated_gaussian.hpp"
+#include "runtime/require.hpp"
+
+namespace hstar {
+
+namespace {
+
+using truncated_gaussian::excess;
+using truncated_gaussian::exp_of_negative;
+using truncated_gaussian::one_minus_exp;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+LossAndSlope squared(const TrainingObjective&, double y, double h, double, double) {
+    if (std::isnan(h)) return {0, 0};
+    return {(y - h) * (y - h), 2 * (y - h)};
+}
+
+double sigmoid(double x) {
+    const double e = exp_of_negative(-std::fabs(x));
+    return x < 0 ? e / (1 + e) : 1 / (1 + e);
+}
+
+// -log sigmoid(x)
+double softplus_of_minus(double x) {
+    return std::log1p(exp_of_negative(-std::fabs(x))) + (x < 0 ? -x : 0);
+}
+
+// With a and b the widened bounds in units of the scale, seen from y: sigmoid(b) - sigmoid(a) is sigmoid(b)
+// sigmoid(-a) (1 - exp(a - b)), a product of numbers that are all known to full precision.
+LossAndSlope interval(const TrainingObjective& objective, double y, double, double lower, double upper) {
+    LossAndSlope result{0, 0};
+    if (!std::isnan(upper)) {
+        const double b = (upper + 0.5 - y) / objective.scale;
+        result.loss += softplus_of_minus(b);
+        result.slope += sigmoid(-b) / objective.scale;
+    }
+    if (!std::isnan(lower)) {
+        const double a = (lower - 0.5 - y) / objective.scale;
+        result.loss += softplus_of_minus(-a);
+        result.slope -= sigmoid(a) / objective.scale;
+    }
+    if (!std::isnan(lower) && !std::isnan(upper))
+        result.loss -= std::log(one_minus_exp((upper - lower + 1) / objective.scale));
+    return result;
+}
+
+// log P(Z > x) for x >= 0
+double log_tail(double x) {
+    constexpr double kLogSqrtTwoPi = 0.9189385332046727;
+    return -0.5 * x * x - kLogSqrtTwoPi - std::log(x + excess(x));
+}
+
+// log P(a < Z < b)
+double log_mass(double a, double b) {
+    if (b <= 0) return log_mass(-b, -a);
+    if (a < 0) {
+        const double below = a == -kInfinity ? 0 : std::exp(log_tail(-a));
+        return std::log1p(-below - (b == kInfinity ? 0 : std::exp(log_tail(b))));
+    }
+    if (b == kInfinity) return log_tail(a);
+    const double near = log_tail(a), far = log_tail(b);
+    return near + std::log(one_minus_exp(near - far));
+}
+
+LossAndSlope truncated(const TrainingObjective& objective, double y, double h, double lower, double upper) {
+    if (std::isnan(h)) return {0, 0};
+    constexpr double kLogSqrtTwoPi = 0.9189385332046727;
+    const double sigma = objective.scale;
+    const double low = std::isnan(lower) ? -kInfinity : lower - objective.epsilon;
+    const double high = std::isnan(upper) ? kInfinity : upper + objective.epsilon;
+    const double z = (h - y) / sigma;
+    const double mass = log_mass((low - y) / sigma, (high - y) / sigma);
+    const double mean = truncated_gaussian_mean(y, sigma, low, high);
+    return {0.5 * z * z + kLogSqrtTwoPi + std::log(sigma) + mass, (mean - h) / (sigma * sigma)};
+}
+
+struct Entry {
+    const char* name;
+    RowLoss loss;
+};
+constexpr Entry kObjectives[] = {
+    {"squared", squared}, {"interval", interval}, {"truncated-gaussian", truncated}};
+
+}  // namespace
+
+RowLoss find_row_loss(const TrainingObjective& objective) {
+    for (const Entry& entry : kObjectives)
+        if (objective.name == entry.name) return entry.loss;
+    refuse("unknown objective '", objective.name, "'; choose squared, interval or truncated-gaussian");
+}
+
+void TrainingObjective::check() const {
+    find_row_loss(*this);
+    require(scale > 0 && scale < kInfinity && epsilon > 0 && epsilon < kInfinity,
+            "scale and epsilon must be positive and finite");
+}
+
+}  // namespace hstar

@@ -1,0 +1,33 @@
+// What training on labelled rows minimises, per row: y is the network's output, h a label, and [lower, upper]
+// holds the distance to the goal. Any of the three may be missing (NaN).
+//
+//     squared              (y - h)^2
+//     interval             -log P(lower <= X <= upper) for a whole number X: a logistic distribution with
+//     mean
+//                          y and a fixed scale, whose mass between X - 1/2 and X + 1/2 counts for X. A bound
+//                          that is missing is none.
+//     truncated-gaussian   -log of the density at h of the Gaussian (y, scale) cut to [lower - epsilon, upper
+//                          + epsilon], as in hstar.objectives.likelihood
+//
+// A row that lacks what an objective needs (h; for an interval a bound) teaches nothing: its loss is 0.
+#pragma once
+#include <string>
+
+namespace hstar {
+
+struct TrainingObjective {
+    std::string name = "squared";
+    double scale = 1, epsilon = 0.1;
+
+    void check() const;  // throws std::invalid_argument
+};
+
+struct LossAndSlope {
+    double loss, slope;  // slope: by y
+};
+
+using RowLoss = LossAndSlope (*)(const TrainingObjective& objective, double y, double h, double lower,
+                                 double upper);
+RowLoss find_row_loss(const TrainingObjective& objective);
+
+}  // namespace hstar

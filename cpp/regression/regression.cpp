@@ -1,0 +1,84 @@
+#include "regression/regression.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace hstar {
+
+Regression::Regression(const SetTask& task, const Mutexes& mutexes)
+    : set_task_(task),
+      task_(task.task),
+      mutexes_(mutexes),
+      bits_(mutexes.words()),
+      value_(task.task.num_variables(), -1),
+      seen_(task.task.num_operators(), 0) {}
+
+void Regression::set(std::span<const int> facts) {
+    std::fill(bits_.begin(), bits_.end(), 0);
+    std::fill(value_.begin(), value_.end(), -1);
+    for (int fact : facts) insert(fact);
+}
+
+std::vector<int> Regression::facts() const {
+    std::vector<int> result;
+    for (size_t w = 0; w < bits_.size(); ++w)
+        for (uint64_t word = bits_[w]; word; word &= word - 1)
+            result.push_back(static_cast<int>(w) * 64 + std::countr_zero(word));
+    return result;
+}
+
+const std::vector<int>& Regression::operators() {
+    ops_.clear();
+    ++round_;
+    for (int fact : value_) {
+        if (fact < 0) continue;
+        for (int op : set_task_.achievers[fact]) {
+            if (seen_[op] == round_) continue;
+            seen_[op] = round_;
+            if (is_valid(op)) ops_.push_back(op);
+        }
+    }
+    std::sort(ops_.begin(), ops_.end());
+    return ops_;
+}
+
+bool Regression::meets(int fact) const {
+    auto row = mutexes_.row(fact);
+    for (size_t w = 0; w < bits_.size(); ++w)
+        if (row[w] & bits_[w]) return true;
+    return false;
+}
+
+bool Regression::is_valid(int op) {
+    for (Assignment effect : task_.effects[op]) {
+        int held = value_[effect.variable], added = task_.fact(effect);
+        if (held == added) continue;
+        if (held >= 0) return false;
+        if (set_task_.is_fact[added] && meets(added)) return false;
+    }
+    for (int fact : set_task_.deletes[op])
+        if (contains(fact)) return false;
+    // What remains of the set must go together with the preconditions.
+    removed_.clear();
+    for (Assignment effect : task_.effects[op])
+        if (int held = value_[effect.variable]; held >= 0) {
+            removed_.push_back(held);
+            erase(held);
+        }
+    bool is_possible = true;
+    for (Assignment needed : task_.pre[op]) {
+        int fact = task_.fact(needed);
+        if (contains(fact) || !is_possible) continue;
+        is_possible = !meets(fact);
+    }
+    for (int fact : removed_) insert(fact);
+    return is_possible;
+}
+
+void Regression::apply(int op) {
+    for (Assignment effect : task_.effects[op])
+        if (int held = value_[effect.variable]; held >= 0) erase(held);
+    for (Assignment needed : task_.pre[op]) insert(task_.fact(needed));
+}
+
+}  // namespace hstar

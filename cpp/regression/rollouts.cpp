@@ -1,0 +1,256 @@
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "regression/regression.hpp"
+#include "runtime/hash.hpp"
+
+namespace hstar {
+
+namespace {
+
+constexpr uint64_t kStepWork = 2000;  // about what a step of a rollout takes, in units of WorkMeter
+
+std::vector<int> goal_facts(const Task& task) {
+    std::vector<int> facts;
+    for (Assignment needed : task.goal) facts.push_back(task.fact(needed));
+    std::sort(facts.begin(), facts.end());
+    return facts;
+}
+
+void add(PreImages& images, std::vector<int> facts, int depth, int parent, int op, int rollout) {
+    images.facts.add_row(facts);
+    images.depth.push_back(depth);
+    images.parent.push_back(parent);
+    images.op.push_back(op);
+    images.rollout.push_back(rollout);
+}
+
+// What a rollout has met, to score operators by novelty.
+class Memory {
+  public:
+    Memory(const SetTask& task, Novelty novelty)
+        : task_(task.task), novelty_(novelty), met_(task.task.num_facts()), always_(task.task.num_facts()) {}
+
+    void start(const std::vector<int>& goal) {
+        std::fill(met_.begin(), met_.end(), 0);
+        std::fill(always_.begin(), always_.end(), 0);
+        for (int fact : goal) met_[fact] = always_[fact] = 1;
+    }
+
+    // `set` is the set before the operator is applied.
+    int score(int op, const Regression& set) const {
+        int found = 0;
+        const bool counts_adds = novelty_ == Novelty::Adds || novelty_ == Novelty::Both;
+        if (counts_adds || novelty_ == Novelty::Preconditions)
+            for (Assignment needed : task_.pre[op]) found += !met_[task_.fact(needed)];
+        if (novelty_ == Novelty::Deletes || novelty_ == Novelty::Both)
+            for (Assignment effect : task_.effects[op]) {
+                int fact = task_.fact(effect);
+                found += always_[fact] && set.contains(fact);
+            }
+        return found;
+    }
+
+    void note(int op, const Regression& after) {
+        for (Assignment needed : task_.pre[op]) met_[task_.fact(needed)] = 1;
+        for (Assignment effect : task_.effects[op]) {
+            int fact = task_.fact(effect);
+            if (!after.contains(fact)) always_[fact] = 0;
+        }
+    }
+
+  private:
+    const Task& task_;
+    const Novelty novelty_;
+    std::vector<char> met_, always_;  // per fact: in some set so far, in all sets so far
+};
+
+int choose(std::vector<int>& ops, Novelty novelty, const Memory& memory, const Regression& set,
+           Random& random) {
+    if (novelty == Novelty::None) return ops[random.below(static_cast<uint32_t>(ops.size()))];
+    random.shuffle(std::span(ops));
+    int best = ops[0], most = -1;
+    for (int op : ops)
+        if (int score = memory.score(op, set); score > most) best = op, most = score;
+    return best;
+}
+
+// The set of a number of facts, found by their hash.
+class KnownSets {
+  public:
+    // The index of an equal set, or -1.
+    int find(const PreImages& images, const std::vector<int>& facts) const {
+        auto [begin, end] = of_hash_.equal_range(hash(facts));
+        for (auto it = begin; it != end; ++it) {
+            auto held = images.facts[it->second];
+            if (std::equal(held.begin(), held.end(), facts.begin(), facts.end())) return it->second;
+        }
+        return -1;
+    }
+    void insert(const std::vector<int>& facts, int index) { of_hash_.emplace(hash(facts), index); }
+
+    static uint64_t hash(const std::vector<int>& facts) { return hash_ints(facts.data(), facts.size(), 0); }
+
+  private:
+    std::unordered_multimap<uint64_t, int> of_hash_;
+};
+
+}  // namespace
+
+PreImages roll_out(const SetTask& task, const Mutexes& mutexes, const RolloutOptions& options,
+                   const Limits& limits) {
+    PreImages images;
+    Regression set(task, mutexes);
+    Random random(options.seed);
+    Memory memory(task, options.novelty);
+    WorkMeter meter(limits);
+    const auto goal = goal_facts(task.task);
+    for (int rollout = 0; rollout < options.count; ++rollout) {
+        set.set(goal);
+        memory.start(goal);
+        add(images, goal, 0, -1, -1, rollout);
+        for (int depth = 0; depth < options.length;) {
+            meter.spend(kStepWork);
+            auto ops = set.operators();
+            if (ops.empty()) break;
+            int op = choose(ops, options.novelty, memory, set, random);
+            set.apply(op);
+            memory.note(op, set);
+            depth += !task.task.is_artificial(op);
+            add(images, set.facts(), depth, images.size() - 1, op, rollout);
+        }
+    }
+    return images;
+}
+
+namespace {
+
+class FocusedSampler {
+  public:
+    FocusedSampler(const SetTask& task, const Mutexes& mutexes, const FocusedOptions& options,
+                   const Limits& limits)
+        : task_(task), options_(options), meter_(limits), set_(task, mutexes), random_(options.seed) {}
+
+    PreImages run() {
+        const auto goal = goal_facts(task_.task);
+        add(images_, goal, 0, -1, -1, 0);
+        known_.insert(goal, 0);
+        search_breadth_first();
+        walk_from_leaves();
+        return std::move(images_);
+    }
+
+  private:
+    // Layer by layer, each in random order. The predecessors of a set are added only if all fit.
+    void search_breadth_first() {
+        const int most = std::max(1, static_cast<int>(options_.breadth_first * options_.count));
+        std::vector<int> layer{0}, next;
+        for (int depth = 0; !layer.empty(); ++depth, layer.swap(next)) {
+            next.clear();
+            random_.shuffle(std::span(layer));
+            for (int image : layer) {
+                meter_.spend(kStepWork);
+                set_.set(images_.facts[image]);
+                const auto ops = set_.operators();
+                if (images_.size() + static_cast<int>(ops.size()) > most) {
+                    leaves_.push_back(image);
+                    continue;
+                }
+                for (int op : ops)
+                    if (int found = extend(image, op); found >= 0) next.push_back(found);
+            }
+        }
+        if (leaves_.empty()) leaves_.push_back(0);
+    }
+
+    // Adds the regression of a pre-image, which set_ holds, unless it is known. Restores set_.
+    int extend(int image, int op) {
+        set_.apply(op);
+        auto facts = set_.facts();
+        int found = -1;
+        if (known_.find(images_, facts) < 0) {
+            found = images_.size();
+            known_.insert(facts, found);
+            add(images_, std::move(facts), images_.depth[image] + !task_.task.is_artificial(op), image, op,
+                0);
+        }
+        set_.set(images_.facts[image]);
+        return found;
+    }
+
+    // Random walks that visit no set twice, nor any of the breadth-first search.
+    void walk_from_leaves() {
+        const int length = options_.length > 0 ? options_.length : usual_length();
+        int failures = 0;
+        for (int walk = 1; images_.size() < options_.count && failures < kMostFailures; ++walk) {
+            const int before = images_.size();
+            walk_from(leaves_[random_.below(static_cast<uint32_t>(leaves_.size()))], length, walk);
+            failures = images_.size() == before ? failures + 1 : 0;
+        }
+    }
+
+    void walk_from(int leaf, int length, int walk) {
+        set_.set(images_.facts[leaf]);
+        visited_.clear();
+        int depth = images_.depth[leaf], parent = leaf;
+        for (int unlisted = static_cast<int>(random_.below(options_.stride)); depth < length; --unlisted) {
+            meter_.spend(kStepWork);
+            const int op = step();
+            if (op < 0 || images_.size() >= options_.count) return;
+            depth += !task_.task.is_artificial(op);
+            if (unlisted > 0) continue;
+            unlisted = options_.stride;
+            const bool has_parent = options_.stride == 1;
+            add(images_, set_.facts(), depth, has_parent ? parent : -1, has_parent ? op : -1, walk);
+            parent = images_.size() - 1;
+        }
+    }
+
+    // Moves set_ to a set that the walk has not visited. The operator, or -1 if there is none.
+    int step() {
+        const auto here = set_.facts();
+        auto ops = set_.operators();
+        random_.shuffle(std::span(ops));
+        for (int op : ops) {
+            set_.apply(op);
+            const auto facts = set_.facts();
+            if (known_.find(images_, facts) < 0 && visited_.insert(KnownSets::hash(facts)).second) return op;
+            set_.set(here);
+        }
+        return -1;
+    }
+
+    int usual_length() const {
+        size_t effects = 0;
+        int facts = 0, ops = task_.task.num_operators();
+        for (int op = 0; op < ops; ++op)
+            for (Assignment effect : task_.task.effects[op])
+                effects += task_.is_fact[task_.task.fact(effect)];
+        for (char is_fact : task_.is_fact) facts += is_fact;
+        return effects == 0 ? 1
+                            : static_cast<int>(
+                                  std::ceil(static_cast<double>(facts) * ops / static_cast<double>(effects)));
+    }
+
+    static constexpr int kMostFailures = 100;  // walks in a row that found nothing new
+    const SetTask& task_;
+    const FocusedOptions& options_;
+    WorkMeter meter_;
+    Regression set_;
+    Random random_;
+    PreImages images_;
+    KnownSets known_;
+    std::vector<int> leaves_;
+    std::unordered_set<uint64_t> visited_;  // hashes of the sets of a walk
+};
+
+}  // namespace
+
+PreImages sample_focused(const SetTask& task, const Mutexes& mutexes, const FocusedOptions& options,
+                         const Limits& limits) {
+    return FocusedSampler(task, mutexes, options, limits).run();
+}
+
+}  // namespace hstar

@@ -1,0 +1,94 @@
+"""`hstar learn`: a heuristic for one problem, and whether it is worth using."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from hstar.commands.arguments import (
+    Commands,
+    UsageError,
+    add_command,
+    budget_of,
+    duration,
+    input_files,
+    positive,
+    seed,
+)
+from hstar.pddl import parse
+from hstar.runtime.atomic import check_writable
+
+DESCRIPTION = """\
+Learn a heuristic for one problem, and for all problems with its domain, objects and goal. It
+samples states backwards from the goal, trains small networks, and keeps the one that solves most
+states in short searches. It ends with a verdict: whether the network beats the default planner.
+
+Use the result with 'hstar plan PROBLEM -H FILE'. Ctrl-C ends the run with the best network so far.
+A run that was killed goes on with the same command.
+"""
+NOTHING_LEARNED = 12
+
+
+def add_parser(commands: Commands) -> None:
+    parser = add_command(commands, "learn", "learn a heuristic for one problem", run, DESCRIPTION)
+    about = "DOMAIN may be left out when domain.pddl lies beside PROBLEM"
+    parser.add_argument("files", nargs="+", metavar="[DOMAIN] PROBLEM", help=about)
+    parser.add("-o --output FILE", "the model, a .safetensors file", required=True)
+    parser.add("--time TIME", "for everything (default: 2m)", duration, default=120.0)
+    parser.add("--states N", "sampled per network", positive, default=100_000)
+    parser.add("--width N", "of the network's layers", positive, default=128)
+    parser.add("--seed N", "of all draws", seed, default=0)
+    parser.add_json()
+    parser.add_limits()
+
+
+def run(options: argparse.Namespace) -> int:
+    from hstar.learned.file import write_model
+    from hstar.learning.instance import InstanceLearner, LearnOptions
+    from hstar.runtime.code import code_digest
+    from hstar.runtime.journal import Journal, digest_of
+
+    domain_path, problem_path = input_files(options.files)
+    if not options.output.endswith(".safetensors"):
+        raise UsageError(f"the output must end in .safetensors, not '{options.output}'")
+    output = Path(options.output)
+    check_writable(output)
+    budget = budget_of(options)
+    defaults = LearnOptions()
+    network = replace(defaults.network, hidden=options.width, width=options.width)
+    chosen = replace(
+        defaults, seconds=options.time, states=options.states, seed=options.seed, network=network
+    )
+    settings = {
+        "learn": json.loads(json.dumps(chosen.to_dict())),
+        "domain": digest_of(domain_path.read_bytes()),
+        "problem": digest_of(problem_path.read_bytes()),
+        "code": code_digest("features", "learning", "models", "teachers", "training"),
+    }
+    journal = Journal(output, settings, lambda line: print(f"hstar: {line}", file=sys.stderr))
+    say = (lambda _line: None) if options.json else (lambda line: print(line, flush=True))
+    with journal.held(), budget.enforced():
+        try:
+            problem = parse(domain_path, problem_path)
+            learner = InstanceLearner(problem, chosen, budget, say, journal.read, journal.write)
+            found = learner.run()
+        except ValueError as error:
+            journal.remove()
+            raise UsageError(f"nothing can be learned for {problem_path}: {error}") from error
+        except BaseException:
+            if not journal.count():  # there is nothing to go on from
+                journal.remove()
+            raise
+        if found.file is not None:
+            write_model(output, found.file)
+        journal.remove()
+    if options.json:
+        print(json.dumps(found.to_dict()))
+    else:
+        print(f"Walks from the initial state: {found.sentence()}.")
+        if found.file is not None:
+            print(f"The model is in {output}; use it with 'hstar plan PROBLEM -H {output}'.")
+    return 0 if found.file is not None else NOTHING_LEARNED

@@ -1,0 +1,147 @@
+"""Short searches that show what a heuristic is worth: solved states and seconds, not a loss."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hstar import _core
+from hstar.heuristics import bind_heuristic
+from hstar.runtime.resources import Budget, OutOfResources
+from hstar.search import EXIT_CODES, SearchOptions
+from hstar.spaces.task import Task
+
+WALK_STEPS = 200
+REACH_GOAL = "(reach-goal)"  # artificial: it reaches one of several goals
+SIGNALS = ("interrupted", "terminated")
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One search: whether it found a plan, and how long it took."""
+
+    solved: bool
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Trials of one way to search, from the same states as those of its rivals."""
+
+    trials: tuple[Trial, ...]
+
+    @property
+    def solved(self) -> int:
+        return sum(trial.solved for trial in self.trials)
+
+    @property
+    def seconds(self) -> float:
+        """Per trial; one that failed counts with the time it was given."""
+        return sum(trial.seconds for trial in self.trials) / max(1, len(self.trials))
+
+    def beats(self, other: Score) -> bool:
+        """More solved states, or as many in less time, but at least one."""
+        if self.solved != other.solved:
+            return self.solved > other.solved
+        return self.solved > 0 and self.seconds < other.seconds
+
+    def text(self) -> str:
+        if not self.trials:
+            return "there is no state to try"
+        return f"{self.solved}/{len(self.trials)} in {self.seconds:.2g} s each"
+
+
+def trial_states(task: Task, count: int, seed: int, budget: Budget) -> NDArray[np.int32]:
+    """Distinct states int32[n, V] at the ends of random walks, n at most `count`.
+
+    The initial state and goals are not among them.
+    """
+    with budget.native():
+        found = _core.random_walks(task.core, 4 * count, WALK_STEPS, seed, *budget.limits)
+    kept: dict[bytes, NDArray[np.int32]] = {}
+    initial = task.initial_state
+    for state in found:
+        if not satisfies_goal(task, state) and not np.array_equal(state, initial):
+            kept.setdefault(state.tobytes(), state)
+    return np.array(list(kept.values())[:count], np.int32).reshape(-1, task.num_variables)
+
+
+def satisfies_goal(task: Task, state: NDArray[np.int32]) -> bool:
+    """Whether a state is a goal, even if the task needs an artificial operator to notice it."""
+    if task.is_goal(state):
+        return True
+    ops, states = task.successors(state)
+    return any(
+        task.operator_name(int(op)) == REACH_GOAL and task.is_goal(after)
+        for op, after in zip(ops, states, strict=True)
+    )
+
+
+def run_trials(
+    task: Task,
+    states: NDArray[np.int32],
+    options: SearchOptions,
+    seconds: float,
+    budget: Budget,
+    least: Score | None = None,
+) -> Score:
+    """Search from each state for at most `seconds`.
+
+    It stops as soon as the score can no longer beat `least`, or when the budget is spent. Raises
+    OutOfResources for signals.
+    """
+    settings = options.for_core(task)
+    bound = [bind_heuristic(h, task, options.cost, budget) for h in options.heuristics]
+    trials: list[Trial] = []
+    for number, state in enumerate(states):
+        if least is not None and _is_lost(trials, len(states) - number, least):
+            break
+        start = _core.monotonic_seconds()
+        deadline = start + seconds
+        with budget.native():
+            if budget.deadline and budget.deadline < deadline:
+                deadline = budget.deadline
+            found = _core.search(
+                task.core, state[None], bound, settings, deadline, budget.memory_bytes
+            )
+        budget_left = not budget.deadline or _core.monotonic_seconds() < budget.deadline
+        if found["status"] in SIGNALS:
+            raise OutOfResources(found["status"], EXIT_CODES[found["status"]])
+        solved = found["status"] == "solved"
+        took = _core.monotonic_seconds() - start
+        if not solved and not budget_left:
+            break
+        trials.append(Trial(solved, took if solved else max(took, seconds)))
+    missing = len(states) - len(trials)
+    return Score((*trials, *[Trial(False, seconds)] * missing))
+
+
+def _is_lost(trials: Sequence[Trial], remaining: int, least: Score) -> bool:
+    solved = sum(trial.solved for trial in trials) + remaining
+    if solved != least.solved:
+        return solved < least.solved
+    return sum(trial.seconds for trial in trials) > least.seconds * len(least.trials)
+
+
+def sentence(learned: Score | None, default: Score) -> str:
+    """Which of the two to use, and why. `learned` is None if no network was trained."""
+    keep = "keep the default, because"
+    if learned is None:
+        return f"default planner {default.text()}: {keep} no network was trained in time"
+    if not default.trials:
+        return f"{keep} they end only in goals or in the initial state, so nothing was tried"
+    both = f"learned {learned.text()}, default planner {default.text()}"
+    if learned.beats(default):
+        return f"{both}: use it"
+    reason = "it solves fewer states"
+    if learned.solved == default.solved:
+        ratio = learned.seconds / max(default.seconds, 1e-9)
+        reason = (
+            "neither solves a state"
+            if not learned.solved
+            else f"it takes {ratio:.2g} times as long"
+        )
+    return f"{both}: {keep} {reason}"

@@ -1,0 +1,237 @@
+"""Training of networks on facts in the core, without torch.
+
+    facts - hidden - width - blocks of relu(x + W relu(W' x)) - 1
+
+A fifth of the rows validates; the weights of the best epoch are kept. Everything random comes from
+the seed: first weights, split and order of the rows. A network whose outputs are all 0 has no
+gradient and can learn nothing, so it is drawn again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hstar import _core
+
+Floats = NDArray[np.float32]
+Layer = tuple[Floats, Floats, str, bool]  # weight [outputs, inputs], bias, activation, skip
+
+OBJECTIVES = ("squared", "interval", "truncated-gaussian")
+PROBE = 1000  # rows that show that a network is not dead
+
+
+@dataclass(frozen=True)
+class FactRows:
+    """Sets of atoms with labels: row r has atoms[starts[r] : starts[r + 1]], below `num_atoms`.
+
+    NaN in h, lower or upper: missing. `weights` multiply the losses; none: all are 1.
+    """
+
+    num_atoms: int
+    starts: NDArray[np.int64]
+    atoms: NDArray[np.int32]
+    h: Floats
+    lower: Floats
+    upper: Floats
+    weights: Floats | None = None
+
+    def __len__(self) -> int:
+        return len(self.h)
+
+    def native(self) -> _core.TrainingRows:
+        """A copy in the core, which networks that train side by side can share."""
+        weights = np.zeros(0, np.float32) if self.weights is None else self.weights
+        labels = [np.ascontiguousarray(a, np.float32) for a in (self.h, self.lower, self.upper)]
+        return _core.TrainingRows(
+            self.num_atoms,
+            np.ascontiguousarray(self.starts, np.int64),
+            np.ascontiguousarray(self.atoms, np.int32),
+            labels[0],
+            labels[1],
+            labels[2],
+            np.ascontiguousarray(weights, np.float32),
+        )
+
+
+@dataclass(frozen=True)
+class MlpOptions:
+    """`patience`: how many epochs may pass without a new best validation loss. `draws`: how many
+    times first weights are drawn at most. `scale` is that of objective interval's logistic
+    distribution, or of truncated-gaussian's Gaussian. `precision` is that of search."""
+
+    hidden: int = 250
+    width: int = 250
+    blocks: int = 1
+    output: str = "relu"
+    init: str = "torch"
+    objective: str = "squared"
+    scale: float = 1.0
+    epsilon: float = 0.1
+    learning_rate: float = 1e-4
+    batch: int = 64
+    epochs: int = 1000
+    patience: int = 2
+    validation: float = 0.2
+    draws: int = 10
+    precision: str = "float32"
+
+    def __post_init__(self) -> None:
+        for name in ("hidden", "width", "batch", "epochs", "patience", "draws"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"'{name}' must be at least 1, not {getattr(self, name)}")
+        if self.blocks < 0:
+            raise ValueError(f"'blocks' must not be negative, but is {self.blocks}")
+        if not 0 < self.validation < 1:
+            raise ValueError(
+                f"the validation share must lie between 0 and 1, not {self.validation}"
+            )
+        for value, known, what in (
+            (self.output, ("none", "relu"), "output"),
+            (self.init, tuple(LIMITS), "init"),
+            (self.objective, OBJECTIVES, "objective"),
+            (self.precision, ("float32", "int16"), "precision"),
+        ):
+            if value not in known:
+                raise ValueError(f"unknown {what} '{value}'; choose one of {', '.join(known)}")
+
+    def config(self, inputs: int) -> dict[str, Any]:
+        """The configuration of this network as a model 'mlp'."""
+        shape = {"hidden": self.hidden, "width": self.width, "blocks": self.blocks}
+        ends = {"norm": False, "output": self.output, "precision": self.precision, "outputs": 1}
+        return {"inputs": inputs, **shape, **ends}
+
+
+# How far from 0 first weights and biases are drawn, by the number of inputs.
+LIMITS: dict[str, Callable[[int], tuple[float, float]]] = {
+    "torch": lambda inputs: (inputs**-0.5, inputs**-0.5),
+    "he": lambda inputs: ((6 / inputs) ** 0.5, 0.0),
+}
+
+
+def first_layers(inputs: int, options: MlpOptions, rng: np.random.Generator) -> list[Layer]:
+    widths = [inputs, options.hidden, *[options.width] * (1 + 2 * options.blocks), 1]
+    last = len(widths) - 2
+    layers: list[Layer] = []
+    for number, (before, after) in enumerate(pairwise(widths)):
+        weight, bias = LIMITS[options.init](before)
+        drawn = rng.uniform(-weight, weight, (after, before)).astype(np.float32)
+        biases = rng.uniform(-bias, bias, after).astype(np.float32)
+        activation = options.output if number == last else "relu"
+        layers.append((drawn, biases, activation, 3 <= number < last and number % 2 == 1))
+    return layers
+
+
+def to_tensors(layers: list[Layer]) -> dict[str, Floats]:
+    """Named as the model 'mlp' names them in a file."""
+    tensors = {}
+    for number, (weight, bias, _, _) in enumerate(layers):
+        is_last = number == len(layers) - 1
+        prefix = "last" if is_last else f"layers.{number}.dense"
+        tensors[f"{prefix}.weight"], tensors[f"{prefix}.bias"] = weight, bias
+    return tensors
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """What one pass over the training rows came to; `seconds` since training began."""
+
+    epoch: int
+    training: float
+    validation: float
+    seconds: float
+
+
+@dataclass
+class Trained:
+    """`layers` are those of the best epoch, or the last if none was completed. `stopped` says why
+    training ended before its time: "time", "memory", "interrupt" or "terminate"."""
+
+    layers: list[Layer]
+    curve: list[Epoch] = field(default_factory=list)
+    best: Epoch | None = None
+    draws: int = 1
+    is_dead: bool = False
+    stopped: str | None = None
+
+    def tensors(self) -> dict[str, Floats]:
+        return to_tensors(self.layers)
+
+    def summary(self) -> dict[str, Any]:
+        """For a model file."""
+        return {
+            "curve": [asdict(epoch) for epoch in self.curve],
+            "best": None if self.best is None else asdict(self.best),
+            "draws": self.draws,
+            "stopped": self.stopped,
+        }
+
+
+def train_mlp(
+    rows: FactRows | _core.TrainingRows,
+    inputs: int,
+    options: MlpOptions,
+    seed: int,
+    deadline: float = 0.0,
+    progress: Callable[[Epoch], None] | None = None,
+    *,
+    memory_bytes: int = 0,
+) -> Trained:
+    """Train one network on rows of `inputs` atoms. `deadline` is one of the monotonic clock (0:
+    none). It releases the GIL, so several networks may be trained by as many threads."""
+    held = rows.native() if isinstance(rows, FactRows) else rows
+    count = len(held)
+    if count < 2:
+        raise ValueError(f"training needs at least two labelled states, and there are {count}")
+    limits: dict[str, Any] = {"deadline": deadline, "memory_bytes": memory_bytes}
+    split = np.random.default_rng([seed]).permutation(count).astype(np.int32)
+    validating = min(count - 1, max(1, round(options.validation * count)))
+    validation, training = split[:validating], split[validating:]
+    started = time.monotonic()
+    result = Trained([])
+    for draw in range(options.draws):
+        layers = first_layers(inputs, options, np.random.default_rng([seed, draw]))
+        trainer = _core.MlpTrainer(held, layers, options.objective, options.scale, options.epsilon)
+        result = Trained(layers, draws=draw + 1)
+        try:
+            result.is_dead = _is_dead(trainer, validation, limits)
+            while not result.is_dead and _goes_on(result, options):
+                number = len(result.curve)
+                order = np.random.default_rng([seed, draw, number]).permutation(training)
+                loss = trainer.epoch(order, options.batch, options.learning_rate, **limits)
+                result.is_dead = _is_dead(trainer, validation, limits)
+                found = trainer.loss(validation, **limits)
+                line = Epoch(number, loss, found, time.monotonic() - started)
+                result.curve.append(line)
+                if result.best is None or found < result.best.validation:
+                    result.best, result.layers = line, trainer.weights()
+                if progress is not None:
+                    progress(line)
+        except _core.Stopped as stopped:
+            result.stopped = str(stopped)
+            if result.best is None:
+                result.layers = trainer.weights()
+        if result.stopped is not None or not result.is_dead:
+            break
+    return result
+
+
+def _goes_on(result: Trained, options: MlpOptions) -> bool:
+    done = len(result.curve)
+    since = done - 1 - result.best.epoch if result.best is not None else 0
+    return done < options.epochs and since < options.patience
+
+
+def _is_dead(
+    trainer: _core.MlpTrainer, validation: NDArray[np.int32], limits: dict[str, Any]
+) -> bool:
+    """Whether all outputs are 0; a few tell of nearly every network that they are not."""
+    if trainer.outputs(validation[:PROBE], **limits).any():
+        return False
+    return not trainer.outputs(validation, **limits).any()
