@@ -36,7 +36,7 @@ MOST_WALKS = 10**8
 
 def add_parser(commands: Commands) -> None:
     parser = add_command(commands, "generate", "write random problems", run, DESCRIPTION)
-    about = "a name from --list, or module:attribute for a Generator of your own"
+    about = "a name from --list, or module:attribute for your own Generator; a problem with --walks"
     parser.add_argument("domain", nargs="?", metavar="DOMAIN|PROBLEM", help=about)
     parser.add("-o --output DIR", "the folder to write to")
     splits = ["train", "validation", "test", "all"]

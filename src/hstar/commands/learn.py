@@ -27,7 +27,7 @@ samples states backwards from the goal, trains small networks, and keeps the one
 states in short searches. It ends with a verdict: whether the network beats the default planner.
 
 Use the result with 'hstar plan PROBLEM -H FILE'. Ctrl-C ends the run with the best network so far.
-A run that was killed goes on with the same command.
+To resume a killed run, run the same command again.
 """
 NOTHING_LEARNED = 12
 
@@ -37,10 +37,10 @@ def add_parser(commands: Commands) -> None:
     about = "DOMAIN may be left out when domain.pddl lies beside PROBLEM"
     parser.add_argument("files", nargs="+", metavar="[DOMAIN] PROBLEM", help=about)
     parser.add("-o --output FILE", "the model, a .safetensors file", required=True)
-    parser.add("--time TIME", "for everything (default: 2m)", duration, default=120.0)
+    parser.add("--time TIME", "total time, trials included (default: 2m)", duration, default=120.0)
     parser.add("--states N", "sampled per network", positive, default=100_000)
     parser.add("--width N", "of the network's layers", positive, default=128)
-    parser.add("--seed N", "of all draws", seed, default=0)
+    parser.add("--seed N", "random seed", seed, default=0)
     parser.add_json()
     parser.add_limits()
 

@@ -36,9 +36,7 @@ def add_parser(commands: Commands) -> None:
     parser = add_command(commands, "plan", "solve a problem", run, about)
     parser.add_files()
     parser.add_search()
-    about = (
-        "spend at most so much of the time on learning a heuristic for this problem, such as 60s"
-    )
+    about = "learn a heuristic for this problem for at most TIME, such as 60s"
     parser.add("--learn TIME", about, duration)
     parser.add("--plan-file FILE", "where it goes", default="sas_plan")
     parser.add_json()
