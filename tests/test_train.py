@@ -41,9 +41,13 @@ def objectives(name: str) -> Iterator[Objective]:
         if name == "cea":
             yield make_objective(name, pace="phases")
         return
-    if name in RANKING:
+    if name in (*RANKING, "squared"):
         for base in BASES:
             yield make_objective(name, base=base)
+        return
+    if name == "interval":
+        for base, lower in itertools.product(("none", "ff"), LOWER_BOUNDS):
+            yield make_objective(name, base=base, lower=lower, scale=0.5)
         return
     bases = itertools.product(("none", "ff", "lmcut"), LOWER_BOUNDS)
     for (base, lower), sigma in itertools.product(

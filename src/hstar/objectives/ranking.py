@@ -23,7 +23,6 @@ class LGbfs(ValueObjective):
 
     name: ClassVar[str] = "l-gbfs"
     batches: ClassVar[str] = "pairs"
-    decodes: ClassVar[tuple[str, ...]] = ("value",)
     # A step sees one problem, so evaluating on all validation problems costs many steps' time.
     training: ClassVar[dict[str, Any]] = {"learning_rate": 1e-3, "evaluate_every": 500}
 
