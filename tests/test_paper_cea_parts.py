@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_patterns import database_of
+import torch
+from small_patterns import OPTIONS, data_of, database_of
 from tiny_cea_scale import DIFFERENCE, PANCAKES, TILES
 
 from hstar.papers.admissible_cea.classical import (
@@ -18,11 +19,17 @@ from hstar.papers.admissible_cea.classical import (
     table_row,
 )
 from hstar.papers.admissible_cea.figures import decay, mean_error, overestimates, quantile
-from hstar.papers.admissible_cea.generalisation import inadmissibility, next_on_path
+from hstar.papers.admissible_cea.generalisation import (
+    SomeStates,
+    inadmissibility,
+    next_on_path,
+    restricted,
+)
 from hstar.papers.admissible_cea.published import TABLE_1, TABLE_2, TABLE_3, TABLE_4, TABLE_5
 from hstar.papers.admissible_cea.scales import CORNERS, Compressions
 from hstar.pdb import compress
 from hstar.spaces.puzzle import make_puzzle
+from hstar.training.train import prepare_table
 
 # -- the published numbers
 
@@ -147,6 +154,16 @@ def test_paths_need_the_whole_puzzle() -> None:
     database = database_of("pancake-5", "0-2")
     with pytest.raises(ValueError, match="whole puzzles"):
         next_on_path(database, make_puzzle("pancake-5"), np.zeros(database.layout.cells, np.int64))
+
+
+def test_training_draws_the_chosen_states_only() -> None:
+    data = data_of("pancake-5", "0-4")
+    states = data.states(torch.device("cpu"))
+    chosen = np.array([3, 40, 77, 101])
+    some = SomeStates(data.database, data.space, restricted(states, chosen))
+    source = prepare_table(some, OPTIONS).loop.source
+    drawn = {int(index) for step in range(20) for index in source.draw(step)[0]}
+    assert drawn == set(chosen.tolist())
 
 
 def test_decay_is_the_exponent() -> None:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from hstar.features.digits import first_rows, one_hot
-from hstar.features.pattern_states import PatternStates
+from hstar.features.pattern_states import PatternStates, states_to_learn
 from hstar.objectives.objective import Objective, Targets
 from hstar.pdb import PatternDatabase
 from hstar.training.draws import Draws, Sampling
@@ -22,6 +22,10 @@ class TableData:
 
     database: PatternDatabase
     space: Any
+
+    def states(self, device: torch.device) -> PatternStates:
+        """What training sees."""
+        return states_to_learn(self.database, self.space, device)
 
 
 class PatternSource(Source):

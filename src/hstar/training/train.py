@@ -15,7 +15,6 @@ import torch
 from hstar.features import FEATURES
 from hstar.features.digits import digit_config
 from hstar.features.feature import Config, Feature
-from hstar.features.pattern_states import states_to_learn
 from hstar.features.vocabulary import domain_hash
 from hstar.learned.file import ModelFile, write_model
 from hstar.models import MODELS
@@ -157,7 +156,7 @@ def prepare_table(data: TableData, options: TrainOptions, start: Network | None 
     ValueError for pieces that do not fit each other."""
     _, model, _ = options.entries()
     _check_table(options, data.database.base is not None)
-    states = states_to_learn(data.database, data.space, choose_device(options.device))
+    states = data.states(choose_device(options.device))
     values = np.array(states.values, dtype=np.float32)
     objective = options.objective.fitted({"h_star": values})
     options = replace(options, objective=objective)
