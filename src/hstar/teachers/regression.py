@@ -60,6 +60,7 @@ ROLLOUTS = Teacher(
         h2=False,
     ),
     replaces=False,
+    sample=sample_rollouts,
 )
 
 FOCUSED = Teacher(
@@ -77,4 +78,5 @@ FOCUSED = Teacher(
         h2=True,
     ),
     replaces=False,
+    sample=sample_focused,
 )

@@ -6,10 +6,13 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hstar.runtime.journal import digest_of
 from hstar.teachers.attempt import Attempt
+
+if TYPE_CHECKING:
+    from hstar.teachers.backward import FactSets
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,9 @@ class Teacher:
     one, reads what each problem needs besides its text, by problem file. It is passed to `label` as
     `given`; a problem without it gets the status `not_given`. `replaces` says whether a problem
     that it cannot solve may be replaced by another one of the same generator.
+
+    `sample(task, budget, *, states, seed, **options)`, if there is one, makes FactSets: labelled
+    sets of facts of one grounded task. Learning for one problem calls it without a label file.
     """
 
     description: str
@@ -38,11 +44,12 @@ class Teacher:
     prepare: Callable[..., Mapping[str, Any]] | None = None
     not_given: str = "nothing given"
     replaces: bool = True
+    sample: Callable[..., FactSets] | None = None
 
     @property
     def code(self) -> str:
         """A digest of the source file of the teacher, which may lie outside the package."""
-        return digest_of(Path(inspect.getfile(self.label)).read_bytes())
+        return digest_of(Path(inspect.getfile(self.sample or self.label)).read_bytes())
 
     def settings(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """All options, those not given at their defaults. Texts are read. Raises ValueError."""
