@@ -16,6 +16,7 @@ from hstar import _core
 from hstar.models import MODELS
 from hstar.objectives.distributions import TruncatedGaussian
 from hstar.training.native import (
+    OBJECTIVES,
     FactRows,
     Layer,
     MlpOptions,
@@ -25,6 +26,7 @@ from hstar.training.native import (
 )
 
 ATOMS = 120
+CHUNK = 96  # rows that the core handles together
 
 
 def sets(count: int, seed: int = 0, bounds: bool = False, weights: bool = False) -> FactRows:
@@ -78,6 +80,13 @@ def losses(options: MlpOptions, y: torch.Tensor, rows: FactRows, which: Any) -> 
             torch.sigmoid(-below) - torch.sigmoid(-above),
         )
         found = -mass.log()
+    elif options.objective == "l-gbfs":
+        weights = torch.ones(len(h)) if rows.weights is None else torch.tensor(rows.weights[which])
+        sign = (h[1:] - h[:-1]).sign()
+        found = torch.nn.functional.softplus(sign * (y[:-1] - y[1:])) * sign.abs()
+        found = found * weights[1:] * weights[:-1]
+        found[CHUNK - 1 :: CHUNK] = 0  # pairs do not cross chunks
+        return torch.nn.functional.pad(found, (1, 0))
     else:
         low = torch.where(lower.isnan(), -torch.inf, lower - options.epsilon)
         high = torch.where(upper.isnan(), torch.inf, upper + options.epsilon)
@@ -139,7 +148,7 @@ def test_twenty_steps_are_those_of_torch(options: MlpOptions, batch: int) -> Non
     assert len(found_bytes) == 1
 
 
-@pytest.mark.parametrize("objective", ["squared", "interval", "truncated-gaussian"])
+@pytest.mark.parametrize("objective", OBJECTIVES)
 def test_slopes_are_those_of_differences(objective: str) -> None:
     """One step of Adam with a tiny rate moves each weight against its slope, by that rate."""
     options = MlpOptions(hidden=9, width=7, output="none", objective=objective, scale=1.3)
@@ -169,6 +178,30 @@ def test_slopes_are_those_of_differences(objective: str) -> None:
                 changed[number] = (weight, *layers[number][1:])
                 ends.append(loss(changed))
             assert slope == pytest.approx((ends[0] - ends[1]) / (2 * change), rel=1e-3, abs=1e-4)
+
+
+@pytest.mark.parametrize("output", ["none", "relu"])
+@pytest.mark.parametrize("batch", [2, 64, 250])
+def test_gradients_of_pairs_are_those_of_torch(batch: int, output: str) -> None:
+    """Not the weights after a step: slopes of pairs cancel, and Adam scales up what rounding
+    leaves of them."""
+    options = MlpOptions(hidden=40, width=30, output=output, objective="l-gbfs")
+    rows = sets(250, bounds=True, weights=True)
+    layers = layers_of(options, lift=0.1)
+    which = np.random.default_rng(1).permutation(250)[:batch].astype(np.int32)
+    reference = network(options, layers).train()
+    found = losses(options, reference(dense(rows, which))[:, 0], rows, which)
+    found.mean().backward()
+    slopes = {name: value.grad.numpy() for name, value in reference.named_parameters()}
+    found_bytes = set()
+    for kernel in _core.mlp_training_kernels():
+        trainer = _core.MlpTrainer(rows.native(), layers, "l-gbfs", 1.0, 0.1, kernel)
+        assert trainer.epoch(which, batch, 1e-9) == pytest.approx(found.mean().item(), rel=1e-5)
+        means = trainer.state()["mean"]
+        found_bytes.add(all_bytes(means))
+        for name, mean in to_tensors(means).items():
+            assert np.allclose(mean / 0.1, slopes[name], rtol=1e-3, atol=1e-6), name
+    assert len(found_bytes) == 1
 
 
 def test_labels_that_are_missing_teach_nothing() -> None:

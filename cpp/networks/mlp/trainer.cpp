@@ -168,6 +168,7 @@ void MlpTrainer::forward(std::span<const int> chunk, float* first_values) {
 }
 
 double MlpTrainer::slopes(std::span<const int> chunk, double factor) {
+    if (objective_.compares_rows()) return slopes_of_pairs(chunk, factor);
     Layer& last = layers_.back();
     double sum = 0;
     for (size_t i = 0; i < chunk.size(); ++i) {
@@ -179,6 +180,27 @@ double MlpTrainer::slopes(std::span<const int> chunk, double factor) {
         sum += weight * loss;
         const bool passes = !last.is_relu || y > 0;
         last.gradient[i * last.output_pitch] = passes ? static_cast<float>(factor * weight * slope) : 0.0f;
+    }
+    return sum;
+}
+
+double MlpTrainer::slopes_of_pairs(std::span<const int> chunk, double factor) {
+    Layer& last = layers_.back();
+    const auto at = [&](size_t i) { return i * last.output_pitch; };
+    for (size_t i = 0; i < chunk.size(); ++i) last.gradient[at(i)] = 0;
+    double sum = 0;
+    for (size_t i = 1; i < chunk.size(); ++i) {
+        size_t better = i - 1, worse = i;
+        if (rows_->h[chunk[better]] > rows_->h[chunk[worse]]) std::swap(better, worse);
+        if (!(rows_->h[chunk[better]] < rows_->h[chunk[worse]])) continue;  // equal or missing
+        const auto [loss, slope] = pair_loss(last.values[at(better)], last.values[at(worse)]);
+        const double weight =
+            rows_->weights.empty() ? 1.0 : rows_->weights[chunk[better]] * rows_->weights[chunk[worse]];
+        sum += weight * loss;
+        for (size_t row : {better, worse})
+            if (!last.is_relu || last.values[at(row)] > 0)
+                last.gradient[at(row)] +=
+                    static_cast<float>((row == better ? factor : -factor) * weight * slope);
     }
     return sum;
 }

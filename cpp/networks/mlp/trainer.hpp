@@ -60,6 +60,7 @@ class MlpTrainer {
     void forward(std::span<const int> chunk, float* first_values);
     // The sum of the losses of a chunk; fills in the slopes, times `factor`.
     double slopes(std::span<const int> chunk, double factor);
+    double slopes_of_pairs(std::span<const int> chunk, double factor);
     void backward(int count, float* first_gradient, bool is_first_chunk);
     double step(std::span<const int> batch, double learning_rate);
     void update(double learning_rate);

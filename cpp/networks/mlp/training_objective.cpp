@@ -85,14 +85,19 @@ struct Entry {
     RowLoss loss;
 };
 constexpr Entry kObjectives[] = {
-    {"squared", squared}, {"interval", interval}, {"truncated-gaussian", truncated}};
+    {"squared", squared}, {"interval", interval}, {"truncated-gaussian", truncated}, {"l-gbfs", nullptr}};
 
 }  // namespace
+
+LossAndSlope pair_loss(double better, double worse) {
+    return {softplus_of_minus(worse - better), sigmoid(better - worse)};
+}
 
 RowLoss find_row_loss(const TrainingObjective& objective) {
     for (const Entry& entry : kObjectives)
         if (objective.name == entry.name) return entry.loss;
-    refuse("unknown objective '", objective.name, "'; choose squared, interval or truncated-gaussian");
+    refuse("unknown objective '", objective.name,
+           "'; choose squared, interval, truncated-gaussian or l-gbfs");
 }
 
 void TrainingObjective::check() const {

@@ -8,6 +8,9 @@
 //                          that is missing is none.
 //     truncated-gaussian   -log of the density at h of the Gaussian (y, scale) cut to [lower - epsilon, upper
 //                          + epsilon], as in hstar.objectives.likelihood
+//     l-gbfs               log(1 + exp(y - y')) for two rows with h < h': the order of states, not their
+//     values
+//                          (Chrestien et al. 2023). Rows that follow each other in a batch are compared.
 //
 // A row that lacks what an objective needs (h; for an interval a bound) teaches nothing: its loss is 0.
 #pragma once
@@ -19,6 +22,7 @@ struct TrainingObjective {
     std::string name = "squared";
     double scale = 1, epsilon = 0.1;
 
+    bool compares_rows() const { return name == "l-gbfs"; }
     void check() const;  // throws std::invalid_argument
 };
 
@@ -28,6 +32,9 @@ struct LossAndSlope {
 
 using RowLoss = LossAndSlope (*)(const TrainingObjective& objective, double y, double h, double lower,
                                  double upper);
+// Null for an objective that compares rows.
 RowLoss find_row_loss(const TrainingObjective& objective);
+// Of two rows with the outputs `better` and `worse`; the slope is by the better one's, and minus the worse's.
+LossAndSlope pair_loss(double better, double worse);
 
 }  // namespace hstar

@@ -23,7 +23,7 @@ from hstar import _core
 Floats = NDArray[np.float32]
 Layer = tuple[Floats, Floats, str, bool]  # weight [outputs, inputs], bias, activation, skip
 
-OBJECTIVES = ("squared", "interval", "truncated-gaussian")
+OBJECTIVES = ("squared", "interval", "truncated-gaussian", "l-gbfs")
 PROBE = 1000  # rows that show that a network is not dead
 
 
