@@ -67,7 +67,7 @@ SearchOptions options_of(const std::string& algorithm) {
         options.early_goal_test = false;
     }
     options.lazy = algorithm == "lazy";
-    if (options.lazy) options.queues = {{0, false}, {0, true}};
+    if (options.lazy) options.queues = {{0}, {0, 0}};
     options.lookahead = algorithm == "gbfls" ? 50 : 0;
     options.use_h = algorithm != "bfs";
     options.deepen = algorithm == "idastar";
