@@ -60,6 +60,9 @@ SEARCHES: list[tuple[str, str, dict[str, Any]]] = [
     ("lazy", "hmax", {"batch": 32}),
     ("astar", "hmax", {"batch": 4}),
     *(("wastar", h, {"weight": w}) for h in ("ff", "hmax") for w in (2.0, 5.0)),
+    *(("beam", h, {"width": w}) for h in ("ff", "goalcount", "blind") for w in (2, 30)),
+    *((algorithm, "goalcount", {"preferred_by": "ff"}) for algorithm in ("gbfs", "lazy")),
+    ("beam", "goalcount", {"width": 5, "preferred_by": "ff"}),
 ]
 LMCUT_SEARCHES: list[tuple[str, str, dict[str, Any]]] = [
     *((algorithm, "lmcut", {}) for algorithm in ("astar", "idastar", "gbfs", "lazy")),

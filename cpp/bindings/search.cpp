@@ -152,22 +152,24 @@ void bind_search(nb::module_& m) {
         .def_rw("deepen", &SearchOptions::deepen)
         .def_rw("lookahead", &SearchOptions::lookahead)
         .def_rw("boost", &SearchOptions::boost)
+        .def_rw("advisers", &SearchOptions::advisers)
         .def_rw("batch", &SearchOptions::batch)
+        .def_rw("width", &SearchOptions::width)
         .def_rw("seed", &SearchOptions::seed)
         .def_rw("max_evaluations", &SearchOptions::max_evaluations)
         .def_rw("max_expansions", &SearchOptions::max_expansions)
         .def_prop_rw(
-            "queues",  // pairs: the number of an evaluator, whether only its preferred operators enter
+            "queues",  // pairs: the number of the evaluator that orders it, and of the one that prefers or -1
             [](const SearchOptions& options) {
-                std::vector<std::pair<int, bool>> queues;
+                std::vector<std::pair<int, int>> queues;
                 for (const Queue& queue : options.queues)
-                    queues.emplace_back(queue.evaluator, queue.only_preferred);
+                    queues.emplace_back(queue.evaluator, queue.preferred_by);
                 return queues;
             },
-            [](SearchOptions& options, const std::vector<std::pair<int, bool>>& queues) {
+            [](SearchOptions& options, const std::vector<std::pair<int, int>>& queues) {
                 options.queues.clear();
-                for (auto [evaluator, only_preferred] : queues)
-                    options.queues.push_back({evaluator, only_preferred});
+                for (auto [evaluator, preferred_by] : queues)
+                    options.queues.push_back({evaluator, preferred_by});
             });
     m.def("search", &search, nb::arg("space"), nb::arg("initial_state").none(), nb::arg("heuristics"),
           nb::arg("options"), nb::arg("deadline"), nb::arg("memory_bytes"));

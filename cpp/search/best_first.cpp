@@ -1,4 +1,4 @@
-// Best-first search, eager and lazy.
+// Best-first search, eager and lazy, and beam search.
 //
 //     repeat: take the best entries from OPEN; generate; evaluate the new states; open them
 //
@@ -8,7 +8,15 @@
 //
 // Queues of OPEN take turns. Each new smallest value of an evaluator gives the queues of preferred operators
 // `boost` turns in advance (Richter & Helmert, ICAPS 2009).
+//
+// Beam search is eager and goes layer by layer: it expands the whole layer, and the best `width` of the
+// states found become the next one. The others stay in OPEN, so none is lost and the search is complete. The
+// next layer is taken from all of OPEN when the last one brought no state, or when the search is stuck: there
+// was no new smallest value for `patience` layers. A beam that left OPEN behind for good would wander through
+// a large space without end, where a heuristic misled it once. How many layers lead out of a local minimum is
+// not known, so the patience doubles each time it runs out and is reset by progress.
 #include <cmath>
+#include <deque>
 #include <type_traits>
 
 #include "search/open_list.hpp"
@@ -33,9 +41,11 @@ class BestFirst {
           options_(space.options),
           counters_(space.result.counters),
           open_(space.options.queues.size()),
-          best_h_(space.evaluators.size(), kDeadEnd) {
+          found_(space.options.queues.size()),
+          best_h_(space.num_values, kDeadEnd) {
         for (bool wanted : space.wants_preferred) wants_preferred_ |= wanted;
-        for (const Queue& queue : options_.queues) has_preferred_queue_ |= queue.only_preferred;
+        for (const Queue& queue : options_.queues) looks_for_progress_ |= queue.only_preferred();
+        looks_for_progress_ |= options_.width > 0;
     }
 
     void run() {
@@ -46,14 +56,16 @@ class BestFirst {
         space_.result.initial_h = space_.last_value(0);
         if (!kLazy && options_.early_goal_test && space_.is_goal(initial)) return space_.finish(initial);
         if (open_pending()) return;
-        while (!open_.empty()) {
+        while (!open_.empty() || !layer_.empty()) {
             if (space_.exhausted()) {
                 space_.result.status = SearchStatus::GaveUp;
                 return;
             }
             if (fetch()) return;
-            for (Entry entry : batch_)
-                if (generate(entry)) return;
+            if constexpr (!kLazy)
+                if (wants_preferred_) space_.find_preferred(batch_);
+            for (size_t i = 0; i < batch_.size(); ++i)
+                if (generate(batch_[i], i)) return;
             evaluate_pending();
             if (open_pending()) return;
             if constexpr (!kLazy)
@@ -69,6 +81,15 @@ class BestFirst {
     bool fetch() {
         batch_.clear();
         const size_t size = static_cast<size_t>(space_.batch_size());
+        if constexpr (!kLazy)
+            if (options_.width) {
+                if (layer_.empty()) choose_layer();
+                while (batch_.size() < size && !layer_.empty()) {
+                    batch_.push_back(layer_.front());
+                    layer_.pop_front();
+                }
+                return false;
+            }
         while (batch_.size() < size && !open_.empty()) {
             size_t list = open_.next();
             if constexpr (kLazy) {
@@ -91,8 +112,22 @@ class BestFirst {
         return false;
     }
 
-    // New states wait for evaluation. True if a goal was generated that ends the search.
-    bool generate(Edge edge) {
+    void choose_layer() {
+        bool is_stuck = layers_without_progress_++ >= patience_;
+        if (is_stuck) layers_without_progress_ = 0, patience_ *= 2;
+        AlternatingLists<Entry>& candidates = is_stuck || found_.empty() ? open_ : found_;
+        while (layer_.size() < static_cast<size_t>(options_.width) && !candidates.empty()) {
+            StateId id = candidates.pop(candidates.next());
+            if (space_.nodes[id].status != kOpen) continue;
+            space_.nodes[id].status = kClosed;
+            layer_.push_back(id);
+        }
+        found_ = AlternatingLists<Entry>(options_.queues.size());
+    }
+
+    // New states wait for evaluation. True if a goal was generated that ends the search. The entry is number
+    // `i` of the batch.
+    bool generate(Edge edge, size_t) {
         space_.load(edge.state);
         one_op_.assign(1, edge.op);
         uint64_t generated = counters_.generated;
@@ -106,9 +141,9 @@ class BestFirst {
         return false;
     }
 
-    bool generate(StateId id) {
+    bool generate(StateId id, size_t i) {
+        if (space_.nodes[id].status == kDead) return false;  // an adviser proved it
         ++counters_.expanded;
-        if (wants_preferred_) space_.find_preferred(id);
         space_.generate(id);
         int g = space_.nodes[id].g;
         for (const auto& successor : space_.successors) {
@@ -123,14 +158,14 @@ class BestFirst {
                 }
                 node.status = kOpen;
                 pending_.push_back(successor.id);
-                if (wants_preferred_) pending_preferred_.push_back(preferring(successor.op));
+                if (wants_preferred_) pending_preferred_.push_back(preferring(successor.op, i));
             } else if (node.status == kSeen) {
-                open_again(successor, space_.value(successor.id));
+                open_again(successor, space_.value(successor.id), i);
             } else if (options_.reopen && successor_g < node.g && node.status != kDead) {
                 space_.set_parent(successor.id, id, successor.op, successor_g);
                 if (node.status == kClosed) ++counters_.reopened;
                 float h = space_.value(successor.id);
-                if (!std::isnan(h)) open_again(successor, h);  // else it is pending
+                if (!std::isnan(h)) open_again(successor, h, i);  // else it is pending
             }
             counters_.evaluations += options_.use_h;
         }
@@ -159,7 +194,7 @@ class BestFirst {
                 space_.finish(id);
                 return true;
             }
-            if (has_preferred_queue_) boost_on_progress(i);
+            if (looks_for_progress_) reward_progress(i);
             if constexpr (kLazy)
                 open_edges(id, i);
             else
@@ -173,15 +208,17 @@ class BestFirst {
 
     bool id_has_parent(StateId id) const { return space_.nodes[id].parent != kNoState; }
 
-    void boost_on_progress(size_t i) {
+    void reward_progress(size_t i) {
         bool progress = false;
         for (size_t e = 0; e < best_h_.size(); ++e) {
             float h = space_.last_value(i, e);
             if (h < best_h_[e]) best_h_[e] = h, progress = true;
         }
         if (!progress) return;
+        layers_without_progress_ = 0;
+        patience_ = kPatience;
         for (size_t q = 0; q < options_.queues.size(); ++q)
-            if (options_.queues[q].only_preferred) open_.boost(q, options_.boost);
+            if (options_.queues[q].only_preferred()) open_.boost(q, options_.boost);
     }
 
     OpenKey key(int g, float h) const {
@@ -190,34 +227,35 @@ class BestFirst {
 
     // Eager: `value(e)` is the state's value by evaluator e, `preferred_by` a set of evaluators.
     template <class Value>
-    void open(StateId id, uint32_t preferred_by, Value value) {
+    void open(StateId id, uint64_t preferred_by, Value value) {
         Node& node = space_.nodes[id];
         node.status = kOpen;
         bool is_left_out = true;
         for (size_t q = 0; q < options_.queues.size(); ++q) {
             const Queue& queue = options_.queues[q];
-            if (queue.only_preferred && !(preferred_by >> queue.evaluator & 1)) continue;
+            if (queue.only_preferred() && !(preferred_by >> queue.preferred_by & 1)) continue;
             float h = value(queue.evaluator);
             if (h == kDeadEnd) continue;  // not a proof, else the state would be dead
             open_[q].push(key(node.g, h), id);
+            if (options_.width) found_[q].push(key(node.g, h), id);
             is_left_out = false;
         }
         incomplete_ |= is_left_out;
     }
 
-    // `h` is the value by the first evaluator.
-    void open_again(const SearchSpace::Successor& successor, float h) {
-        open(successor.id, wants_preferred_ ? preferring(successor.op) : 0,
+    // `h` is the value by the first evaluator, `i` the number of the parent in the batch.
+    void open_again(const SearchSpace::Successor& successor, float h, size_t i) {
+        open(successor.id, wants_preferred_ ? preferring(successor.op, i) : 0,
              [&](int e) { return e == 0 ? h : space_.value(successor.id, e); });
     }
 
-    // The evaluators that prefer an operator in the state being expanded.
-    uint32_t preferring(int op) const {
-        uint32_t set = 0;
+    // The evaluators that prefer an operator in state i of the batch.
+    uint64_t preferring(int op, size_t i) const {
+        uint64_t set = 0;
         for (size_t e = 0; e < space_.preferred.size(); ++e) {
             if (!space_.wants_preferred[e]) continue;
-            auto ops = space_.preferred[e][0];
-            if (std::find(ops.begin(), ops.end(), op) != ops.end()) set |= 1u << e;
+            auto ops = space_.preferred[e][static_cast<int>(i)];
+            if (std::find(ops.begin(), ops.end(), op) != ops.end()) set |= uint64_t{1} << e;
         }
         return set;
     }
@@ -234,11 +272,11 @@ class BestFirst {
             float h = space_.last_value(i, queue.evaluator);
             if (h == kDeadEnd) continue;
             OpenKey key = this->key(space_.nodes[id].g, h);
-            is_left_out &= queue.only_preferred;
-            if (!queue.only_preferred)
+            is_left_out &= queue.only_preferred();
+            if (!queue.only_preferred())
                 for (int op : ops) open_[q].push(key, {id, op});
-            else if (space_.wants_preferred[queue.evaluator])
-                for (int op : space_.preferred[queue.evaluator][static_cast<int>(i)])
+            else if (space_.wants_preferred[queue.preferred_by])
+                for (int op : space_.preferred[queue.preferred_by][static_cast<int>(i)])
                     open_[q].push(key, {id, op});
         }
         incomplete_ |= is_left_out;
@@ -292,13 +330,17 @@ class BestFirst {
     SearchSpace& space_;
     const SearchOptions& options_;
     SearchCounters& counters_;
-    AlternatingLists<Entry> open_;  // one per queue
+    AlternatingLists<Entry> open_;   // one per queue
+    AlternatingLists<Entry> found_;  // beam: the part of OPEN that the expansion of this layer found
+    std::deque<Entry> layer_;        // beam: chosen, to be expanded
+    static constexpr uint64_t kPatience = 10;
+    uint64_t patience_ = kPatience, layers_without_progress_ = 0;
     std::vector<Entry> batch_;
     std::vector<StateId> pending_;  // generated, to be evaluated and opened
-    std::vector<uint32_t> pending_preferred_;
+    std::vector<uint64_t> pending_preferred_;
     std::vector<float> best_h_;  // per evaluator
     std::vector<int> one_op_;
-    bool has_preferred_queue_ = false;
+    bool looks_for_progress_ = false;
     bool wants_preferred_ = false;  // and an evaluator has preferred operators
     bool incomplete_ = false;
 };

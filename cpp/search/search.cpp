@@ -10,10 +10,17 @@ namespace hstar {
 
 SearchResult run_search(const StateSpace& states, const std::vector<Evaluator*>& evaluators,
                         const SearchOptions& options) {
-    for (const Queue& queue : options.queues)
-        if (queue.evaluator < 0 || queue.evaluator >= static_cast<int>(evaluators.size()))
+    const int all = static_cast<int>(evaluators.size()), ordering = all - options.advisers;
+    if (options.advisers < 0 || ordering < 1) refuse("a search needs an evaluator besides its advisers");
+    for (const Queue& queue : options.queues) {
+        if (queue.evaluator < 0 || queue.evaluator >= ordering)
             refuse("a queue is ordered by an evaluator that does not exist");
+        if (queue.preferred_by < Queue::kEverything || queue.preferred_by >= all)
+            refuse("a queue holds what an evaluator prefers that does not exist");
+    }
     if (options.queues.empty()) refuse("a search needs at least one queue");
+    if (options.width < 0 || (options.width && (options.lazy || options.deepen)))
+        refuse("a beam has a positive width and is eager");
     if (options.deepen) return search_deepening(states, *evaluators[0], options);
     double start = monotonic_seconds();
     SearchSpace space(states, evaluators, options);

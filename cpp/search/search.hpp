@@ -13,8 +13,11 @@ namespace hstar {
 
 // A part of OPEN, ordered by the values of one evaluator.
 struct Queue {
+    static constexpr int kEverything = -1;
     int evaluator = 0;
-    bool only_preferred = false;  // holds only what preferred operators of the evaluator lead to
+    int preferred_by = kEverything;  // or an evaluator: the queue holds only what its preferred operators
+                                     // lead to
+    bool only_preferred() const { return preferred_by != kEverything; }
 };
 
 struct SearchOptions {
@@ -29,7 +32,9 @@ struct SearchOptions {
     int lookahead = 0;    // after an expansion follow the best successors for this many steps
     std::vector<Queue> queues{{}};  // take turns
     int boost = 1000;   // how many turns preferred queues gain when an evaluator finds a new smallest value
+    int advisers = 0;   // so many evaluators, the last ones, are asked for preferred operators only
     int batch = 1;      // how many nodes are expanded at once
+    int width = 0;      // not 0: beam search, which expands so many nodes before it chooses again
     uint64_t seed = 0;  // not 0: operators are tried in a random order, which the seed determines
     uint64_t max_evaluations = 0;  // 0: no limit
     uint64_t max_expansions = 0;
@@ -68,7 +73,8 @@ struct SearchResult {
     double seconds = 0;
 };
 
-// Every state is evaluated by all evaluators; each queue is ordered by one of them.
+// Every state is evaluated by all evaluators but the advisers; each queue is ordered by one of them. The
+// advisers are asked about states that are expanded.
 SearchResult run_search(const StateSpace& space, const std::vector<Evaluator*>& evaluators,
                         const SearchOptions& options);
 

@@ -30,6 +30,7 @@ class SearchSpace {
     SearchSpace(const StateSpace& space, std::vector<Evaluator*> evaluators, const SearchOptions& options)
         : space(space),
           evaluators(std::move(evaluators)),
+          num_values(this->evaluators.size() - static_cast<size_t>(options.advisers)),
           options(options),
           packing(space.packing()),
           registry(packing),
@@ -39,25 +40,26 @@ class SearchSpace {
         if (space.num_operators() >= static_cast<int>(kNoOperator))
             throw std::length_error("more than a billion operators");
         bool trivial = true;
-        for (Evaluator* evaluator : this->evaluators) trivial &= evaluator->is_trivial();
+        for (size_t e = 0; e < num_values; ++e) trivial &= this->evaluators[e]->is_trivial();
         keep_h_ = options.use_h && (!trivial || options.lookahead);
         batch_h_.resize(this->evaluators.size());
         preferred.resize(this->evaluators.size());
         wants_preferred.resize(this->evaluators.size());
         for (const Queue& queue : options.queues)
-            if (queue.only_preferred && this->evaluators[queue.evaluator]->has_preferred_operators())
-                wants_preferred[queue.evaluator] = true;
+            if (queue.only_preferred() && this->evaluators[queue.preferred_by]->has_preferred_operators())
+                wants_preferred[queue.preferred_by] = true;
         if (options.seed) order_operators();
     }
 
     const StateSpace& space;
     const std::vector<Evaluator*> evaluators;
+    const size_t num_values;  // per state: one by each evaluator that is no adviser
     const SearchOptions& options;
     const Packing& packing;
     StateRegistry registry;
     ChunkedArray<Node> nodes;
     SearchResult result;
-    std::vector<Rows<int>> preferred;   // per evaluator: the preferred operators of the states evaluated last
+    std::vector<Rows<int>> preferred;   // per evaluator: what it preferred in the states given to it last
     std::vector<bool> wants_preferred;  // per evaluator: whether a queue holds only preferred operators
 
     struct Successor {
@@ -113,23 +115,21 @@ class SearchSpace {
 
     bool is_goal(StateId id) const { return space.is_goal(registry.row(id)); }
 
-    // Evaluates states that were not evaluated before, by all evaluators. A state is a dead end if a safe
-    // evaluator says so, or if all evaluators do.
-    void evaluate(const std::vector<StateId>& ids, bool want_preferred = false) {
+    // Evaluates states that were not evaluated before. A state is a dead end if a safe evaluator says so, or
+    // if all do. If the states are expanded next, `preferred` is filled as well.
+    void evaluate(const std::vector<StateId>& ids, bool are_expanded = false) {
         if (ids.empty()) return;
         unpack(ids);
-        for (size_t e = 0; e < evaluators.size(); ++e) {
-            batch_h_[e].resize(ids.size());
-            preferred[e] = Rows<int>();
-            compute(e, ids, want_preferred && wants_preferred[e] ? &preferred[e] : nullptr);
-        }
+        const size_t asked = are_expanded ? evaluators.size() : num_values;
+        for (size_t e = 0; e < asked; ++e) compute(e, ids, are_expanded && wants_preferred[e]);
         for (size_t i = 0; i < ids.size(); ++i) {
             bool proved = false, all = true;
-            for (size_t e = 0; e < evaluators.size(); ++e) {
-                float value = batch_h_[e][i];
-                if (keep_h_) h_[ids[i] * evaluators.size() + e] = value;
-                all &= value == kDeadEnd;
-                proved |= value == kDeadEnd && evaluators[e]->is_safe();
+            for (size_t e = 0; e < asked; ++e) {
+                const bool is_dead = batch_h_[e][i] == kDeadEnd;
+                proved |= is_dead && evaluators[e]->is_safe();
+                if (e >= num_values) continue;
+                if (keep_h_) h_[ids[i] * num_values + e] = batch_h_[e][i];
+                all &= is_dead;
             }
             if (!all && !proved) continue;
             ++result.counters.deadends;
@@ -142,22 +142,26 @@ class SearchSpace {
     // Whether a state was left out without a proof that it has no plan.
     bool has_unproven_dead_ends() const { return unproven_; }
 
-    // Fills `preferred` for a state evaluated before.
-    void find_preferred(StateId id) {
-        std::vector<StateId> one{id};
-        unpack(one);
+    // Fills `preferred` for states evaluated before. An adviser sees them for the first time, and may prove
+    // some to be dead ends.
+    void find_preferred(const std::vector<StateId>& ids) {
+        unpack(ids);
         for (size_t e = 0; e < evaluators.size(); ++e) {
             if (!wants_preferred[e]) continue;
-            batch_h_[e].resize(1);
-            preferred[e] = Rows<int>();
-            compute(e, one, &preferred[e]);
+            compute(e, ids, true);
+            if (e < num_values || !evaluators[e]->is_safe()) continue;
+            for (size_t i = 0; i < ids.size(); ++i) {
+                if (batch_h_[e][i] != kDeadEnd || nodes[ids[i]].status == kDead) continue;
+                ++result.counters.deadends;
+                nodes[ids[i]].status = kDead;
+            }
         }
     }
 
     // The value of a state evaluated before, or NaN if it still waits for evaluation.
     float value(StateId id, size_t e = 0) {
         if (!options.use_h) return 0;
-        if (keep_h_) return h_[id * evaluators.size() + e];
+        if (keep_h_) return h_[id * num_values + e];
         float value;
         values_.resize(std::max(1, space.num_variables()));
         packing.unpack(registry.row(id), values_.data());
@@ -210,9 +214,9 @@ class SearchSpace {
         nodes.grow_to(static_cast<size_t>(id) + 1);
         nodes[id] = node;
         if (!keep_h_) return;
-        size_t end = (static_cast<size_t>(id) + 1) * evaluators.size();
+        size_t end = (static_cast<size_t>(id) + 1) * num_values;
         h_.grow_to(end);
-        for (size_t i = end - evaluators.size(); i < end; ++i) h_[i] = kNotEvaluated;
+        for (size_t i = end - num_values; i < end; ++i) h_[i] = kNotEvaluated;
     }
 
     void unpack(const std::vector<StateId>& ids) {
@@ -222,8 +226,11 @@ class SearchSpace {
             packing.unpack(registry.row(ids[i]), values_.data() + i * variables);
     }
 
-    // Fills batch_h_[e] for states that were unpacked.
-    void compute(size_t e, const std::vector<StateId>& ids, Rows<int>* preferred) {
+    // Fills batch_h_[e], and preferred[e] if wanted, for states that were unpacked.
+    void compute(size_t e, const std::vector<StateId>& ids, bool want_preferred) {
+        batch_h_[e].resize(ids.size());
+        preferred[e] = Rows<int>();
+        Rows<int>* rows = want_preferred ? &preferred[e] : nullptr;
         int variables = space.num_variables();
         Evaluator& evaluator = *evaluators[e];
         const size_t slice = static_cast<size_t>(evaluator.slice());
@@ -233,14 +240,13 @@ class SearchSpace {
             StateBatch batch{values_.data() + first * variables, static_cast<int>(count), variables};
             float* h = batch_h_[e].data() + first;
             if (evaluator.is_trivial())
-                evaluator.evaluate(batch, h, preferred);
+                evaluator.evaluate(batch, h, rows);
             else
-                evaluator.evaluate_expansions(expanded(batch, ids.data() + first), h, preferred);
+                evaluator.evaluate_expansions(expanded(batch, ids.data() + first), h, rows);
         }
-        if (!preferred || place_of_.empty()) return;
+        if (!rows || place_of_.empty()) return;
         for (size_t i = 0; i < ids.size(); ++i)
-            reorder({preferred->data.data() + preferred->offset[i],
-                     preferred->data.data() + preferred->offset[i + 1]});
+            reorder({rows->data.data() + rows->offset[i], rows->data.data() + rows->offset[i + 1]});
     }
 
     // A batch with the parents and operators of its states.

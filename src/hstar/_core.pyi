@@ -99,9 +99,11 @@ class SearchOptions:
     lazy: bool
     deepen: bool
     lookahead: int
-    queues: list[tuple[int, bool]]
+    queues: list[tuple[int, int]]
     boost: int
+    advisers: int
     batch: int
+    width: int
     seed: int
     max_evaluations: int
     max_expansions: int

@@ -29,11 +29,18 @@ _ASTAR = {"g_weight": 1.0, "tie_by_h": True, "early_goal_test": False, "reopen":
 SEARCHES: Registry[SearchEntry] = Registry(
     "search",
     {
-        "gbfs": SearchEntry("greedy best-first search, eager", {}),
+        "gbfs": SearchEntry(
+            "greedy best-first search, eager", {}, ("batch", "seed", "preferred_by")
+        ),
         "lazy": SearchEntry(
             "greedy best-first search, lazy, with preferred operators",
             {"lazy": True, "early_goal_test": False},
-            ("batch", "seed", "preferred"),
+            ("batch", "seed", "preferred", "preferred_by"),
+        ),
+        "beam": SearchEntry(
+            "beam search, which keeps what does not fit into the beam",
+            {"batch": 32},  # how much of a layer is expanded between two looks at the limits
+            ("seed", "width", "preferred_by"),
         ),
         "astar": SearchEntry("A* with reopening", _ASTAR, heuristic="lmcut"),
         "idastar": SearchEntry(

@@ -24,7 +24,9 @@ class Configuration:
     cost: str | None = None
     weight: float | None = None
     batch: int | None = None
+    width: int | None = None
     preferred: bool | None = None
+    preferred_by: str | None = None
     seed: int | None = None
     decode: str | None = None
     max_evaluations: int | None = None
@@ -75,7 +77,8 @@ class Configuration:
     def label(self, heuristic: str | None = None) -> str:
         """Such as "gbfs(ff)", "wastar(ff, weight=5)" or "default"."""
         said = []
-        for name in ("cost", "weight", "batch", "preferred", "seed", "decode"):
+        names = "cost weight batch width preferred preferred_by seed decode"
+        for name in names.split():
             value = getattr(self, name)
             if value is not None:
                 said.append(f"{name}={value:g}" if name == "weight" else f"{name}={value}")

@@ -48,7 +48,7 @@ class HeuristicEntry:
     """`make(space, cost, budget)` binds it; heuristics that use costs take one of COST_TYPES.
 
     An admissible heuristic never exceeds the cheapest cost. If a safe one is infinite, no plan
-    exists.
+    exists. One that `prefers` has preferred operators.
     """
 
     description: str
@@ -57,6 +57,7 @@ class HeuristicEntry:
     safe: bool = True
     spaces: tuple[str, ...] = ("task",)
     uses_cost: bool = True
+    prefers: bool = False
 
 
 def _native(name: str, description: str, **properties: Any) -> tuple[str, HeuristicEntry]:
@@ -102,7 +103,9 @@ HEURISTICS: Registry[HeuristicEntry] = Registry(
                 "hmax", "the most expensive goal fact when nothing is deleted", admissible=True
             ),
             _native("hadd", "the sum over goal facts when nothing is deleted"),
-            _native("ff", "the cost of a plan for the task in which nothing is deleted"),
+            _native(
+                "ff", "the cost of a plan for the task in which nothing is deleted", prefers=True
+            ),
             _native("lmcut", "landmark cuts", admissible=True),
         ]
     ),

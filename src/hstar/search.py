@@ -42,6 +42,7 @@ EXIT_CODES = {
 }
 
 MAX_BATCH = 2**20
+MAX_WIDTH = 2**31 - 1
 MAX_HEURISTICS = 32  # the core holds sets of them in 32 bits
 MAX_COUNT = 2**63 - 1
 
@@ -53,6 +54,10 @@ class SearchOptions:
     Several heuristics each order a queue of their own, and the queues take turns; `queues` lists
     them as (number of the heuristic, whether only its preferred operators enter). By default there
     is one queue per heuristic, and for algorithms with the option `preferred` a second one.
+    `preferred_by` names a heuristic that is asked for preferred operators in place of those that
+    order the queues. It sees only the states that are expanded, so a quick heuristic stays quick;
+    where it proves a dead end, the state is not expanded. Algorithms with this option then have
+    the second queue as well.
     `seed` shuffles the order of operators, and with it how ties are broken; 0 keeps their order.
     """
 
@@ -61,7 +66,9 @@ class SearchOptions:
     cost: str = "normal"
     weight: float = 3.0
     batch: int = 1
+    width: int = 1000
     preferred: bool = True
+    preferred_by: str | None = None
     seed: int = 0
     queues: Sequence[tuple[int, bool]] | None = None
     max_evaluations: int | None = None
@@ -79,6 +86,10 @@ class SearchOptions:
             raise ValueError(f"the weight must be finite and at least 1, not {self.weight:g}")
         if not 1 <= self.batch <= MAX_BATCH:
             raise ValueError(f"the batch must be between 1 and {MAX_BATCH}, not {self.batch}")
+        if not 1 <= self.width <= MAX_WIDTH:
+            raise ValueError(f"the width must be between 1 and {MAX_WIDTH}, not {self.width}")
+        if self.preferred_by is not None:
+            self._check_preferred_by(self.preferred_by)
         if not 0 <= self.seed < 2**64:
             raise ValueError(f"the seed must be between 0 and 2^64 - 1, not {self.seed}")
         if self.seed and "seed" not in entry.options:
@@ -91,10 +102,30 @@ class SearchOptions:
             if limit is not None and not 1 <= limit <= MAX_COUNT:
                 raise ValueError(f"limits must be between 1 and {MAX_COUNT}, not {limit}")
 
+    def _check_preferred_by(self, name: str) -> None:
+        if not HEURISTICS.find(name).prefers:
+            fitting = ", ".join(other for other, entry in HEURISTICS.items() if entry.prefers)
+            raise ValueError(
+                f"the heuristic '{name}' has no preferred operators; choose one of {fitting}"
+            )
+        if "preferred_by" not in self.entry.options:
+            fitting = ", ".join(s for s, e in SEARCHES.items() if "preferred_by" in e.options)
+            raise ValueError(
+                f"{self.algorithm} takes no preferred operators; choose one of {fitting}"
+            )
+        if not self.preferred:
+            raise ValueError(f"preferred operators are turned off; those of {name} cannot be used")
+
     @property
     def heuristics(self) -> list[AnyHeuristic]:
         one = self.heuristic
         return list(one) if isinstance(one, (list, tuple)) else [one]  # type: ignore[list-item]
+
+    @property
+    def advisers(self) -> list[AnyHeuristic]:
+        """Heuristics that only prefer operators."""
+        by = self.preferred_by
+        return [] if by is None or by in self.heuristics else [by]
 
     @property
     def entry(self) -> SearchEntry:
@@ -104,7 +135,8 @@ class SearchOptions:
         several = self.heuristics
         names = [h if isinstance(h, str) else getattr(h, "label", "your function") for h in several]
         cost = f", cost {self.cost}" if any(isinstance(h, str) for h in several) else ""
-        return f"{self.entry.description}; heuristic {', '.join(names)}{cost}"
+        by = f", preferred operators of {self.preferred_by}" if self.preferred_by else ""
+        return f"{self.entry.description}; heuristic {', '.join(names)}{cost}{by}"
 
     def for_core(self, space: Space) -> _core.SearchOptions:
         """The settings of the loop. Raises ValueError if the algorithm does not fit the space."""
@@ -122,10 +154,20 @@ class SearchOptions:
             made.h_weight = self.weight
         if "lookahead" in entry.options:
             made.lookahead = _lookahead(space)
-        kinds = (False, True) if self.preferred and "preferred" in entry.options else (False,)
+        if "width" in entry.options:
+            made.width = self.width
+        if "batch" in entry.options:
+            made.batch = self.batch
+        by = self.preferred_by
         numbers = range(len(self.heuristics))
-        made.queues = list(self.queues or [(h, only) for h in numbers for only in kinds])
-        made.batch = self.batch
+        made.advisers = len(self.advisers)
+        prefers = None if by is None else [*self.heuristics, *self.advisers].index(by)
+        has_second = by is not None or (self.preferred and "preferred" in entry.options)
+        kinds = (False, True) if has_second else (False,)
+        made.queues = [
+            (h, (h if prefers is None else prefers) if only else -1)
+            for h, only in self.queues or [(h, only) for h in numbers for only in kinds]
+        ]
         made.seed = self.seed
         made.max_evaluations = self.max_evaluations or 0
         made.max_expansions = self.max_expansions or 0
@@ -264,7 +306,8 @@ def run(
     heuristics = options.heuristics if settings.use_h else ["blind"]
     try:
         with budget.native(resume=False):  # a result, once there, is not lost to a late alarm
-            bound = [bind_heuristic(h, space, options.cost, budget) for h in heuristics]
+            needed = [*heuristics, *options.advisers]
+            bound = [bind_heuristic(h, space, options.cost, budget) for h in needed]
             start_state = None if state is None else state_rows(state)
             found = _core.search(space.core, start_state, bound, settings, *budget.limits)
     except OverflowError as error:

@@ -183,6 +183,7 @@ int main(int argc, char** argv) {
             test_projection(task, seed);
             test_searches(task, states, complete, seed);
             test_expansions(task, seed);
+            test_advisers(task, complete, seed);
             test_regression(task, states, seed);
             if (complete) test_lmcut_is_admissible(task, states, seed);
         }

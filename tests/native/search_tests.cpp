@@ -56,6 +56,21 @@ class IncrementalGoalCount : public Evaluator {
     std::vector<int> wanted_;
 };
 
+// h^FF, which counts the states it is asked about.
+class CountedFF : public Evaluator {
+  public:
+    explicit CountedFF(const Task& task) : ff_(make_evaluator("ff", task, CostType::Normal)) {}
+    void evaluate(const StateBatch& batch, float* h, Rows<int>* preferred) override {
+        asked += static_cast<uint64_t>(batch.count);
+        ff_->evaluate(batch, h, preferred);
+    }
+    bool has_preferred_operators() const override { return true; }
+    uint64_t asked = 0;
+
+  private:
+    std::unique_ptr<Evaluator> ff_;
+};
+
 }  // namespace
 
 SearchOptions options_of(const std::string& algorithm) {
@@ -67,9 +82,10 @@ SearchOptions options_of(const std::string& algorithm) {
         options.early_goal_test = false;
     }
     options.lazy = algorithm == "lazy";
-    if (options.lazy) options.queues = {{0, false}, {0, true}};
+    if (options.lazy) options.queues = {{0}, {0, 0}};
     options.lookahead = algorithm == "gbfls" ? 50 : 0;
     options.use_h = algorithm != "bfs";
+    options.width = algorithm == "beam" ? 2 : 0;
     options.deepen = algorithm == "idastar";
     return options;
 }
@@ -80,7 +96,7 @@ void test_searches(const Task& task, const std::map<State, int>& states, bool co
     for (const auto& [state, distance] : states)
         if (task.is_goal(state.data()) && (best < 0 || distance < best)) best = distance;
     TaskSpace space(task, generator, task.initial_state);
-    for (const char* algorithm : {"gbfs", "lazy", "astar", "wastar", "gbfls", "bfs"})
+    for (const char* algorithm : {"gbfs", "lazy", "astar", "wastar", "gbfls", "bfs", "beam"})
         for (const std::string name : {"blind", "goalcount", "hmax", "hadd", "ff", "lmcut"})
             for (int batch : {1, 3}) {
                 SearchOptions options = options_of(algorithm);
@@ -112,7 +128,7 @@ void test_searches(const Task& task, const std::map<State, int>& states, bool co
 void test_expansions(const Task& task, int seed) {
     SuccessorGenerator generator(task);
     TaskSpace space(task, generator, task.initial_state);
-    for (const char* algorithm : {"gbfs", "lazy", "astar", "gbfls"})
+    for (const char* algorithm : {"gbfs", "lazy", "astar", "gbfls", "beam"})
         for (int batch : {1, 3}) {
             SearchOptions options = options_of(algorithm);
             options.batch = batch;
@@ -125,5 +141,27 @@ void test_expansions(const Task& task, int seed) {
                       one.counters.evaluated == two.counters.evaluated && one.status == two.status,
                   "an incremental evaluator searches as the plain one", seed);
             check(incremental.from_scratch == 1, "only the initial state has no parent", seed);
+        }
+}
+
+void test_advisers(const Task& task, bool complete, int seed) {
+    SuccessorGenerator generator(task);
+    TaskSpace space(task, generator, task.initial_state);
+    for (const char* algorithm : {"gbfs", "lazy", "beam"})
+        for (int batch : {1, 3}) {
+            SearchOptions options = options_of(algorithm);
+            options.batch = batch;
+            options.max_expansions = 20000;
+            auto goals = make_evaluator("goalcount", task, CostType::Normal);
+            options.queues = {{0}};
+            SearchResult alone = run_search(space, {goals.get()}, options);
+            options.queues = {{0}, {0, 1}};
+            options.advisers = 1;
+            CountedFF ff(task);
+            SearchResult advised = run_search(space, {goals.get(), &ff}, options);
+            if (complete)
+                check(alone.status == advised.status, "an adviser loses no plan and invents none", seed);
+            check(ff.asked <= advised.counters.expanded + advised.counters.deadends + 3,
+                  "an adviser is asked about expanded states only", seed);
         }
 }

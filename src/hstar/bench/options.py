@@ -28,7 +28,9 @@ class BenchOptions:
     cost: str | None = None
     weight: float | None = None
     batch: int | None = None
+    width: int | None = None
     preferred: bool | None = None
+    preferred_by: str | None = None
     decode: str | None = None
     max_evaluations: int | None = None
     max_expansions: int | None = None
@@ -66,7 +68,8 @@ class BenchOptions:
         limits: dict[str, Any] = {
             n: getattr(self, n) for n in ("max_evaluations", "max_expansions")
         }
-        shared = limits | {n: getattr(self, n) for n in ("cost", "weight", "batch", "preferred")}
+        names = "cost weight batch width preferred preferred_by"
+        shared = limits | {n: getattr(self, n) for n in names.split()}
         found = []
         for heuristic in [os.fspath(name) for name in self.heuristics]:
             if heuristic == DEFAULT:

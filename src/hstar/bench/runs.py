@@ -185,11 +185,11 @@ def _settings(
 
 
 def _options(options: BenchOptions) -> dict[str, Any]:
-    plain = ("weight", "batch", "decode", "max_evaluations", "max_expansions")
+    plain = "weight batch width preferred_by decode max_evaluations max_expansions"
     return {
         "search": ", ".join(options.searches),
         "cost": options.cost or "normal",
-        **{name: getattr(options, name) for name in plain},
+        **{name: getattr(options, name) for name in plain.split()},
         "configurations": [one.label() for one in options.configurations],
         "time_limit": options.time_limit,
         "memory_limit": options.memory_limit,

@@ -53,8 +53,8 @@ def run(options: argparse.Namespace) -> int:
     searches = [name for names in options.search or [] for name in names]
     same = values_of(
         options,
-        "suites cost weight batch decode max_evaluations max_expansions time_limit memory_limit "
-        "jobs seed output",
+        "suites cost weight batch width preferred_by decode max_evaluations max_expansions "
+        "time_limit memory_limit jobs seed output",
     )
     with as_usage_error():
         chosen = BenchOptions(
