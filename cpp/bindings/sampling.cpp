@@ -2,6 +2,7 @@
 
 #include "bindings/bindings.hpp"
 #include "regression/completion.hpp"
+#include "regression/improvement.hpp"
 #include "regression/regression.hpp"
 #include "search/walks.hpp"
 
@@ -58,6 +59,22 @@ Rows<int> to_rows(const Array<int64_t, 1>& starts, const Flat& facts, int num_fa
     return rows;
 }
 
+// Whether work is done after so many seconds. The limits of the caller still hold.
+template <class Work>
+bool finishes_within(double seconds, double deadline, uint64_t memory_bytes, Work work) {
+    const double own = monotonic_seconds() + seconds;
+    const bool is_own = deadline == 0 || own < deadline;
+    return guarded([&] {
+        try {
+            work(Limits{is_own ? own : deadline, memory_bytes});
+            return true;
+        } catch (const Stopped& stopped) {
+            if (stopped.reason == StopReason::Time && is_own) return false;
+            throw;
+        }
+    });
+}
+
 // The goal side of a task: what can be regressed, and what excludes what.
 struct BoundRegression {
     BoundRegression(nb::object owner, const BoundTask& bound)
@@ -67,17 +84,8 @@ struct BoundRegression {
     Mutexes mutexes;
 
     bool add_h2(double seconds, double deadline, uint64_t memory_bytes) {
-        const double own = monotonic_seconds() + seconds;
-        const bool is_own = deadline == 0 || own < deadline;
-        return guarded([&] {
-            try {
-                task.keep_only(mutexes.add_h2(task, Limits{is_own ? own : deadline, memory_bytes}));
-                return true;
-            } catch (const Stopped& stopped) {
-                if (stopped.reason == StopReason::Time && is_own) return false;
-                throw;
-            }
-        });
+        return finishes_within(seconds, deadline, memory_bytes,
+                               [&](const Limits& limits) { task.keep_only(mutexes.add_h2(task, limits)); });
     }
 };
 
@@ -133,6 +141,12 @@ nb::object depths(const BoundPreImages& self, const Array<int64_t, 1>& starts, c
     return to_numpy(std::move(found), {count});
 }
 
+bool improve(BoundPreImages& self, double seconds, double deadline, uint64_t memory_bytes) {
+    return finishes_within(seconds, deadline, memory_bytes, [&](const Limits& limits) {
+        improve_depths(self.regression.task, self.images, limits);
+    });
+}
+
 nb::object walk(const BoundTask& bound, int count, int steps, uint64_t seed, double deadline,
                 uint64_t memory_bytes) {
     require(count >= 0 && steps >= 0, "the numbers of walks and of their steps must not be negative");
@@ -162,6 +176,7 @@ void bind_sampling(nb::module_& m) {
         .def_prop_ro("parent", [](const BoundPreImages& p) { return as_array(p.images.parent); })
         .def_prop_ro("op", [](const BoundPreImages& p) { return as_array(p.images.op); })
         .def_prop_ro("rollout", [](const BoundPreImages& p) { return as_array(p.images.rollout); })
+        .def("improve", &improve, nb::arg("seconds"), nb::arg("deadline"), nb::arg("memory_bytes"))
         .def("complete", &complete_images, nb::arg("chosen"), nb::arg("way"), nb::arg("seed"),
              nb::arg("deadline"), nb::arg("memory_bytes"))
         .def("smallest_depths", &depths, nb::arg("starts"), nb::arg("facts"), nb::arg("deadline"),

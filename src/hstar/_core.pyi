@@ -42,6 +42,7 @@ class PreImages:
     op: NDArray[np.int32]
     rollout: NDArray[np.int32]
     def __len__(self) -> int: ...
+    def improve(self, seconds: float, deadline: float, memory_bytes: int) -> bool: ...
     def complete(
         self,
         chosen: NDArray[np.int32],

@@ -7,6 +7,9 @@ Everything per state runs in the core (cpp/regression). A completed state is a s
 leave a variable of the task without a value, and it need not be reachable. The depth of a
 pre-image that it contains is an upper bound on its distance. A state that contains none gets a
 guess for h, more than any depth, and no bound; its kind is "random".
+
+With `improve`, depths of pre-images are lowered first: if an operator leads from a pre-image to one
+of smaller depth, no matter whether sampling took that step, it is at most one step farther away.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ KINDS = ("regression", "random")
 NOVELTIES = ("none", "preconditions", "adds", "deletes", "both")
 COMPLETIONS = ("atoms", "exclusive", "variables")
 MOST_H2_SECONDS = 20.0
+MOST_IMPROVE_SECONDS = 20.0
 
 
 class NothingToRegress(ValueError):
@@ -77,13 +81,14 @@ def sample_rollouts(
     random: float = 0.5,
     completion: str = "atoms",
     h2: bool = False,
+    improve: bool = False,
     seed: int = 0,
 ) -> FactSets:
     """States around rollouts from the goal. The defaults are the published settings of N-RSL."""
     regression = regression_of(task, budget, h2=h2)
     with budget.native():
         images = regression.rollouts(rollouts, length, novelty, seed, *budget.limits)
-    _check(images)
+    _prepare(images, improve, budget)
     return _completed(
         images, _by_depth(images.depth, states, random, seed), completion, seed, budget
     )
@@ -100,6 +105,7 @@ def sample_focused(
     random: float = 0.2,
     completion: str = "exclusive",
     h2: bool = True,
+    improve: bool = True,
     seed: int = 0,
 ) -> FactSets:
     """States near the goal and along walks away from it, at most `length` steps deep.
@@ -111,18 +117,30 @@ def sample_focused(
     count = max(1, round(states * (1 - random)))
     with budget.native():
         images = regression.focused(count, breadth_first, length, stride, seed, *budget.limits)
-    _check(images)
+    _prepare(images, improve, budget)
     unlabelled = np.full(round(len(images) * random / (1 - random)), -1)
     chosen = np.concatenate([np.arange(len(images)), unlabelled]).astype(np.int32)
     return _completed(images, chosen, completion, seed, budget)
 
 
-def _check(images: _core.PreImages) -> None:
+def _prepare(images: _core.PreImages, improve: bool, budget: Budget) -> None:
+    """Raises NothingToRegress if there is only the goal. Improves depths if asked to."""
     if len(images) and images.depth.max() == 0:
         raise NothingToRegress(
             "no operator can be regressed from the goal: each one that helps has conditional "
             "effects, or contradicts another part of the goal"
         )
+    if improve:
+        with budget.native():  # what is improved when the time is over is kept
+            images.improve(_improve_seconds(budget), *budget.limits)
+
+
+def _improve_seconds(budget: Budget) -> float:
+    """At most a fifth of the time left: states must still be completed and labelled."""
+    if not budget.deadline:
+        return MOST_IMPROVE_SECONDS
+    left = budget.deadline - _core.monotonic_seconds()
+    return min(MOST_IMPROVE_SECONDS, max(0.0, left / 5))
 
 
 def _by_depth(depth: NDArray[np.int32], states: int, random: float, seed: int) -> NDArray[np.int32]:

@@ -32,7 +32,7 @@ def labelling_by(sample: Callable[..., FactSets]) -> Callable[..., Attempt]:
 
 
 def options_with(
-    own: dict[str, Option], random: float, completion: str, h2: bool
+    own: dict[str, Option], random: float, completion: str, h2: bool, improve: bool
 ) -> dict[str, Option]:
     """The options of a teacher: its own, and those that both have with their defaults."""
     return {
@@ -41,6 +41,7 @@ def options_with(
         "random": Option(random, share, "states drawn around no pre-image"),
         "completion": Option(completion, one_of(*COMPLETIONS), "how open facts are drawn"),
         "h2": Option(h2, yes_or_no, "whether to use the mutexes of h^2"),
+        "improve": Option(improve, yes_or_no, "whether to look for shorter ways between pre-images"),
         "seed": Option(0, whole_number(0), "of all draws"),
     }
 
@@ -58,6 +59,7 @@ ROLLOUTS = Teacher(
         random=0.5,
         completion="atoms",
         h2=False,
+        improve=False,
     ),
     replaces=False,
     sample=sample_rollouts,
@@ -76,6 +78,7 @@ FOCUSED = Teacher(
         random=0.2,
         completion="exclusive",
         h2=True,
+        improve=True,
     ),
     replaces=False,
     sample=sample_focused,

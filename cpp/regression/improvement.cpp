@@ -1,0 +1,136 @@
+#include "regression/improvement.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "regression/subset_index.hpp"
+
+namespace hstar {
+
+namespace {
+
+// The distinct sets among pre-images.
+struct DistinctSets {
+    explicit DistinctSets(const PreImages& images) : number(images.size()) {
+        std::vector<int> order(images.size());
+        std::iota(order.begin(), order.end(), 0);
+        const auto compare = [&](int a, int b) {
+            auto x = images.facts[a], y = images.facts[b];
+            return std::lexicographical_compare_three_way(x.begin(), x.end(), y.begin(), y.end());
+        };
+        std::sort(order.begin(), order.end(), [&](int a, int b) { return compare(a, b) < 0; });
+        for (size_t i = 0; i < order.size(); ++i) {
+            if (i == 0 || compare(order[i - 1], order[i]) != 0) facts.add_row(images.facts[order[i]]);
+            number[order[i]] = facts.size() - 1;
+        }
+    }
+    Rows<int> facts;
+    std::vector<int> number;  // per pre-image: its set
+};
+
+Rows<int> preconditions(const SetTask& task) {
+    Rows<int> rows;
+    for (int op = 0; op < task.task.num_operators(); ++op) {
+        for (Assignment needed : task.task.pre[op]) rows.push(task.task.fact(needed));
+        rows.close_row();
+    }
+    return rows;
+}
+
+class Improver {
+  public:
+    Improver(const SetTask& task, const Rows<int>& sets, const std::vector<int>& depths, const Limits& limits)
+        : task_(task),
+          sets_(sets),
+          meter_(limits),
+          preconditions_(preconditions(task)),
+          applicable_(task.task, preconditions_, limits),
+          known_(task.task, sets, limits),
+          checked_(sets.size(), 0),
+          fact_of_(task.task.num_variables(), -1) {
+        for (int set = 0; set < sets.size(); ++set) known_.lower(set, depths[set]);
+    }
+
+    int depth(int set) const { return known_.value(set); }
+
+    void run() {
+        std::vector<int> order(sets_.size());
+        std::iota(order.begin(), order.end(), 0);
+        uint64_t before;
+        do {
+            before = known_.clock();
+            // Short distances first: they make others shorter.
+            std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return depth(a) < depth(b); });
+            for (int set : order) improve(set);
+        } while (known_.clock() - before > static_cast<uint64_t>(sets_.size()) / kFew);
+    }
+
+  private:
+    void improve(int set) {
+        const uint64_t since = std::exchange(checked_[set], known_.clock());
+        if (since == known_.clock()) return;
+        for (int fact : sets_[set]) fact_of_[task_.task.variable_of[fact]] = fact;
+        uint64_t work = 1;
+        int best = known_.smallest(fact_of_, depth(set), since, work);
+        applicable_.each(fact_of_, [&](int op) {
+            if (!task_.is_usable[op]) return;
+            const int step = !task_.task.is_artificial(op);
+            apply(op);
+            best = known_.smallest(fact_of_, best - step, since, work) + step;
+            undo();
+        });
+        for (int fact : sets_[set]) fact_of_[task_.task.variable_of[fact]] = -1;
+        if (best < depth(set)) known_.lower(set, best);
+        meter_.spend(work);
+    }
+
+    void apply(int op) {
+        for (int fact : task_.deletes[op])
+            if (fact_of_[task_.task.variable_of[fact]] == fact) change(task_.task.variable_of[fact], -1);
+        for (Assignment effect : task_.task.effects[op]) {
+            const int fact = task_.task.fact(effect);
+            change(effect.variable, task_.is_fact[fact] ? fact : -1);
+        }
+    }
+    void change(int variable, int fact) {
+        changed_.push_back({variable, std::exchange(fact_of_[variable], fact)});
+    }
+    void undo() {
+        for (; !changed_.empty(); changed_.pop_back())
+            fact_of_[changed_.back().first] = changed_.back().second;
+    }
+
+    static constexpr int kFew = 1000;  // a pass that lowers less than one set in so many is the last
+    const SetTask& task_;
+    const Rows<int>& sets_;
+    WorkMeter meter_;
+    const Rows<int> preconditions_;
+    SubsetIndex applicable_, known_;
+    std::vector<uint64_t> checked_;  // per set: the clock of known_ when its bounds were last checked
+    std::vector<int> fact_of_;       // per variable: the fact of the current set, or -1
+    std::vector<std::pair<int, int>> changed_;
+};
+
+}  // namespace
+
+void improve_depths(const SetTask& task, PreImages& images, const Limits& limits) {
+    limits.check();
+    const DistinctSets sets(images);
+    std::vector<int> depths(sets.facts.size(), INT_MAX);
+    for (int image = 0; image < images.size(); ++image)
+        depths[sets.number[image]] = std::min(depths[sets.number[image]], images.depth[image]);
+    Improver improver(task, sets.facts, depths, limits);
+    const auto store = [&] {
+        for (int image = 0; image < images.size(); ++image)
+            images.depth[image] = improver.depth(sets.number[image]);
+    };
+    try {
+        improver.run();
+    } catch (const Stopped&) {
+        store();
+        throw;
+    }
+    store();
+}
+
+}  // namespace hstar
