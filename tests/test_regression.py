@@ -20,8 +20,9 @@ from hstar.pddl import parse
 from hstar.spaces.task import Task, ground
 from hstar.teachers.registry import TEACHERS
 
-SEEDS = range(200)
-MOST_STATES = 3000
+SEEDS = range(320)  # at least 200 tasks among them have a goal that is not false, and two states
+LEAST_TASKS = 200
+MOST_STATES = 20_000  # more than any of them has
 NO_LIMIT = (0.0, 0)
 NOVELTIES = ("none", "preconditions", "adds", "deletes", "both")
 WAYS = ("atoms", "exclusive", "variables")
@@ -120,6 +121,18 @@ def regression_of(task: Task, h2: bool) -> _core.Regression:
     return regression
 
 
+def reachable_states(task: Task) -> Any:
+    found = _core.explore(task.core, MOST_STATES, *NO_LIMIT)
+    assert found is not None
+    return found[0]
+
+
+def test_enough_random_tasks_are_worth_a_test() -> None:
+    tasks = [task_of(seed) for seed in SEEDS]
+    assert sum(not task.goal_is_false for task in tasks) >= LEAST_TASKS
+    assert sum(len(reachable_states(task)) > 1 for task in tasks) >= LEAST_TASKS
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_operators_and_sets_are_those_of_the_definition(seed: int) -> None:
     task = task_of(seed)
@@ -144,15 +157,12 @@ def test_operators_and_sets_are_those_of_the_definition(seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_h2_excludes_no_reachable_pair(seed: int) -> None:
     task = task_of(seed)
-    found = _core.explore(task.core, MOST_STATES, *NO_LIMIT)
-    if found is None:
-        return
     regression = regression_of(task, h2=True)
     oracle = SetOracle(task, regression)
     first = np.array(oracle.first[:-1])
     pairs = {
         pair
-        for state in found[0]
+        for state in reachable_states(task)
         for pair in itertools.combinations((state + first).tolist(), 2)
         if all(oracle.is_atom(fact) for fact in pair)
     }
@@ -218,9 +228,18 @@ def test_plans_of_rollouts_reach_the_goal_from_every_completion(name: str, way: 
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("way", WAYS)
 def test_labels_are_the_smallest_depths_of_contained_images(name: str, way: str) -> None:
-    task = classic(name)
+    check_labels(classic(name), "none", way, 2)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_labels_of_random_tasks_are_the_smallest_depths(seed: int) -> None:
+    if not (task := task_of(seed)).goal_is_false:
+        check_labels(task, NOVELTIES[seed % 5], WAYS[seed % 3], seed)
+
+
+def check_labels(task: Task, novelty: str, way: str, seed: int) -> None:
     regression = regression_of(task, h2=True)
-    images = regression.rollouts(4, 15, "none", 2, *NO_LIMIT)
+    images = regression.rollouts(4, 15, novelty, seed, *NO_LIMIT)
     chosen = np.array([-1, *range(len(images))], dtype=np.int32)
     starts, facts = images.complete(chosen, way, 9, *NO_LIMIT)
     depths = images.smallest_depths(starts, facts, *NO_LIMIT)
