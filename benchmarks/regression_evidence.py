@@ -124,7 +124,7 @@ def replay_rollouts(task: Task, count: int, length: int, found: Evidence) -> Non
     forward = ForwardReplay(task.problem)
     names = [task.core.atom_name(fact) for fact in range(task.num_facts)]
     never_changes = {atom_name(*atom) for atom in task.problem.init} - set(names)
-    regression = _core.Regression(task.core)
+    regression = _core.Regression(task.core, *NO_LIMIT)
     has_h2 = False
     for seed in range(0, count, CHUNK):
         if not has_h2 and seed >= count // 2:  # the second half of the rollouts knows h^2
@@ -203,7 +203,7 @@ def compare_mutexes(task: Task, folder: Path, found: Evidence) -> None:
     known = [pair for pair in theirs if all(atom in number for atom in pair)]
     found.pairs = len(theirs)
     found.untracked = kinds(theirs.difference(known))
-    regression = _core.Regression(task.core)
+    regression = _core.Regression(task.core, *NO_LIMIT)
     for with_h2 in (False, True):
         if with_h2:
             start = _core.monotonic_seconds()

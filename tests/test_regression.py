@@ -17,7 +17,9 @@ from small_domains import ALL
 from hstar import _core
 from hstar.heuristics import make_heuristic
 from hstar.pddl import parse
+from hstar.runtime.resources import Budget
 from hstar.spaces.task import Task, ground
+from hstar.teachers.backward import H2_SHARE, MOST_H2_SECONDS, h2_seconds
 from hstar.teachers.registry import TEACHERS
 
 SEEDS = range(320)  # at least 200 tasks among them have a goal that is not false, and two states
@@ -116,7 +118,7 @@ def rows(starts: Any, facts: Any) -> list[set[int]]:
 
 
 def regression_of(task: Task, h2: bool) -> _core.Regression:
-    regression = _core.Regression(task.core)
+    regression = _core.Regression(task.core, *NO_LIMIT)
     assert not h2 or regression.add_h2(60.0, *NO_LIMIT)
     return regression
 
@@ -138,7 +140,7 @@ def test_operators_and_sets_are_those_of_the_definition(seed: int) -> None:
     task = task_of(seed)
     if task.goal_is_false:
         return
-    regression = _core.Regression(task.core)
+    regression = _core.Regression(task.core, *NO_LIMIT)
     oracle = SetOracle(task, regression)
     left_out = sum(operator is None for operator in oracle.ops)
     assert regression.num_left_out == left_out
@@ -301,7 +303,7 @@ def test_the_same_seed_gives_the_same_bytes(name: str) -> None:
 
 
 def test_bad_arguments_are_refused() -> None:
-    regression = _core.Regression(classic("blocks").core)
+    regression = _core.Regression(classic("blocks").core, *NO_LIMIT)
     images = regression.rollouts(1, 3, "none", 0, *NO_LIMIT)
     for call in (
         lambda: regression.rollouts(1, 3, "nothing", 0, *NO_LIMIT),
@@ -340,7 +342,25 @@ def test_options_that_the_core_cannot_count_are_refused() -> None:
             TEACHERS.find(name).settings({option: value})
 
 
+@pytest.mark.parametrize("h2", [False, True])
+def test_mutexes_keep_to_the_limits(h2: bool) -> None:
+    task = classic("logistics").core
+    for limits, reason in (((1e-9, 0), "time"), ((0.0, 1), "memory")):
+        with pytest.raises(_core.Stopped, match=reason):
+            if h2:
+                _core.Regression(task, *NO_LIMIT).add_h2(60.0, *limits)
+            else:
+                _core.Regression(task, *limits)
+
+
+def test_h2_gets_a_share_of_the_time_left() -> None:
+    assert h2_seconds(Budget()) == MOST_H2_SECONDS
+    assert h2_seconds(Budget.starting_now(1e6, None)) == MOST_H2_SECONDS
+    assert 0 < h2_seconds(Budget.starting_now(60, None)) <= 60 * H2_SHARE
+    assert h2_seconds(Budget(deadline=1e-9)) == 0
+
+
 def test_a_deadline_ends_h2_without_a_change() -> None:
-    regression = _core.Regression(classic("logistics").core)
+    regression = _core.Regression(classic("logistics").core, *NO_LIMIT)
     before = regression.num_mutexes
     assert not regression.add_h2(0.0, *NO_LIMIT) or regression.num_mutexes >= before
