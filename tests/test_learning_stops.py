@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import time
+from collections.abc import Sequence
 from itertools import pairwise, product
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from hstar.learning.trials import Score, sentence
 from hstar.pddl import Problem, parse
 from hstar.runtime.resources import Budget
 from hstar.search import STRONGEST, SearchOptions
-from hstar.spaces.task import ground
+from hstar.spaces.task import Task, ground
 from hstar.teachers.backward import FactSets
 
 SLIDING = """\
@@ -185,6 +186,28 @@ def test_a_search_that_runs_out_of_memory_leaves_its_turns_to_the_other(tmp_path
     result, name = take_turns(task, ways, 600.0, Budget(memory_bytes=memory), lines.append)
     assert result is not None and result.solved and name == "default"
     assert lines == ["The learned search goes on for 600 s.", "The default search goes on."]
+
+
+class SlowToValidate(Task):
+    """A task whose first plan is not validated within the turn that found it."""
+
+    has_waited = False
+
+    def replay(self, plan: Sequence[str], state: object = None) -> int | float:
+        if not self.has_waited:
+            self.has_waited = True
+            time.sleep(SECONDS)  # the alarm of the turn ends it
+        return super().replay(plan)
+
+
+def test_a_plan_found_at_the_end_of_a_turn_is_validated(tower: Path) -> None:
+    task = ground(read(tower))
+    task.__class__ = SlowToValidate
+    ways = {"learned": STRONGEST, "default": STRONGEST}
+    budget = Budget.starting_now(SECONDS, None)
+    result, name = take_turns(task, ways, 1.0, budget, lambda _: None)
+    assert result is not None and result.solved and name == "learned"
+    assert result.unchecked is None
 
 
 def test_the_verdict_says_if_nothing_was_tried() -> None:

@@ -17,11 +17,14 @@ from small_domains import ALL
 from hstar import _core
 from hstar.heuristics import make_heuristic
 from hstar.pddl import parse
+from hstar.runtime.resources import Budget
 from hstar.spaces.task import Task, ground
+from hstar.teachers.backward import H2_SHARE, MOST_H2_SECONDS, h2_seconds
 from hstar.teachers.registry import TEACHERS
 
-SEEDS = range(200)
-MOST_STATES = 3000
+SEEDS = range(320)  # at least 200 tasks among them have a goal that is not false, and two states
+LEAST_TASKS = 200
+MOST_STATES = 20_000  # more than any of them has
 NO_LIMIT = (0.0, 0)
 NOVELTIES = ("none", "preconditions", "adds", "deletes", "both")
 WAYS = ("atoms", "exclusive", "variables")
@@ -115,9 +118,21 @@ def rows(starts: Any, facts: Any) -> list[set[int]]:
 
 
 def regression_of(task: Task, h2: bool) -> _core.Regression:
-    regression = _core.Regression(task.core)
+    regression = _core.Regression(task.core, *NO_LIMIT)
     assert not h2 or regression.add_h2(60.0, *NO_LIMIT)
     return regression
+
+
+def reachable_states(task: Task) -> Any:
+    found = _core.explore(task.core, MOST_STATES, *NO_LIMIT)
+    assert found is not None
+    return found[0]
+
+
+def test_enough_random_tasks_are_worth_a_test() -> None:
+    tasks = [task_of(seed) for seed in SEEDS]
+    assert sum(not task.goal_is_false for task in tasks) >= LEAST_TASKS
+    assert sum(len(reachable_states(task)) > 1 for task in tasks) >= LEAST_TASKS
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -125,7 +140,7 @@ def test_operators_and_sets_are_those_of_the_definition(seed: int) -> None:
     task = task_of(seed)
     if task.goal_is_false:
         return
-    regression = _core.Regression(task.core)
+    regression = _core.Regression(task.core, *NO_LIMIT)
     oracle = SetOracle(task, regression)
     left_out = sum(operator is None for operator in oracle.ops)
     assert regression.num_left_out == left_out
@@ -144,15 +159,12 @@ def test_operators_and_sets_are_those_of_the_definition(seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_h2_excludes_no_reachable_pair(seed: int) -> None:
     task = task_of(seed)
-    found = _core.explore(task.core, MOST_STATES, *NO_LIMIT)
-    if found is None:
-        return
     regression = regression_of(task, h2=True)
     oracle = SetOracle(task, regression)
     first = np.array(oracle.first[:-1])
     pairs = {
         pair
-        for state in found[0]
+        for state in reachable_states(task)
         for pair in itertools.combinations((state + first).tolist(), 2)
         if all(oracle.is_atom(fact) for fact in pair)
     }
@@ -218,9 +230,18 @@ def test_plans_of_rollouts_reach_the_goal_from_every_completion(name: str, way: 
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("way", WAYS)
 def test_labels_are_the_smallest_depths_of_contained_images(name: str, way: str) -> None:
-    task = classic(name)
+    check_labels(classic(name), "none", way, 2)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_labels_of_random_tasks_are_the_smallest_depths(seed: int) -> None:
+    if not (task := task_of(seed)).goal_is_false:
+        check_labels(task, NOVELTIES[seed % 5], WAYS[seed % 3], seed)
+
+
+def check_labels(task: Task, novelty: str, way: str, seed: int) -> None:
     regression = regression_of(task, h2=True)
-    images = regression.rollouts(4, 15, "none", 2, *NO_LIMIT)
+    images = regression.rollouts(4, 15, novelty, seed, *NO_LIMIT)
     chosen = np.array([-1, *range(len(images))], dtype=np.int32)
     starts, facts = images.complete(chosen, way, 9, *NO_LIMIT)
     depths = images.smallest_depths(starts, facts, *NO_LIMIT)
@@ -282,7 +303,7 @@ def test_the_same_seed_gives_the_same_bytes(name: str) -> None:
 
 
 def test_bad_arguments_are_refused() -> None:
-    regression = _core.Regression(classic("blocks").core)
+    regression = _core.Regression(classic("blocks").core, *NO_LIMIT)
     images = regression.rollouts(1, 3, "none", 0, *NO_LIMIT)
     for call in (
         lambda: regression.rollouts(1, 3, "nothing", 0, *NO_LIMIT),
@@ -321,7 +342,25 @@ def test_options_that_the_core_cannot_count_are_refused() -> None:
             TEACHERS.find(name).settings({option: value})
 
 
+@pytest.mark.parametrize("h2", [False, True])
+def test_mutexes_keep_to_the_limits(h2: bool) -> None:
+    task = classic("logistics").core
+    for limits, reason in (((1e-9, 0), "time"), ((0.0, 1), "memory")):
+        with pytest.raises(_core.Stopped, match=reason):
+            if h2:
+                _core.Regression(task, *NO_LIMIT).add_h2(60.0, *limits)
+            else:
+                _core.Regression(task, *limits)
+
+
+def test_h2_gets_a_share_of_the_time_left() -> None:
+    assert h2_seconds(Budget()) == MOST_H2_SECONDS
+    assert h2_seconds(Budget.starting_now(1e6, None)) == MOST_H2_SECONDS
+    assert 0 < h2_seconds(Budget.starting_now(60, None)) <= 60 * H2_SHARE
+    assert h2_seconds(Budget(deadline=1e-9)) == 0
+
+
 def test_a_deadline_ends_h2_without_a_change() -> None:
-    regression = _core.Regression(classic("logistics").core)
+    regression = _core.Regression(classic("logistics").core, *NO_LIMIT)
     before = regression.num_mutexes
     assert not regression.add_h2(0.0, *NO_LIMIT) or regression.num_mutexes >= before

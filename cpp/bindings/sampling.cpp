@@ -77,8 +77,10 @@ bool finishes_within(double seconds, double deadline, uint64_t memory_bytes, Wor
 
 // The goal side of a task: what can be regressed, and what excludes what.
 struct BoundRegression {
-    BoundRegression(nb::object owner, const BoundTask& bound)
-        : owner(std::move(owner)), task(bound.task), mutexes(task) {}
+    BoundRegression(nb::object owner, const BoundTask& bound, const Limits& limits)
+        : owner(std::move(owner)),
+          task(guarded([&] { return SetTask(bound.task); })),
+          mutexes(guarded([&] { return Mutexes(task, limits); })) {}
     nb::object owner;  // keeps the task alive
     SetTask task;
     Mutexes mutexes;
@@ -182,10 +184,13 @@ void bind_sampling(nb::module_& m) {
         .def("smallest_depths", &depths, nb::arg("starts"), nb::arg("facts"), nb::arg("deadline"),
              nb::arg("memory_bytes"));
     nb::class_<BoundRegression>(m, "Regression")
-        .def("__init__",
-             [](BoundRegression* self, nb::object task) {
-                 new (self) BoundRegression(task, nb::cast<const BoundTask&>(task));
-             })
+        .def(
+            "__init__",
+            [](BoundRegression* self, nb::object task, double deadline, uint64_t memory_bytes) {
+                new (self)
+                    BoundRegression(task, nb::cast<const BoundTask&>(task), Limits{deadline, memory_bytes});
+            },
+            nb::arg("task"), nb::arg("deadline"), nb::arg("memory_bytes"))
         .def("add_h2", &BoundRegression::add_h2, nb::arg("seconds"), nb::arg("deadline"),
              nb::arg("memory_bytes"))
         .def_prop_ro("num_left_out", [](const BoundRegression& r) { return r.task.num_left_out; })

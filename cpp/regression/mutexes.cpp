@@ -21,6 +21,7 @@ class PairReachability {
           kept_(words) {}
 
     void run(const Limits& limits) {
+        limits.check();  // the matrix may be all that fits
         WorkMeter meter(limits);
         add_initial_state();
         bool is_finished = false;
@@ -39,6 +40,9 @@ class PairReachability {
     }
 
     bool is_possible(int a, int b) const { return possible_[index(a) + b / 64] >> (b % 64) & 1; }
+    std::span<const uint64_t> row(int fact) const {
+        return {possible_.data() + index(fact), static_cast<size_t>(words_)};
+    }
     bool can_apply(int op) const {
         auto pre = task_.pre[op];
         return std::all_of(pre.begin(), pre.end(), [&](Assignment a) {
@@ -179,15 +183,19 @@ class PairReachability {
 
 }  // namespace
 
-Mutexes::Mutexes(const SetTask& task)
+Mutexes::Mutexes(const SetTask& task, const Limits& limits)
     : num_facts_(task.task.num_facts()), words_((task.task.num_facts() + 63) / 64) {
     if (num_facts_ > kMostFacts)
         throw std::length_error("the task has " + std::to_string(num_facts_) +
                                 " facts; regression works with at most " + std::to_string(kMostFacts));
+    WorkMeter meter(limits);
     bits_.resize(static_cast<size_t>(num_facts_) * words_);
+    limits.check();  // the matrix may be all that fits
     auto exclude_all = [&](const std::vector<int>& group) {
-        for (size_t i = 0; i < group.size(); ++i)
+        for (size_t i = 0; i < group.size(); ++i) {
+            meter.spend(i);
             for (size_t j = 0; j < i; ++j) exclude(group[i], group[j]);
+        }
     };
     for (const auto& group : task.task.mutex_groups) exclude_all(group);
     for (auto [negation, atom] : task.negations) exclude(negation, atom);
@@ -202,10 +210,14 @@ Mutexes::Mutexes(const SetTask& task)
 std::vector<char> Mutexes::add_h2(const SetTask& task, const Limits& limits) {
     PairReachability pairs(task, words_);
     pairs.run(limits);
+    std::vector<uint64_t> facts(words_);
+    for (int fact = 0; fact < num_facts_; ++fact)
+        if (task.is_fact[fact]) facts[fact / 64] |= uint64_t{1} << (fact % 64);
     for (int a = 0; a < num_facts_; ++a) {
         if (!task.is_fact[a]) continue;
-        for (int b = 0; b <= a; ++b)
-            if (task.is_fact[b] && !pairs.is_possible(a, b)) exclude(a, b);
+        auto possible = pairs.row(a);
+        for (int w = 0; w < words_; ++w)
+            bits_[static_cast<size_t>(a) * words_ + w] |= facts[w] & ~possible[w];
     }
     std::vector<char> possible(task.task.num_operators());
     for (int op = 0; op < task.task.num_operators(); ++op) possible[op] = pairs.can_apply(op);

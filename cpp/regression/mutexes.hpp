@@ -15,8 +15,8 @@ namespace hstar {
 
 class Mutexes {
   public:
-    // From variables, mutex groups and negations.
-    explicit Mutexes(const SetTask& task);
+    // From variables, mutex groups and negations. Throws Stopped.
+    Mutexes(const SetTask& task, const Limits& limits);
 
     // Adds the pairs that h^2 excludes, and all pairs with a fact that it does not reach. Returns, per
     // operator, whether its preconditions are pairwise possible. When a limit is reached it throws Stopped

@@ -39,6 +39,12 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
             action.help = "default: %(default)s"
         super().add_argument(action)
 
+    def _format_args(self, action: argparse.Action, default_metavar: str) -> str:
+        """ "[DOMAIN] PROBLEM" says by itself how many files there may be."""
+        if isinstance(action.metavar, str) and " " in action.metavar:
+            return action.metavar
+        return super()._format_args(action, default_metavar)
+
     def _get_help_string(self, action: argparse.Action) -> str:
         text = action.help or ""
         shown = _has_default(action) and "default" not in text

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hstar import _core
 from hstar.learning.instance import InstanceLearner, LearnOptions, search_with
 from hstar.runtime.resources import Budget, OutOfResources, stopped
 from hstar.search import STRONGEST, SearchOptions, SearchResult, run
+from hstar.search import _validated as validated
 from hstar.spaces.task import Task
 
 Say = Callable[[str], None]
@@ -37,7 +38,7 @@ def plan_with_learning(task: Task, seconds: float, budget: Budget, say: Say) -> 
     """Search for a plan of a task, learning for at most `seconds`. Raises OutOfResources."""
     first = min(seconds, _left(budget) / 4)
     say(f"The default planner searches for {first:.3g} s.")
-    result = run(task, STRONGEST, _until(budget, first))
+    result = _search(task, STRONGEST, first, budget)
     if result.status != OUT_OF_TIME or _left(budget) <= 0:
         return Planned(result, 0.0, "default" if result.solved else None)
     start = _core.monotonic_seconds()
@@ -63,7 +64,7 @@ def take_turns(
             seconds = min(turn if len(left) > 1 else math.inf, _left(budget))
             length = f" for {seconds:.3g} s" if math.isfinite(seconds) else ""
             say(f"The {name} search goes on{length}.")
-            result = run(task, way, _until(budget, seconds))
+            result = _search(task, way, seconds, budget)
             if result.status == OUT_OF_MEMORY and len(left) > 1:
                 del left[name]
             elif result.status != OUT_OF_TIME:
@@ -72,6 +73,14 @@ def take_turns(
                 break
         turn *= 2
     return result, None
+
+
+def _search(task: Task, way: SearchOptions, seconds: float, budget: Budget) -> SearchResult:
+    """Search for at most so many seconds. A plan is validated in the time that is left to all."""
+    result = run(task, way, _until(budget, seconds))
+    if result.unchecked != OUT_OF_TIME or _left(budget) <= 0:
+        return result
+    return validated(replace(result, unchecked=None), task, None, budget)
 
 
 def _learn(task: Task, options: LearnOptions, budget: Budget, say: Say) -> SearchOptions | None:

@@ -31,6 +31,7 @@ NOVELTIES = ("none", "preconditions", "adds", "deletes", "both")
 COMPLETIONS = ("atoms", "exclusive", "variables")
 MOST_H2_SECONDS = 20.0
 MOST_IMPROVE_SECONDS = 20.0
+H2_SHARE = 0.05  # of the time left
 
 
 class NothingToRegress(ValueError):
@@ -57,10 +58,10 @@ def regression_of(task: Task, budget: Budget, *, h2: bool) -> _core.Regression:
         raise NothingToRegress("the goal is impossible, even if nothing is ever deleted")
     if not task.goal:
         raise NothingToRegress("the goal is empty or holds in every state")
-    regression = _core.Regression(task.core)
-    if h2:
-        with budget.native():
-            regression.add_h2(MOST_H2_SECONDS, *budget.limits)
+    with budget.native():
+        regression = _core.Regression(task.core, *budget.limits)
+        if h2:
+            regression.add_h2(h2_seconds(budget), *budget.limits)
     first = [0, *accumulate(task.domain_sizes)]
     goal = [first[variable] + value for variable, value in task.goal]
     for a, b in combinations_with_replacement(goal, 2):
@@ -68,6 +69,14 @@ def regression_of(task: Task, budget: Budget, *, h2: bool) -> _core.Regression:
             parts = " and ".join(dict.fromkeys(task.core.atom_name(fact) for fact in (a, b)))
             raise NothingToRegress(f"no state can satisfy the goal: it asks for {parts}")
     return regression
+
+
+def h2_seconds(budget: Budget) -> float:
+    """For h^2, which is of no use before it is complete: the rest of the time is for the states."""
+    if not budget.deadline:
+        return MOST_H2_SECONDS
+    left = max(0.0, budget.deadline - _core.monotonic_seconds())
+    return min(MOST_H2_SECONDS, H2_SHARE * left)
 
 
 def sample_rollouts(
