@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from hstar.algorithms import SEARCHES
 from hstar.heuristics import HEURISTICS, AnyHeuristic, is_model_file
+from hstar.pddl.errors import InputFileError
 from hstar.search import STRONGEST, SearchOptions, choose_options
 
 DEFAULT = "default"  # the heuristic name of the planner without flags
@@ -88,7 +90,11 @@ class Configuration:
 
     @property
     def search_name(self) -> str:
-        return STRONGEST.algorithm if self.is_default else self.search or "gbfs"
+        """A model file that exists may name the search it is meant for."""
+        if self.is_default:
+            return STRONGEST.algorithm
+        is_model = self.search is None and is_model_file(self.heuristic or "")
+        return self.search or (is_model and meant_search(str(self.heuristic))) or "gbfs"
 
     @property
     def heuristic_name(self) -> str:
@@ -106,4 +112,19 @@ class Configuration:
         given = {name: value for name, value in asdict(self).items() if name not in elsewhere}
         if self.is_default:
             return choose_options(**given)
-        return choose_options(heuristic, self.search_name, **given)
+        return choose_options(heuristic, self.search, **given)
+
+
+def meant_search(path: str) -> str:
+    """The search that a model file names; empty if it names none or cannot be read."""
+    try:
+        return _meant_search(path, Path(path).stat().st_mtime_ns)
+    except (OSError, InputFileError):
+        return ""
+
+
+@lru_cache
+def _meant_search(path: str, _changed: int) -> str:
+    from hstar.learned.file import read_model
+
+    return str(read_model(path).metadata.get("search", {}).get("algorithm", ""))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import html
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -181,14 +181,20 @@ STRONGEST = SearchOptions(heuristic="ff", algorithm="lazy", cost="one", batch=32
 def choose_options(heuristic: Any = None, search: str | None = None, **given: Any) -> SearchOptions:
     """The options that were named, and a default for each that is None. Raises ValueError.
 
-    With neither a heuristic nor a search it is STRONGEST. Else the search is gbfs by default, and
-    the heuristic is the one that fits the search.
+    With neither a heuristic nor a search it is STRONGEST. Else the search is the one that the
+    heuristic is meant for, an attribute `search` with options, or gbfs; and the heuristic is the
+    one that fits the search.
     """
     chosen = STRONGEST
     if heuristic is not None or search is not None:
-        search = search or "gbfs"
+        meant = getattr(heuristic, "search", None) if search is None else None
+        meant = dict(meant) if isinstance(meant, Mapping) else {}
+        search = meant.pop("algorithm", search or "gbfs")
         usual = SEARCHES.find(search).heuristic
-        chosen = SearchOptions(usual if heuristic is None else heuristic, search)
+        try:
+            chosen = SearchOptions(usual if heuristic is None else heuristic, search, **meant)
+        except TypeError as error:
+            raise ValueError(f"the heuristic is meant for an unknown search: {error}") from error
     return replace(chosen, **{name: value for name, value in given.items() if value is not None})
 
 
@@ -329,10 +335,10 @@ def run(
         unit_cost=space.unit_cost,
         **found,
     )
-    return _validated(result, space, state, budget) if solved else result
+    return validated(result, space, state, budget) if solved else result
 
 
-def _validated(
+def validated(
     result: SearchResult, space: Space, state: NDArray[np.int32] | None, budget: Budget
 ) -> SearchResult:
     """The result of a search that found a plan, after replaying the plan within the budget.

@@ -39,6 +39,7 @@ SCHEMA: dict[str, Any] = {
     "training": dict,
     "certificate": (dict, type(None)),
 }
+OPTIONAL: dict[str, Any] = {"search": {"algorithm": str}}  # what 'hstar plan -H FILE' uses
 
 
 class ModelFileError(InputFileError):
@@ -47,7 +48,7 @@ class ModelFileError(InputFileError):
 
 @dataclass(frozen=True, slots=True)
 class ModelFile:
-    """What a model file holds; `metadata` has the keys of SCHEMA."""
+    """What a model file holds. `metadata` has the keys of SCHEMA, and perhaps some of OPTIONAL."""
 
     metadata: dict[str, Any]
     tensors: dict[str, NDArray[Any]] = field(repr=False)
@@ -111,8 +112,9 @@ def from_bytes(content: bytes, name: str) -> ModelFile:
                 "use the original or train the model again",
                 name,
             )
-        _check_schema(metadata, SCHEMA, "the metadata")
-    return ModelFile({key: metadata[key] for key in SCHEMA}, tensors)
+        known = SCHEMA | {key: schema for key, schema in OPTIONAL.items() if key in metadata}
+        _check_schema(metadata, known, "the metadata")
+    return ModelFile({key: metadata[key] for key in known}, tensors)
 
 
 def is_model_file(path: str | os.PathLike[str]) -> bool:

@@ -63,6 +63,11 @@ class LearnedHeuristic:
     def label(self) -> str:
         return Path(self.path).stem
 
+    @property
+    def search(self) -> dict[str, Any]:
+        """The options of the search it is meant for, if the file names one."""
+        return dict(self.metadata.get("search", {}))
+
     def bind(self, space: Any) -> _core.Heuristic | Callable[[Any], Any]:
         """The heuristic for a space. Raises ModelFileError if it was trained for another."""
         with refusing_malformed(self.path):

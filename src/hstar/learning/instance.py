@@ -1,70 +1,39 @@
-"""Learning for one problem: sample backwards from its goal, train small networks, choose by search.
+"""Learning for one problem: make networks for its goal, and choose by search.
 
-    sample   sets of facts with upper bounds on their distance to the goal (hstar.teachers.backward)
-    train    one small network per candidate, in the core (hstar.training.native)
-    choose   short searches from states that random walks reach, of each candidate and of the
-             default planner
-
-A candidate is a teacher with its options. Candidates are tried in turn, and then again with other
-seeds, until the time is spent. Each finished one is kept in a journal, so that a killed run goes on
-with the next.
+Candidates (hstar.learning.networks) are tried in turn, and then again with other seeds, until the
+time is spent. Short searches from states that random walks reach show what a network is worth, and
+which way of searching suits it; the default planner is tried on the same states. Each finished
+candidate is kept in a journal, so that a killed run goes on with the next.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from hstar import _core
-from hstar.features.facts import FACTS, fact_rows
-from hstar.features.vocabulary import domain_hash
 from hstar.learned.file import ModelFile, from_bytes, to_bytes
 from hstar.learned.heuristic import LearnedHeuristic
+from hstar.learning.networks import CANDIDATES, NETWORK, Candidate, NetworkMaker, Say
 from hstar.learning.trials import Score, Trial, run_trials, sentence, trial_states
 from hstar.pddl import Problem
 from hstar.runtime.resources import Budget, OutOfResources, stopped
 from hstar.search import STRONGEST, SearchOptions
 from hstar.spaces.task import ground
-from hstar.teachers.backward import FactSets, sample_focused, sample_rollouts
-from hstar.training.native import FactRows, MlpOptions, Trained, train_mlp
-
-SAMPLERS: dict[str, Callable[..., FactSets]] = {
-    "regression": sample_rollouts,
-    "fsm": sample_focused,
-}
+from hstar.training.native import MlpOptions
 
 END_SHARE = 0.02  # of the time left to the whole program, to write the result
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A teacher with its options."""
-
-    teacher: str
-    options: Mapping[str, Any]
-
-    @property
-    def label(self) -> str:
-        said = [f"{name}={value}" for name, value in self.options.items() if name != "states"]
-        return f"{self.teacher}({', '.join(said)})" if said else self.teacher
-
-
 MOST_CANDIDATES = 1000
 LEAST_SECONDS = 12.0  # for a candidate to be worth trying
-# Different domains reward different teachers, so each kind has its turn.
-CANDIDATES = (
-    Candidate("regression", {}),
-    Candidate("fsm", {"completion": "variables"}),
-    Candidate(
-        "regression",
-        {"rollouts": 100, "length": 200, "completion": "variables", "h2": True, "random": 0.2},
-    ),
-    Candidate("fsm", {"completion": "variables", "length": 200, "stride": 4}),
+
+Way = Mapping[str, Any]  # of searching: options of SearchOptions
+WAYS: tuple[Way, ...] = (
+    {"algorithm": "gbfs"},
+    {"algorithm": "gbfs", "preferred_by": "ff"},
+    {"algorithm": "beam", "width": 1000},
 )
 
 
@@ -74,21 +43,11 @@ class LearnOptions:
 
     seconds: float = 120.0
     states: int = 100_000
-    network: MlpOptions = dataclasses.field(
-        default_factory=lambda: MlpOptions(
-            hidden=128,
-            width=128,
-            learning_rate=1e-3,
-            batch=256,
-            patience=10,
-            output="none",
-            init="he",
-            precision="int16",
-        )
-    )
+    network: MlpOptions = NETWORK
     candidates: tuple[Candidate, ...] = CANDIDATES
-    trials: int = 10
-    trial_share: float = 0.25
+    ways: tuple[Way, ...] = WAYS
+    trials: int = 8
+    trial_share: float = 0.35
     seed: int = 0
 
     def to_dict(self) -> dict[str, Any]:
@@ -128,7 +87,6 @@ class Learned:
         }
 
 
-Say = Callable[[str], None]
 Kept = Callable[[str], bytes | None]
 Keep = Callable[[str, bytes], None]
 
@@ -147,7 +105,6 @@ class InstanceLearner:
     ) -> None:
         self.options, self.budget, self.say = options, budget, say
         self.read, self.write = read, write
-        self.problem = problem
         self.start = _core.monotonic_seconds()
         self.deadline = self.start + options.seconds
         if budget.deadline:
@@ -155,15 +112,13 @@ class InstanceLearner:
             self.deadline = min(self.deadline, self.start + (1 - END_SHARE) * left)
         self.own = Budget(self.deadline, budget.memory_bytes)
         self.task = ground(problem, budget=self.own)
-        self.any_task = ground(problem, keep_constant=True, budget=self.own)
-        self.features = FACTS.configure([self.any_task], {}, "one")
-        rows, _ = fact_rows(self.features, self.any_task)
-        self.row_of_fact = rows
+        self.maker = NetworkMaker(problem, options.network, options.states, self.own, say)
         self.states = trial_states(self.task, options.trials, options.seed, self.own)
         seconds = self.deadline - self.start
-        self.planned = min(len(options.candidates), max(1, int(seconds / LEAST_SECONDS)))
+        self.planned = planned_candidates(options.candidates, seconds)
         self.usual_seconds = seconds / (self.planned + 1)
-        self.trial_seconds = options.trial_share * self.usual_seconds / max(1, len(self.states))
+        trials = max(1, len(self.states)) * len(options.ways)
+        self.trial_seconds = options.trial_share * self.usual_seconds / trials
 
     def run(self) -> Learned:
         """Try all candidates that the time allows, or that there is time for until Ctrl-C.
@@ -208,54 +163,39 @@ class InstanceLearner:
     def _try(
         self, name: str, number: int, best: tuple[Score, ModelFile] | None
     ) -> tuple[Score, ModelFile] | None:
-        """Sample, train and judge; each of the candidates planned gets the same time.
+        """Make a network and judge it; each of the candidates planned gets the same time.
 
-        None if sampling leaves no time to train.
+        Until a network has solved something, each is tried in every way of searching; from then on
+        in the way that was best. None if there was no time to train.
         """
         candidates = self.options.candidates
         candidate = candidates[number % len(candidates)]
-        trials = self.trial_seconds * len(self.states)
+        ways = self.options.ways if best is None or not best[0].solved else [search_of(best[1])]
+        trials = self.trial_seconds * len(self.states) * len(ways)
         share = self._seconds_left() / max(1, self.planned - number)
         deadline = _core.monotonic_seconds() + share - trials
         seed = self.options.seed + number // len(candidates)
-        sets = SAMPLERS[candidate.teacher](
-            self.any_task,
-            self.own,
-            **{"states": self.options.states, "seed": seed, **candidate.options},
-        )
-        if _core.monotonic_seconds() >= deadline:
-            self.say(f"{candidate.label}: no time left to train")
+        file = self.maker.make(candidate, seed, deadline, self.budget.memory_bytes)
+        if file is None:
             return None
-        trained = train_mlp(
-            self._rows(sets),
-            self.features["width"],
-            self.options.network,
-            self.options.seed + number,
-            deadline,
-            memory_bytes=self.budget.memory_bytes,
-        )
-        if trained.stopped not in (None, "time"):
-            raise stopped(trained.stopped)
-        file = self._file(candidate, trained, len(sets))
+        epochs = len(file.metadata["training"]["curve"])
+        least = best and best[0]
+        scores = []
+        for way in ways:
+            what = f"{candidate.label}, {epochs} epochs, {way_text(way)}"
+            options = search_with(with_search(file, way))
+            score = run_trials(self.task, self.states, options, self.trial_seconds, self.own, least)
+            self.say(f"{what}: {score.text()}")
+            scores.append(score)
+            least = score if least is None or score.beats(least) else least
+        score, way = best_of(scores, ways)
+        file = with_search(file, way)
         self.write(name, to_bytes(file))
-        what = f"{candidate.label}, {len(trained.curve)} epochs"
-        return self._judge(name, what, search_with(file), best and best[0]), file
+        self.write(f"{name}.json", _score_text(score))
+        return score, file
 
-    def _rows(self, sets: FactSets) -> FactRows:
-        """The atoms that are inputs, of each set."""
-        inputs = self.row_of_fact[sets.facts]
-        is_input = inputs >= 0
-        padded = np.append(is_input, False)  # a last set without facts starts behind the others
-        counts = np.add.reduceat(padded, sets.starts[:-1], dtype=np.int64)
-        counts[np.diff(sets.starts) == 0] = 0
-        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        lower = np.full(len(sets), np.nan, np.float32)
-        return FactRows(self.features["width"], starts, inputs[is_input], sets.h, lower, sets.upper)
-
-    def _judge(
-        self, name: str, what: str, options: SearchOptions, least: Score | None = None
-    ) -> Score:
-        score = run_trials(self.task, self.states, options, self.trial_seconds, self.own, least)
+    def _judge(self, name: str, what: str, options: SearchOptions) -> Score:
+        score = run_trials(self.task, self.states, options, self.trial_seconds, self.own)
         self.write(f"{name}.json", _score_text(score))
         self.say(f"{what}: {score.text()}")
         return score
@@ -272,32 +212,40 @@ class InstanceLearner:
             return None
         return score, from_bytes(content, name)
 
-    def _file(self, candidate: Candidate, trained: Trained, states: int) -> ModelFile:
-        network = self.options.network
-        metadata: dict[str, Any] = {
-            "form": "float",
-            "features": {"name": "facts", "config": self.features},
-            "model": {"name": "mlp", "config": network.config(self.features["width"])},
-            "objective": {"name": network.objective},
-            "decode": {"name": "value", "base": "none", "lower": "none", "cap": None},
-            "cost": "one",
-            "domain": {
-                "name": self.problem.domain.name,
-                "hash": domain_hash(self.problem.domain),
-            },
-            "training": {
-                "teacher": {"name": candidate.teacher, **candidate.options},
-                "states": states,
-                **trained.summary(),
-            },
-            "certificate": None,
-        }
-        return ModelFile(json.loads(json.dumps(metadata)), trained.tensors())
+
+def planned_candidates(candidates: Sequence[Candidate], seconds: float) -> int:
+    """How many of the candidates are worth trying in so many seconds."""
+    return min(len(candidates), max(1, int(seconds / LEAST_SECONDS)))
+
+
+def search_of(file: ModelFile) -> Way:
+    """The way of searching that a file names."""
+    return dict(file.metadata["search"])
+
+
+def with_search(file: ModelFile, way: Way) -> ModelFile:
+    """The model, to be used in a way of searching."""
+    return ModelFile({**file.metadata, "search": dict(way)}, file.tensors)
 
 
 def search_with(file: ModelFile) -> SearchOptions:
-    """Greedy search with a learned heuristic."""
-    return SearchOptions(heuristic=LearnedHeuristic(file, "learned"), algorithm="gbfs", cost="one")
+    """How to search with a model, in its own way."""
+    return SearchOptions(heuristic=LearnedHeuristic(file, "learned"), cost="one", **search_of(file))
+
+
+def way_text(way: Way) -> str:
+    """Such as "gbfs, preferred_by=ff"."""
+    said = [f"{name}={value}" for name, value in way.items() if name != "algorithm"]
+    return ", ".join([way["algorithm"], *said])
+
+
+def best_of(scores: Sequence[Score], ways: Sequence[Way]) -> tuple[Score, Way]:
+    """The first that no other beats."""
+    best = 0
+    for number, score in enumerate(scores):
+        if score.beats(scores[best]):
+            best = number
+    return scores[best], ways[best]
 
 
 def _score_text(score: Score) -> bytes:

@@ -1,9 +1,10 @@
-"""Planning that learns on the way: the default planner, a learned heuristic, and turns of both.
+"""Planning that learns on the way: the default planner, then networks, then turns of all.
 
     1. the default planner, for as long as learning may take, but at most a quarter of the time left
-    2. learning, for at most half of what is left then
-    3. the learned search and the default planner in turns, each turn twice as long as the one
-       before; the default planner alone if it solved more in the trials
+    2. networks, one after the other, for at most half of what is left then; each searches for a
+       plan at once, for as long as it took to make
+    3. the searches with networks and the default planner in turns, each round twice as long as the
+       one before
 
 The time of learning is part of the total time.
 """
@@ -11,18 +12,20 @@ The time of learning is part of the total time.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from hstar import _core
-from hstar.learning.instance import InstanceLearner, LearnOptions, search_with
-from hstar.runtime.resources import Budget, OutOfResources, stopped
-from hstar.search import STRONGEST, SearchOptions, SearchResult, run
-from hstar.search import _validated as validated
+from hstar.learned.file import ModelFile
+from hstar.learning.instance import LearnOptions, planned_candidates, search_with, with_search
+from hstar.learning.networks import NetworkMaker
+from hstar.runtime.resources import Budget, OutOfResources
+from hstar.search import STRONGEST, SearchOptions, SearchResult, run, validated
 from hstar.spaces.task import Task
 
 Say = Callable[[str], None]
 OUT_OF_TIME, OUT_OF_MEMORY = "out of time", "out of memory"
+DEFAULT, LEARNED = "default", "learned"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,19 +37,73 @@ class Planned:
     found_by: str | None  # "default", "learned", or None without a plan
 
 
+@dataclass(slots=True)
+class Clock:
+    """Seconds spent on learning."""
+
+    seconds: float = 0.0
+
+
 def plan_with_learning(task: Task, seconds: float, budget: Budget, say: Say) -> Planned:
     """Search for a plan of a task, learning for at most `seconds`. Raises OutOfResources."""
     first = min(seconds, _left(budget) / 4)
     say(f"The default planner searches for {first:.3g} s.")
-    result = _search(task, STRONGEST, first, budget)
+    result = search_for(task, STRONGEST, first, budget)
     if result.status != OUT_OF_TIME or _left(budget) <= 0:
-        return Planned(result, 0.0, "default" if result.solved else None)
-    start = _core.monotonic_seconds()
-    learned = _learn(task, LearnOptions(seconds=min(seconds, _left(budget) / 2)), budget, say)
-    training_time = _core.monotonic_seconds() - start
-    ways = {"learned": learned, "default": STRONGEST} if learned else {"default": STRONGEST}
-    last, found_by = take_turns(task, ways, first, budget, say)
-    return Planned(last or result, training_time, found_by)
+        return Planned(result, 0.0, DEFAULT if result.solved else None)
+    options = LearnOptions(seconds=min(seconds, _left(budget) / 2))
+    clock = Clock()
+    ways: dict[str, SearchOptions] = {}
+    turn = first
+    for file, took in networks(task, options, budget, say, clock):
+        turn = max(1.0, took / len(options.ways))
+        for way in options.ways:
+            if _left(budget) <= 0:
+                break
+            name = f"{LEARNED} {len(ways) + 1}"
+            ways[name] = search_with(with_search(file, way))
+            say(f"Search {name}, {ways[name].entry.description}, for {turn:.3g} s.")
+            result = search_for(task, ways[name], turn, budget)
+            if result.status == OUT_OF_MEMORY:
+                del ways[name]
+            elif result.status != OUT_OF_TIME:
+                return Planned(result, clock.seconds, LEARNED if result.solved else None)
+    last, finder = take_turns(task, {**ways, DEFAULT: STRONGEST}, 2 * turn, budget, say)
+    found_by = None if finder is None else finder.partition(" ")[0]
+    return Planned(last or result, clock.seconds, found_by)
+
+
+def networks(
+    task: Task, options: LearnOptions, budget: Budget, say: Say, clock: Clock
+) -> Iterator[tuple[ModelFile, float]]:
+    """Networks for the goal of a task, with the seconds that each took.
+
+    What cannot be learned, or not within the limits, is said; then there are no more. Raises
+    OutOfResources for signals.
+    """
+    say(f"Learning for {options.seconds:.3g} s.")
+    try:
+        start = _core.monotonic_seconds()
+        own = _until(budget, options.seconds)
+        maker = NetworkMaker(task.problem, options.network, options.states, own, say)
+        clock.seconds += _core.monotonic_seconds() - start
+        count = planned_candidates(options.candidates, options.seconds)
+        for number, candidate in enumerate(options.candidates[:count]):
+            start = _core.monotonic_seconds()
+            share = min((options.seconds - clock.seconds) / (count - number), _left(budget))
+            file = maker.make(candidate, options.seed, start + share, budget.memory_bytes)
+            took = _core.monotonic_seconds() - start
+            clock.seconds += took
+            if file is not None:
+                say(f"{candidate.label}: trained in {took:.3g} s.")
+                yield file, took
+    except ValueError as error:
+        say(f"Nothing can be learned: {error}.")
+    except (OutOfResources, MemoryError) as error:
+        reason = error.status if isinstance(error, OutOfResources) else OUT_OF_MEMORY
+        if reason not in (OUT_OF_TIME, OUT_OF_MEMORY):
+            raise
+        say(f"No more can be learned: {reason}.")
 
 
 def take_turns(
@@ -64,7 +121,7 @@ def take_turns(
             seconds = min(turn if len(left) > 1 else math.inf, _left(budget))
             length = f" for {seconds:.3g} s" if math.isfinite(seconds) else ""
             say(f"The {name} search goes on{length}.")
-            result = _search(task, way, seconds, budget)
+            result = search_for(task, way, seconds, budget)
             if result.status == OUT_OF_MEMORY and len(left) > 1:
                 del left[name]
             elif result.status != OUT_OF_TIME:
@@ -75,34 +132,12 @@ def take_turns(
     return result, None
 
 
-def _search(task: Task, way: SearchOptions, seconds: float, budget: Budget) -> SearchResult:
+def search_for(task: Task, way: SearchOptions, seconds: float, budget: Budget) -> SearchResult:
     """Search for at most so many seconds. A plan is validated in the time that is left to all."""
     result = run(task, way, _until(budget, seconds))
     if result.unchecked != OUT_OF_TIME or _left(budget) <= 0:
         return result
     return validated(replace(result, unchecked=None), task, None, budget)
-
-
-def _learn(task: Task, options: LearnOptions, budget: Budget, say: Say) -> SearchOptions | None:
-    """How to search with what was learned; None if the default planner solved more."""
-    say(f"Learning for {options.seconds:.3g} s.")
-    try:
-        found = InstanceLearner(task.problem, options, budget, say).run()
-    except ValueError as error:
-        say(f"Nothing can be learned: {error}.")
-        return None
-    except (OutOfResources, MemoryError) as error:
-        reason = error.status if isinstance(error, OutOfResources) else OUT_OF_MEMORY
-        if reason not in (OUT_OF_TIME, OUT_OF_MEMORY):
-            raise
-        say(f"Nothing was learned: {reason}.")
-        return None
-    if found.interrupted:
-        raise stopped("interrupt")
-    say(f"Walks from the initial state: {found.sentence()}.")
-    if found.file is None or found.score is None or found.score.solved < found.default.solved:
-        return None
-    return search_with(found.file)
 
 
 def _left(budget: Budget) -> float:

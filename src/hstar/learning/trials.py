@@ -94,7 +94,8 @@ def run_trials(
     OutOfResources for signals.
     """
     settings = options.for_core(task)
-    bound = [bind_heuristic(h, task, options.cost, budget) for h in options.heuristics]
+    needed = [*options.heuristics, *options.advisers]
+    bound = [bind_heuristic(h, task, options.cost, budget) for h in needed]
     trials: list[Trial] = []
     for number, state in enumerate(states):
         if least is not None and _is_lost(trials, len(states) - number, least):

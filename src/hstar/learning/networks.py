@@ -1,0 +1,159 @@
+"""Networks for one goal: sample labelled sets of facts, train a small network on them in the core.
+
+A candidate is a teacher with its options and an objective. The network reads the atoms of a state
+by name, so it serves every problem with the same domain, objects and goal.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hstar import _core
+from hstar.features.facts import FACTS, fact_rows
+from hstar.features.vocabulary import domain_hash
+from hstar.learned.file import ModelFile
+from hstar.pddl import Problem
+from hstar.runtime.resources import Budget, OutOfResources, stopped
+from hstar.spaces.task import ground
+from hstar.teachers import TEACHERS
+from hstar.teachers.backward import FactSets
+from hstar.training.native import FactRows, MlpOptions, Trained, train_mlp
+
+SAMPLING_SHARE = 0.6  # of the time for a network, at most
+FEWER = 4  # times fewer states, after sampling took too long
+LEAST_STATES = 1000
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A teacher with its options, and what training minimises."""
+
+    teacher: str
+    options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    objective: str = "squared"
+
+    @property
+    def label(self) -> str:
+        said = [f"{name}={value}" for name, value in self.options.items()]
+        said += [self.objective] if self.objective != "squared" else []
+        return f"{self.teacher}({', '.join(said)})" if said else self.teacher
+
+
+# Different domains reward different teachers, so each kind has its turn.
+CANDIDATES = (
+    Candidate("regression"),
+    Candidate("fsm", {"completion": "variables"}),
+    Candidate(
+        "regression",
+        {"rollouts": 100, "length": 200, "completion": "variables", "h2": True, "random": 0.2},
+    ),
+    Candidate("fsm", {"completion": "variables", "length": 200, "stride": 4}),
+)
+NETWORK = MlpOptions(
+    hidden=128,
+    width=128,
+    learning_rate=1e-3,
+    batch=256,
+    patience=10,
+    output="none",
+    init="he",
+    precision="int16",
+)
+
+
+class NetworkMaker:
+    """Makes networks for the goal of a problem. `used` holds a hash per state trained on."""
+
+    def __init__(
+        self, problem: Problem, network: MlpOptions, states: int, budget: Budget, say: Say
+    ) -> None:
+        self.problem, self.network, self.states, self.say = problem, network, states, say
+        self.task = ground(problem, keep_constant=True, budget=budget)
+        self.features = FACTS.configure([self.task], {}, "one")
+        self.row_of_fact, _ = fact_rows(self.features, self.task)
+        self.used: list[NDArray[np.uint64]] = []
+
+    def make(
+        self, candidate: Candidate, seed: int, deadline: float, memory_bytes: int
+    ) -> ModelFile | None:
+        """A network trained until a deadline of the monotonic clock, or until it gets no better.
+
+        None if sampling leaves no time to train; the next one then gets fewer states. Raises
+        OutOfResources for other limits and signals, ValueError if there is nothing to learn.
+        """
+        now = _core.monotonic_seconds()
+        sampling = Budget(now + SAMPLING_SHARE * (deadline - now), memory_bytes)
+        try:
+            sets = self._sample(candidate, seed, sampling) if deadline > now else None
+        except OutOfResources as error:
+            if error.status != "out of time":
+                raise
+            sets = None
+        if sets is None or _core.monotonic_seconds() >= deadline:
+            self.states = max(LEAST_STATES, self.states // FEWER)
+            self.say(f"{candidate.label}: no time left to train")
+            return None
+        rows = self.rows(sets)
+        self.used.append(hashes_of(rows))
+        options = dataclasses.replace(self.network, objective=candidate.objective)
+        width = self.features["width"]
+        trained = train_mlp(rows, width, options, seed, deadline, memory_bytes=memory_bytes)
+        if trained.stopped not in (None, "time"):
+            raise stopped(trained.stopped)
+        return self._file(candidate, options, trained, len(rows))
+
+    def _sample(self, candidate: Candidate, seed: int, budget: Budget) -> FactSets:
+        sample = TEACHERS.find(candidate.teacher).sample
+        if sample is None:
+            raise ValueError(f"the teacher '{candidate.teacher}' does not sample one problem")
+        return sample(self.task, budget, states=self.states, seed=seed, **candidate.options)
+
+    def rows(self, sets: FactSets) -> FactRows:
+        """The atoms that are inputs, of each set."""
+        inputs = self.row_of_fact[sets.facts]
+        is_input = inputs >= 0
+        padded = np.append(is_input, False)  # a last set without facts starts behind the others
+        counts = np.add.reduceat(padded, sets.starts[:-1], dtype=np.int64)
+        counts[np.diff(sets.starts) == 0] = 0
+        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        lower = np.full(len(sets), np.nan, np.float32)
+        return FactRows(self.features["width"], starts, inputs[is_input], sets.h, lower, sets.upper)
+
+    def _file(
+        self, candidate: Candidate, network: MlpOptions, trained: Trained, states: int
+    ) -> ModelFile:
+        domain = self.problem.domain
+        metadata: dict[str, Any] = {
+            "form": "float",
+            "features": {"name": "facts", "config": self.features},
+            "model": {"name": "mlp", "config": network.config(self.features["width"])},
+            "objective": {"name": network.objective},
+            "decode": {"name": "value", "base": "none", "lower": "none", "cap": None},
+            "cost": "one",
+            "domain": {"name": domain.name, "hash": domain_hash(domain)},
+            "training": {
+                "teacher": {"name": candidate.teacher, **candidate.options},
+                "states": states,
+                **trained.summary(),
+            },
+            "certificate": None,
+        }
+        return ModelFile(json.loads(json.dumps(metadata)), trained.tensors())
+
+
+def hashes_of(rows: FactRows) -> NDArray[np.uint64]:
+    """A number per row; equal sets of atoms have equal ones (Zobrist 1970)."""
+    keys = np.random.default_rng(0).integers(0, 2**64, rows.num_atoms, np.uint64)
+    padded = np.append(keys[rows.atoms], np.uint64(0))  # a last row without atoms starts there
+    found = np.bitwise_xor.reduceat(padded, rows.starts[:-1])
+    found[np.diff(rows.starts) == 0] = 0
+    return found
