@@ -30,7 +30,7 @@ from hstar.pddl import Problem
 from hstar.runtime.resources import Budget, OutOfResources, stopped
 from hstar.search import STRONGEST, SearchOptions
 from hstar.spaces.task import ground
-from hstar.teachers.backward import FactSets, sample_focused, sample_rollouts
+from hstar.teachers.backward import FactSets, check_goal, sample_focused, sample_rollouts
 from hstar.training.native import FactRows, MlpOptions, Trained, train_mlp
 
 SAMPLERS: dict[str, Callable[..., FactSets]] = {
@@ -156,6 +156,7 @@ class InstanceLearner:
         self.own = Budget(self.deadline, budget.memory_bytes)
         self.task = ground(problem, budget=self.own)
         self.any_task = ground(problem, keep_constant=True, budget=self.own)
+        check_goal(self.any_task)
         self.features = FACTS.configure([self.any_task], {}, "one")
         rows, _ = fact_rows(self.features, self.any_task)
         self.row_of_fact = rows
