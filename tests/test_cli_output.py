@@ -61,3 +61,10 @@ def test_errors_name_the_program_when_run_as_installed() -> None:
         [script, "fly"], env=environment(), capture_output=True, text=True, timeout=SECONDS
     )
     assert (done.returncode, done.stderr) == (36, hstar("fly").err)
+
+
+@pytest.mark.parametrize("command", ["plan", "learn", "info"])
+def test_the_usage_names_the_files_once(command: str) -> None:
+    usage = hstar(command, "--help").out.partition("\n\n")[0]
+    assert usage.endswith(" [DOMAIN] PROBLEM")
+    assert usage.count("PROBLEM") == 1

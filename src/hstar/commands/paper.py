@@ -33,20 +33,33 @@ def add_parser(commands: Commands) -> None:
     parser.add("--seed SEED", "random seed of problems and training", int, default=0)
     about = f"admissible-cea: certified models of the cube (default: {MODELS}, if it exists)"
     parser.add("--models DIR", about)
+    about = "regression-sampling: folder of given tasks, with the folders hard and moderate"
+    parser.add("--suite DIR", about)
+    about = (
+        "regression-sampling: another planner to run beside ours, its command with {domain}, "
+        "{problem}, {plan} and {limit} (seconds); may be repeated"
+    )
+    parser.add("--peer NAME=COMMAND", about, peer, action="append")
 
 
 def run(options: argparse.Namespace) -> int:
     with as_usage_error():
         recipe = RECIPES.find(options.paper)
     more: dict[str, Any] = {}
-    if "models" in recipe.options:
-        models = Path(options.models or MODELS)
-        if options.models is not None and not models.is_dir():
-            raise UsageError(f"--models: there is no folder {models}")
-        more["models"] = models if models.is_dir() else None
-    elif options.models is not None:
-        fitting = ", ".join(name for name, one in RECIPES.items() if "models" in one.options)
-        raise UsageError(f"--models is for {fitting}")
+    for name in ("models", "suite"):
+        given = getattr(options, name)
+        if given is not None and name not in recipe.options:
+            raise UsageError(f"--{name} is for {recipes_with(name)}")
+        if given is not None and not Path(given).is_dir():
+            raise UsageError(f"--{name}: there is no folder {given}")
+        if given is not None:
+            more[name] = Path(given)
+    if "models" in recipe.options and "models" not in more:
+        more["models"] = Path(MODELS) if Path(MODELS).is_dir() else None
+    if options.peer and "peers" not in recipe.options:
+        raise UsageError(f"--peer is for {recipes_with('peers')}")
+    if options.peer:
+        more["peers"] = dict(options.peer)
     run_paper(
         options.paper,
         options.scale,
@@ -58,6 +71,19 @@ def run(options: argparse.Namespace) -> int:
         **more,
     )
     return 0
+
+
+def recipes_with(option: str) -> str:
+    return ", ".join(name for name, one in RECIPES.items() if option in one.options)
+
+
+def peer(text: str) -> tuple[str, str]:
+    """NAME=COMMAND. Raises ValueError."""
+    name, _, command = text.partition("=")
+    missing = [word for word in ("{domain}", "{problem}", "{plan}") if word not in command]
+    if not name or missing:
+        raise ValueError(f"'{text}' is not NAME=COMMAND with {', '.join(missing or ['a name'])}")
+    return name, command
 
 
 def run_paper(

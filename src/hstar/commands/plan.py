@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import fields, replace
+from importlib import import_module
 
 from hstar import _core
 from hstar.commands.arguments import (
@@ -114,6 +115,8 @@ def check_learn(options: argparse.Namespace, chosen: SearchOptions) -> None:
         raise UsageError(
             f"--learn {options.learn:g}s leaves no time to plan within {limit:g}s; give it less"
         )
+    # What learning imports ends the process if a memory limit is in force that it does not fit in.
+    import_module("hstar.learning.planning")
 
 
 def learn_and_search(

@@ -23,7 +23,7 @@ from hstar.pddl import Problem
 from hstar.runtime.resources import Budget, OutOfResources, stopped
 from hstar.spaces.task import ground
 from hstar.teachers import TEACHERS
-from hstar.teachers.backward import FactSets
+from hstar.teachers.backward import FactSets, check_goal
 from hstar.training.native import FactRows, MlpOptions, Trained, train_mlp
 
 SAMPLING_SHARE = 0.6  # of the time for a network, at most
@@ -78,6 +78,7 @@ class NetworkMaker:
     ) -> None:
         self.problem, self.network, self.states, self.say = problem, network, states, say
         self.task = ground(problem, keep_constant=True, budget=budget)
+        check_goal(self.task)
         self.features = FACTS.configure([self.task], {}, "one")
         self.row_of_fact, _ = fact_rows(self.features, self.task)
         self.used: list[NDArray[np.uint64]] = []

@@ -66,7 +66,8 @@ def trial_states(task: Task, count: int, seed: int, budget: Budget) -> NDArray[n
     for state in found:
         if not satisfies_goal(task, state) and not np.array_equal(state, initial):
             kept.setdefault(state.tobytes(), state)
-    return np.array(list(kept.values())[:count], np.int32).reshape(-1, task.num_variables)
+    chosen = list(kept.values())[:count]
+    return np.array(chosen, np.int32).reshape(len(chosen), task.num_variables)
 
 
 def satisfies_goal(task: Task, state: NDArray[np.int32]) -> bool:

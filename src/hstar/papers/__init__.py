@@ -34,6 +34,12 @@ RECIPES: Registry[Recipe] = Registry(
             "hstar.papers.admissible_cea",
             options=("models",),
         ),
+        "regression-sampling": Recipe(
+            "networks for one task from regressions of its goal",
+            ("smoke", "quick", "small", "full"),
+            "hstar.papers.regression_sampling",
+            options=("suite", "peers"),
+        ),
     },
     "hstar.papers",
     of_class(Recipe),

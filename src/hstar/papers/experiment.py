@@ -20,7 +20,7 @@ S = TypeVar("S")
 
 CODE = (  # what the results of an experiment depend on
     *("pddl", "spaces", "heuristics", "search", "pdb", "domains", "teachers", "features"),
-    *("models", "objectives", "training", "certified", "learned", "bench"),
+    *("models", "objectives", "training", "certified", "learned", "learning", "bench"),
 )
 
 

@@ -52,12 +52,17 @@ class FactSets:
         return len(self.h)
 
 
-def regression_of(task: Task, budget: Budget, *, h2: bool) -> _core.Regression:
-    """The task as seen from its goal. Raises NothingToRegress, OutOfResources."""
+def check_goal(task: Task) -> None:
+    """Raises NothingToRegress if the goal holds nowhere or everywhere."""
     if task.goal_is_false:
-        raise NothingToRegress("the goal is impossible, even if nothing is ever deleted")
+        raise NothingToRegress("no reachable state satisfies the goal")
     if not task.goal:
         raise NothingToRegress("the goal is empty or holds in every state")
+
+
+def regression_of(task: Task, budget: Budget, *, h2: bool) -> _core.Regression:
+    """The task as seen from its goal. Raises NothingToRegress, OutOfResources."""
+    check_goal(task)
     with budget.native():
         regression = _core.Regression(task.core, *budget.limits)
         if h2:

@@ -1,0 +1,305 @@
+"""The experiment of "Sampling from Pre-Images to Learn Heuristic Functions for Classical Planning"
+(O'Toole, Ramirez, Lipovetzky and Pearce, 2022), with every second counted.
+
+    tasks      one problem and other initial states of it, generated or from a suite
+    networks   every learner, the same time for each; learners see p1 only
+    planning   every planner on the other initial states, the same limit for each
+
+A state that a learner trained on or tried is not planned for. Each part is a file below one
+directory; a run that was stopped makes only what is missing.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hstar.domains import generate
+from hstar.learned.file import read_model, write_model
+from hstar.learned.heuristic import LearnedHeuristic
+from hstar.learning.initial_states import write_walks
+from hstar.learning.instance import InstanceLearner, search_of
+from hstar.learning.networks import NetworkMaker, hashes_of
+from hstar.learning.planning import plan_with_learning
+from hstar.papers import experiment as shared
+from hstar.papers.experiment import in_processes, read_part, say_nothing, write_part
+from hstar.papers.peers import run_peer
+from hstar.papers.regression_sampling.columns import LEARNERS, PLANNERS, Column
+from hstar.papers.regression_sampling.scales import GENERATED, Scale, Study
+from hstar.pddl import Problem, parse
+from hstar.pddl.errors import InputFileError
+from hstar.runtime.progress import Progress
+from hstar.runtime.resources import Budget, OutOfResources
+from hstar.search import SearchOptions, SearchResult, plan_problem
+from hstar.spaces.task import ground
+from hstar.training.native import FactRows
+
+
+class SuiteError(InputFileError):
+    """A folder of tasks is missing or holds something else."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFolder:
+    """A task with several initial states: domain.pddl, p1.pddl, p2.pddl and so on."""
+
+    domain: str
+    path: Path
+
+    @property
+    def name(self) -> str:
+        return f"{self.domain}/{self.path.name}"
+
+    def problem(self, number: int) -> Problem:
+        return parse(self.path / "domain.pddl", self.path / f"p{number}.pddl")
+
+
+@dataclass(frozen=True)
+class Experiment(shared.Experiment[Scale]):
+    """`suite` is a folder with the folders that studies name. `peers` maps the name of another
+    planner to a command with {domain}, {problem}, {plan} and {limit} in it."""
+
+    suite: Path | None = None
+    peers: Mapping[str, str] = field(default_factory=dict)
+
+    def network(self, study: Study, task: TaskFolder, learner: str) -> Path:
+        return self.directory / "networks" / study.name / task.name / f"{learner}.json"
+
+    def run(self, study: Study, task: TaskFolder, planner: str, state: int) -> Path:
+        return self.directory / "runs" / study.name / task.name / f"p{state}" / f"{planner}.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """By the name of a study: a row for each network and for each run, and all planners."""
+
+    studies: tuple[Study, ...]
+    networks: dict[str, list[dict[str, Any]]]
+    runs: dict[str, list[dict[str, Any]]]
+    planners: dict[str, list[str]]
+
+
+def run_experiment(experiment: Experiment) -> Results:
+    """All stages but the page. Raises JournalError where the directory holds another experiment,
+    SuiteError."""
+    tasks = {study.name: find_tasks(experiment, study) for study in experiment.scale.studies}
+    experiment.keep_settings()
+    quiet = replace(experiment, say=say_nothing)
+    results = Results(experiment.scale.studies, {}, {}, {})
+    for study in experiment.scale.studies:
+        found = tasks[study.name]
+        if study.suite == GENERATED:
+            make_tasks(experiment, study, found)
+        work = [
+            (quiet, study, task, learner)
+            for task in found
+            for learner in study.learners
+            if not experiment.network(study, task, learner).is_file()
+        ]
+        run_all(experiment, f"{study.name}: learning", make_network, work)
+        planners = [*study.planners, *experiment.peers]
+        runs = [
+            (quiet, study, task, planner, state)
+            for task in found
+            for state in unused_states(experiment, study, task)
+            for planner in planners
+            if not experiment.run(study, task, planner, state).is_file()
+        ]
+        run_all(experiment, f"{study.name}: planning", plan_once, runs)
+        results.planners[study.name] = planners
+        results.networks[study.name] = [
+            read_part(experiment.network(study, task, learner))
+            for task in found
+            for learner in study.learners
+        ]
+        results.runs[study.name] = [
+            read_part(experiment.run(study, task, planner, state))
+            for task in found
+            for state in unused_states(experiment, study, task)
+            for planner in planners
+        ]
+    return results
+
+
+def run_all(
+    experiment: Experiment, what: str, work: Callable[..., str], arguments: list[tuple[Any, ...]]
+) -> None:
+    """In processes, with a line for each part that is done."""
+    if not arguments:
+        return
+    experiment.say(f"{what}, {len(arguments)} parts")
+    with Progress(what, len(arguments)) as progress:
+        for count, text in enumerate(in_processes(experiment.jobs, work, arguments), start=1):
+            progress.update(count, text)
+
+
+def find_tasks(experiment: Experiment, study: Study) -> list[TaskFolder]:
+    """The tasks of a study in order. Raises SuiteError."""
+    if study.suite == GENERATED:
+        folder = experiment.directory / "tasks"
+        return [TaskFolder(name, folder / name / "task") for name in experiment.scale.generated]
+    if experiment.suite is None:
+        raise SuiteError("this scale plans for given tasks; name their folder with --suite", "")
+    suite = experiment.suite / study.suite
+    found = []
+    for domain in sorted(path for path in suite.glob("*") if path.is_dir()):
+        tasks = sorted(path for path in domain.iterdir() if (path / "p1.pddl").is_file())
+        chosen = dict.fromkeys([tasks[0], tasks[-1]]) if study.tasks == "ends" and tasks else tasks
+        found += [TaskFolder(domain.name.partition("-")[0], path) for path in chosen]
+    if not found:
+        raise SuiteError(
+            "there are no folders DOMAIN/TASK with domain.pddl and p1.pddl", str(suite)
+        )
+    return found
+
+
+def make_tasks(experiment: Experiment, study: Study, tasks: list[TaskFolder]) -> None:
+    """Generate a problem for each task, and other initial states of it by random walks."""
+    for task in tasks:
+        if task.path.is_dir():
+            continue
+        experiment.say(f"generating a {task.domain} problem")
+        ranges = experiment.scale.generated[task.domain]
+        generate(task.domain, task.path.parent, ["test"], experiment.seed, count=1, ranges=ranges)
+        test = task.path.parent / "test"
+        (problem,) = (path for path in test.glob("*.pddl") if path.name != "domain.pddl")
+        with tempfile.TemporaryDirectory(dir=task.path.parent) as scratch:
+            folder = Path(scratch) / "task"
+            count = max(study.states) - 1
+            seed = experiment.seed + 2**16  # other walks than those of the trials
+            write_walks(test / "domain.pddl", problem, folder, count, 200, seed)
+            for number, path in enumerate(sorted(folder.glob("p*.pddl")), start=2):
+                path.rename(folder / f"p{number}.pddl")
+            shutil.copy(problem, folder / "p1.pddl")
+            folder.rename(task.path)
+
+
+def make_network(experiment: Experiment, study: Study, task: TaskFolder, learner: str) -> str:
+    """Learn from p1; keeps the network beside a file that says how it went."""
+    options = replace(LEARNERS[learner], seconds=study.learn, seed=experiment.seed)
+    part = experiment.network(study, task, learner)
+    row: dict[str, Any] = {"task": task.name, "domain": task.domain, "learner": learner}
+    start = time.monotonic()
+    budget = Budget(memory_bytes=experiment.scale.memory_limit)
+    try:
+        made = InstanceLearner(task.problem(1), options, budget, say_nothing)
+        found = made.run()
+    except (OutOfResources, ValueError, MemoryError) as error:
+        row |= {"networks": 0, "error": str(error), "used": []}
+    else:
+        row |= {**found.to_dict(), "networks": found.finished, "error": ""}
+        row["used"] = used_states(made.maker, made, task, study)
+        if found.file is not None:
+            part.parent.mkdir(parents=True, exist_ok=True)
+            write_model(part.with_suffix(".safetensors"), found.file)
+            row["way"] = search_of(found.file)
+    write_part(part, {**row, "seconds": time.monotonic() - start})
+    return f"{task.name} {learner}: {row.get('learned_solved', 0)}/{row.get('states', 0)}"
+
+
+def used_states(
+    maker: NetworkMaker, learner: InstanceLearner, task: TaskFolder, study: Study
+) -> list[int]:
+    """The numbers of the states to plan for that training or trials saw, compared by hash."""
+    row_of = {atom: row for row, atom in enumerate(maker.features["atoms"])}
+
+    def hash_of(atoms: list[str]) -> np.uint64:
+        rows = np.array([row_of[atom] for atom in atoms if atom in row_of], np.int32)
+        none = np.zeros(1, np.float32)
+        row = FactRows(len(row_of), np.array([0, len(rows)]), rows, none, none, none)
+        return np.uint64(hashes_of(row)[0])
+
+    seen = {hash_of(learner.task.atoms(state)) for state in learner.states}
+    trained = np.unique(np.concatenate([*maker.used, np.zeros(0, np.uint64)]))
+    used = []
+    for number in study.states:
+        test = ground(task.problem(number), keep_constant=True)
+        found = hash_of(test.atoms(test.initial_state))
+        if found in seen or np.isin(found, trained):
+            used.append(number)
+    return used
+
+
+def unused_states(experiment: Experiment, study: Study, task: TaskFolder) -> list[int]:
+    """The states that no learner of the study used."""
+    used = {
+        state
+        for learner in study.learners
+        for state in read_part(experiment.network(study, task, learner))["used"]
+    }
+    return [state for state in study.states if state not in used]
+
+
+def plan_once(
+    experiment: Experiment, study: Study, task: TaskFolder, planner: str, state: int
+) -> str:
+    """Plan for one state; reading and grounding count."""
+    start = time.monotonic()
+    if planner in experiment.peers:
+        files = task.path / "domain.pddl", task.path / f"p{state}.pddl"
+        row = run_peer(experiment.peers[planner], *files, study.limit)
+    else:
+        row = run_planner(experiment, study, task, PLANNERS[planner], state)
+    row = {"task": task.name, "domain": task.domain, "state": state, "planner": planner, **row}
+    row.setdefault("seconds", time.monotonic() - start)
+    write_part(experiment.run(study, task, planner, state), row)
+    return f"{task.name} p{state} {planner}: {row['status']}"
+
+
+def run_planner(
+    experiment: Experiment, study: Study, task: TaskFolder, column: Column, state: int
+) -> dict[str, Any]:
+    budget = Budget.starting_now(study.limit, experiment.scale.memory_limit)
+    start = time.monotonic()
+    try:
+        with budget.enforced():
+            problem = task.problem(state)
+            if column.learns:
+                result = plan_and_learn(problem, study, budget)
+            else:
+                options = search_options(experiment, study, task, column)
+                if options is None:
+                    return {"solved": False, "status": "no network", "seconds": study.limit}
+                result = plan_problem(problem, options, budget)
+    except (OutOfResources, MemoryError) as error:
+        reason = error.status if isinstance(error, OutOfResources) else "out of memory"
+        return {"solved": False, "status": reason}
+    return {
+        "solved": result.solved,
+        "status": result.status,
+        "seconds": time.monotonic() - start,
+        "length": result.plan_length,
+        **{name: getattr(result, name) for name in ("search_time", "evaluated", "expanded")},
+        **{name: getattr(result, name) for name in ("training_time", "found_by")},
+    }
+
+
+def plan_and_learn(problem: Problem, study: Study, budget: Budget) -> SearchResult:
+    task = ground(problem, budget=budget)
+    found = plan_with_learning(task, study.limit / 2, budget, say_nothing)
+    return replace(found.result, training_time=found.training_time, found_by=found.found_by)
+
+
+def search_options(
+    experiment: Experiment, study: Study, task: TaskFolder, column: Column
+) -> SearchOptions | None:
+    """None if there is no network."""
+    if column.learner is None:
+        return column.search
+    path = experiment.network(study, task, column.learner).with_suffix(".safetensors")
+    if not path.is_file():
+        return None
+    heuristic = LearnedHeuristic(read_model(path), str(path), column.decode)
+    return SearchOptions(heuristic, cost="one", **(column.way or heuristic.search))
+
+
+def rows_of(rows: list[dict[str, Any]], **fields: Any) -> Iterator[dict[str, Any]]:
+    """The rows with these values."""
+    return (row for row in rows if all(row[name] == value for name, value in fields.items()))
