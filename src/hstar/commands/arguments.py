@@ -233,3 +233,14 @@ def input_files(files: list[str]) -> tuple[Path, Path]:
     if is_domain_file(problem):
         raise UsageError(f"{problem} is a domain; name the problem to solve as well")
     return find_domain(problem), problem
+
+
+def named_values(texts: Sequence[str]) -> dict[str, str]:
+    """Of texts NAME=VALUE, as --option takes them. Raises UsageError."""
+    chosen = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise UsageError(f"--option wants NAME=VALUE, not '{text}'")
+        chosen[name] = value
+    return chosen

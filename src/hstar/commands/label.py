@@ -11,6 +11,7 @@ from hstar.commands.arguments import (
     UsageError,
     add_command,
     as_usage_error,
+    named_values,
     positive,
     values_of,
 )
@@ -74,12 +75,7 @@ class _ListTeachers(argparse.Action):
 
 def _teacher_options(options: argparse.Namespace) -> dict[str, Any]:
     """The options of the teacher by name. Raises UsageError."""
-    chosen: dict[str, Any] = {}
-    for text in options.option:
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise UsageError(f"--option wants NAME=VALUE, not '{text}'")
-        chosen[name] = value
+    chosen: dict[str, Any] = named_values(options.option)
     short = values_of(options, "max_expansions plans")
     return chosen | {name: value for name, value in short.items() if value is not None}
 

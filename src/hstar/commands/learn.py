@@ -7,19 +7,25 @@ import json
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hstar.commands.arguments import (
     Commands,
     UsageError,
     add_command,
+    as_usage_error,
     budget_of,
     duration,
     input_files,
+    named_values,
     positive,
     seed,
 )
 from hstar.pddl import parse
 from hstar.runtime.atomic import check_writable
+
+if TYPE_CHECKING:
+    from hstar.learning.networks import Candidate
 
 DESCRIPTION = """\
 Learn a heuristic for one problem, and for all problems with its domain, objects and goal. It
@@ -38,6 +44,12 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("files", nargs="+", metavar="[DOMAIN] PROBLEM", help=about)
     parser.add("-o --output FILE", "the model, a .safetensors file", required=True)
     parser.add("--time TIME", "total time, trials included (default: 2m)", duration, default=120.0)
+    about = "where states come from, see 'hstar label --teachers' (default: several in turn)"
+    parser.add("--teacher NAME", about)
+    about = "an option of the teacher; may be repeated"
+    parser.add("--option NAME=VALUE", about, action="append", default=[])
+    about = "squared (default), interval, truncated-gaussian or l-gbfs"
+    parser.add("--objective NAME", about, default="squared")
     parser.add("--states N", "sampled per network", positive, default=100_000)
     parser.add("--width N", "of the network's layers", positive, default=128)
     parser.add("--seed N", "random seed", seed, default=0)
@@ -58,9 +70,13 @@ def run(options: argparse.Namespace) -> int:
     check_writable(output)
     budget = budget_of(options)
     defaults = LearnOptions()
-    network = replace(defaults.network, hidden=options.width, width=options.width)
     chosen = replace(
-        defaults, seconds=options.time, states=options.states, seed=options.seed, network=network
+        defaults,
+        seconds=options.time,
+        states=options.states,
+        seed=options.seed,
+        network=replace(defaults.network, hidden=options.width, width=options.width),
+        candidates=chosen_candidates(options),
     )
     settings = {
         "learn": json.loads(json.dumps(chosen.to_dict())),
@@ -92,3 +108,30 @@ def run(options: argparse.Namespace) -> int:
         if found.file is not None:
             print(f"The model is in {output}; use it with 'hstar plan PROBLEM -H {output}'.")
     return 0 if found.file is not None else NOTHING_LEARNED
+
+
+def chosen_candidates(options: argparse.Namespace) -> tuple[Candidate, ...]:
+    """The teacher that was named, or all that are usual. Raises UsageError."""
+    from hstar.learning.networks import CANDIDATES, Candidate
+    from hstar.teachers import TEACHERS
+    from hstar.training.native import MlpOptions
+
+    with as_usage_error():
+        MlpOptions(objective=options.objective)
+    given = named_values(options.option)
+    if options.teacher is None:
+        if given:
+            raise UsageError("--option belongs to a teacher; name it with --teacher")
+        return tuple(replace(one, objective=options.objective) for one in CANDIDATES)
+    with as_usage_error():
+        teacher = TEACHERS.find(options.teacher)
+        settings = teacher.settings(given)
+    if teacher.sample is None:
+        fitting = [name for name in TEACHERS if TEACHERS.find(name).sample is not None]
+        raise UsageError(
+            f"the teacher '{options.teacher}' does not sample one problem; "
+            f"choose one of {', '.join(fitting)}"
+        )
+    for name in given.keys() & {"states", "seed"}:
+        raise UsageError(f"--option {name} is --{name} here")
+    return (Candidate(options.teacher, {n: settings[n] for n in given}, options.objective),)

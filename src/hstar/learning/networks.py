@@ -21,7 +21,7 @@ from hstar.features.vocabulary import domain_hash
 from hstar.learned.file import ModelFile
 from hstar.pddl import Problem
 from hstar.runtime.resources import Budget, OutOfResources, stopped
-from hstar.spaces.task import ground
+from hstar.spaces.task import Task, ground
 from hstar.teachers import TEACHERS
 from hstar.teachers.backward import FactSets, check_goal
 from hstar.training.native import FactRows, MlpOptions, Trained, train_mlp
@@ -29,6 +29,7 @@ from hstar.training.native import FactRows, MlpOptions, Trained, train_mlp
 SAMPLING_SHARE = 0.6  # of the time for a network, at most
 FEWER = 4  # times fewer states, after sampling took too long
 LEAST_STATES = 1000
+BOUNDED = ("interval", "truncated-gaussian")  # objectives that use bounds
 
 Say = Callable[[str], None]
 
@@ -103,7 +104,7 @@ class NetworkMaker:
             self.states = max(LEAST_STATES, self.states // FEWER)
             self.say(f"{candidate.label}: no time left to train")
             return None
-        rows = self.rows(sets)
+        rows = self.rows(sets, has_bounds=candidate.objective in BOUNDED)
         self.used.append(hashes_of(rows))
         options = dataclasses.replace(self.network, objective=candidate.objective)
         width = self.features["width"]
@@ -118,8 +119,9 @@ class NetworkMaker:
             raise ValueError(f"the teacher '{candidate.teacher}' does not sample one problem")
         return sample(self.task, budget, states=self.states, seed=seed, **candidate.options)
 
-    def rows(self, sets: FactSets) -> FactRows:
-        """The atoms that are inputs, of each set."""
+    def rows(self, sets: FactSets, has_bounds: bool = False) -> FactRows:
+        """The atoms that are inputs, of each set. Lower bounds take a while, so they are made only
+        where they are asked for."""
         inputs = self.row_of_fact[sets.facts]
         is_input = inputs >= 0
         padded = np.append(is_input, False)  # a last set without facts starts behind the others
@@ -127,6 +129,8 @@ class NetworkMaker:
         counts[np.diff(sets.starts) == 0] = 0
         starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         lower = np.full(len(sets), np.nan, np.float32)
+        if has_bounds:
+            lower = goal_count_bounds(self.task, sets)
         return FactRows(self.features["width"], starts, inputs[is_input], sets.h, lower, sets.upper)
 
     def _file(
@@ -149,6 +153,22 @@ class NetworkMaker:
             "certificate": None,
         }
         return ModelFile(json.loads(json.dumps(metadata)), trained.tensors())
+
+
+def goal_count_bounds(task: Task, sets: FactSets) -> NDArray[np.float32]:
+    """Lower bounds on the steps to the goal: missing goals / the most that one operator reaches."""
+    first = np.concatenate([[0], np.cumsum(task.domain_sizes)])
+    is_goal = np.zeros(task.num_facts, bool)
+    is_goal[[first[variable] + value for variable, value in task.goal]] = True
+    most = 1
+    for op in range(task.num_operators):
+        effects = {
+            first[variable] + value for _, variable, value in task.core.operator_parts(op)[3]
+        }
+        most = max(most, sum(bool(is_goal[fact]) for fact in effects))
+    reached = np.concatenate([[0], np.cumsum(is_goal[sets.facts])])
+    missing = is_goal.sum() - (reached[sets.starts[1:]] - reached[sets.starts[:-1]])
+    return np.asarray(np.ceil(missing / most), np.float32)
 
 
 def hashes_of(rows: FactRows) -> NDArray[np.uint64]:
