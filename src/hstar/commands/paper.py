@@ -78,11 +78,12 @@ def recipes_with(option: str) -> str:
 
 
 def peer(text: str) -> tuple[str, str]:
-    """NAME=COMMAND. Raises ValueError."""
+    """For argparse: NAME=COMMAND."""
     name, _, command = text.partition("=")
     missing = [word for word in ("{domain}", "{problem}", "{plan}") if word not in command]
     if not name or missing:
-        raise ValueError(f"'{text}' is not NAME=COMMAND with {', '.join(missing or ['a name'])}")
+        lacks = ", ".join(missing or ["a name"])
+        raise argparse.ArgumentTypeError(f"'{text}' is not NAME=COMMAND: it lacks {lacks}")
     return name, command
 
 

@@ -57,8 +57,15 @@ class TaskFolder:
     def name(self) -> str:
         return f"{self.domain}/{self.path.name}"
 
+    def file(self, number: int) -> Path:
+        return self.path / f"p{number}.pddl"
+
     def problem(self, number: int) -> Problem:
-        return parse(self.path / "domain.pddl", self.path / f"p{number}.pddl")
+        return parse(self.path / "domain.pddl", self.file(number))
+
+    def states(self, study: Study) -> list[int]:
+        """Those of the study that there are: a tiny task has few."""
+        return [number for number in study.states if self.file(number).is_file()]
 
 
 @dataclass(frozen=True)
@@ -219,7 +226,7 @@ def used_states(
     seen = {hash_of(learner.task.atoms(state)) for state in learner.states}
     trained = np.unique(np.concatenate([*maker.used, np.zeros(0, np.uint64)]))
     used = []
-    for number in study.states:
+    for number in task.states(study):
         test = ground(task.problem(number), keep_constant=True)
         found = hash_of(test.atoms(test.initial_state))
         if found in seen or np.isin(found, trained):
@@ -234,7 +241,7 @@ def unused_states(experiment: Experiment, study: Study, task: TaskFolder) -> lis
         for learner in study.learners
         for state in read_part(experiment.network(study, task, learner))["used"]
     }
-    return [state for state in study.states if state not in used]
+    return [state for state in task.states(study) if state not in used]
 
 
 def plan_once(
@@ -243,7 +250,7 @@ def plan_once(
     """Plan for one state; reading and grounding count."""
     start = time.monotonic()
     if planner in experiment.peers:
-        files = task.path / "domain.pddl", task.path / f"p{state}.pddl"
+        files = task.path / "domain.pddl", task.file(state)
         row = run_peer(experiment.peers[planner], *files, study.limit)
     else:
         row = run_planner(experiment, study, task, PLANNERS[planner], state)

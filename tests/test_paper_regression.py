@@ -1,0 +1,187 @@
+"""The regression-sampling recipe: a tiny run of every stage, its tables and its errors."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from program import check_one_line, hstar
+
+from hstar.learning.instance import LearnOptions
+from hstar.papers.claims import FAILS, HOLDS, UNKNOWN
+from hstar.papers.experiment import read_part
+from hstar.papers.regression_sampling import recipe
+from hstar.papers.regression_sampling.claims import claims
+from hstar.papers.regression_sampling.columns import LEARNERS, PLANNERS
+from hstar.papers.regression_sampling.page import summary_text, write_results
+from hstar.papers.regression_sampling.recipe import (
+    Experiment,
+    Results,
+    SuiteError,
+    make_tasks,
+    run_experiment,
+    unused_states,
+)
+from hstar.papers.regression_sampling.scales import GENERATED, SCALES, Scale, Study
+from hstar.papers.regression_sampling.tables import (
+    AVERAGES,
+    COLUMNS,
+    PRINTED,
+    break_even_table,
+    coverage_table,
+    together_table,
+)
+from hstar.runtime.journal import JournalError
+from hstar.training.native import MlpOptions
+
+QUICK = MlpOptions(hidden=8, width=8, batch=256, epochs=2)
+STUDY = Study(
+    GENERATED,
+    GENERATED,
+    ("RSL", "FF", "goal count", "plan", "learn", "plan --learn"),
+    "all",
+    (2, 3),
+    3.0,
+    20.0,
+)
+TINY = Scale((STUDY,), 2**31, {"blocksworld": {"blocks": [8]}})
+PEER = """\
+import subprocess, sys
+domain, problem, plan = sys.argv[1:4]
+subprocess.run([sys.executable, "-m", "hstar.cli", "plan", domain, problem, "--plan-file", plan])
+"""
+
+
+@pytest.fixture
+def experiment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Experiment:
+    for name in ("RSL", "hstar"):
+        options = dataclasses.replace(LEARNERS[name], network=QUICK, states=500, trials=2)
+        monkeypatch.setitem(LEARNERS, name, options)
+    (tmp_path / "peer.py").write_text(PEER)
+    peer = f"{sys.executable} {tmp_path / 'peer.py'} {{domain}} {{problem}} {{plan}}"
+    (tmp_path / "run").mkdir()
+    quiet: Any = {"say": lambda _: None}
+    return Experiment(TINY, tmp_path / "run", peers={"other": peer}, **quiet)
+
+
+def test_the_printed_means_are_those_of_the_printed_numbers() -> None:
+    assert len(PRINTED) == 10
+    for column in COLUMNS:
+        mean = sum(row[column] for row in PRINTED.values()) / len(PRINTED)
+        assert mean == pytest.approx(AVERAGES[column], abs=0.06)
+
+
+@pytest.mark.parametrize("name", SCALES)
+def test_scales_name_what_there_is(name: str) -> None:
+    for study in SCALES[name].studies:
+        assert set(study.planners) <= set(PLANNERS)
+        assert set(study.learners) <= set(LEARNERS)
+        assert 1 not in study.states  # what is learned from is not planned for
+
+
+def test_a_tiny_run_writes_every_table_and_continues(experiment: Experiment) -> None:
+    results = run_experiment(experiment)
+    runs = results.runs[GENERATED]
+    assert {run["planner"] for run in runs} == {*STUDY.planners, "other"}
+    assert all(run["solved"] for run in runs if run["planner"] in ("plan", "other", "FF"))
+    files = write_results(results, experiment, "tiny", "command", 1.0)
+    assert files == ["report.html", "tables.md"]
+    tables = (experiment.directory / "tables.md").read_text()
+    assert "breaks even after" in tables and "plan --learn" in tables
+    assert "blocksworld" in summary_text(results)
+    changed = {p: p.stat().st_mtime_ns for p in experiment.directory.rglob("*.json")}
+    some = next(path for path in changed if path.name == "FF.json")
+    some.unlink()
+    assert {r["planner"] for r in run_experiment(experiment).runs[GENERATED]} == {
+        run["planner"] for run in runs
+    }
+    for path in changed:
+        assert (path.stat().st_mtime_ns == changed[path]) == (path != some)
+
+
+def test_the_directory_of_another_experiment_is_refused(experiment: Experiment) -> None:
+    experiment.keep_settings()
+    other = dataclasses.replace(experiment, seed=1)
+    with pytest.raises(JournalError):
+        run_experiment(other)
+
+
+def test_states_that_a_learner_saw_are_not_planned_for(
+    experiment: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With many samples of a task of two blocks, training meets every state."""
+    scale = dataclasses.replace(TINY, generated={"blocksworld": {"blocks": [2]}})
+    small = dataclasses.replace(experiment, scale=scale)
+    options = LearnOptions(network=QUICK, states=5000, trials=2)
+    monkeypatch.setitem(LEARNERS, "RSL", dataclasses.replace(options, ways=LEARNERS["RSL"].ways))
+    (task,) = recipe.find_tasks(small, STUDY)
+    make_tasks(small, STUDY, [task])
+    for learner in STUDY.learners:
+        recipe.make_network(small, STUDY, task, learner)
+    part = read_part(small.network(STUDY, task, "RSL"))
+    there = [n for n in STUDY.states if (task.path / f"p{n}.pddl").is_file()]
+    assert there and set(part["used"]) == set(there)
+    assert not set(unused_states(small, STUDY, task)) & set(there)
+
+
+def test_a_scale_of_given_tasks_needs_their_folder(tmp_path: Path) -> None:
+    run = hstar("paper", "regression-sampling", "--scale", "small", "-o", tmp_path / "out")
+    assert run.code == 31 and "--suite" in run.err
+    (tmp_path / "empty").mkdir()
+    experiment = Experiment(SCALES["small"], tmp_path / "run", suite=tmp_path / "empty")
+    with pytest.raises(SuiteError, match="no folders DOMAIN/TASK"):
+        run_experiment(experiment)
+
+
+def test_options_of_other_recipes_are_refused(tmp_path: Path) -> None:
+    command = ("paper", "truncated-gaussian", "-o", tmp_path / "out")
+    check_one_line(hstar(*command, "--suite", tmp_path), 36, "--suite is for regression-sampling")
+    peer = ("--peer", "x=run {domain} {problem} {plan}")
+    check_one_line(hstar(*command, *peer), 36, "--peer is for regression-sampling")
+    command = ("paper", "regression-sampling", "-o", tmp_path / "out")
+    run = hstar(*command, "--peer", "x=run")
+    assert run.code == 36 and "it lacks {domain}, {problem}, {plan}" in run.err
+    check_one_line(hstar(*command, "--suite", tmp_path / "no"), 36, "there is no folder")
+
+
+def row(planner: str, solved: bool, **more: Any) -> dict[str, Any]:
+    given = {"seconds": 2.0, "length": 10, "status": "", **more}
+    return {"task": "d/t", "domain": "d", "state": 2, "planner": planner, "solved": solved, **given}
+
+
+def made_up(*runs: dict[str, Any]) -> Results:
+    network = {"task": "d/t", "learner": "hstar", "seconds": 30.0, "pays": True}
+    names = [run["planner"] for run in runs]
+    return Results((STUDY,), {GENERATED: [network]}, {GENERATED: list(runs)}, {GENERATED: names})
+
+
+def test_coverage_counts_solved_states() -> None:
+    table = coverage_table(made_up(row("plan", True), row("learn", False)), STUDY)
+    assert [str(cell) for cell in table.rows[0]] == ["d", "1", "100.0", "0.0"]
+    assert [str(cell) for cell in table.rows[1]] == ["mean of the domains", "", "100.0", "0.0"]
+
+
+def test_learning_breaks_even_when_its_time_is_saved() -> None:
+    runs = (row("plan", True, seconds=12.0), row("learn", True, seconds=2.0))
+    assert "3 states" in break_even_table(made_up(*runs), STUDY).rows[0]
+    runs = (row("plan", True, seconds=1.0), row("learn", False))
+    assert "never" in break_even_table(made_up(*runs), STUDY).rows[0]
+
+
+def test_ratios_are_over_what_both_solved() -> None:
+    runs = (row("plan", True, seconds=4.0, length=5), row("learn", True))
+    (line,) = together_table(made_up(*runs), STUDY).rows
+    assert line == ["learn", "1", "0", "0", "0.50", "2.00"]
+
+
+def test_claims_compare_means() -> None:
+    results = made_up(row("plan", False), row("learn", True), row("N-RSL", True))
+    verdicts = {claim.text: claim for claim in claims(results, STUDY)}
+    alone = verdicts["hstar learn alone solves more than the default planner"]
+    assert alone.verdict == HOLDS and "learn 100.0 against plan 0.0" in alone.numbers
+    assert verdicts["hstar learn solves more than N-RSL"].verdict == FAILS
+    lama = verdicts["LAMA solves more than all networks"]
+    assert lama.verdict == UNKNOWN and lama.paper_verdict == HOLDS
