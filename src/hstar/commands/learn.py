@@ -46,6 +46,7 @@ def add_parser(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    budget = budget_of(options)
     from hstar.learned.file import write_model
     from hstar.learning.instance import InstanceLearner, LearnOptions
     from hstar.runtime.code import code_digest
@@ -56,7 +57,6 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(f"the output must end in .safetensors, not '{options.output}'")
     output = Path(options.output)
     check_writable(output)
-    budget = budget_of(options)
     defaults = LearnOptions()
     network = replace(defaults.network, hidden=options.width, width=options.width)
     chosen = replace(
@@ -70,11 +70,14 @@ def run(options: argparse.Namespace) -> int:
     }
     journal = Journal(output, settings, lambda line: print(f"hstar: {line}", file=sys.stderr))
     say = (lambda _line: None) if options.json else (lambda line: print(line, flush=True))
-    with journal.held(), budget.enforced():
+    with journal.held():
         try:
-            problem = parse(domain_path, problem_path)
-            learner = InstanceLearner(problem, chosen, budget, say, journal.read, journal.write)
-            found = learner.run()
+            with budget.enforced():
+                problem = parse(domain_path, problem_path)
+                learner = InstanceLearner(problem, chosen, budget, say, journal.read, journal.write)
+                found = learner.run()
+                if found.file is not None:
+                    write_model(output, found.file)
         except ValueError as error:
             journal.remove()
             raise UsageError(f"nothing can be learned for {problem_path}: {error}") from error
@@ -82,8 +85,6 @@ def run(options: argparse.Namespace) -> int:
             if not journal.count():  # there is nothing to go on from
                 journal.remove()
             raise
-        if found.file is not None:
-            write_model(output, found.file)
         journal.remove()
     if options.json:
         print(json.dumps(found.to_dict()))
