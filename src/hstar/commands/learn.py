@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from hstar import _core
 from hstar.commands.arguments import (
     Commands,
     UsageError,
@@ -46,6 +47,7 @@ def add_parser(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    start = _core.monotonic_seconds()
     budget = budget_of(options)
     from hstar.learned.file import write_model
     from hstar.learning.instance import InstanceLearner, LearnOptions
@@ -74,7 +76,11 @@ def run(options: argparse.Namespace) -> int:
         try:
             with budget.enforced():
                 problem = parse(domain_path, problem_path)
-                learner = InstanceLearner(problem, chosen, budget, say, journal.read, journal.write)
+                left = options.time - (_core.monotonic_seconds() - start)
+                limited = replace(chosen, seconds=max(left, 1e-9))
+                learner = InstanceLearner(
+                    problem, limited, budget, say, journal.read, journal.write
+                )
                 found = learner.run()
                 if found.file is not None:
                     write_model(output, found.file)
