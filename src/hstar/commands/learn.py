@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hstar import _core
 from hstar.commands.arguments import (
     Commands,
     UsageError,
@@ -58,6 +59,8 @@ def add_parser(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    start = _core.monotonic_seconds()
+    budget = budget_of(options)
     from hstar.learned.file import write_model
     from hstar.learning.instance import InstanceLearner, LearnOptions
     from hstar.runtime.code import code_digest
@@ -68,7 +71,6 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(f"the output must end in .safetensors, not '{options.output}'")
     output = Path(options.output)
     check_writable(output)
-    budget = budget_of(options)
     defaults = LearnOptions()
     chosen = replace(
         defaults,
@@ -86,11 +88,18 @@ def run(options: argparse.Namespace) -> int:
     }
     journal = Journal(output, settings, lambda line: print(f"hstar: {line}", file=sys.stderr))
     say = (lambda _line: None) if options.json else (lambda line: print(line, flush=True))
-    with journal.held(), budget.enforced():
+    with journal.held():
         try:
-            problem = parse(domain_path, problem_path)
-            learner = InstanceLearner(problem, chosen, budget, say, journal.read, journal.write)
-            found = learner.run()
+            with budget.enforced():
+                problem = parse(domain_path, problem_path)
+                left = options.time - (_core.monotonic_seconds() - start)
+                limited = replace(chosen, seconds=max(left, 1e-9))
+                learner = InstanceLearner(
+                    problem, limited, budget, say, journal.read, journal.write
+                )
+                found = learner.run()
+                if found.file is not None:
+                    write_model(output, found.file)
         except ValueError as error:
             journal.remove()
             raise UsageError(f"nothing can be learned for {problem_path}: {error}") from error
@@ -98,8 +107,6 @@ def run(options: argparse.Namespace) -> int:
             if not journal.count():  # there is nothing to go on from
                 journal.remove()
             raise
-        if found.file is not None:
-            write_model(output, found.file)
         journal.remove()
     if options.json:
         print(json.dumps(found.to_dict()))

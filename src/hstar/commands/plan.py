@@ -61,6 +61,9 @@ def run(options: argparse.Namespace) -> int:
         check_learn(options, chosen)
     check_writable(options.plan_file)
     budget = budget_of(options)
+    if options.learn is not None:
+        # Its libraries end the process if they do not fit into a memory limit in force.
+        import_module("hstar.learning.planning")
     say = print if not options.json else lambda *_, **__: None  # stdout is for the JSON object
     log_limits("planner", budget, say)
     try:
@@ -115,8 +118,6 @@ def check_learn(options: argparse.Namespace, chosen: SearchOptions) -> None:
         raise UsageError(
             f"--learn {options.learn:g}s leaves no time to plan within {limit:g}s; give it less"
         )
-    # What learning imports ends the process if a memory limit is in force that it does not fit in.
-    import_module("hstar.learning.planning")
 
 
 def learn_and_search(
