@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from golden_cases import task_of
 from numpy.typing import NDArray
 from program import DATA
 from program import hstar as program
@@ -21,7 +22,7 @@ from hstar.spaces.puzzle import make_puzzle
 
 FILES = DATA / "strips" / "domain.pddl", DATA / "strips" / "problem.pddl"
 DOUBLE = [(0, False), (0, True)]
-PATIENCE = 10  # layers without a new smallest value, at first
+PATIENCE = 100  # layers without a new smallest value
 
 State = tuple[int, ...]
 
@@ -59,8 +60,13 @@ class Noted:
         return self.function(states)
 
 
-def plain_beam_search(task: hstar.Task, h: Any, width: int) -> tuple[list[str] | None, list[State]]:
-    """(the plan or None, the states in the order in which they are generated)."""
+def plain_beam_search(
+    task: hstar.Task, h: Any, width: int, most: int = 10**6
+) -> tuple[list[str] | None, list[State]]:
+    """(the plan or None, the states in the order in which they are generated).
+
+    Ends when there are more states than `most`.
+    """
     goal_facts = hstar.make_heuristic(task, "goalcount")
 
     def value(state: State) -> float:
@@ -76,10 +82,10 @@ def plain_beam_search(task: hstar.Task, h: Any, width: int) -> tuple[list[str] |
     best = value(start)
     waiting = [(best, 0, start)] if best < np.inf else []  # OPEN; numbers ascend with time
     found = list(waiting)
-    patience, idle = PATIENCE, 0
-    while waiting:
-        is_stuck = idle >= patience
-        idle, patience = (0, 2 * patience) if is_stuck else (idle + 1, patience)
+    idle = 0
+    while waiting and len(plans) <= most:
+        is_stuck = idle >= PATIENCE
+        idle = 0 if is_stuck else idle + 1
         layer = sorted(waiting if is_stuck or not found else found)[:width]
         waiting = [entry for entry in waiting if entry not in layer]
         found = []
@@ -94,7 +100,7 @@ def plain_beam_search(task: hstar.Task, h: Any, width: int) -> tuple[list[str] |
                     return plans[child], list(plans)
                 here = value(child)
                 if here < best:
-                    best, idle, patience = here, 0, PATIENCE
+                    best, idle = here, 0
                 if here < np.inf:
                     found.append((here, len(plans), child))
         waiting += found
@@ -119,6 +125,18 @@ def test_beam_search_equals_the_plain_one(seed: int) -> None:
             assert result.solved or result.status == (
                 "gave up" if result.deadends else "unsolvable"
             )
+
+
+def test_a_beam_that_is_stuck_returns_to_open() -> None:
+    """In a space with far more layers than its patience; most of the time nothing gets better."""
+    tiles = task_of("sliding-tiles")
+    for values in (few_values, no_values):
+        for width in (1, 2):
+            noted = Noted(values)
+            result = search(tiles, noted, "beam", width=width, max_expansions=3000)
+            _, generated = plain_beam_search(tiles, values, width, len(noted.states) + 100)
+            assert result.expanded > 10 * width * PATIENCE
+            assert noted.states == generated[: len(noted.states)]
 
 
 def outcome(result: SearchResult) -> tuple[Any, ...]:

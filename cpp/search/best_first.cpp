@@ -11,10 +11,8 @@
 //
 // Beam search is eager and goes layer by layer: it expands the whole layer, and the best `width` of the
 // states found become the next one. The others stay in OPEN, so none is lost and the search is complete. The
-// next layer is taken from all of OPEN when the last one brought no state, or when the search is stuck: there
-// was no new smallest value for `patience` layers. A beam that left OPEN behind for good would wander through
-// a large space without end, where a heuristic misled it once. How many layers lead out of a local minimum is
-// not known, so the patience doubles each time it runs out and is reset by progress.
+// next layer is taken from all of OPEN when the last one brought no state, or when there was no new smallest
+// value for kPatience layers: a beam that a heuristic misled would else wander on through a large space.
 #include <cmath>
 #include <deque>
 #include <type_traits>
@@ -113,8 +111,8 @@ class BestFirst {
     }
 
     void choose_layer() {
-        bool is_stuck = layers_without_progress_++ >= patience_;
-        if (is_stuck) layers_without_progress_ = 0, patience_ *= 2;
+        bool is_stuck = layers_without_progress_ >= kPatience;
+        layers_without_progress_ = is_stuck ? 0 : layers_without_progress_ + 1;
         AlternatingLists<Entry>& candidates = is_stuck || found_.empty() ? open_ : found_;
         while (layer_.size() < static_cast<size_t>(options_.width) && !candidates.empty()) {
             StateId id = candidates.pop(candidates.next());
@@ -216,7 +214,6 @@ class BestFirst {
         }
         if (!progress) return;
         layers_without_progress_ = 0;
-        patience_ = kPatience;
         for (size_t q = 0; q < options_.queues.size(); ++q)
             if (options_.queues[q].only_preferred()) open_.boost(q, options_.boost);
     }
@@ -333,8 +330,8 @@ class BestFirst {
     AlternatingLists<Entry> open_;   // one per queue
     AlternatingLists<Entry> found_;  // beam: the part of OPEN that the expansion of this layer found
     std::deque<Entry> layer_;        // beam: chosen, to be expanded
-    static constexpr uint64_t kPatience = 10;
-    uint64_t patience_ = kPatience, layers_without_progress_ = 0;
+    static constexpr int kPatience = 100;
+    int layers_without_progress_ = 0;
     std::vector<Entry> batch_;
     std::vector<StateId> pending_;  // generated, to be evaluated and opened
     std::vector<uint64_t> pending_preferred_;

@@ -66,7 +66,7 @@ class SearchOptions:
     cost: str = "normal"
     weight: float = 3.0
     batch: int = 1
-    width: int = 1000
+    width: int = 100
     preferred: bool = True
     preferred_by: str | None = None
     seed: int = 0

@@ -119,7 +119,7 @@ class Parser(argparse.ArgumentParser):
         suggest(self.add("--cost TYPE", costs), COST_TYPES)
         self.add("--weight W", "of h in wastar (default: 3)", float)
         self.add("--batch K", "expand the K best at once (default: 1)", positive)
-        self.add("--width N", "of the beam in beam (default: 1000)", positive)
+        self.add("--width N", "of the beam in beam (default: 100)", positive)
         about = "a second queue for preferred operators of a heuristic: ff (gbfs, lazy, beam)"
         self.add("--preferred NAME", about, dest="preferred_by")
         self.add("--no-preferred", "lazy search without preferred operators")

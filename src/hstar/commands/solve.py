@@ -42,7 +42,7 @@ def add_parser(commands: Commands) -> None:
     parser.add("-s --search NAME", about, choices=FITTING, default="idastar")
     parser.add("--weight W", "weight of h in wastar", float, default=3.0)
     parser.add("--batch K", "expand the K best states at once", positive, default=1)
-    parser.add("--width N", "width of the beam in beam", positive, default=1000)
+    parser.add("--width N", "width of the beam in beam", positive, default=100)
     parser.add("--max-evaluations N", type=positive)
     parser.add("--max-expansions N", type=positive)
     parser.add_json()
