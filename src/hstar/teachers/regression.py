@@ -41,7 +41,9 @@ def options_with(
         "random": Option(random, share, "states drawn around no pre-image"),
         "completion": Option(completion, one_of(*COMPLETIONS), "how open facts are drawn"),
         "h2": Option(h2, yes_or_no, "whether to use the mutexes of h^2"),
-        "improve": Option(improve, yes_or_no, "whether to look for shorter ways between pre-images"),
+        "improve": Option(
+            improve, yes_or_no, "whether to look for shorter ways between pre-images"
+        ),
         "seed": Option(0, whole_number(0), "of all draws"),
     }
 
