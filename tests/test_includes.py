@@ -17,6 +17,7 @@ ORDER = [
     "spaces",
     "heuristics",
     "search",
+    "teaching",
     "pdb",
     "networks",
     "learned",

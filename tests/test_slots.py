@@ -57,6 +57,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         given = {"plans": str(base / "train")} if "plans" in known else {}
         if "states" in known:
             given["states"] = "60"
+        if "rounds" in known:
+            given["rounds"] = "3"
         options = LabelOptions(name, given, jobs=1)
         assert label(base / "train", base / f"{name}.parquet", options).solved == 2
     return base

@@ -178,6 +178,7 @@ std::unique_ptr<BoundHeuristic> make_pdb_heuristic(nb::object space, const nb::l
 // Each adds its part to the module.
 void bind_task(nb::module_& m);
 void bind_sampling(nb::module_& m);
+void bind_teaching(nb::module_& m);
 void bind_heuristics(nb::module_& m);
 void bind_search(nb::module_& m);
 void bind_learned(nb::module_& m);

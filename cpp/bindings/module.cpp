@@ -11,6 +11,7 @@ NB_MODULE(_core, m) {
     nb::exception<Unsupported>(m, "Unsupported");
     bind_task(m);
     bind_sampling(m);
+    bind_teaching(m);
     bind_heuristics(m);
     bind_search(m);
     bind_learned(m);

@@ -117,6 +117,18 @@ def search(
     deadline: float,
     memory_bytes: int,
 ) -> dict[str, Any]: ...
+def label_by_search(
+    task: Task,
+    starts: _Ints,
+    heuristic: Heuristic,
+    options: SearchOptions,
+    seconds: float,
+    deadline: float,
+    memory_bytes: int,
+) -> tuple[_Ints, _Ints, NDArray[np.uint8]]: ...
+def bellman_values(
+    task: Task, states: _Ints, heuristic: Heuristic, deadline: float, memory_bytes: int
+) -> _Floats: ...
 def explore(
     task: Task, max_states: int, deadline: float, memory_bytes: int
 ) -> tuple[_Ints, _Floats, list[str]] | None: ...

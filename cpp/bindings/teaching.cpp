@@ -1,0 +1,55 @@
+#include "bindings/bindings.hpp"
+#include "teaching/bellman.hpp"
+#include "teaching/plan_labels.hpp"
+
+namespace hstar::bindings {
+
+namespace {
+
+void require_same(const BoundHeuristic& heuristic, const BoundTask& task) {
+    require(heuristic.space.is_same(task), "the heuristic was made for another task or puzzle");
+}
+
+nb::tuple label(const BoundTask& bound, const States& starts, BoundHeuristic& heuristic,
+                SearchOptions options, double seconds, double deadline, uint64_t memory_bytes) {
+    require_same(heuristic, bound);
+    require(!options.deepen, "labels come from searches that remember states");
+    const StateRows rows = bound.checked(starts);
+    options.limits = Limits{deadline, memory_bytes};
+    PlanLabels labels = guarded([&] {
+        const auto space = bound.make_space(bound.task.initial_state, options.limits);
+        std::lock_guard lock(heuristic.mutex);
+        return label_by_search(*space, rows.batch(), {heuristic.evaluator.get()}, options, seconds,
+                               [&](int op) { return bound.is_artificial(op); });
+    });
+    const size_t count = labels.steps.size(), tried = labels.solved.size();
+    const std::vector<uint8_t> solved(labels.solved.begin(), labels.solved.end());
+    return nb::make_tuple(to_numpy(std::move(labels.states), {count, rows.columns}),
+                          to_numpy(std::move(labels.steps), {count}), to_numpy(solved, {tried}));
+}
+
+nb::object bellman(const BoundTask& bound, const States& states, BoundHeuristic& heuristic, double deadline,
+                   uint64_t memory_bytes) {
+    require_same(heuristic, bound);
+    const StateRows rows = bound.checked(states);
+    const Limits limits{deadline, memory_bytes};
+    std::vector<float> values = guarded([&] {
+        const auto space = bound.make_space(bound.task.initial_state, limits);
+        std::lock_guard lock(heuristic.mutex);
+        return bellman_values(
+            *space, rows.batch(), *heuristic.evaluator, [&](int op) { return bound.is_artificial(op); },
+            limits);
+    });
+    return to_numpy(std::move(values), {rows.count});
+}
+
+}  // namespace
+
+void bind_teaching(nb::module_& m) {
+    m.def("label_by_search", &label, nb::arg("task"), nb::arg("starts"), nb::arg("heuristic"),
+          nb::arg("options"), nb::arg("seconds"), nb::arg("deadline"), nb::arg("memory_bytes"));
+    m.def("bellman_values", &bellman, nb::arg("task"), nb::arg("states"), nb::arg("heuristic"),
+          nb::arg("deadline"), nb::arg("memory_bytes"));
+}
+
+}  // namespace hstar::bindings

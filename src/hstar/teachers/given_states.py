@@ -1,0 +1,112 @@
+"""The teacher "given-states": states on plans from where random walks end (h^TSL).
+
+Each walk goes forward from the initial state of the problem. A search without learning looks for a
+plan from its last state, and each state of the plan is labelled with the steps that remain. A
+state on several plans gets the smallest label.
+
+Ferber, Helmert and Hoffmann 2020; Ferber et al. 2022. Their walks have 200 steps, and their search
+is greedy with h^FF.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hstar import _core
+from hstar.heuristics import bind_heuristic
+from hstar.runtime.resources import Budget, OutOfResources, stopped
+from hstar.search import STRONGEST, SearchOptions
+from hstar.spaces.task import Task
+from hstar.teachers.backward import FactSets
+from hstar.teachers.regression import labelling_by
+from hstar.teachers.teacher import Option, Teacher, one_of, whole_number
+from hstar.teachers.whole_states import LatestStates, fact_sets
+
+SEARCHES = {"default": STRONGEST, "ff": SearchOptions("ff", "gbfs", cost="one")}
+AT_ONCE = 8  # searches between two looks at the time and the number of states
+SHARE = 0.1  # of the time left, for one search
+END_SHARE = 0.05  # of the time, to hand over what was found
+
+
+class NothingSolved(ValueError):
+    """A teacher that needs plans found none; the message says what to do."""
+
+
+def earlier(budget: Budget) -> Budget:
+    """A budget that leaves some time to hand over what was found."""
+    if not budget.deadline:
+        return budget
+    now = _core.monotonic_seconds()
+    return Budget(now + (1 - END_SHARE) * (budget.deadline - now), budget.memory_bytes)
+
+
+def is_over(budget: Budget) -> bool:
+    return bool(budget.deadline) and _core.monotonic_seconds() >= budget.deadline
+
+
+def sample_given_states(
+    task: Task,
+    budget: Budget,
+    *,
+    states: int = 100_000,
+    walks: int = 1000,
+    steps: int = 200,
+    search: str = "default",
+    expansions: int = 100_000,
+    seed: int = 0,
+) -> FactSets:
+    """At most so many states, from plans of at most so many walks. The time limit ends it with the
+    states so far. Raises NothingSolved, OutOfResources."""
+    if task.goal_is_false:
+        raise NothingSolved("the goal is impossible, even if nothing is ever deleted")
+    own = earlier(budget)
+    options = SEARCHES[search]
+    settings = options.for_core(task)
+    settings.max_expansions = expansions
+    found = LatestStates(task, states)
+    seeds = np.random.default_rng(seed)
+    try:
+        with own.native():
+            bound = bind_heuristic(options.heuristics[0], task, options.cost, own)
+        assert isinstance(bound, _core.Heuristic)
+        starts = task.initial_state[None]
+        for walked in range(0, walks + AT_ONCE, AT_ONCE):
+            left = own.deadline - _core.monotonic_seconds() if own.deadline else 0.0
+            with own.native():
+                on_plans, remaining, _ = _core.label_by_search(
+                    task.core, starts, bound, settings, max(0.0, SHARE * left), *own.limits
+                )
+                found.add(on_plans, remaining)
+                if walked >= walks or len(found) >= states or is_over(own):
+                    break
+                count, own_seed = min(AT_ONCE, walks - walked), int(seeds.integers(2**63))
+                starts = _core.random_walks(task.core, count, steps, own_seed, *own.limits)
+    except OutOfResources as error:
+        if error.status != "out of time" or not len(found):
+            raise
+    if not len(found):
+        if is_over(own):
+            raise stopped("time")
+        raise NothingSolved(
+            "no plan was found from the initial state or from where walks end; if there may be "
+            "one, allow more expansions"
+        )
+    labels = found.labels()
+    return fact_sets(task, found.states(), labels, labels)
+
+
+TEACHER = Teacher(
+    "states on plans from where random walks end, with upper bounds (h^TSL)",
+    labelling_by(sample_given_states),
+    kinds=("plan",),
+    options={
+        "states": Option(100_000, whole_number(1), "per problem, at most"),
+        "walks": Option(1000, whole_number(0), "from the initial state, at most"),
+        "steps": Option(200, whole_number(0), "of a walk"),
+        "search": Option("default", one_of(*SEARCHES), "that of hstar plan, or greedy with h^FF"),
+        "expansions": Option(100_000, whole_number(1), "of a search, at most"),
+        "seed": Option(0, whole_number(0), "of the walks"),
+    },
+    replaces=False,
+    sample=sample_given_states,
+)
