@@ -33,7 +33,7 @@ Way = Mapping[str, Any]  # of searching: options of SearchOptions
 WAYS: tuple[Way, ...] = (
     {"algorithm": "gbfs"},
     {"algorithm": "gbfs", "preferred_by": "ff"},
-    {"algorithm": "beam", "width": 1000},
+    {"algorithm": "beam"},
 )
 
 
