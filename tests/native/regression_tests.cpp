@@ -51,7 +51,7 @@ bool contradicts_itself(const Task& task, const Mutexes& mutexes) {
 
 void test_regression(const Task& task, const std::map<State, int>& states, int seed) {
     SetTask sets(task);
-    Mutexes mutexes(sets);
+    Mutexes mutexes(sets, Limits());
     sets.keep_only(mutexes.add_h2(sets, Limits()));
     bool is_sound = true;
     for (const auto& [state, distance] : states)
