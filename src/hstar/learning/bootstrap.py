@@ -20,7 +20,7 @@ import numpy as np
 from hstar import _core
 from hstar.learning.fact_network import FactNetwork
 from hstar.learning.goal_walks import GoalWalks
-from hstar.learning.instance import LearnOptions
+from hstar.learning.networks import NETWORK
 from hstar.runtime.resources import Budget, OutOfResources, stopped
 from hstar.search import SearchOptions
 from hstar.spaces.task import Task
@@ -54,7 +54,7 @@ def sample_bootstrap(
     """
     own = earlier(budget)
     walks = GoalWalks(task, own, h2=h2)
-    network = FactNetwork(task, LearnOptions().network, seed)
+    network = FactNetwork(task, NETWORK, seed)
     settings = SearchOptions(algorithm="gbfs", max_expansions=expansions).for_core(task)
     found = LatestStates(task, states)
     length, doublings = FIRST_LENGTH, 0

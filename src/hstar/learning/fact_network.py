@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hstar import _core
 from hstar.features.facts import FACTS, fact_rows
 from hstar.spaces.task import Task
 from hstar.teachers.backward import FactSets
-from hstar.training.native import FactRows, MlpOptions, first_layers
+from hstar.training.native import FactRows, Floats, MlpOptions, first_layers
 
 
 class FactNetwork:
@@ -64,10 +65,13 @@ class FactNetwork:
             self.layers, self.optimizer = trainer.weights(), trainer.state()
 
 
-def training_rows(sets: FactSets, row_of_fact: np.ndarray, width: int) -> FactRows:
+def training_rows(
+    sets: FactSets, row_of_fact: NDArray[np.int32], width: int, lower: Floats | None = None
+) -> FactRows:
     """The atoms that are inputs, of each set."""
     inputs = row_of_fact[sets.facts]
     is_input = inputs >= 0
-    counted = np.concatenate([[0], np.cumsum(is_input)])
-    lower = np.full(len(sets), np.nan, np.float32)
-    return FactRows(width, counted[sets.starts], inputs[is_input], sets.h, lower, sets.upper)
+    before = np.concatenate([[0], np.cumsum(is_input)])  # inputs among the first facts
+    if lower is None:
+        lower = np.full(len(sets), np.nan, np.float32)
+    return FactRows(width, before[sets.starts], inputs[is_input], sets.h, lower, sets.upper)

@@ -19,6 +19,7 @@ from hstar import _core
 from hstar.features.facts import FACTS, fact_rows
 from hstar.features.vocabulary import domain_hash
 from hstar.learned.file import ModelFile
+from hstar.learning.fact_network import training_rows
 from hstar.pddl import Problem
 from hstar.runtime.resources import Budget, OutOfResources, stopped
 from hstar.spaces.task import Task, ground
@@ -122,16 +123,8 @@ class NetworkMaker:
     def rows(self, sets: FactSets, has_bounds: bool = False) -> FactRows:
         """The atoms that are inputs, of each set. Lower bounds take a while, so they are made only
         where they are asked for."""
-        inputs = self.row_of_fact[sets.facts]
-        is_input = inputs >= 0
-        padded = np.append(is_input, False)  # a last set without facts starts behind the others
-        counts = np.add.reduceat(padded, sets.starts[:-1], dtype=np.int64)
-        counts[np.diff(sets.starts) == 0] = 0
-        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        lower = np.full(len(sets), np.nan, np.float32)
-        if has_bounds:
-            lower = goal_count_bounds(self.task, sets)
-        return FactRows(self.features["width"], starts, inputs[is_input], sets.h, lower, sets.upper)
+        lower = goal_count_bounds(self.task, sets) if has_bounds else None
+        return training_rows(sets, self.row_of_fact, self.features["width"], lower)
 
     def _file(
         self, candidate: Candidate, network: MlpOptions, trained: Trained, states: int

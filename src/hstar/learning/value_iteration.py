@@ -17,7 +17,7 @@ import numpy as np
 from hstar import _core
 from hstar.learning.fact_network import FactNetwork
 from hstar.learning.goal_walks import GoalWalks
-from hstar.learning.instance import LearnOptions
+from hstar.learning.networks import NETWORK
 from hstar.runtime.resources import Budget, OutOfResources
 from hstar.spaces.task import Task
 from hstar.teachers.backward import FactSets, NothingToRegress
@@ -53,7 +53,7 @@ def sample_value_iteration(
     else:
         training = own
     walks = GoalWalks(task, training, h2=h2)
-    network = FactNetwork(task, LearnOptions().network, seed)
+    network = FactNetwork(task, NETWORK, seed)
     found = LatestStates(task, states)
     try:
         for number in range(rounds):

@@ -51,7 +51,9 @@ class CrossEntropy(Objective):
                 f"a model has at most {MOST_CLASSES} classes"
             )
         if not np.array_equal(values, np.round(values)):
-            raise ValueError("classes need labels that are whole numbers; take --cost one")
+            raise ValueError(
+                "classes need labels that are whole numbers; take --cost one, or another teacher"
+            )
         return replace(self, values=tuple(int(value) for value in values))
 
     def classes_of(self, h: NDArray[np.float32]) -> NDArray[np.int64]:

@@ -17,7 +17,7 @@ from hstar.heuristics import bind_heuristic
 from hstar.runtime.resources import Budget, OutOfResources, stopped
 from hstar.search import STRONGEST, SearchOptions
 from hstar.spaces.task import Task
-from hstar.teachers.backward import FactSets
+from hstar.teachers.backward import FactSets, check_goal
 from hstar.teachers.regression import labelling_by
 from hstar.teachers.teacher import Option, Teacher, one_of, whole_number
 from hstar.teachers.whole_states import LatestStates, fact_sets
@@ -56,9 +56,8 @@ def sample_given_states(
     seed: int = 0,
 ) -> FactSets:
     """At most so many states, from plans of at most so many walks. The time limit ends it with the
-    states so far. Raises NothingSolved, OutOfResources."""
-    if task.goal_is_false:
-        raise NothingSolved("the goal is impossible, even if nothing is ever deleted")
+    states so far. Raises NothingToRegress, NothingSolved, OutOfResources."""
+    check_goal(task)
     own = earlier(budget)
     options = SEARCHES[search]
     settings = options.for_core(task)

@@ -24,12 +24,14 @@ from hstar.teachers.states import heuristic_columns, states_of_atoms
 
 @dataclass(frozen=True, slots=True)
 class LabelledTask:
-    """A problem with its labelled states int32[S, V]."""
+    """A problem with its labelled states int32[S, V]. With `has_open` they are sets of atoms that
+    may leave variables open; such a variable is -1."""
 
     name: str
     task: Task
     plan: tuple[str, ...]
     states: NDArray[np.int32]
+    has_open: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +73,8 @@ class Dataset:
 
     @property
     def has_open_variables(self) -> bool:
-        """Whether some states are sets of atoms that leave variables open."""
-        return any((labelled.states < 0).any() for labelled in self.tasks)
+        """Whether states may leave variables open, even if by chance none does."""
+        return any(labelled.has_open for labelled in self.tasks)
 
     def select(self, tasks: Sequence[int]) -> Dataset:
         """The data of some of the problems."""
@@ -137,7 +139,7 @@ def dataset_of(labels: Labels, path: str, *, dead_ends: bool = False) -> Dataset
             changes = (states[1:] != states[:-1]).any(axis=1)
             plan = tuple(step for step, change in zip(plan, changes, strict=False) if change)
         states = states[is_kept[rows.problem == number]]
-        tasks.append(LabelledTask(problem.problem, task, plan, states))
+        tasks.append(LabelledTask(problem.problem, task, plan, states, problem.has_open))
     labelled = {"h_star": rows.h, "lower": rows.lower, "upper": rows.upper}
     columns = {name: column[is_kept] for name, column in labelled.items()}
     dataset = Dataset(domain, labels.cost, tuple(tasks), columns)
