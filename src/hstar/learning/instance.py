@@ -32,8 +32,7 @@ LEAST_SECONDS = 12.0  # for a candidate to be worth trying
 Way = Mapping[str, Any]  # of searching: options of SearchOptions
 WAYS: tuple[Way, ...] = (
     {"algorithm": "gbfs"},
-    {"algorithm": "gbfs", "preferred_by": "ff"},
-    {"algorithm": "beam"},
+    {"algorithm": "gbfs", "preferred_by": "ff", "batch": 32},
 )
 
 
