@@ -11,8 +11,9 @@
    one value. Rows are drawn from three ways to sample.
 3. Mutex pairs. Of the pairs of atoms that Fast Downward's translator excludes by its variables and
    mutex groups, those that hstar does not exclude without and with h^2 are counted, by predicates.
+   States at the ends of 200 random walks must hold no pair that hstar excludes.
 
-Prints tables in Markdown and ends with 1 if a replay or a bound fails.
+Prints tables in Markdown and ends with 1 if a replay, a bound or a pair is wrong.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ CHUNK = 50  # rollouts kept in memory at a time
 WAYS = ("atoms", "exclusive", "variables")
 H2_SECONDS = 20.0
 SAMPLED = 5000  # rows per way to sample, of which some are compared with LM-cut
+WALKS, WALK_STEPS = 200, 200
 Atoms = set[str]
 
 
@@ -117,6 +119,7 @@ class Evidence:
     own_pairs: dict[bool, int] = field(default_factory=dict)  # without and with h^2
     missing: dict[bool, Counter[str]] = field(default_factory=dict)
     untracked: Counter[str] = field(default_factory=Counter)  # an atom is irrelevant for the goal
+    contradicted: int = 0  # exclusive pairs in states that walks reach
     h2: str = ""
 
 
@@ -203,6 +206,7 @@ def compare_mutexes(task: Task, folder: Path, found: Evidence) -> None:
     known = [pair for pair in theirs if all(atom in number for atom in pair)]
     found.pairs = len(theirs)
     found.untracked = kinds(theirs.difference(known))
+    atoms = [fact for name, fact in number.items() if not name.startswith(("<", "not "))]
     regression = _core.Regression(task.core, *NO_LIMIT)
     for with_h2 in (False, True):
         if with_h2:
@@ -210,11 +214,18 @@ def compare_mutexes(task: Task, folder: Path, found: Evidence) -> None:
             is_complete = regression.add_h2(H2_SECONDS, *NO_LIMIT)
             seconds = _core.monotonic_seconds() - start
             found.h2 = f"{seconds:.1f} s" if is_complete else "out of time"
-        found.own_pairs[with_h2] = regression.num_mutexes
+        found.own_pairs[with_h2] = sum(
+            regression.exclusive(a, b) for a, b in combinations(atoms, 2)
+        )
         missing = [(a, b) for a, b in known if not regression.exclusive(number[a], number[b])]
         found.missing[with_h2] = kinds(missing)
         if missing:
             print(f"{found.name}, h^2 {with_h2}: {' and '.join(min(missing))}", file=sys.stderr)
+
+    first = np.array([0, *accumulate(task.domain_sizes)][:-1])
+    for state in _core.random_walks(task.core, WALKS, WALK_STEPS, 0, *NO_LIMIT):
+        held = set(atoms).intersection((state + first).tolist())
+        found.contradicted += sum(regression.exclusive(a, b) for a, b in combinations(held, 2))
 
 
 def kinds(pairs: Iterable[tuple[str, str]]) -> Counter[str]:
@@ -252,7 +263,7 @@ def main() -> int:
         *("task", "facts", "rollouts", "sets x_i", "longest", "replays", "failed"),
         *("full rows", "compared with LM-cut", "LM-cut above"),
         *("pairs of Fast Downward", "untracked", "missing", "missing with h^2"),
-        *("own pairs", "with h^2", "h^2 took"),
+        *("own pairs", "with h^2", "contradicted", "h^2 took"),
     ]
     print(f"| {' | '.join(columns)} |\n{'| --- ' * len(columns)}|", flush=True)
     all_found = []
@@ -264,7 +275,7 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as scratch:
             compare_mutexes(task, Path(scratch), found)
         all_found.append(found)
-        print(f"| {' | '.join(map(str, cells(found, given.rollouts)))} |", flush=True)
+        print(f"| {' | '.join(cells_of(found, given.rollouts))} |", flush=True)
     print("\nPairs by predicates:\n")
     for found in all_found:
         for what, counted in (
@@ -279,18 +290,21 @@ def main() -> int:
     failures = sum(found.failures for found in all_found)
     compared = sum(found.compared for found in all_found)
     above = sum(found.above for found in all_found)
+    contradicted = sum(found.contradicted for found in all_found)
     rollouts = given.rollouts * len(all_found)
     print(f"\n{rollouts} rollouts, {replays} replays, {failures} failed.")
     print(f"{compared} rows compared with LM-cut, {above} above their bound.")
-    return int(failures + above > 0)
+    print(f"{contradicted} exclusive pairs in states that walks reach.")
+    return int(failures + above + contradicted > 0)
 
 
-def cells(found: Evidence, rollouts: int) -> list[object]:
+def cells_of(found: Evidence, rollouts: int) -> list[str]:
     replayed = [rollouts, found.images, found.longest, found.replays, found.failures]
     compared = [found.full_rows, found.compared, found.above]
     missing = [found.missing[with_h2].total() for with_h2 in (False, True)]
-    pairs = [found.pairs, found.untracked.total(), *missing, *found.own_pairs.values(), found.h2]
-    return [found.name, found.facts, *replayed, *compared, *pairs]
+    pairs = [found.pairs, found.untracked.total(), *missing, *found.own_pairs.values()]
+    cells = [found.name, found.facts, *replayed, *compared, *pairs, found.contradicted, found.h2]
+    return list(map(str, cells))
 
 
 if __name__ == "__main__":
