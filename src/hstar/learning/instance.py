@@ -144,7 +144,8 @@ class InstanceLearner:
         except KeyboardInterrupt:  # between two calls of the core
             interrupted = True
         except OutOfResources as error:
-            if error.status not in ("out of time", "interrupted"):
+            is_lost = error.status != "out of memory" or best is None
+            if error.status not in ("out of time", "interrupted") and is_lost:
                 raise
             interrupted = error.status == "interrupted"
         seconds = _core.monotonic_seconds() - self.start

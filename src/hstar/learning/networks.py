@@ -73,7 +73,8 @@ NETWORK = MlpOptions(
 
 
 class NetworkMaker:
-    """Makes networks for the goal of a problem. `used` holds a hash per state trained on."""
+    """Makes networks for the goal of a problem. `used`, unless None, gets a hash of each state that
+    was trained on."""
 
     def __init__(
         self, problem: Problem, network: MlpOptions, states: int, budget: Budget, say: Say
@@ -83,30 +84,26 @@ class NetworkMaker:
         check_goal(self.task)
         self.features = FACTS.configure([self.task], {}, "one")
         self.row_of_fact, _ = fact_rows(self.features, self.task)
-        self.used: list[NDArray[np.uint64]] = []
+        self.used: list[NDArray[np.uint64]] | None = None
 
     def make(
         self, candidate: Candidate, seed: int, deadline: float, memory_bytes: int
     ) -> ModelFile | None:
         """A network trained until a deadline of the monotonic clock, or until it gets no better.
 
-        None if sampling leaves no time to train; the next one then gets fewer states. Raises
-        OutOfResources for other limits and signals, ValueError if there is nothing to learn.
+        Where sampling takes too long, it begins again with fewer states, and later networks get
+        fewer as well. None if it leaves no time to train. Raises OutOfResources for other limits
+        and signals, ValueError if there is nothing to learn.
         """
-        now = _core.monotonic_seconds()
-        sampling = Budget(now + SAMPLING_SHARE * (deadline - now), memory_bytes)
-        try:
-            sets = self._sample(candidate, seed, sampling) if deadline > now else None
-        except OutOfResources as error:
-            if error.status != "out of time":
-                raise
-            sets = None
+        sets = None
+        while sets is None and _core.monotonic_seconds() < deadline:
+            sets = self._sample(candidate, seed, deadline, memory_bytes)
         if sets is None or _core.monotonic_seconds() >= deadline:
-            self.states = max(LEAST_STATES, self.states // FEWER)
             self.say(f"{candidate.label}: no time left to train")
             return None
         rows = self.rows(sets, has_bounds=candidate.objective in BOUNDED)
-        self.used.append(hashes_of(rows))
+        if self.used is not None:
+            self.used.append(hashes_of(rows))
         options = dataclasses.replace(self.network, objective=candidate.objective)
         width = self.features["width"]
         trained = train_mlp(rows, width, options, seed, deadline, memory_bytes=memory_bytes)
@@ -114,11 +111,24 @@ class NetworkMaker:
             raise stopped(trained.stopped)
         return self._file(candidate, options, trained, len(rows))
 
-    def _sample(self, candidate: Candidate, seed: int, budget: Budget) -> FactSets:
+    def _sample(
+        self, candidate: Candidate, seed: int, deadline: float, memory_bytes: int
+    ) -> FactSets | None:
+        """None if it takes more than its share of the time; the next sample then has fewer states.
+        The last one that can be tried has all the time."""
         sample = TEACHERS.find(candidate.teacher).sample
         if sample is None:
             raise ValueError(f"the teacher '{candidate.teacher}' does not sample one problem")
-        return sample(self.task, budget, states=self.states, seed=seed, **candidate.options)
+        now = _core.monotonic_seconds()
+        share = SAMPLING_SHARE if self.states > LEAST_STATES else 1.0
+        budget = Budget(now + share * (deadline - now), memory_bytes)
+        try:
+            return sample(self.task, budget, states=self.states, seed=seed, **candidate.options)
+        except OutOfResources as error:
+            if error.status != "out of time":
+                raise
+        self.states = max(LEAST_STATES, self.states // FEWER)
+        return None
 
     def rows(self, sets: FactSets, has_bounds: bool = False) -> FactRows:
         """The atoms that are inputs, of each set. Lower bounds take a while, so they are made only

@@ -49,7 +49,7 @@ def plan_with_learning(task: Task, seconds: float, budget: Budget, say: Say) -> 
     first = min(seconds, _left(budget) / 4)
     say(f"The default planner searches for {first:.3g} s.")
     result = search_for(task, STRONGEST, first, budget)
-    if result.status != OUT_OF_TIME or _left(budget) <= 0:
+    if result.status not in (OUT_OF_TIME, OUT_OF_MEMORY) or _left(budget) <= 0:
         return Planned(result, 0.0, DEFAULT if result.solved else None)
     options = LearnOptions(seconds=min(seconds, _left(budget) / 2))
     clock = Clock()

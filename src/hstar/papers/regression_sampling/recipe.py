@@ -197,6 +197,7 @@ def make_network(experiment: Experiment, study: Study, task: TaskFolder, learner
     budget = Budget(memory_bytes=experiment.scale.memory_limit)
     try:
         made = InstanceLearner(task.problem(1), options, budget, say_nothing)
+        made.maker.used = []
         found = made.run()
     except (OutOfResources, ValueError, MemoryError) as error:
         row |= {"networks": 0, "error": str(error), "used": []}
@@ -224,7 +225,7 @@ def used_states(
         return np.uint64(hashes_of(row)[0])
 
     seen = {hash_of(learner.task.atoms(state)) for state in learner.states}
-    trained = np.unique(np.concatenate([*maker.used, np.zeros(0, np.uint64)]))
+    trained = np.unique(np.concatenate([*(maker.used or ()), np.zeros(0, np.uint64)]))
     used = []
     for number in task.states(study):
         test = ground(task.problem(number), keep_constant=True)
