@@ -93,7 +93,7 @@ def test_an_interrupt_keeps_the_best_network(tower: Path) -> None:
     for line in running.stdout:
         if line.startswith("fsm"):  # by now the first network is kept
             break
-        assert line.startswith("regression, ")
+        assert line.startswith("regression(")
     running.send_signal(signal.SIGINT)
     rest = running.stdout.read()
     assert running.wait(SECONDS) == 0

@@ -49,8 +49,8 @@ def add_parser(commands: Commands) -> None:
     parser.add("--teacher NAME", about)
     about = "an option of the teacher; may be repeated"
     parser.add("--option NAME=VALUE", about, action="append", default=[])
-    about = "squared (default), interval, truncated-gaussian or l-gbfs"
-    parser.add("--objective NAME", about, default="squared")
+    about = "squared, interval, truncated-gaussian or l-gbfs (default: what suits the teacher)"
+    parser.add("--objective NAME", about)
     parser.add("--states N", "sampled per network", positive, default=100_000)
     parser.add("--width N", "of the network's layers", positive, default=128)
     parser.add("--seed N", "random seed", seed, default=0)
@@ -124,12 +124,14 @@ def chosen_candidates(options: argparse.Namespace) -> tuple[Candidate, ...]:
     from hstar.training.native import MlpOptions
 
     with as_usage_error():
-        MlpOptions(objective=options.objective)
+        objective = MlpOptions(objective=options.objective or "squared").objective
     given = named_values(options.option)
     if options.teacher is None:
         if given:
             raise UsageError("--option belongs to a teacher; name it with --teacher")
-        return tuple(replace(one, objective=options.objective) for one in CANDIDATES)
+        if options.objective is None:
+            return CANDIDATES
+        return tuple(replace(one, objective=objective) for one in CANDIDATES)
     with as_usage_error():
         teacher = TEACHERS.find(options.teacher)
         settings = teacher.settings(given)
@@ -141,4 +143,4 @@ def chosen_candidates(options: argparse.Namespace) -> tuple[Candidate, ...]:
         )
     for name in given.keys() & {"states", "seed"}:
         raise UsageError(f"--option {name} is --{name} here")
-    return (Candidate(options.teacher, {n: settings[n] for n in given}, options.objective),)
+    return (Candidate(options.teacher, {n: settings[n] for n in given}, objective),)

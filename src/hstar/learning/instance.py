@@ -27,7 +27,7 @@ from hstar.training.native import MlpOptions
 
 END_SHARE = 0.02  # of the time left to the whole program, to write the result
 MOST_CANDIDATES = 1000
-LEAST_SECONDS = 12.0  # for a candidate to be worth trying
+LEAST_SECONDS = 8.0  # for a candidate to be worth trying
 
 Way = Mapping[str, Any]  # of searching: options of SearchOptions
 WAYS: tuple[Way, ...] = (

@@ -51,14 +51,18 @@ class Candidate:
 
 
 # Different domains reward different teachers, so each kind has its turn.
+MANY_ROLLOUTS: Mapping[str, Any] = {
+    "rollouts": 100,
+    "length": 200,
+    "completion": "variables",
+    "h2": True,
+    "random": 0.2,
+}
 CANDIDATES = (
-    Candidate("regression"),
+    Candidate("regression", {**MANY_ROLLOUTS, "improve": True}),
     Candidate("fsm", {"completion": "variables"}),
-    Candidate(
-        "regression",
-        {"rollouts": 100, "length": 200, "completion": "variables", "h2": True, "random": 0.2},
-    ),
-    Candidate("fsm", {"completion": "variables", "length": 200, "stride": 4}),
+    Candidate("regression"),
+    Candidate("regression", MANY_ROLLOUTS, "l-gbfs"),
 )
 NETWORK = MlpOptions(
     hidden=128,
