@@ -26,8 +26,8 @@ from hstar.search import SearchOptions
 from hstar.spaces.task import Task
 from hstar.teachers.backward import FactSets, NothingToRegress
 from hstar.teachers.given_states import earlier, is_over
-from hstar.teachers.regression import labelling_by
-from hstar.teachers.teacher import Option, Teacher, share, whole_number, yes_or_no
+from hstar.teachers.sampler import sampling_teacher
+from hstar.teachers.teacher import share, whole_number
 from hstar.teachers.whole_states import LatestStates, fact_sets
 
 FIRST_LENGTH = 5
@@ -95,20 +95,15 @@ def rows_of(task: Task, found: LatestStates, seed: int) -> FactSets:
     return fact_sets(task, states, labels, labels)
 
 
-TEACHER = Teacher(
+TEACHER = sampling_teacher(
     "states on plans that a growing network finds, with upper bounds (h^Boot)",
-    labelling_by(sample_bootstrap),
-    kinds=("plan",),
-    options={
-        "states": Option(100_000, whole_number(1), "per problem, at most"),
-        "rounds": Option(200, whole_number(1), "of searches and training"),
-        "searches": Option(100, whole_number(1), "in a round"),
-        "expansions": Option(1000, whole_number(1), "of a search, at most"),
-        "solved": Option(0.95, share, "of the searches, for walks to become longer"),
-        "batches": Option(200, whole_number(1), "to train on, in a round"),
-        "h2": Option(True, yes_or_no, "whether to use the mutexes of h^2"),
-        "seed": Option(0, whole_number(0), "of all draws"),
+    sample_bootstrap,
+    ("plan",),
+    {
+        "rounds": (whole_number(1), "of searches and training"),
+        "searches": (whole_number(1), "in a round"),
+        "expansions": (whole_number(1), "of a search, at most"),
+        "solved": (share, "of the searches, for walks to become longer"),
+        "batches": (whole_number(1), "to train on, in a round"),
     },
-    replaces=False,
-    sample=sample_bootstrap,
 )

@@ -113,7 +113,7 @@ class NetworkMaker:
         trained = train_mlp(rows, width, options, seed, deadline, memory_bytes=memory_bytes)
         if trained.stopped not in (None, "time"):
             raise stopped(trained.stopped)
-        return self._file(candidate, options, trained, len(rows))
+        return self.model_file(candidate, options, trained, len(rows))
 
     def _sample(
         self, candidate: Candidate, seed: int, deadline: float, memory_bytes: int
@@ -140,7 +140,7 @@ class NetworkMaker:
         lower = goal_count_bounds(self.task, sets) if has_bounds else None
         return training_rows(sets, self.row_of_fact, self.features["width"], lower)
 
-    def _file(
+    def model_file(
         self, candidate: Candidate, network: MlpOptions, trained: Trained, states: int
     ) -> ModelFile:
         domain = self.problem.domain

@@ -22,8 +22,8 @@ from hstar.runtime.resources import Budget, OutOfResources
 from hstar.spaces.task import Task
 from hstar.teachers.backward import FactSets, NothingToRegress
 from hstar.teachers.given_states import earlier
-from hstar.teachers.regression import labelling_by
-from hstar.teachers.teacher import Option, Teacher, whole_number, yes_or_no
+from hstar.teachers.sampler import sampling_teacher
+from hstar.teachers.teacher import whole_number
 from hstar.teachers.whole_states import LatestStates, States, fact_sets
 
 GROWTH = 5
@@ -102,19 +102,14 @@ def joined(parts: list[FactSets]) -> FactSets:
     )
 
 
-TEACHER = Teacher(
+TEACHER = sampling_teacher(
     "states around the goal, with the value of a network one step ahead (h^AVI)",
-    labelling_by(sample_value_iteration),
-    kinds=("lookahead",),
-    options={
-        "states": Option(100_000, whole_number(1), "per problem, at most"),
-        "rounds": Option(500, whole_number(1), "of labels and training"),
-        "drawn": Option(1000, whole_number(1), "states in a round"),
-        "length": Option(500, whole_number(1), "steps of a walk from the goal, at most"),
-        "batches": Option(100, whole_number(1), "to train on, in a round"),
-        "h2": Option(True, yes_or_no, "whether to use the mutexes of h^2"),
-        "seed": Option(0, whole_number(0), "of all draws"),
+    sample_value_iteration,
+    ("lookahead",),
+    {
+        "rounds": (whole_number(1), "of labels and training"),
+        "drawn": (whole_number(1), "states in a round"),
+        "length": (whole_number(1), "steps of a walk from the goal, at most"),
+        "batches": (whole_number(1), "to train on, in a round"),
     },
-    replaces=False,
-    sample=sample_value_iteration,
 )

@@ -18,8 +18,8 @@ from hstar.runtime.resources import Budget, OutOfResources, stopped
 from hstar.search import STRONGEST, SearchOptions
 from hstar.spaces.task import Task
 from hstar.teachers.backward import FactSets, check_goal
-from hstar.teachers.regression import labelling_by
-from hstar.teachers.teacher import Option, Teacher, one_of, whole_number
+from hstar.teachers.sampler import sampling_teacher
+from hstar.teachers.teacher import one_of, whole_number
 from hstar.teachers.whole_states import LatestStates, fact_sets
 
 SEARCHES = {"default": STRONGEST, "ff": SearchOptions("ff", "gbfs", cost="one")}
@@ -94,18 +94,14 @@ def sample_given_states(
     return fact_sets(task, found.states(), labels, labels)
 
 
-TEACHER = Teacher(
+TEACHER = sampling_teacher(
     "states on plans from where random walks end, with upper bounds (h^TSL)",
-    labelling_by(sample_given_states),
-    kinds=("plan",),
-    options={
-        "states": Option(100_000, whole_number(1), "per problem, at most"),
-        "walks": Option(1000, whole_number(0), "from the initial state, at most"),
-        "steps": Option(200, whole_number(0), "of a walk"),
-        "search": Option("default", one_of(*SEARCHES), "that of hstar plan, or greedy with h^FF"),
-        "expansions": Option(100_000, whole_number(1), "of a search, at most"),
-        "seed": Option(0, whole_number(0), "of the walks"),
+    sample_given_states,
+    ("plan",),
+    {
+        "walks": (whole_number(0), "from the initial state, at most"),
+        "steps": (whole_number(0), "of a walk"),
+        "search": (one_of(*SEARCHES), "that of hstar plan, or greedy with h^FF"),
+        "expansions": (whole_number(1), "of a search, at most"),
     },
-    replaces=False,
-    sample=sample_given_states,
 )

@@ -1,0 +1,107 @@
+"""How fast networks for one problem are sampled for, trained and evaluated.
+
+    python benchmarks/fact_networks.py SUITES/ferber/hard [--tasks blocks/probBLOCKS-25-2 ...]
+
+By default the first task of each domain by name. The network is the published one: 250 wide, one
+residual block. It is evaluated in greedy search from p2, with 16-bit products and in float32, and
+h^FF in the same search; the figures are distinct states per CPU second. "Training" is what it
+takes to sample 100,000 states with the published settings and to train until two epochs bring
+nothing new, in CPU seconds. All on one core.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import provenance
+
+from hstar.learned.heuristic import LearnedHeuristic
+from hstar.learning.networks import Candidate, NetworkMaker
+from hstar.pddl import parse
+from hstar.runtime.resources import Budget
+from hstar.search import SearchOptions, run
+from hstar.spaces.task import Task, load_task
+from hstar.teachers.backward import sample_rollouts
+from hstar.training.native import MlpOptions, train_mlp
+
+STATES = 100_000
+HEAD = ["task", "int16 evaluated/s", "float32", "h^FF", "int16 / h^FF", "int16 expanded/s"]
+HEAD += ["sampling s", "training s", "epochs"]
+
+
+def first_tasks(suite: Path) -> Iterator[Path]:
+    for domain in sorted(path for path in suite.iterdir() if path.is_dir()):
+        yield min(path for path in domain.iterdir() if path.is_dir())
+
+
+def speed(task: Task, options: SearchOptions, seconds: float) -> tuple[float, float]:
+    """Distinct states and expansions per CPU second."""
+    start = time.process_time()
+    found = run(task, options, Budget.starting_now(seconds, None))
+    took = max(time.process_time() - start, 1e-3)
+    return found.evaluated / took, found.expanded / took
+
+
+def measured(folder: Path, seconds: float) -> list[str | float]:
+    domain = folder / "domain.pddl"
+    network = MlpOptions(precision="int16")
+    maker = NetworkMaker(parse(domain, folder / "p1.pddl"), network, STATES, Budget(), print)
+    start = time.process_time()
+    sets = sample_rollouts(maker.task, Budget(), states=STATES)
+    sampled = time.process_time()
+    width = maker.features["width"]
+    trained = train_mlp(maker.rows(sets), width, network, 0)
+    done = time.process_time()
+    task = load_task(domain, folder / "p2.pddl")
+    speeds = {}
+    for precision in ("int16", "float32"):
+        options = replace(network, precision=precision)
+        file = maker.model_file(Candidate("regression"), options, trained, len(sets))
+        heuristic = LearnedHeuristic(file, precision)
+        speeds[precision] = speed(task, SearchOptions(heuristic, "gbfs", cost="one"), seconds)
+    speeds["ff"] = speed(task, SearchOptions("ff", "gbfs", cost="one"), seconds)
+    return [
+        f"{folder.parent.name}/{folder.name}",
+        *(speeds[name][0] for name in ("int16", "float32", "ff")),
+        speeds["int16"][0] / speeds["ff"][0],
+        speeds["int16"][1],
+        sampled - start,
+        done - sampled,
+        float(len(trained.curve)),
+    ]
+
+
+def shown(value: str | float) -> str:
+    if isinstance(value, str):
+        return value
+    return f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.1f}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("suite", type=Path)
+    parser.add_argument("--seconds", type=float, default=5.0)
+    parser.add_argument("--tasks", nargs="*", default=[])
+    given = parser.parse_args()
+    folders = [given.suite / name for name in given.tasks] or list(first_tasks(given.suite))
+    for name, value in provenance.describe_run().items():
+        print(f"{name}: {value}")
+    print(f"| {' | '.join(HEAD)} |\n|{'---|' * len(HEAD)}")
+    ratios = []
+    for folder in folders:
+        row = measured(folder, given.seconds)
+        ratios.append(float(row[4]))
+        print(f"| {' | '.join(map(shown, row))} |", flush=True)
+    mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+    print(f"\nint16 / h^FF, geometric mean: {mean:.1f}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
