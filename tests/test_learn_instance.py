@@ -14,9 +14,12 @@ import pytest
 from program import COMMAND, SECONDS, check_one_line, environment, hstar
 from small_domains import ALL, BLOCKS, problem_text
 
+from hstar.algorithms import SEARCHES
+from hstar.configuration import Configuration
+from hstar.learned.file import read_model, write_model
 from hstar.learned.loader import find_heuristic
 from hstar.learning.initial_states import walk_problems
-from hstar.learning.instance import LearnOptions
+from hstar.learning.instance import LearnOptions, with_search
 from hstar.learning.trials import Score, Trial, sentence, trial_states
 from hstar.pddl import parse
 from hstar.pddl.validate import validate
@@ -247,3 +250,43 @@ def test_the_verdict_names_the_reason() -> None:
     assert "takes 10 times as long" in sentence(score(4, 1.0), score(4, 0.1))
     assert "fewer states" in sentence(score(2, 0.1), score(4, 1.0))
     assert "neither solves" in sentence(score(0, 0.1), score(0, 1.0))
+
+
+def test_a_model_is_used_in_the_search_that_it_names(tower: Path) -> None:
+    learned = tower.parent / "m.safetensors"
+    assert hstar("learn", tower, "-o", learned, *QUICK).code == 0
+    assert read_model(learned).metadata["search"]["algorithm"] in SEARCHES
+    model = tower.parent / "lazy.safetensors"
+    write_model(
+        model, with_search(read_model(learned), {"algorithm": "lazy", "preferred_by": "ff"})
+    )
+    plan = ("plan", tower, "--plan-file", tower.parent / "plan", "-H")
+    assert "lazy, with preferred operators; heuristic lazy, preferred operators of ff" in (
+        hstar(*plan, model).out
+    )
+    assert "Search: A* with reopening; heuristic lazy." in hstar(*plan, model, "-s", "astar").out
+    assert Configuration(str(model)).label() == f"lazy({model})"
+    assert Configuration(str(model), "gbfs").label() == f"gbfs({model})"
+    for way in ({"algorithm": "no such search"}, {"algorithm": "gbfs", "no such option": "1"}):
+        write_model(model, with_search(read_model(learned), way))
+        run = hstar(*plan, model)
+        assert run.code == 36 and "no such" in run.err
+
+
+def test_learning_takes_a_teacher_with_options_and_an_objective(tower: Path) -> None:
+    model = tower.parent / "m.safetensors"
+    chosen = ("--teacher", "fsm", "--option", "stride=2", "--objective", "l-gbfs")
+    run = hstar("learn", tower, "-o", model, *QUICK, *chosen)
+    assert run.code == 0 and "fsm(stride=2, l-gbfs), " in run.out
+    metadata = read_model(model).metadata
+    assert metadata["objective"]["name"] == "l-gbfs"
+    assert metadata["training"]["teacher"] == {"name": "fsm", "stride": 2}
+    for wrong, message in (
+        (("--teacher", "fsm", "--option", "stride=0"), "stride"),
+        (("--teacher", "optimal"), "does not sample one problem"),
+        (("--teacher", "fms"), "did you mean 'fsm'"),
+        (("--option", "stride=2"), "name it with --teacher"),
+        (("--teacher", "fsm", "--option", "states=5"), "--option states is --states here"),
+        (("--objective", "square"), "unknown objective"),
+    ):
+        check_one_line(hstar("learn", tower, "-o", model, *QUICK, *wrong), 36, message)
