@@ -13,6 +13,7 @@ from program import check_one_line, hstar
 from hstar.learning.instance import LearnOptions
 from hstar.papers.claims import FAILS, HOLDS, UNKNOWN
 from hstar.papers.experiment import read_part
+from hstar.papers.peers import run_peer
 from hstar.papers.regression_sampling import recipe
 from hstar.papers.regression_sampling.claims import claims
 from hstar.papers.regression_sampling.columns import LEARNERS, PLANNERS
@@ -35,6 +36,7 @@ from hstar.papers.regression_sampling.tables import (
     together_table,
 )
 from hstar.runtime.journal import JournalError
+from hstar.runtime.resources import OutOfResources, stopped
 from hstar.training.native import MlpOptions
 
 QUICK = MlpOptions(hidden=8, width=8, batch=256, epochs=2)
@@ -139,11 +141,20 @@ def test_a_scale_of_given_tasks_needs_their_folder(tmp_path: Path) -> None:
 def test_options_of_other_recipes_are_refused(tmp_path: Path) -> None:
     command = ("paper", "truncated-gaussian", "-o", tmp_path / "out")
     check_one_line(hstar(*command, "--suite", tmp_path), 36, "--suite is for regression-sampling")
-    peer = ("--peer", "x=run {domain} {problem} {plan}")
+    files = "{domain} {problem} {plan}"
+    peer = ("--peer", f"x={sys.executable} {files}")
     check_one_line(hstar(*command, *peer), 36, "--peer is for regression-sampling")
     command = ("paper", "regression-sampling", "-o", tmp_path / "out")
-    run = hstar(*command, "--peer", "x=run")
-    assert run.code == 36 and "it lacks {domain}, {problem}, {plan}" in run.err
+    for wrong, message in (
+        ("x=run", "it lacks {domain}, {problem}, {plan}"),
+        (f"x=no-such-program {files}", "there is no program 'no-such-program'"),
+        (f"x={sys.executable} {files} {{oops}}", "it knows no {oops}"),
+        (f"x={sys.executable} {files} '", "No closing quotation"),
+        (f"x/y={sys.executable} {files}", "no name that a file could have"),
+        (f"FF={sys.executable} {files}", "that of a planner of ours"),
+    ):
+        run = hstar(*command, "--peer", wrong)
+        assert run.code == 36 and message in run.err, run.err
     check_one_line(hstar(*command, "--suite", tmp_path / "no"), 36, "there is no folder")
 
 
@@ -185,3 +196,46 @@ def test_claims_compare_means() -> None:
     assert verdicts["hstar learn solves more than N-RSL"].verdict == FAILS
     lama = verdicts["LAMA solves more than all networks"]
     assert lama.verdict == UNKNOWN and lama.paper_verdict == HOLDS
+
+
+def test_a_planner_that_fails_is_told_from_one_that_finds_nothing(tmp_path: Path) -> None:
+    files = "{domain} {problem} {plan}"
+    code = "import sys; sys.stderr.write('first\\nno licence\\n'); sys.exit({})"
+    (tmp_path / "fails.py").write_text(code.format(3))
+    (tmp_path / "gives-up.py").write_text(code.format(0))
+    for name, status in (("fails", "failed"), ("gives-up", "no plan")):
+        command = f"{sys.executable} {tmp_path / name}.py {files}"
+        found = run_peer(command, tmp_path / "d.pddl", tmp_path / "p.pddl", 60.0)
+        assert found["status"] == status and found["error"] == "no licence"
+
+
+def test_a_planner_that_does_not_end_is_killed_with_its_children(tmp_path: Path) -> None:
+    script = tmp_path / "slow.py"
+    script.write_text(
+        "import os, subprocess, sys, time\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
+        f"open({str(tmp_path / 'child')!r}, 'w').write(str(child.pid))\n"
+        "time.sleep(600)\n"
+    )
+    command = f"{sys.executable} {script} {{domain}} {{problem}} {{plan}}"
+    assert run_peer(command, tmp_path / "d.pddl", tmp_path / "p.pddl", 2.0)["status"] == "no plan"
+    child = Path("/proc", (tmp_path / "child").read_text(), "stat")
+    assert not child.exists() or child.read_text().split()[2] == "Z"
+
+
+def test_an_interrupt_is_no_result(experiment: Experiment, monkeypatch: Any) -> None:
+    """A search that Ctrl-C ended must not count as one that found nothing."""
+    (task,) = recipe.find_tasks(experiment, STUDY)
+    make_tasks(experiment, STUDY, [task])
+
+    def interrupted(*_: Any) -> Any:
+        raise stopped("interrupt")
+
+    monkeypatch.setattr(recipe, "plan_problem", interrupted)
+    with pytest.raises(OutOfResources, match="interrupted"):
+        recipe.plan_once(experiment, STUDY, task, "FF", 2)
+    monkeypatch.setattr(recipe.InstanceLearner, "run", interrupted)
+    with pytest.raises(OutOfResources, match="interrupted"):
+        recipe.make_network(experiment, STUDY, task, "RSL")
+    assert not list(experiment.directory.glob("runs/**/*.json"))
+    assert not list(experiment.directory.glob("networks/**/*.json"))

@@ -11,8 +11,9 @@
 //
 // Beam search is eager and goes layer by layer: it expands the whole layer, and the best `width` of the
 // states found become the next one. The others stay in OPEN, so none is lost and the search is complete. The
-// next layer is taken from all of OPEN when the last one brought no state, or when there was no new smallest
-// value for kPatience layers: a beam that a heuristic misled would else wander on through a large space.
+// next layer is taken from OPEN, by its turns, when the last one brought no state, or when there was no new
+// smallest value for kPatience layers: a beam that a heuristic misled would else wander on through a large
+// space.
 #include <cmath>
 #include <deque>
 #include <type_traits>

@@ -74,7 +74,7 @@ struct SearchResult {
 };
 
 // Every state is evaluated by all evaluators but the advisers; each queue is ordered by one of them. The
-// advisers are asked about states that are expanded.
+// advisers are asked about states that are expanded, and their values are in no counter.
 SearchResult run_search(const StateSpace& space, const std::vector<Evaluator*>& evaluators,
                         const SearchOptions& options);
 

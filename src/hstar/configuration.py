@@ -7,6 +7,7 @@ import re
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from hstar.algorithms import SEARCHES
 from hstar.heuristics import HEURISTICS, AnyHeuristic, is_model_file
@@ -80,8 +81,10 @@ class Configuration:
         """Such as "gbfs(ff)", "wastar(ff, weight=5)" or "default"."""
         said = []
         names = "cost weight batch width preferred preferred_by seed decode"
+        meant = {name: value for name, value in self.meant.items() if name != "cost"}
         for name in names.split():
             value = getattr(self, name)
+            value = meant.get(name) if value is None else value
             if value is not None:
                 said.append(f"{name}={value:g}" if name == "weight" else f"{name}={value}")
         if self.is_default:
@@ -90,11 +93,15 @@ class Configuration:
 
     @property
     def search_name(self) -> str:
-        """A model file that exists may name the search it is meant for."""
         if self.is_default:
             return STRONGEST.algorithm
-        is_model = self.search is None and is_model_file(self.heuristic or "")
-        return self.search or (is_model and meant_search(str(self.heuristic))) or "gbfs"
+        return self.search or self.meant.get("algorithm", "gbfs")
+
+    @property
+    def meant(self) -> dict[str, Any]:
+        """The search that a model file names, if no other is given; empty if it names none."""
+        name = self.heuristic or ""
+        return meant_search(name) if self.search is None and is_model_file(name) else {}
 
     @property
     def heuristic_name(self) -> str:
@@ -115,16 +122,16 @@ class Configuration:
         return choose_options(heuristic, self.search, **given)
 
 
-def meant_search(path: str) -> str:
+def meant_search(path: str) -> dict[str, Any]:
     """The search that a model file names; empty if it names none or cannot be read."""
     try:
-        return _meant_search(path, Path(path).stat().st_mtime_ns)
+        return dict(_meant_search(path, Path(path).stat().st_mtime_ns))
     except (OSError, InputFileError):
-        return ""
+        return {}
 
 
 @lru_cache
-def _meant_search(path: str, _changed: int) -> str:
+def _meant_search(path: str, _changed: int) -> dict[str, Any]:
     from hstar.learned.file import read_model
 
-    return str(read_model(path).metadata.get("search", {}).get("algorithm", ""))
+    return dict(read_model(path).metadata.get("search", {}))

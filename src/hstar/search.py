@@ -189,6 +189,8 @@ def choose_options(heuristic: Any = None, search: str | None = None, **given: An
     if heuristic is not None or search is not None:
         meant = getattr(heuristic, "search", None) if search is None else None
         meant = dict(meant) if isinstance(meant, Mapping) else {}
+        if given.get("preferred") is False:
+            meant.pop("preferred_by", None)
         search = meant.pop("algorithm", search or "gbfs")
         usual = SEARCHES.find(search).heuristic
         try:

@@ -2,15 +2,13 @@
 // holds the distance to the goal. Any of the three may be missing (NaN).
 //
 //     squared              (y - h)^2
-//     interval             -log P(lower <= X <= upper) for a whole number X: a logistic distribution with
-//     mean
-//                          y and a fixed scale, whose mass between X - 1/2 and X + 1/2 counts for X. A bound
-//                          that is missing is none.
+//     interval             -log P(lower <= X <= upper) for a whole number X. It has a logistic distribution
+//                          with mean y and a fixed scale; the mass between X - 1/2 and X + 1/2 counts for X.
+//                          A bound that is missing is none.
 //     truncated-gaussian   -log of the density at h of the Gaussian (y, scale) cut to [lower - epsilon, upper
 //                          + epsilon], as in hstar.objectives.likelihood
 //     l-gbfs               log(1 + exp(y - y')) for two rows with h < h': the order of states, not their
-//     values
-//                          (Chrestien et al. 2023). Rows that follow each other in a batch are compared.
+//                          values (Chrestien et al. 2023). Neighbours in a chunk of a batch are compared.
 //
 // A row that lacks what an objective needs (h; for an interval a bound) teaches nothing: its loss is 0.
 #pragma once

@@ -15,16 +15,17 @@ from hstar.heuristics import is_model_file
 class BenchOptions:
     """A benchmark. Limits are per run, in seconds and bytes; None means no limit.
 
-    Every heuristic (a name, a model file, pdb:FILES) runs with every search; "default" is the
-    planner without flags and runs once. `cost` to `max_expansions` apply to the other combinations
-    (`decode` to model files); `configurations` are further ones. Without `output` there is neither
-    a file nor a journal. `seed` goes into the rows of runs whose heuristic has none, `command` into
-    reports. Raises ValueError for options no run could have.
+    Every heuristic (a name, a model file, pdb:FILES) runs with every search, or without any with
+    the one it is meant for; "default" is the planner without flags and runs once. `cost` to
+    `max_expansions` apply to the other combinations (`decode` to model files); `configurations` are
+    further ones. Without `output` there is neither a file nor a journal. `seed` goes into the rows
+    of runs whose heuristic has none, `command` into reports. Raises ValueError for options no run
+    could have.
     """
 
     suites: Sequence[str | os.PathLike[str]]
     heuristics: Sequence[str | os.PathLike[str]] = ("ff",)
-    searches: Sequence[str] = ("gbfs",)
+    searches: Sequence[str] = ()
     cost: str | None = None
     weight: float | None = None
     batch: int | None = None
@@ -43,9 +44,10 @@ class BenchOptions:
     command: str = ""
 
     def __post_init__(self) -> None:
-        for name, few in (("suites", self.suites), ("searches", self.searches)):
-            if isinstance(few, str) or not few:
-                raise ValueError(f"{name} must be a list of at least one")
+        if isinstance(self.suites, str) or not self.suites:
+            raise ValueError("suites must be a list of at least one")
+        if isinstance(self.searches, str):
+            raise ValueError("searches must be a list")
         if isinstance(self.heuristics, str) or not (self.heuristics or self.configurations):
             raise ValueError("heuristics must be a list of at least one")
         for kind, given in (("heuristic", self.heuristics), ("search", self.searches)):
@@ -78,6 +80,6 @@ class BenchOptions:
             decode = self.decode if is_model_file(heuristic) else None
             found += [
                 Configuration(heuristic, search, decode=decode, **shared)
-                for search in self.searches
+                for search in self.searches or (None,)
             ]
         return [*found, *self.configurations]

@@ -93,7 +93,7 @@ def run_bench(options: BenchOptions) -> pl.DataFrame:
 
 def run_default(options: BenchOptions) -> pl.DataFrame:
     """The same benchmark with the default planner alone: the rows that others are compared to."""
-    return run_bench(replace(options, heuristics=(DEFAULT,), searches=("gbfs",), configurations=()))
+    return run_bench(replace(options, heuristics=(DEFAULT,), configurations=()))
 
 
 def _warn(text: str) -> None:
@@ -187,7 +187,7 @@ def _settings(
 def _options(options: BenchOptions) -> dict[str, Any]:
     plain = "weight batch width preferred_by decode max_evaluations max_expansions"
     return {
-        "search": ", ".join(options.searches),
+        "search": ", ".join(options.searches) or "gbfs",
         "cost": options.cost or "normal",
         **{name: getattr(options, name) for name in plain.split()},
         "configurations": [one.label() for one in options.configurations],

@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
     with as_usage_error():
         chosen = BenchOptions(
             heuristics=heuristics or ([] if further and not searches else ["ff"]),
-            searches=searches or ["gbfs"],
+            searches=searches,
             preferred=False if options.no_preferred else None,
             configurations=further,
             command=shlex.join(["hstar", *sys.argv[1:]]),

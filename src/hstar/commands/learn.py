@@ -49,7 +49,7 @@ def add_parser(commands: Commands) -> None:
     parser.add("--teacher NAME", about)
     about = "an option of the teacher; may be repeated"
     parser.add("--option NAME=VALUE", about, action="append", default=[])
-    about = "squared, interval, truncated-gaussian or l-gbfs (default: what suits the teacher)"
+    about = "squared (default with --teacher), interval, truncated-gaussian or l-gbfs"
     parser.add("--objective NAME", about)
     parser.add("--states N", "sampled per network", positive, default=100_000)
     parser.add("--width N", "of the network's layers", positive, default=128)

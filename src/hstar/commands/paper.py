@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
+import sys
 import time
 from functools import partial
 from importlib import import_module
@@ -65,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
         options.scale,
         Path(options.output or f"build/{options.paper}-{options.scale}"),
         options.jobs,
-        f"hstar paper {options.paper} --scale {options.scale}",
+        shlex.join(["hstar", *sys.argv[1:]]),
         device=options.device,
         seed=options.seed,
         **more,
@@ -79,11 +81,16 @@ def recipes_with(option: str) -> str:
 
 def peer(text: str) -> tuple[str, str]:
     """For argparse: NAME=COMMAND."""
+    from hstar.papers.peers import check_peer
+
     name, _, command = text.partition("=")
-    missing = [word for word in ("{domain}", "{problem}", "{plan}") if word not in command]
-    if not name or missing:
-        lacks = ", ".join(missing or ["a name"])
-        raise argparse.ArgumentTypeError(f"'{text}' is not NAME=COMMAND: it lacks {lacks}")
+    try:
+        if not name or "/" in name or name.startswith("."):
+            raise ValueError("it has no name that a file could have")
+        check_peer(command)
+    except ValueError as error:
+        message = f"'{text}' is not NAME=COMMAND: {error}"
+        raise argparse.ArgumentTypeError(message) from None
     return name, command
 
 
@@ -103,7 +110,8 @@ def run_paper(
     output.mkdir(parents=True, exist_ok=True)
     say = timed(partial(print, flush=True))
     chosen = scales.SCALES[scale], output, jobs or os.cpu_count() or 1
-    experiment = recipe.Experiment(*chosen, say=say, **options)
+    with as_usage_error():
+        experiment = recipe.Experiment(*chosen, say=say, **options)
     results = recipe.run_experiment(experiment)
     seconds = time.monotonic() - start
     files = page.write_results(results, experiment, scale, command, seconds)

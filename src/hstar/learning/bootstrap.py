@@ -25,7 +25,7 @@ from hstar.runtime.resources import Budget, OutOfResources, stopped
 from hstar.search import SearchOptions
 from hstar.spaces.task import Task
 from hstar.teachers.backward import FactSets, NothingToRegress
-from hstar.teachers.given_states import earlier, is_over
+from hstar.teachers.given_states import earlier
 from hstar.teachers.sampler import sampling_teacher
 from hstar.teachers.teacher import share, whole_number
 from hstar.teachers.whole_states import LatestStates, fact_sets
@@ -60,7 +60,7 @@ def sample_bootstrap(
     length, doublings = FIRST_LENGTH, 0
     try:
         for number in range(rounds):
-            starts, walked = walks.draw(searches, length, seed + number)
+            starts, walked = walks.draw(searches, length, [seed, number])
             with own.native():
                 on_plans, steps, was_solved = _core.label_by_search(
                     task.core, starts, network.heuristic(), settings, 0.0, *own.limits
@@ -74,19 +74,19 @@ def sample_bootstrap(
                 length, doublings = 2 * length, doublings + 1
             if len(found) >= 2:
                 with own.native():
-                    network.train(rows_of(task, found, number), batches, number, own.limits)
+                    network.train(rows_of(task, found, [seed, number]), batches, number, own.limits)
     except OutOfResources as error:
         if error.status != "out of time" or not len(found):
             raise
     if not len(found):
-        if is_over(own):
+        if own.seconds_left <= 0:
             raise stopped("time")
         raise NothingToRegress("every state around the goal leaves a variable open")
     labels = found.labels()
     return fact_sets(task, found.states(), labels, labels)
 
 
-def rows_of(task: Task, found: LatestStates, seed: int) -> FactSets:
+def rows_of(task: Task, found: LatestStates, seed: list[int]) -> FactSets:
     """Some of the states labelled last."""
     states, labels = found.states(), found.labels()
     if len(states) > MOST_ROWS:

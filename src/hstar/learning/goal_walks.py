@@ -19,7 +19,7 @@ class GoalWalks:
         self.regression = regression_of(task, budget, h2=h2)
 
     def draw(
-        self, count: int, length: int, seed: int
+        self, count: int, length: int, seed: list[int]
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """At most `count` states int32[S, V], each after 0 to `length` steps, all equally likely,
         and the numbers of steps, which are upper bounds on the distances to the goal.
@@ -28,17 +28,18 @@ class GoalWalks:
         left out. Such states need not be reachable from the initial state.
         """
         limits = self.budget.limits
+        draws = np.random.default_rng(seed)
+        number = int(draws.integers(2**63))
         with self.budget.native():
-            images = self.regression.rollouts(count, length, "none", seed, *limits)
+            images = self.regression.rollouts(count, length, "none", number, *limits)
         if images.depth.max() == 0:
             raise NothingToRegress("no operator without conditional effects leads to the goal")
-        draws = np.random.default_rng(seed)
         ends = np.append(np.flatnonzero(np.diff(images.rollout)), len(images) - 1)
         begins = np.append(0, ends[:-1] + 1)
         steps = draws.integers(0, length, size=len(ends), endpoint=True)
         chosen = np.minimum(begins + steps, ends).astype(np.int32)
         with self.budget.native():
-            starts, facts = images.complete(chosen, "variables", seed, *limits)
+            starts, facts = images.complete(chosen, "variables", number, *limits)
         states = states_of_facts(self.task, starts, facts)
         is_whole = (states >= 0).all(axis=1)
         return states[is_whole], images.depth[chosen][is_whole]

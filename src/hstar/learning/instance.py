@@ -2,8 +2,9 @@
 
 Candidates (hstar.learning.networks) are tried in turn, and then again with other seeds, until the
 time is spent. Short searches from states that random walks reach show what a network is worth, and
-which way of searching suits it; the default planner is tried on the same states. Each finished
-candidate is kept in a journal, so that a killed run goes on with the next.
+which way of searching suits it. At the end, the best network searches from other such states, and
+so has the default planner: a score on the states that chose the network would flatter it. Each
+finished candidate is kept in a journal, so that a killed run goes on with the next.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from hstar import _core
 from hstar.learned.file import ModelFile, from_bytes, to_bytes
@@ -30,9 +34,10 @@ MOST_CANDIDATES = 1000
 LEAST_SECONDS = 8.0  # for a candidate to be worth trying
 
 Way = Mapping[str, Any]  # of searching: options of SearchOptions
+# The first is used if no trial says more: it solved the most in longer searches.
 WAYS: tuple[Way, ...] = (
-    {"algorithm": "gbfs"},
     {"algorithm": "gbfs", "preferred_by": "ff", "batch": 32},
+    {"algorithm": "gbfs"},
 )
 
 
@@ -55,7 +60,8 @@ class LearnOptions:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What learning came to. `file` and `score` are None if no network was trained in time."""
+    """What learning came to. `file` is None if no network was trained in time, `score` also if it
+    was not compared with the default planner, after Ctrl-C."""
 
     file: ModelFile | None
     score: Score | None
@@ -69,6 +75,8 @@ class Learned:
         return self.score is not None and self.score.beats(self.default)
 
     def sentence(self) -> str:
+        if self.file is not None and self.score is None:
+            return "the best network so far is kept; it was not compared with the default planner"
         return sentence(self.score, self.default)
 
     def to_dict(self) -> dict[str, Any]:
@@ -112,7 +120,10 @@ class InstanceLearner:
         self.own = Budget(self.deadline, budget.memory_bytes)
         self.task = ground(problem, budget=self.own)
         self.maker = NetworkMaker(problem, options.network, options.states, self.own, say)
-        self.states = trial_states(self.task, options.trials, options.seed, self.own)
+        count, seed = options.trials, options.seed
+        self.states = trial_states(self.task, count, seed, self.own)  # to choose by
+        other = trial_states(self.task, 2 * count, seed + 1, self.own, but=self.states)
+        self.verdict_states = other[:count] if len(other) else self.states  # a tiny task has few
         seconds = self.deadline - self.start
         self.planned = planned_candidates(options.candidates, seconds)
         self.usual_seconds = seconds / (self.planned + 1)
@@ -124,7 +135,11 @@ class InstanceLearner:
 
         Raises OutOfResources for other limits, and for Ctrl-C before a network was trained.
         """
-        default = self._kept_score("default") or self._judge("default", "default", STRONGEST)
+        default = self._kept_score("default")
+        if default is None:
+            default = self._judge(STRONGEST, self.verdict_states)
+            self.write("default.json", _score_text(default))
+            self.say(f"default: {default.text()}")
         best: tuple[Score, ModelFile] | None = None
         finished = 0
         interrupted = False
@@ -148,17 +163,29 @@ class InstanceLearner:
             if error.status not in ("out of time", "interrupted") and is_lost:
                 raise
             interrupted = error.status == "interrupted"
-        seconds = _core.monotonic_seconds() - self.start
         if best is None:
             if interrupted:
                 raise stopped("interrupt")
-            return Learned(None, None, default, finished, seconds)
-        learned = Learned(best[1], best[0], default, finished, seconds, interrupted)
+            return Learned(None, None, default, finished, self._seconds_gone())
+        score = None
+        if not interrupted:
+            try:
+                score = self._judge(search_with(best[1]), self.verdict_states)
+            except OutOfResources as error:
+                if error.status != "interrupted":
+                    raise
+                interrupted = True
+        learned = Learned(best[1], score, default, finished, self._seconds_gone(), interrupted)
         best[1].metadata["training"]["verdict"] = learned.sentence()
         return learned
 
     def _seconds_left(self) -> float:
-        return self.deadline - _core.monotonic_seconds()
+        """For candidates; the verdict needs the rest."""
+        verdict = self.trial_seconds * len(self.verdict_states)
+        return self.deadline - verdict - _core.monotonic_seconds()
+
+    def _seconds_gone(self) -> float:
+        return _core.monotonic_seconds() - self.start
 
     def _try(
         self, name: str, number: int, best: tuple[Score, ModelFile] | None
@@ -180,11 +207,11 @@ class InstanceLearner:
             return None
         epochs = len(file.metadata["training"]["curve"])
         least = best and best[0]
-        scores = []
+        scores: list[Score] = []
         for way in ways:
             what = f"{candidate.label}, {epochs} epochs, {way_text(way)}"
             options = search_with(with_search(file, way))
-            score = run_trials(self.task, self.states, options, self.trial_seconds, self.own, least)
+            score = self._judge(options, self.states, least)
             self.say(f"{what}: {score.text()}")
             scores.append(score)
             least = score if least is None or score.beats(least) else least
@@ -194,11 +221,10 @@ class InstanceLearner:
         self.write(f"{name}.json", _score_text(score))
         return score, file
 
-    def _judge(self, name: str, what: str, options: SearchOptions) -> Score:
-        score = run_trials(self.task, self.states, options, self.trial_seconds, self.own)
-        self.write(f"{name}.json", _score_text(score))
-        self.say(f"{what}: {score.text()}")
-        return score
+    def _judge(
+        self, options: SearchOptions, states: NDArray[np.int32], least: Score | None = None
+    ) -> Score:
+        return run_trials(self.task, states, options, self.trial_seconds, self.own, least)
 
     def _kept_score(self, name: str) -> Score | None:
         text = self.read(f"{name}.json")
@@ -224,18 +250,18 @@ def search_of(file: ModelFile) -> Way:
 
 
 def with_search(file: ModelFile, way: Way) -> ModelFile:
-    """The model, to be used in a way of searching."""
-    return ModelFile({**file.metadata, "search": dict(way)}, file.tensors)
+    """The model, to be used in a way of searching. Labels are steps, so every action costs 1."""
+    return ModelFile({**file.metadata, "search": {"cost": "one", **way}}, file.tensors)
 
 
 def search_with(file: ModelFile) -> SearchOptions:
     """How to search with a model, in its own way."""
-    return SearchOptions(heuristic=LearnedHeuristic(file, "learned"), cost="one", **search_of(file))
+    return SearchOptions(heuristic=LearnedHeuristic(file, "learned"), **search_of(file))
 
 
 def way_text(way: Way) -> str:
     """Such as "gbfs, preferred_by=ff"."""
-    said = [f"{name}={value}" for name, value in way.items() if name != "algorithm"]
+    said = [f"{n}={value}" for n, value in way.items() if n not in ("algorithm", "cost")]
     return ", ".join([way["algorithm"], *said])
 
 

@@ -20,6 +20,7 @@ from hstar.features.facts import FACTS, fact_rows
 from hstar.features.vocabulary import domain_hash
 from hstar.learned.file import ModelFile
 from hstar.learning.fact_network import training_rows
+from hstar.learning.trials import REACH_GOAL
 from hstar.pddl import Problem
 from hstar.runtime.resources import Budget, OutOfResources, stopped
 from hstar.spaces.task import Task, ground
@@ -99,9 +100,9 @@ class NetworkMaker:
         fewer as well. None if it leaves no time to train. Raises OutOfResources for other limits
         and signals, ValueError if there is nothing to learn.
         """
-        sets = None
+        sets, states = None, self.states
         while sets is None and _core.monotonic_seconds() < deadline:
-            sets = self._sample(candidate, seed, deadline, memory_bytes)
+            sets = self._sample(candidate, seed, deadline, memory_bytes, states > self.states)
         if sets is None or _core.monotonic_seconds() >= deadline:
             self.say(f"{candidate.label}: no time left to train")
             return None
@@ -116,22 +117,22 @@ class NetworkMaker:
         return self.model_file(candidate, options, trained, len(rows))
 
     def _sample(
-        self, candidate: Candidate, seed: int, deadline: float, memory_bytes: int
+        self, candidate: Candidate, seed: int, deadline: float, memory_bytes: int, again: bool
     ) -> FactSets | None:
         """None if it takes more than its share of the time; the next sample then has fewer states.
-        The last one that can be tried has all the time."""
+        Where it is tried again with the fewest, it has all the time."""
         sample = TEACHERS.find(candidate.teacher).sample
         if sample is None:
             raise ValueError(f"the teacher '{candidate.teacher}' does not sample one problem")
         now = _core.monotonic_seconds()
-        share = SAMPLING_SHARE if self.states > LEAST_STATES else 1.0
+        share = 1.0 if again and self.states <= LEAST_STATES else SAMPLING_SHARE
         budget = Budget(now + share * (deadline - now), memory_bytes)
         try:
             return sample(self.task, budget, states=self.states, seed=seed, **candidate.options)
         except OutOfResources as error:
             if error.status != "out of time":
                 raise
-        self.states = max(LEAST_STATES, self.states // FEWER)
+        self.states = min(self.states, max(LEAST_STATES, self.states // FEWER))
         return None
 
     def rows(self, sets: FactSets, has_bounds: bool = False) -> FactRows:
@@ -163,7 +164,12 @@ class NetworkMaker:
 
 
 def goal_count_bounds(task: Task, sets: FactSets) -> NDArray[np.float32]:
-    """Lower bounds on the steps to the goal: missing goals / the most that one operator reaches."""
+    """Lower bounds on the steps to the goal: missing goals / the most that one operator reaches.
+
+    An artificial goal is reached by an operator that is no step, so there the bounds are 0."""
+    names = {task.operator_name(op) for op in range(task.num_operators)}
+    if REACH_GOAL in names:
+        return np.zeros(len(sets), np.float32)
     first = np.concatenate([[0], np.cumsum(task.domain_sizes)])
     is_goal = np.zeros(task.num_facts, bool)
     is_goal[[first[variable] + value for variable, value in task.goal]] = True

@@ -17,10 +17,23 @@ from dataclasses import dataclass, replace
 
 from hstar import _core
 from hstar.learned.file import ModelFile
-from hstar.learning.instance import LearnOptions, planned_candidates, search_with, with_search
+from hstar.learning.instance import (
+    LearnOptions,
+    planned_candidates,
+    search_with,
+    way_text,
+    with_search,
+)
 from hstar.learning.networks import NetworkMaker
-from hstar.runtime.resources import Budget, OutOfResources
-from hstar.search import STRONGEST, SearchOptions, SearchResult, run, validated
+from hstar.runtime.resources import Budget, OutOfResources, stopped
+from hstar.search import (
+    STRONGEST,
+    SearchOptions,
+    SearchResult,
+    run,
+    stopped_before_search,
+    validated,
+)
 from hstar.spaces.task import Task
 
 Say = Callable[[str], None]
@@ -46,23 +59,23 @@ class Clock:
 
 def plan_with_learning(task: Task, seconds: float, budget: Budget, say: Say) -> Planned:
     """Search for a plan of a task, learning for at most `seconds`. Raises OutOfResources."""
-    first = min(seconds, _left(budget) / 4)
+    first = min(seconds, budget.seconds_left / 4)
     say(f"The default planner searches for {first:.3g} s.")
     result = search_for(task, STRONGEST, first, budget)
-    if result.status not in (OUT_OF_TIME, OUT_OF_MEMORY) or _left(budget) <= 0:
+    if result.status not in (OUT_OF_TIME, OUT_OF_MEMORY) or budget.seconds_left <= 0:
         return Planned(result, 0.0, DEFAULT if result.solved else None)
-    options = LearnOptions(seconds=min(seconds, _left(budget) / 2))
+    options = LearnOptions(seconds=min(seconds, budget.seconds_left / 2))
     clock = Clock()
     ways: dict[str, SearchOptions] = {}
     turn = first
     for file, took in networks(task, options, budget, say, clock):
         turn = max(1.0, took / len(options.ways))
         for way in options.ways:
-            if _left(budget) <= 0:
+            if budget.seconds_left <= 0:
                 break
             name = f"{LEARNED} {len(ways) + 1}"
             ways[name] = search_with(with_search(file, way))
-            say(f"Search {name}, {ways[name].entry.description}, for {turn:.3g} s.")
+            say(f"Search {name}, {way_text(way)}, for {turn:.3g} s.")
             result = search_for(task, ways[name], turn, budget)
             if result.status == OUT_OF_MEMORY:
                 del ways[name]
@@ -84,13 +97,13 @@ def networks(
     say(f"Learning for {options.seconds:.3g} s.")
     try:
         start = _core.monotonic_seconds()
-        own = _until(budget, options.seconds)
+        own = budget.within(options.seconds)
         maker = NetworkMaker(task.problem, options.network, options.states, own, say)
         clock.seconds += _core.monotonic_seconds() - start
         count = planned_candidates(options.candidates, options.seconds)
         for number, candidate in enumerate(options.candidates[:count]):
             start = _core.monotonic_seconds()
-            share = min((options.seconds - clock.seconds) / (count - number), _left(budget))
+            share = min((options.seconds - clock.seconds) / (count - number), budget.seconds_left)
             file = maker.make(candidate, options.seed, start + share, budget.memory_bytes)
             took = _core.monotonic_seconds() - start
             clock.seconds += took
@@ -116,36 +129,35 @@ def take_turns(
     """
     left = dict(ways)
     result = None
-    while _left(budget) > 0:
+    while budget.seconds_left > 0:
         for name, way in list(left.items()):
-            seconds = min(turn if len(left) > 1 else math.inf, _left(budget))
-            length = f" for {seconds:.3g} s" if math.isfinite(seconds) else ""
-            say(f"The {name} search goes on{length}.")
+            seconds = min(turn if len(left) > 1 else math.inf, budget.seconds_left)
+            length = f"{seconds:.3g} s" if len(left) > 1 else "all the time that is left"
+            say(f"The {name} search has {length}.")
             result = search_for(task, way, seconds, budget)
             if result.status == OUT_OF_MEMORY and len(left) > 1:
                 del left[name]
             elif result.status != OUT_OF_TIME:
                 return result, name if result.solved else None
-            if _left(budget) <= 0:
+            if budget.seconds_left <= 0:
                 break
         turn *= 2
     return result, None
 
 
 def search_for(task: Task, way: SearchOptions, seconds: float, budget: Budget) -> SearchResult:
-    """Search for at most so many seconds. A plan is validated in the time that is left to all."""
-    result = run(task, way, _until(budget, seconds))
-    if result.unchecked != OUT_OF_TIME or _left(budget) <= 0:
+    """Search for at most so many seconds. A plan is validated in the time that is left to all.
+
+    A search that cannot even begin within its seconds, or within the memory, has a result as well.
+    """
+    start = _core.monotonic_seconds()
+    try:
+        result = run(task, way, budget.within(seconds))
+    except (OutOfResources, MemoryError) as caught:
+        error = caught if isinstance(caught, OutOfResources) else stopped("memory")
+        if error.status not in (OUT_OF_TIME, OUT_OF_MEMORY):
+            raise
+        return stopped_before_search(error, _core.monotonic_seconds() - start)
+    if result.unchecked != OUT_OF_TIME or budget.seconds_left <= 0:
         return result
     return validated(replace(result, unchecked=None), task, None, budget)
-
-
-def _left(budget: Budget) -> float:
-    return budget.deadline - _core.monotonic_seconds() if budget.deadline else math.inf
-
-
-def _until(budget: Budget, seconds: float) -> Budget:
-    """The budget, but at most so many seconds from now."""
-    if seconds >= _left(budget):
-        return budget
-    return Budget(_core.monotonic_seconds() + seconds, budget.memory_bytes)

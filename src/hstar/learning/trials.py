@@ -29,9 +29,11 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Trials of one way to search, from the same states as those of its rivals."""
+    """Trials of one way to search, from the same states as those of its rivals. Where `tried` is
+    less than all, the rest was given up because it could no longer win; it counts as failed."""
 
     trials: tuple[Trial, ...]
+    tried: int | None = None
 
     @property
     def solved(self) -> int:
@@ -51,20 +53,26 @@ class Score:
     def text(self) -> str:
         if not self.trials:
             return "there is no state to try"
+        if self.tried is not None and self.tried < len(self.trials):
+            return f"stopped after {self.tried} of {len(self.trials)}, too far behind"
         return f"{self.solved}/{len(self.trials)} in {self.seconds:.2g} s each"
 
 
-def trial_states(task: Task, count: int, seed: int, budget: Budget) -> NDArray[np.int32]:
+def trial_states(
+    task: Task, count: int, seed: int, budget: Budget, but: NDArray[np.int32] | None = None
+) -> NDArray[np.int32]:
     """Distinct states int32[n, V] at the ends of random walks, n at most `count`.
 
-    The initial state and goals are not among them.
+    The initial state, goals and the states `but` are not among them.
     """
     with budget.native():
         found = _core.random_walks(task.core, 4 * count, WALK_STEPS, seed, *budget.limits)
     kept: dict[bytes, NDArray[np.int32]] = {}
-    initial = task.initial_state
+    left_out = {task.initial_state.tobytes()}
+    if but is not None:
+        left_out |= {state.tobytes() for state in but}
     for state in found:
-        if not satisfies_goal(task, state) and not np.array_equal(state, initial):
+        if state.tobytes() not in left_out and not satisfies_goal(task, state):
             kept.setdefault(state.tobytes(), state)
     chosen = list(kept.values())[:count]
     return np.array(chosen, np.int32).reshape(len(chosen), task.num_variables)
@@ -118,7 +126,7 @@ def run_trials(
             break
         trials.append(Trial(solved, took if solved else max(took, seconds)))
     missing = len(states) - len(trials)
-    return Score((*trials, *[Trial(False, seconds)] * missing))
+    return Score((*trials, *[Trial(False, seconds)] * missing), len(trials))
 
 
 def _is_lost(trials: Sequence[Trial], remaining: int, least: Score) -> bool:

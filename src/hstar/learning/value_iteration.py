@@ -47,17 +47,13 @@ def sample_value_iteration(
     Raises NothingToRegress, OutOfResources.
     """
     own = earlier(budget)
-    if own.deadline:
-        left = own.deadline - _core.monotonic_seconds()
-        training = Budget(own.deadline - LABEL_SHARE * left, own.memory_bytes)
-    else:
-        training = own
+    training = own.within((1 - LABEL_SHARE) * own.seconds_left)
     walks = GoalWalks(task, training, h2=h2)
     network = FactNetwork(task, NETWORK, seed)
     found = LatestStates(task, states)
     try:
         for number in range(rounds):
-            fresh, _ = walks.draw(drawn, min(length, GROWTH * (number + 1)), seed + number)
+            fresh, _ = walks.draw(drawn, min(length, GROWTH * (number + 1)), [seed, number])
             sets = labelled(task, fresh, network.heuristic(), training)
             found.add(fresh, np.zeros(len(fresh), np.float32))
             if len(sets) >= 2:

@@ -19,7 +19,8 @@ Say = Callable[[str], None]
 S = TypeVar("S")
 
 CODE = (  # what the results of an experiment depend on
-    *("pddl", "spaces", "heuristics", "search", "pdb", "domains", "teachers", "features"),
+    *("pddl", "spaces", "heuristics", "algorithms", "search", "pdb", "domains", "teachers"),
+    "features",
     *("models", "objectives", "training", "certified", "learned", "learning", "bench"),
 )
 
@@ -38,8 +39,12 @@ class Experiment(Generic[S]):
     def keep_settings(self) -> None:
         """Write the settings to experiment.json, so that files of other settings are not reused.
         Raises JournalError if the directory holds another experiment."""
-        settings = {"scale": asdict(self.scale), "seed": self.seed}  # type: ignore[call-overload]
-        claim_settings(self.directory / "experiment.json", {**settings, "code": code_digest(*CODE)})
+        claim_settings(self.directory / "experiment.json", self.settings())
+
+    def settings(self) -> dict[str, Any]:
+        """All that results depend on."""
+        scale = asdict(self.scale)  # type: ignore[call-overload]
+        return {"scale": scale, "seed": self.seed, "code": code_digest(*CODE)}
 
     def begins(self, output: Path, what: str) -> bool:
         """Whether a file is still to be made; if so, says what is done and makes its folder."""

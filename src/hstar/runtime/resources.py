@@ -8,6 +8,7 @@ must not approach that limit in small steps, because CPython 3.11 can hang when 
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import re
 import resource
@@ -67,6 +68,17 @@ class Budget:
                 raise ValueError(f"the {name} limit must be positive, not {limit}")
         end = _core.monotonic_seconds() + min(seconds or 0, _LONGEST_TIME)
         return Budget(end if seconds else 0.0, min(memory_bytes or 0, _LARGEST_MEMORY))
+
+    @property
+    def seconds_left(self) -> float:
+        """Infinite without a deadline."""
+        return self.deadline - _core.monotonic_seconds() if self.deadline else math.inf
+
+    def within(self, seconds: float) -> Budget:
+        """The budget, but at most so many seconds from now."""
+        if seconds >= self.seconds_left:
+            return self
+        return Budget(_core.monotonic_seconds() + seconds, self.memory_bytes)
 
     @property
     def limits(self) -> tuple[float, int]:

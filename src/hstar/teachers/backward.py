@@ -78,10 +78,7 @@ def regression_of(task: Task, budget: Budget, *, h2: bool) -> _core.Regression:
 
 def h2_seconds(budget: Budget) -> float:
     """For h^2, which is of no use before it is complete: the rest of the time is for the states."""
-    if not budget.deadline:
-        return MOST_H2_SECONDS
-    left = max(0.0, budget.deadline - _core.monotonic_seconds())
-    return min(MOST_H2_SECONDS, H2_SHARE * left)
+    return min(MOST_H2_SECONDS, max(0.0, H2_SHARE * budget.seconds_left))
 
 
 def sample_rollouts(
@@ -151,10 +148,7 @@ def _prepare(images: _core.PreImages, improve: bool, budget: Budget) -> None:
 
 def _improve_seconds(budget: Budget) -> float:
     """At most a fifth of the time left: states must still be completed and labelled."""
-    if not budget.deadline:
-        return MOST_IMPROVE_SECONDS
-    left = budget.deadline - _core.monotonic_seconds()
-    return min(MOST_IMPROVE_SECONDS, max(0.0, left / 5))
+    return min(MOST_IMPROVE_SECONDS, max(0.0, budget.seconds_left / 5))
 
 
 def _by_depth(depth: NDArray[np.int32], states: int, random: float, seed: int) -> NDArray[np.int32]:

@@ -34,14 +34,7 @@ class NothingSolved(ValueError):
 
 def earlier(budget: Budget) -> Budget:
     """A budget that leaves some time to hand over what was found."""
-    if not budget.deadline:
-        return budget
-    now = _core.monotonic_seconds()
-    return Budget(now + (1 - END_SHARE) * (budget.deadline - now), budget.memory_bytes)
-
-
-def is_over(budget: Budget) -> bool:
-    return bool(budget.deadline) and _core.monotonic_seconds() >= budget.deadline
+    return budget.within((1 - END_SHARE) * budget.seconds_left)
 
 
 def sample_given_states(
@@ -76,7 +69,7 @@ def sample_given_states(
                     task.core, starts, bound, settings, max(0.0, SHARE * left), *own.limits
                 )
                 found.add(on_plans, remaining)
-                if walked >= walks or len(found) >= states or is_over(own):
+                if walked >= walks or len(found) >= states or own.seconds_left <= 0:
                     break
                 count, own_seed = min(AT_ONCE, walks - walked), int(seeds.integers(2**63))
                 starts = _core.random_walks(task.core, count, steps, own_seed, *own.limits)
@@ -84,7 +77,7 @@ def sample_given_states(
         if error.status != "out of time" or not len(found):
             raise
     if not len(found):
-        if is_over(own):
+        if own.seconds_left <= 0:
             raise stopped("time")
         raise NothingSolved(
             "no plan was found from the initial state or from where walks end; if there may be "

@@ -1,8 +1,10 @@
 """What is compared: learners, each a way to make a network for one task, and planners.
 
-The published learners differ only in where their states and labels come from. All have the same
-network and search: 250 wide, a residual block, Adam with rate 1e-4, greedy search with the value
-cut to a whole number, and of several networks the one that solves most states of random walks.
+The published learners differ only in where their states and labels come from. All end with the
+same network and search: 250 wide, a residual block, Adam with rate 1e-4, greedy search with the
+value cut to a whole number, and of several networks the one that solves most states of random
+walks (there the value is not cut). Boot and AVI label states with a network of their own, which is
+that of hstar learn.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hstar.papers.page import begin_page, write_page
+from hstar.papers.peers import FAILED, INVALID
 from hstar.papers.regression_sampling.claims import claims
 from hstar.papers.regression_sampling.recipe import Experiment, Results
 from hstar.papers.regression_sampling.scales import Study
@@ -29,15 +30,22 @@ def write_results(
     """report.html, tables.md and a CSV file for each table. Raises OSError."""
     study = results.studies[0]  # the one that Table 1 is about
     tables = all_tables(results)
-    failed = sum(row["status"] == "invalid plan" for rows in results.runs.values() for row in rows)
+    statuses = [row["status"] for rows in results.runs.values() for row in rows]
     facts = [
         f"{one.name}: {one.tasks} of the tasks, states {', '.join(f'p{s}' for s in one.states)}, "
         f"{one.learn:g} s for each learner, {one.limit:g} s for each search"
         for one in results.studies
     ]
-    facts.append(f"memory: at most {experiment.scale.memory_limit / 2**30:g} GiB a run")
-    facts += [f"{name}: {given}" for name, given in experiment.peers.items()]
-    facts.append(f"invalid plans: {failed}")
+    memory = experiment.scale.memory_limit / 2**30
+    facts.append(f"{experiment.jobs} runs at a time, {memory:g} GiB for each of ours")
+    facts += [
+        f"{name}, its start included, without a limit of memory: {given}"
+        for name, given in experiment.peers.items()
+    ]
+    facts.append(
+        f"plans that are invalid: {statuses.count(INVALID)}; peers that failed: "
+        f"{statuses.count(FAILED)}"
+    )
     title = f"Learning for one task from regressions of its goal ({scale})"
     page = begin_page(title, INTRODUCTION, command, seconds, facts)
     for table in tables:

@@ -20,14 +20,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hstar.domains import generate
+from hstar.features.facts import true_atoms
 from hstar.learned.file import read_model, write_model
 from hstar.learned.heuristic import LearnedHeuristic
 from hstar.learning.initial_states import write_walks
 from hstar.learning.instance import InstanceLearner, search_of
-from hstar.learning.networks import NetworkMaker, hashes_of
+from hstar.learning.networks import hashes_of
 from hstar.learning.planning import plan_with_learning
+from hstar.learning.trials import SIGNALS
 from hstar.papers import experiment as shared
 from hstar.papers.experiment import in_processes, read_part, say_nothing, write_part
 from hstar.papers.peers import run_peer
@@ -35,11 +38,14 @@ from hstar.papers.regression_sampling.columns import LEARNERS, PLANNERS, Column
 from hstar.papers.regression_sampling.scales import GENERATED, Scale, Study
 from hstar.pddl import Problem, parse
 from hstar.pddl.errors import InputFileError
+from hstar.runtime.code import code_digest
 from hstar.runtime.progress import Progress
 from hstar.runtime.resources import Budget, OutOfResources
 from hstar.search import SearchOptions, SearchResult, plan_problem
-from hstar.spaces.task import ground
+from hstar.spaces.task import Task, ground
 from hstar.training.native import FactRows
+
+EXPECTED = ("out of time", "out of memory")
 
 
 class SuiteError(InputFileError):
@@ -76,11 +82,26 @@ class Experiment(shared.Experiment[Scale]):
     suite: Path | None = None
     peers: Mapping[str, str] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        for name in self.peers:
+            if name in PLANNERS:
+                raise ValueError(f"the name {name} is that of a planner of ours; choose another")
+
+    def settings(self) -> dict[str, Any]:
+        columns = code_digest("papers/regression_sampling/columns")
+        suite = None if self.suite is None else str(self.suite.absolute())
+        return {**super().settings(), "columns": columns, "suite": suite}
+
     def network(self, study: Study, task: TaskFolder, learner: str) -> Path:
         return self.directory / "networks" / study.name / task.name / f"{learner}.json"
 
     def run(self, study: Study, task: TaskFolder, planner: str, state: int) -> Path:
         return self.directory / "runs" / study.name / task.name / f"p{state}" / f"{planner}.json"
+
+    def has_run(self, study: Study, task: TaskFolder, planner: str, state: int) -> bool:
+        """A peer must have run by the same command."""
+        found = read_part(self.run(study, task, planner, state))
+        return found is not None and found.get("command") == self.peers.get(planner)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +138,7 @@ def run_experiment(experiment: Experiment) -> Results:
             for task in found
             for state in unused_states(experiment, study, task)
             for planner in planners
-            if not experiment.run(study, task, planner, state).is_file()
+            if not experiment.has_run(study, task, planner, state)
         ]
         run_all(experiment, f"{study.name}: planning", plan_once, runs)
         results.planners[study.name] = planners
@@ -182,10 +203,13 @@ def make_tasks(experiment: Experiment, study: Study, tasks: list[TaskFolder]) ->
             count = max(study.states) - 1
             seed = experiment.seed + 2**16  # other walks than those of the trials
             write_walks(test / "domain.pddl", problem, folder, count, 200, seed)
+            made = Path(scratch) / "made"
+            made.mkdir()
             for number, path in enumerate(sorted(folder.glob("p*.pddl")), start=2):
-                path.rename(folder / f"p{number}.pddl")
-            shutil.copy(problem, folder / "p1.pddl")
-            folder.rename(task.path)
+                path.rename(made / f"p{number}.pddl")
+            shutil.copy(problem, made / "p1.pddl")
+            shutil.copy(folder / "domain.pddl", made)
+            made.rename(task.path)
 
 
 def make_network(experiment: Experiment, study: Study, task: TaskFolder, learner: str) -> str:
@@ -196,41 +220,44 @@ def make_network(experiment: Experiment, study: Study, task: TaskFolder, learner
     start = time.monotonic()
     budget = Budget(memory_bytes=experiment.scale.memory_limit)
     try:
-        made = InstanceLearner(task.problem(1), options, budget, say_nothing)
-        made.maker.used = []
-        found = made.run()
-    except (OutOfResources, ValueError, MemoryError) as error:
+        with budget.enforced():
+            made = InstanceLearner(task.problem(1), options, budget, say_nothing)
+            made.maker.used = []
+            found = made.run()
+        if found.interrupted:
+            raise KeyboardInterrupt
+    except (OutOfResources, ValueError) as error:
+        if isinstance(error, OutOfResources) and error.status not in EXPECTED:
+            raise
         row |= {"networks": 0, "error": str(error), "used": []}
+        seconds = time.monotonic() - start
     else:
+        seconds = time.monotonic() - start
         row |= {**found.to_dict(), "networks": found.finished, "error": ""}
-        row["used"] = used_states(made.maker, made, task, study)
+        row["used"] = used_states(made, task, study)
         if found.file is not None:
             part.parent.mkdir(parents=True, exist_ok=True)
             write_model(part.with_suffix(".safetensors"), found.file)
             row["way"] = search_of(found.file)
-    write_part(part, {**row, "seconds": time.monotonic() - start})
+    write_part(part, {**row, "seconds": seconds})
     return f"{task.name} {learner}: {row.get('learned_solved', 0)}/{row.get('states', 0)}"
 
 
-def used_states(
-    maker: NetworkMaker, learner: InstanceLearner, task: TaskFolder, study: Study
-) -> list[int]:
+def used_states(learner: InstanceLearner, task: TaskFolder, study: Study) -> list[int]:
     """The numbers of the states to plan for that training or trials saw, compared by hash."""
-    row_of = {atom: row for row, atom in enumerate(maker.features["atoms"])}
+    features = learner.maker.features
 
-    def hash_of(atoms: list[str]) -> np.uint64:
-        rows = np.array([row_of[atom] for atom in atoms if atom in row_of], np.int32)
-        none = np.zeros(1, np.float32)
-        row = FactRows(len(row_of), np.array([0, len(rows)]), rows, none, none, none)
-        return np.uint64(hashes_of(row)[0])
+    def hashes(of: Task, states: NDArray[np.int32]) -> NDArray[np.uint64]:
+        starts, atoms = true_atoms(features, of, states)
+        none = np.zeros(len(states), np.float32)
+        return hashes_of(FactRows(features["width"], starts, atoms, none, none, none))
 
-    seen = {hash_of(learner.task.atoms(state)) for state in learner.states}
-    trained = np.unique(np.concatenate([*(maker.used or ()), np.zeros(0, np.uint64)]))
+    seen = [hashes(learner.task, one) for one in (learner.states, learner.verdict_states)]
+    seen += learner.maker.used or []
     used = []
     for number in task.states(study):
-        test = ground(task.problem(number), keep_constant=True)
-        found = hash_of(test.atoms(test.initial_state))
-        if found in seen or np.isin(found, trained):
+        test = ground(task.problem(number))
+        if np.isin(hashes(test, test.initial_state[None]), np.concatenate(seen)).any():
             used.append(number)
     return used
 
@@ -264,8 +291,8 @@ def plan_once(
 def run_planner(
     experiment: Experiment, study: Study, task: TaskFolder, column: Column, state: int
 ) -> dict[str, Any]:
-    budget = Budget.starting_now(study.limit, experiment.scale.memory_limit)
     start = time.monotonic()
+    budget = Budget.starting_now(study.limit, experiment.scale.memory_limit)
     try:
         with budget.enforced():
             problem = task.problem(state)
@@ -276,13 +303,18 @@ def run_planner(
                 if options is None:
                     return {"solved": False, "status": "no network", "seconds": study.limit}
                 result = plan_problem(problem, options, budget)
-    except (OutOfResources, MemoryError) as error:
-        reason = error.status if isinstance(error, OutOfResources) else "out of memory"
-        return {"solved": False, "status": reason}
+    except OutOfResources as error:
+        if error.status not in EXPECTED:
+            raise
+        return {"solved": False, "status": error.status}
+    if result.status in SIGNALS:
+        raise KeyboardInterrupt
+    seconds = time.monotonic() - start
+    is_late = result.solved and (result.unchecked is not None or seconds > study.limit)
     return {
-        "solved": result.solved,
-        "status": result.status,
-        "seconds": time.monotonic() - start,
+        "solved": result.solved and not is_late,
+        "status": "out of time" if is_late else result.status,
+        "seconds": seconds,
         "length": result.plan_length,
         **{name: getattr(result, name) for name in ("search_time", "evaluated", "expanded")},
         **{name: getattr(result, name) for name in ("training_time", "found_by")},
@@ -305,7 +337,8 @@ def search_options(
     if not path.is_file():
         return None
     heuristic = LearnedHeuristic(read_model(path), str(path), column.decode)
-    return SearchOptions(heuristic, cost="one", **(column.way or heuristic.search))
+    way = {"cost": "one", **column.way} if column.way else heuristic.search
+    return SearchOptions(heuristic, **way)
 
 
 def rows_of(rows: list[dict[str, Any]], **fields: Any) -> Iterator[dict[str, Any]]:

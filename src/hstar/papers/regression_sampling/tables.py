@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hstar.papers.experiment import read_published
-from hstar.papers.regression_sampling.columns import DEFAULT, HSTAR
+from hstar.papers.regression_sampling.columns import DEFAULT, HSTAR, PLANNERS
 from hstar.papers.regression_sampling.recipe import Results, rows_of
 from hstar.papers.regression_sampling.scales import Study
 from hstar.papers.tables import Table
@@ -87,7 +87,7 @@ def _cells(ours: Sequence[float | None], printed: Sequence[float | None]) -> lis
 def _training(results: Results, study: Study, planners: Sequence[str]) -> list[Cell]:
     cells = []
     for planner in planners:
-        learner = HSTAR if planner == "learn" else planner
+        learner = PLANNERS[planner].learner if planner in PLANNERS else None
         own = [row["seconds"] for row in results.networks[study.name] if row["learner"] == learner]
         text = f"{sum(own) / len(own) / 3600:.4f}" if own else ""
         is_printed = planner in TRAINING and study.suite == PAPER_SUITE
