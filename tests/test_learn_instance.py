@@ -19,7 +19,7 @@ from hstar.configuration import Configuration
 from hstar.learned.file import read_model, write_model
 from hstar.learned.loader import find_heuristic
 from hstar.learning.initial_states import walk_problems
-from hstar.learning.instance import LearnOptions, with_search
+from hstar.learning.instance import InstanceLearner, LearnOptions, with_search
 from hstar.learning.trials import Score, Trial, sentence, trial_states
 from hstar.pddl import parse
 from hstar.pddl.validate import validate
@@ -290,3 +290,34 @@ def test_learning_takes_a_teacher_with_options_and_an_objective(tower: Path) -> 
         (("--objective", "square"), "unknown objective"),
     ):
         check_one_line(hstar("learn", tower, "-o", model, *QUICK, *wrong), 36, message)
+
+
+@pytest.mark.parametrize("objective", ["interval", "truncated-gaussian"])
+def test_bounds_of_a_goal_with_alternatives_hold(objective: str, tmp_path: Path) -> None:
+    goal = "(or (and (lit a) (lit b)) (and (lit c) (lit d)))"
+    domain = EITHER.replace(
+        "(and (when (lit ?x) (not (lit ?x))) (when (not (lit ?x)) (lit ?x)))", "(lit ?x)"
+    )
+    text = f"(define (problem p) (:domain rooms) (:objects a b c d) (:init (at a)) (:goal {goal}))"
+    path = write(tmp_path, domain, text)
+    model = tmp_path / "m.safetensors"
+    run = hstar("learn", path, "-o", model, *QUICK, "--teacher", "fsm", "--objective", objective)
+    assert run.code == 0, run.err
+
+
+def test_no_preferred_operators_means_also_those_that_a_model_names(tower: Path) -> None:
+    model = tower.parent / "m.safetensors"
+    assert hstar("learn", tower, "-o", model, *QUICK).code == 0
+    way = {"algorithm": "gbfs", "preferred_by": "ff"}
+    write_model(model, with_search(read_model(model), way))
+    run = hstar("plan", tower, "-H", model, "--no-preferred", "--plan-file", tower.parent / "plan")
+    assert run.code == 0 and "preferred operators of" not in run.out
+
+
+def test_the_verdict_is_measured_on_states_that_chose_nothing(tower: Path) -> None:
+    problem = parse(tower.parent / "domain.pddl", tower)
+    learner = InstanceLearner(problem, LearnOptions(), Budget(), lambda _: None)
+    chosen, judged = (
+        {state.tobytes() for state in states} for states in (learner.states, learner.verdict_states)
+    )
+    assert chosen and judged and not chosen & judged

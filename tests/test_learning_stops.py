@@ -17,7 +17,7 @@ from small_domains import BLOCKS, problem_text
 from hstar import _core
 from hstar.learning.instance import InstanceLearner, LearnOptions
 from hstar.learning.networks import NETWORK, NetworkMaker
-from hstar.learning.planning import Clock, networks, take_turns
+from hstar.learning.planning import Clock, networks, search_for, take_turns
 from hstar.learning.trials import Score, sentence
 from hstar.pddl import Problem, parse
 from hstar.runtime.resources import Budget
@@ -221,3 +221,8 @@ def test_the_verdict_says_if_nothing_was_tried() -> None:
     nothing = Score(())
     assert "nothing was tried" in sentence(nothing, nothing)
     assert "no network was trained" in sentence(None, nothing)
+
+
+def test_a_turn_too_short_to_begin_is_out_of_time(tower: Path) -> None:
+    result = search_for(ground(read(tower)), STRONGEST, 1e-9, Budget())
+    assert result.status == "out of time" and result.plan is None

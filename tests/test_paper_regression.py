@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from program import check_one_line, hstar
 
-from hstar.learning.instance import LearnOptions
+from hstar.learning.initial_states import with_initial_state
+from hstar.learning.instance import InstanceLearner, LearnOptions
 from hstar.papers.claims import FAILS, HOLDS, UNKNOWN
 from hstar.papers.experiment import read_part
 from hstar.papers.peers import run_peer
@@ -36,7 +37,9 @@ from hstar.papers.regression_sampling.tables import (
     together_table,
 )
 from hstar.runtime.journal import JournalError
-from hstar.runtime.resources import OutOfResources, stopped
+from hstar.runtime.resources import Budget, OutOfResources, stopped
+from hstar.spaces.task import ground
+from hstar.teachers.states import parse_atom
 from hstar.training.native import MlpOptions
 
 QUICK = MlpOptions(hidden=8, width=8, batch=256, epochs=2)
@@ -239,3 +242,23 @@ def test_an_interrupt_is_no_result(experiment: Experiment, monkeypatch: Any) -> 
         recipe.make_network(experiment, STUDY, task, "RSL")
     assert not list(experiment.directory.glob("runs/**/*.json"))
     assert not list(experiment.directory.glob("networks/**/*.json"))
+
+
+def test_states_are_compared_with_the_atoms_that_never_change(tmp_path: Path) -> None:
+    """In visitall, a visited cell stays visited, so its atom is no fact of the grounded task."""
+    scale = dataclasses.replace(TINY, generated={"visitall": {"side": [12]}})
+    experiment = Experiment(scale, tmp_path, say=lambda _: None)
+    (task,) = recipe.find_tasks(experiment, STUDY)
+    make_tasks(experiment, STUDY, [task])
+    options = LearnOptions(seconds=600.0)
+    learner = InstanceLearner(task.problem(1), options, Budget(), lambda _: None)
+    text = task.file(1).read_text()
+    for number, state in ((2, learner.states[0]), (3, learner.verdict_states[0])):
+        whole = ground(task.problem(1), keep_irrelevant=True, keep_constant=True)
+        tracked = set(learner.task.atoms(state))
+        visited = {a for a in whole.atoms(whole.initial_state) if a.startswith("visited")}
+        atoms = [parse_atom(atom) for atom in sorted(tracked | visited)]
+        static = [atom for atom in task.problem(1).init if atom[0] == "connected"]
+        made = with_initial_state(text, task.problem(1), [*static, *filter(None, atoms)])
+        task.file(number).write_text(made)
+    assert recipe.used_states(learner, task, STUDY) == [2, 3]
