@@ -109,6 +109,8 @@ def test_data_files_lie_in_the_package_and_so_in_its_wheel() -> None:
     assert held == {f"truncated_gaussian/{name}" for name in names} | {
         "admissible_cea/published.toml",
         "admissible_cea/scales.toml",
+        "regression_sampling/published.toml",
+        "regression_sampling/scales.toml",
     }
 
 

@@ -64,11 +64,11 @@ class _ListTeachers(argparse.Action):
 
         for name in TEACHERS:
             teacher = TEACHERS.find(name)
-            print(f"{name:<12}{teacher.description}")
+            print(f"{name:<17}{teacher.description}")
             for option, about in teacher.options.items():
                 default = {None: "none", "": "none", True: "yes", False: "no"}
                 shown = default.get(about.default, about.default)
-                print(f"{'':<12}--option {option}={shown}: {about.help}")
+                print(f"{'':<17}--option {option}={shown}: {about.help}")
         print("A teacher of your own is named as module:attribute.")
         parser.exit()
 
