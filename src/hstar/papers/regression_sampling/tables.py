@@ -148,7 +148,7 @@ def break_even_table(results: Results, study: Study) -> Table:
             continue
         learned, default = (sum(one) / len(one) for one in spent)
         count = network["seconds"] / (default - learned) if default > learned else math.inf
-        after = f"{math.ceil(count)} states" if math.isfinite(count) else "never"
+        after = str(math.ceil(count)) if math.isfinite(count) else "never"
         texts = [f"{value:.2f}" for value in (network["seconds"], learned, default)]
         said = "use it" if network.get("pays") else "keep the default"
         lines.append([network["task"], *texts, after, said])
@@ -157,7 +157,7 @@ def break_even_table(results: Results, study: Study) -> Table:
         "state that is not solved counts as the limit. The last column is the verdict of hstar "
         "learn, which saw p1 only."
     )
-    headers = ["task", "learning", "learned", "default", "breaks even after", "verdict"]
+    headers = ["task", "learning", "learned", "default", "breaks even after states", "verdict"]
     title = f"When learning breaks even ({study.name})"
     return Table(f"{study.name}-break-even", title, headers, lines, shown)
 
