@@ -55,9 +55,9 @@ class SearchOptions:
     them as (number of the heuristic, whether only its preferred operators enter). By default there
     is one queue per heuristic, and for algorithms with the option `preferred` a second one.
     `preferred_by` names a heuristic that is asked for preferred operators in place of those that
-    order the queues. It sees only the states that are expanded, so a quick heuristic stays quick;
-    where it proves a dead end, the state is not expanded. Algorithms with this option then have
-    the second queue as well.
+    order the queues. It sees only states that are expanded, so a quick heuristic stays quick; where
+    it proves a dead end, the state is not expanded. Algorithms with this option then have the
+    second queue as well.
     `seed` shuffles the order of operators, and with it how ties are broken; 0 keeps their order.
     """
 
@@ -181,9 +181,8 @@ STRONGEST = SearchOptions(heuristic="ff", algorithm="lazy", cost="one", batch=32
 def choose_options(heuristic: Any = None, search: str | None = None, **given: Any) -> SearchOptions:
     """The options that were named, and a default for each that is None. Raises ValueError.
 
-    With neither a heuristic nor a search it is STRONGEST. Else the search is the one that the
-    heuristic is meant for, an attribute `search` with options, or gbfs; and the heuristic is the
-    one that fits the search.
+    With neither a heuristic nor a search it is STRONGEST. Else the search is gbfs, or what the
+    heuristic's attribute `search` says; and the heuristic is the one that fits the search.
     """
     chosen = STRONGEST
     if heuristic is not None or search is not None:
