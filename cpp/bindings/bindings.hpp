@@ -16,6 +16,7 @@
 
 #include "heuristics/evaluator.hpp"
 #include "networks/mlp/network.hpp"
+#include "networks/nlm/encoding.hpp"
 #include "pdb/piece_walker.hpp"
 #include "runtime/limits.hpp"
 #include "runtime/require.hpp"
@@ -169,6 +170,8 @@ using Matrix = Array<float, 2>;
 using Longs = Array<int64_t, 1>;
 // From (weights [outputs, inputs], bias, "relu" or "none", whether the input of the layer before is added).
 MlpLayer to_mlp_layer(nb::handle item, int& inputs);
+// From the dictionary that hstar.features.atoms makes.
+NlmEncoding to_nlm_encoding(const nb::dict& spec);
 
 // From the dictionary that hstar.learned.heuristic makes.
 std::unique_ptr<BoundHeuristic> make_learned_heuristic(nb::object task, const nb::dict& spec);
@@ -179,6 +182,7 @@ std::unique_ptr<BoundHeuristic> make_pdb_heuristic(nb::object space, const nb::l
 void bind_task(nb::module_& m);
 void bind_sampling(nb::module_& m);
 void bind_teaching(nb::module_& m);
+void bind_reinforcement(nb::module_& m);
 void bind_heuristics(nb::module_& m);
 void bind_search(nb::module_& m);
 void bind_learned(nb::module_& m);

@@ -94,14 +94,8 @@ DecodeSpec to_decode(const nb::dict& spec) {
 }
 
 std::unique_ptr<OutputModel> make_nlm(const Task& task, const nb::dict& spec, CostType) {
-    NlmModel model;
-    model.shape = get<NlmShape>(spec, "shape");
-    model.theta = copied(get<Floats>(spec, "theta"));
-    model.num_objects = get<int>(spec, "num_objects");
-    model.base_entries = copied_entries(get<Entries>(spec, "base_entries"));
-    model.base_values = copied(get<Floats>(spec, "base_values"));
-    model.fact_entries = copied_entries(get<Entries>(spec, "fact_entries"));
-    return make_output_model(task, std::move(model));
+    return make_output_model(task, NlmModel{get<NlmShape>(spec, "shape"), copied(get<Floats>(spec, "theta")),
+                                            to_nlm_encoding(spec)});
 }
 
 std::unique_ptr<OutputModel> make_mlp(const Task& task, const nb::dict& spec, CostType cost) {
@@ -141,6 +135,11 @@ std::unique_ptr<Evaluator> make_model(const Task& task, const nb::dict& spec) {
 }
 
 }  // namespace
+
+NlmEncoding to_nlm_encoding(const nb::dict& spec) {
+    return {get<int>(spec, "num_objects"), copied_entries(get<Entries>(spec, "base_entries")),
+            copied(get<Floats>(spec, "base_values")), copied_entries(get<Entries>(spec, "fact_entries"))};
+}
 
 MlpLayer to_mlp_layer(nb::handle item, int& inputs) {
     std::tuple<Matrix, Floats, std::string, bool> layer;

@@ -12,6 +12,7 @@ NB_MODULE(_core, m) {
     bind_task(m);
     bind_sampling(m);
     bind_teaching(m);
+    bind_reinforcement(m);
     bind_heuristics(m);
     bind_search(m);
     bind_learned(m);

@@ -7,7 +7,7 @@
 
 #include "heuristics/evaluator.hpp"
 #include "networks/mlp/network.hpp"
-#include "networks/nlm/input.hpp"
+#include "networks/nlm/encoding.hpp"
 #include "networks/nlm/shape.hpp"
 
 namespace hstar {
@@ -35,10 +35,7 @@ class OutputModel {
 struct NlmModel {
     NlmShape shape;
     std::vector<float> theta;
-    int num_objects = 0;
-    std::vector<NlmEntry> base_entries;  // the same in all states
-    std::vector<float> base_values;
-    std::vector<NlmEntry> fact_entries;  // per fact of the task; arity -1: it adds nothing
+    NlmEncoding encoding;
 };
 
 // A dense network on one-hot digits of a state: variable v = x switches on input first_row + x. Without

@@ -22,13 +22,13 @@ class NlmOutputs : public OutputModel {
           builder_(model_.shape),
           network_(model_.shape, nlm_kernels().back().kernel) {
         const NlmShape& shape = model_.shape;
-        const int n = model_.num_objects;
+        const int n = model_.encoding.num_objects;
         base_signatures_.assign(n, Signature{});
-        for (size_t e = 0; e < model_.base_entries.size(); ++e) {
-            const auto shares = signature_shares(shape, n, model_.base_entries[e], model_.base_values[e]);
+        for (size_t e = 0; e < model_.encoding.base_entries.size(); ++e) {
+            const auto shares = signature_shares(shape, n, model_.encoding.base_entries[e], model_.encoding.base_values[e]);
             for (int i = 0; i < shares.count; ++i) base_signatures_[shares.object[i]] += shares.share[i];
         }
-        for (const NlmEntry& entry : model_.fact_entries)
+        for (const NlmEntry& entry : model_.encoding.fact_entries)
             fact_shares_.push_back(entry.arity < 0 ? SignatureShares{}
                                                    : signature_shares(shape, n, entry, 1));
     }
@@ -54,10 +54,10 @@ class NlmOutputs : public OutputModel {
             entries_.push_back(entry);
             values_.push_back(value);
         };
-        for (size_t e = 0; e < model_.base_entries.size(); ++e)
-            add(model_.base_entries[e], model_.base_values[e]);
+        for (size_t e = 0; e < model_.encoding.base_entries.size(); ++e)
+            add(model_.encoding.base_entries[e], model_.encoding.base_values[e]);
         for (int v = 0; v < num_variables; ++v)
-            add(model_.fact_entries[task_.first_fact[v] + state[v]], 1.0f);
+            add(model_.encoding.fact_entries[task_.first_fact[v] + state[v]], 1.0f);
         arena_.clear();
         network_.forward(weights_, builder_.build(n, entries_, values_, arena_), arena_, result);
     }
@@ -133,16 +133,7 @@ std::unique_ptr<OutputModel> make_output_model(const Task& task, NlmModel model)
             " numbers, not ", model.theta.size());
     require(std::all_of(model.theta.begin(), model.theta.end(), [](float x) { return std::isfinite(x); }),
             "the model has parameters that are not finite numbers; train it again");
-    require(model.base_entries.size() == model.base_values.size(),
-            "there must be one base value per base entry");
-    require(model.fact_entries.size() == static_cast<size_t>(task.num_facts()),
-            "there must be one entry per fact of the task (", task.num_facts(), ")");
-    check_entries(shape, model.num_objects, model.base_entries, model.base_values);
-    for (const NlmEntry& entry : model.fact_entries) {
-        if (entry.arity == -1 && entry.index == -1) continue;
-        const float one = 1.0f;
-        check_entries(shape, model.num_objects, {&entry, 1}, {&one, 1});
-    }
+    model.encoding.check(shape, task);
     return std::make_unique<NlmOutputs>(task, std::move(model));
 }
 

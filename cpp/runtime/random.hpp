@@ -9,6 +9,7 @@ namespace hstar {
 class Random {
   public:
     explicit Random(uint64_t seed) : state_(seed) {}
+    uint64_t state() const { return state_; }  // Random(state()) goes on as this one
 
     uint64_t bits() {
         uint64_t z = (state_ += 0x9E3779B97F4A7C15ull);

@@ -117,6 +117,14 @@ void nlm_forward(const NlmShape& shape, const float* theta, const NlmBatch& batc
 
 void nlm_backward(const NlmShape& shape, const float* theta, const NlmBatch& batch, const float* gradient,
                   int threads, float* result) {
+    const auto given = [&](int64_t state, const float*, float* of_state) {
+        std::copy_n(gradient + state * shape.outputs, shape.outputs, of_state);
+    };
+    nlm_backward(shape, theta, batch, given, threads, result);
+}
+
+void nlm_backward(const NlmShape& shape, const float* theta, const NlmBatch& batch,
+                  const NlmGradient& fill_gradient, int threads, float* result) {
     batch.check(shape);
     const NlmWeights weights(shape, theta, true);
     std::fill_n(result, shape.num_parameters, 0.0f);
@@ -128,10 +136,11 @@ void nlm_backward(const NlmShape& shape, const float* theta, const NlmBatch& bat
     Arena arena;
     float* packed = arena.take_zeros<float>(chunks * static_cast<int64_t>(shape.packed_floats));
     for_each_states(shape, batch, threads, [&](Worker& worker, int64_t chunk, int64_t first, int64_t end) {
-        std::vector<float> output(shape.outputs);
+        std::vector<float> output(shape.outputs), gradient(shape.outputs);
         for (int64_t state = first; state < end; ++state) {
             worker.forward(weights, state, output.data());
-            worker.network.backward(weights, gradient + state * shape.outputs,
+            fill_gradient(state, output.data(), gradient.data());
+            worker.network.backward(weights, gradient.data(),
                                     packed + chunk * static_cast<int64_t>(shape.packed_floats));
         }
     });

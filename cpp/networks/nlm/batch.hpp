@@ -2,6 +2,7 @@
 // them.
 #pragma once
 #include <cstdint>
+#include <functional>
 
 #include "networks/nlm/input.hpp"
 #include "networks/nlm/shape.hpp"
@@ -31,5 +32,10 @@ void nlm_forward(const NlmShape& shape, const float* theta, const NlmBatch& batc
 // result: the gradient of sum(gradient * output) with respect to each parameter; gradient: count x outputs.
 void nlm_backward(const NlmShape& shape, const float* theta, const NlmBatch& batch, const float* gradient,
                   int threads, float* result);
+// The same where the gradient depends on the outputs: fill_gradient(state, output, gradient) is called once
+// per state, from any thread.
+using NlmGradient = std::function<void(int64_t, const float*, float*)>;
+void nlm_backward(const NlmShape& shape, const float* theta, const NlmBatch& batch,
+                  const NlmGradient& fill_gradient, int threads, float* result);
 
 }  // namespace hstar

@@ -1,0 +1,70 @@
+// Planning problems as environments of reinforcement learning. States are numbers, and what is known of a
+// state is computed once: small training problems are visited again and again.
+#pragma once
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "heuristics/evaluator.hpp"
+#include "networks/nlm/encoding.hpp"
+#include "spaces/task_space.hpp"
+#include "task/registry.hpp"
+
+namespace hstar {
+
+class EnvironmentProblem {
+  public:
+    struct Edge {
+        int op;
+        StateId to;
+    };
+
+    // `heuristic` may be null: then h is 0 everywhere. The task and the generator must outlive the problem.
+    EnvironmentProblem(const Task& task, const SuccessorGenerator& generator, Evaluator* heuristic,
+                       NlmEncoding encoding);
+
+    const Task& task() const { return task_; }
+    const NlmEncoding& encoding() const { return encoding_; }
+    StateId start() const { return 0; }  // the initial state
+    StateId size() const { return registry_.size(); }
+    // The number of a state with these values, one per variable.
+    StateId add(const int* values);
+    void values(StateId id, int* result) const { space_.packing().unpack(registry_.row(id), result); }
+
+    float h(StateId id) const { return known_[id].h; }
+    // An artificial operator is no step of a plan: where one of them reaches the goal, so has the state.
+    bool is_goal(StateId id) const { return known_[id].is_goal; }
+    // From where no plan can exist as far as is known: h is infinite, no operator is applicable, or all
+    // successors are dead ends, which expand() finds out. A goal is no dead end.
+    bool is_dead_end(StateId id) const { return known_[id].is_dead_end; }
+    // The steps from a state, by operator. Valid until the next call.
+    std::span<const Edge> expand(StateId id);
+
+    // Appends the inputs of a network for a state.
+    void encode(StateId id, std::vector<NlmEntry>& entries, std::vector<float>& values) const;
+
+  private:
+    struct Known {
+        float h = 0;
+        bool is_goal = false, is_dead_end = false;
+        bool is_expanded = false;
+        uint32_t first_edge = 0, num_edges = 0;
+    };
+    StateId add_row(const unsigned char* row);
+    // Whatever expand() does not find out, for the states from `first` on.
+    void examine(StateId first);
+
+    const Task& task_;
+    TaskSpace space_;
+    Evaluator* heuristic_;
+    NlmEncoding encoding_;
+    StateRegistry registry_;
+    std::vector<Known> known_;
+    std::vector<Edge> edges_;
+    // Scratch.
+    std::vector<int> ops_, values_;
+    std::vector<unsigned char> parent_, rows_;
+    std::vector<float> h_;
+};
+
+}  // namespace hstar

@@ -1,0 +1,384 @@
+#include "reinforcement/rtdp.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <stdexcept>
+#include <unordered_map>
+
+#include "networks/nlm/batch.hpp"
+#include "runtime/require.hpp"
+
+namespace hstar {
+
+namespace {
+
+constexpr float kUnknown = std::numeric_limits<float>::quiet_NaN();
+constexpr float kNever = std::numeric_limits<float>::infinity();
+
+}  // namespace
+
+RtdpLearner::RtdpLearner(std::vector<EnvironmentProblem*> problems, std::vector<Evaluator*> lower,
+                         std::vector<int> bucket_of, const NlmShape& shape, std::vector<float> theta,
+                         const RtdpOptions& options, uint64_t seed, int threads)
+    : problems_(std::move(problems)),
+      lower_evaluators_(std::move(lower)),
+      bucket_of_(std::move(bucket_of)),
+      shape_(shape),
+      options_(options),
+      threads_(threads),
+      random_(seed),
+      theta_(std::move(theta)) {
+    require(!problems_.empty(), "there is no problem to learn from");
+    require(bucket_of_.size() == problems_.size(), "there must be one bucket per problem");
+    require(lower_evaluators_.empty() || lower_evaluators_.size() == problems_.size(),
+            "there must be one lower bound per problem");
+    require(theta_.size() == shape_.num_parameters, "theta must have ", shape_.num_parameters,
+            " numbers, not ", theta_.size());
+    require(shape_.outputs == 1, "the network must have one output");
+    const double gamma = options.shaping.gamma;
+    require(gamma > 0 && gamma < 1, "the discount must be between 0 and 1, not ", gamma);
+    require(options.temperature >= 0, "the temperature must not be negative");
+    require(options.batch >= 1 && options.capacity >= options.batch, "a bucket must hold a batch");
+    require(options.episode_steps >= 1, "an episode needs at least one step");
+    require(!options.bounded || options.shaping.reward == Shaping::Reward::Step,
+            "bounds are known for a reward of -1 a step only");
+    for (EnvironmentProblem* problem : problems_) problem->encoding().check(shape_, problem->task());
+    int buckets = 0;
+    for (int bucket : bucket_of_) {
+        require(bucket >= 0, "buckets are numbered from 0");
+        buckets = std::max(buckets, bucket + 1);
+    }
+    buckets_.assign(buckets, ReplayBucket(static_cast<size_t>(options.capacity)));
+    mean_.assign(theta_.size(), 0.0f);
+    square_.assign(theta_.size(), 0.0f);
+    if (options.target_period) target_ = theta_;
+    for (Values* values : {&online_, &copied_}) values->known.resize(problems_.size());
+    upper_.resize(problems_.size());
+    lower_.resize(problems_.size());
+}
+
+void RtdpLearner::run(int64_t until, int64_t last, double learning_rate, const Limits& limits) {
+    last_step_ = last;
+    learning_rate_ = learning_rate;
+    while (progress_.steps < std::min(until, last)) {
+        limits.check();
+        const int problem = static_cast<int>(random_.below(static_cast<uint32_t>(problems_.size())));
+        options_.searches ? search(problem, limits) : rollout(problem, limits);
+    }
+}
+
+void RtdpLearner::rollout(int problem, const Limits& limits) {
+    EnvironmentProblem& world = *problems_[problem];
+    StateId state = world.start();
+    std::vector<StateId> way{state};
+    double earned = 0, discount = 1;
+    const auto is_over = [&] { return world.is_goal(state) || world.is_dead_end(state); };
+    if (!is_over()) buckets_[bucket_of_[problem]].push({problem, state});
+    for (int t = 0; t < options_.episode_steps && !is_over() && progress_.steps < last_step_; ++t) {
+        if (!fill_q({problem, state}, online_)) break;
+        state = world.expand(state)[choose_action()].to;
+        way.push_back(state);
+        earned += discount * options_.shaping.step_reward(world.is_goal(state));
+        discount *= options_.shaping.gamma;
+        observe({problem, state}, limits);
+    }
+    if (world.is_goal(state)) see_way(problem, way);
+    finish_episode(earned, world.is_goal(state));
+}
+
+void RtdpLearner::search(int problem, const Limits& limits) {
+    EnvironmentProblem& world = *problems_[problem];
+    std::priority_queue<Open, std::vector<Open>, std::greater<>> open;
+    std::unordered_map<StateId, StateId> parent{{world.start(), kNoState}};
+    int64_t order = 0;
+    StateId goal = world.is_goal(world.start()) ? world.start() : kNoState;
+    if (!world.is_dead_end(world.start())) open.push({0, order++, world.start()});
+    std::vector<Place> fresh;
+    for (int t = 0;
+         t < options_.episode_steps && goal == kNoState && !open.empty() && progress_.steps < last_step_;
+         ++t) {
+        const StateId state = open.top().state;
+        open.pop();
+        fresh.clear();
+        for (const auto& edge : world.expand(state)) {
+            if (!parent.try_emplace(edge.to, state).second) continue;
+            if (world.is_goal(edge.to)) goal = edge.to;
+            if (!world.is_goal(edge.to) && !world.is_dead_end(edge.to)) fresh.push_back({problem, edge.to});
+        }
+        evaluate(fresh, online_);
+        for (Place place : fresh) open.push({-value(place, online_) - phi(place), order++, place.state});
+        observe({problem, state}, limits);
+    }
+    std::vector<StateId> way;
+    for (StateId state = goal; state != kNoState; state = parent[state]) way.push_back(state);
+    std::reverse(way.begin(), way.end());
+    if (goal != kNoState) see_way(problem, way);
+    const double length = goal == kNoState ? options_.episode_steps : static_cast<double>(way.size()) - 1;
+    finish_episode(options_.shaping.value_at(length), goal != kNoState);
+}
+
+void RtdpLearner::finish_episode(double earned, bool reached_goal) {
+    ++progress_.episodes;
+    progress_.returns += earned;
+    if (!reached_goal) return;
+    ++progress_.goals;
+    goal_steps_.push_back(progress_.steps);
+}
+
+// The states of a way end in a goal.
+void RtdpLearner::see_way(int problem, std::span<const StateId> states) {
+    if (!options_.bounded) return;
+    for (size_t i = 0; i < states.size(); ++i) {
+        float& known = upper({problem, states[i]});
+        known = std::min(known, static_cast<float>(states.size() - 1 - i));
+    }
+}
+
+void RtdpLearner::observe(Place place, const Limits& limits) {
+    if (options_.learns_dead_ends || !problems_[place.problem]->is_dead_end(place.state))
+        buckets_[bucket_of_[place.problem]].push(place);
+    ++progress_.steps;
+    size_t held = 0;
+    for (const ReplayBucket& bucket : buckets_) held += bucket.size();
+    if (held >= static_cast<size_t>(options_.least_states)) update();
+    limits.check();
+}
+
+double RtdpLearner::phi(Place place) const {
+    const EnvironmentProblem& world = *problems_[place.problem];
+    return world.is_goal(place.state) ? 0 : options_.shaping.phi(world.h(place.state));
+}
+
+bool RtdpLearner::fill_q(Place place, Values& by) {
+    EnvironmentProblem& world = *problems_[place.problem];
+    places_.clear();
+    for (const auto& edge : world.expand(place.state))
+        if (!world.is_goal(edge.to) && !world.is_dead_end(edge.to))
+            places_.push_back({place.problem, edge.to});
+    evaluate(places_, by);
+    const Shaping& shaping = options_.shaping;
+    q_.clear();
+    for (const auto& edge : world.expand(place.state)) {
+        const Place to{place.problem, edge.to};
+        const bool is_goal = world.is_goal(edge.to);
+        const double rest = is_goal                      ? 0
+                            : world.is_dead_end(edge.to) ? shaping.dead_end_value() - phi(to)
+                                                         : value(to, by);
+        q_.push_back(shaping.shaped_reward(world.h(place.state), world.h(edge.to), is_goal) +
+                     shaping.gamma * rest);
+    }
+    return !q_.empty();
+}
+
+size_t RtdpLearner::choose_action() {
+    const size_t best = static_cast<size_t>(std::max_element(q_.begin(), q_.end()) - q_.begin());
+    if (!options_.samples_actions || options_.temperature == 0) return best;
+    double total = 0;
+    for (double q : q_) total += std::exp((q - q_[best]) / options_.temperature);
+    double left = total * static_cast<double>(random_.bits() >> 11) * 0x1p-53;
+    for (size_t a = 0; a < q_.size(); ++a) {
+        left -= std::exp((q_[a] - q_[best]) / options_.temperature);
+        if (left < 0) return a;
+    }
+    return best;
+}
+
+// What V' of a state should be.
+double RtdpLearner::backup(Place place) {
+    const EnvironmentProblem& world = *problems_[place.problem];
+    if (world.is_goal(place.state)) return 0;
+    if (world.is_dead_end(place.state)) return options_.shaping.dead_end_value() - phi(place);
+    fill_q(place, options_.target_period ? copied_ : online_);
+    double result = *std::max_element(q_.begin(), q_.end());
+    if (!options_.max_backup && options_.temperature > 0) {
+        double total = 0, sum = 0;
+        for (double q : q_) {
+            const double weight = std::exp((q - result) / options_.temperature);
+            total += weight;
+            sum += weight == 0 ? 0 : weight * q;
+        }
+        result = sum / total;
+    }
+    if (!options_.bounded) return result;
+    float& best = upper(place);
+    for (const auto& edge : problems_[place.problem]->expand(place.state))
+        best = std::min(best, 1 + upper({place.problem, edge.to}));
+    const double most = -options_.shaping.discounted(lower(place));
+    const double least = -options_.shaping.discounted(best);
+    return std::clamp(result + phi(place), std::min(least, most), most) - phi(place);
+}
+
+float& RtdpLearner::upper(Place place) {
+    std::vector<float>& known = upper_[place.problem];
+    EnvironmentProblem& world = *problems_[place.problem];
+    while (known.size() < world.size())
+        known.push_back(world.is_goal(static_cast<StateId>(known.size())) ? 0 : kNever);
+    return known[place.state];
+}
+
+float RtdpLearner::lower(Place place) {
+    if (lower_evaluators_.empty()) return 1;
+    std::vector<float>& known = lower_[place.problem];
+    EnvironmentProblem& world = *problems_[place.problem];
+    known.resize(world.size(), kUnknown);
+    if (std::isnan(known[place.state])) {
+        std::vector<int> values(world.task().num_variables());
+        world.values(place.state, values.data());
+        lower_evaluators_[place.problem]->evaluate({values.data(), 1, world.task().num_variables()},
+                                                   &known[place.state], nullptr);
+    }
+    return std::max(1.0f, known[place.state]);
+}
+
+bool RtdpLearner::update() {
+    const auto most_states = static_cast<size_t>(options_.batch);
+    std::vector<size_t> ready;
+    for (size_t b = 0; b < buckets_.size(); ++b)
+        if (buckets_[b].size() >= most_states) ready.push_back(b);
+    if (ready.empty())
+        for (size_t b = 0; b < buckets_.size(); ++b)
+            if (buckets_[b].size()) ready.push_back(b);
+    if (ready.empty()) return false;
+    const size_t chosen = ready[random_.below(static_cast<uint32_t>(ready.size()))];
+    buckets_[chosen].draw(most_states, options_.fresh_first, random_, batch_);
+    if (!options_.learns_dead_ends)
+        std::erase_if(batch_, [&](Place p) { return problems_[p.problem]->is_dead_end(p.state); });
+    // Together, the successors of all states of the batch make a long batch for the network.
+    std::vector<Place> successors;
+    for (Place place : batch_) {
+        EnvironmentProblem& world = *problems_[place.problem];
+        if (world.is_goal(place.state) || world.is_dead_end(place.state)) continue;
+        for (const auto& edge : world.expand(place.state))
+            if (!world.is_goal(edge.to) && !world.is_dead_end(edge.to))
+                successors.push_back({place.problem, edge.to});
+    }
+    // Expanding may have shown that a state is a dead end.
+    if (!options_.learns_dead_ends)
+        std::erase_if(batch_, [&](Place p) { return problems_[p.problem]->is_dead_end(p.state); });
+    if (batch_.empty()) return false;
+    evaluate(successors, options_.target_period ? copied_ : online_);
+    targets_.clear();
+    for (Place place : batch_) targets_.push_back(backup(place));
+
+    fill_batch(batch_);
+    std::vector<double> losses(batch_.size());
+    const float share = 1.0f / static_cast<float>(batch_.size());
+    gradient_.resize(theta_.size());
+    nlm_backward(
+        shape_, theta_.data(),
+        {static_cast<int64_t>(batch_.size()), sizes_.data(), starts_.data(),
+         static_cast<int64_t>(entries_.size()), entries_.data(), entry_values_.data()},
+        [&](int64_t state, const float* output, float* gradient) {
+            const double error = *output - targets_[state];
+            losses[state] = 0.5 * error * error;
+            *gradient = static_cast<float>(error) * share;
+        },
+        threads_, gradient_.data());
+    double loss = 0;
+    for (double one : losses) loss += one;
+    loss /= static_cast<double>(losses.size());
+    if (!std::isfinite(loss))
+        throw std::runtime_error("the loss is no finite number any more; lower the learning rate");
+    progress_.loss += loss;
+    ++progress_.updates;
+    apply_adam();
+    ++online_.version;
+    if (options_.target_period && progress_.updates % options_.target_period == 0) {
+        target_ = theta_;
+        ++copied_.version;
+    }
+    return true;
+}
+
+void RtdpLearner::apply_adam() {
+    constexpr double kBeta1 = 0.9, kBeta2 = 0.999;
+    const auto steps = static_cast<double>(progress_.updates);
+    const auto size = static_cast<float>(learning_rate_ / (1 - std::pow(kBeta1, steps)));
+    const auto correction = static_cast<float>(1 / std::sqrt(1 - std::pow(kBeta2, steps)));
+    constexpr float kTake1 = 1 - kBeta1, kTake2 = 1 - kBeta2, kKeep2 = kBeta2, kEpsilon = 1e-8f;
+    for (size_t i = 0; i < theta_.size(); ++i) {
+        const float g = gradient_[i];
+        mean_[i] += kTake1 * (g - mean_[i]);
+        square_[i] = kKeep2 * square_[i] + kTake2 * g * g;
+        theta_[i] -= size * mean_[i] / (std::sqrt(square_[i]) * correction + kEpsilon);
+    }
+}
+
+void RtdpLearner::fill_batch(std::span<const Place> places) {
+    sizes_.clear();
+    starts_.assign(1, 0);
+    entries_.clear();
+    entry_values_.clear();
+    for (Place place : places) {
+        const EnvironmentProblem& world = *problems_[place.problem];
+        sizes_.push_back(world.encoding().num_objects);
+        world.encode(place.state, entries_, entry_values_);
+        starts_.push_back(static_cast<int64_t>(entries_.size()));
+    }
+}
+
+void RtdpLearner::evaluate(std::span<const Place> places, Values& by) {
+    unknown_.clear();
+    for (Place place : places) {
+        auto& known = by.known[place.problem];
+        if (known.size() <= place.state) known.resize(problems_[place.problem]->size());
+        if (known[place.state].version == by.version) continue;
+        known[place.state].version = by.version;  // listed once
+        unknown_.push_back(place);
+    }
+    if (unknown_.empty()) return;
+    fill_batch(unknown_);
+    outputs_.resize(unknown_.size());
+    nlm_forward(shape_, (&by == &copied_ ? target_ : theta_).data(),
+                {static_cast<int64_t>(unknown_.size()), sizes_.data(), starts_.data(),
+                 static_cast<int64_t>(entries_.size()), entries_.data(), entry_values_.data()},
+                threads_, outputs_.data());
+    for (size_t i = 0; i < unknown_.size(); ++i)
+        by.known[unknown_[i].problem][unknown_[i].state].value = outputs_[i];
+}
+
+void RtdpLearner::values(std::span<const Place> places, float* result) {
+    evaluate(places, online_);
+    for (size_t i = 0; i < places.size(); ++i) result[i] = static_cast<float>(value(places[i], online_));
+}
+
+RtdpLearner::Memory RtdpLearner::memory() const {
+    Memory memory{progress_, random_.state(), theta_, target_, mean_, square_, {}, {}, goal_steps_, {}};
+    for (const ReplayBucket& bucket : buckets_) {
+        memory.buckets.emplace_back();
+        for (size_t i = 0; i < bucket.size(); ++i) memory.buckets.back().push_back(bucket.at(i));
+        memory.fresh.push_back(static_cast<int64_t>(bucket.num_fresh()));
+    }
+    for (size_t problem = 0; problem < upper_.size(); ++problem)
+        for (size_t state = 0; state < upper_[problem].size(); ++state)
+            if (upper_[problem][state] != kNever)
+                memory.upper.push_back(
+                    {{static_cast<int>(problem), static_cast<StateId>(state)}, upper_[problem][state]});
+    return memory;
+}
+
+void RtdpLearner::restore(const Memory& memory) {
+    const size_t size = theta_.size();
+    require(memory.theta.size() == size && memory.mean.size() == size && memory.square.size() == size &&
+                memory.target.size() == target_.size() && memory.buckets.size() == buckets_.size() &&
+                memory.fresh.size() == buckets_.size(),
+            "the memory is that of another learner");
+    progress_ = memory.progress;
+    random_ = Random(memory.random);
+    theta_ = memory.theta;
+    target_ = memory.target;
+    mean_ = memory.mean;
+    square_ = memory.square;
+    goal_steps_ = memory.goal_steps;
+    for (size_t b = 0; b < buckets_.size(); ++b) {
+        buckets_[b] = ReplayBucket(static_cast<size_t>(options_.capacity));
+        for (Place place : memory.buckets[b]) buckets_[b].push(place);
+        buckets_[b].set_fresh(static_cast<size_t>(memory.fresh[b]));
+    }
+    for (const Bounded& known : memory.upper) upper(known.place) = known.upper;
+    ++online_.version;
+    ++copied_.version;
+}
+
+}  // namespace hstar

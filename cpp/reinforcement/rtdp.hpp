@@ -1,0 +1,145 @@
+// Real-time dynamic programming with a Neural Logic Machine as value function: Algorithm 1 of Gehring et al.
+// (ICAPS 2022) and variants of it.
+//
+//     repeat
+//         take a problem; s is its initial state
+//         until s is a goal or a dead end, or for so many steps
+//             take an operator by the values Q(s, a) = r'(s, a) + gamma V'(a(s)); s becomes its successor
+//             keep s in the bucket of the problem
+//             draw a batch of one bucket; move V' on it towards the backup of Q
+//
+// V' is the shaped value: that of the task is V = V' + phi. Values of dead ends are known, not learned.
+#pragma once
+#include <cstdint>
+#include <queue>
+#include <span>
+#include <vector>
+
+#include "networks/nlm/shape.hpp"
+#include "reinforcement/environment.hpp"
+#include "reinforcement/replay.hpp"
+#include "reinforcement/shaping.hpp"
+#include "runtime/limits.hpp"
+#include "runtime/random.hpp"
+
+namespace hstar {
+
+struct RtdpOptions {
+    Shaping shaping;
+    int episode_steps = 40;
+    double temperature = 1;        // of softmax(Q / temperature); 0: the best operator
+    bool samples_actions = false;  // by softmax; otherwise the best operator is taken
+    bool max_backup = false;       // otherwise the expectation under softmax
+    int batch = 25;
+    int capacity = 6000;       // of a bucket
+    int least_states = 25;     // in all buckets before learning begins
+    bool fresh_first = false;  // see ReplayBucket::draw
+    int target_period = 0;     // updates between copies of the network that backups use; 0: no copy
+    bool learns_dead_ends = false;
+    // Episodes are greedy best-first searches by V, and a step is an expansion.
+    bool searches = false;
+    // Backups stay between the values of the best way to the goal that was seen and of a lower bound.
+    bool bounded = false;
+};
+
+struct RtdpProgress {
+    int64_t steps = 0, updates = 0, episodes = 0, goals = 0;
+    double loss = 0, returns = 0;  // sums over updates and episodes
+};
+
+class RtdpLearner {
+  public:
+    // bucket_of: per problem. lower: per problem an admissible heuristic, for `bounded`; may be empty.
+    RtdpLearner(std::vector<EnvironmentProblem*> problems, std::vector<Evaluator*> lower,
+                std::vector<int> bucket_of, const NlmShape& shape, std::vector<float> theta,
+                const RtdpOptions& options, uint64_t seed, int threads);
+
+    // Whole episodes until so many steps are done, but no step beyond `last`. Throws Stopped; the steps done
+    // until then count.
+    void run(int64_t until, int64_t last, double learning_rate, const Limits& limits);
+
+    const RtdpProgress& progress() const { return progress_; }
+    // The step at which each episode that reached a goal ended.
+    const std::vector<int64_t>& goal_steps() const { return goal_steps_; }
+    const std::vector<float>& theta() const { return theta_; }
+
+    // Between episodes, all that the future depends on.
+    struct Bounded {
+        Place place;
+        float upper;
+    };
+    struct Memory {
+        RtdpProgress progress;
+        uint64_t random = 0;
+        std::vector<float> theta, target, mean, square;
+        std::vector<std::vector<Place>> buckets;
+        std::vector<int64_t> fresh, goal_steps;
+        std::vector<Bounded> upper;  // the best way to the goal that was seen, where there is one
+    };
+    Memory memory() const;
+    void restore(const Memory& memory);
+
+    // V' of states by the network as it is.
+    void values(std::span<const Place> places, float* result);
+
+  private:
+    // The values that a network gave to states; they hold as long as its version.
+    struct Values {
+        uint64_t version = 0;
+        struct Value {
+            uint64_t version = ~uint64_t{0};
+            float value = 0;
+        };
+        std::vector<std::vector<Value>> known;  // per problem and state
+    };
+    struct Open {  // of a search
+        double cost;
+        int64_t order;
+        StateId state;
+        bool operator>(const Open& other) const {
+            return cost != other.cost ? cost > other.cost : order > other.order;
+        }
+    };
+
+    void rollout(int problem, const Limits& limits);
+    void search(int problem, const Limits& limits);
+    void finish_episode(double earned, bool reached_goal);
+    void observe(Place place, const Limits& limits);
+    bool update();
+    void apply_adam();
+    double backup(Place place);
+    bool fill_q(Place place, Values& by);  // false: there is no operator
+    size_t choose_action();
+    void evaluate(std::span<const Place> places, Values& by);
+    void fill_batch(std::span<const Place> places);
+    double value(Place place, const Values& by) const { return by.known[place.problem][place.state].value; }
+    double phi(Place place) const;
+    float& upper(Place place);
+    float lower(Place place);
+    void see_way(int problem, std::span<const StateId> states);
+
+    std::vector<EnvironmentProblem*> problems_;
+    std::vector<Evaluator*> lower_evaluators_;
+    std::vector<int> bucket_of_;
+    NlmShape shape_;
+    RtdpOptions options_;
+    int threads_;
+    Random random_;
+    RtdpProgress progress_;
+    std::vector<int64_t> goal_steps_;
+    std::vector<float> theta_, target_, mean_, square_, gradient_;
+    Values online_, copied_;
+    std::vector<ReplayBucket> buckets_;
+    std::vector<std::vector<float>> upper_, lower_;  // per problem and state; lower is NaN if not computed
+    int64_t last_step_ = 0;
+    double learning_rate_ = 0;
+    // Scratch.
+    std::vector<Place> batch_, places_, unknown_;
+    std::vector<double> q_, targets_;
+    std::vector<int> sizes_;
+    std::vector<int64_t> starts_;
+    std::vector<NlmEntry> entries_;
+    std::vector<float> entry_values_, outputs_;
+};
+
+}  // namespace hstar
