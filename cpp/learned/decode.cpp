@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "networks/truncated_gaussian.hpp"
+#include "reinforcement/shaping.hpp"
 #include "runtime/require.hpp"
 
 namespace hstar {
@@ -54,6 +55,16 @@ Decode truncated_mean(const DecodeSpec& spec, int outputs) {
     };
 }
 
+// The cost of the potential less the shaped value.
+Decode shaped(const DecodeSpec& spec, int) {
+    const Shaping shaping{constant(spec, "gamma", 0, 1)};
+    require(shaping.gamma > 0 && shaping.gamma < 1, "the decode's 'gamma' must be between 0 and 1");
+    const bool is_naive = constant(spec, "naive", 0, 1) != 0;
+    return [=](const float* outputs, double base, double) {
+        return (is_naive ? base : shaping.discounted(base)) - outputs[0];
+    };
+}
+
 std::vector<double> class_values(const DecodeSpec& spec, int outputs) {
     const std::vector<double>& values = spec.values;
     require(values.size() == static_cast<size_t>(outputs),
@@ -97,6 +108,7 @@ constexpr DecodeEntry kDecodes[] = {
     {"floor", false, floor_of_value},
     {"clip", true, clip},
     {"truncated-mean", true, truncated_mean},
+    {"shaped", false, shaped},
     {"argmax", false, argmax},
     {"quantile", false, quantile},
 };

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from hstar.objectives.bellman import discounted
 from hstar.objectives.likelihood import location_and_scale
 from hstar.objectives.objective import Objective
 from hstar.runtime.registry import Registry, of_class
@@ -86,6 +87,16 @@ class TruncatedMean(Decode):
         return TruncatedGaussian(mu, sigma, lower - constants["epsilon"], validate=False).mean
 
 
+class Shaped(Decode):
+    """The negated value: the potential's cost less the output."""
+
+    name, reads, is_native = "shaped", "shaped-value", True
+
+    def value(self, outputs: Tensor, base: Tensor, lower: Tensor, constants: Constants) -> Tensor:
+        cost = base.double() if constants["naive"] else discounted(base, constants["gamma"])
+        return (cost - outputs[:, 0]).float()
+
+
 class Argmax(Decode):
     """The value of the most likely class; the lowest of them if several are equally likely."""
 
@@ -127,7 +138,7 @@ class Strict(Decode):
             raise ValueError("the share is at least 1: one in so many states")
 
 
-ENTRIES = (Value(), Floor(), Mean(), Clip(), TruncatedMean(), Argmax(), Quantile(), Strict())
+ENTRIES = (Value(), Floor(), Mean(), Clip(), TruncatedMean(), Shaped(), Argmax(), Quantile(), Strict())
 DECODES: Registry[Decode] = Registry(
     "decode", {entry.name: entry for entry in ENTRIES}, "hstar.decodes", of_class(Decode)
 )

@@ -20,6 +20,7 @@ OBJECTIVES: Registry[type[Objective]] = Registry(
         "truncated-gaussian": "hstar.objectives.likelihood:TruncatedGaussian",
         "squared": "hstar.objectives.squared:Squared",
         "interval": "hstar.objectives.squared:Interval",
+        "bellman": "hstar.objectives.bellman:Bellman",
         "l-gbfs": "hstar.objectives.ranking:LGbfs",
         "l-star": "hstar.objectives.ranking:LStar",
         "ce": "hstar.objectives.classes:CrossEntropy",

@@ -5,6 +5,7 @@ which decodes can turn outputs into a heuristic value (hstar.learned.decode):
 
     value            one number, h - base, of which only the order matters
     location-scale   the location of a distribution of h* - base, and perhaps its scale
+    shaped-value     the value of a state less its potential, negative costs (bellman.py)
     logits           one number per class; classes are the values of h that occur in the labels
 
 Objectives are frozen dataclasses; their fields are the options that `hstar train` takes.
