@@ -29,6 +29,7 @@ LAYERS: list[set[str]] = [
     {"learned"},
     {"training"},
     {"certified"},
+    {"reinforcement"},
     {"configuration"},  # reads files of all forms
     {"learning"},
     {"bench"},

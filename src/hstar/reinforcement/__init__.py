@@ -1,0 +1,1 @@
+"""Reinforcement learning: planning as a decision process, whose rewards a heuristic makes dense."""

@@ -1,0 +1,71 @@
+"""Rewards of planning, and potentials that make them dense (the core's reinforcement/shaping.hpp).
+
+Shaping adds gamma phi(s') - phi(s) to the reward of a step from s to s'. Optimal policies stay
+optimal, and optimal values become smaller by phi(s) (Ng, Harada and Russell, ICML 1999). The
+potential of Gehring et al. (ICAPS 2022) is the discounted value of a heuristic, phi = -h_gamma with
+
+    h_gamma = 1 + gamma + ... + gamma^(h - 1) = (1 - gamma^h) / (1 - gamma).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+REWARDS = {
+    "step": "-1 a step",
+    "free-last": "-1 a step, 0 for the step that reaches the goal",
+    "goal": "1 for the step that reaches the goal, 0 for all others",
+}
+POTENTIALS = {"none": "0", "naive": "-h", "discounted": "-h_gamma"}
+
+
+@dataclass(frozen=True)
+class Shaping:
+    """What a step earns, and the potential that shaping adds. Raises ValueError."""
+
+    gamma: float = 0.999999
+    reward: str = "step"
+    potential: str = "discounted"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.gamma, bool) or not isinstance(self.gamma, int | float):
+            raise ValueError(f"gamma must be a number, not {self.gamma!r}")
+        if not 0 < self.gamma < 1:
+            raise ValueError(
+                f"gamma must be above 0 and below 1, not {self.gamma!r}; "
+                "at 1, a plan that never ends would cost infinitely much"
+            )
+        for slot, value, known in (
+            ("reward", self.reward, REWARDS),
+            ("potential", self.potential, POTENTIALS),
+        ):
+            if value not in list(known):
+                raise ValueError(f"no {slot} is called {value!r}; there are: {', '.join(known)}")
+
+    @property
+    def limit(self) -> float:
+        """What endless steps cost."""
+        return 1 / (1 - self.gamma)
+
+    def discounted(self, h: ArrayLike) -> NDArray[np.float64]:
+        """h_gamma, float64 in the shape of h. expm1 keeps it exact where gamma^h is close to 1."""
+        steps = np.asarray(h, dtype=np.float64)
+        return -np.expm1(steps * math.log(self.gamma)) / (1 - self.gamma)
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, described: Mapping[str, Any]) -> Shaping:
+        """Of what to_dict returned. Raises ValueError."""
+        known = {field.name for field in fields(cls)}
+        if set(described) != known:
+            expected, found = ", ".join(sorted(known)), ", ".join(sorted(map(str, described)))
+            raise ValueError(f"a shaping has the entries {expected}, not: {found}")
+        return cls(**described)
