@@ -46,6 +46,7 @@ def test_torch_and_core_agree(seed: int) -> None:
         outputs=2,
         exclude_self=bool(rng.integers(2)),
         dense=bool(rng.integers(2)),
+        sums=bool(rng.integers(2)),
         activation=["sigmoid", "relu"][int(rng.integers(2))],
     )
     model = NLM(config, torch.Generator().manual_seed(seed))

@@ -19,8 +19,8 @@ Activation to_activation(const std::string& name) {
 }
 
 void make_shape(NlmShape* self, int breadth, int depth, int width, int outputs, bool exclude_self, bool dense,
-                const std::string& activation, const Ints& channels) {
-    NlmShape shape{breadth, depth, width, outputs, exclude_self, dense, to_activation(activation)};
+                const std::string& activation, const Ints& channels, bool sums) {
+    NlmShape shape{breadth, depth, width, outputs, exclude_self, dense, to_activation(activation), sums};
     require(breadth >= 0 && breadth <= kMaxBreadth && channels.size() == static_cast<size_t>(breadth) + 1,
             "an NLM needs the number of input channels of each arity from 0 to its breadth (1 to 3)");
     std::copy(channels.begin(), channels.end(), shape.channels.begin());
@@ -163,7 +163,7 @@ void bind_learned(nb::module_& m) {
     nb::class_<NlmShape>(m, "NlmShape")
         .def("__init__", &make_shape, nb::arg("breadth"), nb::arg("depth"), nb::arg("width"),
              nb::arg("outputs"), nb::arg("exclude_self"), nb::arg("dense"), nb::arg("activation"),
-             nb::arg("channels"))
+             nb::arg("channels"), nb::arg("sums") = false)
         .def_ro("num_parameters", &NlmShape::num_parameters)
         .def_prop_ro("weight_shapes", [](const NlmShape& shape) {
             std::vector<std::tuple<int, int, int, int>> shapes;

@@ -25,7 +25,8 @@ class NlmOutputs : public OutputModel {
         const int n = model_.encoding.num_objects;
         base_signatures_.assign(n, Signature{});
         for (size_t e = 0; e < model_.encoding.base_entries.size(); ++e) {
-            const auto shares = signature_shares(shape, n, model_.encoding.base_entries[e], model_.encoding.base_values[e]);
+            const auto shares =
+                signature_shares(shape, n, model_.encoding.base_entries[e], model_.encoding.base_values[e]);
             for (int i = 0; i < shares.count; ++i) base_signatures_[shares.object[i]] += shares.share[i];
         }
         for (const NlmEntry& entry : model_.encoding.fact_entries)
@@ -59,7 +60,9 @@ class NlmOutputs : public OutputModel {
         for (int v = 0; v < num_variables; ++v)
             add(model_.encoding.fact_entries[task_.first_fact[v] + state[v]], 1.0f);
         arena_.clear();
-        network_.forward(weights_, builder_.build(n, entries_, values_, arena_), arena_, result);
+        NlmInput input = builder_.build(n, entries_, values_, arena_);
+        input.weights = twins_.weights();
+        network_.forward(weights_, input, arena_, result);
     }
 
     const Task& task_;
@@ -133,7 +136,7 @@ std::unique_ptr<OutputModel> make_output_model(const Task& task, NlmModel model)
             " numbers, not ", model.theta.size());
     require(std::all_of(model.theta.begin(), model.theta.end(), [](float x) { return std::isfinite(x); }),
             "the model has parameters that are not finite numbers; train it again");
-    model.encoding.check(shape, task);
+    model.encoding.check(shape, task.num_facts());
     return std::make_unique<NlmOutputs>(task, std::move(model));
 }
 

@@ -43,7 +43,8 @@ RtdpLearner::RtdpLearner(std::vector<EnvironmentProblem*> problems, std::vector<
     require(options.episode_steps >= 1, "an episode needs at least one step");
     require(!options.bounded || options.shaping.reward == Shaping::Reward::Step,
             "bounds are known for a reward of -1 a step only");
-    for (EnvironmentProblem* problem : problems_) problem->encoding().check(shape_, problem->task());
+    for (EnvironmentProblem* problem : problems_)
+        problem->encoding().check(shape_, problem->task().num_facts());
     int buckets = 0;
     for (int bucket : bucket_of_) {
         require(bucket >= 0, "buckets are numbered from 0");

@@ -246,6 +246,7 @@ class NlmShape:
         dense: bool,
         activation: str,
         channels: list[int],
+        sums: bool = False,
     ) -> None: ...
 
 # A batch is sizes, starts, entries and values; then a number of threads, after the gradient of the

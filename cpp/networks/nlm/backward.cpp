@@ -9,6 +9,7 @@ void NlmNetwork::backward(const NlmWeights& weights, const float* gradient, floa
         for (int arity = 0; arity <= shape_.top_arity(layer); ++arity) {
             Tensor& x = tensors_[layer + 1][arity];
             if (x.rows_of != RowsOf::Nothing) x.gradient = arena_->take_zeros<float>(x.count * x.pitch);
+            if (x.sum) x.sum_gradient = arena_->take_zeros<float>(x.pitch);
             if (!x.min) continue;
             x.min_gradient = arena_->take_zeros<float>(x.reduced_count * x.pitch);
             x.max_gradient = arena_->take_zeros<float>(x.reduced_count * x.pitch);
@@ -20,9 +21,23 @@ void NlmNetwork::backward(const NlmWeights& weights, const float* gradient, floa
 
 float* NlmNetwork::source_gradient(const Block& block) {
     Tensor& x = tensor(block);
-    return block.source == Source::Min   ? x.min_gradient
-           : block.source == Source::Max ? x.max_gradient
-                                         : x.gradient;
+    switch (block.source) {
+        case Source::Min:
+            return x.min_gradient;
+        case Source::Max:
+            return x.max_gradient;
+        case Source::Sum:
+            return x.sum_gradient;
+        default:
+            return x.gradient;
+    }
+}
+
+void NlmNetwork::undo_sum(const Tensor& x) {
+    for (int64_t row = 0; row < x.count; ++row) {
+        const float weight = input_.weights ? input_.weights[row] : 1.0f;
+        for (int c = 0; c < x.pitch; ++c) x.gradient[row * x.pitch + c] += weight * x.sum_gradient[c];
+    }
 }
 
 void NlmNetwork::add_weight_gradient(const Linear& linear, const Block& block, int permutation, int64_t count,
@@ -62,6 +77,7 @@ void NlmNetwork::undo(const Linear& linear) {
                              shape_.exclude_self, result.min, result.max},
                             result.min_gradient, result.max_gradient, result.gradient);
     }
+    if (result.sum) undo_sum(result);
     if (linear.layer < shape_.depth - 1)
         kernel_.undo_activation(shape_.activation, result.count, result.pitch, result.rows, result.gradient);
     const float* gradient = result.gradient;

@@ -46,7 +46,8 @@ struct Worker {
             given = entries;
             numbers = values;
         }
-        const NlmInput input = builder.build(n, given, numbers, arena);
+        NlmInput input = builder.build(n, given, numbers, arena);
+        input.weights = twins.weights();
         network.forward(weights, input, arena, output);
     }
     const NlmBatch& batch;

@@ -5,7 +5,6 @@
 #include "networks/nlm/batch.hpp"
 #include "networks/nlm/input.hpp"
 #include "runtime/require.hpp"
-#include "task/task.hpp"
 
 namespace hstar {
 
@@ -15,11 +14,11 @@ struct NlmEncoding {
     std::vector<float> base_values;
     std::vector<NlmEntry> fact_entries;  // per fact of the task; arity -1: it adds nothing
 
-    // Throws std::invalid_argument unless it fits the network and the task.
-    void check(const NlmShape& shape, const Task& task) const {
+    // Throws std::invalid_argument unless it fits the network and a task with so many facts.
+    void check(const NlmShape& shape, int num_facts) const {
         require(base_entries.size() == base_values.size(), "there must be one base value per base entry");
-        require(fact_entries.size() == static_cast<size_t>(task.num_facts()),
-                "there must be one entry per fact of the task (", task.num_facts(), ")");
+        require(fact_entries.size() == static_cast<size_t>(num_facts),
+                "there must be one entry per fact of the task (", num_facts, ")");
         check_entries(shape, num_objects, base_entries, base_values);
         for (const NlmEntry& entry : fact_entries) {
             if (entry.arity == -1 && entry.index == -1) continue;

@@ -122,6 +122,7 @@ NlmSetReduction NlmNetwork::set_reduction(const Tensor& x) const {
 void NlmNetwork::reduce(int origin, int arity) {
     Tensor& x = tensors_[origin][arity];
     if (x.pitch == 0 || x.rows_of == RowsOf::Nothing) return;
+    if (shape_.sums && arity == 1) sum_objects(x);
     const bool by_set = x.rows_of == RowsOf::Classes && input_.sets.of_pair;
     if (by_set) x.reduced_pairs = &input_.sets;
     x.reduced_count = by_set ? input_.sets.count : num_tuples(arity - 1);
@@ -131,6 +132,14 @@ void NlmNetwork::reduce(int origin, int arity) {
         kernel_.reduce_sets(set_reduction(x));
     else
         kernel_.reduce({x.rows, map_of(x), x.pitch, input_.n, arity, shape_.exclude_self, x.min, x.max});
+}
+
+void NlmNetwork::sum_objects(Tensor& x) {
+    x.sum = arena_->take_zeros<float>(x.pitch);
+    for (int64_t row = 0; row < x.count; ++row) {
+        const float weight = input_.weights ? input_.weights[row] : 1.0f;
+        for (int c = 0; c < x.pitch; ++c) x.sum[c] += weight * x.rows[row * x.pitch + c];
+    }
 }
 
 void NlmNetwork::compute(const Linear& linear) {
@@ -156,7 +165,16 @@ void NlmNetwork::compute(const Linear& linear) {
 
 const float* NlmNetwork::source_rows(const Block& block) {
     const Tensor& x = tensor(block);
-    return block.source == Source::Min ? x.min : block.source == Source::Max ? x.max : x.rows;
+    switch (block.source) {
+        case Source::Min:
+            return x.min;
+        case Source::Max:
+            return x.max;
+        case Source::Sum:
+            return x.sum;
+        default:
+            return x.rows;
+    }
 }
 
 NlmNetwork::PairDomain NlmNetwork::all_pairs() const {

@@ -44,6 +44,7 @@ struct NlmInput {
     int n = 0;
     const float* nullary = nullptr;  // 1 row
     const float* unary = nullptr;    // n rows
+    const float* weights = nullptr;  // how often each object counts in sums; null: once
     PairIndex types;
     const float* type_rows = nullptr;
     PairIndex colours;

@@ -42,10 +42,12 @@ class NlmNetwork {
         const float* rows = nullptr;
         const PairIndex* pairs = nullptr;      // of the rows
         float *min = nullptr, *max = nullptr;  // reductions over the last index
+        float* sum = nullptr;                  // of the rows, for objects
         int64_t reduced_count = 0;
         const PairIndex* reduced_pairs = nullptr;  // of the reductions
         NlmTriples triples{};                      // where only the reductions exist
         float *gradient = nullptr, *min_gradient = nullptr, *max_gradient = nullptr;
+        float* sum_gradient = nullptr;
     };
     // Three tables over pairs that make up the expanded part of a triple, or over types of pairs.
     using PairTables = std::array<float*, 3>;
@@ -68,6 +70,8 @@ class NlmNetwork {
     void compute_first_triples(const Linear& linear, Tensor& result);
     void compute_triples(const Linear& linear, Tensor& result);
     void reduce(int origin, int arity);
+    void sum_objects(Tensor& x);
+    void undo_sum(const Tensor& x);
     PairDomain all_pairs() const;
     PairDomain colours() const;
     const int* index_in(const PairDomain& domain, const PairIndex* index) const;

@@ -50,6 +50,7 @@ void NlmShape::finish() {
                 add(Source::Min, arity + 1);
                 add(Source::Max, arity + 1);
             }
+            if (sums && layer == depth - 1) add(Source::Sum, 1);
             linear.parameter = num_parameters;
             linear.packed = packed_floats;
             size_t columns = static_cast<size_t>(linear.permutations()) * linear.columns;

@@ -6,7 +6,9 @@
 //     in[r] = [ X[r-1] expanded | X[r] | min, and max, over the last index of X[r+1] ]
 //     X'[r] = activation(linear(concatenation of in[r] over all permutations of the r indices))
 // and the last layer's X[0], without activation, is the output. With `dense` every X' keeps the old X behind
-// the new channels. With `exclude_self` tuples with equal members count as 0 in maxima and 1 in minima.
+// the new channels. With `exclude_self` tuples with equal members count as 0 in maxima and 1 in minima. With
+// `sums` the last layer also reads the sums of X[1] over all objects, so that outputs can grow with their
+// number.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -32,9 +34,10 @@ struct NlmShape {
     bool exclude_self = false;
     bool dense = false;
     Activation activation = Activation::Sigmoid;
+    bool sums = false;
     std::array<int, kMaxBreadth + 1> channels{};  // of the input, per arity
 
-    enum class Source { Expand, Own, Min, Max };
+    enum class Source { Expand, Own, Min, Max, Sum };
     // Channels that a linear map reads: those of tensor `arity` made by layer origin - 1, or the input (0).
     struct Block {
         Source source;

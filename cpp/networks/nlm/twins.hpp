@@ -2,7 +2,7 @@
 // Neural Logic Machine. Tuples have at most `breadth` members and reductions are minima and maxima, which do
 // not depend on how often a value occurs. So `breadth` members of each class of twins are enough: a tuple of
 // breadth - 1 twins still meets one that is not in it. The others are left out, and the output stays the
-// same.
+// same. In sums over objects, one of those that stay counts for the others.
 //
 // Two objects are twins if their signatures are equal: the entries an object occurs in, with a star in its
 // place. An entry that holds both cannot be in both signatures, so swapping the two maps entries to entries.
@@ -66,25 +66,31 @@ class TwinReduction {
         n_ = static_cast<int>(signatures.size());
         number_.assign(n_, 0);
         kept_ = n_;
+        weights_.assign(n_, 1.0f);
         if (n_ > shape_.breadth) {
             order_.resize(n_);
             std::iota(order_.begin(), order_.end(), 0);
             std::sort(order_.begin(), order_.end(), [&](int i, int j) {
                 return signatures[i] != signatures[j] ? signatures[i] < signatures[j] : i < j;
             });
-            int members = 0;
+            int members = 0, first = 0;
             for (int i = 0; i < n_; ++i) {
                 const bool is_twin = i > 0 && signatures[order_[i]] == signatures[order_[i - 1]];
                 members = is_twin ? members + 1 : 1;
+                if (!is_twin) first = order_[i];
                 if (members > shape_.breadth) {
                     number_[order_[i]] = -1;
+                    ++weights_[first];
                     --kept_;
                 }
             }
         }
         int next = 0;
-        for (int& number : number_)
-            if (number >= 0) number = next++;
+        for (int i = 0; i < n_; ++i)
+            if (number_[i] >= 0) {
+                weights_[next] = weights_[i];
+                number_[i] = next++;
+            }
         return kept_;
     }
     // The same for a list of entries.
@@ -97,6 +103,8 @@ class TwinReduction {
         return choose(signatures_);
     }
 
+    // After choose(): how many objects each of those that stay stands for.
+    const float* weights() const { return weights_.data(); }
     // After choose(): whether the entry's objects all stay; renumbers them.
     bool renumber(NlmEntry& entry) const {
         if (entry.arity == 0 || kept_ == n_) return true;
@@ -116,6 +124,7 @@ class TwinReduction {
     int n_ = 0, kept_ = 0;
     std::vector<int> number_;  // per object: its new number, -1 if it is left out
     std::vector<Signature> signatures_;
+    std::vector<float> weights_;
     std::vector<int> order_;
 };
 

@@ -26,11 +26,12 @@ class NLMConfig:
     exclude_self: bool = True
     dense: bool = False
     activation: str = "sigmoid"
+    sums: bool = False
 
     def __post_init__(self) -> None:
         for names, kind, what in (
             (("breadth", "depth", "width", "outputs"), int, "a whole number"),
-            (("exclude_self", "dense"), bool, "true or false"),
+            (("exclude_self", "dense", "sums"), bool, "true or false"),
             (("activation",), str, "sigmoid or relu"),
         ):
             for name in names:
@@ -62,6 +63,7 @@ class NLMModel(Model):
         "exclude_self": True,
         "dense": False,
         "activation": "sigmoid",
+        "sums": False,
     }
 
     def configure(self, features: Config, outputs: int, options: Config) -> Config:

@@ -9,7 +9,8 @@ r! orders of the indices side by side. The concatenation is never formed: the li
 order is applied first, and its results are gathered and added. Arities that cannot reach the output
 are left out. With `exclude_self`, tuples with equal indices count as 0 for the maximum and as 1 for
 the minimum (both neutral for sigmoids; a rectifier's minimum is thereby at most 1). `dense` appends
-each layer's input to its output (the variant of Gehring et al. 2022).
+each layer's input to its output (the variant of Gehring et al. 2022). With `sums` the last layer
+also reads the sums of X[1] over all objects.
 
 On a CPU the core computes values and gradients; elsewhere the same network runs in torch.
 """
@@ -28,7 +29,7 @@ from torch import Tensor, nn
 from hstar import _core
 from hstar.features.atoms import Batch
 from hstar.models.nlm import NLMConfig
-from hstar.models.ragged import Ragged, reduce_max, sum_over_orders, sum_over_parents
+from hstar.models.ragged import Ragged, reduce_max, reduce_sum, sum_over_orders, sum_over_parents
 
 
 class NLM(nn.Module):
@@ -69,7 +70,8 @@ class NLM(nn.Module):
                 weight = self.theta[start : start + outputs * width].view(outputs, width)
                 bias = self.theta[start + outputs * width : start + outputs * (width + 1)]
                 start += outputs * (width + 1)
-                out = self._permuted_linear(x, arity, weight, ragged) + bias
+                sums = config.sums and layer == config.depth - 1
+                out = self._permuted_linear(x, arity, weight, ragged, sums) + bias
                 if layer < config.depth - 1:
                     out = torch.sigmoid(out) if config.activation == "sigmoid" else torch.relu(out)
                     if config.dense:
@@ -79,7 +81,7 @@ class NLM(nn.Module):
         return x[0]
 
     def _permuted_linear(
-        self, x: list[Tensor], arity: int, weight: Tensor, ragged: Ragged
+        self, x: list[Tensor], arity: int, weight: Tensor, ragged: Ragged, sums: bool
     ) -> Tensor:
         """(T_r, outputs). `weight` is (outputs, r! * channels), order after order."""
         outputs = weight.shape[0]
@@ -88,6 +90,8 @@ class NLM(nn.Module):
         own: list[Tensor] = [x[arity]] if x[arity].shape[1] else []
         if arity + 1 < len(x) and x[arity + 1].shape[1]:
             own += self._reductions(x[arity + 1], arity + 1, ragged)
+        if sums and x[1].shape[1]:
+            own.append(reduce_sum(x[1], ragged))
         expanded = x[arity - 1].shape[1] if arity else 0
         # (channels, r! * outputs): what each order makes of one tuple
         matrix = weight.view(outputs, orders, -1).permute(2, 1, 0).reshape(-1, orders * outputs)

@@ -179,3 +179,9 @@ class _SumOverParents(torch.autograd.Function):
 reduce_max: Callable[[Tensor, Arity], Tensor] = _ReduceMax.apply
 sum_over_orders: Callable[[Tensor, Arity], Tensor] = _SumOverOrders.apply
 sum_over_parents: Callable[[Tensor, Arity], Tensor] = _SumOverParents.apply
+
+
+def reduce_sum(x: Tensor, ragged: Ragged) -> Tensor:
+    """(B, C): the sums over the objects of each state, of x (T_1, C)."""
+    lengths = torch.from_numpy(ragged.sizes).to(x.device)
+    return torch.segment_reduce(x, "sum", lengths=lengths, axis=0)

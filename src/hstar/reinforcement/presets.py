@@ -1,0 +1,129 @@
+"""Settings of real-time dynamic programming, and named sets of them.
+
+paper    Gehring et al. (ICAPS 2022), Algorithm 1 and appendix A.6
+as-run   what the code behind the paper's tables did: other settings, sampled actions, a copy of the
+         network for backups, a free last step
+own      episodes are greedy searches with the current values, and backups stay between the length
+         of the best plan seen and an admissible heuristic
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Any
+
+from hstar import _core
+from hstar.objectives.likelihood import BASES, LOWER_BOUNDS, check_known
+from hstar.pddl.errors import did_you_mean
+from hstar.reinforcement.shaping import Shaping
+
+
+@dataclass(frozen=True, slots=True)
+class RtdpSettings:
+    """`heuristic` gives the potential, `lower` the lower bound if backups are `bounded`. Episodes
+    have `episode_steps` at most. Operators are the best ones, or drawn from softmax(Q / temperature)
+    if `samples_actions`; backups are its expectation, or the maximum if `max_backup`. `buckets` is
+    "objects" (states of problems with as many objects) or "one". `depth`, `breadth` and `width` are
+    those of the network; its weights begin `wide` (see NLM) or `narrow` (half of it, no biases)."""
+
+    shaping: Shaping = field(default_factory=Shaping)
+    heuristic: str = "ff"
+    episode_steps: int = 40
+    temperature: float = 1.0
+    samples_actions: bool = False
+    max_backup: bool = False
+    buckets: str = "objects"
+    batch: int = 25
+    capacity: int = 6000
+    least_states: int = 25
+    fresh_first: bool = False
+    target_period: int = 0
+    learns_dead_ends: bool = False
+    searches: bool = False
+    bounded: bool = False
+    lower: str = "none"
+    learning_rate: float = 0.001
+    breadth: int = 3
+    depth: int = 6
+    width: int = 8
+    updates: int = 50_000
+
+    def __post_init__(self) -> None:
+        check_known("heuristic", self.heuristic, BASES)
+        check_known("lower bound", self.lower, LOWER_BOUNDS)
+        check_known("buckets", self.buckets, ("objects", "one"))
+        for name in ("episode_steps", "batch", "capacity", "width", "depth", "updates"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
+        if self.capacity < self.batch:
+            raise ValueError(f"a bucket of {self.capacity} cannot hold a batch of {self.batch}")
+        if not self.temperature >= 0:
+            raise ValueError(f"the temperature must not be negative, but it is {self.temperature}")
+        if not 0 < self.learning_rate < 1:
+            raise ValueError(f"the learning rate must be between 0 and 1: {self.learning_rate}")
+        if self.bounded and self.shaping.reward != "step":
+            raise ValueError("backups can be bounded if every step costs 1 (reward step)")
+
+    @property
+    def base(self) -> str:
+        """The heuristic behind the potential."""
+        return "none" if self.shaping.potential == "none" else self.heuristic
+
+    def for_core(self) -> _core.RtdpOptions:
+        made = _core.RtdpOptions()
+        made.gamma = self.shaping.gamma
+        made.set_reward(self.shaping.reward)
+        made.set_potential(self.shaping.potential)
+        for name in (
+            *("episode_steps", "temperature", "samples_actions", "max_backup", "batch"),
+            *("capacity", "least_states", "fresh_first", "target_period", "learns_dead_ends"),
+            *("searches", "bounded"),
+        ):
+            setattr(made, name, getattr(self, name))
+        return made
+
+    def to_dict(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+
+PRESETS = {
+    "paper": RtdpSettings(),
+    "as-run": RtdpSettings(
+        shaping=Shaping(gamma=0.999, reward="free-last"),
+        samples_actions=True,
+        least_states=100,
+        fresh_first=True,
+        target_period=400,
+        depth=5,
+        updates=10_000,
+    ),
+    "own": RtdpSettings(
+        episode_steps=100,
+        max_backup=True,
+        searches=True,
+        bounded=True,
+        lower="lmcut",
+        target_period=100,
+        batch=64,
+        updates=50_000,
+    ),
+}
+
+
+def find_preset(name: str) -> RtdpSettings:
+    """Raises ValueError for an unknown name."""
+    if name not in PRESETS:
+        hint = did_you_mean(name, PRESETS)
+        raise ValueError(f"unknown preset '{name}'{hint}; choose one of {', '.join(PRESETS)}")
+    return PRESETS[name]
+
+
+def changed(settings: RtdpSettings, **options: Any) -> RtdpSettings:
+    """The settings with other values; those of the shaping may be among them."""
+    inner = {f.name for f in dataclasses.fields(Shaping)}
+    shaping = dataclasses.replace(
+        settings.shaping, **{name: value for name, value in options.items() if name in inner}
+    )
+    outer = {name: value for name, value in options.items() if name not in inner}
+    return dataclasses.replace(settings, shaping=shaping, **outer)

@@ -1,0 +1,125 @@
+"""Real-time dynamic programming on problems of one domain: the core's learner, its memory as arrays
+for checkpoints, and its network as a model file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hstar import _core
+from hstar.features.atoms import ATOMS
+from hstar.features.vocabulary import domain_hash
+from hstar.learned.file import ModelFile
+from hstar.models.nlm import NLMConfig
+from hstar.objectives.bellman import Bellman
+from hstar.reinforcement.presets import RtdpSettings
+from hstar.runtime.resources import Budget
+from hstar.spaces.task import Task
+from hstar.training.checkpoint import Arrays
+
+NESTED = ("states", "bounded")  # states in the learner's memory: problems and values
+
+
+class Rtdp:
+    """Learns on grounded tasks. Raises ValueError if a task does not fit, and OutOfResources."""
+
+    def __init__(
+        self,
+        tasks: Sequence[Task],
+        settings: RtdpSettings,
+        seed: int,
+        threads: int = 1,
+        budget: Budget | None = None,
+    ) -> None:
+        self.settings, self.seed = settings, seed
+        self.budget = budget or Budget()
+        self.domain = tasks[0].problem.domain
+        self.features = ATOMS.configure(
+            tasks, {"breadth": settings.breadth, "types": True}, "one"
+        )
+        encodings = [ATOMS.native(self.features, task) for task in tasks]
+        channels = tuple(_channels(self.features))
+        self.network = NLMConfig(
+            channels, settings.breadth, settings.depth, settings.width, 1, True, True
+        )
+        sizes = [0 if settings.buckets == "one" else e["num_objects"] for e in encodings]
+        numbers = {size: number for number, size in enumerate(sorted(set(sizes)))}
+        heuristic = "" if settings.base == "none" else settings.base
+        lower = settings.lower if settings.bounded and settings.lower != "none" else ""
+        with self.budget.native():
+            self.environment = _core.Environment(
+                [(task.core, encoding) for task, encoding in zip(tasks, encodings, strict=True)],
+                heuristic,
+                lower,
+                *self.budget.limits,
+            )
+        self.core = _core.RtdpLearner(
+            self.environment,
+            [numbers[size] for size in sizes],
+            self.network.shape(),
+            first_weights(self.network, seed),
+            settings.for_core(),
+            seed,
+            threads,
+        )
+
+    def run(self, until: int, rate: float | None = None) -> None:
+        """Episodes until so many steps are done. Raises OutOfResources."""
+        rate = self.settings.learning_rate if rate is None else rate
+        with self.budget.native():
+            self.core.run(until, self.settings.updates, rate, *self.budget.limits)
+
+    def memory(self) -> tuple[Arrays, str]:
+        """All that the future depends on: arrays, and the state of the random numbers."""
+        held = self.core.memory()
+        random = held.pop("random")
+        for name in NESTED:
+            held[f"{name}_problems"], held[f"{name}_values"] = held.pop(name)
+        return held, str(random)
+
+    def restore(self, arrays: Arrays, random: str) -> None:
+        """Go on from what memory() returned. Raises ValueError."""
+        held: dict[str, Any] = dict(arrays)
+        for name in NESTED:
+            held[name] = held.pop(f"{name}_problems"), held.pop(f"{name}_values")
+        self.core.restore({**held, "random": int(random)})
+
+    def model_file(self, theta: NDArray[np.float32], training: dict[str, Any]) -> ModelFile:
+        shaping = self.settings.shaping
+        objective = Bellman(self.settings.base, shaping.gamma, shaping.potential == "naive")
+        decode = {"name": objective.decodes[0], **objective.constants()}
+        return ModelFile(
+            {
+                "form": "float",
+                "features": {"name": ATOMS.name, "config": self.features},
+                "model": {"name": "nlm", "config": self.network.to_dict()},
+                "objective": objective.to_dict(),
+                "decode": decode,
+                "cost": "one",
+                "domain": {"name": self.domain.name, "hash": domain_hash(self.domain)},
+                "training": training,
+                "certificate": None,
+            },
+            {"theta": theta},
+        )
+
+
+def first_weights(network: NLMConfig, seed: int) -> NDArray[np.float32]:
+    """Normal with deviation 1 / sqrt(inputs), cut at two deviations; no biases (Haiku's default)."""
+    rng = np.random.default_rng([seed])
+    parts = []
+    for _layer, _arity, outputs, inputs in network.shape().weight_shapes:
+        drawn = rng.standard_normal(outputs * inputs)
+        while (beyond := np.abs(drawn) > 2).any():
+            drawn[beyond] = rng.standard_normal(int(beyond.sum()))
+        parts += [drawn / np.sqrt(max(inputs, 1)), np.zeros(outputs)]
+    return np.concatenate(parts).astype(np.float32)
+
+
+def _channels(features: dict[str, Any]) -> list[int]:
+    from hstar.features.vocabulary import Vocabulary
+
+    return Vocabulary.from_dict(features).channels
