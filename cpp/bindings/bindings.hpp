@@ -18,6 +18,7 @@
 #include "networks/mlp/network.hpp"
 #include "networks/nlm/encoding.hpp"
 #include "pdb/piece_walker.hpp"
+#include "reinforcement/shaping.hpp"
 #include "runtime/limits.hpp"
 #include "runtime/require.hpp"
 #include "search/search.hpp"
@@ -178,6 +179,10 @@ std::unique_ptr<BoundHeuristic> make_learned_heuristic(nb::object task, const nb
 // The maximum of sums of pattern databases of a space.
 std::unique_ptr<BoundHeuristic> make_pdb_heuristic(nb::object space, const nb::list& sums);
 
+// By the names of hstar.reinforcement.shaping. Throw std::invalid_argument.
+Shaping::Reward to_reward(const std::string& name);
+Shaping::Potential to_potential(const std::string& name);
+
 // Each adds its part to the module.
 void bind_task(nb::module_& m);
 void bind_sampling(nb::module_& m);
@@ -187,6 +192,7 @@ void bind_heuristics(nb::module_& m);
 void bind_search(nb::module_& m);
 void bind_learned(nb::module_& m);
 void bind_training(nb::module_& m);
+void bind_reinforcement_tabular(nb::module_& m);
 void bind_puzzles(nb::module_& m);
 void bind_pdb(nb::module_& m);
 void bind_learned_pdb(nb::module_& m);

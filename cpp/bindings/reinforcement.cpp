@@ -141,20 +141,6 @@ struct BoundLearner {
     RtdpLearner learner;
 };
 
-Shaping::Reward to_reward(const std::string& name) {
-    if (name == "step") return Shaping::Reward::Step;
-    if (name == "free-last") return Shaping::Reward::FreeLast;
-    if (name == "goal") return Shaping::Reward::Goal;
-    refuse("unknown reward '", name, "'; choose step, free-last or goal");
-}
-
-Shaping::Potential to_potential(const std::string& name) {
-    if (name == "none") return Shaping::Potential::None;
-    if (name == "naive") return Shaping::Potential::Naive;
-    if (name == "discounted") return Shaping::Potential::Discounted;
-    refuse("unknown potential '", name, "'; choose none, naive or discounted");
-}
-
 void make_learner(BoundLearner* self, nb::object environment, const Ints& buckets, const NlmShape& shape,
                   const Floats& theta, const RtdpOptions& options, uint64_t seed, int threads) {
     auto& bound = nb::cast<BoundEnvironment&>(environment);
@@ -276,6 +262,20 @@ nb::object learner_values(BoundLearner& self, const Flat& of, const Longs& state
 }
 
 }  // namespace
+
+Shaping::Reward to_reward(const std::string& name) {
+    if (name == "step") return Shaping::Reward::Step;
+    if (name == "free-last") return Shaping::Reward::FreeLast;
+    if (name == "goal") return Shaping::Reward::Goal;
+    refuse("unknown reward '", name, "'; choose step, free-last or goal");
+}
+
+Shaping::Potential to_potential(const std::string& name) {
+    if (name == "none") return Shaping::Potential::None;
+    if (name == "naive") return Shaping::Potential::Naive;
+    if (name == "discounted") return Shaping::Potential::Discounted;
+    refuse("unknown potential '", name, "'; choose none, naive or discounted");
+}
 
 void bind_reinforcement(nb::module_& m) {
     nb::class_<BoundEnvironment>(m, "Environment")

@@ -6,18 +6,11 @@
 #include <limits>
 #include <queue>
 
-#include "task/registry.hpp"
-
 namespace hstar {
 
 namespace {
 
 constexpr int64_t kUnreached = std::numeric_limits<int64_t>::max();
-
-struct Edge {
-    StateId parent, child;
-    int op;
-};
 
 class Enumeration {
   public:
@@ -84,6 +77,7 @@ class Enumeration {
         }
         for (StateId id = 0; best[id] < edges_.size(); id = edges_[best[id]].child)
             graph.plan.push_back(edges_[best[id]].op);
+        graph.edges = std::move(edges_);
         return graph;
     }
 

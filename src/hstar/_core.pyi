@@ -10,6 +10,7 @@ _Bytes = NDArray[np.uint8]
 _Ints = NDArray[np.int32]
 _Longs = NDArray[np.int64]
 _Floats = NDArray[np.float32]
+_Doubles = NDArray[np.float64]
 _Facts = list[tuple[int, int]]  # variables and values
 _Table = tuple[_Bytes, int]  # its bytes, and the bits of an entry
 
@@ -132,6 +133,37 @@ def bellman_values(
 def explore(
     task: Task, max_states: int, deadline: float, memory_bytes: int
 ) -> tuple[_Ints, _Floats, list[str]] | None: ...
+
+class Shaping:
+    def __init__(self, gamma: float, reward: str, potential: str) -> None: ...
+
+class TabularOptions:
+    steps: int
+    depth: int
+    temperature: float
+    sample: bool
+    expectation: bool
+    random_starts: bool
+    seed: int
+
+class StateTable:
+    states: _Ints
+    is_goal: _Bytes
+    def value_iteration(
+        self, shaping: Shaping, h: _Doubles, tolerance: float, deadline: float, memory_bytes: int
+    ) -> _Doubles: ...
+    def rtdp(
+        self,
+        shaping: Shaping,
+        h: _Doubles,
+        options: TabularOptions,
+        deadline: float,
+        memory_bytes: int,
+    ) -> tuple[_Doubles, int, int]: ...
+
+def tabulate(
+    task: Task, max_states: int, deadline: float, memory_bytes: int
+) -> StateTable | None: ...
 
 class Heuristic:
     network_states: int

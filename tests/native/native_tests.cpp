@@ -185,6 +185,7 @@ int main(int argc, char** argv) {
             test_expansions(task, seed);
             test_advisers(task, complete, seed);
             test_regression(task, states, seed);
+            test_tabular(task, seed);
             if (complete) test_lmcut_is_admissible(task, states, seed);
         }
     }
