@@ -58,6 +58,15 @@ class Shaping:
         steps = np.asarray(h, dtype=np.float64)
         return -np.expm1(steps * math.log(self.gamma)) / (1 - self.gamma)
 
+    def phi(self, h: ArrayLike) -> NDArray[np.float64]:
+        """The potentials of states with these heuristic values; infinity gets the limit."""
+        steps = np.asarray(h, dtype=np.float64)
+        if self.potential == "none":
+            return np.zeros_like(steps)
+        if self.potential == "discounted":
+            return -self.discounted(steps)
+        return -np.minimum(steps, self.limit)
+
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
