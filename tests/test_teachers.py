@@ -209,7 +209,7 @@ def test_problems_of_two_domains_are_not_labelled_together(tmp_path: Path) -> No
     (folder / "domain_p00.pddl").write_text(text)
     (folder / "domain_p01.pddl").write_text(text + "; another\n")
     done = hstar("label", folder, "-o", tmp_path / "labels.parquet")
-    assert done.code == 31 and "label one domain at a time" in done.err
+    assert done.code == 31 and "use one domain at a time" in done.err
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 64, 1000])

@@ -123,6 +123,11 @@ void bind_task(nb::module_& m) {
                  if (op < 0 || op >= b.task.num_operators()) throw nb::index_error("no such operator");
                  return b.task.operator_name(op);
              })
+        .def("is_artificial",
+             [](const BoundTask& b, int op) {
+                 if (op < 0 || op >= b.task.num_operators()) throw nb::index_error("no such operator");
+                 return b.task.is_artificial(op);
+             })
         .def("operator_parts", &operator_parts)
         .def("successors", &successors);
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,21 @@ def content_digest(problem: Problem) -> str:
     return digest_of(json.dumps(content))
 
 
+def common_domain(problems: Sequence[Path]) -> Path:
+    """The domain file of all these problem files. Raises PddlError where one has none, and
+    ProblemFolderError unless all domains are the same text."""
+    domain = find_domain(problems[0])
+    for problem in problems[1:]:
+        other = find_domain(problem)
+        if other != domain and other.read_bytes() != domain.read_bytes():
+            raise ProblemFolderError(
+                f"this problem and {problems[0].name} have different domains ({other.name} and "
+                f"{domain.name}); use one domain at a time",
+                str(problem),
+            )
+    return domain
+
+
 def read_folder(directory: str | os.PathLike[str]) -> ProblemFolder:
     """Read and parse every problem of a folder, in the order of its manifest or else by name.
     Raises InputFileError for the first file that is missing or wrong."""
@@ -72,15 +88,7 @@ def read_folder(directory: str | os.PathLike[str]) -> ProblemFolder:
         raise ProblemFolderError(
             f"there are no problem files (*.pddl) in this folder{hint}", str(path)
         )
-    domain_path = find_domain(path / entries[0]["file"])
-    for entry in entries[1:]:
-        other = find_domain(path / entry["file"])
-        if other != domain_path and other.read_bytes() != domain_path.read_bytes():
-            raise ProblemFolderError(
-                f"its problems have different domains ({domain_path.name} and {other.name}); "
-                "label one domain at a time",
-                str(path),
-            )
+    domain_path = common_domain([path / entry["file"] for entry in entries])
     domain = read_domain(load_source(domain_path))
     problems = tuple(_read_problem(path / entry["file"], domain, entry) for entry in entries)
     made_by = manifest.get("generator"), manifest.get("split", "")
