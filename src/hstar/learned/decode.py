@@ -138,7 +138,17 @@ class Strict(Decode):
             raise ValueError("the share is at least 1: one in so many states")
 
 
-ENTRIES = (Value(), Floor(), Mean(), Clip(), TruncatedMean(), Shaped(), Argmax(), Quantile(), Strict())
+ENTRIES = (
+    Value(),
+    Floor(),
+    Mean(),
+    Clip(),
+    TruncatedMean(),
+    Shaped(),
+    Argmax(),
+    Quantile(),
+    Strict(),
+)
 DECODES: Registry[Decode] = Registry(
     "decode", {entry.name: entry for entry in ENTRIES}, "hstar.decodes", of_class(Decode)
 )

@@ -24,8 +24,8 @@ class RtdpSettings:
     """`heuristic` gives the potential, `lower` the lower bound if backups are `bounded`. Episodes
     have `episode_steps` at most. Operators are the best ones, or drawn from softmax(Q / temperature)
     if `samples_actions`; backups are its expectation, or the maximum if `max_backup`. `buckets` is
-    "objects" (states of problems with as many objects) or "one". `depth`, `breadth` and `width` are
-    those of the network; its weights begin `wide` (see NLM) or `narrow` (half of it, no biases)."""
+    "objects" (states of problems with as many objects) or "one". `breadth`, `depth`, `width` and
+    `sums` are those of the network."""
 
     shaping: Shaping = field(default_factory=Shaping)
     heuristic: str = "ff"
@@ -47,6 +47,7 @@ class RtdpSettings:
     breadth: int = 3
     depth: int = 6
     width: int = 8
+    sums: bool = False
     updates: int = 50_000
 
     def __post_init__(self) -> None:
@@ -106,6 +107,9 @@ PRESETS = {
         lower="lmcut",
         target_period=100,
         batch=64,
+        breadth=2,
+        width=16,
+        sums=True,
         updates=50_000,
     ),
 }

@@ -37,13 +37,17 @@ class Rtdp:
         self.settings, self.seed = settings, seed
         self.budget = budget or Budget()
         self.domain = tasks[0].problem.domain
-        self.features = ATOMS.configure(
-            tasks, {"breadth": settings.breadth, "types": True}, "one"
-        )
+        self.features = ATOMS.configure(tasks, {"breadth": settings.breadth, "types": True}, "one")
         encodings = [ATOMS.native(self.features, task) for task in tasks]
         channels = tuple(_channels(self.features))
         self.network = NLMConfig(
-            channels, settings.breadth, settings.depth, settings.width, 1, True, True
+            channels,
+            settings.breadth,
+            settings.depth,
+            settings.width,
+            outputs=1,
+            dense=True,
+            sums=settings.sums,
         )
         sizes = [0 if settings.buckets == "one" else e["num_objects"] for e in encodings]
         numbers = {size: number for number, size in enumerate(sorted(set(sizes)))}
@@ -108,14 +112,18 @@ class Rtdp:
 
 
 def first_weights(network: NLMConfig, seed: int) -> NDArray[np.float32]:
-    """Normal with deviation 1 / sqrt(inputs), cut at two deviations; no biases (Haiku's default)."""
+    """Normal with deviation 1 / sqrt(inputs), cut at two deviations; no biases (Haiku's default).
+
+    With sums the last layer begins with zeros: a sum over many objects is large.
+    """
     rng = np.random.default_rng([seed])
     parts = []
-    for _layer, _arity, outputs, inputs in network.shape().weight_shapes:
+    for layer, _arity, outputs, inputs in network.shape().weight_shapes:
         drawn = rng.standard_normal(outputs * inputs)
         while (beyond := np.abs(drawn) > 2).any():
             drawn[beyond] = rng.standard_normal(int(beyond.sum()))
-        parts += [drawn / np.sqrt(max(inputs, 1)), np.zeros(outputs)]
+        is_zero = network.sums and layer == network.depth - 1
+        parts += [0 * drawn if is_zero else drawn / np.sqrt(max(inputs, 1)), np.zeros(outputs)]
     return np.concatenate(parts).astype(np.float32)
 
 
