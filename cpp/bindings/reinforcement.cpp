@@ -322,6 +322,23 @@ void bind_reinforcement(nb::module_& m) {
             nb::arg("until"), nb::arg("last"), nb::arg("learning_rate"), nb::arg("deadline") = 0.0,
             nb::arg("memory_bytes") = 0)
         .def("values", &learner_values, nb::arg("problems"), nb::arg("states"))
+        .def("progress",
+             [](BoundLearner& self) {
+                 const RtdpProgress& p = self.learner.progress();
+                 nb::dict result;
+                 result["steps"] = p.steps;
+                 result["updates"] = p.updates;
+                 result["episodes"] = p.episodes;
+                 result["goals"] = p.goals;
+                 result["loss"] = p.loss;
+                 result["returns"] = p.returns;
+                 return result;
+             })
+        .def("weights",
+             [](BoundLearner& self) {
+                 const std::vector<float>& theta = self.learner.theta();
+                 return to_numpy(theta, {theta.size()});
+             })
         .def("memory", &memory)
         .def("restore", &restore, nb::arg("memory"));
 }

@@ -1,4 +1,4 @@
-"""`hstar learn`: a heuristic for one problem, and whether it is worth using."""
+"""`hstar learn`: a heuristic for one problem or for a domain, and whether it is worth using."""
 
 from __future__ import annotations
 
@@ -33,6 +33,10 @@ Learn a heuristic for one problem, and for all problems with its domain, objects
 samples states backwards from the goal, trains small networks, and keeps the one that solves most
 states in short searches. It ends with a verdict: whether the network beats the default planner.
 
+With a folder of problems, learn a heuristic for all problems of their domain by reinforcement
+learning (the teacher 'rollouts'): search on the problems again and again, and learn from what
+happens. Some problems are held out to choose the weights by, and some for the verdict.
+
 Use the result with 'hstar plan PROBLEM -H FILE'. Ctrl-C ends the run with the best network so far.
 To resume a killed run, run the same command again.
 """
@@ -40,25 +44,43 @@ NOTHING_LEARNED = 12
 
 
 def add_parser(commands: Commands) -> None:
-    parser = add_command(commands, "learn", "learn a heuristic for one problem", run, DESCRIPTION)
+    parser = add_command(
+        commands, "learn", "learn a heuristic for a problem or a domain", run, DESCRIPTION
+    )
     about = "DOMAIN may be left out when domain.pddl lies beside PROBLEM"
-    parser.add_argument("files", nargs="+", metavar="[DOMAIN] PROBLEM", help=about)
+    parser.add_argument("files", nargs="+", metavar="[DOMAIN] PROBLEM|FOLDER", help=about)
     parser.add("-o --output FILE", "the model, a .safetensors file", required=True)
-    parser.add("--time TIME", "total time, trials included (default: 2m)", duration, default=120.0)
+    about = "total time, trials included (default: 2m; 10m for a folder)"
+    parser.add("--time TIME", about, duration)
+    about = "with rollouts: learn for so many steps, which gives the same file each time"
+    parser.add("--steps N", about, positive)
     about = "where states come from, see 'hstar label --teachers' (default: several in turn)"
     parser.add("--teacher NAME", about)
     about = "an option of the teacher; may be repeated"
     parser.add("--option NAME=VALUE", about, action="append", default=[])
     about = "squared (default with --teacher), interval, truncated-gaussian or l-gbfs"
     parser.add("--objective NAME", about)
-    parser.add("--states N", "sampled per network", positive, default=100_000)
-    parser.add("--width N", "of the network's layers", positive, default=128)
+    parser.add("--states N", "sampled per network (default: 100000)", positive)
+    parser.add("--width N", "of the network's layers (default: 128)", positive)
     parser.add("--seed N", "random seed", seed, default=0)
     parser.add_json()
     parser.add_limits()
 
 
 def run(options: argparse.Namespace) -> int:
+    is_folder = Path(options.files[-1]).is_dir()
+    if options.teacher == "rollouts" or (is_folder and options.teacher is None):
+        from hstar.commands.learn_rollouts import run_rollouts
+
+        return run_rollouts(options)
+    if is_folder:
+        raise UsageError(f"the teacher '{options.teacher}' takes one problem; a folder: rollouts")
+    if options.steps is not None:
+        raise UsageError("--steps is for rollouts; give --time")
+    return run_instance(options)
+
+
+def run_instance(options: argparse.Namespace) -> int:
     start = _core.monotonic_seconds()
     budget = budget_of(options)
     from hstar.learned.file import write_model
@@ -72,12 +94,13 @@ def run(options: argparse.Namespace) -> int:
     output = Path(options.output)
     check_writable(output)
     defaults = LearnOptions()
+    width = options.width or defaults.network.width
     chosen = replace(
         defaults,
-        seconds=options.time,
-        states=options.states,
+        seconds=options.time or defaults.seconds,
+        states=options.states or defaults.states,
         seed=options.seed,
-        network=replace(defaults.network, hidden=options.width, width=options.width),
+        network=replace(defaults.network, hidden=width, width=width),
         candidates=chosen_candidates(options),
     )
     settings = {
@@ -92,7 +115,7 @@ def run(options: argparse.Namespace) -> int:
         try:
             with budget.enforced():
                 problem = parse(domain_path, problem_path)
-                left = options.time - (_core.monotonic_seconds() - start)
+                left = chosen.seconds - (_core.monotonic_seconds() - start)
                 limited = replace(chosen, seconds=max(left, 1e-9))
                 learner = InstanceLearner(
                     problem, limited, budget, say, journal.read, journal.write

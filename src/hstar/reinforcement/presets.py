@@ -22,10 +22,10 @@ from hstar.reinforcement.shaping import Shaping
 @dataclass(frozen=True, slots=True)
 class RtdpSettings:
     """`heuristic` gives the potential, `lower` the lower bound if backups are `bounded`. Episodes
-    have `episode_steps` at most. Operators are the best ones, or drawn from softmax(Q / temperature)
-    if `samples_actions`; backups are its expectation, or the maximum if `max_backup`. `buckets` is
-    "objects" (states of problems with as many objects) or "one". `breadth`, `depth`, `width` and
-    `sums` are those of the network."""
+    have `episode_steps` at most. Operators are the best ones, or with `samples_actions` drawn from
+    softmax(Q / temperature); backups are its expectation, or with `max_backup` the maximum.
+    `buckets` is "objects" (a bucket for each number of objects) or "one". `breadth`, `depth`,
+    `width` and `sums` are those of the network."""
 
     shaping: Shaping = field(default_factory=Shaping)
     heuristic: str = "ff"

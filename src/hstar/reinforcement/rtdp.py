@@ -76,6 +76,13 @@ class Rtdp:
         with self.budget.native():
             self.core.run(until, self.settings.updates, rate, *self.budget.limits)
 
+    def counters(self) -> dict[str, float]:
+        """Steps, updates, episodes, goals reached, and the sums of losses and returns."""
+        return self.core.progress()
+
+    def weights(self) -> NDArray[np.float32]:
+        return self.core.weights()
+
     def memory(self) -> tuple[Arrays, str]:
         """All that the future depends on: arrays, and the state of the random numbers."""
         held = self.core.memory()

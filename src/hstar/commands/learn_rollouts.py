@@ -1,0 +1,156 @@
+"""`hstar learn FOLDER --teacher rollouts`: reinforcement learning on the problems of a folder."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hstar import _core
+from hstar.commands.arguments import (
+    UsageError,
+    as_usage_error,
+    budget_of,
+    input_files,
+    named_values,
+)
+from hstar.pddl import Problem, parse
+from hstar.runtime.atomic import check_writable
+
+if TYPE_CHECKING:
+    from hstar.reinforcement.presets import RtdpSettings
+
+NOTHING_LEARNED = 12
+SECONDS = 600.0  # if nothing is said
+MOST_THREADS = 4
+
+
+def run_rollouts(options: argparse.Namespace) -> int:
+    start = _core.monotonic_seconds()
+    budget = budget_of(options)
+    settings = rtdp_settings(named_values(options.option), options.steps)
+    from hstar.learned.file import write_model
+    from hstar.learning.rollouts import RolloutLearner, usable_tasks
+    from hstar.runtime.code import code_digest
+    from hstar.runtime.journal import Journal, digest_of
+    from hstar.runtime.progress import Progress
+
+    for name in ("objective", "states", "width"):
+        if getattr(options, name) is not None:
+            raise UsageError(f"--{name} is for one problem; rollouts take --option NAME=VALUE")
+    if not options.output.endswith(".safetensors"):
+        raise UsageError(f"the output must end in .safetensors, not '{options.output}'")
+    output = Path(options.output)
+    check_writable(output)
+    problems = read_problems(options.files)
+    seconds = options.time
+    if seconds is None:
+        seconds = float("inf") if options.steps is not None else SECONDS
+    described = {
+        "settings": json.loads(json.dumps(settings.to_dict())),
+        "seed": options.seed,
+        "problems": digest_of(json.dumps([digest for digest, _ in problems])),
+        "code": code_digest("features", "learning", "models", "reinforcement"),
+    }
+    journal = Journal(output, described, lambda line: print(f"hstar: {line}", file=sys.stderr))
+    say = (lambda _line: None) if options.json else (lambda line: print(line, flush=True))
+    threads = min(MOST_THREADS, len(os.sched_getaffinity(0)))
+    with journal.held():
+        try:
+            with budget.enforced():
+                tasks = usable_tasks([problem for _, problem in problems], budget, say)
+                left = max(seconds - (_core.monotonic_seconds() - start), 1e-9)
+                learner = RolloutLearner(
+                    tasks,
+                    settings,
+                    options.seed,
+                    budget,
+                    say,
+                    left,
+                    threads,
+                    journal.path / "learner.safetensors",
+                    digest_of(json.dumps(described)),
+                )
+                split = learner.split
+                say(
+                    f"{len(split.training)} problems to learn from, {len(split.choice)} to choose "
+                    f"weights by, {len(split.verdict)} for the verdict"
+                )
+                with Progress("learning", settings.updates, already=learner.steps) as progress:
+                    found = learner.run(progress.update)
+                if found.file is not None:
+                    write_model(output, found.file)
+        except ValueError as error:
+            journal.remove()
+            raise UsageError(f"nothing can be learned from {options.files[-1]}: {error}") from error
+        except BaseException:
+            if not journal.count():  # there is nothing to go on from
+                journal.remove()
+            raise
+        journal.remove()
+    if options.json:
+        print(json.dumps(found.to_dict()))
+    else:
+        print(f"Held-out problems: {found.sentence()}.")
+        if found.file is not None:
+            print(f"The model is in {output}; use it with 'hstar plan PROBLEM -H {output}'.")
+    return 0 if found.file is not None else NOTHING_LEARNED
+
+
+def read_problems(files: list[str]) -> list[tuple[str, Problem]]:
+    """Digest and problem, of a folder or of one file. Raises InputFileError, UsageError."""
+    from hstar.pddl.problem import read_problem
+    from hstar.pddl.source import source_from_bytes
+    from hstar.runtime.journal import digest_of
+    from hstar.teachers.folder import read_folder
+
+    if not Path(files[-1]).is_dir():
+        domain, problem = input_files(files)
+        content = domain.read_bytes() + problem.read_bytes()
+        return [(digest_of(content), parse(domain, problem))]
+    if len(files) > 1:
+        raise UsageError("name the folder alone; its domain.pddl lies in it or above it")
+    folder = read_folder(files[0])
+    problems = []
+    for one in folder.problems:
+        path = str(folder.path / one.file)
+        problem = read_problem(source_from_bytes(path, one.text.encode()), folder.domain)
+        problems.append((digest_of(folder.domain_text + one.text), problem))
+    return problems
+
+
+def rtdp_settings(given: dict[str, str], steps: int | None) -> RtdpSettings:
+    """A preset with the options that were named. Raises UsageError."""
+    from hstar.reinforcement.presets import RtdpSettings, changed, find_preset
+    from hstar.reinforcement.shaping import Shaping
+
+    with as_usage_error():
+        preset = find_preset(given.pop("preset", "own"))
+        defaults: dict[str, Any] = {}
+        for kind in (RtdpSettings(), Shaping()):
+            defaults |= {f.name: getattr(kind, f.name) for f in dataclasses.fields(kind)}
+        del defaults["shaping"], defaults["updates"]
+        chosen: dict[str, Any] = {}
+        for name, text in given.items():
+            if name not in defaults:
+                known = ", ".join(["preset", *defaults])
+                raise ValueError(f"rollouts have no option '{name}'; their options are: {known}")
+            chosen[name] = _value(name, text, type(defaults[name]))
+        if steps is not None:
+            chosen["updates"] = steps
+        return changed(preset, **chosen)
+
+
+def _value(name: str, text: str, kind: type) -> Any:
+    if kind is bool:
+        if text not in ("yes", "no"):
+            raise ValueError(f"the option {name} is yes or no, not '{text}'")
+        return text == "yes"
+    try:
+        return kind(text)
+    except ValueError:
+        raise ValueError(f"the option {name} wants a number, not '{text}'") from None

@@ -1,0 +1,310 @@
+"""Learning by doing: reinforcement learning on the problems of a folder.
+
+Episodes on training problems train a network (hstar.reinforcement). Now and then it searches on
+held-out problems with a limit of evaluations, and the weights that need the fewest are kept. At the
+end they and the default planner solve problems that chose nothing. All but this verdict depends on
+steps, not on seconds: a run that was stopped and resumed ends like one that was not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hstar import _core
+from hstar.learned.file import ModelFile
+from hstar.learned.heuristic import LearnedHeuristic
+from hstar.learning.trials import Score, Trial, satisfies_goal, sentence
+from hstar.pddl import Problem
+from hstar.reinforcement.presets import RtdpSettings
+from hstar.reinforcement.rtdp import Rtdp
+from hstar.runtime.resources import Budget, OutOfResources
+from hstar.search import STRONGEST, SearchOptions
+from hstar.search import run as run_search
+from hstar.spaces.task import Task, ground
+from hstar.training.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+
+PIECE = 100  # steps between two reports
+EVALUATE_EVERY = 500  # steps
+HELD_OUT = 0.2  # of the problems to choose weights by, and as many for the verdict
+MOST_HELD_OUT = 16
+MOST_EVALUATIONS = 2000  # of a search that judges weights
+VERDICT_SHARE = 0.1  # of the time
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """What problems are for. `choice` and `verdict` are `training` ones where there are too few."""
+
+    training: list[Task]
+    choice: list[Task]
+    verdict: list[Task]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What happened since the line before, and what the weights are worth on held-out problems:
+    how many were solved, and the geometric mean of evaluations."""
+
+    step: int
+    episodes: int
+    goals: int
+    mean_return: float
+    loss: float
+    solved: int
+    evaluations: float
+
+    def text(self, held_out: int) -> str:
+        share = self.goals / max(1, self.episodes)
+        return (
+            f"step {self.step}: {share:.0%} of {self.episodes} episodes reach the goal, "
+            f"return {self.mean_return:.2f}, loss {self.loss:.3g}; "
+            f"held-out {self.solved}/{held_out}, {self.evaluations:.0f} evaluations"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """`file` is None if nothing was learned in time, `score` if nothing was compared."""
+
+    file: ModelFile | None
+    score: Score | None
+    default: Score
+    curve: list[Line]
+    seconds: float
+    interrupted: bool = False
+
+    @property
+    def pays(self) -> bool:
+        return self.score is not None and self.score.beats(self.default)
+
+    def sentence(self) -> str:
+        if self.file is not None and self.score is None:
+            return "the best weights so far are kept; they were not compared with the default"
+        return sentence(self.score, self.default)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON output."""
+        return {
+            "pays": self.pays,
+            "problems": len(self.default.trials),
+            "learned_solved": self.score.solved if self.score is not None else 0,
+            "learned_seconds": self.score.seconds if self.score is not None else None,
+            "default_solved": self.default.solved,
+            "default_seconds": self.default.seconds,
+            "steps": self.curve[-1].step if self.curve else 0,
+            "seconds": self.seconds,
+            "verdict": self.sentence(),
+        }
+
+
+def usable_tasks(problems: Sequence[Problem], budget: Budget, say: Say) -> list[Task]:
+    """The problems that there is something to learn from, grounded. Raises ValueError if there is
+    none, OutOfResources, PddlError."""
+    solved, impossible, tasks = 0, 0, []
+    for problem in problems:
+        task = ground(problem, budget=budget)
+        if task.goal_is_false:
+            impossible += 1
+        elif satisfies_goal(task, task.initial_state):
+            solved += 1
+        else:
+            tasks.append(task)
+    reasons = [
+        f"{count} {what}"
+        for count, what in ((solved, "already solved"), (impossible, "without a plan"))
+        if count
+    ]
+    if not tasks:
+        raise ValueError(f"there is no problem to learn from: {', '.join(reasons)}")
+    if reasons:
+        say(f"left out: {', '.join(reasons)}")
+    return tasks
+
+
+def split_tasks(tasks: list[Task], seed: int) -> Split:
+    """Held-out problems are drawn; of those drawn, the largest are used."""
+    count = round(HELD_OUT * len(tasks))
+    if count == 0:
+        return Split(tasks, tasks, tasks)
+    order = [tasks[i] for i in np.random.default_rng([seed]).permutation(len(tasks))]
+    if 2 * count >= len(tasks):
+        return Split(order[count:], order[:count], order[:count])
+
+    def largest(drawn: list[Task]) -> list[Task]:
+        return sorted(drawn, key=lambda task: -task.num_facts)[:MOST_HELD_OUT]
+
+    choice, verdict = largest(order[:count]), largest(order[count : 2 * count])
+    return Split(order[2 * count :], choice, verdict)
+
+
+class RolloutLearner:
+    """Learns within `seconds`, or for as many steps as the settings say. With a `checkpoint` file
+    it goes on from there, and counts the seconds that were spent before."""
+
+    def __init__(
+        self,
+        tasks: list[Task],
+        settings: RtdpSettings,
+        seed: int,
+        budget: Budget,
+        say: Say,
+        seconds: float = math.inf,
+        threads: int = 1,
+        checkpoint: Path | None = None,
+        fingerprint: str = "",
+    ) -> None:
+        self.start = _core.monotonic_seconds()
+        self.settings, self.seed, self.say = settings, seed, say
+        self.budget, self.seconds = budget, seconds
+        self.checkpoint, self.fingerprint = checkpoint, fingerprint
+        self.split = split_tasks(tasks, seed)
+        self.own = budget.within((1 - VERDICT_SHARE) * seconds)
+        self.rtdp = Rtdp(self.split.training, settings, seed, threads, self.own)
+        self.curve: list[Line] = []
+        self.best: NDArray[np.float32] | None = None
+        self.spent = 0.0  # before this run
+        held = None if checkpoint is None else read_checkpoint(checkpoint, fingerprint)
+        if held is not None:
+            self._restore(held)
+
+    def run(self, report: Callable[[int, str], None] = lambda _step, _text: None) -> Outcome:
+        """`report` is called with the number of steps and a short text, every second or so.
+
+        Raises OutOfResources for memory, and for signals before anything was learned.
+        """
+        interrupted = False
+        try:
+            self._learn(report)
+        except OutOfResources as error:
+            interrupted = error.status == "interrupted"
+            is_over = interrupted or error.status == "out of time"
+            if not is_over or (self.best is None and interrupted):
+                raise
+        file = self._file()
+        default, score = Score(()), None
+        if not interrupted:
+            each = self._verdict_seconds()
+            default = self._judge(STRONGEST, each)
+            if file is not None:
+                heuristic = LearnedHeuristic(file, "model.safetensors")
+                score = self._judge(SearchOptions(heuristic, "gbfs", cost="one"), each)
+        gone = self.spent + _core.monotonic_seconds() - self.start
+        return Outcome(file, score, default, self.curve, gone, interrupted)
+
+    def _learn(self, report: Callable[[int, str], None]) -> None:
+        if self.best is None:  # the weights at the start may be the best ones
+            self._note()
+        while (step := self.steps) < self.settings.updates:
+            before = _core.monotonic_seconds()
+            self.rtdp.run(step - step % PIECE + PIECE)
+            done = self.steps
+            speed = (done - step) / max(1e-9, _core.monotonic_seconds() - before)
+            report(done, f"{speed:.0f} steps/s; {self._since().text(len(self.split.choice))}")
+            is_end = done >= self.settings.updates
+            if is_end or done // EVALUATE_EVERY > self.curve[-1].step // EVALUATE_EVERY:
+                self._note()
+
+    @property
+    def steps(self) -> int:
+        """Done so far, also by the runs before."""
+        return int(self.rtdp.counters()["steps"])
+
+    def _since(self, solved: int = 0, evaluations: float = math.nan) -> Line:
+        """What happened since the last line."""
+        now, last = self.rtdp.counters(), self._last
+        if not solved and self.curve:
+            solved, evaluations = self.curve[-1].solved, self.curve[-1].evaluations
+        episodes, updates = (now[name] - last[name] for name in ("episodes", "updates"))
+        return Line(
+            int(now["steps"]),
+            int(episodes),
+            int(now["goals"] - last["goals"]),
+            (now["returns"] - last["returns"]) / max(1, episodes),
+            (now["loss"] - last["loss"]) / max(1, updates),
+            solved,
+            evaluations,
+        )
+
+    _last: dict[str, float] = dict.fromkeys(
+        ("steps", "updates", "episodes", "goals", "loss", "returns"), 0.0
+    )
+
+    def _note(self) -> None:
+        """Judge the weights, keep them if they are the best, and write a checkpoint."""
+        theta = self.rtdp.weights()
+        solved, evaluations = self._held_out(theta)
+        line = self._since(solved, evaluations)
+        self._last = self.rtdp.counters()
+        if self.best is None or evaluations < min(one.evaluations for one in self.curve):
+            self.best = theta
+        self.curve.append(line)
+        self.say(line.text(len(self.split.choice)))
+        if self.checkpoint is not None:
+            arrays, random = self.rtdp.memory()
+            spent = self.spent + _core.monotonic_seconds() - self.start
+            notes = {"random": random, "spent": spent, "last": self._last}
+            notes["curve"] = [asdict(one) for one in self.curve]
+            groups = {"memory": arrays, "best": {"theta": self.best}}
+            write_checkpoint(self.checkpoint, Checkpoint(self.fingerprint, notes, groups))
+
+    def _restore(self, held: Checkpoint) -> None:
+        self.rtdp.restore(held.groups["memory"], held.notes["random"])
+        self.best = held.groups["best"]["theta"]
+        self.curve = [Line(**one) for one in held.notes["curve"]]
+        self._last = held.notes["last"]
+        self.spent = float(held.notes["spent"])
+        self.own = self.budget.within((1 - VERDICT_SHARE) * self.seconds - self.spent)
+        self.rtdp.budget = self.own
+        self.say(f"going on from step {self.steps}")
+
+    def _held_out(self, theta: NDArray[np.float32]) -> tuple[int, float]:
+        """How many held-out problems are solved, and the geometric mean of evaluations."""
+        heuristic = LearnedHeuristic(self.rtdp.model_file(theta, {}), "model.safetensors")
+        options = SearchOptions(heuristic, "gbfs", cost="one", max_evaluations=MOST_EVALUATIONS)
+        solved, total = 0, 0.0
+        for task in self.split.choice:
+            result = run_search(task, options, self.own)
+            if result.status not in ("solved", "gave up", "unsolvable"):
+                raise OutOfResources(result.status, result.exit_code)
+            solved += result.solved
+            total += math.log(result.requested if result.solved else MOST_EVALUATIONS)
+        return solved, math.exp(total / len(self.split.choice))
+
+    def _verdict_seconds(self) -> float:
+        """For each search of the verdict."""
+        left = min(self.budget.seconds_left, self.seconds, 600.0)
+        return max(0.01, VERDICT_SHARE * left / (2 * len(self.split.verdict)))
+
+    def _judge(self, options: SearchOptions, seconds: float) -> Score:
+        trials = []
+        for task in self.split.verdict:
+            start = _core.monotonic_seconds()
+            result = run_search(task, options, self.budget.within(seconds))
+            if result.status in ("interrupted", "terminated"):
+                raise OutOfResources(result.status, result.exit_code)
+            took = _core.monotonic_seconds() - start
+            trials.append(Trial(result.solved, took if result.solved else max(took, seconds)))
+        return Score(tuple(trials))
+
+    def _file(self) -> ModelFile | None:
+        if self.best is None:
+            return None
+        step = min(self.curve, key=lambda line: line.evaluations).step
+        training = {
+            "method": "rollouts",
+            "settings": self.settings.to_dict(),
+            "seed": self.seed,
+            "problems": len(self.split.training),
+            "chosen_step": step,
+            "curve": [asdict(line) for line in self.curve],
+        }
+        return self.rtdp.model_file(self.best, training)
