@@ -57,7 +57,11 @@ def run_rollouts(options: argparse.Namespace) -> int:
         "code": code_digest("features", "learning", "models", "reinforcement"),
     }
     journal = Journal(output, described, lambda line: print(f"hstar: {line}", file=sys.stderr))
-    say = (lambda _line: None) if options.json else (lambda line: print(line, flush=True))
+
+    def say(line: str) -> None:
+        if not options.json:
+            print(line, flush=True)
+
     threads = min(MOST_THREADS, len(os.sched_getaffinity(0)))
     with journal.held():
         try:
@@ -109,9 +113,9 @@ def read_problems(files: list[str]) -> list[tuple[str, Problem]]:
     from hstar.teachers.folder import read_folder
 
     if not Path(files[-1]).is_dir():
-        domain, problem = input_files(files)
-        content = domain.read_bytes() + problem.read_bytes()
-        return [(digest_of(content), parse(domain, problem))]
+        both = input_files(files)
+        content = b"".join(path.read_bytes() for path in both)
+        return [(digest_of(content), parse(*both))]
     if len(files) > 1:
         raise UsageError("name the folder alone; its domain.pddl lies in it or above it")
     folder = read_folder(files[0])
