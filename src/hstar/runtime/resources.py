@@ -106,6 +106,8 @@ class Budget:
         except KeyboardInterrupt:
             raise OutOfResources(*_STOPPED["interrupt"]) from None
         finally:
+            # A handler that runs late must not start the timer again: without it, an alarm kills.
+            _install({signal.SIGALRM: _ignore_alarm})
             _stop_timer()
             _install(old)
             if self.memory_bytes:
@@ -170,6 +172,10 @@ _ALL, _SHARED = 1, 2  # columns of statm: resident pages, and how many of them b
 def _resident_bytes(kind: int = _ALL) -> int:
     with open("/proc/self/statm", "rb", buffering=0) as file:
         return int(file.read().split()[kind]) * resource.getpagesize()
+
+
+def _ignore_alarm(_signal: int, _frame: FrameType | None) -> None:
+    """Between a budget and what was in force before it."""
 
 
 def _on_terminate(_signal: int, _frame: FrameType | None) -> None:
