@@ -20,6 +20,7 @@ TEACHERS: Registry[Teacher] = Registry(
         "given-states": "hstar.teachers.given_states:TEACHER",
         "bootstrap": "hstar.learning.bootstrap:TEACHER",
         "value-iteration": "hstar.learning.value_iteration:TEACHER",
+        "rollouts": "hstar.learning.rollout_labels:TEACHER",
     },
     "hstar.teachers",
     of_class(Teacher),

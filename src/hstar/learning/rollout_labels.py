@@ -1,0 +1,73 @@
+"""The teacher "rollouts": states from which reinforcement learning on the problem reached the goal,
+with the shortest way to the goal that was seen.
+
+`hstar learn FOLDER` learns from rollouts without labels (hstar.learning.rollouts); labels serve
+other models and objectives.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hstar.learning.trials import satisfies_goal
+from hstar.pddl import Problem
+from hstar.reinforcement.presets import changed, find_preset
+from hstar.reinforcement.rtdp import Rtdp
+from hstar.runtime.resources import Budget, OutOfResources
+from hstar.spaces.task import Task, ground
+from hstar.teachers.attempt import TRIVIAL, Attempt, labelled
+from hstar.teachers.teacher import Option, Teacher, whole_number
+
+
+def label_by_rollouts(
+    problem: Problem, budget: Budget, steps: int = 1000, seed: int = 0
+) -> Attempt:
+    """Labels count steps. The time limit ends it with the states so far. Raises PddlError."""
+    if problem.uses_metric:
+        return Attempt("not labelled: rollouts count steps, so use --cost one")
+    task = ground(problem, budget=budget)
+    if task.goal_is_false:
+        return Attempt("unsolvable")
+    if satisfies_goal(task, task.initial_state):
+        return Attempt(TRIVIAL, plan_cost=0)
+    learner = Rtdp([task], changed(find_preset("own"), updates=steps), seed, budget=budget)
+    try:
+        learner.run(steps)
+    except OutOfResources as error:
+        if error.status != "out of time":
+            raise
+    arrays, _ = learner.memory()
+    distance = arrays["upper"]
+    states = arrays["bounded_values"].reshape(len(distance), task.num_variables)
+    plan = shortest_way(task, states, distance)
+    if plan is None:
+        return Attempt("gave up")
+    return labelled(task, states, plan, len(plan), h=distance, upper=distance)
+
+
+def shortest_way(
+    task: Task, states: NDArray[np.int32], distance: NDArray[np.float32]
+) -> list[str] | None:
+    """Operators from the initial state to the goal through states of known distance."""
+    known = {state.tobytes(): float(d) for state, d in zip(states, distance, strict=True)}
+    state, plan = task.initial_state, []
+    if state.tobytes() not in known:
+        return None
+    while known[state.tobytes()] > 0:
+        ops, successors = task.successors(state)
+        nearest = min(range(len(ops)), key=lambda i: known.get(successors[i].tobytes(), np.inf))
+        plan.append(task.operator_name(int(ops[nearest])))
+        state = successors[nearest]
+    return plan
+
+
+TEACHER = Teacher(
+    "states from which reinforcement learning reached the goal, with the shortest way seen",
+    label_by_rollouts,
+    kinds=("rollout",),
+    options={
+        "steps": Option(1000, whole_number(1), "per problem"),
+        "seed": Option(0, whole_number(0), "of all draws"),
+    },
+)
