@@ -24,7 +24,8 @@ class RtdpSettings:
     """`heuristic` gives the potential, `lower` the lower bound if backups are `bounded`. Episodes
     have `episode_steps` at most. Operators are the best ones, or with `samples_actions` drawn from
     softmax(Q / temperature); backups are its expectation, or with `max_backup` the maximum.
-    `buckets` is "objects" (a bucket for each number of objects) or "one". `breadth`, `depth`,
+    `buckets` is "objects" (a bucket for each number of objects), "names" (for each list of their
+    names) or "one". `breadth`, `depth`,
     `width` and `sums` are those of the network."""
 
     shaping: Shaping = field(default_factory=Shaping)
@@ -53,7 +54,7 @@ class RtdpSettings:
     def __post_init__(self) -> None:
         check_known("heuristic", self.heuristic, BASES)
         check_known("lower bound", self.lower, LOWER_BOUNDS)
-        check_known("buckets", self.buckets, ("objects", "one"))
+        check_known("buckets", self.buckets, ("objects", "names", "one"))
         for name in ("episode_steps", "batch", "capacity", "width", "depth", "updates"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
@@ -93,6 +94,7 @@ PRESETS = {
     "as-run": RtdpSettings(
         shaping=Shaping(gamma=0.999, reward="free-last"),
         samples_actions=True,
+        buckets="names",
         least_states=100,
         fresh_first=True,
         target_period=400,

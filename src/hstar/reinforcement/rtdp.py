@@ -49,8 +49,8 @@ class Rtdp:
             dense=True,
             sums=settings.sums,
         )
-        sizes = [0 if settings.buckets == "one" else e["num_objects"] for e in encodings]
-        numbers = {size: number for number, size in enumerate(sorted(set(sizes)))}
+        kinds = [bucket_of(task, settings.buckets) for task in tasks]
+        numbers = {kind: number for number, kind in enumerate(sorted(set(kinds)))}
         heuristic = "" if settings.base == "none" else settings.base
         lower = settings.lower if settings.bounded and settings.lower != "none" else ""
         with self.budget.native():
@@ -62,7 +62,7 @@ class Rtdp:
             )
         self.core = _core.RtdpLearner(
             self.environment,
-            [numbers[size] for size in sizes],
+            [numbers[kind] for kind in kinds],
             self.network.shape(),
             first_weights(self.network, seed),
             settings.for_core(),
@@ -116,6 +116,12 @@ class Rtdp:
             },
             {"theta": theta},
         )
+
+
+def bucket_of(task: Task, buckets: str) -> tuple[object, ...]:
+    """Equal for the problems that share a bucket."""
+    names = task.problem.objects
+    return {"one": (), "objects": (len(names),), "names": tuple(names)}[buckets]
 
 
 def first_weights(network: NLMConfig, seed: int) -> NDArray[np.float32]:
