@@ -196,6 +196,7 @@ nb::dict memory(BoundLearner& self) {
         result[name] = to_numpy(values, {values.size()});
     };
     floats("theta", held.theta);
+    floats("average", held.average);
     floats("target", held.target);
     floats("mean", held.mean);
     floats("square", held.square);
@@ -228,6 +229,7 @@ void restore(BoundLearner& self, const nb::dict& given) {
     RtdpLearner::Memory held;
     const auto floats = [&](const char* name) { return copied(nb::cast<Floats>(given[name])); };
     held.theta = floats("theta");
+    held.average = floats("average");
     held.target = floats("target");
     held.mean = floats("mean");
     held.square = floats("square");
@@ -308,7 +310,8 @@ void bind_reinforcement(nb::module_& m) {
         .def_rw("target_period", &RtdpOptions::target_period)
         .def_rw("learns_dead_ends", &RtdpOptions::learns_dead_ends)
         .def_rw("searches", &RtdpOptions::searches)
-        .def_rw("bounded", &RtdpOptions::bounded);
+        .def_rw("bounded", &RtdpOptions::bounded)
+        .def_rw("average", &RtdpOptions::average);
     nb::class_<BoundLearner>(m, "RtdpLearner")
         .def("__init__", &make_learner, nb::arg("environment"), nb::arg("buckets"), nb::arg("shape"),
              nb::arg("theta"), nb::arg("options"), nb::arg("seed"), nb::arg("threads"))
@@ -336,8 +339,8 @@ void bind_reinforcement(nb::module_& m) {
              })
         .def("weights",
              [](BoundLearner& self) {
-                 const std::vector<float>& theta = self.learner.theta();
-                 return to_numpy(theta, {theta.size()});
+                 const std::vector<float>& result = self.learner.result();
+                 return to_numpy(result, {result.size()});
              })
         .def("memory", &memory)
         .def("restore", &restore, nb::arg("memory"));

@@ -53,7 +53,10 @@ RtdpLearner::RtdpLearner(std::vector<EnvironmentProblem*> problems, std::vector<
     buckets_.assign(buckets, ReplayBucket(static_cast<size_t>(options.capacity)));
     mean_.assign(theta_.size(), 0.0f);
     square_.assign(theta_.size(), 0.0f);
+    require(options.average >= 0 && options.average < 1,
+            "the rate of averaging must be at least 0 and below 1");
     if (options.target_period) target_ = theta_;
+    if (options.average > 0) average_ = theta_;
     for (Values* values : {&online_, &copied_}) values->known.resize(problems_.size());
     upper_.resize(problems_.size());
     lower_.resize(problems_.size());
@@ -304,6 +307,10 @@ void RtdpLearner::apply_adam() {
         square_[i] = kKeep2 * square_[i] + kTake2 * g * g;
         theta_[i] -= size * mean_[i] / (std::sqrt(square_[i]) * correction + kEpsilon);
     }
+    // In the beginning the mean is over fewer updates: the first weights are soon forgotten.
+    const auto take =
+        static_cast<float>(std::max(options_.average > 0 ? 1 - options_.average : 1, 9 / (steps + 9)));
+    for (size_t i = 0; i < average_.size(); ++i) average_[i] += take * (theta_[i] - average_[i]);
 }
 
 void RtdpLearner::fill_batch(std::span<const Place> places) {
@@ -345,7 +352,8 @@ void RtdpLearner::values(std::span<const Place> places, float* result) {
 }
 
 RtdpLearner::Memory RtdpLearner::memory() const {
-    Memory memory{progress_, random_.state(), theta_, target_, mean_, square_, {}, {}, goal_steps_, {}};
+    Memory memory{progress_, random_.state(), theta_, average_, target_, mean_, square_, {},
+                  {},        goal_steps_,     {}};
     for (const ReplayBucket& bucket : buckets_) {
         memory.buckets.emplace_back();
         for (size_t i = 0; i < bucket.size(); ++i) memory.buckets.back().push_back(bucket.at(i));
@@ -362,12 +370,13 @@ RtdpLearner::Memory RtdpLearner::memory() const {
 void RtdpLearner::restore(const Memory& memory) {
     const size_t size = theta_.size();
     require(memory.theta.size() == size && memory.mean.size() == size && memory.square.size() == size &&
-                memory.target.size() == target_.size() && memory.buckets.size() == buckets_.size() &&
-                memory.fresh.size() == buckets_.size(),
+                memory.average.size() == average_.size() && memory.target.size() == target_.size() &&
+                memory.buckets.size() == buckets_.size() && memory.fresh.size() == buckets_.size(),
             "the memory is that of another learner");
     progress_ = memory.progress;
     random_ = Random(memory.random);
     theta_ = memory.theta;
+    average_ = memory.average;
     target_ = memory.target;
     mean_ = memory.mean;
     square_ = memory.square;

@@ -40,6 +40,8 @@ struct RtdpOptions {
     bool searches = false;
     // Backups stay between the values of the best way to the goal that was seen and of a lower bound.
     bool bounded = false;
+    // The result is a running mean of the weights that forgets at this rate per update; 0: the last ones.
+    double average = 0;
 };
 
 struct RtdpProgress {
@@ -61,7 +63,8 @@ class RtdpLearner {
     const RtdpProgress& progress() const { return progress_; }
     // The step at which each episode that reached a goal ended.
     const std::vector<int64_t>& goal_steps() const { return goal_steps_; }
-    const std::vector<float>& theta() const { return theta_; }
+    // The weights to search with.
+    const std::vector<float>& result() const { return options_.average > 0 ? average_ : theta_; }
 
     // Between episodes, all that the future depends on.
     struct Bounded {
@@ -71,7 +74,7 @@ class RtdpLearner {
     struct Memory {
         RtdpProgress progress;
         uint64_t random = 0;
-        std::vector<float> theta, target, mean, square;
+        std::vector<float> theta, average, target, mean, square;
         std::vector<std::vector<Place>> buckets;
         std::vector<int64_t> fresh, goal_steps;
         std::vector<Bounded> upper;  // the best way to the goal that was seen, where there is one
@@ -127,7 +130,7 @@ class RtdpLearner {
     Random random_;
     RtdpProgress progress_;
     std::vector<int64_t> goal_steps_;
-    std::vector<float> theta_, target_, mean_, square_, gradient_;
+    std::vector<float> theta_, average_, target_, mean_, square_, gradient_;
     Values online_, copied_;
     std::vector<ReplayBucket> buckets_;
     std::vector<std::vector<float>> upper_, lower_;  // per problem and state; lower is NaN if not computed

@@ -26,7 +26,8 @@ class RtdpSettings:
     softmax(Q / temperature); backups are its expectation, or with `max_backup` the maximum.
     `buckets` is "objects" (a bucket for each number of objects), "names" (for each list of their
     names) or "one". `breadth`, `depth`,
-    `width` and `sums` are those of the network."""
+    `width` and `sums` are those of the network. The result is the running mean of its weights that
+    forgets at the rate `average` per update, or with 0 the last weights."""
 
     shaping: Shaping = field(default_factory=Shaping)
     heuristic: str = "ff"
@@ -44,6 +45,7 @@ class RtdpSettings:
     searches: bool = False
     bounded: bool = False
     lower: str = "none"
+    average: float = 0.0
     learning_rate: float = 0.001
     breadth: int = 3
     depth: int = 6
@@ -80,7 +82,7 @@ class RtdpSettings:
         for name in (
             *("episode_steps", "temperature", "samples_actions", "max_backup", "batch"),
             *("capacity", "least_states", "fresh_first", "target_period", "learns_dead_ends"),
-            *("searches", "bounded"),
+            *("searches", "bounded", "average"),
         ):
             setattr(made, name, getattr(self, name))
         return made
@@ -108,6 +110,7 @@ PRESETS = {
         bounded=True,
         lower="lmcut",
         target_period=100,
+        average=0.999,
         batch=64,
         breadth=2,
         width=16,
