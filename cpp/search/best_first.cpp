@@ -173,9 +173,9 @@ class BestFirst {
 
     // Once true, successors are left out, and running out of nodes proves nothing.
     bool at_evaluation_limit() {
-        uint64_t limit = options_.max_evaluations;
-        incomplete_ |= limit && counters_.evaluations >= limit;
-        return incomplete_;
+        const uint64_t limit = options_.max_evaluations;
+        if (!limit || counters_.evaluations < limit) return false;
+        return incomplete_ = true;
     }
 
     void evaluate_pending() {
