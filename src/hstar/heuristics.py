@@ -13,8 +13,8 @@ and so on. The function itself gets the initial state. Only greedy eager searche
 beam) take such values. They order a state in OPEN by the best of the edges found so far; a
 look-ahead chooses by the edges of the state where it stands. `requested` counts every edge that was
 generated, as it does for values of states; edges to states expanded before are not computed.
-Infinity says that the child is a dead end, whichever edge leads to it. An object with `bind` says by
-its attribute `is_of_edges` whether it returns such a function.
+Infinity says that the child is a dead end, whichever edge leads to it. An object with `bind` has an
+attribute `is_of_edges`, which says whether it returns such a function.
 """
 
 from __future__ import annotations

@@ -151,10 +151,10 @@ class PolicyValue(Decode):
 
 
 class HAdjusted(Decode):
-    """-log of pi(a|s) V(s) / (1 + H), the value of an edge; H is the entropy of pi(.|s).
-
-    Rivlin, Hazan and Karpas (2020) call it the H-adjusted value and prefer larger ones. The
-    logarithm keeps their order where V is too small for a float."""
+    """-log of pi V / (1 + H), the value of an edge; pi is the chance of its operator in the parent,
+    V the parent's value and H the entropy of the policy there. Rivlin, Hazan and Karpas (2020) call
+    it the H-adjusted value and prefer larger ones. The logarithm keeps their order where V is too
+    small for a float."""
 
     name, reads, is_of_edges = "h-adjusted", "policy", True
 
