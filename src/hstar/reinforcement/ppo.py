@@ -16,6 +16,7 @@ Equal options and seeds give equal bytes on one thread, if updates and not time 
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -243,6 +244,8 @@ class _Run:
             for first in range(0, len(order), size):
                 rows = np.sort(order[first : first + size])
                 loss, parts = self._loss(played, rows, normed[rows])
+                if not math.isfinite(sum(parts)):
+                    raise FloatingPointError("the training diverged; lower the learning rate")
                 sums += parts
                 batches += 1
                 if parts[-1] > self.options.most_divergence:
