@@ -88,7 +88,7 @@ def test_learning_reaches_more_goals(attention: bool, tmp_path: Path) -> None:
 
 def test_equal_seeds_give_equal_bytes_and_runs_go_on(tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "problems", "blocks", count=3)
-    options = replace(QUICK, updates=4)
+    options = replace(QUICK, updates=4, episodes=8)
 
     def content(trained: Trained) -> bytes:
         tensors = trained.file.tensors
@@ -105,6 +105,17 @@ def test_equal_seeds_give_equal_bytes_and_runs_go_on(tmp_path: Path) -> None:
     assert len(resumed.history) == 4
     with pytest.raises(CheckpointError, match="other labels, options or code"):
         train_policy(folder, replace(options, discount=0.9), path)
+
+
+def test_the_example_of_the_documentation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (Path(__file__).parents[1] / "docs" / "learning.md").read_text()
+    section = page.partition("## A policy as a heuristic\n")[2]
+    code = section.partition("```python\n")[2].partition("```\n")[0]
+    assert "seconds=300, updates=None" in code
+    write_folder(tmp_path / "problems" / "train", "blocks", count=1)
+    monkeypatch.chdir(tmp_path)
+    exec(code.replace("seconds=300, updates=None", "updates=1, episodes=4"), {})
+    assert hstar.load_model("policy.safetensors").label == "policy"
 
 
 def test_problems_that_teach_nothing(tmp_path: Path) -> None:
