@@ -26,6 +26,7 @@ LABELLING = LabelOptions(
 TINY: dict[str, dict[str, Any]] = {
     "nlm": {"width": 4, "depth": 4},
     "hgn": {"hidden": 4, "steps": 2},
+    "gnn": {"hidden": 6, "rounds": 2},
     "linear": {},
     "mlp": {"hidden": 6, "width": 4, "blocks": 1},
 }

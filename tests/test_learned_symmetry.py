@@ -28,6 +28,8 @@ NETWORKS: dict[str, tuple[str, dict[str, Any]]] = {
     for exclude_self in (False, True)
 }
 NETWORKS["hgn"] = ("hgn", {})
+NETWORKS["gnn"] = ("gnn", {"breadth": 2})
+NETWORKS["gnn with attention"] = ("gnn", {"breadth": 2, "attention": True})
 
 
 # A constant, subtypes, a quantified effect and precondition, a negative goal.

@@ -82,6 +82,23 @@ def test_an_unsafe_heuristic_cannot_prove_what_another_denies(task: hstar.Task) 
     assert search(task, [hopeless, "ff"], "gbfs").solved
 
 
+def test_a_state_that_no_queue_takes_does_not_end_the_search(task: hstar.Task) -> None:
+    """It only keeps the search from proving that there is no plan."""
+    plan = search(task, "blind", "bfs").plan
+    assert plan is not None
+    ops, states = task.successors(task.initial_state)
+    aside = next(
+        state
+        for op, state in zip(ops.tolist(), states, strict=True)
+        if task.operator_name(op) != plan[0]
+    )
+
+    def leaves_one_out(states: Any) -> Any:
+        return np.where((states == aside).all(axis=1), np.inf, 0.0)
+
+    assert search(task, ["blind", leaves_one_out], "gbfs", queues=[(1, False)]).solved
+
+
 def test_numbers_of_heuristics_and_queues_are_checked(task: hstar.Task) -> None:
     with pytest.raises(ValueError, match="idastar takes one heuristic"):
         search(task, ["ff", "hadd"], "idastar")

@@ -23,20 +23,51 @@ class CallableEvaluator : public Evaluator {
         size_t count = batch.count, variables = batch.num_variables;
         nb::object states =
             to_numpy(Ints(batch.values, batch.values + count * variables), {count, variables});
+        read(callable_(states), count, "states", h);
+    }
+
+  protected:
+    static void read(const nb::object& answered, size_t count, const char* of_what, float* h) {
         nb::object numpy = nb::module_::import_("numpy");
-        nb::object answer = numpy.attr("ascontiguousarray")(callable_(states), "float32");
+        nb::object answer = numpy.attr("ascontiguousarray")(answered, "float32");
         auto values = nb::cast<nb::ndarray<const float, nb::c_contig, nb::device::cpu>>(answer);
         if (values.ndim() != 1 || values.size() != count)
-            refuse("the heuristic was given ", count,
-                   " states and must return as many numbers, in one dimension");
+            refuse("the heuristic was given ", count, " ", of_what,
+                   " and must return as many numbers, in one dimension");
         for (size_t i = 0; i < count; ++i) {
             h[i] = values.data()[i];
             if (h[i] != h[i]) refuse("the heuristic returned NaN; use inf for dead ends");
         }
     }
 
-  private:
     nb::object callable_;
+};
+
+// A Python object that is such a callable, for states without a parent, and has a method
+// evaluate_edges(parents int32 [E, V], counts int32 [E], ops int32 [B], children int32 [B, V]) -> B numbers.
+// The first counts[0] children are successors of the first parent, and so on.
+class EdgeEvaluator : public CallableEvaluator {
+  public:
+    using CallableEvaluator::CallableEvaluator;
+    bool is_of_edges() const override { return true; }
+    void evaluate_expansions(const ExpansionBatch& batch, float* h, Rows<int>* preferred) override {
+        if (!batch.expansions[0].parent) return evaluate(batch.children, h, preferred);
+        nb::gil_scoped_acquire acquire;
+        const size_t count = batch.children.count, variables = batch.children.num_variables;
+        const size_t num_parents = batch.expansions.size();
+        Ints parents(num_parents * variables), counts;
+        for (size_t i = 0; i < num_parents; ++i) {
+            batch.packing.unpack(batch.expansions[i].parent, parents.data() + i * variables);
+            counts.push_back(batch.expansions[i].count);
+        }
+        const int* children = batch.children.values;
+        read(callable_.attr("evaluate_edges")(
+                 to_numpy(std::move(parents), {num_parents, variables}),
+                 to_numpy(std::move(counts), {num_parents}),
+                 to_numpy(Ints(batch.ops.begin(), batch.ops.end()), {count}),
+                 to_numpy(Ints(children, children + count * variables), {count, variables})),
+             count, "edges", h);
+    }
 };
 
 nb::dict to_dict(const SearchResult& result) {
@@ -74,7 +105,7 @@ SearchResult search_with(BoundHeuristic* heuristic, const StateSpace& space,
     return result;
 }
 
-// `heuristics` are of class Heuristic, or Python callables.
+// `heuristics` are of class Heuristic, or Python callables; those with a method evaluate_edges value edges.
 nb::dict search(const BoundSpace& bound, std::optional<States> state, const nb::list& heuristics,
                 SearchOptions options, double deadline, uint64_t memory_bytes) {
     Ints initial;
@@ -98,7 +129,10 @@ nb::dict search(const BoundSpace& bound, std::optional<States> state, const nb::
             evaluators.push_back(given->evaluator.get());
             mutexes.insert(&given->mutex);
         } else {
-            made.push_back(std::make_unique<CallableEvaluator>(nb::borrow(heuristic)));
+            if (nb::hasattr(heuristic, "evaluate_edges"))
+                made.push_back(std::make_unique<EdgeEvaluator>(nb::borrow(heuristic)));
+            else
+                made.push_back(std::make_unique<CallableEvaluator>(nb::borrow(heuristic)));
             evaluators.push_back(made.back().get());
         }
     }

@@ -69,6 +69,9 @@ class Evaluator {
     virtual bool is_trivial() const { return false; }
     // Whether kDeadEnd is a proof. If not, an exhausted search has proved nothing.
     virtual bool is_safe() const { return true; }
+    // Whether a value belongs to the edge (parent, operator) and not to the state it leads to. kDeadEnd is
+    // about the state all the same. Only evaluate_expansions knows edges; evaluate is for the initial state.
+    virtual bool is_of_edges() const { return false; }
 };
 
 // How operator costs enter a heuristic.

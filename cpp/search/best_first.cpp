@@ -9,6 +9,9 @@
 // Queues of OPEN take turns. Each new smallest value of an evaluator gives the queues of preferred operators
 // `boost` turns in advance (Richter & Helmert, ICAPS 2009).
 //
+// Values of edges (Evaluator::is_of_edges) order a state by the best edge to it that was found so far; a
+// look-ahead chooses among the edges of the state where it stands. The plan goes through the first edge.
+//
 // Beam search is eager and goes layer by layer: it expands the whole layer, and the best `width` of the
 // states found become the next one. The others stay in OPEN, so none is lost and the search is complete. The
 // next layer is taken from OPEN, by its turns, when the last one brought no state, or when there was no new
@@ -67,10 +70,12 @@ class BestFirst {
                 if (generate(batch_[i], i)) return;
             evaluate_pending();
             if (open_pending()) return;
-            if constexpr (!kLazy)
+            if constexpr (!kLazy) {
+                open_known();
                 if (options_.lookahead)
                     for (StateId id : batch_)
                         if (look_ahead(id)) return;
+            }
         }
         space_.result.status = incomplete_ ? SearchStatus::GaveUp : SearchStatus::Unsolvable;
     }
@@ -158,6 +163,8 @@ class BestFirst {
                 node.status = kOpen;
                 pending_.push_back(successor.id);
                 if (wants_preferred_) pending_preferred_.push_back(preferring(successor.op, i));
+            } else if (space_.has_edge_values) {
+                if (node.status == kOpen || node.status == kSeen) known_.push_back({successor, id, i});
             } else if (node.status == kSeen) {
                 open_again(successor, space_.value(successor.id), i);
             } else if (options_.reopen && successor_g < node.g && node.status != kDead) {
@@ -173,9 +180,9 @@ class BestFirst {
 
     // Once true, successors are left out, and running out of nodes proves nothing.
     bool at_evaluation_limit() {
-        uint64_t limit = options_.max_evaluations;
-        incomplete_ |= limit && counters_.evaluations >= limit;
-        return incomplete_;
+        const uint64_t limit = options_.max_evaluations;
+        if (!limit || counters_.evaluations < limit) return false;
+        return incomplete_ = true;
     }
 
     void evaluate_pending() {
@@ -203,6 +210,32 @@ class BestFirst {
         pending_.clear();
         pending_preferred_.clear();
         return false;
+    }
+
+    // States that were known before and may have got a better edge.
+    void open_known() {
+        std::vector<SearchSpace::Successor> edges;
+        for (size_t first = 0, end; first < known_.size(); first = end) {
+            edges.clear();
+            for (end = first; end < known_.size() && known_[end].parent == known_[first].parent; ++end)
+                edges.push_back(known_[end].edge);
+            std::vector<bool> is_better(edges.size());
+            for (size_t e = 0; e < space_.num_values; ++e) {
+                if (!space_.evaluators[e]->is_of_edges()) continue;
+                const auto& h = space_.edge_values(e, known_[first].parent, edges);
+                for (size_t k = 0; k < edges.size(); ++k) {
+                    const uint32_t status = space_.nodes[edges[k].id].status;
+                    // A look-ahead saw the value of another edge.
+                    if (status == kSeen || (status == kOpen && h[k] < space_.value(edges[k].id, e))) {
+                        space_.set_value(edges[k].id, e, h[k]);
+                        is_better[k] = true;
+                    }
+                }
+            }
+            for (size_t k = 0; k < edges.size(); ++k)
+                if (is_better[k]) open_again(edges[k], space_.value(edges[k].id), known_[first + k].number);
+        }
+        known_.clear();
     }
 
     bool id_has_parent(StateId id) const { return space_.nodes[id].parent != kNoState; }
@@ -303,7 +336,7 @@ class BestFirst {
             }
             auto successors = space_.successors;
             space_.evaluate(fresh);
-            s = best_of(successors);
+            s = best_of(s, successors);
         }
         return false;
     }
@@ -314,14 +347,20 @@ class BestFirst {
         auto generated = counters_.generated;
         space_.generate(id);
         counters_.generated = generated;
-        return best_of(space_.successors);
+        return best_of(id, space_.successors);
     }
 
-    StateId best_of(const std::vector<SearchSpace::Successor>& successors) const {
+    StateId best_of(StateId parent, const std::vector<SearchSpace::Successor>& successors) {
+        const std::vector<float>* h_of_edges =
+            space_.evaluators[0]->is_of_edges() ? &space_.edge_values(0, parent, successors) : nullptr;
         StateId best = kNoState;
-        for (const auto& successor : successors)
-            if (space_.value(successor.id) < (best == kNoState ? kDeadEnd : space_.value(best)))
-                best = successor.id;
+        float least = kDeadEnd;
+        for (size_t i = 0; i < successors.size(); ++i) {
+            const StateId id = successors[i].id;
+            if (space_.nodes[id].status == kDead) continue;
+            const float h = h_of_edges ? (*h_of_edges)[i] : space_.value(id);
+            if (h < least) least = h, best = id;
+        }
         return best;
     }
 
@@ -336,6 +375,12 @@ class BestFirst {
     std::vector<Entry> batch_;
     std::vector<StateId> pending_;  // generated, to be evaluated and opened
     std::vector<uint64_t> pending_preferred_;
+    struct Known {
+        SearchSpace::Successor edge;
+        StateId parent;
+        size_t number;  // of the parent in the batch
+    };
+    std::vector<Known> known_;   // edges to states that were known before, if there are values of edges
     std::vector<float> best_h_;  // per evaluator
     std::vector<int> one_op_;
     bool looks_for_progress_ = false;

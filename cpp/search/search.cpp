@@ -21,6 +21,11 @@ SearchResult run_search(const StateSpace& states, const std::vector<Evaluator*>&
     if (options.queues.empty()) refuse("a search needs at least one queue");
     if (options.width < 0 || (options.width && (options.lazy || options.deepen)))
         refuse("a beam has a positive width and is eager");
+    for (const Evaluator* evaluator : evaluators)
+        if (evaluator->is_of_edges() && (options.lazy || options.deepen || options.g_weight != 0))
+            refuse(
+                "the heuristic gives values to edges, which only greedy eager searches can use; choose gbfs, "
+                "gbfls or beam");
     if (options.deepen) return search_deepening(states, *evaluators[0], options);
     double start = monotonic_seconds();
     SearchSpace space(states, evaluators, options);

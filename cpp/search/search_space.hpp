@@ -48,12 +48,14 @@ class SearchSpace {
         for (const Queue& queue : options.queues)
             if (queue.only_preferred() && this->evaluators[queue.preferred_by]->has_preferred_operators())
                 wants_preferred[queue.preferred_by] = true;
+        for (size_t e = 0; e < num_values; ++e) has_edge_values |= this->evaluators[e]->is_of_edges();
         if (options.seed) order_operators();
     }
 
     const StateSpace& space;
     const std::vector<Evaluator*> evaluators;
-    const size_t num_values;  // per state: one by each evaluator that is no adviser
+    const size_t num_values;       // per state: one by each evaluator that is no adviser
+    bool has_edge_values = false;  // whether one of them is of edges
     const SearchOptions& options;
     const Packing& packing;
     StateRegistry registry;
@@ -168,6 +170,28 @@ class SearchSpace {
         evaluators[e]->evaluate({values_.data(), 1, space.num_variables()}, &value, nullptr);
         return value;
     }
+    void set_value(StateId id, size_t e, float h) { h_[id * num_values + e] = h; }
+
+    // What evaluator e, which is of edges, says of edges from a state; valid until the next call.
+    const std::vector<float>& edge_values(size_t e, StateId parent, std::span<const Successor> edges) {
+        edge_h_.resize(edges.size());
+        if (edges.empty()) return edge_h_;
+        clock_.check();
+        edge_children_.clear();
+        child_ops_.clear();
+        for (const Successor& edge : edges) {
+            edge_children_.push_back(edge.id);
+            child_ops_.push_back(edge.op);
+        }
+        unpack(edge_children_);
+        const int count = static_cast<int>(edges.size());
+        expansions_.assign(1, {registry.row(parent), 0, count});
+        const StateBatch children{values_.data(), count, space.num_variables()};
+        evaluators[e]->evaluate_expansions({children, expansions_, child_ops_, packing}, edge_h_.data(),
+                                           nullptr);
+        return edge_h_;
+    }
+
     // Of the states given to evaluate() last.
     float last_value(size_t i, size_t e = 0) const { return options.use_h ? batch_h_[e][i] : 0; }
 
@@ -293,6 +317,8 @@ class SearchSpace {
     std::vector<Expansion> expansions_;
     std::vector<uint64_t> hashes_;
     std::vector<std::vector<float>> batch_h_;  // per evaluator
+    std::vector<StateId> edge_children_;
+    std::vector<float> edge_h_;
 };
 
 void search_best_first(SearchSpace& space);  // fills space.result

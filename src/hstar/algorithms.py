@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,18 @@ class SearchEntry:
     options: tuple[str, ...] = ("batch", "seed")
     heuristic: str = "ff"
     spaces: tuple[str, ...] = ("task", "puzzle")
+
+    def check_edges(self, heuristics: Iterable[object]) -> None:
+        """Raises ValueError if a heuristic gives values to edges and they make no sense here: a sum
+        of costs needs a value of the state, and a lazy search orders successors by their parent's.
+        """
+        if not {"lazy", "deepen", "g_weight"}.intersection(self.settings):
+            return
+        if any(hasattr(h, "evaluate_edges") or getattr(h, "is_of_edges", 0) for h in heuristics):
+            raise ValueError(
+                "the heuristic gives values to edges, which only greedy eager searches can use; "
+                "choose gbfs, gbfls or beam"
+            )
 
 
 _ASTAR = {"g_weight": 1.0, "tie_by_h": True, "early_goal_test": False, "reopen": True}

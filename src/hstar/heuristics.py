@@ -5,6 +5,16 @@ infinity for dead ends. Besides a name, search takes such a function, an object 
 which returns one, or "module:attribute", which names one of these, a HeuristicEntry, or a maker: a
 class or function whose first parameter is called `space`, `task` or `puzzle`, and which returns a
 function of states. An entry point of the group `hstar.heuristics` gives any of them a name.
+
+A value may also belong to an edge, that is to a state's parent and the operator between them. Then
+the function has a method `evaluate_edges(parents, counts, ops, children) -> B numbers`, with int32
+arrays [E, V], [E], [B] and [B, V]: the first counts[0] children are successors of the first parent,
+and so on. The function itself gets the initial state. Only greedy eager searches (gbfs, gbfls,
+beam) take such values. They order a state in OPEN by the best of the edges found so far; a
+look-ahead chooses by the edges of the state where it stands. `requested` counts every edge that was
+generated, as it does for values of states; edges to states expanded before are not computed.
+Infinity says that the child is a dead end, whichever edge leads to it. An object with `bind` has an
+attribute `is_of_edges`, which says whether it returns such a function.
 """
 
 from __future__ import annotations

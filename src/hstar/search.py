@@ -79,6 +79,7 @@ class SearchOptions:
             if isinstance(heuristic, str):
                 HEURISTICS.find(heuristic)
         entry = self.entry
+        entry.check_edges(self.heuristics)
         if self.cost not in COST_TYPES:
             hint, known = did_you_mean(self.cost, COST_TYPES), ", ".join(COST_TYPES)
             raise ValueError(f"unknown cost '{self.cost}'{hint}; choose one of {known}")
@@ -158,8 +159,7 @@ class SearchOptions:
             made.width = self.width
         if "batch" in entry.options:
             made.batch = self.batch
-        by = self.preferred_by
-        numbers = range(len(self.heuristics))
+        by, numbers = self.preferred_by, range(len(self.heuristics))
         made.advisers = len(self.advisers)
         prefers = None if by is None else [*self.heuristics, *self.advisers].index(by)
         has_second = by is not None or (self.preferred and "preferred" in entry.options)
@@ -380,8 +380,8 @@ def plan_problem(
 
 def stopped_before_search(error: OutOfResources, seconds: float) -> SearchResult:
     """The result of a run that ended while reading or grounding: nothing was counted."""
-    counters = "evaluated evaluations requested expanded generated reopened deadends"
-    fields: dict[str, Any] = dict.fromkeys([*counters.split(), "states", "state_bytes"], 0)
+    counters = "evaluated evaluations requested expanded generated reopened deadends states"
+    fields: dict[str, Any] = dict.fromkeys([*counters.split(), "state_bytes"], 0)
     fields |= dict.fromkeys(["plan", "plan_cost", "plan_length", "initial_h"])
     return SearchResult(
         solved=False,

@@ -30,6 +30,7 @@ class Decode:
     options: Constants = {}  # noqa: RUF012
     is_certified = False
     is_native = False  # whether the core knows the decode by its name (cpp/learned/decode.cpp)
+    is_of_edges = False  # whether values belong to edges: then `edge_value` takes their place
 
     def check(self, options: Constants) -> None:
         """Raises ValueError for values of the options that make no decode."""
@@ -138,6 +139,33 @@ class Strict(Decode):
             raise ValueError("the share is at least 1: one in so many states")
 
 
+class PolicyValue(Decode):
+    """-log V, where V is the sigmoid of the output."""
+
+    name, reads = "policy-value", "policy"
+
+    def value(self, outputs: Tensor, base: Tensor, lower: Tensor, constants: Constants) -> Tensor:
+        from torch.nn.functional import softplus
+
+        return softplus(-outputs[:, 0])
+
+
+class HAdjusted(Decode):
+    """-log of pi V / (1 + H), the value of an edge; pi is the chance of its operator in the parent,
+    V the parent's value and H the entropy of the policy there. Rivlin, Hazan and Karpas (2020) call
+    it the H-adjusted value and prefer larger ones. The logarithm keeps their order where V is too
+    small for a float."""
+
+    name, reads, is_of_edges = "h-adjusted", "policy", True
+
+    @staticmethod
+    def edge_value(log_pi: Tensor, value: Tensor, entropy: Tensor) -> Tensor:
+        """float[A] from log pi(a|s), the output of s and the entropy at s, all float[A]."""
+        from torch.nn.functional import softplus
+
+        return softplus(-value) - log_pi + entropy.log1p()
+
+
 ENTRIES = (
     Value(),
     Floor(),
@@ -148,6 +176,8 @@ ENTRIES = (
     Argmax(),
     Quantile(),
     Strict(),
+    PolicyValue(),
+    HAdjusted(),
 )
 DECODES: Registry[Decode] = Registry(
     "decode", {entry.name: entry for entry in ENTRIES}, "hstar.decodes", of_class(Decode)

@@ -19,6 +19,7 @@ from hstar.features.vocabulary import domain_hash
 from hstar.heuristics import make_heuristic
 from hstar.learned.decode import DECODES, Decode
 from hstar.learned.file import ModelFile, ModelFileError, refusing_malformed
+from hstar.learned.policy import PolicyHeuristic
 from hstar.models import MODELS
 from hstar.objectives.cap import capped_base
 from hstar.pddl.errors import quote
@@ -68,6 +69,10 @@ class LearnedHeuristic:
         """The options of the search it is meant for, if the file names one."""
         return dict(self.metadata.get("search", {}))
 
+    @property
+    def is_of_edges(self) -> bool:
+        return self.decode.is_of_edges
+
     def bind(self, space: Any) -> _core.Heuristic | Callable[[Any], Any]:
         """The heuristic for a space. Raises ModelFileError if it was trained for another."""
         with refusing_malformed(self.path):
@@ -82,6 +87,9 @@ class LearnedHeuristic:
             is_ours = DECODES.get(self.decode.name) is self.decode
             native = is_ours and self.decode.is_native and None not in (network, inputs)
             try:
+                if self.decode.is_of_edges:
+                    described = self.metadata["features"]["config"]
+                    return PolicyHeuristic(self.network(), self.decode, described, space)
                 if not native:
                     return self._in_torch(space)
                 specification = {**self.specification(), **(network or {}), **(inputs or {})}

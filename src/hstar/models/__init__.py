@@ -8,6 +8,7 @@ MODELS: Registry[Model] = Registry(
     {
         "nlm": "hstar.models.nlm:NLM_MODEL",
         "hgn": "hstar.models.hgn:HGN_MODEL",
+        "gnn": "hstar.models.gnn:GNN_MODEL",
         "linear": "hstar.models.linear:LINEAR_MODEL",
         "mlp": "hstar.models.mlp:MLP_MODEL",
     },
