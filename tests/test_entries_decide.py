@@ -26,7 +26,7 @@ PANCAKES = ("pancake-5", "pancakes")
 @pytest.mark.parametrize("name", DECODES)
 def test_the_core_knows_just_the_native_decodes(name: str, tmp_path: Path) -> None:
     task, spec = blocks_model(tmp_path)
-    classes = {"values": [0.0, 1.0], "tau": 0.5, "temperature": 1.0}
+    classes = {"values": [0.0, 1.0], "tau": 0.5, "temperature": 1.0, "gamma": 0.9, "naive": 0.0}
     described = spec | {"decode": decoding(name) | classes}
     if DECODES.find(name).is_native:
         _core.Heuristic.learned(task.core, described)

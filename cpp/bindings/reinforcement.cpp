@@ -311,7 +311,8 @@ void bind_reinforcement(nb::module_& m) {
         .def_rw("learns_dead_ends", &RtdpOptions::learns_dead_ends)
         .def_rw("searches", &RtdpOptions::searches)
         .def_rw("bounded", &RtdpOptions::bounded)
-        .def_rw("average", &RtdpOptions::average);
+        .def_rw("average", &RtdpOptions::average)
+        .def_rw("weight_decay", &RtdpOptions::weight_decay);
     nb::class_<BoundLearner>(m, "RtdpLearner")
         .def("__init__", &make_learner, nb::arg("environment"), nb::arg("buckets"), nb::arg("shape"),
              nb::arg("theta"), nb::arg("options"), nb::arg("seed"), nb::arg("threads"))

@@ -301,11 +301,12 @@ void RtdpLearner::apply_adam() {
     const auto size = static_cast<float>(learning_rate_ / (1 - std::pow(kBeta1, steps)));
     const auto correction = static_cast<float>(1 / std::sqrt(1 - std::pow(kBeta2, steps)));
     constexpr float kTake1 = 1 - kBeta1, kTake2 = 1 - kBeta2, kKeep2 = kBeta2, kEpsilon = 1e-8f;
+    const auto keep = static_cast<float>(1 - learning_rate_ * options_.weight_decay);
     for (size_t i = 0; i < theta_.size(); ++i) {
         const float g = gradient_[i];
         mean_[i] += kTake1 * (g - mean_[i]);
         square_[i] = kKeep2 * square_[i] + kTake2 * g * g;
-        theta_[i] -= size * mean_[i] / (std::sqrt(square_[i]) * correction + kEpsilon);
+        theta_[i] = keep * theta_[i] - size * mean_[i] / (std::sqrt(square_[i]) * correction + kEpsilon);
     }
     // In the beginning the mean is over fewer updates: the first weights are soon forgotten.
     const auto take =

@@ -42,6 +42,7 @@ struct RtdpOptions {
     bool bounded = false;
     // The result is a running mean of the weights that forgets at this rate per update; 0: the last ones.
     double average = 0;
+    double weight_decay = 0;  // of AdamW: weights shrink by this times the learning rate
 };
 
 struct RtdpProgress {

@@ -46,6 +46,7 @@ class RtdpSettings:
     bounded: bool = False
     lower: str = "none"
     average: float = 0.0
+    weight_decay: float = 0.0
     learning_rate: float = 0.001
     breadth: int = 3
     depth: int = 6
@@ -82,7 +83,7 @@ class RtdpSettings:
         for name in (
             *("episode_steps", "temperature", "samples_actions", "max_backup", "batch"),
             *("capacity", "least_states", "fresh_first", "target_period", "learns_dead_ends"),
-            *("searches", "bounded", "average"),
+            *("searches", "bounded", "average", "weight_decay"),
         ):
             setattr(made, name, getattr(self, name))
         return made
