@@ -226,6 +226,8 @@ NlmInput NlmInputBuilder::build(int n, std::span<const NlmEntry> entries, std::s
     }
     if (computed >= 2 && (shape_.breadth < 3 || shape_.channels[3] == 0 || input.sets.of_pair))
         build_colours(input, arena);
+    // Triples of the second layer are stored only if the third has triples, too.
+    if (input.colours.of_pair && shape_.depth > 2 && shape_.top_arity(2) == 3) build_shades(input, arena);
     return input;
 }
 

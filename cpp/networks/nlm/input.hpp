@@ -11,6 +11,8 @@
 //
 //   set     of a pair: its type and which types (i, k) and (j, k) occur together for some k; decides the
 //           reductions of the triples in the first layer
+//
+//   shade   of a triple: the colours of its pairs; decides its value in the second layer
 #pragma once
 #include <array>
 #include <cstdint>
@@ -57,6 +59,11 @@ struct NlmInput {
     const int* class_pair[3] = {};      // per class: types of (i, j), (i, k), (j, k)
     PairIndex sets;
     const int *set_begin = nullptr, *set_classes = nullptr;  // per set: classes of the triples (i, j, k)
+    int num_shades = 0;
+    const int* triple_shade = nullptr;  // n^3; null: there are none
+    const int* permuted_shade[6] = {};  // per shade: that of the permuted triple
+    const int* shade_pair[3] = {};      // per shade: colours of (i, j), (i, k), (j, k)
+    const int* shade_class = nullptr;
 };
 
 class NlmInputBuilder {
@@ -85,6 +92,7 @@ class NlmInputBuilder {
     void list_neighbours(const NlmInput& input);
     void mark_together(const NlmInput& input, int i, int j, uint64_t* mask) const;
     void build_special_classes(NlmInput& input, Arena& arena);  // the general case
+    void build_shades(NlmInput& input, Arena& arena);           // after build_colours()
     const int* mirrored_rows(const NlmInput& input, const PairIndex& index, Arena& arena);
 
     const NlmShape& shape_;
@@ -92,7 +100,8 @@ class NlmInputBuilder {
     std::vector<int> row_of_, content_of_, keys_, representative_;
     std::vector<float> raw_;
     std::vector<int> present_begin_, present_type_, slot_of_type_, neighbour_begin_, neighbours_;
-    std::vector<uint64_t> present_bits_, masks_;
+    std::vector<uint64_t> present_bits_, masks_, shade_keys_;
+    std::vector<std::array<int, 6>> permuted_shades_;
     Numbering numbering_, more_numbering_;
     // The pairs and triples of the last call, for reuse.
     bool has_kept_ = false;
