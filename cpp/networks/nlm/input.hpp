@@ -20,16 +20,12 @@
 #include <vector>
 
 #include "networks/nlm/arena.hpp"
+#include "networks/nlm/entry.hpp"
 #include "networks/nlm/kernel.hpp"
 #include "networks/nlm/shape.hpp"
 #include "runtime/numbering.hpp"
 
 namespace hstar {
-
-// A number in the input tensors: X[arity] at tuple * channels + channel.
-struct NlmEntry {
-    int arity, index;
-};
 
 // Permutations of three indices in lexicographic order: block p reads the tuple (t[p0], t[p1], t[p2]).
 constexpr int kPermutations[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};

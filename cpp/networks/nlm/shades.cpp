@@ -1,11 +1,28 @@
 // Shades of triples: what their values in the second layer depend on.
 #include "networks/nlm/input.hpp"
-#include "runtime/hash.hpp"
 
 namespace hstar {
 
-// A shade is a key made of three colours; permuting a triple permutes its colours, so only ascending triples
-// are looked up, and the rows of the others follow.
+namespace {
+
+// Permuting by p and then by q is permuting by kProduct[p][q].
+constexpr auto kProduct = [] {
+    std::array<std::array<int, 6>, 6> product{};
+    for (int p = 0; p < 6; ++p)
+        for (int q = 0; q < 6; ++q)
+            for (int r = 0; r < 6; ++r) {
+                bool is_product = true;
+                for (int x = 0; x < 3; ++x)
+                    is_product &= kPermutations[r][x] == kPermutations[p][kPermutations[q][x]];
+                if (is_product) product[p][q] = r;
+            }
+    return product;
+}();
+
+}  // namespace
+
+// A shade is a key made of three colours; permuting a triple permutes its colours. So only ascending
+// triples are looked up, and a new key brings in those of all permutations.
 void NlmInputBuilder::build_shades(NlmInput& input, Arena& arena) {
     const int n = input.n;
     constexpr int kBits = 21;
@@ -13,14 +30,6 @@ void NlmInputBuilder::build_shades(NlmInput& input, Arena& arena) {
     const int* colour = input.colours.of_pair;
     const int* transposed = input.colours.transposed;
     auto key_of = [](uint64_t ij, uint64_t ik, uint64_t jk) { return (ij << kBits | ik) << kBits | jk; };
-    numbering_.clear();
-    shade_keys_.clear();
-    auto number = [&](uint64_t key) {
-        auto [shade, is_new] = numbering_.find_or_add(fold_multiply(key, 0xA0761D6478BD642Full),
-                                                      [&](int s) { return shade_keys_[s] == key; });
-        if (is_new) shade_keys_.push_back(key);
-        return shade;
-    };
     auto parts_of = [&](uint64_t key, int* parts) {
         constexpr uint64_t kMask = (uint64_t{1} << kBits) - 1;
         parts[0] = static_cast<int>(key >> (2 * kBits));
@@ -32,33 +41,43 @@ void NlmInputBuilder::build_shades(NlmInput& input, Arena& arena) {
         const int* order = kPermutations[p];
         return key_of(part(order[0], order[1]), part(order[0], order[2]), part(order[1], order[2]));
     };
+    numbering_.clear();
+    shade_keys_.clear();
+    permuted_shades_.clear();
+    auto number = [&](uint64_t key) {
+        const uint64_t product = key * 0x9E3779B97F4A7C15ull;
+        const uint64_t hash = product ^ product >> 32;  // one to one, so equal hashes are equal keys
+        auto [shade, is_new] = numbering_.find_or_add(hash, [](int) { return true; });
+        if (is_new) shade_keys_.push_back(key);
+        return shade;
+    };
+    auto find_or_add = [&](uint64_t key) {
+        const int shade = number(key);
+        if (static_cast<size_t>(shade) < permuted_shades_.size()) return shade;
+        int forth[3], row[6] = {shade};
+        parts_of(key, forth);
+        for (int p = 1; p < 6; ++p) row[p] = number(permuted(forth, p));
+        permuted_shades_.resize(shade_keys_.size());
+        for (int p = 0; p < 6; ++p)
+            for (int q = 0; q < 6; ++q) permuted_shades_[row[p]][q] = row[kProduct[p][q]];
+        return shade;
+    };
     const int64_t square = static_cast<int64_t>(n) * n;
     int* shade = arena.take<int>(square * n);
     // With exclude_self nothing depends on triples with equal members: they may have any shade.
     const int apart = shape_.exclude_self ? 1 : 0;
-    number(key_of(colour[0], colour[0], colour[0]));
+    find_or_add(key_of(colour[0], colour[0], colour[0]));
     if (apart)
         for (int i = 0; i < n; ++i)
             for (int j = 0; j < n; ++j)
                 shade[i * square + i * n + j] = shade[i * square + j * n + i] =
                     shade[j * square + i * n + i] = 0;
-    permuted_shades_.clear();
-    // The shades of permuted triples, for all up to shade s; they may be new ones.
-    auto permute_up_to = [&](int s) {
-        while (permuted_shades_.size() <= static_cast<size_t>(s)) {
-            int forth[3];
-            parts_of(shade_keys_[permuted_shades_.size()], forth);
-            std::array<int, 6>& row = permuted_shades_.emplace_back();
-            for (int p = 0; p < 6; ++p) row[p] = number(permuted(forth, p));
-        }
-    };
     for (int i = 0; i < n; ++i)
         for (int j = i + apart; j < n; ++j) {
             const uint64_t ij = colour[i * n + j];
             for (int k = j + apart; k < n; ++k) {
-                const int s = number(key_of(ij, colour[i * n + k], colour[j * n + k]));
-                permute_up_to(s);
-                const std::array<int, 6>& row = permuted_shades_[s];
+                const std::array<int, 6>& row =
+                    permuted_shades_[find_or_add(key_of(ij, colour[i * n + k], colour[j * n + k]))];
                 shade[i * square + j * n + k] = row[0];
                 shade[i * square + k * n + j] = row[1];
                 shade[j * square + i * n + k] = row[2];
@@ -67,7 +86,6 @@ void NlmInputBuilder::build_shades(NlmInput& input, Arena& arena) {
                 shade[k * square + j * n + i] = row[5];
             }
         }
-    permute_up_to(numbering_.size() - 1);
     const int count = numbering_.size();
     int *permuted_of[6], *pairs_of[3], *classes = arena.take_zeros<int>(count);
     for (int p = 0; p < 6; ++p) input.permuted_shade[p] = permuted_of[p] = arena.take<int>(count);
