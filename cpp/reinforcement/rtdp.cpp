@@ -260,24 +260,27 @@ bool RtdpLearner::update() {
     if (!options_.learns_dead_ends)
         std::erase_if(batch_, [&](Place p) { return problems_[p.problem]->is_dead_end(p.state); });
     if (batch_.empty()) return false;
+    // Agents go in circles, so the same states are drawn again and again: each is computed once, and counts
+    // as often as it was drawn.
+    const auto drawn = static_cast<double>(batch_.size());
+    const std::vector<int> times = merge_equal(batch_);
     evaluate(successors, options_.target_period ? copied_ : online_);
     targets_.clear();
     for (Place place : batch_) targets_.push_back(backup(place));
 
     std::vector<double> losses(batch_.size());
-    const float share = 1.0f / static_cast<float>(batch_.size());
     gradient_.resize(theta_.size());
     network_->backward(
         weights(online_), fill_batch(batch_),
         [&](int64_t state, const float* output, float* gradient) {
             const double error = *output - targets_[state];
-            losses[state] = 0.5 * error * error;
-            *gradient = static_cast<float>(error) * share;
+            const double share = times[state] / drawn;
+            losses[state] = 0.5 * error * error * share;
+            *gradient = static_cast<float>(error * share);
         },
         threads_, gradient_.data());
     double loss = 0;
     for (double one : losses) loss += one;
-    loss /= static_cast<double>(losses.size());
     if (!std::isfinite(loss))
         throw std::runtime_error("the loss is no finite number any more; lower the learning rate");
     progress_.loss += loss;
