@@ -92,6 +92,7 @@ static void undo_reduce_rows(const NlmReduction& r, const float* min_gradient, c
     for (int lane = 0; lane < pitch; lane += lanes_of<L>)
         for (int64_t s = 0; s < count; ++s) {
             const RowFinder<kind> source(r.map, r.n, s);
+            const LeftOut<exclude> is_left_out(r.arity, r.n, s);
             const int64_t row = s * pitch + lane;
             const L least = load<L>(r.min + row), greatest = load<L>(r.max + row);
             // Tuples left out take part with the value 1 or 0.
@@ -99,7 +100,7 @@ static void undo_reduce_rows(const NlmReduction& r, const float* min_gradient, c
             L ties_below = keep(equal(least, one), left_out);
             L ties_above = keep(equal(greatest, fill<L>(0.0f)), left_out);
             for (int k = 0; k < r.n; ++k) {
-                if (is_left_out<exclude>(r.arity, r.n, s, k)) continue;
+                if (is_left_out(k)) continue;
                 const L x = load<L>(r.rows + source(k) * pitch + lane);
                 ties_below = add(ties_below, keep(equal(x, least), one));
                 ties_above = add(ties_above, keep(equal(x, greatest), one));
@@ -107,7 +108,7 @@ static void undo_reduce_rows(const NlmReduction& r, const float* min_gradient, c
             const L below = divide(load<L>(min_gradient + row), ties_below);
             const L above = divide(load<L>(max_gradient + row), ties_above);
             for (int k = 0; k < r.n; ++k) {
-                if (is_left_out<exclude>(r.arity, r.n, s, k)) continue;
+                if (is_left_out(k)) continue;
                 const int64_t at = source(k) * pitch + lane;
                 const L x = load<L>(r.rows + at);
                 const auto is_least = equal(x, least), is_greatest = equal(x, greatest);

@@ -73,17 +73,19 @@ static void reduce_rows(const NlmReduction& r) {
         for (int64_t first = 0; first < count; first += kStreams) {
             int64_t s[kStreams];
             RowFinder<kind> row[kStreams];
+            LeftOut<exclude> is_left_out[kStreams];
             L least[kStreams], greatest[kStreams];
             for (int u = 0; u < kStreams; ++u) {
                 s[u] = first + u < count ? first + u : count - 1;
                 row[u] = RowFinder<kind>(r.map, r.n, s[u]);
+                is_left_out[u] = LeftOut<exclude>(r.arity, r.n, s[u]);
                 least[u] = infinity;
                 greatest[u] = minus_infinity;
             }
             for (int k = 0; k < r.n; ++k) {
                 HSTAR_UNROLL
                 for (int u = 0; u < kStreams; ++u) {
-                    if (is_left_out<exclude>(r.arity, r.n, s[u], k)) continue;
+                    if (is_left_out[u](k)) continue;
                     const L x = load<L>(r.rows + row[u](k) * pitch + lane);
                     least[u] = min(least[u], x);
                     greatest[u] = max(greatest[u], x);

@@ -105,13 +105,20 @@ static inline MapKind kind_of(const NlmRowMap& map) {
             HSTAR_DISPATCH_PITCH(function, Table, exclude, pitch, __VA_ARGS__)  \
     }
 
-// Whether the k-th member of tuple s is left out: it occurs in s.
+// Which tuples (s, k) are left out for one s: those with equal members. Found once per s: a division per
+// tuple would take longer than all the rest.
 template <bool exclude>
-static inline bool is_left_out(int arity, int n, int64_t s, int k) {
-    if constexpr (!exclude) return false;
-    if (arity == 2) return s == k;
-    return arity == 3 && (s / n == k || s % n == k || s / n == s % n);
-}
+struct LeftOut {
+    int first = -1, second = -1;  // members of s
+    LeftOut() = default;
+    LeftOut(int arity, int n, int64_t s) {
+        if (!exclude || arity < 2) return;
+        first = static_cast<int>(arity == 3 ? s / n : s);
+        second = static_cast<int>(arity == 3 ? s % n : -1);
+    }
+    inline bool operator()(int k) const { return exclude && (k == first || k == second || is_whole()); }
+    inline bool is_whole() const { return first >= 0 && first == second; }
+};
 
 static inline int count_left_out(bool exclude, int arity, int n, int64_t s) {
     if (!exclude || arity < 2) return 0;
