@@ -138,6 +138,25 @@ def test_many_objects(size: int, count: int, depth: int, width: int, exclude_sel
     assert close(_core.nlm_backward(shape.native(), theta, *arrays, gradient, 1), slope, 1e-4)
 
 
+@pytest.mark.parametrize("exclude_self", [False, True])
+@pytest.mark.parametrize(
+    ("size", "count", "depth", "width"), [(8, 12, 6, 8), (7, 9, 7, 3), (6, 90, 6, 9), (2, 2, 6, 8)]
+)
+def test_deep_dense_networks(
+    size: int, count: int, depth: int, width: int, exclude_self: bool
+) -> None:
+    """Three layers of triples and more, where many triples are alike and where hardly two are."""
+    rng = random.Random(size + count)
+    shape = Shape(3, depth, width, 1, exclude_self, True, "sigmoid", (1, 2, 6, 0))
+    theta = random_theta(rng, shape, 2.0)
+    states = [crowded_state(rng, shape, size, count) for _ in range(2)]
+    gradient = np.ones((2, 1), dtype=np.float32)
+    outputs, slope = expected(shape, theta, states, gradient)
+    arrays = batch_of(states)
+    assert close(_core.nlm_forward(shape.native(), theta, *arrays, 1), outputs, 1e-5)
+    assert close(_core.nlm_backward(shape.native(), theta, *arrays, gradient, 1), slope, 1e-4)
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_twins_are_cut_down_without_a_trace(seed: int) -> None:
     rng = random.Random(2000 + seed)

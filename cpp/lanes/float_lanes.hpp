@@ -145,78 +145,98 @@ static inline Floats power_of_two(Floats x) {
 
 #else
 
-struct Floats {
-    float x[kFloats];
+template <int N>
+struct PlainFloats {
+    float x[N];
 };
-struct FloatMask {
-    bool x[kFloats];
+template <int N>
+struct PlainMask {
+    bool x[N];
 };
-static inline Floats load(const float* p) {
-    Floats r;
-    for (int i = 0; i < kFloats; ++i) r.x[i] = p[i];
+using Floats = PlainFloats<kFloats>;
+using FloatMask = PlainMask<kFloats>;
+template <int N>
+static inline PlainFloats<N> load_plain(const float* p) {
+    PlainFloats<N> r;
+    for (int i = 0; i < N; ++i) r.x[i] = p[i];
     return r;
 }
-static inline void store(float* p, Floats a) {
-    for (int i = 0; i < kFloats; ++i) p[i] = a.x[i];
+template <int N>
+static inline void store(float* p, PlainFloats<N> a) {
+    for (int i = 0; i < N; ++i) p[i] = a.x[i];
 }
-static inline Floats fill(float x) {
-    Floats r;
-    for (int i = 0; i < kFloats; ++i) r.x[i] = x;
+template <int N>
+static inline PlainFloats<N> fill_plain(float x) {
+    PlainFloats<N> r;
+    for (int i = 0; i < N; ++i) r.x[i] = x;
     return r;
 }
-static inline Floats add(Floats a, Floats b) {
-    for (int i = 0; i < kFloats; ++i) a.x[i] = a.x[i] + b.x[i];
+template <int N>
+static inline PlainFloats<N> add(PlainFloats<N> a, PlainFloats<N> b) {
+    for (int i = 0; i < N; ++i) a.x[i] = a.x[i] + b.x[i];
     return a;
 }
-static inline Floats subtract(Floats a, Floats b) {
-    for (int i = 0; i < kFloats; ++i) a.x[i] = a.x[i] - b.x[i];
+template <int N>
+static inline PlainFloats<N> subtract(PlainFloats<N> a, PlainFloats<N> b) {
+    for (int i = 0; i < N; ++i) a.x[i] = a.x[i] - b.x[i];
     return a;
 }
-static inline Floats multiply(Floats a, Floats b) {
-    for (int i = 0; i < kFloats; ++i) a.x[i] = a.x[i] * b.x[i];
+template <int N>
+static inline PlainFloats<N> multiply(PlainFloats<N> a, PlainFloats<N> b) {
+    for (int i = 0; i < N; ++i) a.x[i] = a.x[i] * b.x[i];
     return a;
 }
-static inline Floats divide(Floats a, Floats b) {
-    for (int i = 0; i < kFloats; ++i) a.x[i] = a.x[i] / b.x[i];
+template <int N>
+static inline PlainFloats<N> divide(PlainFloats<N> a, PlainFloats<N> b) {
+    for (int i = 0; i < N; ++i) a.x[i] = a.x[i] / b.x[i];
     return a;
 }
-static inline Floats square_root(Floats a) {
-    for (int i = 0; i < kFloats; ++i) a.x[i] = __builtin_sqrtf(a.x[i]);
+template <int N>
+static inline PlainFloats<N> square_root(PlainFloats<N> a) {
+    for (int i = 0; i < N; ++i) a.x[i] = __builtin_sqrtf(a.x[i]);
     return a;
 }
-static inline Floats fma(Floats a, Floats b, Floats c) {
-    for (int i = 0; i < kFloats; ++i) c.x[i] = __builtin_fmaf(a.x[i], b.x[i], c.x[i]);
+template <int N>
+static inline PlainFloats<N> fma(PlainFloats<N> a, PlainFloats<N> b, PlainFloats<N> c) {
+    for (int i = 0; i < N; ++i) c.x[i] = __builtin_fmaf(a.x[i], b.x[i], c.x[i]);
     return c;
 }
-static inline Floats min(Floats a, Floats b) {
-    for (int i = 0; i < kFloats; ++i) a.x[i] = a.x[i] < b.x[i] ? a.x[i] : b.x[i];
+template <int N>
+static inline PlainFloats<N> min(PlainFloats<N> a, PlainFloats<N> b) {
+    for (int i = 0; i < N; ++i) a.x[i] = a.x[i] < b.x[i] ? a.x[i] : b.x[i];
     return a;
 }
-static inline Floats max(Floats a, Floats b) {
-    for (int i = 0; i < kFloats; ++i) a.x[i] = a.x[i] > b.x[i] ? a.x[i] : b.x[i];
+template <int N>
+static inline PlainFloats<N> max(PlainFloats<N> a, PlainFloats<N> b) {
+    for (int i = 0; i < N; ++i) a.x[i] = a.x[i] > b.x[i] ? a.x[i] : b.x[i];
     return a;
 }
-static inline FloatMask equal(Floats a, Floats b) {
-    FloatMask mask;
-    for (int i = 0; i < kFloats; ++i) mask.x[i] = a.x[i] == b.x[i];
+template <int N>
+static inline PlainMask<N> equal(PlainFloats<N> a, PlainFloats<N> b) {
+    PlainMask<N> mask;
+    for (int i = 0; i < N; ++i) mask.x[i] = a.x[i] == b.x[i];
     return mask;
 }
-static inline FloatMask less(Floats a, Floats b) {
-    FloatMask mask;
-    for (int i = 0; i < kFloats; ++i) mask.x[i] = a.x[i] < b.x[i];
+template <int N>
+static inline PlainMask<N> less(PlainFloats<N> a, PlainFloats<N> b) {
+    PlainMask<N> mask;
+    for (int i = 0; i < N; ++i) mask.x[i] = a.x[i] < b.x[i];
     return mask;
 }
-static inline Floats keep(FloatMask mask, Floats a) {
-    for (int i = 0; i < kFloats; ++i) a.x[i] = mask.x[i] ? a.x[i] : 0.0f;
+template <int N>
+static inline PlainFloats<N> keep(PlainMask<N> mask, PlainFloats<N> a) {
+    for (int i = 0; i < N; ++i) a.x[i] = mask.x[i] ? a.x[i] : 0.0f;
     return a;
 }
-static inline bool any(FloatMask a, FloatMask b) {
+template <int N>
+static inline bool any(PlainMask<N> a, PlainMask<N> b) {
     bool result = false;
-    for (int i = 0; i < kFloats; ++i) result |= a.x[i] || b.x[i];
+    for (int i = 0; i < N; ++i) result |= a.x[i] || b.x[i];
     return result;
 }
-static inline Floats power_of_two(Floats x) {
-    for (int i = 0; i < kFloats; ++i) {
+template <int N>
+static inline PlainFloats<N> power_of_two(PlainFloats<N> x) {
+    for (int i = 0; i < N; ++i) {
         uint32_t bits;
         std::memcpy(&bits, &x.x[i], 4);
         bits = (bits + 127u) << 23;
@@ -224,25 +244,11 @@ static inline Floats power_of_two(Floats x) {
     }
     return x;
 }
+static inline Floats load(const float* p) {
+    return load_plain<kFloats>(p);
+}
+static inline Floats fill(float x) {
+    return fill_plain<kFloats>(x);
+}
 
 #endif
-
-// 1 / (1 + e^-x), to about two units in the last place. e^t = 2^n e^r with |r| <= log(2) / 2, and e^r by a
-// polynomial of degree 6 (Chebyshev fit, relative error 1.1e-8). min and max return their second operand when
-// one is not a number, so NaN passes through.
-static inline Floats sigmoid(Floats x) {
-    const Floats t = max(fill(-87.0f), min(fill(87.0f), subtract(fill(0.0f), x)));
-    const Floats magic = fill(12582912.0f);  // 1.5 * 2^23: adding it rounds to a whole number
-    const Floats shifted = fma(t, fill(1.44269504f), magic);
-    const Floats n = subtract(shifted, magic);
-    Floats r = fma(n, fill(-0.693145752f), t);
-    r = fma(n, fill(-1.42860677e-6f), r);
-    Floats p = fill(0x1.6d113cp-10f);
-    p = fma(p, r, fill(0x1.120ba2p-7f));
-    p = fma(p, r, fill(0x1.55551ap-5f));
-    p = fma(p, r, fill(0x1.5554dcp-3f));
-    p = fma(p, r, fill(0.5f));
-    p = fma(p, r, fill(1.0f));
-    p = fma(p, r, fill(1.0f));
-    return divide(fill(1.0f), fma(p, power_of_two(shifted), fill(1.0f)));
-}

@@ -12,6 +12,7 @@ namespace hstar {
 struct Place {
     int problem;
     StateId state;
+    bool operator==(const Place&) const = default;
 };
 
 class ReplayBucket {
@@ -56,5 +57,25 @@ class ReplayBucket {
     std::vector<Place> places_;
     std::vector<size_t> positions_;  // scratch
 };
+
+// Keeps the first of equal places and returns how often each was there; states of one problem come one after
+// the other. The order must not depend on the numbers of states: they are others when learning goes on later.
+inline std::vector<int> merge_equal(std::vector<Place>& batch) {
+    std::stable_sort(batch.begin(), batch.end(), [](Place a, Place b) { return a.problem < b.problem; });
+    std::vector<int> times;
+    size_t kept = 0;
+    for (Place place : batch) {
+        const auto end = batch.begin() + static_cast<int64_t>(kept);
+        const auto known = std::find(batch.begin(), end, place);
+        if (known != end) {
+            ++times[static_cast<size_t>(known - batch.begin())];
+        } else {
+            batch[kept++] = place;
+            times.push_back(1);
+        }
+    }
+    batch.resize(kept);
+    return times;
+}
 
 }  // namespace hstar

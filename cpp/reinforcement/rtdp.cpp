@@ -6,7 +6,6 @@
 #include <stdexcept>
 #include <unordered_map>
 
-#include "networks/nlm/batch.hpp"
 #include "runtime/require.hpp"
 
 namespace hstar {
@@ -24,7 +23,7 @@ RtdpLearner::RtdpLearner(std::vector<EnvironmentProblem*> problems, std::vector<
     : problems_(std::move(problems)),
       lower_evaluators_(std::move(lower)),
       bucket_of_(std::move(bucket_of)),
-      shape_(shape),
+      network_(std::make_unique<NlmRunner>(shape)),
       options_(options),
       threads_(threads),
       random_(seed),
@@ -33,9 +32,9 @@ RtdpLearner::RtdpLearner(std::vector<EnvironmentProblem*> problems, std::vector<
     require(bucket_of_.size() == problems_.size(), "there must be one bucket per problem");
     require(lower_evaluators_.empty() || lower_evaluators_.size() == problems_.size(),
             "there must be one lower bound per problem");
-    require(theta_.size() == shape_.num_parameters, "theta must have ", shape_.num_parameters,
-            " numbers, not ", theta_.size());
-    require(shape_.outputs == 1, "the network must have one output");
+    require(theta_.size() == shape.num_parameters, "theta must have ", shape.num_parameters, " numbers, not ",
+            theta_.size());
+    require(shape.outputs == 1, "the network must have one output");
     const double gamma = options.shaping.gamma;
     require(gamma > 0 && gamma < 1, "the discount must be between 0 and 1, not ", gamma);
     require(options.temperature >= 0, "the temperature must not be negative");
@@ -44,7 +43,7 @@ RtdpLearner::RtdpLearner(std::vector<EnvironmentProblem*> problems, std::vector<
     require(!options.bounded || options.shaping.reward == Shaping::Reward::Step,
             "bounds are known for a reward of -1 a step only");
     for (EnvironmentProblem* problem : problems_)
-        problem->encoding().check(shape_, problem->task().num_facts());
+        problem->encoding().check(shape, problem->task().num_facts());
     int buckets = 0;
     for (int bucket : bucket_of_) {
         require(bucket >= 0, "buckets are numbered from 0");
@@ -261,27 +260,27 @@ bool RtdpLearner::update() {
     if (!options_.learns_dead_ends)
         std::erase_if(batch_, [&](Place p) { return problems_[p.problem]->is_dead_end(p.state); });
     if (batch_.empty()) return false;
+    // Agents go in circles, so the same states are drawn again and again: each is computed once, and counts
+    // as often as it was drawn.
+    const auto drawn = static_cast<double>(batch_.size());
+    const std::vector<int> times = merge_equal(batch_);
     evaluate(successors, options_.target_period ? copied_ : online_);
     targets_.clear();
     for (Place place : batch_) targets_.push_back(backup(place));
 
-    fill_batch(batch_);
     std::vector<double> losses(batch_.size());
-    const float share = 1.0f / static_cast<float>(batch_.size());
     gradient_.resize(theta_.size());
-    nlm_backward(
-        shape_, theta_.data(),
-        {static_cast<int64_t>(batch_.size()), sizes_.data(), starts_.data(),
-         static_cast<int64_t>(entries_.size()), entries_.data(), entry_values_.data()},
+    network_->backward(
+        weights(online_), fill_batch(batch_),
         [&](int64_t state, const float* output, float* gradient) {
             const double error = *output - targets_[state];
-            losses[state] = 0.5 * error * error;
-            *gradient = static_cast<float>(error) * share;
+            const double share = times[state] / drawn;
+            losses[state] = 0.5 * error * error * share;
+            *gradient = static_cast<float>(error * share);
         },
         threads_, gradient_.data());
     double loss = 0;
     for (double one : losses) loss += one;
-    loss /= static_cast<double>(losses.size());
     if (!std::isfinite(loss))
         throw std::runtime_error("the loss is no finite number any more; lower the learning rate");
     progress_.loss += loss;
@@ -314,7 +313,7 @@ void RtdpLearner::apply_adam() {
     for (size_t i = 0; i < average_.size(); ++i) average_[i] += take * (theta_[i] - average_[i]);
 }
 
-void RtdpLearner::fill_batch(std::span<const Place> places) {
+NlmBatch RtdpLearner::fill_batch(std::span<const Place> places) {
     sizes_.clear();
     starts_.assign(1, 0);
     entries_.clear();
@@ -325,6 +324,15 @@ void RtdpLearner::fill_batch(std::span<const Place> places) {
         world.encode(place.state, entries_, entry_values_);
         starts_.push_back(static_cast<int64_t>(entries_.size()));
     }
+    return {static_cast<int64_t>(places.size()),   sizes_.data(),   starts_.data(),
+            static_cast<int64_t>(entries_.size()), entries_.data(), entry_values_.data()};
+}
+
+const NlmWeights& RtdpLearner::weights(Values& by) {
+    const std::vector<float>& theta = &by == &copied_ ? target_ : theta_;
+    if (by.packed != by.version) by.weights->assign(network_->shape(), theta.data(), &by == &online_);
+    by.packed = by.version;
+    return *by.weights;
 }
 
 void RtdpLearner::evaluate(std::span<const Place> places, Values& by) {
@@ -337,12 +345,8 @@ void RtdpLearner::evaluate(std::span<const Place> places, Values& by) {
         unknown_.push_back(place);
     }
     if (unknown_.empty()) return;
-    fill_batch(unknown_);
     outputs_.resize(unknown_.size());
-    nlm_forward(shape_, (&by == &copied_ ? target_ : theta_).data(),
-                {static_cast<int64_t>(unknown_.size()), sizes_.data(), starts_.data(),
-                 static_cast<int64_t>(entries_.size()), entries_.data(), entry_values_.data()},
-                threads_, outputs_.data());
+    network_->forward(weights(by), fill_batch(unknown_), threads_, outputs_.data());
     for (size_t i = 0; i < unknown_.size(); ++i)
         by.known[unknown_[i].problem][unknown_[i].state].value = outputs_[i];
 }

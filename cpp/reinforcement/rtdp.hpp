@@ -11,11 +11,12 @@
 // V' is the shaped value: that of the task is V = V' + phi. Values of dead ends are known, not learned.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <queue>
 #include <span>
 #include <vector>
 
-#include "networks/nlm/shape.hpp"
+#include "networks/nlm/batch.hpp"
 #include "reinforcement/environment.hpp"
 #include "reinforcement/replay.hpp"
 #include "reinforcement/shaping.hpp"
@@ -89,7 +90,8 @@ class RtdpLearner {
   private:
     // The values that a network gave to states; they hold as long as its version.
     struct Values {
-        uint64_t version = 0;
+        uint64_t version = 0, packed = ~uint64_t{0};  // of the parameters, and of the weights
+        std::unique_ptr<NlmWeights> weights = std::make_unique<NlmWeights>();
         struct Value {
             uint64_t version = ~uint64_t{0};
             float value = 0;
@@ -115,7 +117,8 @@ class RtdpLearner {
     bool fill_q(Place place, Values& by);  // false: there is no operator
     size_t choose_action();
     void evaluate(std::span<const Place> places, Values& by);
-    void fill_batch(std::span<const Place> places);
+    const NlmWeights& weights(Values& by);
+    NlmBatch fill_batch(std::span<const Place> places);
     double value(Place place, const Values& by) const { return by.known[place.problem][place.state].value; }
     double phi(Place place) const;
     float& upper(Place place);
@@ -125,7 +128,7 @@ class RtdpLearner {
     std::vector<EnvironmentProblem*> problems_;
     std::vector<Evaluator*> lower_evaluators_;
     std::vector<int> bucket_of_;
-    NlmShape shape_;
+    std::unique_ptr<NlmRunner> network_;
     RtdpOptions options_;
     int threads_;
     Random random_;

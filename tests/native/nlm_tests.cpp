@@ -142,13 +142,13 @@ void test_learned_heuristics(const Task& task, int seed) {
     NlmModel model;
     model.shape = random_shape(random, 5);
     model.theta = random_theta(random, model.shape);
-    model.num_objects = number(random, 1, 6);
-    Sparse sparse = random_entries(random, model.shape, model.num_objects);
-    model.base_entries = sparse.entries;
-    model.base_values = sparse.values;
-    while (model.fact_entries.size() < static_cast<size_t>(task.num_facts())) {
-        sparse = random_entries(random, model.shape, model.num_objects);
-        model.fact_entries.push_back(sparse.entries.empty() ? NlmEntry{-1, -1} : sparse.entries[0]);
+    model.encoding.num_objects = number(random, 1, 6);
+    Sparse sparse = random_entries(random, model.shape, model.encoding.num_objects);
+    model.encoding.base_entries = sparse.entries;
+    model.encoding.base_values = sparse.values;
+    while (model.encoding.fact_entries.size() < static_cast<size_t>(task.num_facts())) {
+        sparse = random_entries(random, model.shape, model.encoding.num_objects);
+        model.encoding.fact_entries.push_back(sparse.entries.empty() ? NlmEntry{-1, -1} : sparse.entries[0]);
     }
     Correction correction;
     correction.base = number(random, 0, 1) ? "ff" : "";

@@ -127,8 +127,9 @@ void NlmNetwork::undo_pair_parts(const Linear& linear, bool expanded, int plain,
         const float* table = nullptr;
         for (const Block& block : linear.blocks) {
             if ((block.source == Source::Expand) != expanded || index_of(block) != index) continue;
+            const int* rows = index_in(domain, index);
             if (!table)
-                table = scattered(linear, domain.count, gradient, index_in(domain, index), index->count);
+                table = rows ? scattered(linear, domain.count, gradient, rows, index->count) : gradient;
             undo_block(block, index->count, table, index->transposed);
         }
     }
@@ -158,41 +159,45 @@ void NlmNetwork::undo_first_triples(const Linear& linear, const Tensor& result) 
 }
 
 void NlmNetwork::undo_triples(const Linear& linear, const Tensor& result) {
-    const int64_t pairs = num_tuples(2);
-    const bool is_stored = result.rows_of == RowsOf::Tuples;
+    const bool is_stored = result.rows_of != RowsOf::Nothing;
+    const bool by_shade = result.rows_of == RowsOf::Shades;
+    const PairDomain domain = by_shade ? colours() : all_pairs();
     PairTables tables;
-    float *by_class = nullptr, *by_triple = nullptr;
+    // The gradient of the sums, by the rows of the finest of the triple's own channels.
+    const float* gradient = result.gradient;
+    RowsOf rows_of = result.rows_of;
+    int64_t count = result.count;
     if (is_stored) {
-        by_triple = result.gradient;
-        for (int pair = 0; pair < 3; ++pair)
-            tables[pair] = scattered(linear, result.count, by_triple, triple_pair_[pair], pairs);
+        const int* const* pair = by_shade ? input_.shade_pair : triple_pair_;
+        for (int q = 0; q < 3; ++q) tables[q] = scattered(linear, count, gradient, pair[q], domain.count);
     } else {
-        for (float*& table : tables) table = arena_->take_zeros<float>(pairs * result.pitch);
-        const bool is_class = result.triples.map.direct || result.triples.map.table;
-        float* own =
-            arena_->take_zeros<float>((is_class ? input_.num_classes : num_tuples(3)) * result.pitch);
-        (is_class ? by_class : by_triple) = own;
+        for (float*& table : tables) table = arena_->take_zeros<float>(domain.count * result.pitch);
+        rows_of = result.own_rows;
+        count = result.own_count;
+        float* own = arena_->take_zeros<float>(count * result.pitch);
+        gradient = own;
         kernel_.undo_triples(result.triples, result.min_gradient, result.max_gradient, tables[0], tables[1],
                              tables[2], own);
     }
-    kernel_.scatter(pairs, result.pitch, tables[0], nullptr, packed_ + linear.bias_row());
+    kernel_.scatter(domain.count, result.pitch, tables[0], nullptr, packed_ + linear.bias_row());
     constexpr int kPlain[] = {0, 1, 3}, kMirrored[] = {2, 4, 5};
     for (int pair = 0; pair < 3; ++pair)
-        undo_pair_parts(linear, true, kPlain[pair], kMirrored[pair], all_pairs(), tables[pair]);
-    for (const Block& block : linear.blocks) {
-        if (block.source != Source::Own) continue;
-        const Tensor& x = tensor(block);
-        const bool is_class = x.rows_of == RowsOf::Classes;
-        if (is_class && !by_class)
-            by_class = scattered(linear, num_tuples(3), by_triple, triple_class_, input_.num_classes);
-        const float* gradient = is_class ? by_class : by_triple;
-        const int* const* index = is_class ? input_.permuted_class : permuted_triple_;
-        for (int p = 0; p < 6; ++p)
-            add_weight_gradient(linear, block, p, x.count, x.rows, index[p], gradient);
-        auto pull = [&](int p) { return Pull{gradient, index[kInversePermutation[p]], p}; };
-        add_input_gradient(linear, block, x.count, x.gradient,
-                           {pull(0), pull(1), pull(2), pull(3), pull(4), pull(5)});
-    }
+        undo_pair_parts(linear, true, kPlain[pair], kMirrored[pair], domain, tables[pair]);
+    for (RowsOf kind : {RowsOf::Tuples, RowsOf::Shades, RowsOf::Classes})
+        for (const Block& block : linear.blocks) {
+            const Tensor& x = tensor(block);
+            if (block.source != Source::Own || x.rows_of != kind) continue;
+            if (rows_of != kind)
+                gradient = scattered(linear, count, gradient, coarser_rows(rows_of, kind), x.count);
+            rows_of = kind;
+            count = x.count;
+            const int* const* index = permuted_rows(x);
+            for (int p = 0; p < 6; ++p)
+                add_weight_gradient(linear, block, p, count, x.rows, index[p], gradient);
+            auto pull = [&](int p) { return Pull{gradient, index[kInversePermutation[p]], p}; };
+            add_input_gradient(linear, block, count, x.gradient,
+                               {pull(0), pull(1), pull(2), pull(3), pull(4), pull(5)});
+        }
 }
 
 }  // namespace hstar

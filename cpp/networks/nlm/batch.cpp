@@ -21,11 +21,12 @@ int64_t chunk_size(int64_t count) {
     return std::max(kSmallest, (count + kMostChunks - 1) / kMostChunks);
 }
 
-// What one thread needs.
-struct Worker {
-    Worker(const NlmShape& shape, const NlmBatch& batch)
-        : batch(batch), twins(shape), builder(shape), network(shape, nlm_kernels().back().kernel) {}
-    void forward(const NlmWeights& weights, int64_t state, float* output) {
+}  // namespace
+
+struct NlmRunner::Worker {
+    explicit Worker(const NlmShape& shape)
+        : twins(shape), builder(shape), network(shape, nlm_kernels().back().kernel) {}
+    void forward(const NlmWeights& weights, const NlmBatch& batch, int64_t state, float* output) {
         arena.clear();
         const size_t first = static_cast<size_t>(batch.starts[state]);
         const size_t size = static_cast<size_t>(batch.starts[state + 1]) - first;
@@ -50,7 +51,6 @@ struct Worker {
         input.weights = twins.weights();
         network.forward(weights, input, arena, output);
     }
-    const NlmBatch& batch;
     Arena arena;
     TwinReduction twins;
     std::vector<NlmEntry> entries;
@@ -59,19 +59,26 @@ struct Worker {
     NlmNetwork network;
 };
 
+NlmRunner::NlmRunner(const NlmShape& shape) : shape_(shape), arena_(std::make_unique<Arena>()) {}
+NlmRunner::~NlmRunner() = default;
+
 // Calls work(worker, chunk, first state, end) for all chunks, in any order.
 template <class Work>
-void for_each_states(const NlmShape& shape, const NlmBatch& batch, int threads, Work work) {
+void NlmRunner::for_each_states(const NlmBatch& batch, int threads, Work work) {
     const int64_t size = chunk_size(batch.count), chunks = (batch.count + size - 1) / size;
+    workers_.resize(std::max(workers_.size(), static_cast<size_t>(std::max(threads, 1))));
     for_each_chunk(
-        static_cast<uint64_t>(chunks), threads, [&](int) { return std::make_unique<Worker>(shape, batch); },
+        static_cast<uint64_t>(chunks), threads,
+        [&](int thread) {
+            auto& worker = workers_[thread];
+            if (!worker) worker = std::make_unique<Worker>(shape_);
+            return worker.get();
+        },
         [&](Worker& worker, uint64_t number) {
             const int64_t chunk = static_cast<int64_t>(number);
             work(worker, chunk, chunk * size, std::min(batch.count, (chunk + 1) * size));
         });
 }
-
-}  // namespace
 
 void check_entries(const NlmShape& shape, int n, std::span<const NlmEntry> entries,
                    std::span<const float> values) {
@@ -102,51 +109,54 @@ void NlmBatch::check(const NlmShape& shape) const {
     }
 }
 
+void NlmRunner::forward(const NlmWeights& weights, const NlmBatch& batch, int threads, float* result) {
+    if (!weights.is_finite) {
+        std::fill_n(result, batch.count * shape_.outputs, std::numeric_limits<float>::quiet_NaN());
+        return;
+    }
+    for_each_states(batch, threads, [&](Worker& worker, int64_t, int64_t first, int64_t end) {
+        for (int64_t state = first; state < end; ++state)
+            worker.forward(weights, batch, state, result + state * shape_.outputs);
+    });
+}
+
+void NlmRunner::backward(const NlmWeights& weights, const NlmBatch& batch, const NlmGradient& fill_gradient,
+                         int threads, float* result) {
+    std::fill_n(result, shape_.num_parameters, 0.0f);
+    if (!weights.is_finite) {
+        std::fill_n(result, shape_.num_parameters, std::numeric_limits<float>::quiet_NaN());
+        return;
+    }
+    const int64_t size = chunk_size(batch.count), chunks = (batch.count + size - 1) / size;
+    const auto floats = static_cast<int64_t>(shape_.packed_floats);
+    arena_->clear();
+    float* packed = arena_->take_zeros<float>(std::max<int64_t>(1, chunks) * floats);
+    for_each_states(batch, threads, [&](Worker& worker, int64_t chunk, int64_t first, int64_t end) {
+        std::vector<float> output(shape_.outputs), gradient(shape_.outputs);
+        for (int64_t state = first; state < end; ++state) {
+            worker.forward(weights, batch, state, output.data());
+            fill_gradient(state, output.data(), gradient.data());
+            worker.network.backward(weights, gradient.data(), packed + chunk * floats);
+        }
+    });
+    for (int64_t chunk = 1; chunk < chunks; ++chunk)
+        for (int64_t i = 0; i < floats; ++i) packed[i] += packed[chunk * floats + i];
+    add_packed(shape_, packed, result);
+}
+
 void nlm_forward(const NlmShape& shape, const float* theta, const NlmBatch& batch, int threads,
                  float* result) {
     batch.check(shape);
-    const NlmWeights weights(shape, theta, false);
-    if (!weights.is_finite) {
-        std::fill_n(result, batch.count * shape.outputs, std::numeric_limits<float>::quiet_NaN());
-        return;
-    }
-    for_each_states(shape, batch, threads, [&](Worker& worker, int64_t, int64_t first, int64_t end) {
-        for (int64_t state = first; state < end; ++state)
-            worker.forward(weights, state, result + state * shape.outputs);
-    });
+    NlmRunner(shape).forward(NlmWeights(shape, theta, false), batch, threads, result);
 }
 
 void nlm_backward(const NlmShape& shape, const float* theta, const NlmBatch& batch, const float* gradient,
                   int threads, float* result) {
+    batch.check(shape);
     const auto given = [&](int64_t state, const float*, float* of_state) {
         std::copy_n(gradient + state * shape.outputs, shape.outputs, of_state);
     };
-    nlm_backward(shape, theta, batch, given, threads, result);
-}
-
-void nlm_backward(const NlmShape& shape, const float* theta, const NlmBatch& batch,
-                  const NlmGradient& fill_gradient, int threads, float* result) {
-    batch.check(shape);
-    const NlmWeights weights(shape, theta, true);
-    std::fill_n(result, shape.num_parameters, 0.0f);
-    if (!weights.is_finite) {
-        std::fill_n(result, shape.num_parameters, std::numeric_limits<float>::quiet_NaN());
-        return;
-    }
-    const int64_t size = chunk_size(batch.count), chunks = (batch.count + size - 1) / size;
-    Arena arena;
-    float* packed = arena.take_zeros<float>(chunks * static_cast<int64_t>(shape.packed_floats));
-    for_each_states(shape, batch, threads, [&](Worker& worker, int64_t chunk, int64_t first, int64_t end) {
-        std::vector<float> output(shape.outputs), gradient(shape.outputs);
-        for (int64_t state = first; state < end; ++state) {
-            worker.forward(weights, state, output.data());
-            fill_gradient(state, output.data(), gradient.data());
-            worker.network.backward(weights, gradient.data(),
-                                    packed + chunk * static_cast<int64_t>(shape.packed_floats));
-        }
-    });
-    for (int64_t chunk = 0; chunk < chunks; ++chunk)
-        add_packed(shape, packed + chunk * static_cast<int64_t>(shape.packed_floats), result);
+    NlmRunner(shape).backward(NlmWeights(shape, theta, true), batch, given, threads, result);
 }
 
 }  // namespace hstar

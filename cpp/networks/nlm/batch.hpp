@@ -3,11 +3,16 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <span>
+#include <vector>
 
-#include "networks/nlm/input.hpp"
+#include "networks/nlm/entry.hpp"
 #include "networks/nlm/shape.hpp"
 
 namespace hstar {
+
+class Arena;
 
 // Sparse inputs of `count` states: sizes[i] objects and entries starts[i] .. starts[i + 1].
 struct NlmBatch {
@@ -26,16 +31,37 @@ struct NlmBatch {
 void check_entries(const NlmShape& shape, int n, std::span<const NlmEntry> entries,
                    std::span<const float> values);
 
-// result: count x outputs. Not a number throughout if some parameter is not finite.
+// Fills the gradient of a state's outputs, given the outputs. Called once per state, from any thread.
+using NlmGradient = std::function<void(int64_t state, const float* output, float* gradient)>;
+
+// Work space that is kept from batch to batch. Batches must be valid. Results are not numbers throughout if
+// some parameter is not finite.
+class NlmRunner {
+  public:
+    explicit NlmRunner(const NlmShape& shape);
+    ~NlmRunner();
+    const NlmShape& shape() const { return shape_; }
+    // result: count x outputs.
+    void forward(const NlmWeights& weights, const NlmBatch& batch, int threads, float* result);
+    // result: the gradient of sum(gradient * output) with respect to each parameter.
+    void backward(const NlmWeights& weights, const NlmBatch& batch, const NlmGradient& fill_gradient,
+                  int threads, float* result);
+
+  private:
+    struct Worker;  // what one thread needs
+    template <class Work>
+    void for_each_states(const NlmBatch& batch, int threads, Work work);
+
+    NlmShape shape_;
+    std::vector<std::unique_ptr<Worker>> workers_;
+    std::unique_ptr<Arena> arena_;
+};
+
+// The same for parameters in their usual order. Batches are checked.
 void nlm_forward(const NlmShape& shape, const float* theta, const NlmBatch& batch, int threads,
                  float* result);
-// result: the gradient of sum(gradient * output) with respect to each parameter; gradient: count x outputs.
+// gradient: count x outputs.
 void nlm_backward(const NlmShape& shape, const float* theta, const NlmBatch& batch, const float* gradient,
                   int threads, float* result);
-// The same where the gradient depends on the outputs: fill_gradient(state, output, gradient) is called once
-// per state, from any thread.
-using NlmGradient = std::function<void(int64_t, const float*, float*)>;
-void nlm_backward(const NlmShape& shape, const float* theta, const NlmBatch& batch,
-                  const NlmGradient& fill_gradient, int threads, float* result);
 
 }  // namespace hstar

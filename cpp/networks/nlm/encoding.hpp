@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "networks/nlm/batch.hpp"
-#include "networks/nlm/input.hpp"
+#include "networks/nlm/entry.hpp"
 #include "runtime/require.hpp"
 
 namespace hstar {

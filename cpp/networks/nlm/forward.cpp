@@ -111,7 +111,20 @@ void NlmNetwork::forward(const NlmWeights& weights, const NlmInput& input, Arena
 NlmRowMap NlmNetwork::map_of(const Tensor& x) const {
     NlmRowMap map;
     if (x.pairs) map.direct = x.pairs->of_pair;
+    if (x.rows_of == RowsOf::Shades) map.direct = input_.triple_shade;
     return x.rows_of == RowsOf::Classes ? input_.triple_class : map;
+}
+
+const int* NlmNetwork::coarser_rows(RowsOf fine, RowsOf coarse) const {
+    if (fine == coarse) return nullptr;
+    if (coarse == RowsOf::Shades) return input_.triple_shade;
+    return fine == RowsOf::Shades ? input_.shade_class : triple_class_;
+}
+
+const int* const* NlmNetwork::permuted_rows(const Tensor& x) const {
+    return x.rows_of == RowsOf::Classes  ? input_.permuted_class
+           : x.rows_of == RowsOf::Shades ? input_.permuted_shade
+                                         : permuted_triple_;
 }
 
 NlmSetReduction NlmNetwork::set_reduction(const Tensor& x) const {
@@ -272,57 +285,61 @@ void NlmNetwork::compute_first_triples(const Linear& linear, Tensor& result) {
     result.rows = apply(linear, result.count, bias, addends_, products_, shape_.activation);
 }
 
-// The part of a triple that depends on one pair of its members, for all pairs: permutations `plain` and
-// `mirrored` put that pair first.
-float* NlmNetwork::pair_table(const Linear& linear, int plain, int mirrored, bool with_bias) {
+// The part of a triple that depends on one pair of its members, for the pairs of a domain: permutations
+// `plain` and `mirrored` put that pair first.
+float* NlmNetwork::pair_table(const Linear& linear, int plain, int mirrored, bool with_bias,
+                              const PairDomain& domain) {
     addends_.clear();
-    list_pair_parts(linear, true, plain, mirrored, all_pairs());
-    return apply(linear, num_tuples(2), with_bias ? weights_->packed + linear.bias_row() : nullptr, addends_,
+    list_pair_parts(linear, true, plain, mirrored, domain);
+    return apply(linear, domain.count, with_bias ? weights_->packed + linear.bias_row() : nullptr, addends_,
                  products_);
 }
 
 void NlmNetwork::compute_triples(const Linear& linear, Tensor& result) {
-    const float* p01 = pair_table(linear, 0, 2, true);
-    const float* p02 = pair_table(linear, 1, 4, false);
-    const float* p12 = pair_table(linear, 3, 5, false);
-    std::vector<NlmProduct>&by_class = typed_products_, &by_triple = products_;
-    by_class.clear();
-    by_triple.clear();
-    for (const Block& block : linear.blocks) {
-        if (block.source != Source::Own) continue;
-        const bool is_class = tensor(block).rows_of == RowsOf::Classes;
-        if (!is_class) index_triples();
-        for (int p = 0; p < 6; ++p)
-            (is_class ? by_class : by_triple)
-                .push_back(product(linear, block, p, tensor(block).rows,
-                                   is_class ? input_.permuted_class[p] : permuted_triple_[p]));
+    const bool by_shade = linear.layer == 1 && input_.triple_shade;
+    const PairDomain domain = by_shade ? colours() : all_pairs();
+    const float* p01 = pair_table(linear, 0, 2, true, domain);
+    const float* p02 = pair_table(linear, 1, 4, false, domain);
+    const float* p12 = pair_table(linear, 3, 5, false, domain);
+    // What the triple's own channels contribute: by class, by shade on top of that, by triple on top of both.
+    const float* own = nullptr;
+    RowsOf own_rows = RowsOf::Nothing;
+    int64_t own_count = 0;
+    for (RowsOf kind : {RowsOf::Classes, RowsOf::Shades, RowsOf::Tuples}) {
+        products_.clear();
+        for (const Block& block : linear.blocks) {
+            const Tensor& x = tensor(block);
+            if (block.source != Source::Own || x.rows_of != kind) continue;
+            if (kind == RowsOf::Tuples) index_triples();
+            own_count = x.count;
+            for (int p = 0; p < 6; ++p)
+                products_.push_back(product(linear, block, p, x.rows, permuted_rows(x)[p]));
+        }
+        if (products_.empty()) continue;
+        addends_.clear();
+        if (own) addends_.push_back({own, coarser_rows(kind, own_rows)});
+        own = apply(linear, own_count, nullptr, addends_, products_);
+        own_rows = kind;
     }
-    const bool is_top = shape_.top_arity(linear.layer + 1) < 3;
-    if (!is_top) index_triples();
-    const float* own = by_class.empty() ? nullptr : apply(linear, input_.num_classes, nullptr, {}, by_class);
-    addends_.clear();
-    if (own && triple_pair_[0]) addends_.push_back({own, triple_class_});
-    if (!is_top) {
-        addends_.insert(addends_.begin(),
-                        {{p01, triple_pair_[0]}, {p02, triple_pair_[1]}, {p12, triple_pair_[2]}});
-        result.rows_of = RowsOf::Tuples;
-        result.count = num_tuples(3);
-        result.rows = apply(linear, result.count, nullptr, addends_, by_triple, shape_.activation);
+    if (shape_.top_arity(linear.layer + 1) == 3) {
+        if (!by_shade) index_triples();
+        result.rows_of = by_shade ? RowsOf::Shades : RowsOf::Tuples;
+        result.count = by_shade ? input_.num_shades : num_tuples(3);
+        const int* const* pair = by_shade ? input_.shade_pair : triple_pair_;
+        const NlmAddend parts[] = {
+            {p01, pair[0]}, {p02, pair[1]}, {p12, pair[2]}, {own, coarser_rows(result.rows_of, own_rows)}};
+        result.rows = apply(linear, result.count, nullptr, parts, {}, shape_.activation);
         return;
     }
-    NlmRowMap map = input_.triple_class;
-    if (!by_triple.empty()) {
-        own = apply(linear, num_tuples(3), nullptr, addends_, by_triple);
-        map = NlmRowMap{};
-    }
-    const int64_t size = num_tuples(2) * linear.pitch();
     float* reductions[4];
-    for (float*& rows : reductions) rows = arena_->take<float>(size);
+    for (float*& rows : reductions) rows = arena_->take<float>(num_tuples(2) * linear.pitch());
+    Tensor of_own;
+    of_own.rows_of = own_rows;
     result.triples = {p01,
                       p02,
                       p12,
                       own,
-                      map,
+                      map_of(of_own),
                       linear.pitch(),
                       input_.n,
                       shape_.exclude_self,
@@ -332,6 +349,8 @@ void NlmNetwork::compute_triples(const Linear& linear, Tensor& result) {
                       reductions[2],
                       reductions[3]};
     kernel_.reduce_triples(result.triples);
+    result.own_rows = own_rows;
+    result.own_count = own_count;
     result.min = reductions[2];
     result.max = reductions[3];
     result.reduced_count = num_tuples(2);

@@ -210,14 +210,15 @@ NlmInput NlmInputBuilder::build(int n, std::span<const NlmEntry> entries, std::s
     if (read >= 2) {
         // Often only static relations have these arities; then nothing changes from state to state.
         if (!has_kept_ || kept_.n != n || pairs_ != kept_pairs_ || triples_ != kept_triples_) {
+            has_kept_ = false;  // also if memory runs out on the way
             kept_arena_.clear();
             kept_ = NlmInput{};
-            has_kept_ = true;
             kept_.n = n;
             kept_pairs_ = pairs_;
             kept_triples_ = triples_;
             build_types(kept_, kept_arena_);
             if (has_triples) build_triples(kept_, kept_arena_);
+            has_kept_ = true;
         }
         const NlmInput own = input;
         input = kept_;
@@ -226,6 +227,8 @@ NlmInput NlmInputBuilder::build(int n, std::span<const NlmEntry> entries, std::s
     }
     if (computed >= 2 && (shape_.breadth < 3 || shape_.channels[3] == 0 || input.sets.of_pair))
         build_colours(input, arena);
+    // Triples of the second layer are stored only if the third has triples, too.
+    if (input.colours.of_pair && shape_.depth > 2 && shape_.top_arity(2) == 3) build_shades(input, arena);
     return input;
 }
 

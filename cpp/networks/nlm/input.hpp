@@ -11,6 +11,8 @@
 //
 //   set     of a pair: its type and which types (i, k) and (j, k) occur together for some k; decides the
 //           reductions of the triples in the first layer
+//
+//   shade   of a triple: the colours of its pairs; decides its value in the second layer
 #pragma once
 #include <array>
 #include <cstdint>
@@ -18,16 +20,12 @@
 #include <vector>
 
 #include "networks/nlm/arena.hpp"
+#include "networks/nlm/entry.hpp"
 #include "networks/nlm/kernel.hpp"
 #include "networks/nlm/shape.hpp"
 #include "runtime/numbering.hpp"
 
 namespace hstar {
-
-// A number in the input tensors: X[arity] at tuple * channels + channel.
-struct NlmEntry {
-    int arity, index;
-};
 
 // Permutations of three indices in lexicographic order: block p reads the tuple (t[p0], t[p1], t[p2]).
 constexpr int kPermutations[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
@@ -57,6 +55,11 @@ struct NlmInput {
     const int* class_pair[3] = {};      // per class: types of (i, j), (i, k), (j, k)
     PairIndex sets;
     const int *set_begin = nullptr, *set_classes = nullptr;  // per set: classes of the triples (i, j, k)
+    int num_shades = 0;
+    const int* triple_shade = nullptr;  // n^3; null: there are none
+    const int* permuted_shade[6] = {};  // per shade: that of the permuted triple
+    const int* shade_pair[3] = {};      // per shade: colours of (i, j), (i, k), (j, k)
+    const int* shade_class = nullptr;
 };
 
 class NlmInputBuilder {
@@ -85,6 +88,7 @@ class NlmInputBuilder {
     void list_neighbours(const NlmInput& input);
     void mark_together(const NlmInput& input, int i, int j, uint64_t* mask) const;
     void build_special_classes(NlmInput& input, Arena& arena);  // the general case
+    void build_shades(NlmInput& input, Arena& arena);           // after build_colours()
     const int* mirrored_rows(const NlmInput& input, const PairIndex& index, Arena& arena);
 
     const NlmShape& shape_;
@@ -92,7 +96,8 @@ class NlmInputBuilder {
     std::vector<int> row_of_, content_of_, keys_, representative_;
     std::vector<float> raw_;
     std::vector<int> present_begin_, present_type_, slot_of_type_, neighbour_begin_, neighbours_;
-    std::vector<uint64_t> present_bits_, masks_;
+    std::vector<uint64_t> present_bits_, masks_, shade_keys_;
+    std::vector<std::array<int, 6>> permuted_shades_;
     Numbering numbering_, more_numbering_;
     // The pairs and triples of the last call, for reuse.
     bool has_kept_ = false;

@@ -1,9 +1,9 @@
 // The arithmetic of Neural Logic Machines: loops over rows of floats, compiled once per instruction set.
 //
 // A tensor is a table of rows, one row of channels per tuple of objects or per class of tuples with equal
-// values; rows are padded to multiples of 16 floats (the pitch) and aligned to 64 bytes. Output channels are
-// the lanes of the vectors, and each element is summed in a fixed order, so a row's bits depend neither on
-// its neighbours nor on the instruction set.
+// values; rows are padded to 8 floats or to multiples of 16 (the pitch), and tables are aligned to 64 bytes.
+// Output channels are the lanes of the vectors, and each element is summed in a fixed order, so a row's bits
+// depend neither on its neighbours nor on the instruction set.
 //
 // No standard containers here: their inline code would be compiled for every instruction set, and the linker
 // would keep any one of the copies.
@@ -14,9 +14,10 @@ namespace hstar {
 
 enum class Activation { Identity, Sigmoid, Relu };
 
-// Rows of floats are padded to whole vectors.
+// Rows of floats are padded to whole vectors; narrow ones to half a vector, so that little is computed in
+// vain.
 constexpr int pitch_of(int channels) {
-    return (channels + 15) / 16 * 16;
+    return channels <= 8 ? (channels + 7) / 8 * 8 : (channels + 15) / 16 * 16;
 }
 
 // Rows added as they are; their pitch is that of the result. Row index[t], or t where there is no index.

@@ -2,85 +2,119 @@
 
 namespace hstar {
 
-// How many columns of a matrix are summed at once: as many as registers allow.
-#if defined(__AVX512F__)
-static constexpr int kColumns = 16;
-#else
-static constexpr int kColumns = 4;
-#endif
+template <class L>
+static inline L slope(Activation activation, L y) {
+    if (activation == Activation::Sigmoid) return multiply(y, subtract(fill<L>(1.0f), y));
+    return activation == Activation::Relu ? keep(less(fill<L>(0.0f), y), fill<L>(1.0f)) : fill<L>(1.0f);
+}
 
-static inline Floats slope(Activation activation, Floats y) {
-    if (activation == Activation::Sigmoid) return multiply(y, subtract(fill(1.0f), y));
-    return activation == Activation::Relu ? keep(less(fill(0.0f), y), fill(1.0f)) : fill(1.0f);
+template <class L>
+static void undo_activation_rows(Activation activation, int64_t count, const float* y, float* gradient) {
+    for (int64_t i = 0; i < count; i += lanes_of<L>)
+        store(gradient + i, multiply(load<L>(gradient + i), slope(activation, load<L>(y + i))));
 }
 
 static void undo_activation(Activation activation, int64_t count, int pitch, const float* y,
                             float* gradient) {
-    for (int64_t i = 0; i < count * pitch; i += kFloats)
-        store(gradient + i, multiply(load(gradient + i), slope(activation, load(y + i))));
+    const auto undo = pitch == kHalfFloats ? undo_activation_rows<HalfFloats> : undo_activation_rows<Floats>;
+    undo(activation, count * pitch, y, gradient);
+}
+
+// kColumns columns of the matrix are summed at once, as many as registers allow. Rows are padded, so reading
+// that many stays inside of them.
+template <class L, int kColumns>
+static void weight_gradient_columns(int64_t count, const float* rows, const int* index, int row_pitch,
+                                    int channels, const float* gradient, int pitch, float* result) {
+    for (int lane = 0; lane < pitch; lane += lanes_of<L>)
+        for (int first = 0; first < channels; first += kColumns) {
+            const int size = channels - first < kColumns ? channels - first : kColumns;
+            L sum[kColumns];
+            HSTAR_UNROLL
+            for (int c = 0; c < kColumns; ++c) sum[c] = fill<L>(0.0f);
+            for (int64_t t = 0; t < count; ++t) {
+                const L g = load<L>(gradient + t * pitch + lane);
+                const float* x = rows + place(index, t) * row_pitch + first;
+                HSTAR_UNROLL
+                for (int c = 0; c < kColumns; ++c) sum[c] = fma(fill<L>(x[c]), g, sum[c]);
+            }
+            for (int c = 0; c < size; ++c) {
+                float* place = result + static_cast<int64_t>(first + c) * pitch + lane;
+                store(place, add(load<L>(place), sum[c]));
+            }
+        }
 }
 
 static void weight_gradient(int64_t count, const float* rows, const int* index, int row_pitch, int channels,
                             const float* gradient, int pitch, float* result) {
-    for (int lane = 0; lane < pitch; lane += kFloats)
-        for (int first = 0; first < channels; first += kColumns) {
-            const int size = channels - first < kColumns ? channels - first : kColumns;
-            Floats sum[kColumns];
-            HSTAR_UNROLL
-            for (int c = 0; c < kColumns; ++c) sum[c] = fill(0.0f);
-            // Rows are padded, so reading whole tiles of columns stays inside of them.
+#if defined(__AVX512F__)
+    constexpr int kMost = 16;
+#else
+    constexpr int kMost = 4;
+#endif
+    constexpr int kFew = kMost < 8 ? kMost : 8;
+    const bool is_narrow = pitch == kHalfFloats;
+    const auto sum =
+        row_pitch == kHalfFloats
+            ? (is_narrow ? weight_gradient_columns<HalfFloats, kFew> : weight_gradient_columns<Floats, kFew>)
+            : (is_narrow ? weight_gradient_columns<HalfFloats, kMost>
+                         : weight_gradient_columns<Floats, kMost>);
+    sum(count, rows, index, row_pitch, channels, gradient, pitch, result);
+}
+
+template <class L>
+static void scatter_rows(int64_t count, int pitch, const float* gradient, const int* index, float* result) {
+    for (int lane = 0; lane < pitch; lane += lanes_of<L>) {
+        if (index) {
             for (int64_t t = 0; t < count; ++t) {
-                const Floats g = load(gradient + t * pitch + lane);
-                const float* x = rows + place(index, t) * row_pitch + first;
-                HSTAR_UNROLL
-                for (int c = 0; c < kColumns; ++c) sum[c] = fma(fill(x[c]), g, sum[c]);
+                float* place = result + static_cast<int64_t>(index[t]) * pitch + lane;
+                store(place, add(load<L>(place), load<L>(gradient + t * pitch + lane)));
             }
-            for (int c = 0; c < size; ++c) {
-                float* place = result + static_cast<int64_t>(first + c) * pitch + lane;
-                store(place, add(load(place), sum[c]));
-            }
+        } else {
+            L sum = load<L>(result + lane);
+            for (int64_t t = 0; t < count; ++t) sum = add(sum, load<L>(gradient + t * pitch + lane));
+            store(result + lane, sum);
         }
+    }
 }
 
 static void scatter(int64_t count, int pitch, const float* gradient, const int* index, float* result) {
-    for (int64_t t = 0; t < count; ++t)
-        for (int lane = 0; lane < pitch; lane += kFloats) {
-            float* place = result + (index ? static_cast<int64_t>(index[t]) * pitch : 0) + lane;
-            store(place, add(load(place), load(gradient + t * pitch + lane)));
-        }
+    const auto add_rows = pitch == kHalfFloats ? scatter_rows<HalfFloats> : scatter_rows<Floats>;
+    add_rows(count, pitch, gradient, index, result);
 }
 
 template <bool exclude, MapKind kind, int known_pitch>
 static void undo_reduce_rows(const NlmReduction& r, const float* min_gradient, const float* max_gradient,
                              float* gradient) {
+    using L = typename LanesFor<known_pitch>::Type;
     const int pitch = known_pitch ? known_pitch : r.pitch;
     const int64_t count = r.arity == 3 ? static_cast<int64_t>(r.n) * r.n : r.arity == 2 ? r.n : 1;
-    const Floats one = fill(1.0f);
-    for (int lane = 0; lane < pitch; lane += kFloats)
+    const L one = fill<L>(1.0f);
+    for (int lane = 0; lane < pitch; lane += lanes_of<L>)
         for (int64_t s = 0; s < count; ++s) {
             const RowFinder<kind> source(r.map, r.n, s);
+            const LeftOut<exclude> is_left_out(r.arity, r.n, s);
             const int64_t row = s * pitch + lane;
-            const Floats least = load(r.min + row), greatest = load(r.max + row);
+            const L least = load<L>(r.min + row), greatest = load<L>(r.max + row);
             // Tuples left out take part with the value 1 or 0.
-            const Floats left_out = fill(static_cast<float>(count_left_out(exclude, r.arity, r.n, s)));
-            Floats ties_below = keep(equal(least, one), left_out);
-            Floats ties_above = keep(equal(greatest, fill(0.0f)), left_out);
+            const L left_out = fill<L>(static_cast<float>(count_left_out(exclude, r.arity, r.n, s)));
+            L ties_below = keep(equal(least, one), left_out);
+            L ties_above = keep(equal(greatest, fill<L>(0.0f)), left_out);
             for (int k = 0; k < r.n; ++k) {
-                if (is_left_out<exclude>(r.arity, r.n, s, k)) continue;
-                const Floats x = load(r.rows + source(k) * pitch + lane);
+                if (is_left_out(k)) continue;
+                const L x = load<L>(r.rows + source(k) * pitch + lane);
                 ties_below = add(ties_below, keep(equal(x, least), one));
                 ties_above = add(ties_above, keep(equal(x, greatest), one));
             }
-            const Floats below = divide(load(min_gradient + row), ties_below);
-            const Floats above = divide(load(max_gradient + row), ties_above);
+            const L below = divide(load<L>(min_gradient + row), ties_below);
+            const L above = divide(load<L>(max_gradient + row), ties_above);
             for (int k = 0; k < r.n; ++k) {
-                if (is_left_out<exclude>(r.arity, r.n, s, k)) continue;
+                if (is_left_out(k)) continue;
                 const int64_t at = source(k) * pitch + lane;
-                const Floats x = load(r.rows + at);
-                const FloatMask is_least = equal(x, least), is_greatest = equal(x, greatest);
+                const L x = load<L>(r.rows + at);
+                const auto is_least = equal(x, least), is_greatest = equal(x, greatest);
                 if (!any(is_least, is_greatest)) continue;
-                const Floats share = add(keep(is_least, below), keep(is_greatest, above));
-                store(gradient + at, add(load(gradient + at), share));
+                const L share = add(keep(is_least, below), keep(is_greatest, above));
+                store(gradient + at, add(load<L>(gradient + at), share));
             }
         }
 }
@@ -90,85 +124,94 @@ static void undo_reduce(const NlmReduction& r, const float* min_gradient, const 
     HSTAR_DISPATCH(undo_reduce_rows, r.map, r.exclude_self, r.pitch, r, min_gradient, max_gradient, gradient)
 }
 
-static void undo_reduce_sets(const NlmSetReduction& r, const float* min_gradient, const float* max_gradient,
-                             float* gradient) {
-    const Floats one = fill(1.0f);
-    for (int lane = 0; lane < r.pitch; lane += kFloats)
+template <class L>
+static void undo_reduce_set_rows(const NlmSetReduction& r, const float* min_gradient,
+                                 const float* max_gradient, float* gradient) {
+    const L one = fill<L>(1.0f);
+    for (int lane = 0; lane < r.pitch; lane += lanes_of<L>)
         for (int s = 0; s < r.count; ++s) {
             if (r.begin[s] == r.begin[s + 1]) continue;
             const int64_t row = static_cast<int64_t>(s) * r.pitch + lane;
-            const Floats least = load(r.min + row), greatest = load(r.max + row);
-            const Floats left_out = fill(r.exclude_self ? 2.0f : 0.0f);
-            Floats ties_below = keep(equal(least, one), left_out);
-            Floats ties_above = keep(equal(greatest, fill(0.0f)), left_out);
+            const L least = load<L>(r.min + row), greatest = load<L>(r.max + row);
+            const L left_out = fill<L>(r.exclude_self ? 2.0f : 0.0f);
+            L ties_below = keep(equal(least, one), left_out);
+            L ties_above = keep(equal(greatest, fill<L>(0.0f)), left_out);
             for (int i = r.begin[s]; i < r.begin[s + 1]; ++i) {
-                const Floats x = load(r.rows + static_cast<int64_t>(r.items[i]) * r.pitch + lane);
+                const L x = load<L>(r.rows + static_cast<int64_t>(r.items[i]) * r.pitch + lane);
                 ties_below = add(ties_below, keep(equal(x, least), one));
                 ties_above = add(ties_above, keep(equal(x, greatest), one));
             }
-            const Floats below = divide(load(min_gradient + row), ties_below);
-            const Floats above = divide(load(max_gradient + row), ties_above);
+            const L below = divide(load<L>(min_gradient + row), ties_below);
+            const L above = divide(load<L>(max_gradient + row), ties_above);
             for (int i = r.begin[s]; i < r.begin[s + 1]; ++i) {
                 const int64_t at = static_cast<int64_t>(r.items[i]) * r.pitch + lane;
-                const Floats x = load(r.rows + at);
-                const Floats share = add(keep(equal(x, least), below), keep(equal(x, greatest), above));
-                store(gradient + at, add(load(gradient + at), share));
+                const L x = load<L>(r.rows + at);
+                const L share = add(keep(equal(x, least), below), keep(equal(x, greatest), above));
+                store(gradient + at, add(load<L>(gradient + at), share));
             }
         }
+}
+
+static void undo_reduce_sets(const NlmSetReduction& r, const float* min_gradient, const float* max_gradient,
+                             float* gradient) {
+    const auto undo =
+        r.pitch == kHalfFloats ? undo_reduce_set_rows<HalfFloats> : undo_reduce_set_rows<Floats>;
+    undo(r, min_gradient, max_gradient, gradient);
 }
 
 template <bool exclude, MapKind kind, int known_pitch>
 static void undo_sums(const NlmTriples& x, const float* min_gradient, const float* max_gradient, float* p01,
                       float* p02, float* p12, float* own) {
+    using L = typename LanesFor<known_pitch>::Type;
     const int pitch = known_pitch ? known_pitch : x.pitch;
     const int n = x.n;
-    const Floats one = fill(1.0f), zero = fill(0.0f);
-    for (int lane = 0; lane < pitch; lane += kFloats)
+    const L one = fill<L>(1.0f), zero = fill<L>(0.0f);
+    for (int lane = 0; lane < pitch; lane += lanes_of<L>)
         for (int i = 0; i < n; ++i)
             for (int j = 0; j < n; ++j) {
                 if (exclude && (i == j || n < 3)) continue;
                 const int64_t pair = (static_cast<int64_t>(i) * n + j) * pitch + lane;
                 const RowFinder<kind> own_row(x.map, n, static_cast<int64_t>(i) * n + j);
-                const Floats ij = load(x.p01 + pair);
-                const Floats least = load(x.least + pair), greatest = load(x.greatest + pair);
-                const Floats low = activate(x.activation, add(ij, least));
-                const Floats high = activate(x.activation, add(ij, greatest));
-                Floats below = multiply(load(min_gradient + pair), slope(x.activation, low));
-                Floats above = multiply(load(max_gradient + pair), slope(x.activation, high));
-                Floats ties_below = zero, ties_above = zero;
+                const L ij = load<L>(x.p01 + pair);
+                const L least = load<L>(x.least + pair), greatest = load<L>(x.greatest + pair);
+                const L low = activate(x.activation, add(ij, least));
+                const L high = activate(x.activation, add(ij, greatest));
+                L below = multiply(load<L>(min_gradient + pair), slope(x.activation, low));
+                L above = multiply(load<L>(max_gradient + pair), slope(x.activation, high));
+                L ties_below = zero, ties_above = zero;
                 if (exclude) {
                     below = subtract(below, keep(less(one, low), below));
-                    ties_below = keep(equal(low, one), fill(2.0f));
+                    ties_below = keep(equal(low, one), fill<L>(2.0f));
                 }
                 const float* ik = x.p02 + static_cast<int64_t>(i) * n * pitch + lane;
                 const float* jk = x.p12 + static_cast<int64_t>(j) * n * pitch + lane;
                 auto sum = [&](int k) {
-                    const Floats pairs = add(load(ik + static_cast<int64_t>(k) * pitch),
-                                             load(jk + static_cast<int64_t>(k) * pitch));
-                    return add(pairs, load(x.own + own_row(k) * pitch + lane));
+                    const L pairs = add(load<L>(ik + static_cast<int64_t>(k) * pitch),
+                                        load<L>(jk + static_cast<int64_t>(k) * pitch));
+                    return add(pairs, load<L>(x.own + own_row(k) * pitch + lane));
                 };
                 for (int k = 0; k < n; ++k) {
                     if (exclude && (k == i || k == j)) continue;
-                    const Floats v = sum(k);
+                    const L v = sum(k);
                     ties_below = add(ties_below, keep(equal(v, least), one));
                     ties_above = add(ties_above, keep(equal(v, greatest), one));
                 }
                 below = divide(below, ties_below);
                 above = divide(above, ties_above);
-                Floats total = zero;
+                L total = zero;
                 for (int k = 0; k < n; ++k) {
                     if (exclude && (k == i || k == j)) continue;
-                    const Floats v = sum(k);
-                    const FloatMask is_least = equal(v, least), is_greatest = equal(v, greatest);
+                    const L v = sum(k);
+                    const auto is_least = equal(v, least), is_greatest = equal(v, greatest);
                     if (!any(is_least, is_greatest)) continue;
-                    const Floats share = add(keep(is_least, below), keep(is_greatest, above));
+                    const L share = add(keep(is_least, below), keep(is_greatest, above));
                     total = add(total, share);
-                    auto give = [&](float* to) { store(to, add(load(to), share)); };
+                    auto give = [&](float* to) { store(to, add(load<L>(to), share)); };
                     give(p02 + (static_cast<int64_t>(i) * n + k) * pitch + lane);
                     give(p12 + (static_cast<int64_t>(j) * n + k) * pitch + lane);
                     give(own + own_row(k) * pitch + lane);
                 }
-                store(p01 + pair, add(load(p01 + pair), total));
+                store(p01 + pair, add(load<L>(p01 + pair), total));
             }
 }
 

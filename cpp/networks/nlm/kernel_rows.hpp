@@ -1,14 +1,46 @@
 // Shared by the two halves of the kernel: activations, and which row belongs to which tuple. Included where
 // the code is compiled once per instruction set, so everything is static.
 #pragma once
-#include "lanes/float_lanes.hpp"
+#include "lanes/half_lanes.hpp"
 #include "networks/nlm/kernel.hpp"
 
 namespace hstar {
 
-static inline Floats activate(Activation activation, Floats x) {
+// The lanes for rows of a pitch.
+template <int pitch>
+struct LanesFor {
+    using Type = Floats;
+};
+template <>
+struct LanesFor<kHalfFloats> {
+    using Type = HalfFloats;
+};
+
+// 1 / (1 + e^-x), to about two units in the last place. e^t = 2^n e^r with |r| <= log(2) / 2, and e^r by a
+// polynomial of degree 6 (Chebyshev fit, relative error 1.1e-8). min and max return their second operand when
+// one is not a number, so NaN passes through.
+template <class L>
+static inline L sigmoid(L x) {
+    const L t = max(fill<L>(-87.0f), min(fill<L>(87.0f), subtract(fill<L>(0.0f), x)));
+    const L magic = fill<L>(12582912.0f);  // 1.5 * 2^23: adding it rounds to a whole number
+    const L shifted = fma(t, fill<L>(1.44269504f), magic);
+    const L n = subtract(shifted, magic);
+    L r = fma(n, fill<L>(-0.693145752f), t);
+    r = fma(n, fill<L>(-1.42860677e-6f), r);
+    L p = fill<L>(0x1.6d113cp-10f);
+    p = fma(p, r, fill<L>(0x1.120ba2p-7f));
+    p = fma(p, r, fill<L>(0x1.55551ap-5f));
+    p = fma(p, r, fill<L>(0x1.5554dcp-3f));
+    p = fma(p, r, fill<L>(0.5f));
+    p = fma(p, r, fill<L>(1.0f));
+    p = fma(p, r, fill<L>(1.0f));
+    return divide(fill<L>(1.0f), fma(p, power_of_two(shifted), fill<L>(1.0f)));
+}
+
+template <class L>
+static inline L activate(Activation activation, L x) {
     if (activation == Activation::Sigmoid) return sigmoid(x);
-    return activation == Activation::Relu ? max(x, fill(0.0f)) : x;
+    return activation == Activation::Relu ? max(x, fill<L>(0.0f)) : x;
 }
 
 static inline int64_t place(const int* index, int64_t t) {
@@ -53,12 +85,15 @@ static inline MapKind kind_of(const NlmRowMap& map) {
 }
 
 // Calls the template's instance for the kind of map, for whether tuples with equal members are left out, and
-// for the usual pitch, where the compiler then needs no multiplications (0: any other).
-#define HSTAR_DISPATCH_PITCH(function, kind, exclude, pitch, ...)              \
-    if (pitch == kFloats)                                                      \
-        return exclude ? function<true, MapKind::kind, kFloats>(__VA_ARGS__)   \
-                       : function<false, MapKind::kind, kFloats>(__VA_ARGS__); \
-    return exclude ? function<true, MapKind::kind, 0>(__VA_ARGS__)             \
+// for the usual pitches, where the compiler then needs no multiplications (0: any other).
+#define HSTAR_DISPATCH_PITCH(function, kind, exclude, pitch, ...)                  \
+    if (pitch == kHalfFloats)                                                      \
+        return exclude ? function<true, MapKind::kind, kHalfFloats>(__VA_ARGS__)   \
+                       : function<false, MapKind::kind, kHalfFloats>(__VA_ARGS__); \
+    if (pitch == kFloats)                                                          \
+        return exclude ? function<true, MapKind::kind, kFloats>(__VA_ARGS__)       \
+                       : function<false, MapKind::kind, kFloats>(__VA_ARGS__);     \
+    return exclude ? function<true, MapKind::kind, 0>(__VA_ARGS__)                 \
                    : function<false, MapKind::kind, 0>(__VA_ARGS__);
 #define HSTAR_DISPATCH(function, map, exclude, pitch, ...)                      \
     switch (kind_of(map)) {                                                     \
@@ -70,13 +105,20 @@ static inline MapKind kind_of(const NlmRowMap& map) {
             HSTAR_DISPATCH_PITCH(function, Table, exclude, pitch, __VA_ARGS__)  \
     }
 
-// Whether the k-th member of tuple s is left out: it occurs in s.
+// Which tuples (s, k) are left out for one s: those with equal members. Found once per s: a division per
+// tuple would take longer than all the rest.
 template <bool exclude>
-static inline bool is_left_out(int arity, int n, int64_t s, int k) {
-    if constexpr (!exclude) return false;
-    if (arity == 2) return s == k;
-    return arity == 3 && (s / n == k || s % n == k || s / n == s % n);
-}
+struct LeftOut {
+    int first = -1, second = -1;  // members of s
+    LeftOut() = default;
+    LeftOut(int arity, int n, int64_t s) {
+        if (!exclude || arity < 2) return;
+        first = static_cast<int>(arity == 3 ? s / n : s);
+        second = static_cast<int>(arity == 3 ? s % n : -1);
+    }
+    inline bool operator()(int k) const { return exclude && (k == first || k == second || is_whole()); }
+    inline bool is_whole() const { return first >= 0 && first == second; }
+};
 
 static inline int count_left_out(bool exclude, int arity, int n, int64_t s) {
     if (!exclude || arity < 2) return 0;

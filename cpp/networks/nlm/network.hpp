@@ -2,8 +2,9 @@
 //
 // Nothing is computed per tuple if it depends on less than the tuple. The expanded part of a linear map is a
 // table over shorter tuples (three tables over pairs for triples); inputs and what the first layer makes of
-// them are tables over the types, colours, classes and sets of input.hpp. Triples of the last layer that has
-// any are reduced without being stored. The concatenation over permutations is never formed.
+// them are tables over the types, colours, classes and sets of input.hpp, and the second layer's triples over
+// shades. Triples of the last layer that has any are reduced without being stored. The concatenation over
+// permutations is never formed.
 #pragma once
 #include <array>
 #include <span>
@@ -32,8 +33,8 @@ class NlmNetwork {
     using Block = NlmShape::Block;
     using Source = NlmShape::Source;
 
-    // What the rows of a tensor stand for: tuples, pairs by an index, classes of triples.
-    enum class RowsOf { Tuples, Pairs, Classes, Nothing };
+    // What the rows of a tensor stand for: tuples, pairs by an index, classes or shades of triples.
+    enum class RowsOf { Tuples, Pairs, Classes, Shades, Nothing };
     // Some channels of an arity's tensor: the input's (origin 0) or those of layer origin - 1.
     struct Tensor {
         RowsOf rows_of = RowsOf::Nothing;
@@ -46,6 +47,8 @@ class NlmNetwork {
         int64_t reduced_count = 0;
         const PairIndex* reduced_pairs = nullptr;  // of the reductions
         NlmTriples triples{};                      // where only the reductions exist
+        RowsOf own_rows = RowsOf::Nothing;         // of triples.own
+        int64_t own_count = 0;
         float *gradient = nullptr, *min_gradient = nullptr, *max_gradient = nullptr;
         float* sum_gradient = nullptr;
     };
@@ -79,10 +82,14 @@ class NlmNetwork {
     // Lists what makes up a linear map of pairs: of its expanded part or of the others, by two permutations.
     void list_pair_parts(const Linear& linear, bool expanded, int plain, int mirrored,
                          const PairDomain& domain);
-    float* pair_table(const Linear& linear, int plain, int mirrored, bool with_bias);
+    float* pair_table(const Linear& linear, int plain, int mirrored, bool with_bias,
+                      const PairDomain& domain);
     NlmProduct product(const Linear& linear, const Block& block, int permutation, const float* rows,
                        const int* index) const;
     NlmRowMap map_of(const Tensor& x) const;
+    const int* const* permuted_rows(const Tensor& x) const;  // of triples
+    // Per row of one kind of triples, the row of a kind that tells fewer of them apart; null: the same.
+    const int* coarser_rows(RowsOf fine, RowsOf coarse) const;
     NlmSetReduction set_reduction(const Tensor& x) const;
     float* apply(const Linear& linear, int64_t count, const float* bias, std::span<const NlmAddend> addends,
                  std::span<const NlmProduct> products, Activation activation = Activation::Identity);

@@ -17,6 +17,11 @@ float* aligned(std::vector<float>& storage) {
     return storage.data() + (64 - address % 64) % 64 / sizeof(float);
 }
 
+// Where the next matrix begins: matrices are aligned, too.
+size_t aligned(size_t floats) {
+    return (floats + 15) / 16 * 16;
+}
+
 }  // namespace
 
 void NlmShape::finish() {
@@ -55,11 +60,11 @@ void NlmShape::finish() {
             linear.packed = packed_floats;
             size_t columns = static_cast<size_t>(linear.permutations()) * linear.columns;
             num_parameters += (columns + 1) * linear.out;
-            packed_floats += (columns + 1) * linear.pitch();
+            packed_floats = aligned(packed_floats + (columns + 1) * linear.pitch());
             for (Block& block : linear.blocks) {
                 block.backwards = backward_floats;
-                backward_floats +=
-                    static_cast<size_t>(linear.permutations()) * linear.out * pitch_of(block.channels);
+                backward_floats = aligned(backward_floats + static_cast<size_t>(linear.permutations()) *
+                                                                linear.out * pitch_of(block.channels));
             }
             require(num_parameters <= kMostParameters, "the NLM has more than 2^28 parameters");
             linears.push_back(std::move(linear));
@@ -67,13 +72,14 @@ void NlmShape::finish() {
     }
 }
 
-NlmWeights::NlmWeights(const NlmShape& shape, const float* theta, bool with_backward) {
+void NlmWeights::assign(const NlmShape& shape, const float* theta, bool with_backward) {
     packed_storage.assign(shape.packed_floats + 16, 0.0f);
     float* forward = aligned(packed_storage);
     packed = forward;
     if (with_backward) backward_storage.assign(shape.backward_floats + 16, 0.0f);
     float* back = with_backward ? aligned(backward_storage) : nullptr;
     backward = back;
+    is_finite = true;
     for (size_t i = 0; i < shape.num_parameters; ++i) is_finite &= std::isfinite(theta[i]);
     for (const NlmShape::Linear& linear : shape.linears) {
         const size_t columns = static_cast<size_t>(linear.permutations()) * linear.columns;

@@ -80,12 +80,16 @@ struct NlmShape {
 
 // The parameters in the order that the kernels read.
 struct NlmWeights {
-    NlmWeights(const NlmShape& shape, const float* theta, bool with_backward);
+    NlmWeights() = default;
+    NlmWeights(const NlmShape& shape, const float* theta, bool with_backward) {
+        assign(shape, theta, with_backward);
+    }
+    void assign(const NlmShape& shape, const float* theta, bool with_backward);
     NlmWeights(const NlmWeights&) = delete;
     NlmWeights& operator=(const NlmWeights&) = delete;
     std::vector<float> packed_storage, backward_storage;
-    const float* packed;    // see Linear::packed
-    const float* backward;  // see Block::backwards
+    const float* packed = nullptr;    // see Linear::packed
+    const float* backward = nullptr;  // see Block::backwards
     bool is_finite = true;
 };
 // Adds a gradient in packed order to one in the order of the parameters.
