@@ -35,7 +35,11 @@ def add_parser(commands: Commands) -> None:
     parser.add("--seed SEED", "random seed of problems and training", int, default=0)
     about = f"admissible-cea: certified models of the cube (default: {MODELS}, if it exists)"
     parser.add("--models DIR", about)
-    about = "regression-sampling: folder of given tasks, with the folders hard and moderate"
+    about = (
+        "folder of given problems; regression-sampling: with the folders hard and moderate; "
+        "reward-shaping: with folders DOMAIN/train and DOMAIN/test, or for the scale compatibility "
+        "DOMAIN with its problems"
+    )
     parser.add("--suite DIR", about)
     about = (
         "regression-sampling: another planner to run beside ours, its command with {domain}, "

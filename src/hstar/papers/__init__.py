@@ -40,6 +40,12 @@ RECIPES: Registry[Recipe] = Registry(
             "hstar.papers.regression_sampling",
             options=("suite", "peers"),
         ),
+        "reward-shaping": Recipe(
+            "value functions of a domain by reinforcement learning",
+            ("smoke", "small", "full", "equal-time", "compatibility"),
+            "hstar.papers.reward_shaping",
+            options=("suite",),
+        ),
     },
     "hstar.papers",
     of_class(Recipe),

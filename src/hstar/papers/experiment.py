@@ -10,14 +10,19 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from hstar.learning.trials import SIGNALS
 from hstar.runtime.atomic import write_atomically
 from hstar.runtime.code import code_digest
 from hstar.runtime.journal import claim_settings
 from hstar.runtime.pool import Lost, Pool
+from hstar.runtime.progress import Progress
+from hstar.runtime.resources import Budget, OutOfResources
+from hstar.search import SearchResult
 
 Say = Callable[[str], None]
 S = TypeVar("S")
 
+EXPECTED = ("out of time", "out of memory")
 CODE = (  # what the results of an experiment depend on
     *("pddl", "spaces", "heuristics", "algorithms", "search", "pdb", "domains", "teachers"),
     "features",
@@ -87,6 +92,52 @@ def in_processes(
             if isinstance(answer, Lost):
                 raise RuntimeError(f"a worker process failed: {answer}")
             yield answer
+
+
+def run_all(
+    experiment: Experiment[Any],
+    what: str,
+    work: Callable[..., str],
+    arguments: list[tuple[Any, ...]],
+) -> None:
+    """In processes, with a line for each part that is done."""
+    if not arguments:
+        return
+    experiment.say(f"{what}, {len(arguments)} parts")
+    with Progress(what, len(arguments)) as progress:
+        for count, text in enumerate(in_processes(experiment.jobs, work, arguments), start=1):
+            progress.update(count, text)
+
+
+def search_within(
+    limit: float, memory: int, search: Callable[[Budget], SearchResult | None]
+) -> dict[str, Any]:
+    """The row of a search that had so many seconds and bytes. What is found later or not validated
+    is not solved. `search` returns None where there is no network to search with. Raises
+    OutOfResources and KeyboardInterrupt when the run itself is ended."""
+    start = time.monotonic()
+    budget = Budget.starting_now(limit, memory)
+    try:
+        with budget.enforced():
+            result = search(budget)
+    except OutOfResources as error:
+        if error.status not in EXPECTED:
+            raise
+        return {"solved": False, "status": error.status}
+    if result is None:
+        return {"solved": False, "status": "no network", "seconds": limit}
+    if result.status in SIGNALS:
+        raise KeyboardInterrupt
+    seconds = time.monotonic() - start
+    is_late = result.solved and (result.unchecked is not None or seconds > limit)
+    return {
+        "solved": result.solved and not is_late,
+        "status": "out of time" if is_late else result.status,
+        "seconds": seconds,
+        "length": result.plan_length,
+        **{name: getattr(result, name) for name in ("search_time", "evaluated", "expanded")},
+        **{name: getattr(result, name) for name in ("requested", "training_time", "found_by")},
+    }
 
 
 def say_nothing(_: str) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -30,22 +30,25 @@ from hstar.learning.initial_states import write_walks
 from hstar.learning.instance import InstanceLearner, search_of
 from hstar.learning.networks import hashes_of
 from hstar.learning.planning import plan_with_learning
-from hstar.learning.trials import SIGNALS
 from hstar.papers import experiment as shared
-from hstar.papers.experiment import in_processes, read_part, say_nothing, write_part
+from hstar.papers.experiment import (
+    EXPECTED,
+    read_part,
+    run_all,
+    say_nothing,
+    search_within,
+    write_part,
+)
 from hstar.papers.peers import run_peer
 from hstar.papers.regression_sampling.columns import LEARNERS, PLANNERS, Column
 from hstar.papers.regression_sampling.scales import GENERATED, Scale, Study
 from hstar.pddl import Problem, parse
 from hstar.pddl.errors import InputFileError
 from hstar.runtime.code import code_digest
-from hstar.runtime.progress import Progress
 from hstar.runtime.resources import Budget, OutOfResources
 from hstar.search import SearchOptions, SearchResult, plan_problem
 from hstar.spaces.task import Task, ground
 from hstar.training.native import FactRows
-
-EXPECTED = ("out of time", "out of memory")
 
 
 class SuiteError(InputFileError):
@@ -154,18 +157,6 @@ def run_experiment(experiment: Experiment) -> Results:
             for planner in planners
         ]
     return results
-
-
-def run_all(
-    experiment: Experiment, what: str, work: Callable[..., str], arguments: list[tuple[Any, ...]]
-) -> None:
-    """In processes, with a line for each part that is done."""
-    if not arguments:
-        return
-    experiment.say(f"{what}, {len(arguments)} parts")
-    with Progress(what, len(arguments)) as progress:
-        for count, text in enumerate(in_processes(experiment.jobs, work, arguments), start=1):
-            progress.update(count, text)
 
 
 def find_tasks(experiment: Experiment, study: Study) -> list[TaskFolder]:
@@ -291,34 +282,14 @@ def plan_once(
 def run_planner(
     experiment: Experiment, study: Study, task: TaskFolder, column: Column, state: int
 ) -> dict[str, Any]:
-    start = time.monotonic()
-    budget = Budget.starting_now(study.limit, experiment.scale.memory_limit)
-    try:
-        with budget.enforced():
-            problem = task.problem(state)
-            if column.learns:
-                result = plan_and_learn(problem, study, budget)
-            else:
-                options = search_options(experiment, study, task, column)
-                if options is None:
-                    return {"solved": False, "status": "no network", "seconds": study.limit}
-                result = plan_problem(problem, options, budget)
-    except OutOfResources as error:
-        if error.status not in EXPECTED:
-            raise
-        return {"solved": False, "status": error.status}
-    if result.status in SIGNALS:
-        raise KeyboardInterrupt
-    seconds = time.monotonic() - start
-    is_late = result.solved and (result.unchecked is not None or seconds > study.limit)
-    return {
-        "solved": result.solved and not is_late,
-        "status": "out of time" if is_late else result.status,
-        "seconds": seconds,
-        "length": result.plan_length,
-        **{name: getattr(result, name) for name in ("search_time", "evaluated", "expanded")},
-        **{name: getattr(result, name) for name in ("training_time", "found_by")},
-    }
+    def search(budget: Budget) -> SearchResult | None:
+        problem = task.problem(state)
+        if column.learns:
+            return plan_and_learn(problem, study, budget)
+        options = search_options(experiment, study, task, column)
+        return None if options is None else plan_problem(problem, options, budget)
+
+    return search_within(study.limit, experiment.scale.memory_limit, search)
 
 
 def plan_and_learn(problem: Problem, study: Study, budget: Budget) -> SearchResult:

@@ -1,0 +1,1 @@
+"""Recipe of the reward-shaping paper: reinforcement learning with heuristics as dense rewards."""

@@ -1,0 +1,123 @@
+"""Figures 1, 3, 4 and 5: evaluations against the base, solved problems by size, goals by step."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from hstar.papers.reward_shaping.columns import BASES, BESIDE_BASE, COLUMNS, OWN, SHAPED
+from hstar.papers.reward_shaping.measured import Searches, searches_of, trainings_of
+from hstar.papers.reward_shaping.problems import PRINTED
+from hstar.papers.reward_shaping.recipe import Results
+from hstar.report import new_figure, scatter
+from hstar.report.plots import COLOURS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+GRID = 100  # steps at which cumulative goals are drawn
+ABOUT_RATES = (
+    "Share of test problems solved (y) by number of objects (x), seeds together. A problem counts "
+    "as solved if it took at most the evaluations in the title."
+)
+ABOUT_GOALS = (
+    "Goals reached in training (y) up to a step (x), the mean of seeds; a problem may be solved "
+    "more than once."
+)
+
+
+def evaluation_figures(results: Results) -> list[tuple[Figure, str]]:
+    """Figure 1, left: a plot for each learned column, all domains."""
+    import polars as pl
+
+    found = searches_of(results)
+    rows = pl.DataFrame(
+        [
+            {
+                "label": column,
+                "domain": domain,
+                "problem": row["problem"],
+                "coverage": int(row["solved"]),
+                "evaluations": found.cost(row),
+            }
+            for (domain, column), own in found.by_cell.items()
+            for row in own
+        ]
+    )
+    pairs = [(column, COLUMNS[column].base) for column in found.columns]
+    return [
+        (scatter(rows, base, column), f"Figure 1, left: {column} against {base}; a point per seed.")
+        for column, base in pairs
+        if base in found.columns and base is not None
+    ]
+
+
+def rates(found: Searches, domain: str, column: str, limit: int) -> list[tuple[int, float]]:
+    """Number of objects and share of problems of that size solved within the limit."""
+    by_size: dict[int, list[bool]] = {}
+    for row in found.rows(domain, column):
+        is_solved = row["solved"] and found.cost(row) <= limit
+        by_size.setdefault(row["objects"], []).append(is_solved)
+    return [(size, sum(one) / len(one)) for size, one in sorted(by_size.items())]
+
+
+def rate_figure(results: Results) -> Figure:
+    """Figure 3, and for blocks Figure 1, right."""
+    found = searches_of(results)
+
+    def draw(axes: Axes, domain: str) -> None:
+        limit = PRINTED.get(domain, {}).get("threshold", found.limit)
+        limit = min(limit, found.limit or limit)
+        shown = [*zip(BASES, ["dashed"] * 3, strict=True), *((c, "solid") for c in SHAPED)]
+        shown += [(OWN, "solid"), (BESIDE_BASE, "dotted")]
+        numbers = [*range(3), *range(3), 3, 3]
+        for (column, style), number in zip(shown, numbers, strict=True):
+            points = rates(found, domain, column, limit)
+            if points:
+                x, y = zip(*points, strict=True)
+                look: Any = {"color": COLOURS[number], "linestyle": style, "linewidth": 1.0}
+                axes.plot(x, y, marker=".", markersize=4, label=column, **look)
+        axes.set(title=f"{domain} ({limit})", xlabel="objects", ylabel="solved", ylim=(-0.03, 1.03))
+
+    return _panels(found.domains, draw)
+
+
+def goal_curve(goal_steps: list[list[int]], steps: int) -> list[tuple[int, float]]:
+    """Step and goals reached until then, the mean of trainings; goals are in order."""
+    grid = sorted({round(i * steps / GRID) for i in range(GRID + 1)})
+    ordered = [sorted(one) for one in goal_steps]
+    return [
+        (step, sum(bisect.bisect_right(one, step) for one in ordered) / len(ordered))
+        for step in grid
+    ]
+
+
+def goals_figure(results: Results) -> Figure:
+    """Figures 4 and 5."""
+
+    def draw(axes: Axes, domain: str) -> None:
+        for number, column in enumerate(SHAPED):
+            rows = trainings_of(results, domain, column)
+            if rows:
+                curve = goal_curve([row["goal_steps"] for row in rows], rows[0]["steps"])
+                x, y = zip(*curve, strict=True)
+                axes.plot(x, y, color=COLOURS[number], label=column, linewidth=1.0)
+        axes.set(title=domain, xlabel="training step", ylabel="goals reached")
+
+    return _panels(list(results.problems), draw)
+
+
+def _panels(domains: list[str], draw: Callable[[Axes, str], None]) -> Figure:
+    """A panel for each domain, with one legend."""
+    columns = min(4, max(1, len(domains)))
+    rows = max(1, -(-len(domains) // columns))
+    figure, panels = new_figure(2.8 * columns, 2.3 * rows, rows, columns)
+    for panel in panels[len(domains) :]:
+        panel.set_axis_off()
+    for axes, domain in zip(panels, domains, strict=False):
+        draw(axes, domain)
+    if panels[0].get_legend_handles_labels()[1]:
+        panels[0].legend(fontsize=6, frameon=False)
+    return figure

@@ -1,0 +1,120 @@
+"""The problems of the experiment: generated, or those of a suite with the folders DOMAIN/train and
+DOMAIN/test. A test problem that says the same as a training problem is left out."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from hstar.domains import generate
+from hstar.papers.experiment import read_part, read_published, write_part
+from hstar.papers.reward_shaping.scales import Generated
+from hstar.pddl import find_domain, parse
+from hstar.pddl.errors import InputFileError
+from hstar.pddl.locate import find_problems, natural_order
+from hstar.teachers.folder import content_digest
+
+SPLITS = ("train", "test")
+PRINTED: dict[str, Any] = read_published(__file__)["domains"]
+
+
+class SuiteError(InputFileError):
+    """A folder of problems is missing or holds something else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A problem file and how many objects the problem has, those of the domain included."""
+
+    file: str
+    objects: int
+
+    @property
+    def path(self) -> Path:
+        return Path(self.file)
+
+
+@dataclass(frozen=True, slots=True)
+class DomainProblems:
+    """The problems of a domain, the smallest first. `left_out` are test files that say the same as
+    a training problem."""
+
+    domain: str
+    train: tuple[Entry, ...]
+    test: tuple[Entry, ...]
+    left_out: tuple[str, ...]
+
+    @property
+    def train_folder(self) -> Path:
+        return self.train[0].path.parent
+
+    @property
+    def sizes(self) -> int:
+        """How many sizes the test problems have."""
+        distinct = len({entry.objects for entry in self.test})
+        return int(PRINTED.get(self.domain, {}).get("sizes", distinct))
+
+    def chosen(self, per_size: int) -> tuple[Entry, ...]:
+        """So many test problems for each size, at even distances; all for 0."""
+        count, total = per_size * self.sizes, len(self.test)
+        if per_size == 0 or count >= total:
+            return self.test
+        return tuple(self.test[i * total // count] for i in range(count))
+
+
+def domain_folders(suite: Path) -> dict[str, Path]:
+    """The folders of a suite that have problems to train and to test with, the paper's first."""
+    inside = sorted(path for path in suite.iterdir() if path.is_dir())
+    found = {
+        path.name: path
+        for path in inside
+        if all((path / split).is_dir() and find_problems(path / split) for split in SPLITS)
+    }
+    if not found:
+        raise SuiteError(
+            "there are no folders DOMAIN/train and DOMAIN/test of problems", str(suite)
+        )
+    names = [*(name for name in PRINTED if name in found), *found]
+    return {name: found[name] for name in names}
+
+
+def make_problems(folder: Path, wanted: Generated, seed: int) -> None:
+    """Generate what is not there yet. No problem is in both splits, up to the names of objects."""
+    for split, count in zip(SPLITS, wanted.counts, strict=True):
+        if not (folder / split).is_dir():
+            ranges = getattr(wanted, split)
+            generate(wanted.domain, folder, [split], seed, count=count, ranges=ranges)
+
+
+def read_problems(domain: str, folder: Path, part: Path) -> DomainProblems:
+    """Read the problems of a domain once; what is found stays in the file `part`. Raises PddlError
+    and SuiteError."""
+    held = read_part(part)
+    if held is None:
+        found = _read(domain, folder)
+        write_part(part, asdict(found))
+        return found
+    entries = {split: tuple(Entry(**one) for one in held[split]) for split in SPLITS}
+    return DomainProblems(domain, entries["train"], entries["test"], tuple(held["left_out"]))
+
+
+def _read(domain: str, folder: Path) -> DomainProblems:
+    known, entries = set(), {}
+    left_out: list[str] = []
+    for split in SPLITS:
+        kept = []
+        for path in find_problems(folder / split):
+            problem = parse(find_domain(path), path)
+            digest = content_digest(problem)
+            if split == "train":
+                known.add(digest)
+            elif digest in known:
+                left_out.append(str(path))
+                continue
+            kept.append(Entry(str(path), len(problem.objects)))
+        kept.sort(key=lambda entry: (entry.objects, natural_order(entry.path)))
+        entries[split] = tuple(kept)
+    if not entries["test"]:
+        raise SuiteError("every test problem is a training problem too", str(folder / "test"))
+    return DomainProblems(domain, entries["train"], entries["test"], tuple(left_out))

@@ -1,0 +1,282 @@
+"""The tables of the paper beside ours, and what hstar adds: effort, and equal time for learning."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+
+from hstar.papers.reward_shaping.columns import (
+    BASES,
+    BESIDE_BASE,
+    COLUMNS,
+    DEFAULT,
+    OWN,
+    PEERS,
+    SHAPED,
+)
+from hstar.papers.reward_shaping.compatibility import compatibility_table
+from hstar.papers.reward_shaping.measured import (
+    COVERAGE,
+    GOALS,
+    HELD,
+    Searches,
+    Spread,
+    goals_of,
+    is_better,
+    is_worse,
+    printed_share,
+    searches_of,
+    text_of,
+)
+from hstar.papers.reward_shaping.problems import PRINTED, SPLITS, Entry
+from hstar.papers.reward_shaping.ranksum import least_p, rank_sum_p
+from hstar.papers.reward_shaping.recipe import Results
+from hstar.papers.reward_shaping.scales import EQUAL_TIME, PAPER, Scale, Study
+from hstar.papers.tables import Table
+from hstar.report import Cell
+from hstar.report.tables import MISSING, number_text
+
+BETTER, WORSE = "▲", "▼"
+GROUPS = (
+    ("baselines", BASES),
+    ("learned (max of seeds)", tuple(SHAPED)),
+    ("other systems", PEERS),
+    ("hstar", (OWN, BESIDE_BASE, DEFAULT)),
+)
+
+
+def coverage_table(results: Results, study: Study) -> Table:
+    """Table 1: solved test problems."""
+    found = searches_of(results)
+    groups = [(text, [c for c in names if c in found.columns]) for text, names in GROUPS]
+    columns = [column for _, names in groups for column in names]
+    lines: list[list[Cell | str]] = []
+    for domain in found.domains:
+        tests = max(found.tests(domain, column) for column in columns)
+        total = COVERAGE.get(domain, {}).get("total")
+        line: list[Cell | str] = [domain, Cell(str(tests), below=text_of(total) if total else "")]
+        for column in columns:
+            line.append(_coverage_cell(found, domain, column, tests))
+        lines.append(line)
+    seeds = len(study.seeds)
+    alone = "With one seed there is no deviation: every difference is marked. "
+    shown = (
+        f"Solved test problems, at most {study.max_evaluations} evaluations and {study.limit:g} s "
+        "a problem (what takes longer counts as unsolved). Below, the paper's numbers, on all of "
+        "its own problems and without a limit of time. Learned columns: mean ± standard deviation "
+        f"(max of seeds) of {seeds} seed(s); no seed was chosen by its result. Other systems ran "
+        f"once. {BETTER} and {WORSE}: the base lies below mean - std, or above mean + std. "
+        f"{alone if seeds == 1 else ''}After a slash: how many problems were tried, if not all. "
+        "Evaluations count duplicates and look-ahead; where two heuristics take turns, a state "
+        f"counts once. '{DEFAULT}' is what hstar plan runs, limited by time alone."
+    )
+    spans = [("", 2), *((text, len(names)) for text, names in groups if names)]
+    title = "Table 1: coverage"
+    return Table("coverage", title, ["domain", "tests", *columns], lines, shown, spans)
+
+
+def _coverage_cell(found: Searches, domain: str, column: str, tests: int) -> Cell:
+    solved, printed = found.solved(domain, column), COVERAGE.get(domain, {}).get(column)
+    base = COLUMNS[column].base
+    theirs = None if base is None else found.solved(domain, base)
+    printed_base = None if base is None else COVERAGE.get(domain, {}).get(base)
+    own = found.tests(domain, column)
+    text = text_of(solved) + (f" / {own}" if own not in (0, tests) else "")
+    below = "" if column not in HELD["coverage_columns"] else text_of(printed)
+    below = "" if domain not in COVERAGE else below
+    marks, bold = [], []
+    for value, other in ((solved, theirs), (printed, printed_base)):
+        is_known = value is not None and other is not None
+        better = is_known and is_better(value, other)  # type: ignore[arg-type]
+        worse = is_known and is_worse(value, other)  # type: ignore[arg-type]
+        marks.append(f" {BETTER}" if better else f" {WORSE}" if worse else "")
+        bold.append(better)
+    return Cell(text + marks[0], bold[0], below + marks[1] if below else "", bold[1])
+
+
+def seeds_table(results: Results) -> Table:
+    """How much seeds differ: shares of solved problems, ours and the paper's."""
+    found = searches_of(results)
+    columns = [column for column in found.columns if COLUMNS[column].has_seeds]
+    lines: list[list[Cell | str]] = []
+    for domain in found.domains:
+        line: list[Cell | str] = [domain]
+        for column in columns:
+            share, printed = found.share(domain, column), printed_share(domain, column)
+            text = MISSING
+            if share is not None:
+                text = f"{share.mean:.3f} ± {share.std:.3f}, {min(share.values):.3f}"
+            below = "" if printed is None else f"{printed.mean:.3f} ± {printed.std:.3f}"
+            line.append(Cell(text, below=below))
+        lines.append(line)
+    shown = (
+        "Share of test problems solved: mean ± standard deviation over seeds, and the worst seed."
+    )
+    return Table("seeds", "Spread over seeds", ["domain", *columns], lines, shown)
+
+
+def goals_table(results: Results, study: Study) -> Table:
+    """Table 2: goals reached in training; the best in bold, and what cannot be told from it."""
+    columns = [column for column in SHAPED if column in study.columns]
+    seeds, limit = len(study.seeds), HELD["least_p"]
+    can_tell = least_p(seeds, seeds) < limit
+    lines: list[list[Cell | str]] = []
+    for domain in results.problems:
+        values = [goals_of(results, domain, column) for column in columns]
+        starred = _starred(domain)
+        lines.append(
+            [
+                domain,
+                *(
+                    Cell(
+                        _without_most(value),
+                        column in best_columns(columns, values, limit),
+                        _without_most(GOALS.get(domain, {}).get(column), ""),
+                        column in starred,
+                    )
+                    for column, value in zip(columns, values, strict=True)
+                ),
+            ]
+        )
+    shown = (
+        f"Goals reached in {study.steps['paper']} steps of training, mean ± standard deviation of "
+        f"{seeds} seed(s); below, the paper's in {HELD['steps']} steps, of {HELD['seeds']}. "
+        "H^blind has no potential. "
+    )
+    if can_tell:
+        shown += (
+            "In bold the largest mean, and all that Wilcoxon's rank-sum test cannot tell from it "
+            f"(p ≥ {limit})."
+        )
+    else:
+        shown += (
+            f"In bold the largest mean. With {seeds} seed(s) the smallest p-value of Wilcoxon's "
+            f"rank-sum test is {least_p(seeds, seeds):.3g}: no difference can be significant "
+            f"(p < {limit}), and ties are not marked."
+        )
+    return Table("goals", "Table 2: goals reached", ["domain", *columns], lines, shown)
+
+
+def _without_most(value: Spread | None, missing: str = MISSING) -> str:
+    if value is None:
+        return missing
+    return Spread(value.mean, value.std, None, value.values).text
+
+
+def _starred(domain: str) -> set[str]:
+    """What the paper prints in bold."""
+    lines = [line.split() for line in HELD["goals"].strip().splitlines()]
+    texts: list[str] = next((line[1:] for line in lines if line[0] == domain), [])
+    return {c for c, text in zip(HELD["goals_columns"], texts, strict=False) if text.endswith("*")}
+
+
+def best_columns(columns: Sequence[str], values: Sequence[Spread | None], limit: float) -> set[str]:
+    """The column with the largest mean, and those that the test cannot tell from it if it could
+    with so many seeds."""
+    known = {c: v for c, v in zip(columns, values, strict=True) if v is not None}
+    if not known:
+        return set()
+    best = max(known, key=lambda column: known[column].mean)
+    found = {best}
+    for column, value in known.items():
+        sizes = len(value.values), len(known[best].values)
+        if column == best or least_p(*sizes) >= limit:
+            continue
+        if rank_sum_p(value.values, known[best].values) >= limit:
+            found.add(column)
+    return found
+
+
+def problems_table(results: Results) -> Table:
+    """Table 3: the problems, ours and the paper's."""
+    lines: list[list[Cell | str]] = []
+    for domain, problems in results.problems.items():
+        for split in SPLITS:
+            entries: Sequence[Entry] = getattr(problems, split)
+            sizes = [entry.objects for entry in entries]
+            printed = PRINTED.get(domain, {}).get(split, {})
+            left_out = str(len(problems.left_out)) if split == "test" else ""
+            counts = [str(len(entries)), str(printed.get("problems", ""))]
+            objects = [f"{min(sizes)}-{max(sizes)}", printed.get("objects", "")]
+            about = printed.get("parameters", "")
+            lines.append([f"{domain}/{split}", about, *counts, *objects, left_out])
+    shown = (
+        "The paper counts the words for types among the objects; ours are the true numbers. "
+        "'Left out' are test problems that say the same as a training problem, whatever their "
+        "names and layout."
+    )
+    headers = ["problems", "parameters in the paper", "count", "in the paper", "objects"]
+    headers += ["in the paper", "left out"]
+    return Table("problems", "Table 3: problems", headers, lines, shown)
+
+
+def effort_table(results: Results) -> Table:
+    """Evaluations of the learned columns against their bases, in the same run."""
+    found = searches_of(results)
+    columns = [column for column in found.columns if COLUMNS[column].base in found.columns]
+    lines: list[list[Cell | str]] = []
+    logs: dict[str, list[float]] = {column: [] for column in columns}
+    for domain in found.domains:
+        line: list[Cell | str] = [domain]
+        for column in columns:
+            ratio = found.effort(domain, column, str(COLUMNS[column].base))
+            if ratio is not None:
+                logs[column].append(math.log(ratio))
+            line.append(Cell(number_text(ratio, 3), ratio is not None and ratio < 1))
+        lines.append(line)
+    means = [math.exp(statistics.fmean(one)) if one else None for one in logs.values()]
+    lines.append(["geometric mean", *(number_text(mean, 3) for mean in means)])
+    shown = (
+        "Evaluations of the learned heuristic / those of the heuristic it was shaped by: geometric "
+        f"means over test problems and seeds, unsolved problems as {found.limit}. Below 1 learning "
+        "helps."
+    )
+    names = [f"{column} / {COLUMNS[column].base}" for column in columns]
+    return Table("effort", "Evaluations against the base", ["domain", *names], lines, shown)
+
+
+def equal_time_table(results: Results, study: Study) -> Table:
+    """What the same time for learning is worth, beside the default planner."""
+    found = searches_of(results, study.name)
+    lines: list[list[Cell | str]] = []
+    for domain in found.domains:
+        lines.append([domain, *_equal_time_cells(found, [domain], study.limit)])
+    lines.append(["all", *_equal_time_cells(found, found.domains, study.limit)])
+    shown = (
+        f"Solved test problems, and the geometric mean of seconds (unsolved: {study.limit:g} s). "
+        f"Each learner has {study.learn:g} s and one core for the training problems of a domain, "
+        f"then {study.limit:g} s for each test problem, reading and grounding included. "
+        f"'{DEFAULT}' is what hstar plan runs without flags."
+    )
+    headers = ["domain", "tests"]
+    headers += [text for column in found.columns for text in (column, "seconds")]
+    return Table("equal-time", "Equal time", headers, lines, shown)
+
+
+def _equal_time_cells(found: Searches, domains: Sequence[str], limit: float) -> list[Cell | str]:
+    rows = {c: [r for d in domains for r in found.rows(d, c)] for c in found.columns}
+    solved = {column: sum(row["solved"] for row in own) for column, own in rows.items()}
+    cells: list[Cell | str] = [str(max(map(len, rows.values())))]
+    for column, own in rows.items():
+        if not own:
+            cells += [MISSING, MISSING]
+            continue
+        spent = [row["seconds"] if row["solved"] else limit for row in own]
+        logs = [math.log(max(1e-3, seconds)) for seconds in spent]
+        is_best = solved[column] == max(solved.values())
+        cells += [Cell(str(solved[column]), is_best), f"{math.exp(statistics.fmean(logs)):.3g}"]
+    return cells
+
+
+def all_tables(results: Results, scale: Scale) -> list[Table]:
+    tables = []
+    for study in results.studies:
+        if study.name == PAPER:
+            tables += [coverage_table(results, study), effort_table(results), seeds_table(results)]
+            tables += [goals_table(results, study), problems_table(results)]
+        if study.name == EQUAL_TIME:
+            tables.append(equal_time_table(results, study))
+    if results.domains and scale.compatibility is not None:
+        tables.append(compatibility_table(results.domains, scale.compatibility))
+    return tables
