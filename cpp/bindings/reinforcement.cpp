@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "bindings/bindings.hpp"
 #include "reinforcement/environment.hpp"
 #include "reinforcement/rtdp.hpp"
@@ -207,10 +209,21 @@ nb::dict memory(BoundLearner& self) {
         places.insert(places.end(), bucket.begin(), bucket.end());
         lengths.push_back(static_cast<int64_t>(bucket.size()));
     }
-    for (const auto& known : held.upper) {
+    // By their values: numbers of states are others in a resumed run, and its bytes must be the same.
+    const auto by_values = [&](Place a, Place b) {
+        return a.problem != b.problem ? a.problem < b.problem
+                                      : self.environment.problems[a.problem]->is_before(a.state, b.state);
+    };
+    auto known_upper = held.upper;
+    std::sort(known_upper.begin(), known_upper.end(),
+              [&](const auto& a, const auto& b) { return by_values(a.place, b.place); });
+    for (const auto& known : known_upper) {
         bounded.push_back(known.place);
         upper.push_back(known.upper);
     }
+    std::vector<Place> dead_ends = held.dead_ends;
+    std::sort(dead_ends.begin(), dead_ends.end(), by_values);
+    result["dead_ends"] = from_places(self.environment, dead_ends);
     result["states"] = from_places(self.environment, places);
     result["lengths"] = to_numpy(lengths, {lengths.size()});
     result["fresh"] = to_numpy(held.fresh, {held.fresh.size()});
@@ -246,6 +259,7 @@ void restore(BoundLearner& self, const nb::dict& given) {
     const std::vector<float> upper = floats("upper");
     require(upper.size() == bounded.size(), "there must be one bound per state");
     for (size_t i = 0; i < bounded.size(); ++i) held.upper.push_back({bounded[i], upper[i]});
+    held.dead_ends = to_places(self.environment, nb::cast<nb::tuple>(given["dead_ends"]));
     held.goal_steps = copied(nb::cast<Longs>(given["goal_steps"]));
     const auto counters = copied(nb::cast<Longs>(given["counters"]));
     const auto sums = copied(nb::cast<Array<double, 1>>(given["sums"]));

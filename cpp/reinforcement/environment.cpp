@@ -51,7 +51,8 @@ void EnvironmentProblem::examine(StateId first) {
             known.is_goal |= task_.is_goal(next.data());
         }
         known.h = known.is_goal ? 0 : h_[i];
-        known.is_dead_end = !known.is_goal && (known.h == kDeadEnd || !has_step);
+        known.is_stuck = !known.is_goal && (known.h == kDeadEnd || !has_step);
+        known.is_dead_end = known.is_stuck;
     }
 }
 
@@ -73,9 +74,9 @@ std::span<const EnvironmentProblem::Edge> EnvironmentProblem::expand(StateId id)
         known.is_expanded = true;
         known.first_edge = first_edge;
         known.num_edges = static_cast<uint32_t>(edges_.size()) - first_edge;
-        const bool all_dead = std::all_of(edges_.begin() + first_edge, edges_.end(),
-                                          [&](const Edge& edge) { return is_dead_end(edge.to); });
-        if (!known.is_goal && all_dead) known.is_dead_end = true;
+        const bool all_stuck = std::all_of(edges_.begin() + first_edge, edges_.end(),
+                                           [&](const Edge& edge) { return is_stuck(edge.to); });
+        if (!known.is_goal && all_stuck) known.is_dead_end = true;
     }
     return std::span(edges_).subspan(known_[id].first_edge, known_[id].num_edges);
 }

@@ -1,6 +1,7 @@
 // Planning problems as environments of reinforcement learning. States are numbers, and what is known of a
 // state is computed once: small training problems are visited again and again.
 #pragma once
+#include <cstring>
 #include <memory>
 #include <span>
 #include <vector>
@@ -29,13 +30,20 @@ class EnvironmentProblem {
     StateId size() const { return registry_.size(); }
     // The number of a state with these values, one per variable.
     StateId add(const int* values);
+    // An order of states that does not depend on their numbers.
+    bool is_before(StateId a, StateId b) const {
+        const auto bytes = static_cast<size_t>(space_.packing().num_bytes());
+        return std::memcmp(registry_.row(a), registry_.row(b), bytes) < 0;
+    }
     void values(StateId id, int* result) const { space_.packing().unpack(registry_.row(id), result); }
 
     float h(StateId id) const { return known_[id].h; }
     // An artificial operator is no step of a plan: where one of them reaches the goal, so has the state.
     bool is_goal(StateId id) const { return known_[id].is_goal; }
-    // From where no plan can exist as far as is known: h is infinite, no operator is applicable, or all
-    // successors are dead ends, which expand() finds out. A goal is no dead end.
+    // No plan can exist: h is infinite, or no operator is applicable. A goal is no dead end.
+    bool is_stuck(StateId id) const { return known_[id].is_stuck; }
+    // Stuck, or all successors are, which expand() finds out. It looks no further: what is known of a state
+    // must not depend on the order of expansions, or resumed runs would differ.
     bool is_dead_end(StateId id) const { return known_[id].is_dead_end; }
     // The steps from a state, by operator. Valid until the next call.
     std::span<const Edge> expand(StateId id);
@@ -46,7 +54,7 @@ class EnvironmentProblem {
   private:
     struct Known {
         float h = 0;
-        bool is_goal = false, is_dead_end = false;
+        bool is_goal = false, is_stuck = false, is_dead_end = false;
         bool is_expanded = false;
         uint32_t first_edge = 0, num_edges = 0;
     };

@@ -64,6 +64,13 @@ RtdpLearner::RtdpLearner(std::vector<EnvironmentProblem*> problems, std::vector<
 void RtdpLearner::run(int64_t until, int64_t last, double learning_rate, const Limits& limits) {
     last_step_ = last;
     learning_rate_ = learning_rate;
+    bool has_step = false;
+    for (EnvironmentProblem* world : problems_) {
+        limits.check();
+        world->expand(world->start());
+        has_step |= !world->is_goal(world->start()) && !world->is_dead_end(world->start());
+    }
+    require(has_step, "every problem starts in a goal or in a dead end");
     while (progress_.steps < std::min(until, last)) {
         limits.check();
         const int problem = static_cast<int>(random_.below(static_cast<uint32_t>(problems_.size())));
@@ -358,17 +365,22 @@ void RtdpLearner::values(std::span<const Place> places, float* result) {
 
 RtdpLearner::Memory RtdpLearner::memory() const {
     Memory memory{progress_, random_.state(), theta_, average_, target_, mean_, square_, {},
-                  {},        goal_steps_,     {}};
+                  {},        goal_steps_,     {},     {}};
     for (const ReplayBucket& bucket : buckets_) {
         memory.buckets.emplace_back();
         for (size_t i = 0; i < bucket.size(); ++i) memory.buckets.back().push_back(bucket.at(i));
         memory.fresh.push_back(static_cast<int64_t>(bucket.num_fresh()));
     }
-    for (size_t problem = 0; problem < upper_.size(); ++problem)
-        for (size_t state = 0; state < upper_[problem].size(); ++state)
-            if (upper_[problem][state] != kNever)
-                memory.upper.push_back(
-                    {{static_cast<int>(problem), static_cast<StateId>(state)}, upper_[problem][state]});
+    for (size_t problem = 0; problem < problems_.size(); ++problem) {
+        const EnvironmentProblem& world = *problems_[problem];
+        const std::vector<float>& known = upper_[problem];
+        for (StateId state = 0; state < world.size(); ++state) {
+            const Place place{static_cast<int>(problem), state};
+            if (state < known.size() && known[state] != kNever && !world.is_goal(state))
+                memory.upper.push_back({place, known[state]});
+            if (world.is_dead_end(state) && !world.is_stuck(state)) memory.dead_ends.push_back(place);
+        }
+    }
     return memory;
 }
 
@@ -378,6 +390,13 @@ void RtdpLearner::restore(const Memory& memory) {
                 memory.average.size() == average_.size() && memory.target.size() == target_.size() &&
                 memory.buckets.size() == buckets_.size() && memory.fresh.size() == buckets_.size(),
             "the memory is that of another learner");
+    for (size_t b = 0; b < buckets_.size(); ++b) {
+        const auto held = static_cast<int64_t>(memory.buckets[b].size());
+        require(held <= options_.capacity && memory.fresh[b] >= 0 && memory.fresh[b] <= held,
+                "a bucket of the memory is not one of this learner");
+        for (Place place : memory.buckets[b])
+            require(bucket_of_[place.problem] == static_cast<int>(b), "a state is in a wrong bucket");
+    }
     progress_ = memory.progress;
     random_ = Random(memory.random);
     theta_ = memory.theta;
@@ -391,7 +410,9 @@ void RtdpLearner::restore(const Memory& memory) {
         for (Place place : memory.buckets[b]) buckets_[b].push(place);
         buckets_[b].set_fresh(static_cast<size_t>(memory.fresh[b]));
     }
+    for (std::vector<float>& known : upper_) known.clear();
     for (const Bounded& known : memory.upper) upper(known.place) = known.upper;
+    for (Place place : memory.dead_ends) problems_[place.problem]->expand(place.state);
     ++online_.version;
     ++copied_.version;
 }

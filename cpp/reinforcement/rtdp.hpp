@@ -79,7 +79,8 @@ class RtdpLearner {
         std::vector<float> theta, average, target, mean, square;
         std::vector<std::vector<Place>> buckets;
         std::vector<int64_t> fresh, goal_steps;
-        std::vector<Bounded> upper;  // the best way to the goal that was seen, where there is one
+        std::vector<Bounded> upper;    // the best way to the goal that was seen, where there is one
+        std::vector<Place> dead_ends;  // that expansions found
     };
     Memory memory() const;
     void restore(const Memory& memory);

@@ -20,7 +20,7 @@ from hstar.runtime.resources import Budget
 from hstar.spaces.task import Task
 from hstar.training.checkpoint import Arrays
 
-NESTED = ("states", "bounded")  # states in the learner's memory: problems and values
+NESTED = ("states", "bounded", "dead_ends")  # states in the learner's memory: problems and values
 
 
 class Rtdp:
