@@ -10,6 +10,7 @@ own      episodes are greedy searches with the current values, and backups stay 
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -61,10 +62,15 @@ class RtdpSettings:
         for name in ("episode_steps", "batch", "capacity", "width", "depth", "updates"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
+        for name in ("least_states", "target_period", "breadth"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must be at least 0, not {getattr(self, name)}")
         if self.capacity < self.batch:
             raise ValueError(f"a bucket of {self.capacity} cannot hold a batch of {self.batch}")
-        if not self.temperature >= 0:
-            raise ValueError(f"the temperature must not be negative, but it is {self.temperature}")
+        if not 0 <= self.temperature < math.inf:
+            raise ValueError(
+                f"the temperature must be a number of at least 0, not {self.temperature}"
+            )
         if not 0 < self.learning_rate < 1:
             raise ValueError(f"the learning rate must be between 0 and 1: {self.learning_rate}")
         if self.bounded and self.shaping.reward != "step":
