@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <stdexcept>
 #include <unordered_map>
 
 #include "runtime/require.hpp"
@@ -288,8 +287,7 @@ bool RtdpLearner::update() {
         threads_, gradient_.data());
     double loss = 0;
     for (double one : losses) loss += one;
-    if (!std::isfinite(loss))
-        throw std::runtime_error("the loss is no finite number any more; lower the learning rate");
+    require(std::isfinite(loss), "the loss is no finite number any more; lower the learning rate");
     progress_.loss += loss;
     ++progress_.updates;
     apply_adam();

@@ -56,7 +56,11 @@ def run_rollouts(options: argparse.Namespace) -> int:
         "problems": digest_of(json.dumps([digest for digest, _ in problems])),
         "code": code_digest("features", "learning", "models", "reinforcement"),
     }
-    journal = Journal(output, described, lambda line: print(f"hstar: {line}", file=sys.stderr))
+
+    def warn(line: str) -> None:
+        print(f"hstar: {line}", file=sys.stderr)
+
+    journal = Journal(output, described, warn)
 
     def say(line: str) -> None:
         if not options.json:
@@ -79,6 +83,8 @@ def run_rollouts(options: argparse.Namespace) -> int:
                     journal.path / "learner.safetensors",
                     digest_of(json.dumps(described)),
                 )
+                for warning in learner.rtdp.warnings:
+                    warn(warning)
                 split = learner.split
                 say(
                     f"{len(split.training)} problems to learn from, {len(split.choice)} to choose "
@@ -89,7 +95,8 @@ def run_rollouts(options: argparse.Namespace) -> int:
                 if found.file is not None:
                     write_model(output, found.file)
         except ValueError as error:
-            journal.remove()
+            if not journal.count():
+                journal.remove()
             raise UsageError(f"nothing can be learned from {options.files[-1]}: {error}") from error
         except BaseException:
             if not journal.count():  # there is nothing to go on from

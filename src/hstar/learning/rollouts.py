@@ -18,17 +18,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hstar import _core
+from hstar.heuristics import make_heuristic
 from hstar.learned.file import ModelFile
 from hstar.learned.heuristic import LearnedHeuristic
 from hstar.learning.trials import Score, Trial, satisfies_goal, sentence
 from hstar.pddl import Problem
 from hstar.reinforcement.presets import RtdpSettings
 from hstar.reinforcement.rtdp import Rtdp
-from hstar.runtime.resources import Budget, OutOfResources
+from hstar.runtime.resources import Budget, OutOfResources, stopped
 from hstar.search import STRONGEST, SearchOptions
 from hstar.search import run as run_search
 from hstar.spaces.task import Task, ground
-from hstar.training.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+from hstar.training.checkpoint import Checkpoint, CheckpointError, read_checkpoint, write_checkpoint
 
 PIECE = 100  # steps between two reports
 EVALUATE_EVERY = 500  # steps
@@ -112,10 +113,10 @@ def usable_tasks(problems: Sequence[Problem], budget: Budget, say: Say) -> list[
     solved, impossible, tasks = 0, 0, []
     for problem in problems:
         task = ground(problem, budget=budget)
-        if task.goal_is_false:
-            impossible += 1
-        elif satisfies_goal(task, task.initial_state):
+        if satisfies_goal(task, task.initial_state):
             solved += 1
+        elif is_dead_end(task):
+            impossible += 1
         else:
             tasks.append(task)
     reasons = [
@@ -128,6 +129,14 @@ def usable_tasks(problems: Sequence[Problem], budget: Budget, say: Say) -> list[
     if reasons:
         say(f"left out: {', '.join(reasons)}")
     return tasks
+
+
+def is_dead_end(task: Task) -> bool:
+    """Whether the initial state has no plan: without deletes there is none, or no step leads on."""
+    if task.goal_is_false or len(task.successors(task.initial_state)[0]) == 0:
+        return True
+    h = make_heuristic(task, "ff", cost="one").evaluate(task.initial_state[None])
+    return math.isinf(float(h[0]))
 
 
 def split_tasks(tasks: list[Task], seed: int) -> Split:
@@ -184,19 +193,25 @@ class RolloutLearner:
         interrupted = False
         try:
             self._learn(report)
+        except KeyboardInterrupt:  # between two calls of the core
+            interrupted = True
         except OutOfResources as error:
             interrupted = error.status == "interrupted"
-            is_over = interrupted or error.status == "out of time"
-            if not is_over or (self.best is None and interrupted):
+            is_lost = error.status != "out of memory" or self.best is None
+            if error.status not in ("out of time", "interrupted") and is_lost:
                 raise
+        if interrupted and self.best is None:
+            raise stopped("interrupt")
         file = self._file()
         default, score = Score(()), None
-        if not interrupted:
-            each = self._verdict_seconds()
-            default = self._judge(STRONGEST, each)
-            if file is not None:
-                heuristic = LearnedHeuristic(file, "model.safetensors")
-                score = self._judge(SearchOptions(heuristic, "gbfs", cost="one"), each)
+        try:
+            if not interrupted:
+                default, score = self._verdict(file)
+        except (KeyboardInterrupt, OutOfResources) as error:
+            is_signal = isinstance(error, OutOfResources) and error.status != "interrupted"
+            if is_signal or file is None:
+                raise
+            interrupted = True
         gone = self.spent + _core.monotonic_seconds() - self.start
         return Outcome(file, score, default, self.curve, gone, interrupted)
 
@@ -208,7 +223,8 @@ class RolloutLearner:
             self.rtdp.run(step - step % PIECE + PIECE)
             done = self.steps
             speed = (done - step) / max(1e-9, _core.monotonic_seconds() - before)
-            report(done, f"{speed:.0f} steps/s; {self._since().text(len(self.split.choice))}")
+            line = self._since(self.curve[-1].solved, self.curve[-1].evaluations)
+            report(done, f"{speed:.0f} steps/s; {line.text(len(self.split.choice))}")
             is_end = done >= self.settings.updates
             if is_end or done // EVALUATE_EVERY > self.curve[-1].step // EVALUATE_EVERY:
                 self._note()
@@ -218,11 +234,9 @@ class RolloutLearner:
         """Done so far, also by the runs before."""
         return int(self.rtdp.counters()["steps"])
 
-    def _since(self, solved: int = 0, evaluations: float = math.nan) -> Line:
+    def _since(self, solved: int, evaluations: float) -> Line:
         """What happened since the last line."""
         now, last = self.rtdp.counters(), self._last
-        if not solved and self.curve:
-            solved, evaluations = self.curve[-1].solved, self.curve[-1].evaluations
         episodes, updates = (now[name] - last[name] for name in ("episodes", "updates"))
         return Line(
             int(now["steps"]),
@@ -247,7 +261,6 @@ class RolloutLearner:
         if self.best is None or evaluations < min(one.evaluations for one in self.curve):
             self.best = theta
         self.curve.append(line)
-        self.say(line.text(len(self.split.choice)))
         if self.checkpoint is not None:
             arrays, random = self.rtdp.memory()
             spent = self.spent + _core.monotonic_seconds() - self.start
@@ -255,13 +268,18 @@ class RolloutLearner:
             notes["curve"] = [asdict(one) for one in self.curve]
             groups = {"memory": arrays, "best": {"theta": self.best}}
             write_checkpoint(self.checkpoint, Checkpoint(self.fingerprint, notes, groups))
+        self.say(line.text(len(self.split.choice)))
 
     def _restore(self, held: Checkpoint) -> None:
-        self.rtdp.restore(held.groups["memory"], held.notes["random"])
-        self.best = held.groups["best"]["theta"]
-        self.curve = [Line(**one) for one in held.notes["curve"]]
-        self._last = held.notes["last"]
-        self.spent = float(held.notes["spent"])
+        try:
+            self.rtdp.restore(held.groups["memory"], held.notes["random"])
+            self.best = held.groups["best"]["theta"]
+            self.curve = [Line(**one) for one in held.notes["curve"]]
+            self._last = held.notes["last"]
+            self.spent = float(held.notes["spent"])
+        except (ValueError, KeyError, TypeError) as error:
+            why = f"the checkpoint is damaged ({error}); delete it to start anew"
+            raise CheckpointError(why, str(self.checkpoint)) from None
         self.own = self.budget.within((1 - VERDICT_SHARE) * self.seconds - self.spent)
         self.rtdp.budget = self.own
         self.say(f"going on from step {self.steps}")
@@ -283,6 +301,15 @@ class RolloutLearner:
         """For each search of the verdict."""
         left = min(self.budget.seconds_left, self.seconds, 600.0)
         return max(0.01, VERDICT_SHARE * left / (2 * len(self.split.verdict)))
+
+    def _verdict(self, file: ModelFile | None) -> tuple[Score, Score | None]:
+        """The default planner's score, and that of the model."""
+        each = self._verdict_seconds()
+        default = self._judge(STRONGEST, each)
+        if file is None:
+            return default, None
+        heuristic = LearnedHeuristic(file, "model.safetensors")
+        return default, self._judge(SearchOptions(heuristic, "gbfs", cost="one"), each)
 
     def _judge(self, options: SearchOptions, seconds: float) -> Score:
         trials = []

@@ -70,6 +70,11 @@ class Rtdp:
             threads,
         )
 
+    @property
+    def warnings(self) -> list[str]:
+        """What of the domain the network does not see."""
+        return ATOMS.warnings(self.features)
+
     def run(self, until: int, rate: float | None = None) -> None:
         """Episodes until so many steps are done. Raises OutOfResources."""
         rate = self.settings.learning_rate if rate is None else rate
