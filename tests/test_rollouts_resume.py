@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 from program import COMMAND, SECONDS, environment, hstar
 from test_learn_rollouts import NETWORK, check_learned, folder, learn, model_in
+from test_learning_stops import hard
 
 from hstar.learned.file import read_model
 from hstar.training.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 
-__all__ = ["folder"]  # a fixture
+__all__ = ["folder", "hard"]  # fixtures
 
 
 def started(folder: Path, *more: str) -> subprocess.Popen[str]:
@@ -141,3 +143,30 @@ def test_two_runs_do_not_share_an_output(folder: Path) -> None:
     running.send_signal(signal.SIGINT)
     running.communicate(timeout=SECONDS)
     assert run.code == 36 and "another process is writing this output" in run.err
+
+
+def test_interrupts_of_searches(hard: Path) -> None:
+    """Before the first weights are judged there is nothing to keep; during the verdict there is."""
+    model = hard.parent / "m.safetensors"
+    settings = ("--steps", "2", *NETWORK, "--option", "lower=hmax", "--option", "breadth=1")
+    command = [*COMMAND, "learn", hard, "--teacher", "rollouts", "-o", model, *settings]
+    for sign, code, said in (
+        ("1 problems to learn from", 130, "interrupted before there was a result"),
+        ("step 2: ", 0, "the best weights so far are kept"),
+    ):
+        running = subprocess.Popen(
+            command,
+            env=environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert running.stdout is not None
+        assert any(line.startswith(sign) for line in running.stdout)
+        time.sleep(0.3)  # far less than the search for a plan takes
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=SECONDS)
+        assert running.returncode == code, err
+        assert said in out + err
+        assert model.exists() == (code == 0)
+        assert not Path(f"{model}.partial").exists()

@@ -167,6 +167,7 @@ int main(int argc, char** argv) {
     for (int seed = 0; seed < count; ++seed) test_nlm(seed);
     for (int seed = 0; seed < count; ++seed) test_mlp(seed);
     for (int seed = 0; seed < count; ++seed) test_narrow(seed);
+    for (int seed = 0; seed < count; ++seed) test_replay(seed);
     for (int seed = 0; seed < count; ++seed) test_trainer(seed);
     for (int seed = 0; seed < count; ++seed) test_puzzles(seed);
     for (int seed = 0; seed < count; ++seed) test_learned_pdbs(seed);
@@ -186,6 +187,7 @@ int main(int argc, char** argv) {
             test_advisers(task, complete, seed);
             test_regression(task, states, seed);
             test_tabular(task, seed);
+            test_rtdp(task, seed);
             if (complete) test_lmcut_is_admissible(task, states, seed);
         }
     }
