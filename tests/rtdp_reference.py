@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -139,23 +140,19 @@ class Reference:
         self.worlds = [World(task, settings.base, lower) for task in tasks]
         features = ATOMS.configure(tasks, {"breadth": settings.breadth, "types": True}, "one")
         self.encode = [ATOMS.encoder(features, task) for task in tasks]
-        sizes = [int(encode(row(w.start)[None]).sizes[0]) for encode, w in self.pairs]
-        if settings.buckets == "one":
-            sizes = [0] * len(sizes)
-        self.bucket_of = [sorted(set(sizes)).index(size) for size in sizes]
-        self.buckets = [Bucket(settings.capacity) for _ in set(sizes)]
+        names = [tuple(task.problem.objects) for task in tasks]
+        kinds = {"one": [()] * len(names), "objects": list(map(len, names)), "names": names}
+        of: list[Any] = kinds[settings.buckets]
+        self.bucket_of = [sorted(set(of)).index(kind) for kind in of]
+        self.buckets = [Bucket(settings.capacity) for _ in set(of)]
         self.network = NLM(network)
         self.random = SplitMix64(seed)
-        self.theta, self.target = theta.copy(), theta.copy()
+        self.theta, self.target, self.average = theta.copy(), theta.copy(), theta.copy()
         self.mean, self.square = np.zeros_like(theta), np.zeros_like(theta)
         self.known: dict[str, dict[Place, float]] = {"online": {}, "target": {}}
         self.upper: dict[Place, float] = {}
         self.steps = self.updates = self.episodes = self.goals = 0
         self.loss = self.returns = 0.0
-
-    @property
-    def pairs(self) -> list[tuple]:  # type: ignore[type-arg]
-        return list(zip(self.encode, self.worlds, strict=True))
 
     # The network
 
@@ -362,3 +359,8 @@ class Reference:
         square = self.square / (1 - 0.999**self.updates)
         step = self.settings.learning_rate * mean / (np.sqrt(square) + 1e-8)
         self.theta = (self.theta - step).astype(np.float32)
+        if self.settings.average > 0:
+            take = max(1 - self.settings.average, 9 / (self.updates + 9))
+            self.average = (self.average + take * (self.theta - self.average)).astype(np.float32)
+        else:
+            self.average = self.theta

@@ -81,7 +81,8 @@ def check_against_reference(
         assert memory["fresh"].tolist() == [b.fresh for b in reference.buckets]
         assert int(random_state) == reference.random.state
         assert len(memory["goal_steps"]) == reference.goals
-        assert np.abs(core.weights() - reference.theta).max() < CLOSE
+        assert np.abs(memory["theta"] - reference.theta).max() < CLOSE
+        assert np.abs(core.weights() - reference.average).max() < CLOSE
         if settings.target_period:
             assert np.abs(memory["target"] - reference.target).max() < CLOSE
         if settings.bounded:
@@ -132,6 +133,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "search": {"searches": True, "samples_actions": True, "heuristic": "goalcount"},
     "bounded search": {"searches": True, "bounded": True, "lower": "lmcut", "target_period": 7},
     "bounded walks": {"samples_actions": True, "bounded": True, "max_backup": True},
+    "averaged": {"samples_actions": True, "average": 0.9, "buckets": "names"},
 }
 
 
@@ -351,6 +353,9 @@ def test_wrong_arguments_are_refused(tmp_path: Path) -> None:
         ({"buckets": "two"}, "two"),
         ({"target_period": -1}, "target_period"),
         ({"least_states": -1}, "least_states"),
+        ({"average": 1.0}, "average"),
+        ({"average": -0.1}, "average"),
+        ({"average": float("nan")}, "average"),
     ):
         with pytest.raises(ValueError, match=message):
             changed(RtdpSettings(), **options)

@@ -73,7 +73,7 @@ struct World {
         for (float& x : theta) x = static_cast<float>(random.below(1000)) / 1000 - 0.5f;
         return {{problems[0].get(), problems[1].get()},
                 {lower.get(), lower.get()},
-                {0, static_cast<int>(seed % 2)},
+                {0, 1},
                 shape,
                 theta,
                 options,
