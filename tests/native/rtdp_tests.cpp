@@ -22,10 +22,11 @@ bool same(const RtdpLearner::Memory& a, const RtdpLearner::Memory& b) {
         return std::equal(x.begin(), x.end(), y.begin(), y.end(),
                           [](Place p, Place q) { return same(p, q); });
     };
-    return a.theta == b.theta && a.target == b.target && a.mean == b.mean && a.square == b.square &&
-           a.random == b.random && a.fresh == b.fresh && a.goal_steps == b.goal_steps &&
-           a.progress.steps == b.progress.steps && a.progress.loss == b.progress.loss &&
-           a.upper.size() == b.upper.size() && a.dead_ends.size() == b.dead_ends.size() &&
+    return a.theta == b.theta && a.average == b.average && a.target == b.target && a.mean == b.mean &&
+           a.square == b.square && a.random == b.random && a.fresh == b.fresh &&
+           a.goal_steps == b.goal_steps && a.progress.steps == b.progress.steps &&
+           a.progress.loss == b.progress.loss && a.upper.size() == b.upper.size() &&
+           a.dead_ends.size() == b.dead_ends.size() &&
            std::equal(a.buckets.begin(), a.buckets.end(), b.buckets.begin(), b.buckets.end(), same_buckets);
 }
 
@@ -45,6 +46,7 @@ RtdpOptions random_options(Random& random) {
     options.target_period = static_cast<int>(random.below(4));
     options.learns_dead_ends = random.below(2);
     options.searches = random.below(2);
+    options.average = random.below(2) ? 0.9 : 0;
     options.bounded = options.shaping.reward == Shaping::Reward::Step && random.below(2);
     return options;
 }
@@ -163,5 +165,5 @@ void test_rtdp(const Task& task, int seed) {
     resumed.run(kLast, kLast, 0.01, Limits());
     check(whole.progress().steps == kLast, "a run ends at its last step", seed);
     check(same(whole.memory(), resumed.memory()), "a restored learner goes on as if nothing happened", seed);
-    for (float x : whole.theta()) check(std::isfinite(x), "weights are numbers", seed);
+    for (float x : whole.result()) check(std::isfinite(x), "weights are numbers", seed);
 }

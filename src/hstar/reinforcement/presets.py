@@ -26,9 +26,9 @@ class RtdpSettings:
     have `episode_steps` at most. Operators are the best ones, or with `samples_actions` drawn from
     softmax(Q / temperature); backups are its expectation, or with `max_backup` the maximum.
     `buckets` is "objects" (a bucket for each number of objects), "names" (for each list of their
-    names) or "one". `breadth`, `depth`,
-    `width` and `sums` are those of the network. The result is the running mean of its weights that
-    forgets at the rate `average` per update, or with 0 the last weights."""
+    names) or "one". `breadth`, `depth`, `width` and `sums` are those of the network. The result is
+    the running mean of its weights that forgets at the rate `average` per update, or with 0 the
+    last weights."""
 
     shaping: Shaping = field(default_factory=Shaping)
     heuristic: str = "ff"
@@ -73,6 +73,8 @@ class RtdpSettings:
             )
         if not 0 < self.learning_rate < 1:
             raise ValueError(f"the learning rate must be between 0 and 1: {self.learning_rate}")
+        if not 0 <= self.average < 1:
+            raise ValueError(f"average must be at least 0 and below 1, not {self.average}")
         if self.bounded and self.shaping.reward != "step":
             raise ValueError("backups can be bounded if every step costs 1 (reward step)")
 
