@@ -358,7 +358,8 @@ class Reference:
         mean = self.mean / (1 - 0.9**self.updates)
         square = self.square / (1 - 0.999**self.updates)
         step = self.settings.learning_rate * mean / (np.sqrt(square) + 1e-8)
-        self.theta = (self.theta - step).astype(np.float32)
+        kept = 1 - self.settings.learning_rate * self.settings.weight_decay
+        self.theta = (kept * self.theta - step).astype(np.float32)
         if self.settings.average > 0:
             take = max(1 - self.settings.average, 9 / (self.updates + 9))
             self.average = (self.average + take * (self.theta - self.average)).astype(np.float32)

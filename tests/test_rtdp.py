@@ -133,7 +133,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "search": {"searches": True, "samples_actions": True, "heuristic": "goalcount"},
     "bounded search": {"searches": True, "bounded": True, "lower": "lmcut", "target_period": 7},
     "bounded walks": {"samples_actions": True, "bounded": True, "max_backup": True},
-    "averaged": {"samples_actions": True, "average": 0.9, "buckets": "names"},
+    "a bucket for names": {"samples_actions": True, "buckets": "names", "heuristic": "hadd"},
+    "averaged": {"samples_actions": True, "average": 0.9, "weight_decay": 0.5},
 }
 
 

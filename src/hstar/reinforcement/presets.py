@@ -62,8 +62,8 @@ class RtdpSettings:
         for name in ("episode_steps", "batch", "capacity", "width", "depth", "updates"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
-        for name in ("least_states", "target_period", "breadth"):
-            if getattr(self, name) < 0:
+        for name in ("least_states", "target_period", "breadth", "weight_decay"):
+            if not getattr(self, name) >= 0:
                 raise ValueError(f"{name} must be at least 0, not {getattr(self, name)}")
         if self.capacity < self.batch:
             raise ValueError(f"a bucket of {self.capacity} cannot hold a batch of {self.batch}")
