@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from nlm_oracle import Shape, batch_of, random_theta
 from numpy.typing import NDArray
 from test_native_learned import blocks_model, check_refused, decoding, encoded, random_task
 from untrained_models import random_walk
 
 from hstar import _core
+from hstar.learned.decode import Shaped
 
 VALUES = [-2.0, 0.0, 1.0, 3.5, 8.0]
 
@@ -188,3 +190,39 @@ def test_bad_dense_networks_are_refused(tmp_path: Path) -> None:
         {"input": "relaxed-plan"},
     ]
     check_refused(task, spec, changes)
+
+
+@pytest.mark.parametrize("naive", [0, 1])
+@pytest.mark.parametrize("gamma", [0.9, 0.999, 0.999999])
+def test_shaped_values_are_decoded(gamma: float, naive: int, tmp_path: Path) -> None:
+    """h_gamma, or h if the potential is naive, less the output; infinite where h is."""
+    rng = random.Random(3)
+    task = random_task(rng, tmp_path)
+    code = encoded(task.core)
+    shape = Shape(3, 3, 6, 1, False, False, "sigmoid", code.channels)
+    theta = random_theta(rng, shape, 3.0)
+    states = random_walk(task, rng, 30)
+    arrays = batch_of([code.state(task.core, state) for state in states])
+    outputs = _core.nlm_forward(shape.native(), theta, *arrays, 1)
+    constants = {"gamma": gamma, "naive": naive}
+    for base in ("", "ff"):
+        decode = {"name": "shaped", "values": [], **constants}
+        spec = {"model": "nlm", "cost": "one", "base": base, "lower": "", "cap": 0.0}
+        spec |= {"decode": decode, "shape": shape.native(), "theta": theta, **code.spec}
+        h = np.zeros(len(states), np.float32)
+        if base:
+            h = _core.Heuristic(task.core, base, "one").evaluate(states)
+        wanted = np.where(np.isinf(h), h, h.astype(np.float64) - outputs[:, 0])
+        if not naive:
+            steps = np.array([sum(gamma**i for i in range(int(x))) for x in np.nan_to_num(h)])
+            wanted = np.where(np.isinf(h), h, steps - outputs[:, 0])
+        found = _core.Heuristic.learned(task.core, spec).evaluate(states)
+        assert found == pytest.approx(wanted, rel=1e-6, abs=1e-6)
+        tensors = torch.from_numpy(outputs), torch.from_numpy(h), torch.zeros(len(h))
+        alive = np.isfinite(h)
+        assert Shaped().value(*tensors, constants).numpy()[alive] == pytest.approx(
+            found[alive], rel=1e-6, abs=1e-6
+        )
+        for wrong in ({"gamma": 1.0}, {"gamma": 0.0}, {"gamma": float("nan")}, {"naive": 2}):
+            with pytest.raises(ValueError, match=next(iter(wrong))):
+                _core.Heuristic.learned(task.core, spec | {"decode": decode | wrong})
