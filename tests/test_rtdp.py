@@ -100,7 +100,9 @@ def check_against_reference(
         ("paper", "briefcase", 100),
         ("as-run", "blocks", 120),
         ("as-run", "logistics", 100),
-        ("own", "briefcase", 120),
+        # Without states of equal value that rounding would order.
+        ("own", "blocks", 120),
+        ("own", "logistics", 120),
     ],
 )
 def test_presets_as_a_second_implementation(
@@ -109,7 +111,7 @@ def test_presets_as_a_second_implementation(
     tasks = tasks_of(tmp_path, domain, (1, 2, 3))
     small = {**SMALL, "learning_rate": 0.01, "updates": steps}
     if preset == "own":
-        small["lower"] = "hmax"  # it knows conditional effects
+        small["lower"] = "hmax"
     if PRESETS[preset].target_period:
         small["target_period"] = 15
     settings = changed(find_preset(preset), **small)
