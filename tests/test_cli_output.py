@@ -66,5 +66,5 @@ def test_errors_name_the_program_when_run_as_installed() -> None:
 @pytest.mark.parametrize("command", ["plan", "learn", "info"])
 def test_the_usage_names_the_files_once(command: str) -> None:
     usage = hstar(command, "--help").out.partition("\n\n")[0]
-    assert usage.endswith(" [DOMAIN] PROBLEM")
+    assert usage.endswith(" [DOMAIN] PROBLEM|FOLDER" if command == "learn" else " [DOMAIN] PROBLEM")
     assert usage.count("PROBLEM") == 1

@@ -8,7 +8,9 @@ from pathlib import Path
 
 CORE = Path(__file__).parent.parent / "cpp"
 OPENED = re.compile(r"(?:inline )?namespace ?([\w:]*) ?\{")
-DEFINED = re.compile(r"(?:template <.*> )?(?:struct|class|union|enum(?: class)?) (\w+)[^;()=]*\{")
+DEFINED = re.compile(
+    r"(?:template <.*> )?(?:struct|class|union|enum(?: class)?) ([\w:]+)[^;()=]*\{"
+)
 
 
 def defined_names(text: str) -> set[str]:

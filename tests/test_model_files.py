@@ -77,7 +77,7 @@ sys.exit(code)
 
 @pytest.mark.parametrize("kind", TINY)
 def test_the_command_plans_with_a_model(kind: str, tmp_path: Path) -> None:
-    """Without torch, except for hypergraph networks."""
+    """Without torch, except for networks on graphs."""
     files = save_blocks_model(tmp_path, kind)
     plan = tmp_path / "found.plan"
     arguments = ["plan", "-H", files.model, files.domain, files.problem, "--plan-file", plan]
@@ -89,7 +89,7 @@ def test_the_command_plans_with_a_model(kind: str, tmp_path: Path) -> None:
         timeout=SECONDS,
         check=False,
     )
-    assert (done.returncode, done.stderr) == (0, f"{kind == 'hgn'}\n")
+    assert (done.returncode, done.stderr) == (0, f"{kind in ('hgn', 'gnn')}\n")
     assert f"heuristic {kind}." in done.stdout
     assert run_cli(["validate", str(files.domain), str(files.problem), str(plan)]) == 0
 
@@ -235,7 +235,7 @@ def test_another_domain_is_refused(
         assert old in domain
         files.domain.write_text(domain.replace(old, new.replace("b0", "?x")))
         files.problem.write_text(files.problem.read_text().replace(old, new))
-    if kind != "nlm" or not message:
+    if kind not in ("nlm", "gnn") or not message:
         message = "whose predicates, types or actions differ from those of 'blocks'; use the domain"
     check_refused(files, f"the model was trained on domain 'blocks'.*{message}", capsys)
 

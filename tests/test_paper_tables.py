@@ -111,6 +111,8 @@ def test_data_files_lie_in_the_package_and_so_in_its_wheel() -> None:
         "admissible_cea/scales.toml",
         "regression_sampling/published.toml",
         "regression_sampling/scales.toml",
+        "reward_shaping/published.toml",
+        "reward_shaping/scales.toml",
     }
 
 

@@ -41,7 +41,7 @@ def objectives(name: str) -> Iterator[Objective]:
         if name == "cea":
             yield make_objective(name, pace="phases")
         return
-    if name in (*RANKING, "squared"):
+    if name in (*RANKING, "squared", "bellman"):
         for base in BASES:
             yield make_objective(name, base=base)
         return
@@ -65,7 +65,7 @@ def objectives(name: str) -> Iterator[Objective]:
 def test_every_objective_trains_and_plans(
     model: str, loss: str, dataset: Dataset, tmp_path: Path
 ) -> None:
-    data, steps = dataset.select([0]), 1 if model == "hgn" else 2
+    data, steps = dataset.select([0]), 1 if model in ("hgn", "gnn") else 2
     for objective in objectives(loss):
         path = tmp_path / "m.safetensors"
         result = train(data, data, path, options(model, objective, steps=steps))

@@ -50,7 +50,7 @@ def test_a_model_for_each_seed(
 
 
 BAD_ARGUMENTS = table("""
--m forest | unknown model 'forest'; choose one of nlm, hgn, linear, mlp
+-m forest | unknown model 'forest'; choose one of nlm, hgn, gnn, linear, mlp
 -l hinge | unknown objective 'hinge'
 --base oracle | unknown base 'oracle'
 --lower ff | unknown lower bound 'ff'

@@ -33,7 +33,7 @@ from hstar.training.checkpoint import Checkpoint, CheckpointError, read_checkpoi
 
 PIECE = 100  # steps between two reports
 EVALUATE_EVERY = 500  # steps
-HELD_OUT = 0.2  # of the problems to choose weights by, and as many for the verdict
+HELD_OUT = 0.2  # of the problems, to choose weights by, and as many for the verdict
 MOST_HELD_OUT = 16
 MOST_EVALUATIONS = 2000  # of a search that judges weights
 VERDICT_SHARE = 0.1  # of the time
@@ -140,19 +140,15 @@ def is_dead_end(task: Task) -> bool:
 
 
 def split_tasks(tasks: list[Task], seed: int) -> Split:
-    """Held-out problems are drawn; of those drawn, the largest are used."""
-    count = round(HELD_OUT * len(tasks))
+    """The largest problems are held out: a heuristic should help beyond what it was trained on."""
+    count = min(round(HELD_OUT * len(tasks)), MOST_HELD_OUT)
     if count == 0:
         return Split(tasks, tasks, tasks)
-    order = [tasks[i] for i in np.random.default_rng([seed]).permutation(len(tasks))]
-    if 2 * count >= len(tasks):
-        return Split(order[count:], order[:count], order[:count])
-
-    def largest(drawn: list[Task]) -> list[Task]:
-        return sorted(drawn, key=lambda task: -task.num_facts)[:MOST_HELD_OUT]
-
-    choice, verdict = largest(order[:count]), largest(order[count : 2 * count])
-    return Split(order[2 * count :], choice, verdict)
+    by_size = sorted(tasks, key=lambda task: (len(task.problem.objects), task.num_facts))
+    held = count if 2 * count >= len(tasks) else 2 * count
+    largest = by_size[-held:]
+    order = [largest[i] for i in np.random.default_rng([seed]).permutation(held)]
+    return Split(by_size[:-held], order[:count], order[-count:])
 
 
 class RolloutLearner:
