@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,8 +21,8 @@ from hstar.commands.arguments import (
     positive,
     seed,
 )
+from hstar.commands.learning_run import output_file, run_learner
 from hstar.pddl import parse
-from hstar.runtime.atomic import check_writable
 
 if TYPE_CHECKING:
     from hstar.learning.networks import Candidate
@@ -40,7 +39,6 @@ happens. Some problems are held out to choose the weights by, and some for the v
 Use the result with 'hstar plan PROBLEM -H FILE'. Ctrl-C ends the run with the best network so far.
 To resume a killed run, run the same command again.
 """
-NOTHING_LEARNED = 12
 
 
 def add_parser(commands: Commands) -> None:
@@ -83,16 +81,12 @@ def run(options: argparse.Namespace) -> int:
 def run_instance(options: argparse.Namespace) -> int:
     start = _core.monotonic_seconds()
     budget = budget_of(options)
-    from hstar.learned.file import write_model
-    from hstar.learning.instance import InstanceLearner, LearnOptions
+    from hstar.learning.instance import InstanceLearner, Learned, LearnOptions
     from hstar.runtime.code import code_digest
     from hstar.runtime.journal import Journal, digest_of
 
     domain_path, problem_path = input_files(options.files)
-    if not options.output.endswith(".safetensors"):
-        raise UsageError(f"the output must end in .safetensors, not '{options.output}'")
-    output = Path(options.output)
-    check_writable(output)
+    output_file(options)
     defaults = LearnOptions()
     width = options.width or defaults.network.width
     chosen = replace(
@@ -109,35 +103,19 @@ def run_instance(options: argparse.Namespace) -> int:
         "problem": digest_of(problem_path.read_bytes()),
         "code": code_digest("features", "learning", "models", "teachers", "training"),
     }
-    journal = Journal(output, settings, lambda line: print(f"hstar: {line}", file=sys.stderr))
-    say = (lambda _line: None) if options.json else (lambda line: print(line, flush=True))
-    with journal.held():
-        try:
-            with budget.enforced():
-                problem = parse(domain_path, problem_path)
-                left = chosen.seconds - (_core.monotonic_seconds() - start)
-                limited = replace(chosen, seconds=max(left, 1e-9))
-                learner = InstanceLearner(
-                    problem, limited, budget, say, journal.read, journal.write
-                )
-                found = learner.run()
-                if found.file is not None:
-                    write_model(output, found.file)
-        except ValueError as error:
-            journal.remove()
-            raise UsageError(f"nothing can be learned for {problem_path}: {error}") from error
-        except BaseException:
-            if not journal.count():  # there is nothing to go on from
-                journal.remove()
-            raise
-        journal.remove()
-    if options.json:
-        print(json.dumps(found.to_dict()))
-    else:
-        print(f"Walks from the initial state: {found.sentence()}.")
-        if found.file is not None:
-            print(f"The model is in {output}; use it with 'hstar plan PROBLEM -H {output}'.")
-    return 0 if found.file is not None else NOTHING_LEARNED
+
+    def say(line: str) -> None:
+        if not options.json:
+            print(line, flush=True)
+
+    def learn(journal: Journal) -> Learned:
+        problem = parse(domain_path, problem_path)
+        left = chosen.seconds - (_core.monotonic_seconds() - start)
+        limited = replace(chosen, seconds=max(left, 1e-9))
+        learner = InstanceLearner(problem, limited, budget, say, journal.read, journal.write)
+        return learner.run()
+
+    return run_learner(options, budget, settings, learn, "Walks from the initial state")
 
 
 def chosen_candidates(options: argparse.Namespace) -> tuple[Candidate, ...]:

@@ -6,7 +6,6 @@ import argparse
 import dataclasses
 import json
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +17,12 @@ from hstar.commands.arguments import (
     input_files,
     named_values,
 )
+from hstar.commands.learning_run import output_file, run_learner, warn
 from hstar.pddl import Problem, parse
-from hstar.runtime.atomic import check_writable
 
 if TYPE_CHECKING:
     from hstar.reinforcement.presets import RtdpSettings
 
-NOTHING_LEARNED = 12
 SECONDS = 600.0  # if nothing is said
 MOST_THREADS = 4
 
@@ -33,8 +31,7 @@ def run_rollouts(options: argparse.Namespace) -> int:
     start = _core.monotonic_seconds()
     budget = budget_of(options)
     settings = rtdp_settings(named_values(options.option), options.steps)
-    from hstar.learned.file import write_model
-    from hstar.learning.rollouts import RolloutLearner, usable_tasks
+    from hstar.learning.rollouts import Outcome, RolloutLearner, usable_tasks
     from hstar.runtime.code import code_digest
     from hstar.runtime.journal import Journal, digest_of
     from hstar.runtime.progress import Progress
@@ -42,10 +39,7 @@ def run_rollouts(options: argparse.Namespace) -> int:
     for name in ("objective", "states", "width"):
         if getattr(options, name) is not None:
             raise UsageError(f"--{name} is for one problem; rollouts take --option NAME=VALUE")
-    if not options.output.endswith(".safetensors"):
-        raise UsageError(f"the output must end in .safetensors, not '{options.output}'")
-    output = Path(options.output)
-    check_writable(output)
+    output_file(options)
     problems = read_problems(options.files)
     seconds = options.time
     if seconds is None:
@@ -57,59 +51,34 @@ def run_rollouts(options: argparse.Namespace) -> int:
         "code": code_digest("features", "learning", "models", "reinforcement"),
     }
 
-    def warn(line: str) -> None:
-        print(f"hstar: {line}", file=sys.stderr)
-
-    journal = Journal(output, described, warn)
-
     def say(line: str) -> None:
         if not options.json:
             print(line, flush=True)
 
-    threads = min(MOST_THREADS, len(os.sched_getaffinity(0)))
-    with journal.held():
-        try:
-            with budget.enforced():
-                tasks = usable_tasks([problem for _, problem in problems], budget, say)
-                left = max(seconds - (_core.monotonic_seconds() - start), 1e-9)
-                learner = RolloutLearner(
-                    tasks,
-                    settings,
-                    options.seed,
-                    budget,
-                    say,
-                    left,
-                    threads,
-                    journal.path / "learner.safetensors",
-                    digest_of(json.dumps(described)),
-                )
-                for warning in learner.rtdp.warnings:
-                    warn(warning)
-                split = learner.split
-                say(
-                    f"{len(split.training)} problems to learn from, {len(split.choice)} to choose "
-                    f"weights by, {len(split.verdict)} for the verdict"
-                )
-                with Progress("learning", settings.updates, already=learner.steps) as progress:
-                    found = learner.run(progress.update)
-                if found.file is not None:
-                    write_model(output, found.file)
-        except ValueError as error:
-            if not journal.count():
-                journal.remove()
-            raise UsageError(f"nothing can be learned from {options.files[-1]}: {error}") from error
-        except BaseException:
-            if not journal.count():  # there is nothing to go on from
-                journal.remove()
-            raise
-        journal.remove()
-    if options.json:
-        print(json.dumps(found.to_dict()))
-    else:
-        print(f"Held-out problems: {found.sentence()}.")
-        if found.file is not None:
-            print(f"The model is in {output}; use it with 'hstar plan PROBLEM -H {output}'.")
-    return 0 if found.file is not None else NOTHING_LEARNED
+    def learn(journal: Journal) -> Outcome:
+        tasks = usable_tasks([problem for _, problem in problems], budget, say)
+        learner = RolloutLearner(
+            tasks,
+            settings,
+            options.seed,
+            budget,
+            say,
+            max(seconds - (_core.monotonic_seconds() - start), 1e-9),
+            min(MOST_THREADS, len(os.sched_getaffinity(0))),
+            journal.path / "learner.safetensors",
+            digest_of(json.dumps(described)),
+        )
+        for warning in learner.rtdp.warnings:
+            warn(warning)
+        split = learner.split
+        say(
+            f"{len(split.training)} problems to learn from, {len(split.choice)} to choose "
+            f"weights by, {len(split.verdict)} for the verdict"
+        )
+        with Progress("learning", settings.updates, already=learner.steps) as progress:
+            return learner.run(progress.update)
+
+    return run_learner(options, budget, described, learn, "Held-out problems")
 
 
 def read_problems(files: list[str]) -> list[tuple[str, Problem]]:
