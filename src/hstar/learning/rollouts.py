@@ -198,16 +198,17 @@ class RolloutLearner:
                 raise
         if interrupted and self.best is None:
             raise stopped("interrupt")
-        file = self._file()
         default, score = Score(()), None
         try:
+            file = self._file()
             if not interrupted:
                 default, score = self._verdict(file)
         except (KeyboardInterrupt, OutOfResources) as error:
-            is_signal = isinstance(error, OutOfResources) and error.status != "interrupted"
-            if is_signal or file is None:
+            is_other = isinstance(error, OutOfResources) and error.status != "interrupted"
+            if is_other or self.best is None:
                 raise
             interrupted = True
+            file = self._file()
         gone = self.spent + _core.monotonic_seconds() - self.start
         return Outcome(file, score, default, self.curve, gone, interrupted)
 
