@@ -78,6 +78,7 @@ static void scatter_rows(int64_t count, int pitch, const float* gradient, const 
 }
 
 static void scatter(int64_t count, int pitch, const float* gradient, const int* index, float* result) {
+    if (count == 0) return;  // there may be no result either
     const auto add_rows = pitch == kHalfFloats ? scatter_rows<HalfFloats> : scatter_rows<Floats>;
     add_rows(count, pitch, gradient, index, result);
 }
