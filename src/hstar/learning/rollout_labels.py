@@ -52,13 +52,18 @@ def shortest_way(
     """Operators from the initial state to the goal through states of known distance."""
     known = {state.tobytes(): float(d) for state, d in zip(states, distance, strict=True)}
     state, plan = task.initial_state, []
-    if state.tobytes() not in known:
-        return None
-    while known[state.tobytes()] > 0:
+    left = known.get(state.tobytes(), np.inf)
+    while not satisfies_goal(task, state):
         ops, successors = task.successors(state)
-        nearest = min(range(len(ops)), key=lambda i: known.get(successors[i].tobytes(), np.inf))
+        distances = [
+            0.0 if satisfies_goal(task, one) else known.get(one.tobytes(), np.inf)
+            for one in successors
+        ]
+        nearest = int(np.argmin(distances)) if distances else 0
+        if not distances or distances[nearest] >= left:
+            return None
         plan.append(task.operator_name(int(ops[nearest])))
-        state = successors[nearest]
+        state, left = successors[nearest], distances[nearest]
     return plan
 
 
