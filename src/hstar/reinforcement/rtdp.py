@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hstar import _core
 from hstar.features.atoms import ATOMS
-from hstar.features.vocabulary import domain_hash
+from hstar.features.vocabulary import Vocabulary, domain_hash
 from hstar.learned.file import ModelFile
 from hstar.models.nlm import NLMConfig
 from hstar.objectives.bellman import Bellman
@@ -39,7 +39,7 @@ class Rtdp:
         self.domain = tasks[0].problem.domain
         self.features = ATOMS.configure(tasks, {"breadth": settings.breadth, "types": True}, "one")
         encodings = [ATOMS.native(self.features, task) for task in tasks]
-        channels = tuple(_channels(self.features))
+        channels = tuple(Vocabulary.from_dict(self.features).channels)
         self.network = NLMConfig(
             channels,
             settings.breadth,
@@ -143,9 +143,3 @@ def first_weights(network: NLMConfig, seed: int) -> NDArray[np.float32]:
         is_zero = network.sums and layer == network.depth - 1
         parts += [0 * drawn if is_zero else drawn / np.sqrt(max(inputs, 1)), np.zeros(outputs)]
     return np.concatenate(parts).astype(np.float32)
-
-
-def _channels(features: dict[str, Any]) -> list[int]:
-    from hstar.features.vocabulary import Vocabulary
-
-    return Vocabulary.from_dict(features).channels
