@@ -15,6 +15,19 @@ if TYPE_CHECKING:
     from hstar.training.dataset import Dataset
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--all", action="store_true", help="run the tests marked exhaustive as well")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--all"):
+        return
+    left_out = [item for item in items if item.get_closest_marker("exhaustive")]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker("exhaustive")]
+
+
 def _with_one_thread() -> Iterator[None]:
     """For small networks: threads that wait for each other on a busy machine take longest."""
     import torch

@@ -2,7 +2,8 @@
 to plan; every one that does not gives one error that says what to choose.
 
 The registries are enumerated, and what fits is read off their entries, so a new entry is tested
-from the moment that it is registered.
+from the moment that it is registered. Every two entries meet in some test; all combinations of all
+slots run with --all.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -43,6 +45,20 @@ SMALL = {"hidden": 6, "width": 4, "blocks": 1, "depth": 2, "breadth": 2, "steps"
 
 PIECES = list(itertools.product(MODELS, FEATURES, OBJECTIVES))
 FITTING = [piece for piece in PIECES if piece[1] in MODELS.find(piece[0]).features]
+
+
+def every_pair(*slots: Iterable[Any]) -> list[Any]:
+    """The combinations with one entry of each slot. One that brings together no two entries that
+    have not met before runs only with --all."""
+    met: set[Any] = set()
+    chosen = []
+    for combination in itertools.product(*slots, FITTING):
+        flat = (*combination[:-1], *combination[-1])
+        pairs = set(itertools.combinations(enumerate(flat), 2))
+        marks = () if pairs - met else (pytest.mark.exhaustive,)
+        chosen.append(pytest.param(*flat, marks=marks))
+        met |= pairs
+    return chosen
 
 
 @pytest.fixture(scope="module")
@@ -111,8 +127,7 @@ def search_everywhere(space: Any, heuristic: Any, state: Any = None) -> None:
         assert found.solved or (may_give_up and found.status == "gave up"), algorithm
 
 
-@pytest.mark.parametrize("teacher", list(TEACHERS))
-@pytest.mark.parametrize(("model", "features", "objective"), FITTING)
+@pytest.mark.parametrize(("teacher", "model", "features", "objective"), every_pair(TEACHERS))
 def test_from_label_to_plan(
     teacher: str, model: str, features: str, objective: str, folder: Path, tmp_path: Path
 ) -> None:
@@ -195,11 +210,11 @@ def reason(model: str, features: str, objective: str, decode: str, bits: int) ->
     return None
 
 
-@pytest.mark.parametrize("bits", [0, 6])
-@pytest.mark.parametrize(("model", "features", "objective"), FITTING)
-@pytest.mark.parametrize("kind", ["puzzle", "task"])
+@pytest.mark.parametrize(
+    ("kind", "bits", "model", "features", "objective"), every_pair(["puzzle", "task"], [0, 6])
+)
 def test_from_table_to_plan(
-    kind: str, model: str, features: str, objective: str, bits: int, folder: Path, tmp_path: Path
+    kind: str, bits: int, model: str, features: str, objective: str, folder: Path, tmp_path: Path
 ) -> None:
     data, state = table(kind, folder)
     held = OBJECTIVES.find(objective)
