@@ -71,9 +71,11 @@ def run_rollouts(options: argparse.Namespace) -> int:
         for warning in learner.rtdp.warnings:
             warn(warning)
         split = learner.split
+        held_out_unions = len(learner.choice) - len(split.choice)
         say(
-            f"{len(split.training)} problems to learn from, {len(split.choice)} to choose "
-            f"weights by, {len(split.verdict)} for the verdict"
+            f"{len(split.training)} problems and {len(learner.unions)} unions of two to learn "
+            f"from; {len(split.choice)} problems and {held_out_unions} unions to choose weights "
+            f"by; {len(split.verdict)} problems for the verdict"
         )
         with Progress("learning", settings.updates, already=learner.steps) as progress:
             return learner.run(progress.update)

@@ -1,8 +1,10 @@
 """Learning by doing: reinforcement learning on the problems of a folder.
 
 Episodes on training problems train a network (hstar.reinforcement). Now and then it searches on
-held-out problems with a limit of evaluations, and the weights that need the fewest are kept. At the
-end they and the default planner solve problems that chose nothing. All but this verdict depends on
+held-out problems with a limit of evaluations, and the weights that need the fewest are kept. Unions
+of problems stand for larger ones: some of two problems are learned from, and held-out ones of two
+and four help to choose weights. At the end the network and the default planner solve problems that
+chose nothing. All but this verdict depends on
 steps, not on seconds: a run that was stopped and resumed ends like one that was not.
 """
 
@@ -18,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hstar import _core
-from hstar.heuristics import make_heuristic
 from hstar.learned.file import ModelFile
 from hstar.learned.heuristic import LearnedHeuristic
 from hstar.learning.trials import Score, Trial, satisfies_goal, sentence
+from hstar.learning.unions import draw_unions, is_dead_end
 from hstar.pddl import Problem
 from hstar.reinforcement.presets import RtdpSettings
 from hstar.reinforcement.rtdp import Rtdp
@@ -32,10 +34,11 @@ from hstar.spaces.task import Task, ground
 from hstar.training.checkpoint import Checkpoint, CheckpointError, read_checkpoint, write_checkpoint
 
 PIECE = 100  # steps between two reports
-EVALUATE_EVERY = 500  # steps
+EVALUATE_EVERY = 1000  # steps
 HELD_OUT = 0.2  # of the problems, to choose weights by, and as many for the verdict
 MOST_HELD_OUT = 16
-MOST_EVALUATIONS = 2000  # of a search that judges weights
+UNIONS_HELD_OUT = {2: 8, 4: 8}  # parts -> unions of held-out problems to choose weights by
+MOST_EVALUATIONS = 2000  # of a search that judges weights, for each part of its problem
 VERDICT_SHARE = 0.1  # of the time
 
 Say = Callable[[str], None]
@@ -131,14 +134,6 @@ def usable_tasks(problems: Sequence[Problem], budget: Budget, say: Say) -> list[
     return tasks
 
 
-def is_dead_end(task: Task) -> bool:
-    """Whether the initial state has no plan: without deletes there is none, or no step leads on."""
-    if task.goal_is_false or len(task.successors(task.initial_state)[0]) == 0:
-        return True
-    h = make_heuristic(task, "ff", cost="one").evaluate(task.initial_state[None])
-    return math.isinf(float(h[0]))
-
-
 def split_tasks(tasks: list[Task], seed: int) -> Split:
     """The largest problems are held out: a heuristic should help beyond what it was trained on."""
     count = min(round(HELD_OUT * len(tasks)), MOST_HELD_OUT)
@@ -173,7 +168,12 @@ class RolloutLearner:
         self.checkpoint, self.fingerprint = checkpoint, fingerprint
         self.split = split_tasks(tasks, seed)
         self.own = budget.within((1 - VERDICT_SHARE) * seconds)
-        self.rtdp = Rtdp(self.split.training, settings, seed, threads, self.own)
+        self.unions = draw_unions(self.split.training, 2, settings.unions, seed, self.own)
+        self.rtdp = Rtdp(self.split.training, settings, seed, threads, self.own, self.unions)
+        self.choice = [(task, MOST_EVALUATIONS) for task in self.split.choice]
+        for parts, count in UNIONS_HELD_OUT.items() if settings.unions else ():
+            larger = draw_unions(self.split.choice, parts, count, seed, self.own)
+            self.choice += [(task, parts * MOST_EVALUATIONS) for task in larger]
         self.curve: list[Line] = []
         self.best: NDArray[np.float32] | None = None
         self.spent = 0.0  # before this run
@@ -221,7 +221,7 @@ class RolloutLearner:
             done = self.steps
             speed = (done - step) / max(1e-9, _core.monotonic_seconds() - before)
             line = self._since(self.curve[-1].solved, self.curve[-1].evaluations)
-            report(done, f"{speed:.0f} steps/s; {line.text(len(self.split.choice))}")
+            report(done, f"{speed:.0f} steps/s; {line.text(len(self.choice))}")
             is_end = done >= self.settings.updates
             if is_end or done // EVALUATE_EVERY > self.curve[-1].step // EVALUATE_EVERY:
                 self._note()
@@ -265,7 +265,7 @@ class RolloutLearner:
             notes["curve"] = [asdict(one) for one in self.curve]
             groups = {"memory": arrays, "best": {"theta": self.best}}
             write_checkpoint(self.checkpoint, Checkpoint(self.fingerprint, notes, groups))
-        self.say(line.text(len(self.split.choice)))
+        self.say(line.text(len(self.choice)))
 
     def _restore(self, held: Checkpoint) -> None:
         try:
@@ -284,15 +284,15 @@ class RolloutLearner:
     def _held_out(self, theta: NDArray[np.float32]) -> tuple[int, float]:
         """How many held-out problems are solved, and the geometric mean of evaluations."""
         heuristic = LearnedHeuristic(self.rtdp.model_file(theta, {}), "model.safetensors")
-        options = SearchOptions(heuristic, "gbfs", cost="one", max_evaluations=MOST_EVALUATIONS)
         solved, total = 0, 0.0
-        for task in self.split.choice:
+        for task, limit in self.choice:
+            options = SearchOptions(heuristic, "gbfs", cost="one", max_evaluations=limit)
             result = run_search(task, options, self.own)
             if result.status not in ("solved", "gave up", "unsolvable"):
                 raise OutOfResources(result.status, result.exit_code)
             solved += result.solved
-            total += math.log(result.requested if result.solved else MOST_EVALUATIONS)
-        return solved, math.exp(total / len(self.split.choice))
+            total += math.log(result.requested if result.solved else limit)
+        return solved, math.exp(total / len(self.choice))
 
     def _verdict_seconds(self) -> float:
         """For each search of the verdict."""

@@ -3,8 +3,8 @@
 paper    Gehring et al. (ICAPS 2022), Algorithm 1 and appendix A.6
 as-run   what the code behind the paper's tables did: other settings, sampled actions, a copy of the
          network for backups, a free last step
-own      episodes are greedy searches with the current values, and backups stay between the length
-         of the best plan seen and an admissible heuristic
+own      episodes are greedy searches with the current values, also on unions of two problems, and
+         backups stay between the length of the best plan seen and an admissible heuristic
 """
 
 from __future__ import annotations
@@ -26,9 +26,16 @@ class RtdpSettings:
     have `episode_steps` at most. Operators are the best ones, or with `samples_actions` drawn from
     softmax(Q / temperature); backups are its expectation, or with `max_backup` the maximum.
     `buckets` is "objects" (a bucket for each number of objects), "names" (for each list of their
-    names) or "one". `breadth`, `depth`, `width` and `sums` are those of the network. The result is
-    the running mean of its weights that forgets at the rate `average` per update, or with 0 the
-    last weights."""
+    names) or "one". A bucket holds the last `capacity` states; learning begins when all of them
+    hold `least_states`; an update takes `batch` states of one bucket, those that are new first if
+    `fresh_first`. Backups use a copy of the network that is renewed after `target_period` updates,
+    or with 0 the network itself. Dead ends are learned from if `learns_dead_ends`.
+
+    With `searches` an episode is a greedy search with the values so far, and a step an expansion.
+    So many `unions` of two problems are learned from as well. The learning rate and the weight
+    decay are those of AdamW. `breadth`, `depth`, `width` and `sums` are those of the network. The
+    result is the running mean of its weights that forgets at the rate `average` per update, or with
+    0 the last weights, after as many steps as `updates` says."""
 
     shaping: Shaping = field(default_factory=Shaping)
     heuristic: str = "ff"
@@ -44,6 +51,7 @@ class RtdpSettings:
     target_period: int = 0
     learns_dead_ends: bool = False
     searches: bool = False
+    unions: int = 0
     bounded: bool = False
     lower: str = "none"
     average: float = 0.0
@@ -62,7 +70,7 @@ class RtdpSettings:
         for name in ("episode_steps", "batch", "capacity", "width", "depth", "updates"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
-        for name in ("least_states", "target_period", "breadth", "weight_decay"):
+        for name in ("least_states", "target_period", "unions", "breadth", "weight_decay"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name} must be at least 0, not {getattr(self, name)}")
         if self.capacity < self.batch:
@@ -116,6 +124,7 @@ PRESETS = {
         episode_steps=100,
         max_backup=True,
         searches=True,
+        unions=40,
         bounded=True,
         lower="lmcut",
         target_period=100,

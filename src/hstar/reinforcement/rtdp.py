@@ -24,7 +24,9 @@ NESTED = ("states", "bounded", "dead_ends")  # states in the learner's memory: p
 
 
 class Rtdp:
-    """Learns on grounded tasks. Raises ValueError if a task does not fit, and OutOfResources."""
+    """Learns on grounded tasks. `unions` of tasks share a bucket: whatever their sizes are, they
+    get the share of updates that one size gets. Raises ValueError if a task does not fit, and
+    OutOfResources."""
 
     def __init__(
         self,
@@ -33,12 +35,14 @@ class Rtdp:
         seed: int,
         threads: int = 1,
         budget: Budget | None = None,
+        unions: Sequence[Task] = (),
     ) -> None:
         self.settings, self.seed = settings, seed
         self.budget = budget or Budget()
         self.domain = tasks[0].problem.domain
-        self.features = ATOMS.configure(tasks, {"breadth": settings.breadth, "types": True}, "one")
-        encodings = [ATOMS.native(self.features, task) for task in tasks]
+        worlds = [*tasks, *unions]
+        given = {"breadth": settings.breadth, "types": True}
+        self.features = ATOMS.configure(worlds, given, "one")
         channels = tuple(Vocabulary.from_dict(self.features).channels)
         self.network = NLMConfig(
             channels,
@@ -51,18 +55,19 @@ class Rtdp:
         )
         kinds = [bucket_of(task, settings.buckets) for task in tasks]
         numbers = {kind: number for number, kind in enumerate(sorted(set(kinds)))}
+        buckets = [numbers[kind] for kind in kinds] + len(unions) * [len(numbers)]
         heuristic = "" if settings.base == "none" else settings.base
         lower = settings.lower if settings.bounded and settings.lower != "none" else ""
         with self.budget.native():
             self.environment = _core.Environment(
-                [(task.core, encoding) for task, encoding in zip(tasks, encodings, strict=True)],
+                [(task.core, ATOMS.native(self.features, task)) for task in worlds],
                 heuristic,
                 lower,
                 *self.budget.limits,
             )
         self.core = _core.RtdpLearner(
             self.environment,
-            [numbers[kind] for kind in kinds],
+            buckets,
             self.network.shape(),
             first_weights(self.network, seed),
             settings.for_core(),
@@ -76,7 +81,8 @@ class Rtdp:
         return ATOMS.warnings(self.features)
 
     def run(self, until: int, rate: float | None = None) -> None:
-        """Episodes until so many steps are done. Raises OutOfResources."""
+        """Episodes until so many steps are done, with the learning rate of the settings or another
+        one. Raises OutOfResources."""
         rate = self.settings.learning_rate if rate is None else rate
         with self.budget.native():
             self.core.run(until, self.settings.updates, rate, *self.budget.limits)

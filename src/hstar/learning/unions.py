@@ -1,0 +1,45 @@
+"""Unions of small problems (hstar.pddl.union), to learn from and to choose weights by.
+
+A network that is right on small problems may go wrong on larger ones. The problems of a folder
+cannot show it, unions of them can.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from hstar.heuristics import make_heuristic
+from hstar.pddl.union import union
+from hstar.runtime.resources import Budget
+from hstar.spaces.task import Task, ground
+
+MOST_OBJECTS = 100  # the work on a state grows with the square
+
+
+def draw_unions(
+    tasks: Sequence[Task], parts: int, count: int, seed: int, budget: Budget
+) -> list[Task]:
+    """At most so many unions of `parts` tasks each: those that are too large or have no plan are
+    left out. Raises OutOfResources."""
+    rng = np.random.default_rng([seed, parts])
+    found = []
+    for _ in range(count):
+        drawn = rng.choice(len(tasks), parts, replace=parts > len(tasks))
+        problems = [tasks[i].problem for i in drawn]
+        if sum(len(problem.objects) for problem in problems) > MOST_OBJECTS:
+            continue
+        task = ground(union(problems), budget=budget)
+        if not is_dead_end(task):
+            found.append(task)
+    return found
+
+
+def is_dead_end(task: Task) -> bool:
+    """Whether the initial state has no plan: without deletes there is none, or no step leads on."""
+    if task.goal_is_false or len(task.successors(task.initial_state)[0]) == 0:
+        return True
+    h = make_heuristic(task, "ff", cost="one").evaluate(task.initial_state[None])
+    return math.isinf(float(h[0]))
