@@ -8,9 +8,9 @@ leaves behind may be in the way of the next.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from hstar.pddl.model import Problem, conjunction, substitute
+from hstar.pddl.model import Formula, Problem, Types, conjunction, substitute
 
 SEPARATOR = "/"  # names in PDDL files have none, so no new name is taken
 
@@ -19,18 +19,18 @@ def union(problems: Sequence[Problem]) -> Problem:
     """The problems, all of one domain, side by side."""
     first = problems[0]
     constants = first.domain.constants
-    objects, init, function_values, goals = dict(constants), {}, {}, []
+    objects: dict[str, Types] = dict(constants)
+    init: dict[tuple[str, ...], None] = {}
+    function_values: dict[tuple[str, ...], int | float] = {}
+    goals: list[Formula] = []
     for number, part in enumerate(problems):
-        renamed = {
-            name: f"{name}{SEPARATOR}{number}" for name in part.objects if name not in constants
+        own = {name: types for name, types in part.objects.items() if name not in constants}
+        renamed = {name: f"{name}{SEPARATOR}{number}" for name in own}
+        objects |= {renamed[name]: types for name, types in own.items()}
+        init |= {_rename(atom, renamed): None for atom in part.init}
+        function_values |= {
+            _rename(term, renamed): value for term, value in part.function_values.items()
         }
-
-        def rename(atom: tuple[str, ...], renamed: dict[str, str] = renamed) -> tuple[str, ...]:
-            return (atom[0], *(renamed.get(name, name) for name in atom[1:]))
-
-        objects |= {renamed[name]: types for name, types in part.objects.items() if name in renamed}
-        init |= dict.fromkeys(map(rename, part.init))
-        function_values |= {rename(term): value for term, value in part.function_values.items()}
         goals.append(substitute(part.goal, renamed))
     return Problem(
         " + ".join(part.name for part in problems),
@@ -42,3 +42,7 @@ def union(problems: Sequence[Problem]) -> Problem:
         first.uses_metric,
         first.path,
     )
+
+
+def _rename(atom: tuple[str, ...], renamed: Mapping[str, str]) -> tuple[str, ...]:
+    return (atom[0], *(renamed.get(name, name) for name in atom[1:]))
