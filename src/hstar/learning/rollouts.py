@@ -34,7 +34,7 @@ from hstar.spaces.task import Task, ground
 from hstar.training.checkpoint import Checkpoint, CheckpointError, read_checkpoint, write_checkpoint
 
 PIECE = 100  # steps between two reports
-EVALUATE_EVERY = 1000  # steps
+EVALUATE_EVERY = 2000  # steps
 HELD_OUT = 0.2  # of the problems, to choose weights by, and as many for the verdict
 MOST_HELD_OUT = 16
 UNIONS_HELD_OUT = {2: 8, 4: 8}  # parts -> unions of held-out problems to choose weights by

@@ -42,7 +42,7 @@ RECIPES: Registry[Recipe] = Registry(
         ),
         "reward-shaping": Recipe(
             "value functions of a domain by reinforcement learning",
-            ("smoke", "small", "full", "equal-time", "compatibility"),
+            ("smoke", "small", "systems", "full", "equal-time", "compatibility"),
             "hstar.papers.reward_shaping",
             options=("suite",),
         ),

@@ -131,6 +131,7 @@ PRESETS = {
         average=0.999,
         batch=64,
         breadth=2,
+        depth=4,
         width=16,
         sums=True,
         updates=50_000,

@@ -111,7 +111,7 @@ def run_experiment(experiment: Experiment) -> Results:
             (quiet, study, domain, entry, column, seed)
             for domain in problems
             for column in study.columns
-            for seed in study.seeds_of(column)
+            for seed in study.searched_seeds(column)
             if has_model(experiment, study, domain, column, seed)
             for entry in problems[domain].chosen(study.fewer_tests.get(column, study.tests))
         ]

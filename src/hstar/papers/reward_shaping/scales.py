@@ -26,6 +26,7 @@ class Study:
     learn: float = 0.0
     label_limit: float = 0.0
     fewer_tests: Mapping[str, int] = field(default_factory=dict)
+    fewer_seeds: Mapping[str, int] = field(default_factory=dict)
     max_evaluations: int | None = None
 
     @property
@@ -36,6 +37,9 @@ class Study:
     def seeds_of(self, column: str) -> tuple[int, ...]:
         """Columns that draw nothing at random, or that the paper ran once, have one seed."""
         return self.seeds if COLUMNS[column].has_seeds else self.seeds[:1]
+
+    def searched_seeds(self, column: str) -> tuple[int, ...]:
+        return self.seeds_of(column)[: self.fewer_seeds.get(column)]
 
 
 @dataclass(frozen=True, slots=True)

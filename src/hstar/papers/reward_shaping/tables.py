@@ -274,7 +274,9 @@ def all_tables(results: Results, scale: Scale) -> list[Table]:
     for study in results.studies:
         if study.name == PAPER:
             tables += [coverage_table(results, study), effort_table(results), seeds_table(results)]
-            tables += [goals_table(results, study), problems_table(results)]
+            if any(column in study.columns for column in SHAPED):
+                tables.append(goals_table(results, study))
+            tables.append(problems_table(results))
         if study.name == EQUAL_TIME:
             tables.append(equal_time_table(results, study))
     if results.domains and scale.compatibility is not None:
