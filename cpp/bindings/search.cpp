@@ -183,6 +183,7 @@ void bind_search(nb::module_& m) {
         .def_rw("early_goal_test", &SearchOptions::early_goal_test)
         .def_rw("reopen", &SearchOptions::reopen)
         .def_rw("lazy", &SearchOptions::lazy)
+        .def_rw("partial", &SearchOptions::partial)
         .def_rw("deepen", &SearchOptions::deepen)
         .def_rw("lookahead", &SearchOptions::lookahead)
         .def_rw("boost", &SearchOptions::boost)

@@ -21,8 +21,12 @@ SearchResult run_search(const StateSpace& states, const std::vector<Evaluator*>&
     if (options.queues.empty()) refuse("a search needs at least one queue");
     if (options.width < 0 || (options.width && (options.lazy || options.deepen)))
         refuse("a beam has a positive width and is eager");
+    for (const Queue& queue : options.queues)
+        if (options.partial && queue.only_preferred())
+            refuse("a search that expands states in parts has no queues of preferred operators");
     for (const Evaluator* evaluator : evaluators)
-        if (evaluator->is_of_edges() && (options.lazy || options.deepen || options.g_weight != 0))
+        if (evaluator->is_of_edges() &&
+            (options.lazy || options.partial || options.deepen || options.g_weight != 0))
             refuse(
                 "the heuristic gives values to edges, which only greedy eager searches can use; choose gbfs, "
                 "gbfls or beam");
@@ -30,7 +34,7 @@ SearchResult run_search(const StateSpace& states, const std::vector<Evaluator*>&
     double start = monotonic_seconds();
     SearchSpace space(states, evaluators, options);
     try {
-        search_best_first(space);
+        options.partial ? search_in_parts(space) : search_best_first(space);
     } catch (const Stopped& stopped) {
         space.result.status = status_of(stopped.reason);
     } catch (const std::bad_alloc&) {

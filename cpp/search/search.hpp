@@ -1,6 +1,6 @@
 // Forward search. An algorithm is a set of options; the names and their options are in
 // src/hstar/algorithms.py. One best-first loop (best_first.cpp) serves all of them but the depth-first ones
-// (ida_star.hpp).
+// (ida_star.hpp) and the one that expands states in parts (partial_expansion.cpp).
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -27,9 +27,10 @@ struct SearchOptions {
     bool use_h = true;            // false: nothing is evaluated, h is 0
     bool early_goal_test = true;  // test for goals when a state is generated, not when it is expanded
     bool reopen = false;          // open a state again when a cheaper path to it is found
-    bool lazy = false;    // evaluate a state when it is expanded; it is ordered by its parent's values
-    bool deepen = false;  // depth-first searches with growing bounds on f; remembers no states
-    int lookahead = 0;    // after an expansion follow the best successors for this many steps
+    bool lazy = false;     // evaluate a state when it is expanded; it is ordered by its parent's values
+    bool partial = false;  // expand a state only until a successor is better than it
+    bool deepen = false;   // depth-first searches with growing bounds on f; remembers no states
+    int lookahead = 0;     // after an expansion follow the best successors for this many steps
     std::vector<Queue> queues{{}};  // take turns
     int boost = 1000;   // how many turns preferred queues gain when an evaluator finds a new smallest value
     int advisers = 0;   // so many evaluators, the last ones, are asked for preferred operators only

@@ -321,6 +321,8 @@ class SearchSpace {
     std::vector<float> edge_h_;
 };
 
-void search_best_first(SearchSpace& space);  // fills space.result
+// Both fill space.result.
+void search_best_first(SearchSpace& space);
+void search_in_parts(SearchSpace& space);
 
 }  // namespace hstar

@@ -27,7 +27,7 @@ class SearchEntry:
         """Raises ValueError if a heuristic gives values to edges and they make no sense here: a sum
         of costs needs a value of the state, and a lazy search orders successors by their parent's.
         """
-        if not {"lazy", "deepen", "g_weight"}.intersection(self.settings):
+        if not {"lazy", "partial", "deepen", "g_weight"}.intersection(self.settings):
             return
         if any(hasattr(h, "evaluate_edges") or getattr(h, "is_of_edges", 0) for h in heuristics):
             raise ValueError(
@@ -43,6 +43,11 @@ SEARCHES: Registry[SearchEntry] = Registry(
     {
         "gbfs": SearchEntry(
             "greedy best-first search, eager", {}, ("batch", "seed", "preferred_by")
+        ),
+        "first": SearchEntry(
+            "greedy best-first search that stops an expansion at the first better successor",
+            {"partial": True},
+            ("seed",),
         ),
         "lazy": SearchEntry(
             "greedy best-first search, lazy, with preferred operators",

@@ -48,6 +48,7 @@ DEFAULT = "plan"  # what 'hstar plan' runs; only time limits it
 BASES = ("h^blind", "h^add", "h^FF")
 SHAPED = {"H^blind": "h^blind", "H^add": "h^add", "H^FF": "h^FF"}  # learned column -> its base
 OWN, BESIDE_BASE = "own H", "own H + h^FF"
+FIRST_BASE, FIRST_OWN = "h^FF, first", "own H, first"  # with the search `first`
 ROLLOUTS, LABELS = "rollouts", "label + train"
 PEERS = ("GBFS-HGN", "GBFS-H", "GBFS-V", "GBFLS-H", "GBFLS-V")
 
@@ -61,6 +62,8 @@ COLUMNS: dict[str, Column] = {
     "GBFLS-V": Column("gnn", algorithm="gbfls", decode="policy-value"),
     OWN: Column("own", base="h^FF", has_seeds=True),
     BESIDE_BASE: Column("own", beside=("ff",), base="h^FF", has_seeds=True),
+    FIRST_BASE: Column(beside=("ff",), algorithm="first", base="h^FF"),
+    FIRST_OWN: Column("own", algorithm="first", base="h^FF", has_seeds=True),
     ROLLOUTS: Column("rollouts"),
     LABELS: Column("label + train"),
     DEFAULT: Column(),

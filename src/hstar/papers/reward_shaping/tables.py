@@ -11,6 +11,8 @@ from hstar.papers.reward_shaping.columns import (
     BESIDE_BASE,
     COLUMNS,
     DEFAULT,
+    FIRST_BASE,
+    FIRST_OWN,
     OWN,
     PEERS,
     SHAPED,
@@ -42,7 +44,7 @@ GROUPS = (
     ("baselines", BASES),
     ("learned (max of seeds)", tuple(SHAPED)),
     ("other systems", PEERS),
-    ("hstar", (OWN, BESIDE_BASE, DEFAULT)),
+    ("hstar", (OWN, BESIDE_BASE, FIRST_BASE, FIRST_OWN, DEFAULT)),
 )
 
 
@@ -69,7 +71,8 @@ def coverage_table(results: Results, study: Study) -> Table:
         f"once. {BETTER} and {WORSE}: the base lies below mean - std, or above mean + std. "
         f"{alone if seeds == 1 else ''}After a slash: how many problems were tried, if not all. "
         "Evaluations count duplicates and look-ahead; where two heuristics take turns, a state "
-        f"counts once. '{DEFAULT}' is what hstar plan runs, limited by time alone."
+        f"counts once. 'First' is the search that stops an expansion at the first better "
+        f"successor. '{DEFAULT}' is what hstar plan runs, limited by time alone."
     )
     spans = [("", 2), *((text, len(names)) for text, names in groups if names)]
     title = "Table 1: coverage"
