@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hstar.domains import generate
-from hstar.learning.rollouts import UNIONS_HELD_OUT, RolloutLearner
+from hstar.learning.rollouts import RolloutLearner
 from hstar.learning.unions import MOST_OBJECTS, draw_unions
 from hstar.pddl import Problem, parse
 from hstar.pddl.union import union
@@ -91,10 +91,11 @@ def test_unions_without_a_plan_and_large_ones_are_left_out(tmp_path: Path) -> No
         load_task(tmp_path / "domain.pddl", tmp_path / f"{name}.pddl")
         for name in ("free", "locked")
     )
-    assert len(draw_unions([free], 2, 5, 0, Budget())) == 5
+    assert len(draw_unions([free, free, free], 2, 50, 0, Budget())) == 3  # no two are the same
+    assert draw_unions([free], 2, 5, 0, Budget()) == []
     mixed = draw_unions([free, locked], 2, 5, 0, Budget())
     assert mixed == []  # what is locked in one part is locked in the other
-    assert draw_unions([free], MOST_OBJECTS + 1, 5, 0, Budget()) == []
+    assert draw_unions((MOST_OBJECTS + 1) * [free], MOST_OBJECTS + 1, 5, 0, Budget()) == []
 
 
 def test_the_learner_draws_unions_of_training_problems(tmp_path: Path) -> None:
@@ -107,8 +108,9 @@ def test_the_learner_draws_unions_of_training_problems(tmp_path: Path) -> None:
         assert learners[count].run().file is not None
     plain, learner = learners[0], learners[5]
     assert plain.unions == [] and len(plain.choice) == len(plain.split.choice)
-    assert len(learner.unions) == 5
-    assert len(learner.choice) == len(learner.split.choice) + sum(UNIONS_HELD_OUT.values())
+    assert len(learner.split.choice) == 2
+    assert 0 < len(learner.unions) <= 5
+    assert len(learner.choice) == 2 + 1  # there is one union of both, and none of four
     held_out = {task.problem.name for task in (*learner.split.choice, *learner.split.verdict)}
     for task in learner.unions:
         assert not held_out & set(task.problem.name.split(" + "))

@@ -71,16 +71,20 @@ def run_rollouts(options: argparse.Namespace) -> int:
         for warning in learner.rtdp.warnings:
             warn(warning)
         split = learner.split
-        held_out_unions = len(learner.choice) - len(split.choice)
+        of_choice = len(learner.choice) - len(split.choice)
         say(
-            f"{len(split.training)} problems and {len(learner.unions)} unions of two to learn "
-            f"from; {len(split.choice)} problems and {held_out_unions} unions to choose weights "
-            f"by; {len(split.verdict)} problems for the verdict"
+            f"{counted(len(split.training), len(learner.unions))} to learn from, "
+            f"{counted(len(split.choice), of_choice)} to choose weights by, "
+            f"{counted(len(split.verdict), 0)} for the verdict"
         )
         with Progress("learning", settings.updates, already=learner.steps) as progress:
             return learner.run(progress.update)
 
     return run_learner(options, budget, described, learn, "Held-out problems")
+
+
+def counted(problems: int, unions: int) -> str:
+    return f"{problems} problems" + (f" and {unions} unions of problems" if unions else "")
 
 
 def read_problems(files: list[str]) -> list[tuple[str, Problem]]:

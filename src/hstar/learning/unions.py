@@ -22,12 +22,14 @@ MOST_OBJECTS = 100  # the work on a state grows with the square
 def draw_unions(
     tasks: Sequence[Task], parts: int, count: int, seed: int, budget: Budget
 ) -> list[Task]:
-    """At most so many unions of `parts` tasks each: those that are too large or have no plan are
-    left out. Raises OutOfResources."""
+    """At most so many unions of `parts` tasks each. No two have the same parts; those that are too
+    large or have no plan are left out. Raises OutOfResources."""
+    if len(tasks) < parts:
+        return []
     rng = np.random.default_rng([seed, parts])
+    draws = (sorted(rng.choice(len(tasks), parts, replace=False)) for _ in range(count))
     found = []
-    for _ in range(count):
-        drawn = rng.choice(len(tasks), parts, replace=parts > len(tasks))
+    for drawn in dict.fromkeys(map(tuple, draws)):
         problems = [tasks[i].problem for i in drawn]
         if sum(len(problem.objects) for problem in problems) > MOST_OBJECTS:
             continue
