@@ -34,7 +34,7 @@ from hstar.spaces.task import Task, ground
 from hstar.training.checkpoint import Checkpoint, CheckpointError, read_checkpoint, write_checkpoint
 
 PIECE = 100  # steps between two reports
-EVALUATE_EVERY = 2000  # steps
+FIRST_CHOICE, CHOOSE_EVERY = 250, 2000  # steps; after the first, intervals double up to the second
 HELD_OUT = 0.2  # of the problems, to choose weights by, and as many for the verdict
 MOST_HELD_OUT = 16
 UNIONS_HELD_OUT = {2: 8, 4: 8}  # parts -> unions of held-out problems to choose weights by
@@ -222,8 +222,9 @@ class RolloutLearner:
             speed = (done - step) / max(1e-9, _core.monotonic_seconds() - before)
             line = self._since(self.curve[-1].solved, self.curve[-1].evaluations)
             report(done, f"{speed:.0f} steps/s; {line.text(len(self.choice))}")
-            is_end = done >= self.settings.updates
-            if is_end or done // EVALUATE_EVERY > self.curve[-1].step // EVALUATE_EVERY:
+            last = self.curve[-1].step
+            due = max(FIRST_CHOICE, min(2 * last, last + CHOOSE_EVERY))
+            if done >= min(due, self.settings.updates):
                 self._note()
 
     @property
