@@ -20,6 +20,7 @@ ORDER = [
     "teaching",
     "pdb",
     "networks",
+    "wl",
     "reinforcement",
     "learned",
     "bindings",

@@ -24,6 +24,7 @@
 #include "search/search.hpp"
 #include "task/successors.hpp"
 #include "task/task.hpp"
+#include "wl/graph.hpp"
 
 namespace hstar::bindings {
 
@@ -174,6 +175,9 @@ MlpLayer to_mlp_layer(nb::handle item, int& inputs);
 // From the dictionary that hstar.features.atoms makes.
 NlmEncoding to_nlm_encoding(const nb::dict& spec);
 
+// From the dictionary that hstar.features.wl makes.
+std::pair<WlOptions, std::vector<WlColour>> to_wl_colouring(const nb::dict& spec);
+
 // From the dictionary that hstar.learned.heuristic makes.
 std::unique_ptr<BoundHeuristic> make_learned_heuristic(nb::object task, const nb::dict& spec);
 // The maximum of sums of pattern databases of a space.
@@ -191,6 +195,7 @@ void bind_reinforcement(nb::module_& m);
 void bind_heuristics(nb::module_& m);
 void bind_search(nb::module_& m);
 void bind_learned(nb::module_& m);
+void bind_wl(nb::module_& m);
 void bind_training(nb::module_& m);
 void bind_reinforcement_tabular(nb::module_& m);
 void bind_puzzles(nb::module_& m);

@@ -106,8 +106,13 @@ std::unique_ptr<OutputModel> make_mlp(const Task& task, const nb::dict& spec, Co
         if (model.layers.size() == 1) model.inputs = inputs;
     }
     const auto input = get<std::string>(spec, "input");
-    require(input == "digits" || input == "relaxed-plan" || input == "facts", "unknown input '", input,
-            "'; choose digits, relaxed-plan or facts");
+    require(input == "digits" || input == "relaxed-plan" || input == "facts" || input == "wl",
+            "unknown input '", input, "'; choose digits, relaxed-plan, facts or wl");
+    if (input == "wl") {
+        auto [options, colours] = to_wl_colouring(spec);
+        return make_output_model(task,
+                                 WlModel{std::move(options), std::move(colours), std::move(model.layers)});
+    }
     if (input == "facts")
         return make_output_model(
             task, FactModel{copied(get<Flat>(spec, "rows")), copied(get<Flat>(spec, "constant")),
@@ -139,6 +144,14 @@ std::unique_ptr<Evaluator> make_model(const Task& task, const nb::dict& spec) {
 NlmEncoding to_nlm_encoding(const nb::dict& spec) {
     return {get<int>(spec, "num_objects"), copied_entries(get<Entries>(spec, "base_entries")),
             copied(get<Floats>(spec, "base_values")), copied_entries(get<Entries>(spec, "fact_entries"))};
+}
+
+std::pair<WlOptions, std::vector<WlColour>> to_wl_colouring(const nb::dict& spec) {
+    const auto hash = get<std::string>(spec, "hash");
+    require(hash == "set" || hash == "multiset", "unknown hash '", hash, "'; choose set or multiset");
+    WlOptions options{get<int>(spec, "rounds"), hash == "set", get<bool>(spec, "statics"),
+                      get<Ints>(spec, "predicates"), get<Ints>(spec, "constants")};
+    return {std::move(options), copied(get<Array<uint64_t, 1>>(spec, "colours"))};
 }
 
 MlpLayer to_mlp_layer(nb::handle item, int& inputs) {

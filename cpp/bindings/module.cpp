@@ -16,6 +16,7 @@ NB_MODULE(_core, m) {
     bind_heuristics(m);
     bind_search(m);
     bind_learned(m);
+    bind_wl(m);
     bind_training(m);
     bind_reinforcement_tabular(m);
     bind_puzzles(m);

@@ -2,6 +2,7 @@
 // costs as many rows as it has changed facts, however many facts there are.
 #include <algorithm>
 
+#include "learned/expansion_walk.hpp"
 #include "learned/fact_layer.hpp"
 #include "learned/output_model.hpp"
 #include "networks/mlp/narrow_network.hpp"
@@ -37,22 +38,12 @@ class FactMlp : public OutputModel {
 
     void outputs_of_expansions(const ExpansionBatch& batch, std::span<const int> which,
                                float* result) override {
-        const Expansion* expansion = batch.expansions.data();
-        int end = 0;  // one past the last child of the expansion that the first layer is at
+        ExpansionWalk walk(batch, parent_);
         in_chunks(which, result, [&](int state, float* y) {
-            const int* values = batch.children.row(state);
-            if (state >= end) {
-                while (state >= expansion->first + expansion->count) ++expansion;
-                end = expansion->first + expansion->count;
-                if (expansion->parent) {
-                    parent_.resize(batch.children.num_variables);
-                    batch.packing.unpack(expansion->parent, parent_.data());
-                    first_.move_to(parent_.data());
-                }
-            }
-            if (expansion->parent) return first_.read_successor(batch.ops[state], values, y);
-            first_.move_to(values);
-            first_.read(y);
+            if (walk.enter(state, [&](const int* values) { first_.move_to(values); }))
+                first_.read_successor(batch.ops[state], batch.children.row(state), y);
+            else
+                first_.read(y);
         });
     }
 

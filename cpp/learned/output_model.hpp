@@ -9,6 +9,7 @@
 #include "networks/mlp/network.hpp"
 #include "networks/nlm/encoding.hpp"
 #include "networks/nlm/shape.hpp"
+#include "wl/graph.hpp"
 
 namespace hstar {
 
@@ -58,9 +59,18 @@ struct FactModel {
     std::string precision = "float32";  // or "int16": of the layers after the first
 };
 
+// A dense network that reads Weisfeiler-Leman features: how many vertices of the state's graph have each
+// colour.
+struct WlModel {
+    WlOptions options;
+    std::vector<WlColour> colours;
+    std::vector<MlpLayer> layers;
+};
+
 // All throw std::invalid_argument for models that do not fit the task.
 std::unique_ptr<OutputModel> make_output_model(const Task& task, FactModel model);
 std::unique_ptr<OutputModel> make_output_model(const Task& task, NlmModel model);
+std::unique_ptr<OutputModel> make_output_model(const Task& task, WlModel model);
 std::unique_ptr<OutputModel> make_output_model(const Task& task, MlpModel model, CostType cost);
 
 }  // namespace hstar

@@ -188,6 +188,7 @@ int main(int argc, char** argv) {
             test_regression(task, states, seed);
             test_tabular(task, seed);
             test_rtdp(task, seed);
+            test_wl(task, states, seed);
             if (complete) test_lmcut_is_admissible(task, states, seed);
         }
     }

@@ -11,6 +11,7 @@ FEATURES: Registry[Feature] = Registry(
         "relaxed-plans": "hstar.features.relaxed_plans:RELAXED_PLANS",
         "digits": "hstar.features.digits:DIGITS",
         "facts": "hstar.features.facts:FACTS",
+        "wl": "hstar.features.wl:WL",
     },
     "hstar.features",
     of_class(Feature),

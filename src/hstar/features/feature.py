@@ -42,12 +42,17 @@ class Feature:
     needs: str = "domain"
     reads_tables: bool = False  # whether it can read states of a pattern
     reads_open: bool = False  # whether it can read sets of atoms that leave variables open (-1)
+    needs_states: bool = False  # whether `fit` looks at the training states
     options: Config = {}  # noqa: RUF012  with their defaults
 
     def configure(self, tasks: Sequence[Any], options: Config, cost: str) -> Config:
         """The configuration for training on these spaces. `cost` says what labels count: "one" an
         action, "normal" its cost. Raises ValueError."""
         return {}
+
+    def fit(self, config: Config, states: Sequence[SpaceStates]) -> Config:
+        """If `needs_states`: the configuration with what it takes from the training states."""
+        return config
 
     def warnings(self, config: Config) -> list[str]:
         """What a user should know about this configuration."""

@@ -16,7 +16,7 @@ class LinearModel(Model):
     """It has no options."""
 
     name = "linear"
-    features = ("relaxed-plans",)
+    features = ("relaxed-plans", "wl")
     training = {"weight_decay": 0.0}  # noqa: RUF012
 
     def configure(self, features: Config, outputs: int, options: Config) -> Config:

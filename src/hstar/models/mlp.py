@@ -34,7 +34,7 @@ class MLPModel(Model):
     """
 
     name = "mlp"
-    features = ("digits", "relaxed-plans", "facts")
+    features = ("digits", "relaxed-plans", "facts", "wl")
     options = {  # noqa: RUF012
         "hidden": 200,
         "width": 100,

@@ -44,6 +44,13 @@ class PairSource(Source):
         if not self.problems:
             raise ValueError("no problem has a choice to learn from; label larger ones")
 
+    @staticmethod
+    def states_of(dataset: Dataset) -> list[SpaceStates]:
+        """The states that are compared."""
+        return [
+            SpaceStates(one.task, open_list_pairs(one, dataset.cost)[0]) for one in dataset.tasks
+        ]
+
     def draw(self, step: int) -> int:
         return int(np.random.default_rng([self.seed, step]).integers(len(self.problems)))
 

@@ -28,11 +28,15 @@ class StateSource(Source):
         super().__init__(options.objective, device)
         self.decode, self.decode_options = options.decode, options.decode_options
         self.columns = target_columns(dataset, options.objective)
-        states = [SpaceStates(one.task, one.states) for one in dataset.tasks]
-        self.encoded = options.features.inputs(options.feature_config, states)
+        self.encoded = options.features.inputs(options.feature_config, self.states_of(dataset))
         self.sampler = StratifiedSampler(self.encoded.sizes, options.batch, options.seed)
         self.weight = torch.from_numpy(self.sampler.weights).to(device)
         self.fixed: Any = None
+
+    @staticmethod
+    def states_of(dataset: Dataset) -> list[SpaceStates]:
+        """The states that are drawn from."""
+        return [SpaceStates(one.task, one.states) for one in dataset.tasks]
 
     def record(self, model: Model, network: torch.nn.Module) -> None:
         if self.device.type == "cuda":

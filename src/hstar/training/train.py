@@ -104,13 +104,15 @@ def prepare(training: Dataset, validation: Dataset, options: TrainOptions) -> Pr
     objective = fitted(options.objective, training)
     options = replace(options, objective=objective)
     feature_config = features.configure(tasks, options.chosen_of(features), training.cost)
+    make: Any = ROW_SOURCES[objective.batches]
+    if features.needs_states:
+        feature_config = features.fit(feature_config, make.states_of(training))
     config = model.configure(feature_config, objective.outputs, options.chosen_of(model))
     network = model.build(config, torch.Generator().manual_seed(options.seed)).to(device)
     decode_options = {**decode.options, **options.decode_options}
     wanted = RowOptions(
         objective, decode, decode_options, features, feature_config, options.batch, options.seed
     )
-    make: Any = ROW_SOURCES[objective.batches]
     source = make(training, wanted, device)
     source.record(model, network)
     digests = [training.digest(), validation.digest(), training_code()]

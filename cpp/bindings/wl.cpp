@@ -1,0 +1,86 @@
+#include <algorithm>
+
+#include "bindings/bindings.hpp"
+#include "wl/follower.hpp"
+
+namespace hstar::bindings {
+
+namespace {
+
+// Weisfeiler-Leman features of the states of a task.
+class BoundWlFeatures {
+  public:
+    BoundWlFeatures(nb::object task, const nb::dict& spec)
+        : owner_(std::move(task)),
+          bound_(nb::cast<const BoundTask&>(owner_)),
+          follower_(make_follower(bound_.task, spec)) {}
+
+    // All colours of each state with how many vertices have them, over all rounds: where each state's begin,
+    // the colours in ascending order, and the counts.
+    nb::tuple collect(States given) {
+        const StateRows states = bound_.checked(given);
+        std::vector<int64_t> starts{0};
+        std::vector<WlColour> colours;
+        Ints counts;
+        guarded([&] {
+            const Limits none;
+            LimitClock clock(none);  // signals end it
+            for (size_t s = 0; s < states.count; ++s) {
+                clock.check();
+                auto found = wl_colours(follower_.graph(), states.row(s));
+                std::sort(found.begin(), found.end());
+                for (size_t i = 0; i < found.size(); ++i) {
+                    if (i == 0 || found[i] != found[i - 1]) {
+                        colours.push_back(found[i]);
+                        counts.push_back(0);
+                    }
+                    ++counts.back();
+                }
+                starts.push_back(static_cast<int64_t>(colours.size()));
+            }
+        });
+        const size_t size = colours.size();
+        return nb::make_tuple(to_numpy(std::move(starts), {states.count + 1}),
+                              to_numpy(std::move(colours), {size}), to_numpy(std::move(counts), {size}));
+    }
+
+    // int32[states, features]
+    nb::object counts(States given) {
+        const StateRows states = bound_.checked(given);
+        const size_t features = static_cast<size_t>(follower_.num_features());
+        Ints counts;
+        guarded([&] {
+            std::lock_guard lock(mutex_);
+            const Limits none;
+            LimitClock clock(none);
+            counts.reserve(states.count * features);
+            for (size_t s = 0; s < states.count; ++s) {
+                clock.check();
+                follower_.move_to(states.row(s));
+                counts.insert(counts.end(), follower_.counts().begin(), follower_.counts().end());
+            }
+        });
+        return to_numpy(std::move(counts), {states.count, features});
+    }
+
+  private:
+    static WlFollower make_follower(const Task& task, const nb::dict& spec) {
+        auto [options, colours] = to_wl_colouring(spec);
+        return WlFollower(WlGraph(task, std::move(options)), ColourTable(colours));
+    }
+    nb::object owner_;  // keeps the task alive
+    const BoundTask& bound_;
+    std::mutex mutex_;  // threads may share the follower
+    WlFollower follower_;
+};
+
+}  // namespace
+
+void bind_wl(nb::module_& m) {
+    nb::class_<BoundWlFeatures>(m, "WlFeatures")
+        .def(nb::init<nb::object, const nb::dict&>(), nb::arg("task"), nb::arg("spec"))
+        .def("collect", &BoundWlFeatures::collect)
+        .def("counts", &BoundWlFeatures::counts);
+}
+
+}  // namespace hstar::bindings

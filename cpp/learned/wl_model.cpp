@@ -1,0 +1,134 @@
+// Networks on Weisfeiler-Leman features. The features follow the search from state to state
+// (wl/follower.hpp). A linear function follows them: it costs one addition for each vertex that changes its
+// colour.
+//
+// Its weights are whole numbers with one power of two as their unit, so sums are exact: a sum that follows a
+// state from one to the next equals one made from scratch, bit for bit. The unit is so small that a weight
+// keeps all its bits, unless it is tiny beside the largest.
+#include <algorithm>
+#include <cmath>
+
+#include "learned/expansion_walk.hpp"
+#include "learned/output_model.hpp"
+#include "runtime/require.hpp"
+#include "wl/follower.hpp"
+
+namespace hstar {
+
+namespace {
+
+class WlLinear : public OutputModel {
+  public:
+    WlLinear(WlFollower follower, const MlpLayer& layer, double most_vertices)
+        : follower_(std::move(follower)), weights_(follower_.num_features()) {
+        double most = std::fabs(layer.bias[0]);
+        for (float weight : layer.weights) most = std::max<double>(most, std::fabs(weight));
+        // No state has a sum above this; each rounding adds at most a half.
+        const double largest = (most + 1e-300) * (most_vertices + 1);
+        const int exponent = std::ilogb(largest) - 60;
+        const auto fixed = [&](float x) {
+            return std::llrint(std::ldexp(static_cast<double>(x), -exponent));
+        };
+        unit_ = std::ldexp(1.0, exponent);
+        sum_ = fixed(layer.bias[0]);
+        std::transform(layer.weights.begin(), layer.weights.end(), weights_.begin(), fixed);
+    }
+    int num_outputs() const override { return 1; }
+    int most_at_once() const override { return 1024; }
+
+    void outputs(const StateBatch& batch, std::span<const int> which, float* result) override {
+        for (size_t i = 0; i < which.size(); ++i) {
+            move_to(batch.row(which[i]));
+            result[i] = value(sum_);
+        }
+    }
+    void outputs_of_expansions(const ExpansionBatch& batch, std::span<const int> which,
+                               float* result) override {
+        ExpansionWalk walk(batch, parent_);
+        for (size_t i = 0; i < which.size(); ++i) {
+            const int child = which[i];
+            int64_t sum = 0;
+            if (walk.enter(child, [&](const int* values) { move_to(values); }))
+                sum = change(follower_.successor(batch.ops[child], batch.children.row(child)));
+            result[i] = value(sum_ + sum);
+        }
+    }
+
+  private:
+    void move_to(const int* values) { sum_ += change(follower_.move_to(values)); }
+    int64_t change(const WlFollower::Difference& difference) const {
+        int64_t sum = 0;
+        for (int feature : difference.gained) sum += weights_[feature];
+        for (int feature : difference.lost) sum -= weights_[feature];
+        return sum;
+    }
+    float value(int64_t sum) const { return static_cast<float>(static_cast<double>(sum) * unit_); }
+
+    WlFollower follower_;
+    std::vector<int64_t> weights_;
+    double unit_;
+    int64_t sum_;  // of the state that the follower is at
+    std::vector<int> parent_;
+};
+
+class WlNetwork : public OutputModel {
+  public:
+    WlNetwork(WlFollower follower, std::vector<MlpLayer> layers)
+        : follower_(std::move(follower)), network_(follower_.num_features(), 0, std::move(layers), "") {}
+    int num_outputs() const override { return network_.num_outputs(); }
+
+    void outputs(const StateBatch& batch, std::span<const int> which, float* result) override {
+        counts_.clear();
+        for (int state : which) {
+            follower_.move_to(batch.row(state));
+            append_counts();
+        }
+        network_.forward(nullptr, counts_.data(), static_cast<int>(which.size()), result);
+    }
+    void outputs_of_expansions(const ExpansionBatch& batch, std::span<const int> which,
+                               float* result) override {
+        counts_.clear();
+        ExpansionWalk walk(batch, parent_);
+        for (int child : which) {
+            const bool has_parent = walk.enter(child, [&](const int* values) { follower_.move_to(values); });
+            append_counts();
+            if (!has_parent) continue;
+            const auto& [lost, gained] = follower_.successor(batch.ops[child], batch.children.row(child));
+            float* counts = counts_.data() + counts_.size() - follower_.num_features();
+            for (int feature : gained) ++counts[feature];
+            for (int feature : lost) --counts[feature];
+        }
+        network_.forward(nullptr, counts_.data(), static_cast<int>(which.size()), result);
+    }
+
+  private:
+    void append_counts() {
+        counts_.insert(counts_.end(), follower_.counts().begin(), follower_.counts().end());
+    }
+
+    WlFollower follower_;
+    MlpNetwork network_;
+    std::vector<float> counts_;  // states x features
+    std::vector<int> parent_;
+};
+
+}  // namespace
+
+std::unique_ptr<OutputModel> make_output_model(const Task& task, WlModel model) {
+    require(!model.layers.empty(), "a network needs at least one layer");
+    const MlpLayer& first = model.layers[0];
+    require(first.weights.size() == model.colours.size() * first.bias.size(),
+            "the network must have one input per colour");
+    const auto is_finite = [](float x) { return std::isfinite(x); };
+    for (const MlpLayer& layer : model.layers)
+        require(std::ranges::all_of(layer.weights, is_finite) && std::ranges::all_of(layer.bias, is_finite),
+                "the model has parameters that are not finite numbers; train it again");
+    WlGraph graph(task, std::move(model.options));
+    const double most_vertices = static_cast<double>(graph.most_vertices()) * (graph.rounds() + 1);
+    WlFollower follower(std::move(graph), ColourTable(model.colours));
+    if (model.layers.size() == 1 && first.bias.size() == 1 && !first.is_relu && !first.has_skip)
+        return std::make_unique<WlLinear>(std::move(follower), first, most_vertices);
+    return std::make_unique<WlNetwork>(std::move(follower), std::move(model.layers));
+}
+
+}  // namespace hstar

@@ -1,0 +1,103 @@
+// Weisfeiler-Leman features that follow the search from state to state.
+//
+// The colours of the current state are kept, with the sum of what each vertex's neighbours add. A change of
+// some atoms changes sums of their arguments, those change colours, and so on round by round, but nothing
+// else. A successor is computed like a move to it, and then taken back by a log. All sums are exact, so
+// features are those that wl_colours gives from scratch.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "wl/graph.hpp"
+#include "wl/pair_counts.hpp"
+
+namespace hstar {
+
+class WlFollower {
+  public:
+    WlFollower(WlGraph graph, ColourTable table);
+
+    const WlGraph& graph() const { return graph_; }
+    int num_features() const { return table_.num_features(); }
+    // Features, one per vertex and round, that a state lacks or has in addition to another.
+    struct Difference {
+        std::vector<int> lost, gained;
+    };
+    // Moves to a state, in as few steps as it takes from the state before. The difference is to that state;
+    // for the first one it is everything.
+    const Difference& move_to(const int* values);
+    // How many vertices of the state have each feature, over all rounds.
+    const std::vector<int>& counts() const { return counts_; }
+    // The difference of a successor by an operator, whose values are given, to the state.
+    const Difference& successor(int op, const int* values);
+
+  private:
+    struct Colouring {  // of a vertex after some round
+        WlColour colour;
+        uint64_t sum;  // of what neighbours add in the next round
+        int feature;
+    };
+    struct Edge {
+        int slot, position;
+    };
+    struct Recoloured {
+        int vertex;  // an object, or the slot of an atom
+        WlColour before;
+    };
+    struct Logged {
+        int index;
+        Colouring colouring;
+    };
+    // Vertices of one kind.
+    struct Vertices {
+        std::vector<Colouring> rounds;  // vertex * (rounds + 1) + round
+        std::vector<uint64_t> touched_at;
+        std::vector<int> touched;
+        std::vector<Recoloured> recoloured, next_recoloured;
+        std::vector<Logged> log;
+    };
+
+    void start(const int* values);
+    // Fills changes_ with what differs between the current state and another one.
+    void find_changes(const int* values);
+    void change(int variable, int old_value, int new_value);
+    void apply();
+    void undo();
+    void commit();
+
+    void begin(const WlGraph::Change& change);
+    void add_shares(int round);
+    void share(int round, int slot, WlColour colour, bool is_added);
+    void spread_to_atoms(int round);
+    void touch(Vertices& vertices, int vertex, int round);
+    void recolour(Vertices& vertices, int round);
+    WlColour set_colour(Colouring& colouring, WlColour colour);
+
+    int take_slot(int atom);
+    std::span<const int> args(int slot) const { return graph_.args(graph_.atom(atom_in_[slot])); }
+
+    WlGraph graph_;
+    ColourTable table_;
+    int rounds_, stride_;
+    bool has_state_ = false;
+    std::vector<int> values_;  // of the state
+    std::vector<int> counts_;
+
+    Vertices objects_, atoms_;
+    std::vector<std::vector<Edge>> edges_;  // per object
+    std::vector<int> slot_of_;              // per atom: -1 if it is no vertex
+    std::vector<int> atom_in_;              // per slot
+    std::vector<int> free_slots_;
+    std::vector<int> places_;      // per slot and position: where the edge is among those of the argument
+    int arity_;                    // the largest
+    std::vector<uint64_t> steps_;  // per position: by how much a recoloured object changes sums
+
+    PairCounts pairs_;  // if neighbours are sets
+    std::vector<WlGraph::Change> changes_;
+    std::vector<int> left_, arrived_;  // slots of atoms that stop or start to be vertices
+    std::vector<uint64_t> left_at_;    // per slot
+    uint64_t clock_ = 0, change_clock_ = 0;
+    Difference difference_;
+};
+
+}  // namespace hstar

@@ -1,0 +1,165 @@
+#include "wl/graph.hpp"
+
+#include <algorithm>
+
+#include "runtime/numbering.hpp"
+#include "runtime/sort_unique.hpp"
+
+namespace hstar {
+
+namespace {
+
+enum Role { kTrue, kUnachievedGoal, kAchievedGoal, kUnachievedNegative, kAchievedNegative, kNumRoles };
+constexpr uint64_t kObjectKind = uint64_t{1} << 62;  // plus the number of the constant
+
+}  // namespace
+
+void WlGraph::add_atom(int predicate, std::span<const int> args) {
+    const uint64_t kind = static_cast<uint64_t>(predicate) * kNumRoles;
+    atoms_.push_back({{0, initial_colour(kind + kTrue)},
+                      static_cast<int>(args_.size()),
+                      static_cast<int>(args.size()),
+                      false});
+    args_.insert(args_.end(), args.begin(), args.end());
+    while (position_keys_.size() < args.size())
+        position_keys_.push_back(position_key(static_cast<int>(position_keys_.size())));
+}
+
+WlGraph::WlGraph(const Task& task, WlOptions options) : task_(task), options_(std::move(options)) {
+    const LiftedTask& lifted = *task.lifted;
+    const size_t num_predicates = lifted.predicates.size();
+    require(options_.rounds >= 0 && options_.rounds <= kMaxWlRounds, "rounds must be 0 to ", kMaxWlRounds);
+    if (options_.predicates.empty())
+        for (size_t p = 0; p < num_predicates; ++p) options_.predicates.push_back(static_cast<int>(p));
+    auto numbers = options_.predicates;
+    sort_unique(numbers);
+    require(
+        options_.predicates.size() == num_predicates && numbers.size() == num_predicates &&
+            (numbers.empty() || (numbers[0] == 0 && numbers.back() == static_cast<int>(num_predicates) - 1)),
+        "predicates must be a permutation of the numbers of the domain's predicates");
+    object_colours_.assign(lifted.objects.size(), initial_colour(kObjectKind));
+    for (size_t c = 0; c < options_.constants.size(); ++c) {
+        const int object = options_.constants[c];
+        require(object >= 0 && object < num_objects(), "a constant is no object of the task");
+        object_colours_[object] = initial_colour(kObjectKind + 1 + c);
+    }
+    const auto number_of = [&](int predicate) {  // the artificial goal comes after all others
+        return predicate < static_cast<int>(num_predicates) ? options_.predicates[predicate] : predicate;
+    };
+
+    Numbering known;  // of atoms by predicate and arguments
+    std::vector<int> predicate_of;
+    const auto find_or_add = [&](int predicate, std::span<const int> args) {
+        const auto is_same = [&](int atom) {
+            return predicate_of[atom] == predicate && std::ranges::equal(this->args(atoms_[atom]), args);
+        };
+        const auto found =
+            known.find_or_add(hash_ints(args.data(), args.size(), static_cast<uint64_t>(predicate)), is_same);
+        if (found.second) {
+            add_atom(number_of(predicate), args);
+            predicate_of.push_back(predicate);
+        }
+        return found;
+    };
+
+    said_.assign(task.num_facts(), -1);
+    for (bool is_negated : {false, true})
+        for (int fact = 0; fact < task.num_facts(); ++fact) {
+            const Task::AtomName& name = task.atoms[fact];
+            if (name.predicate < 0 || name.negated != is_negated) continue;
+            const auto [atom, is_new] = find_or_add(name.predicate, name.args);
+            if (!is_new) continue;  // the opposite of a fact
+            said_[fact] = 2 * atom + is_negated;
+            if (is_negated) true_first_.push_back(atom);
+        }
+    if (options_.statics)
+        for (size_t i = 0; i < lifted.init.size();) {
+            const int predicate = lifted.init[i];
+            const size_t arity = static_cast<size_t>(lifted.predicate_arity[predicate]);
+            const auto [atom, is_new] = find_or_add(predicate, {lifted.init.data() + i + 1, arity});
+            if (is_new) true_first_.push_back(atom);
+            i += 1 + arity;
+        }
+
+    const auto want = [&](int predicate, std::span<const int> args, bool is_negative) {
+        const int number = find_or_add(predicate, args).first;
+        Atom& atom = atoms_[number];
+        if (atom.is_goal) return;
+        const uint64_t kind = static_cast<uint64_t>(number_of(predicate)) * kNumRoles;
+        atom.is_goal = true;
+        atom.colour[0] = initial_colour(kind + (is_negative ? kAchievedNegative : kUnachievedGoal));
+        atom.colour[1] = initial_colour(kind + (is_negative ? kUnachievedNegative : kAchievedGoal));
+        goals_.push_back(number);
+    };
+    if (!task.goal_is_false)
+        for (Assignment goal : task.goal) {
+            const Task::AtomName& name = task.atoms[task.fact(goal)];
+            if (name.predicate >= 0) want(name.predicate, name.args, name.negated);
+        }
+    // Goals that hold in all states are not among the task's.
+    if (options_.statics && lifted.goals.size() == 1)
+        for (const Literal& literal : lifted.goals[0].condition.literals) {
+            if (literal.predicate == kEquality || std::ranges::any_of(literal.args, is_variable)) continue;
+            std::vector<int> args = literal.args;
+            for (int& arg : args) arg = ~arg;
+            want(literal.predicate, args, literal.negated);
+        }
+}
+
+std::vector<WlGraph::Change> WlGraph::vertices(const int* values) const {
+    std::vector<int> is_true = true_first_, is_false;
+    for (int v = 0; v < task_.num_variables(); ++v) {
+        Change change;
+        if (says(task_.first_fact[v] + values[v], change))
+            (change.is_true ? is_true : is_false).push_back(change.atom);
+    }
+    sort_unique(is_true);
+    std::erase_if(is_true, [&](int atom) { return std::ranges::find(is_false, atom) != is_false.end(); });
+    std::vector<Change> found;
+    for (int atom : is_true) found.push_back({atom, true});
+    for (int atom : goals_)
+        if (!std::binary_search(is_true.begin(), is_true.end(), atom)) found.push_back({atom, false});
+    return found;
+}
+
+int64_t WlGraph::most_vertices() const {
+    return static_cast<int64_t>(num_objects()) + task_.num_variables() + static_cast<int64_t>(goals_.size()) +
+           static_cast<int64_t>(true_first_.size());
+}
+
+std::vector<WlColour> wl_colours(const WlGraph& graph, const int* values) {
+    const auto vertices = graph.vertices(values);
+    const auto keys = graph.position_keys();
+    std::vector<WlColour> objects, atoms, all;
+    for (int o = 0; o < graph.num_objects(); ++o) objects.push_back(graph.object_colour(o));
+    for (auto [atom, is_true] : vertices) atoms.push_back(graph.atom(atom).colour[is_true]);
+    const auto append = [&] {
+        all.insert(all.end(), objects.begin(), objects.end());
+        all.insert(all.end(), atoms.begin(), atoms.end());
+    };
+    append();
+    for (int round = 1; round <= graph.rounds(); ++round) {
+        std::vector<std::vector<uint64_t>> shares(objects.size());  // what each object's neighbours add
+        std::vector<WlColour> new_atoms;
+        for (size_t a = 0; a < atoms.size(); ++a) {
+            const auto args = graph.args(graph.atom(vertices[a].atom));
+            uint64_t sum = 0;
+            for (size_t position = 0; position < args.size(); ++position) {
+                sum += neighbour_share(keys[position], objects[args[position]]);
+                shares[args[position]].push_back(neighbour_share(keys[position], atoms[a]));
+            }
+            new_atoms.push_back(next_colour(atoms[a], round, sum));
+        }
+        for (size_t o = 0; o < objects.size(); ++o) {
+            if (graph.is_set()) sort_unique(shares[o]);
+            uint64_t sum = 0;
+            for (uint64_t share : shares[o]) sum += share;
+            objects[o] = next_colour(objects[o], round, sum);
+        }
+        atoms = new_atoms;
+        append();
+    }
+    return all;
+}
+
+}  // namespace hstar

@@ -1,0 +1,82 @@
+// The graph of a state for the Weisfeiler-Leman algorithm (instance learning graph, Chen et al. 2024).
+//
+// Vertices are the objects, the true atoms and the goal atoms. An edge leads from an atom to each of its
+// arguments and carries the argument's position. At the start all objects look alike, except that constants
+// of the domain have colours of their own; the colour of an atom is its predicate and its role, one of: true
+// and no goal, unachieved or achieved goal, unachieved or achieved negative goal.
+#pragma once
+#include <span>
+#include <vector>
+
+#include "task/task.hpp"
+#include "wl/colour.hpp"
+
+namespace hstar {
+
+constexpr int kMaxWlRounds = 4;
+
+struct WlOptions {
+    int rounds = 2;
+    bool is_set = true;           // equal pairs of position and colour count once among a vertex's neighbours
+    bool statics = false;         // atoms that the grounded task does not track are vertices, too
+    std::vector<int> predicates;  // per predicate of the domain its number; empty: in order
+    std::vector<int> constants;   // objects that are constants of the domain, in an order that problems share
+};
+
+// What the states of a task share.
+class WlGraph {
+  public:
+    // Throws std::invalid_argument for options that make no sense.
+    WlGraph(const Task& task, WlOptions options);
+
+    const Task& task() const { return task_; }
+    int rounds() const { return options_.rounds; }
+    bool is_set() const { return options_.is_set; }
+    int num_objects() const { return static_cast<int>(object_colours_.size()); }
+    WlColour object_colour(int object) const { return object_colours_[object]; }  // at the start
+
+    struct Atom {
+        WlColour colour[2];  // at the start, if false and if true
+        int first_arg, arity;
+        bool is_goal;  // if not, a false one is no vertex
+    };
+    int num_atoms() const { return static_cast<int>(atoms_.size()); }
+    const Atom& atom(int number) const { return atoms_[number]; }
+    std::span<const int> args(const Atom& atom) const {
+        return {args_.data() + atom.first_arg, static_cast<size_t>(atom.arity)};
+    }
+    std::span<const uint64_t> position_keys() const { return position_keys_; }  // up to the largest arity
+
+    struct Change {
+        int atom;
+        bool is_true;
+    };
+    // What a fact says of an atom when it holds; its opposite when it does not. False if it says nothing.
+    bool says(int fact, Change& change) const {
+        const int said = said_[fact];
+        change = {said >> 1, (said & 1) == 0};
+        return said >= 0;
+    }
+    // All atoms that are vertices in a state.
+    std::vector<Change> vertices(const int* values) const;
+    // The most vertices that a state can have.
+    int64_t most_vertices() const;
+
+  private:
+    void add_atom(int predicate, std::span<const int> args);
+
+    const Task& task_;
+    WlOptions options_;
+    std::vector<WlColour> object_colours_;
+    std::vector<Atom> atoms_;
+    std::vector<int> args_;
+    std::vector<uint64_t> position_keys_;
+    std::vector<int> said_;        // per fact: 2 * atom, plus one if it makes the atom false; or -1
+    std::vector<int> true_first_;  // atoms that are true unless a fact says otherwise
+    std::vector<int> goals_;       // atoms
+};
+
+// From scratch, as the definition says: the colours of all vertices after each round, in no special order.
+std::vector<WlColour> wl_colours(const WlGraph& graph, const int* values);
+
+}  // namespace hstar

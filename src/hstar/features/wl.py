@@ -1,0 +1,108 @@
+"""Features "wl": how many vertices of a state's graph have each Weisfeiler-Leman colour.
+
+The graph's vertices are the objects, the true atoms and the goal atoms; cpp/wl/graph.hpp says how
+they are coloured. In every round a vertex gets a new colour from its own and those of its
+neighbours. A feature counts the vertices of one colour. The colours are those of the training
+states; search drops all others (Chen, Trevizan and Thiébaux, ICAPS 2024).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hstar import _core
+from hstar.features.feature import Config, Feature, SpaceStates
+from hstar.features.relaxed_plans import VectorInputs
+from hstar.pddl.errors import quote
+from hstar.spaces.task import Task
+
+HASHES = ("set", "multiset")
+MOST_ROUNDS = 4
+
+
+class WlFeature(Feature):
+    """Options: `rounds`; `hash`, "set" if equal neighbours of a vertex count once, or "multiset";
+    and `statics`, whether atoms that the grounded task does not track are vertices too."""
+
+    name = "wl"
+    needs_states = True
+    options = {"rounds": 2, "hash": "set", "statics": False}  # noqa: RUF012
+
+    def configure(self, tasks: Sequence[Task], options: Config, cost: str) -> Config:
+        rounds, statics = options["rounds"], options["statics"]
+        if type(rounds) is not int or not 0 <= rounds <= MOST_ROUNDS:
+            raise ValueError(f"'rounds' must be a whole number from 0 to {MOST_ROUNDS}")
+        if not isinstance(statics, bool):
+            raise ValueError(f"'statics' must be true or false, not {statics!r}")
+        if options["hash"] not in HASHES:
+            raise ValueError(f"unknown hash {options['hash']!r}; choose {', '.join(HASHES)}")
+        domain = tasks[0].problem.domain
+        chosen = {name: options[name] for name in self.options}
+        names = {"predicates": list(domain.predicates), "constants": list(domain.constants)}
+        initial = [SpaceStates(task, task.initial_state[None]) for task in tasks]
+        return self.fit({**chosen, **names}, initial)
+
+    def fit(self, config: Config, states: Sequence[SpaceStates]) -> Config:
+        """The same with the colours of these states, in ascending order."""
+        found = {
+            int(colour)
+            for group in states
+            for colour in colour_counts(config, group.space, group.states)[1]
+        }
+        colours = [f"{colour:016x}" for colour in sorted(found)]
+        return {**config, "colours": colours, "width": len(colours)}
+
+    def check(self, config: Config, space: Task) -> None:
+        if space.kind != "task":
+            raise ValueError("the model reads the atoms of a planning problem")
+        domain = space.problem.domain
+        for kind, ours, theirs in (
+            ("predicate", config["predicates"], domain.predicates),
+            ("constant", config["constants"], domain.constants),
+        ):
+            for name in sorted(set(ours) ^ set(theirs)):
+                verb = "lacks" if name in ours else "has"
+                raise ValueError(
+                    f"domain {quote(domain.name)} {verb} the {kind} {quote(name)}, unlike the one "
+                    "the model was trained on"
+                )
+
+    def inputs(self, config: Config, states: Sequence[SpaceStates]) -> VectorInputs:
+        parts = [self.encoder(config, group.space)(group.states) for group in states]
+        return VectorInputs(np.concatenate(parts))
+
+    def encoder(self, config: Config, space: Task) -> Callable[[Any], Any]:
+        features = _core.WlFeatures(space.core, self.native(config, space))
+
+        def encode(states: NDArray[np.int32]) -> NDArray[np.float32]:
+            return features.counts(states).astype(np.float32)
+
+        return encode
+
+    def native(self, config: Config, space: Task) -> Config:
+        """Predicates and constants have the numbers of the domain file that the model was trained
+        with, so another order of them in this one changes nothing."""
+        domain, objects = space.problem.domain, list(space.problem.objects)
+        number = {name: i for i, name in enumerate(config["predicates"])}
+        return {
+            "input": "wl",
+            **{name: config[name] for name in self.options},
+            "predicates": [number[name] for name in domain.predicates],
+            "constants": [objects.index(name) for name in config["constants"]],
+            "colours": np.array([int(c, 16) for c in config.get("colours", ())], dtype=np.uint64),
+        }
+
+
+def colour_counts(
+    config: Config, task: Task, states: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.int32]]:
+    """All colours of states int32[S, V], known or not: `starts` int64[S + 1], colours and counts.
+    Those of state s are colours[starts[s] : starts[s + 1]] in ascending order."""
+    return _core.WlFeatures(task.core, WL.native(config, task)).collect(states)
+
+
+WL = WlFeature()

@@ -1,0 +1,94 @@
+// Weisfeiler-Leman features: following states gives what starting from scratch gives.
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "learned/output_model.hpp"
+#include "tests.hpp"
+#include "wl/follower.hpp"
+
+using namespace hstar;
+
+namespace {
+
+std::vector<int> plain_counts(const WlGraph& graph, const ColourTable& table, const State& state) {
+    std::vector<int> counts(table.num_features());
+    for (WlColour colour : wl_colours(graph, state.data()))
+        if (table.feature(colour) >= 0) ++counts[table.feature(colour)];
+    return counts;
+}
+
+// Two thirds of the colours of some states.
+std::vector<WlColour> some_colours(const WlGraph& graph, const std::map<State, int>& states,
+                                   std::mt19937& random) {
+    std::vector<WlColour> colours;
+    for (const auto& [state, distance] : states) {
+        if (random() % 4 != 0 && !colours.empty()) continue;
+        const auto found = wl_colours(graph, state.data());
+        colours.insert(colours.end(), found.begin(), found.end());
+    }
+    std::sort(colours.begin(), colours.end());
+    colours.erase(std::unique(colours.begin(), colours.end()), colours.end());
+    std::erase_if(colours, [&](WlColour) { return random() % 3 == 0; });
+    return colours;
+}
+
+}  // namespace
+
+void test_wl(const Task& task, const std::map<State, int>& states, int seed) {
+    std::mt19937 random(static_cast<unsigned>(seed));
+    std::vector<const State*> order;
+    for (const auto& [state, distance] : states) order.push_back(&state);
+    std::shuffle(order.begin(), order.end(), random);
+    order.resize(std::min<size_t>(order.size(), 25));
+
+    WlOptions options{seed % (kMaxWlRounds + 1), seed % 2 == 0, seed % 3 == 0, {}, {}};
+    for (int o = 0; o < static_cast<int>(task.lifted->objects.size()); ++o)
+        if (random() % 4 == 0) options.constants.push_back(o);
+    const WlGraph graph(task, options);
+    const auto colours = some_colours(graph, states, random);
+    const ColourTable table(colours);
+    WlFollower follower(graph, table);
+    bool same_state = true, same_successor = true, is_bounded = true;
+    State next(task.num_variables());
+    for (const State* state : order) {
+        follower.move_to(state->data());
+        same_state &= follower.counts() == plain_counts(graph, table, *state);
+        is_bounded &= static_cast<int64_t>(wl_colours(graph, state->data()).size()) <=
+                      graph.most_vertices() * (options.rounds + 1);
+        for (int op : applicable_by_scan(task, *state)) {
+            task.apply(op, state->data(), next.data());
+            auto counts = follower.counts();
+            const auto& [lost, gained] = follower.successor(op, next.data());
+            for (int feature : lost) --counts[feature];
+            for (int feature : gained) ++counts[feature];
+            same_successor &= counts == plain_counts(graph, table, next);
+        }
+        same_state &= follower.counts() == plain_counts(graph, table, *state);
+    }
+    check(same_state, "features that follow states are those from scratch", seed);
+    check(same_successor, "features of successors are those from scratch", seed);
+    check(is_bounded, "no state has more vertices than most_vertices()", seed);
+
+    if (colours.empty()) return;
+    WlModel model{options, colours, {{}}};
+    model.layers[0].bias = {0.25f};
+    for (size_t i = 0; i < colours.size(); ++i)
+        model.layers[0].weights.push_back(static_cast<float>(random() % 2001) / 1000 - 1);
+    const auto follows = make_output_model(task, model);
+    bool same_bits = true, is_close = true;
+    const std::vector<int> first{0};
+    for (const State* state : order) {
+        const StateBatch batch{state->data(), 1, task.num_variables()};
+        float followed, afresh;
+        follows->outputs(batch, first, &followed);
+        make_output_model(task, model)->outputs(batch, first, &afresh);
+        same_bits &= followed == afresh;
+        double sum = model.layers[0].bias[0];
+        const auto counts = plain_counts(graph, table, *state);
+        for (size_t i = 0; i < counts.size(); ++i) sum += counts[i] * model.layers[0].weights[i];
+        is_close &= std::fabs(sum - afresh) < 1e-5 * (1 + std::fabs(sum));
+    }
+    check(same_bits, "a linear function that follows states has the bits of one from scratch", seed);
+    check(is_close, "a linear function is the sum of weights and counts", seed);
+}
