@@ -85,6 +85,7 @@ void bind_heuristics(nb::module_& m) {
         .def("evaluate", &BoundHeuristic::evaluate)
         .def("preferred_operators", &BoundHeuristic::preferred_operators)
         .def("plan_features", &BoundHeuristic::plan_features)
+        .def_prop_ro("seconds_spent", [](const BoundHeuristic& h) { return h.evaluator->seconds_spent(); })
         .def("set_wide_threshold",
              [](BoundHeuristic& self, int count) {
                  if (auto* relaxation = self.as<RelaxationHeuristic>()) relaxation->set_wide_threshold(count);

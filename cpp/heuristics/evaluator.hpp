@@ -65,6 +65,8 @@ class Evaluator {
     virtual bool has_preferred_operators() const { return false; }
     // How many states may be handed over at once without risk to time limits.
     virtual int slice() const { return std::numeric_limits<int>::max(); }
+    // Seconds spent on values so far, by an evaluator that looks at the clock anyway; 0 by others.
+    virtual double seconds_spent() const { return 0; }
     // Whether computing a value again is cheaper than remembering it.
     virtual bool is_trivial() const { return false; }
     // Whether kDeadEnd is a proof. If not, an exhausted search has proved nothing.

@@ -39,6 +39,7 @@ class LearnedHeuristic : public Evaluator {
                           model_->most_at_once());
     }
 
+    double seconds_spent() const override { return seconds_spent_; }
     bool has_preferred_operators() const override { return base_ && base_->has_preferred_operators(); }
 
     void evaluate(const StateBatch& batch, float* h, Rows<int>* preferred) override {
@@ -70,7 +71,8 @@ class LearnedHeuristic : public Evaluator {
             const int i = alive_[a];
             h[i] = decode(outputs_.data() + a * num_outputs, base_values_[i], lower_values_[i]);
         }
-        const double seconds = (monotonic_seconds() - start) / batch.count;
+        const double spent = monotonic_seconds() - start, seconds = spent / batch.count;
+        seconds_spent_ += spent;
         seconds_per_state_ = seconds_per_state_ == 0 ? seconds : 0.5 * (seconds_per_state_ + seconds);
     }
 
@@ -112,7 +114,7 @@ class LearnedHeuristic : public Evaluator {
     std::unique_ptr<Evaluator> base_, lower_;  // only those whose values come from nowhere else
     std::vector<float> known_values_, base_values_, lower_values_, outputs_;
     std::vector<int> alive_;
-    double seconds_per_state_ = 0;
+    double seconds_per_state_ = 0, seconds_spent_ = 0;
 };
 
 }  // namespace
