@@ -274,8 +274,9 @@ def program(capsys: pytest.CaptureFixture[str], *arguments: Any) -> str:
         ["-m", "nlm", "-l", "cea", "--option", "depth=2", "--option", "breadth=2"],
         ["-m", "mlp", "-f", "relaxed-plans", "-l", "truncated-gaussian", "--hidden", "6"],
         ["-m", "mlp", "-f", "digits", "-l", "truncated-gaussian", "--hidden", "6"],
+        ["-m", "linear", "-f", "wl", "-l", "squared", "--option", "rounds=1"],
     ],
-    ids=["cea-nlm", "truncated-mlp", "truncated-digits"],
+    ids=["cea-nlm", "truncated-mlp", "truncated-digits", "squared-wl"],
 )
 def test_through_the_program(
     flags: list[str], folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 import small_domains
+from label_folders import generated as label_folder
 from numpy.typing import NDArray
 from random_tasks import random_task
+from small_trainings import LABELLING, options
 from untrained_models import random_walk, read_task, untrained, values
 from wl_oracle import Graph
 
@@ -26,6 +28,9 @@ from hstar.learned.heuristic import LearnedHeuristic
 from hstar.models import MODELS
 from hstar.objectives import make_objective
 from hstar.spaces.task import Task, load_task
+from hstar.teachers import label
+from hstar.training.dataset import load_dataset
+from hstar.training.train import prepare
 
 States = NDArray[np.int32]
 KINDS = [(hash, statics) for hash in ("set", "multiset") for statics in (False, True)]
@@ -94,9 +99,8 @@ def from_scratch(config: dict[str, Any], task: Task, states: States) -> NDArray[
     )
 
 
-def half_of_the_colours(task: Task, states: States, **options: Any) -> dict[str, Any]:
-    """Colours of a walk; others are dropped, and so is every third of these."""
-    config = WL.fit(config_of(task, **options), [SpaceStates(task, states)])
+def without_a_third(config: dict[str, Any]) -> dict[str, Any]:
+    """A configuration that lacks every third of its colours."""
     colours = [c for i, c in enumerate(config["colours"]) if i % 3]
     return {**config, "colours": colours, "width": len(colours)}
 
@@ -119,38 +123,49 @@ def weighted(task: Task, config: dict[str, Any], kind: str = "linear", seed: int
     return LearnedHeuristic(ModelFile(json.loads(json.dumps(metadata)), tensors), held.path)
 
 
-def search_equals_starting_afresh(task: Task, config: dict[str, Any], evaluations: int) -> None:
-    """Greedy search with values that follow states sees what it sees with values from scratch."""
+def searched_states(task: Task, config: dict[str, Any], evaluations: int) -> States:
+    """Greedy search with values that follow states sees what it sees with values from scratch:
+    these states."""
     model = weighted(task, config)
+    seen: list[States] = []
 
     def slow(batch: States) -> Any:
+        seen.append(batch.copy())
         return np.concatenate([values(model, task, state[None]) for state in batch])
 
     for batch in (1, 3):
-        options = _core.SearchOptions()
-        options.max_evaluations, options.batch = evaluations, batch
+        settings = _core.SearchOptions()
+        settings.max_evaluations, settings.batch = evaluations, batch
         results = [
-            _core.search(task.core, None, [heuristic], options, 0.0, 0)
+            _core.search(task.core, None, [heuristic], settings, 0.0, 0)
             for heuristic in (model.bind(task), slow)
         ]
         for key in ("plan", "evaluated", "expanded", "generated", "initial_h"):
             assert results[0][key] == results[1][key]
+    return np.concatenate(seen)
+
+
+def plain_counts(config: dict[str, Any], task: Task, states: States) -> NDArray[np.int32]:
+    """Counts of all colours by the definition, of which those that are features remain."""
+    starts, colours, counts = colour_counts(config, task, states)
+    number = {int(colour, 16): i for i, colour in enumerate(config["colours"])}
+    found = np.zeros((len(states), config["width"]), dtype=np.int32)
+    for s in range(len(states)):
+        for i in range(starts[s], starts[s + 1]):
+            if int(colours[i]) in number:
+                found[s, number[int(colours[i])]] += counts[i]
+    return found
 
 
 def agrees_everywhere(task: Task, seed: int, rounds: int, hash: str, statics: bool) -> None:
     states = random_walk(task, random.Random(seed), 20)
-    config = half_of_the_colours(task, states[::2], rounds=rounds, hash=hash, statics=statics)
-    starts, colours, counts = colour_counts(config, task, states)
-    number = {int(colour, 16): i for i, colour in enumerate(config["colours"])}
-    expected = np.zeros((len(states), config["width"]), dtype=np.int32)
-    for s in range(len(states)):
-        for i in range(starts[s], starts[s + 1]):
-            if int(colours[i]) in number:
-                expected[s, number[int(colours[i])]] += counts[i]
-    assert np.array_equal(from_scratch(config, task, states), expected)
-    assert np.array_equal(WL.encoder(config, task)(states), expected)
+    config = WL.fit(config_of(task, rounds, hash, statics), [SpaceStates(task, states[::2])])
+    config = without_a_third(config)
     if config["width"]:
-        search_equals_starting_afresh(task, config, 60)
+        states = np.concatenate([states, searched_states(task, config, 60)])
+    expected = plain_counts(config, task, states)
+    assert np.array_equal(from_scratch(config, task, states[:10]), expected[:10])
+    assert np.array_equal(WL.encoder(config, task)(states), expected)
 
 
 def test_following_random_tasks_equals_starting_afresh(tmp_path: Path) -> None:
@@ -239,8 +254,7 @@ def test_the_core_agrees_with_torch(tmp_path: Path) -> None:
     for number, task in enumerate(random_tasks(tmp_path, 20)):
         states = random_walk(task, random.Random(number), 15)
         for kind in ("linear", "mlp"):
-            options = {"rounds": number % 4, "hash": "set", "statics": False}
-            config = WL.fit(config_of(task, **options), [SpaceStates(task, states[:8])])
+            config = WL.fit(config_of(task, number % 4), [SpaceStates(task, states[:8])])
             model = weighted(task, config, kind, number)
             found, expected = values(model, task, states), model._in_torch(task)(states)
             scale = 1 + np.abs(expected)
@@ -258,6 +272,21 @@ def test_large_and_small_weights(tmp_path: Path) -> None:
         scaled = LearnedHeuristic(ModelFile(model.file.metadata, tensors), model.path)
         found, expected = values(scaled, task, states), scaled._in_torch(task)(states)
         assert np.allclose(found, expected, rtol=1e-4, atol=1e-4 * factor)
+
+
+def test_colours_are_those_of_the_states_that_training_sees(tmp_path: Path) -> None:
+    """With pairs these are the neighbours of plans, too."""
+    label(label_folder(tmp_path, "3-4", 4), tmp_path / "labels.parquet", LABELLING)
+    data = load_dataset(tmp_path / "labels.parquet")
+    seen = [SpaceStates(labelled.task, labelled.states) for labelled in data.tasks]
+    known = {}
+    for objective in ("squared", "l-gbfs"):
+        chosen = options("linear", make_objective(objective), features="wl")
+        prepared = prepare(data, data, chosen)
+        known[objective] = prepared.metadata["features"]["config"]
+    expected = WL.fit(config_of(data.tasks[0].task, **WL.options), seen)
+    assert known["squared"] == expected
+    assert set(known["l-gbfs"]["colours"]) > set(expected["colours"])
 
 
 def test_configuration(tmp_path: Path) -> None:

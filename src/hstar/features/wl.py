@@ -48,12 +48,9 @@ class WlFeature(Feature):
 
     def fit(self, config: Config, states: Sequence[SpaceStates]) -> Config:
         """The same with the colours of these states, in ascending order."""
-        found = {
-            int(colour)
-            for group in states
-            for colour in colour_counts(config, group.space, group.states)[1]
-        }
-        colours = [f"{colour:016x}" for colour in sorted(found)]
+        parts = [np.unique(colour_counts(config, one.space, one.states)[1]) for one in states]
+        found = np.unique(np.concatenate([np.zeros(0, np.uint64), *parts]))
+        colours = [f"{colour:016x}" for colour in found.tolist()]
         return {**config, "colours": colours, "width": len(colours)}
 
     def check(self, config: Config, space: Task) -> None:
