@@ -28,7 +28,7 @@ from hstar.runtime.resources import Budget, OutOfResources
 from hstar.spaces.task import Task, ground
 
 ROUNDS = (1, 2)
-MOST_OPERATORS = 3_000_000
+MOST_OPERATORS = 8_000_000
 
 
 def heuristic(task: Task, states: NDArray[np.int32], options: dict[str, Any]) -> Any:

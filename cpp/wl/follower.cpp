@@ -1,6 +1,7 @@
 #include "wl/follower.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace hstar {
@@ -47,7 +48,12 @@ void WlFollower::change(int variable, int old_value, int new_value) {
 }
 
 void WlFollower::find_changes(const int* values) {
-    for (size_t v = 0; v < values_.size(); ++v) change(static_cast<int>(v), values_[v], values[v]);
+    constexpr size_t kBlock = 64;  // most blocks are equal, and comparing memory is fast
+    for (size_t begin = 0; begin < values_.size(); begin += kBlock) {
+        const size_t end = std::min(begin + kBlock, values_.size());
+        if (std::memcmp(values_.data() + begin, values + begin, (end - begin) * sizeof(int)) == 0) continue;
+        for (size_t v = begin; v < end; ++v) change(static_cast<int>(v), values_[v], values[v]);
+    }
 }
 
 const WlFollower::Difference& WlFollower::move_to(const int* values) {
