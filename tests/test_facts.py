@@ -17,7 +17,8 @@ from untrained_models import random_walk, read_task, untrained, values
 
 from hstar import _core
 from hstar.domains import generate
-from hstar.features.facts import FACTS, FactInputs, fact_rows, true_atoms
+from hstar.features.facts import FACTS, fact_rows, true_atoms
+from hstar.features.feature import SparseInputs
 from hstar.learned.decode import DECODES
 from hstar.learned.file import ModelFile, ModelFileError
 from hstar.learned.heuristic import LearnedHeuristic
@@ -68,7 +69,7 @@ def test_inputs_are_the_positive_atoms_by_name(tmp_path: Path) -> None:
     for row, state in zip(dense, states, strict=True):
         assert {config["atoms"][i] for i in np.flatnonzero(row)} == set(task.atoms(state))
     starts, atoms = true_atoms(config, task, states)
-    assert np.array_equal(FactInputs(starts, atoms, config["width"]).select(np.array([3, 1])),
+    assert np.array_equal(SparseInputs(starts, atoms, config["width"]).select(np.array([3, 1])),
                           dense[[3, 1]])  # fmt: skip
 
 

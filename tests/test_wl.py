@@ -256,7 +256,9 @@ def test_the_core_agrees_with_torch(tmp_path: Path) -> None:
         for kind in ("linear", "mlp"):
             config = WL.fit(config_of(task, number % 4), [SpaceStates(task, states[:8])])
             model = weighted(task, config, kind, number)
-            found, expected = values(model, task, states), model._in_torch(task)(states)
+            bound: Any = model.bind(task)
+            found, expected = bound.evaluate(states), model._in_torch(task)(states)
+            assert bound.seconds_spent > 0
             scale = 1 + np.abs(expected)
             assert (np.abs(found - expected) / scale).max() < 1e-4
             afresh = np.concatenate([values(model, task, state[None]) for state in states])
@@ -287,6 +289,9 @@ def test_colours_are_those_of_the_states_that_training_sees(tmp_path: Path) -> N
     expected = WL.fit(config_of(data.tasks[0].task, **WL.options), seen)
     assert known["squared"] == expected
     assert set(known["l-gbfs"]["colours"]) > set(expected["colours"])
+    rows = np.random.default_rng(0).integers(len(data), size=20)
+    dense = [WL.encoder(expected, one.space)(one.states) for one in seen]
+    assert np.array_equal(WL.inputs(expected, seen).select(rows), np.concatenate(dense)[rows])
 
 
 def test_configuration(tmp_path: Path) -> None:

@@ -13,30 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hstar.features.feature import Config, Feature, Inputs, SpaceStates
+from hstar.features.feature import Config, Feature, SpaceStates, SparseInputs
 from hstar.pddl.errors import quote
 from hstar.pddl.model import And, Exists, Forall, Formula, Not, Or, Problem, types_text
 from hstar.spaces.task import Task
 
 Ints = NDArray[np.int32]
-
-
-class FactInputs(Inputs):
-    """Which atoms are true: those of state s are atoms[starts[s] : starts[s + 1]]."""
-
-    def __init__(self, starts: NDArray[np.int64], atoms: Ints, width: int) -> None:
-        self.starts = starts
-        self.atoms = atoms
-        self.width = width
-        self.sizes = np.ones(len(starts) - 1, dtype=np.int64)
-
-    def select(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        counts = self.starts[rows + 1] - self.starts[rows]
-        ends = np.cumsum(counts)
-        places = np.arange(counts.sum()) + np.repeat(self.starts[rows] - (ends - counts), counts)
-        ones = np.zeros((len(rows), self.width), dtype=np.float32)
-        ones[np.repeat(np.arange(len(rows)), counts), self.atoms[places]] = 1.0
-        return ones
 
 
 class FactFeature(Feature):
@@ -68,11 +50,11 @@ class FactFeature(Feature):
                 f"{difference}; train a model for it"
             )
 
-    def inputs(self, config: Config, states: Sequence[SpaceStates]) -> FactInputs:
+    def inputs(self, config: Config, states: Sequence[SpaceStates]) -> SparseInputs:
         parts = [true_atoms(config, group.space, group.states) for group in states]
         counts = np.concatenate([np.diff(starts) for starts, _ in parts])
         starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        return FactInputs(starts, np.concatenate([atoms for _, atoms in parts]), config["width"])
+        return SparseInputs(starts, np.concatenate([atoms for _, atoms in parts]), config["width"])
 
     def encoder(self, config: Config, space: Task) -> Callable[[Any], Any]:
         rows, constant = fact_rows(config, space)
@@ -80,7 +62,7 @@ class FactFeature(Feature):
         def encode(states: Ints) -> NDArray[np.float32]:
             starts, atoms = _true_atoms(rows, constant, space, states)
             everything = np.arange(len(states))
-            return FactInputs(starts, atoms, config["width"]).select(everything)
+            return SparseInputs(starts, atoms, config["width"]).select(everything)
 
         return encode
 

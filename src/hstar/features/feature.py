@@ -35,6 +35,31 @@ class Inputs:
         raise NotImplementedError
 
 
+class SparseInputs(Inputs):
+    """Vectors float32[S, width], mostly 0. That of state s has `values`, or 1 where none are given,
+    in columns[starts[s] : starts[s + 1]]."""
+
+    def __init__(
+        self,
+        starts: NDArray[np.int64],
+        columns: NDArray[np.int32],
+        width: int,
+        values: NDArray[Any] | None = None,
+    ) -> None:
+        self.starts, self.columns, self.width = starts, columns, width
+        self.values = values
+        self.sizes = np.ones(len(starts) - 1, dtype=np.int64)
+
+    def select(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        counts = self.starts[rows + 1] - self.starts[rows]
+        ends = np.cumsum(counts)
+        places = np.arange(counts.sum()) + np.repeat(self.starts[rows] - (ends - counts), counts)
+        dense = np.zeros((len(rows), self.width), dtype=np.float32)
+        owners = np.repeat(np.arange(len(rows)), counts)
+        dense[owners, self.columns[places]] = 1.0 if self.values is None else self.values[places]
+        return dense
+
+
 class Feature:
     """One kind of features. `needs` is what all states must share: a "domain", or one "space"."""
 

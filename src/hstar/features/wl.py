@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hstar import _core
-from hstar.features.feature import Config, Feature, SpaceStates
-from hstar.features.relaxed_plans import VectorInputs
+from hstar.features.feature import Config, Feature, SpaceStates, SparseInputs
 from hstar.pddl.errors import quote
 from hstar.spaces.task import Task
 
 HASHES = ("set", "multiset")
 MOST_ROUNDS = 4
+AT_ONCE = 1024  # states whose counts are in memory as a dense matrix
 
 
 class WlFeature(Feature):
@@ -68,9 +68,20 @@ class WlFeature(Feature):
                     "the model was trained on"
                 )
 
-    def inputs(self, config: Config, states: Sequence[SpaceStates]) -> VectorInputs:
-        parts = [self.encoder(config, group.space)(group.states) for group in states]
-        return VectorInputs(np.concatenate(parts))
+    def inputs(self, config: Config, states: Sequence[SpaceStates]) -> SparseInputs:
+        lengths, columns, values = [], [], []
+        for group in states:
+            encode = self.encoder(config, group.space)
+            for first in range(0, len(group.states), AT_ONCE):
+                dense = encode(group.states[first : first + AT_ONCE])
+                rows, known = np.nonzero(dense)
+                lengths.append(np.bincount(rows, minlength=len(dense)))
+                columns.append(known.astype(np.int32))
+                values.append(dense[rows, known])
+        starts = np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
+        return SparseInputs(
+            starts, np.concatenate(columns), config["width"], np.concatenate(values)
+        )
 
     def encoder(self, config: Config, space: Task) -> Callable[[Any], Any]:
         features = _core.WlFeatures(space.core, self.native(config, space))
