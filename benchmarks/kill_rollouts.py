@@ -1,6 +1,6 @@
 """Twenty kills of `hstar learn FOLDER`, then a run to its end, or exit code 1.
 
-    python benchmarks/kill_rollouts.py [--kills 20] [--steps 60000] [--longest 4] [--seed 0]
+    python benchmarks/kill_rollouts.py [--kills 20] [--steps 160000] [--longest 4] [--seed 0]
 
 SIGKILL comes at random moments. The output must not exist before a run ends by itself. Then it must
 have the same bytes as that of a run that nobody killed, and nothing else may be left behind.
@@ -62,7 +62,7 @@ def kill_often(
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--kills", type=int, default=20)
-    parser.add_argument("--steps", type=int, default=60_000)
+    parser.add_argument("--steps", type=int, default=160_000)
     parser.add_argument("--longest", type=float, default=4.0, help="seconds until a kill")
     parser.add_argument("--preset", choices=list(PRESETS), default="own")
     parser.add_argument("--seed", type=int, default=0)
