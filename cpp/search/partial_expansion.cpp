@@ -60,7 +60,7 @@ class PartialExpansion {
             space_.generate_with(part_);
             tried = static_cast<uint32_t>(end);
             if (take_successors(id)) return true;
-            if (incomplete_) return false;  // the limit of evaluations is reached
+            if (at_evaluation_limit()) return false;
             if (open_fresh(queue, h) && tried < ops.size()) {
                 tried_[id] = tried;
                 return false;
@@ -75,10 +75,7 @@ class PartialExpansion {
     bool take_successors(StateId id) {
         fresh_.clear();
         for (const auto& successor : space_.successors) {
-            if (options_.max_evaluations && counters_.evaluations >= options_.max_evaluations) {
-                incomplete_ = true;
-                return false;
-            }
+            if (at_evaluation_limit()) return false;
             ++counters_.evaluations;
             if (!successor.is_new) continue;
             const int g = space_.extended(space_.nodes[id].g, successor.op);
@@ -104,13 +101,22 @@ class PartialExpansion {
         return is_better;
     }
 
+    // Then the state stays in OPEN, and the search gives up.
+    bool at_evaluation_limit() const {
+        return options_.max_evaluations && counters_.evaluations >= options_.max_evaluations;
+    }
+
     // The state is number `i` of those evaluated last.
     void open(StateId id, size_t i) {
         space_.nodes[id].status = kOpen;
+        bool is_left_out = true;
         for (size_t q = 0; q < options_.queues.size(); ++q) {
             const float h = space_.last_value(i, options_.queues[q].evaluator);
-            if (h != kDeadEnd) open_[q].push(key(h), id);  // if it were a proof, the state would be dead
+            if (h == kDeadEnd) continue;  // not a proof, else the state would be dead
+            open_[q].push(key(h), id);
+            is_left_out = false;
         }
+        incomplete_ |= is_left_out;
     }
 
     static OpenKey key(float h) { return {h, 0}; }
