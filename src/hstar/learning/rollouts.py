@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from hstar import _core
 from hstar.learned.file import ModelFile
 from hstar.learned.heuristic import LearnedHeuristic
-from hstar.learning.trials import Score, Trial, satisfies_goal, sentence
-from hstar.learning.unions import draw_unions, is_dead_end
+from hstar.learning.trials import Score, Trial, is_dead_end, satisfies_goal, sentence
+from hstar.learning.unions import draw_unions
 from hstar.pddl import Problem
 from hstar.reinforcement.presets import RtdpSettings
 from hstar.reinforcement.rtdp import Rtdp

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hstar import _core
-from hstar.heuristics import bind_heuristic
+from hstar.heuristics import bind_heuristic, make_heuristic
 from hstar.runtime.resources import Budget, OutOfResources
 from hstar.search import EXIT_CODES, SearchOptions
 from hstar.spaces.task import Task
@@ -155,3 +156,11 @@ def sentence(learned: Score | None, default: Score) -> str:
             else f"it takes {ratio:.2g} times as long"
         )
     return f"{both}: {keep} {reason}"
+
+
+def is_dead_end(task: Task) -> bool:
+    """Whether the initial state has no plan: without deletes there is none, or no step leads on."""
+    if task.goal_is_false or len(task.successors(task.initial_state)[0]) == 0:
+        return True
+    h = make_heuristic(task, "ff", cost="one").evaluate(task.initial_state[None])
+    return math.isinf(float(h[0]))

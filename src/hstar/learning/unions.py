@@ -6,12 +6,11 @@ cannot show it, unions of them can.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 
-from hstar.heuristics import make_heuristic
+from hstar.learning.trials import is_dead_end
 from hstar.pddl.union import union
 from hstar.runtime.resources import Budget
 from hstar.spaces.task import Task, ground
@@ -37,11 +36,3 @@ def draw_unions(
         if not is_dead_end(task):
             found.append(task)
     return found
-
-
-def is_dead_end(task: Task) -> bool:
-    """Whether the initial state has no plan: without deletes there is none, or no step leads on."""
-    if task.goal_is_false or len(task.successors(task.initial_state)[0]) == 0:
-        return True
-    h = make_heuristic(task, "ff", cost="one").evaluate(task.initial_state[None])
-    return math.isinf(float(h[0]))
