@@ -24,6 +24,7 @@ class Column:
     learner: str | None = None
     beside: tuple[str, ...] = ()
     algorithm: str = "gbfs"
+    preferred_by: str | None = None
     decode: str | None = None
     base: str | None = None
     has_seeds: bool = False
@@ -40,6 +41,7 @@ class Column:
             heuristics,
             self.algorithm,
             cost="one",
+            preferred_by=self.preferred_by,
             max_evaluations=max_evaluations,
         )
 
@@ -49,6 +51,7 @@ BASES = ("h^blind", "h^add", "h^FF")
 SHAPED = {"H^blind": "h^blind", "H^add": "h^add", "H^FF": "h^FF"}  # learned column -> its base
 OWN, BESIDE_BASE = "own H", "own H + h^FF"
 FIRST_BASE, FIRST_OWN = "h^FF, first", "own H, first"  # with the search `first`
+LAZY_BASE, LAZY_OWN = "h^FF, lazy", "own H + h^FF, lazy"  # with h^FF's preferred operators
 ROLLOUTS, LABELS = "rollouts", "label + train"
 PEERS = ("GBFS-HGN", "GBFS-H", "GBFS-V", "GBFLS-H", "GBFLS-V")
 
@@ -64,6 +67,8 @@ COLUMNS: dict[str, Column] = {
     BESIDE_BASE: Column("own", beside=("ff",), base="h^FF", has_seeds=True),
     FIRST_BASE: Column(beside=("ff",), algorithm="first", base="h^FF"),
     FIRST_OWN: Column("own", algorithm="first", base="h^FF", has_seeds=True),
+    LAZY_BASE: Column(None, ("ff",), "lazy", "ff", base="h^FF"),
+    LAZY_OWN: Column("own", ("ff",), "lazy", "ff", base="h^FF", has_seeds=True),
     ROLLOUTS: Column("rollouts"),
     LABELS: Column("label + train"),
     DEFAULT: Column(),

@@ -13,6 +13,8 @@ from hstar.papers.reward_shaping.columns import (
     DEFAULT,
     FIRST_BASE,
     FIRST_OWN,
+    LAZY_BASE,
+    LAZY_OWN,
     OWN,
     PEERS,
     SHAPED,
@@ -44,7 +46,7 @@ GROUPS = (
     ("baselines", BASES),
     ("learned (max of seeds)", tuple(SHAPED)),
     ("other systems", PEERS),
-    ("hstar", (OWN, BESIDE_BASE, FIRST_BASE, FIRST_OWN, DEFAULT)),
+    ("hstar", (OWN, BESIDE_BASE, FIRST_BASE, FIRST_OWN, LAZY_BASE, LAZY_OWN, DEFAULT)),
 )
 
 
