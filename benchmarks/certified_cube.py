@@ -13,7 +13,8 @@ from hstar.learned.database import read_learned
 from hstar.pdb import PatternDatabase, PdbHeuristic, build_pdb, parse_pattern, read_pdb, write_pdb
 from hstar.pdb.heuristic import PatternHeuristic
 from hstar.report import markdown_table
-from hstar.search import SearchResult, search
+from hstar.result import SearchResult
+from hstar.search import search
 from hstar.spaces.puzzle import Puzzle, States, make_puzzle
 
 TABLES = {"8-corner": "corners", "6-edge": "edges:0-5", "other 6-edge": "edges:6-11"}

@@ -16,8 +16,9 @@ from hstar.objectives import make_objective
 from hstar.pdb import PdbHeuristic, build_pdb, choose_pattern
 from hstar.pddl import parse
 from hstar.report import markdown_table
+from hstar.result import SearchResult
 from hstar.runtime.resources import Budget
-from hstar.search import SearchResult, search
+from hstar.search import search
 from hstar.spaces.task import Task, ground
 from hstar.training.options import TABLE_DEFAULTS, TrainOptions
 from hstar.training.pattern_source import TableData

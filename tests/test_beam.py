@@ -17,7 +17,8 @@ from test_random_tasks import SEEDS, load
 import hstar
 from hstar.bench import BenchOptions
 from hstar.configuration import Configuration
-from hstar.search import SearchOptions, SearchResult, search
+from hstar.result import SearchResult
+from hstar.search import SearchOptions, search
 from hstar.spaces.puzzle import make_puzzle
 
 FILES = DATA / "strips" / "domain.pddl", DATA / "strips" / "problem.pddl"

@@ -9,8 +9,9 @@ import pytest
 from small_domains import problem_text
 
 import hstar
+from hstar.result import SearchResult
 from hstar.runtime.resources import Budget
-from hstar.search import SearchResult, search
+from hstar.search import search
 from hstar.spaces.task import Task, ground
 
 SWITCHES = """(define (domain switches) (:predicates (off ?x) (on ?x))

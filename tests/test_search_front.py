@@ -15,7 +15,8 @@ from program import hstar as program
 import hstar
 from hstar.pdb import build_pdb, write_pdb
 from hstar.pdb.pattern import parse_pattern
-from hstar.search import STRONGEST, SearchResult, choose_options, search
+from hstar.result import SearchResult
+from hstar.search import STRONGEST, choose_options, search
 from hstar.spaces.puzzle import make_puzzle
 
 FILES = DATA / "strips" / "domain.pddl", DATA / "strips" / "problem.pddl"

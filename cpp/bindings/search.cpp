@@ -2,10 +2,14 @@
 
 #include <nanobind/stl/optional.h>
 
+#include <algorithm>
+#include <atomic>
 #include <set>
+#include <thread>
 
 #include "bindings/bindings.hpp"
 #include "runtime/require.hpp"
+#include "runtime/turns.hpp"
 #include "search/exhaustive.hpp"
 #include "spaces/task_space.hpp"
 
@@ -88,72 +92,148 @@ nb::dict to_dict(const SearchResult& result) {
     return d;
 }
 
-SearchResult search_with(BoundHeuristic* heuristic, const StateSpace& space,
-                         const std::vector<Evaluator*>& evaluators, const SearchOptions& options) {
-    if (!options.deepen || !heuristic) return run_search(space, evaluators, options);
-    double start = monotonic_seconds();
-    SearchResult result;
-    try {
-        const PieceDeepening* deepening = heuristic->deepening(options.limits);
-        if (!deepening) return run_search(space, evaluators, options);
-        result = deepening->search(space.initial_state, options);
-    } catch (const Stopped& stopped) {
-        result.status = status_of(stopped.reason);
-    }
-    result.state_bytes = space.packing().num_bytes();
-    result.seconds = monotonic_seconds() - start;
-    return result;
-}
-
-// `heuristics` are of class Heuristic, or Python callables; those with a method evaluate_edges value edges.
-nb::dict search(const BoundSpace& bound, std::optional<States> state, const nb::list& heuristics,
-                SearchOptions options, double deadline, uint64_t memory_bytes) {
-    Ints initial;
-    if (state) {
-        initial = bound.checked_one(*state).values;
-    } else if (bound.initial_state()) {
-        initial = *bound.initial_state();
-    } else {
-        refuse("a search of a puzzle needs a state to start from");
-    }
-    options.limits = Limits{deadline, memory_bytes};
-    std::vector<std::unique_ptr<Evaluator>> made;
-    std::vector<Evaluator*> evaluators;
-    std::set<std::mutex*> mutexes;  // locked in this order by every search, so that none waits in a circle
-    BoundHeuristic* first = nullptr;
-    for (nb::handle heuristic : heuristics) {
-        if (nb::isinstance<BoundHeuristic>(heuristic)) {
-            auto* given = nb::cast<BoundHeuristic*>(heuristic);
-            if (!given->space.is_same(bound)) refuse("the heuristic was made for another task or puzzle");
-            if (evaluators.empty()) first = given;
-            evaluators.push_back(given->evaluator.get());
-            mutexes.insert(&given->mutex);
-        } else {
-            if (nb::hasattr(heuristic, "evaluate_edges"))
-                made.push_back(std::make_unique<EdgeEvaluator>(nb::borrow(heuristic)));
-            else
-                made.push_back(std::make_unique<CallableEvaluator>(nb::borrow(heuristic)));
-            evaluators.push_back(made.back().get());
+// A search that is ready to run without Python, which reads its heuristics. They are of class Heuristic, or
+// Python callables; those with a method evaluate_edges value edges.
+class PreparedSearch {
+  public:
+    PreparedSearch(const BoundSpace& bound, const nb::list& heuristics, const SearchOptions& options,
+                   const Limits& limits)
+        : options_(options) {
+        options_.limits = limits;
+        for (nb::handle heuristic : heuristics) {
+            if (nb::isinstance<BoundHeuristic>(heuristic)) {
+                auto* given = nb::cast<BoundHeuristic*>(heuristic);
+                if (!given->space.is_same(bound)) refuse("the heuristic was made for another task or puzzle");
+                if (evaluators_.empty()) first_ = given;
+                evaluators_.push_back(given->evaluator.get());
+                mutexes_.insert(&given->mutex);
+            } else {
+                if (nb::hasattr(heuristic, "evaluate_edges"))
+                    made_.push_back(std::make_unique<EdgeEvaluator>(nb::borrow(heuristic)));
+                else
+                    made_.push_back(std::make_unique<CallableEvaluator>(nb::borrow(heuristic)));
+                evaluators_.push_back(made_.back().get());
+            }
         }
     }
-    std::unique_ptr<StateSpace> space;
-    const SearchResult result = guarded([&] {
-        space = bound.make_space(std::move(initial), options.limits);
+
+    const Limits& limits() const { return options_.limits; }
+    bool shares_with(const PreparedSearch& other) const {
+        return std::any_of(mutexes_.begin(), mutexes_.end(),
+                           [&](std::mutex* mutex) { return other.mutexes_.contains(mutex); });
+    }
+    SearchResult run(const StateSpace& space) const {
         std::vector<std::unique_lock<std::mutex>> locks;
-        for (std::mutex* mutex : mutexes) locks.emplace_back(*mutex);
-        return search_with(first, *space, evaluators, options);
-    });
+        for (std::mutex* mutex : mutexes_) locks.emplace_back(*mutex);
+        if (!options_.deepen || !first_) return run_search(space, evaluators_, options_);
+        double start = monotonic_seconds();
+        SearchResult result;
+        try {
+            const PieceDeepening* deepening = first_->deepening(options_.limits);
+            if (!deepening) return run_search(space, evaluators_, options_);
+            result = deepening->search(space.initial_state, options_);
+        } catch (const Stopped& stopped) {
+            result.status = status_of(stopped.reason);
+        }
+        result.state_bytes = space.packing().num_bytes();
+        result.seconds = monotonic_seconds() - start;
+        return result;
+    }
+
+  private:
+    SearchOptions options_;
+    std::vector<std::unique_ptr<Evaluator>> made_;
+    std::vector<Evaluator*> evaluators_;
+    std::set<std::mutex*> mutexes_;  // locked in this order by every search, so that none waits in a circle
+    BoundHeuristic* first_ = nullptr;
+};
+
+Ints start_of(const BoundSpace& bound, const std::optional<States>& state) {
+    if (state) return bound.checked_one(*state).values;
+    if (!bound.initial_state()) refuse("a search of a puzzle needs a state to start from");
+    return *bound.initial_state();
+}
+
+nb::dict with_plan(const BoundSpace& bound, const StateSpace& space, const SearchResult& result) {
     nb::dict d = to_dict(result);
     nb::list plan;
     int64_t plan_cost = 0;
     for (int op : result.plan) {
         if (bound.is_artificial(op)) continue;
         plan.append(bound.operator_name(op));
-        plan_cost += space->cost(op);
+        plan_cost += space.cost(op);
     }
     d["plan"] = plan;
     d["plan_cost"] = plan_cost;
     return d;
+}
+
+nb::dict search(const BoundSpace& bound, std::optional<States> state, const nb::list& heuristics,
+                const SearchOptions& options, double deadline, uint64_t memory_bytes) {
+    Ints initial = start_of(bound, state);
+    const PreparedSearch prepared(bound, heuristics, options, Limits{deadline, memory_bytes});
+    std::unique_ptr<StateSpace> space;
+    const SearchResult result = guarded([&] {
+        space = bound.make_space(std::move(initial), prepared.limits());
+        return prepared.run(*space);
+    });
+    return with_plan(bound, *space, result);
+}
+
+// Searches from one state in turns, until one finds a plan or proves that there is none. Returns the number of
+// that search, or -1, and the results of all.
+nb::tuple search_in_turns(const BoundSpace& bound, std::optional<States> state, const nb::list& searches,
+                          std::vector<double> seconds, double deadline, uint64_t memory_bytes) {
+    const Ints initial = start_of(bound, state);
+    if (searches.size() != seconds.size()) refuse("each search needs a length of its turns");
+    Turns turns(std::move(seconds));
+    std::vector<std::unique_ptr<PreparedSearch>> prepared;
+    for (nb::handle one : searches) {
+        auto [heuristics, options] = nb::cast<std::pair<nb::list, SearchOptions>>(one);
+        const Limits limits{deadline, memory_bytes, &turns, prepared.size()};
+        prepared.push_back(std::make_unique<PreparedSearch>(bound, heuristics, options, limits));
+        for (size_t i = 0; i + 1 < prepared.size(); ++i)
+            if (prepared[i]->shares_with(*prepared.back()))  // one would wait for the other forever
+                refuse("searches in turns cannot share a heuristic");
+    }
+    std::vector<std::unique_ptr<StateSpace>> spaces;
+    std::vector<SearchResult> results(prepared.size());
+    std::vector<std::exception_ptr> errors(prepared.size());
+    std::atomic<int> winner = -1;
+    auto run = [&](size_t i) {
+        bool ends_all = true;
+        try {
+            turns.enter(i);
+            results[i] = prepared[i]->run(*spaces[i]);
+            const SearchStatus status = results[i].status;
+            ends_all = status == SearchStatus::Solved || status == SearchStatus::Unsolvable;
+            if (ends_all) winner = static_cast<int>(i);
+        } catch (const Stopped& stopped) {
+            results[i].status = status_of(stopped.reason);
+            ends_all = false;
+        } catch (const std::bad_alloc&) {
+            results[i].status = SearchStatus::OutOfMemory;
+            ends_all = false;
+        } catch (...) {
+            errors[i] = std::current_exception();
+        }
+        turns.leave(i, ends_all);
+    };
+    guarded([&] {
+        // Before the turns: they share what they are made from, and must not wait for it in a turn.
+        for (size_t i = 0; i < prepared.size(); ++i)
+            spaces.push_back(bound.make_space(initial, Limits{deadline, memory_bytes}));
+        std::vector<std::thread> threads;
+        for (size_t i = 0; i < prepared.size(); ++i) threads.emplace_back(run, i);
+        for (std::thread& thread : threads) thread.join();
+        for (const std::exception_ptr& error : errors)
+            if (error) std::rethrow_exception(error);
+        return 0;
+    });
+    nb::list found;
+    for (size_t i = 0; i < results.size(); ++i)
+        found.append(with_plan(bound, *spaces[i], results[i]));
+    return nb::make_tuple(winner.load(), found);
 }
 
 nb::object explore(const BoundTask& bound, size_t max_states, double deadline, uint64_t memory_bytes) {
@@ -208,6 +288,8 @@ void bind_search(nb::module_& m) {
             });
     m.def("search", &search, nb::arg("space"), nb::arg("initial_state").none(), nb::arg("heuristics"),
           nb::arg("options"), nb::arg("deadline"), nb::arg("memory_bytes"));
+    m.def("search_in_turns", &search_in_turns, nb::arg("space"), nb::arg("initial_state").none(),
+          nb::arg("searches"), nb::arg("seconds"), nb::arg("deadline"), nb::arg("memory_bytes"));
     m.def("explore", &explore, nb::arg("task"), nb::arg("max_states"), nb::arg("deadline"),
           nb::arg("memory_bytes"));
 }

@@ -1,4 +1,7 @@
+#include <algorithm>
+
 #include "bindings/bindings.hpp"
+#include "networks/linear/rank_svm.hpp"
 #include "networks/mlp/trainer.hpp"
 
 namespace hstar::bindings {
@@ -80,6 +83,27 @@ void load(BoundTrainer& self, const nb::list& layers, nb::object state) {
     self.trainer.set_steps(nb::cast<int64_t>(held["step"]));
 }
 
+// Weights float64[width], the number of passes, and whether they converged.
+nb::tuple bound_rank_svm(Array<int64_t, 1> starts, Flat columns, Floats values, size_t width, double penalty,
+                         double tolerance, int max_passes, uint64_t seed, double deadline,
+                         uint64_t memory_bytes) {
+    const auto first = copied(starts);
+    const auto column = copied(columns);
+    const auto value = copied(values);
+    if (column.size() != value.size()) refuse("there must be one value for each column");
+    if (first.empty() || first.front() != 0 || first.back() != static_cast<int64_t>(column.size()) ||
+        !std::is_sorted(first.begin(), first.end()))
+        refuse("starts must rise from 0 to the number of values");
+    for (int c : column)
+        if (c < 0 || static_cast<size_t>(c) >= width) refuse("there is no column ", c);
+    if (!(penalty > 0) || !(tolerance > 0)) refuse("penalty and tolerance must be positive");
+    RankSvm found = guarded([&] {
+        return train_rank_svm({first, column, value, width}, {penalty, tolerance, max_passes, seed},
+                              Limits{deadline, memory_bytes});
+    });
+    return nb::make_tuple(to_numpy(std::move(found.weights), {width}), found.passes, found.converged);
+}
+
 }  // namespace
 
 void bind_training(nb::module_& m) {
@@ -132,6 +156,9 @@ void bind_training(nb::module_& m) {
         .def("state", &state)
         .def("load", &load, nb::arg("layers"), nb::arg("state") = nb::none())
         .def_prop_ro("kernel", [](const BoundTrainer& self) { return self.trainer.kernel(); });
+    m.def("rank_svm", &bound_rank_svm, nb::arg("starts"), nb::arg("columns"), nb::arg("values"),
+          nb::arg("width"), nb::arg("penalty") = 1.0, nb::arg("tolerance") = 0.01, nb::arg("max_passes") = 1000,
+          nb::arg("seed") = 0, deadline, memory);
     m.def("mlp_training_kernels", [] {
         std::vector<std::string> names;
         for (const auto& kernel : mlp_training_kernels()) names.push_back(kernel.name);

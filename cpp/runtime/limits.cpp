@@ -10,6 +10,8 @@
 #include <mutex>
 #include <string>
 
+#include "runtime/turns.hpp"
+
 namespace hstar {
 
 namespace {
@@ -56,6 +58,7 @@ void Limits::check() const {
     }
     if (deadline > 0 && monotonic_seconds() > deadline) throw Stopped{StopReason::Time};
     if (memory_bytes > 0 && resident_bytes() > memory_bytes) throw Stopped{StopReason::Memory};
+    if (turns) turns->pass(place);
 }
 
 SignalScope::SignalScope() {

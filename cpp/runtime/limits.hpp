@@ -1,6 +1,7 @@
 // Limits of time and memory, and signals, for all long-running code. Such code calls check() regularly, which
 // throws Stopped; the owner of the work catches it and returns what is known so far.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 
 namespace hstar {
@@ -11,9 +12,13 @@ struct Stopped {
     StopReason reason;
 };
 
+class Turns;
+
 struct Limits {
     double deadline = 0;        // seconds of the monotonic clock; 0: none
     uint64_t memory_bytes = 0;  // resident size of the process; 0: none
+    Turns* turns = nullptr;     // with others that check() lets run now and then
+    size_t place = 0;           // among them
 
     void check() const;  // reads the clock and the resident size: call it every millisecond or so
 };

@@ -12,14 +12,9 @@ from hstar.algorithms import SEARCHES
 from hstar.heuristics import HEURISTICS, Heuristic, make_heuristic
 from hstar.pddl import PddlError, Problem, UnsupportedPddlError, parse
 from hstar.pddl.validate import validate
+from hstar.result import SearchResult
 from hstar.runtime.resources import Budget, OutOfResources, raising_interrupts
-from hstar.search import (
-    SearchOptions,
-    SearchResult,
-    choose_options,
-    plan_problem,
-    uninterrupted,
-)
+from hstar.search import SearchOptions, choose_options, plan_problem, uninterrupted
 from hstar.search import search as search_task
 from hstar.spaces.task import Task, ground, load_task
 

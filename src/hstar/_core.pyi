@@ -44,6 +44,19 @@ class WlFeatures:
     ) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.int32]]: ...
     def counts(self, states: _Ints) -> NDArray[np.int32]: ...
 
+def rank_svm(
+    starts: NDArray[np.int64],
+    columns: _Ints,
+    values: NDArray[np.float32],
+    width: int,
+    penalty: float = 1.0,
+    tolerance: float = 0.01,
+    max_passes: int = 1000,
+    seed: int = 0,
+    deadline: float = 0.0,
+    memory_bytes: int = 0,
+) -> tuple[NDArray[np.float64], int, bool]: ...
+
 class PreImages:
     facts: tuple[NDArray[np.int64], NDArray[np.int32]]
     depth: NDArray[np.int32]
@@ -126,6 +139,14 @@ def search(
     deadline: float,
     memory_bytes: int,
 ) -> dict[str, Any]: ...
+def search_in_turns(
+    space: Space,
+    initial_state: _Ints | None,
+    searches: list[tuple[list[Heuristic | Callable[[Any], Any]], SearchOptions]],
+    seconds: list[float],
+    deadline: float,
+    memory_bytes: int,
+) -> tuple[int, list[dict[str, Any]]]: ...
 def label_by_search(
     task: Task,
     starts: _Ints,

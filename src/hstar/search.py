@@ -5,11 +5,9 @@ What the counters mean is defined in cpp/search/search.hpp.
 
 from __future__ import annotations
 
-import html
-import json
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from hstar import _core
@@ -17,7 +15,7 @@ from hstar.algorithms import SEARCHES, SearchEntry
 from hstar.heuristics import COST_TYPES, HEURISTICS, AnyHeuristic, bind_heuristic, make_heuristic
 from hstar.pddl.errors import PddlError, did_you_mean
 from hstar.pddl.model import Problem
-from hstar.pddl.planfile import format_plan
+from hstar.result import EXIT_CODES, SearchResult
 from hstar.runtime.resources import Budget, OutOfResources, raising_interrupts
 from hstar.spaces.space import Space, state_rows
 from hstar.spaces.task import ground
@@ -31,20 +29,13 @@ class InvalidPlanError(Exception):
     """The search returned a plan that does not hold when replayed: a bug in hstar."""
 
 
-EXIT_CODES = {
-    "solved": 0,
-    "unsolvable": 11,
-    "gave up": 12,
-    "out of memory": 22,
-    "out of time": 23,
-    "interrupted": 130,
-    "terminated": 143,
-}
-
 MAX_BATCH = 2**20
 MAX_WIDTH = 2**31 - 1
 MAX_HEURISTICS = 32  # the core holds sets of them in 32 bits
 MAX_COUNT = 2**63 - 1
+TURN = 0.02  # seconds, where searches take turns
+DEFAULT = "default"  # in a model file, the search of the default planner
+FINDERS = ("learned", DEFAULT)  # of a plan, where searches take turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +50,9 @@ class SearchOptions:
     it proves a dead end, the state is not expanded. Algorithms with this option then have the
     second queue as well.
     `seed` shuffles the order of operators, and with it how ties are broken; 0 keeps their order.
+    `beside` are other searches of the same space. All take turns of a few milliseconds until one
+    finds a plan. The default planner, if it is among them, has half the time: what it solves alone
+    is solved in at most twice the time.
     """
 
     heuristic: AnyHeuristic | Sequence[AnyHeuristic] = "ff"
@@ -71,6 +65,7 @@ class SearchOptions:
     preferred_by: str | None = None
     seed: int = 0
     queues: Sequence[tuple[int, bool]] | None = None
+    beside: Sequence[SearchOptions] = ()
     max_evaluations: int | None = None
     max_expansions: int | None = None
 
@@ -137,7 +132,9 @@ class SearchOptions:
         names = [h if isinstance(h, str) else getattr(h, "label", "your function") for h in several]
         cost = f", cost {self.cost}" if any(isinstance(h, str) for h in several) else ""
         by = f", preferred operators of {self.preferred_by}" if self.preferred_by else ""
-        return f"{self.entry.description}; heuristic {', '.join(names)}{cost}{by}"
+        own = f"{self.entry.description}; heuristic {', '.join(names)}{cost}{by}"
+        others = ["default planner" if one == STRONGEST else one.describe() for one in self.beside]
+        return "; in turns with ".join([own, *others])
 
     def for_core(self, space: Space) -> _core.SearchOptions:
         """The settings of the loop. Raises ValueError if the algorithm does not fit the space."""
@@ -190,88 +187,26 @@ def choose_options(heuristic: Any = None, search: str | None = None, **given: An
         meant = dict(meant) if isinstance(meant, Mapping) else {}
         if given.get("preferred") is False:
             meant.pop("preferred_by", None)
-        search = meant.pop("algorithm", search or "gbfs")
-        usual = SEARCHES.find(search).heuristic
-        try:
-            chosen = SearchOptions(usual if heuristic is None else heuristic, search, **meant)
-        except TypeError as error:
-            raise ValueError(f"the heuristic is meant for an unknown search: {error}") from error
+        if search is not None:
+            meant["algorithm"] = search
+        chosen = meant_options(heuristic, meant)
     return replace(chosen, **{name: value for name, value in given.items() if value is not None})
 
 
-@dataclass(frozen=True, slots=True)
-class SearchResult:
-    """What a search found and what it took. Times in seconds; `initial_h` may be infinite.
-
-    `initial_h` is None where the search never began. `evaluated` and `evaluations` are those of
-    Fast Downward: states that were evaluated, and heuristic values that were computed for them
-    (equal with one heuristic). `requested` also counts the values that were known already; it is
-    what `max_evaluations` limits. `unchecked` says which limit or signal kept a plan from being
-    validated; it is None for plans that were. `training_time` and `found_by` are None unless
-    learning was part of the run (hstar.learning.planning).
-    """
-
-    solved: bool
-    status: str
-    plan: list[str] | None
-    plan_cost: int | float | None
-    plan_length: int | None
-    evaluated: int
-    evaluations: int
-    requested: int
-    expanded: int
-    generated: int
-    reopened: int
-    deadends: int
-    initial_h: float | None
-    states: int
-    state_bytes: int
-    search_time: float
-    total_time: float
-    peak_memory_kb: int
-    exit_code: int
-    seed: int = 0
-    unit_cost: bool = True
-    unchecked: str | None = None
-    training_time: float | None = None
-    found_by: str | None = None
-
-    @property
-    def plan_text(self) -> str:
-        """The plan as a file in Fast Downward's format. Raises ValueError if there is none."""
-        if self.plan is None or self.plan_cost is None:
-            raise ValueError(f"there is no plan: {self.status}")
-        return format_plan(
-            [tuple(step.strip("()").split()) for step in self.plan], self.plan_cost, self.unit_cost
-        )
-
-    def to_json(self) -> str:
-        """One JSON object; infinity is null."""
-        fields = asdict(self)
-        del fields["unit_cost"], fields["unchecked"]
-        if self.training_time is None:
-            del fields["training_time"], fields["found_by"]
-        if self.initial_h is not None and not math.isfinite(self.initial_h):
-            fields["initial_h"] = None
-        return json.dumps(fields)
-
-    def _repr_html_(self) -> str:
-        shown = {
-            "status": self.status,
-            "plan cost": self.plan_cost,
-            "plan length": self.plan_length,
-            "evaluated states": self.evaluated,
-            "expanded states": self.expanded,
-            "search time": f"{self.search_time:.3f} s",
-        }
-        rows = [
-            f"<tr><th style='text-align:left'>{name}</th><td>{html.escape(str(value))}</td></tr>"
-            for name, value in shown.items()
-            if value is not None
-        ]
-        steps = [f"<li><code>{html.escape(step)}</code></li>" for step in self.plan or ()]
-        plan = f"<details><summary>plan</summary><ol>{''.join(steps)}</ol></details>"
-        return f"<table>{''.join(rows)}</table>{plan if steps else ''}"
+def meant_options(heuristic: Any, meant: Mapping[str, Any]) -> SearchOptions:
+    """The search that a model file names. Without a heuristic it has its usual one. Raises
+    ValueError."""
+    options = dict(meant)
+    algorithm = options.pop("algorithm", "gbfs")
+    if algorithm == DEFAULT:
+        return STRONGEST
+    usual = SEARCHES.find(algorithm).heuristic
+    try:
+        beside = tuple(meant_options(heuristic, one) for one in options.pop("beside", ()))
+        chosen = usual if heuristic is None else heuristic
+        return SearchOptions(chosen, algorithm, beside=beside, **options)
+    except TypeError as error:
+        raise ValueError(f"the heuristic is meant for an unknown search: {error}") from error
 
 
 def search(
@@ -309,19 +244,27 @@ def run(
     ValueError if heuristic, algorithm and space do not fit.
     """
     start = _core.monotonic_seconds()
-    settings = options.for_core(space)
-    heuristics = options.heuristics if settings.use_h else ["blind"]
+    limits = {name: getattr(options, name) for name in ("max_evaluations", "max_expansions")}
+    searches = [options, *(replace(one, **limits) for one in options.beside)]
+    defaults = [False, *(one == STRONGEST for one in options.beside)]
     try:
         with budget.native(resume=False):  # a result, once there, is not lost to a late alarm
-            needed = [*heuristics, *options.advisers]
-            bound = [bind_heuristic(h, space, options.cost, budget) for h in needed]
+            bound = [_bound(one, space, budget) for one in searches]
             start_state = None if state is None else state_rows(state)
-            found = _core.search(space.core, start_state, bound, settings, *budget.limits)
+            given = space.core, start_state
+            if len(bound) == 1:
+                number, results = 0, [_core.search(*given, *bound[0], *budget.limits)]
+            else:
+                turns = [TURN * (len(bound) - 1 if is_default else 1) for is_default in defaults]
+                number, results = _core.search_in_turns(*given, bound, turns, *budget.limits)
     except OverflowError as error:
         raise PddlError(str(error), space.path) from error
+    if number < 0:  # none came to an end; what stopped the one that ran longest says why
+        number = results.index(max(results, key=lambda one: one["search_time"]))
+    found, heuristics, _ = results[number], *bound[number]
     # The core counts every value requested; Fast Downward only those it computes.
     found["requested"] = found["evaluations"]
-    found["evaluations"] = found["evaluated"] * len(heuristics)
+    found["evaluations"] = found["evaluated"] * (len(heuristics) - len(searches[number].advisers))
     plan, cost = found.pop("plan"), found.pop("plan_cost")
     solved = found["status"] == "solved"
     result = SearchResult(
@@ -334,9 +277,19 @@ def run(
         exit_code=EXIT_CODES[found["status"]],
         seed=options.seed,
         unit_cost=space.unit_cost,
+        found_by=FINDERS[defaults[number]] if options.beside and solved else None,
         **found,
     )
     return validated(result, space, state, budget) if solved else result
+
+
+def _bound(
+    options: SearchOptions, space: Space, budget: Budget
+) -> tuple[list[_core.Heuristic | Callable[[Any], Any]], _core.SearchOptions]:
+    settings = options.for_core(space)
+    heuristics = options.heuristics if settings.use_h else ["blind"]
+    needed = [*heuristics, *options.advisers]
+    return [bind_heuristic(h, space, options.cost, budget) for h in needed], settings
 
 
 def validated(
@@ -376,22 +329,6 @@ def plan_problem(
     start = _core.monotonic_seconds()
     result = run(ground(problem, budget=budget, **grounding), options, budget)
     return replace(result, total_time=_core.monotonic_seconds() - start)
-
-
-def stopped_before_search(error: OutOfResources, seconds: float) -> SearchResult:
-    """The result of a run that ended while reading or grounding: nothing was counted."""
-    counters = "evaluated evaluations requested expanded generated reopened deadends states"
-    fields: dict[str, Any] = dict.fromkeys([*counters.split(), "state_bytes"], 0)
-    fields |= dict.fromkeys(["plan", "plan_cost", "plan_length", "initial_h"])
-    return SearchResult(
-        solved=False,
-        status=error.status,
-        search_time=0.0,
-        total_time=seconds,
-        peak_memory_kb=_core.peak_resident_bytes() // 1024,
-        exit_code=error.exit_code,
-        **fields,
-    )
 
 
 def _lookahead(space: Space) -> int:

@@ -15,16 +15,10 @@ from hstar.bench.suite import Instance
 from hstar.configuration import Configuration
 from hstar.pddl import UnsupportedPddlError, parse
 from hstar.pddl.errors import InputFileError
+from hstar.result import SearchResult, stopped_before_search
 from hstar.runtime.resources import Budget, OutOfResources
 from hstar.runtime.worker import forget_peak_memory
-from hstar.search import (
-    InvalidPlanError,
-    SearchOptions,
-    SearchResult,
-    plan_problem,
-    run,
-    stopped_before_search,
-)
+from hstar.search import InvalidPlanError, SearchOptions, plan_problem, run
 from hstar.spaces.task import ground
 
 INTERNAL_ERROR = 35

@@ -32,9 +32,10 @@ Learn a heuristic for one problem, and for all problems with its domain, objects
 samples states backwards from the goal, trains small networks, and keeps the one that solves most
 states in short searches. It ends with a verdict: whether the network beats the default planner.
 
-With a folder of problems, learn a heuristic for all problems of their domain by reinforcement
-learning (the teacher 'rollouts'): search on the problems again and again, and learn from what
-happens. Some problems are held out to choose the weights by, and some for the verdict.
+With a folder of problems, learn a heuristic for all problems of their domain. It learns from plans
+of the smaller problems, chooses a model and a way of searching on larger ones, and compares it with
+the default planner on others. With --teacher rollouts it learns by reinforcement learning instead:
+it searches on the problems again and again, and learns from what happens.
 
 Use the result with 'hstar plan PROBLEM -H FILE'. Ctrl-C ends the run with the best network so far.
 To resume a killed run, run the same command again.
@@ -50,7 +51,7 @@ def add_parser(commands: Commands) -> None:
     parser.add("-o --output FILE", "the model, a .safetensors file", required=True)
     about = "total time, trials included (default: 2m; 10m for a folder)"
     parser.add("--time TIME", about, duration)
-    about = "with rollouts: learn for so many steps, which gives the same file each time"
+    about = "for a folder: count work instead of time, which gives the same file each time"
     parser.add("--steps N", about, positive)
     about = "where states come from, see 'hstar label --teachers' (default: several in turn)"
     parser.add("--teacher NAME", about)
@@ -67,14 +68,18 @@ def add_parser(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     is_folder = Path(options.files[-1]).is_dir()
-    if options.teacher == "rollouts" or (is_folder and options.teacher is None):
+    if options.teacher == "rollouts":
         from hstar.commands.learn_rollouts import run_rollouts
 
         return run_rollouts(options)
+    if is_folder and options.teacher is None:
+        from hstar.commands.learn_domain import run_domain
+
+        return run_domain(options)
     if is_folder:
         raise UsageError(f"the teacher '{options.teacher}' takes one problem; a folder: rollouts")
     if options.steps is not None:
-        raise UsageError("--steps is for rollouts; give --time")
+        raise UsageError("--steps is for folders and rollouts; give --time")
     return run_instance(options)
 
 

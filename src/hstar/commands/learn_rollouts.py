@@ -6,7 +6,6 @@ import argparse
 import dataclasses
 import json
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hstar import _core
@@ -14,11 +13,9 @@ from hstar.commands.arguments import (
     UsageError,
     as_usage_error,
     budget_of,
-    input_files,
     named_values,
 )
-from hstar.commands.learning_run import output_file, run_learner, warn
-from hstar.pddl import Problem, parse
+from hstar.commands.learning_run import output_file, read_problems, run_learner, warn
 
 if TYPE_CHECKING:
     from hstar.reinforcement.presets import RtdpSettings
@@ -85,28 +82,6 @@ def run_rollouts(options: argparse.Namespace) -> int:
 
 def counted(problems: int, unions: int) -> str:
     return f"{problems} problems" + (f" and {unions} unions of problems" if unions else "")
-
-
-def read_problems(files: list[str]) -> list[tuple[str, Problem]]:
-    """Digest and problem, of a folder or of one file. Raises InputFileError, UsageError."""
-    from hstar.pddl.problem import read_problem
-    from hstar.pddl.source import source_from_bytes
-    from hstar.runtime.journal import digest_of
-    from hstar.teachers.folder import read_folder
-
-    if not Path(files[-1]).is_dir():
-        both = input_files(files)
-        content = b"".join(path.read_bytes() for path in both)
-        return [(digest_of(content), parse(*both))]
-    if len(files) > 1:
-        raise UsageError("name the folder alone; its domain.pddl lies in it or above it")
-    folder = read_folder(files[0])
-    problems = []
-    for one in folder.problems:
-        path = str(folder.path / one.file)
-        problem = read_problem(source_from_bytes(path, one.text.encode()), folder.domain)
-        problems.append((digest_of(folder.domain_text + one.text), problem))
-    return problems
 
 
 def rtdp_settings(given: dict[str, str], steps: int | None) -> RtdpSettings:

@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from hstar.commands.arguments import UsageError
+from hstar.commands.arguments import UsageError, input_files
+from hstar.pddl import Problem, parse
 from hstar.pddl.errors import InputFileError
 from hstar.runtime.atomic import check_writable
 from hstar.runtime.resources import Budget
@@ -80,3 +81,25 @@ def run_learner(
         if found.file is not None:
             print(f"The model is in {output}; use it with 'hstar plan PROBLEM -H {output}'.")
     return 0 if found.file is not None else NOTHING_LEARNED
+
+
+def read_problems(files: list[str]) -> list[tuple[str, Problem]]:
+    """Digest and problem, of a folder or of one file. Raises InputFileError, UsageError."""
+    from hstar.pddl.problem import read_problem
+    from hstar.pddl.source import source_from_bytes
+    from hstar.runtime.journal import digest_of
+    from hstar.teachers.folder import read_folder
+
+    if not Path(files[-1]).is_dir():
+        both = input_files(files)
+        content = b"".join(path.read_bytes() for path in both)
+        return [(digest_of(content), parse(*both))]
+    if len(files) > 1:
+        raise UsageError("name the folder alone; its domain.pddl lies in it or above it")
+    folder = read_folder(files[0])
+    problems = []
+    for one in folder.problems:
+        path = str(folder.path / one.file)
+        problem = read_problem(source_from_bytes(path, one.text.encode()), folder.domain)
+        problems.append((digest_of(folder.domain_text + one.text), problem))
+    return problems

@@ -22,9 +22,10 @@ from hstar.commands.arguments import (
 )
 from hstar.configuration import Configuration
 from hstar.pddl import parse
+from hstar.result import SearchResult, stopped_before_search
 from hstar.runtime.atomic import check_writable, write_atomically
 from hstar.runtime.resources import Budget, OutOfResources
-from hstar.search import STRONGEST, SearchOptions, SearchResult, stopped_before_search
+from hstar.search import STRONGEST, SearchOptions
 from hstar.search import run as search
 from hstar.spaces.task import Task, ground
 

@@ -16,8 +16,9 @@ from hstar.commands.arguments import (
     values_of,
 )
 from hstar.commands.plan import log_result
+from hstar.result import SearchResult, stopped_before_search
 from hstar.runtime.resources import Budget, OutOfResources
-from hstar.search import SearchResult, search, stopped_before_search
+from hstar.search import search
 
 FITTING = [name for name, entry in SEARCHES.items() if "puzzle" in entry.spaces]
 

@@ -25,15 +25,9 @@ from hstar.learning.instance import (
     with_search,
 )
 from hstar.learning.networks import NetworkMaker
+from hstar.result import SearchResult, stopped_before_search
 from hstar.runtime.resources import Budget, OutOfResources, stopped
-from hstar.search import (
-    STRONGEST,
-    SearchOptions,
-    SearchResult,
-    run,
-    stopped_before_search,
-    validated,
-)
+from hstar.search import STRONGEST, SearchOptions, run, validated
 from hstar.spaces.task import Task
 
 Say = Callable[[str], None]

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from hstar import _core
 from hstar.heuristics import bind_heuristic, make_heuristic
+from hstar.result import EXIT_CODES
 from hstar.runtime.resources import Budget, OutOfResources
-from hstar.search import EXIT_CODES, SearchOptions
+from hstar.search import SearchOptions
 from hstar.spaces.task import Task
 
 WALK_STEPS = 200

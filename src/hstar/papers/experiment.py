@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from hstar.learning.trials import SIGNALS
+from hstar.result import SearchResult
 from hstar.runtime.atomic import write_atomically
 from hstar.runtime.code import code_digest
 from hstar.runtime.journal import claim_settings
 from hstar.runtime.pool import Lost, Pool
 from hstar.runtime.progress import Progress
 from hstar.runtime.resources import Budget, OutOfResources
-from hstar.search import SearchResult
 
 Say = Callable[[str], None]
 S = TypeVar("S")

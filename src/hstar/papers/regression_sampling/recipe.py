@@ -44,9 +44,10 @@ from hstar.papers.regression_sampling.columns import LEARNERS, PLANNERS, Column
 from hstar.papers.regression_sampling.scales import GENERATED, Scale, Study
 from hstar.pddl import Problem, parse
 from hstar.pddl.errors import InputFileError
+from hstar.result import SearchResult
 from hstar.runtime.code import code_digest
 from hstar.runtime.resources import Budget, OutOfResources
-from hstar.search import SearchOptions, SearchResult, plan_problem
+from hstar.search import SearchOptions, plan_problem
 from hstar.spaces.task import Task, ground
 from hstar.training.native import FactRows
 

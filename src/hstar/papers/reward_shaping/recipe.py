@@ -45,9 +45,10 @@ from hstar.papers.reward_shaping.problems import (
 from hstar.papers.reward_shaping.scales import Scale, Study
 from hstar.pddl import find_domain, parse
 from hstar.pddl.errors import InputFileError
+from hstar.result import SearchResult
 from hstar.runtime.code import code_digest
 from hstar.runtime.resources import Budget, OutOfResources
-from hstar.search import SearchResult, plan_problem
+from hstar.search import plan_problem
 
 Row = dict[str, Any]
 

@@ -1,0 +1,151 @@
+"""One search for a plan, as a job for a worker process.
+
+Limits and results count either seconds or, so that they are the same in every run, work: about as
+many units as evaluations of a linear model on Weisfeiler-Leman features would take the time.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hstar import _core
+from hstar.learned.file import from_bytes
+from hstar.learned.heuristic import LearnedHeuristic
+from hstar.pddl import Problem
+from hstar.runtime.pool import Lost, Pool
+from hstar.runtime.resources import Budget, OutOfResources
+from hstar.search import STRONGEST, SearchOptions, meant_options, run
+from hstar.spaces.task import Task, ground
+
+OPTIMAL, DEFAULT = "optimal", "default"
+WORK = {"lmcut": 100, "ff": 30}  # units of an evaluation; all others take 1
+LEAST_GROUNDING = 20.0  # seconds; larger problems say nothing about the search
+KEPT_TASKS = 4
+SIGNALS = ("interrupted", "terminated")
+
+Way = str | bytes  # OPTIMAL, DEFAULT, or the content of a model file that names its search
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """Limits of a search. `work` is None where seconds count."""
+
+    seconds: float
+    work: int | None
+    memory_bytes: int
+
+    @property
+    def limit(self) -> float:
+        return self.seconds if self.work is None else float(self.work)
+
+    @property
+    def unit(self) -> str:
+        return "s" if self.work is None else "units of work"
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """`spent` has the unit of the limit that was given."""
+
+    plan: list[str] | None
+    spent: float
+
+    @property
+    def solved(self) -> bool:
+        return self.plan is not None
+
+
+def attempt(name: Hashable, problem: Problem, way: Way, effort: Effort) -> Attempt:
+    """Search for a plan. Problems of one name are the same. Raises OutOfResources for signals."""
+    failed = Attempt(None, effort.limit)
+    try:
+        task = _grounded(name, problem, effort)
+        if task is None:
+            return failed
+        options, budget = _options(way), Budget(0.0, effort.memory_bytes)
+        if effort.work is None:
+            budget = Budget.starting_now(effort.seconds, effort.memory_bytes)
+        else:
+            options = replace(options, max_evaluations=max(1, effort.work // _price(options)))
+        start = _core.monotonic_seconds()
+        result = run(task, options, budget)
+    except (OutOfResources, MemoryError) as error:
+        if isinstance(error, OutOfResources) and error.status in SIGNALS:
+            raise
+        return failed
+    if result.status in SIGNALS:
+        raise OutOfResources(result.status, result.exit_code)
+    if result.plan is None:
+        return failed
+    if effort.work is None:
+        return Attempt(result.plan, _core.monotonic_seconds() - start)
+    spent = result.requested * _price(options)
+    if options.preferred_by is not None and options.advisers:
+        spent += result.expanded * WORK[options.preferred_by]
+    return Attempt(result.plan, float(min(spent, effort.work)))
+
+
+def _options(way: Way) -> SearchOptions:
+    if way == OPTIMAL:
+        return SearchOptions("lmcut", "astar", cost="one")
+    if way == DEFAULT:
+        return STRONGEST
+    assert isinstance(way, bytes)
+    heuristic = LearnedHeuristic(from_bytes(way, "learned"), "learned")
+    return meant_options(heuristic, heuristic.search)
+
+
+def _price(options: SearchOptions) -> int:
+    return sum(WORK.get(h, 1) if isinstance(h, str) else 1 for h in options.heuristics)
+
+
+_tasks: OrderedDict[Hashable, Task | None] = OrderedDict()
+
+
+def _grounded(name: Hashable, problem: Problem, effort: Effort) -> Task | None:
+    """None if it is too large."""
+    if name not in _tasks:
+        budget = Budget(0.0, effort.memory_bytes)
+        if effort.work is None:
+            seconds = max(LEAST_GROUNDING, 4 * effort.seconds)
+            budget = Budget.starting_now(seconds, effort.memory_bytes)
+        while len(_tasks) >= KEPT_TASKS:
+            _tasks.popitem(last=False)
+        try:
+            _tasks[name] = ground(problem, budget=budget)
+        except OutOfResources as error:
+            if error.status in SIGNALS:
+                raise
+            _tasks[name] = None
+    _tasks.move_to_end(name)
+    return _tasks[name]
+
+
+def attempts(
+    pool: Pool,
+    processes: int,
+    jobs: Iterable[tuple[Hashable, Hashable, Problem, Way]],
+    effort: Effort,
+    may_start: Callable[[], bool] = lambda: True,
+) -> Iterator[tuple[Any, Attempt]]:
+    """Key and result of each job (key, name of the problem, problem, way), as they end. No more are
+    started once `may_start` is false."""
+    waiting = iter(jobs)
+    ended = False
+    while True:
+        while not ended and len(pool) < processes:
+            job = next(waiting, None) if may_start() else None
+            ended = job is None
+            if job is not None:
+                key, name, problem, way = job
+                limit = None
+                if effort.work is None:
+                    limit = effort.seconds + max(LEAST_GROUNDING, 4 * effort.seconds)
+                pool.submit(key, attempt, name, problem, way, effort, time_limit=limit)
+        if not len(pool):
+            return
+        key, answer = pool.next()
+        yield key, Attempt(None, effort.limit) if isinstance(answer, Lost) else answer

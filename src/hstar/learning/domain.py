@@ -1,0 +1,388 @@
+"""Learning for a domain from a folder of problems, and an honest verdict.
+
+    1. split     the smaller problems are learned from; of the larger ones half choose, half judge
+    2. label     optimal plans of the smaller ones, as far as the time goes
+    3. train     linear models on Weisfeiler-Leman features, which take seconds each
+    4. choose    every model searches on a ladder of growing problems (hstar.learning.ladder), the
+                 best ones in several ways of searching
+    5. verdict   the best and the default planner search on problems that have chosen nothing
+
+The result names the search it is meant for: in turns with the default planner if it has beaten it,
+the default planner alone if it has not. All searches are jobs of a pool of processes. Finished ones
+are kept in a journal. With `steps` the limits count work, not seconds, and equal seeds give equal
+files.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from hstar import _core
+from hstar.learned.file import ModelFile, from_bytes, to_bytes
+from hstar.learning.attempts import DEFAULT, OPTIMAL, Attempt, Effort, Way, attempts
+from hstar.learning.choices import Choices, choices_along
+from hstar.learning.instance import way_text, with_search
+from hstar.learning.ladder import Ladder
+from hstar.learning.ranking import rank_model
+from hstar.learning.trials import Score, Trial, sentence
+from hstar.runtime.pool import Pool
+from hstar.runtime.resources import Budget, OutOfResources, stopped
+from hstar.spaces.task import Task
+
+HELD_OUT = 0.4  # of the problems, the largest: half to choose by, half for the verdict
+LABEL_SHARE, RACE_SHARE = 0.3, 0.85  # of the time, from the beginning
+FEWEST_PLANS = 5  # optimal ones; with fewer, plans of the default planner are learned from as well
+BEST_MODELS = 3  # that are tried in every way
+MOST_WAYS = 2  # that take turns
+
+FEATURES: tuple[Mapping[str, Any], ...] = (
+    {"rounds": 2},
+    {"rounds": 1},
+    {"rounds": 2, "statics": True},
+    {"rounds": 1, "statics": True},
+    {"rounds": 3},
+    {"rounds": 0},
+)
+SearchWay = Mapping[str, Any]
+WAYS: tuple[SearchWay, ...] = (  # the first chooses models for the others
+    {"algorithm": "gbfs"},
+    {"algorithm": "first"},
+    {"algorithm": "gbfs", "preferred_by": "ff", "batch": 32},
+    {"algorithm": "lazy", "preferred_by": "ff", "batch": 32},
+)
+
+Say = Callable[[str], None]
+Kept = Callable[[str], bytes | None]
+Keep = Callable[[str, bytes], None]
+
+
+@dataclass(frozen=True, slots=True)
+class DomainOptions:
+    """`seconds` for everything, or with `steps` as much work for each search and no time limit."""
+
+    seconds: float = 600.0
+    steps: int | None = None
+    seed: int = 0
+
+    def label_effort(self, memory: int) -> Effort:
+        return Effort(min(max(self.seconds / 60, 0.2), 20.0), self.steps, memory)
+
+    def trial_effort(self, memory: int) -> Effort:
+        return Effort(min(max(self.seconds / 150, 0.1), 10.0), self.steps, memory)
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Problems by size, in ascending order. There may be so few that some have several uses."""
+
+    training: list[Task]
+    choice: list[Task]
+    verdict: list[Task]
+
+
+def split_by_size(tasks: Sequence[Task]) -> Split:
+    by_size = sorted(tasks, key=lambda task: (len(task.problem.objects), task.num_facts))
+    held = round(HELD_OUT * len(by_size))
+    if held == 0:
+        return Split(by_size, by_size, by_size)
+    larger = by_size[-held:]
+    return Split(by_size[:-held], larger[-2::-2][::-1] or larger, larger[::-1][::2][::-1])
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A model, and the ways of searching with it that take turns."""
+
+    name: str
+    file: ModelFile
+    ways: tuple[SearchWay, ...]
+
+    @property
+    def label(self) -> str:
+        return f"{self.name}, {' + '.join(map(way_text, self.ways))}"
+
+
+@dataclass(frozen=True, slots=True)
+class DomainOutcome:
+    """`file` is None if nothing was learned, `score` also if it was not compared with the default
+    planner."""
+
+    file: ModelFile | None
+    name: str
+    score: Score | None
+    default: Score
+    plans: int
+    seconds: float
+    interrupted: bool = False
+
+    @property
+    def pays(self) -> bool:
+        return self.score is not None and self.score.beats(self.default)
+
+    def sentence(self) -> str:
+        if self.file is not None and self.score is None:
+            return "the best model so far is kept; it was not compared with the default planner"
+        if self.file is None and not self.plans:
+            return "keep the default planner, because no training problem was solved in the time"
+        return sentence(self.score, self.default)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON output."""
+        return {
+            "pays": self.pays,
+            "problems": len(self.default.trials),
+            "learned_solved": self.score.solved if self.score is not None else 0,
+            "learned_seconds": self.score.seconds if self.score is not None else None,
+            "default_solved": self.default.solved,
+            "default_seconds": self.default.seconds,
+            "plans": self.plans,
+            "chosen": self.name,
+            "seconds": self.seconds,
+            "verdict": self.sentence(),
+        }
+
+
+class DomainLearner:
+    """Learns from the problems of a folder. `memory_bytes` is for each process; `read` and `write`
+    are those of a journal; `spent` are seconds that an earlier run has used."""
+
+    def __init__(
+        self,
+        tasks: Sequence[Task],
+        options: DomainOptions,
+        budget: Budget,
+        memory_bytes: int,
+        say: Say,
+        processes: int = 1,
+        spent: float = 0.0,
+        read: Kept = lambda _: None,
+        write: Keep = lambda _name, _content: None,
+    ) -> None:
+        self.options, self.budget, self.say = options, budget, say
+        self.processes, self.read, self.write = processes, read, write
+        self.start = _core.monotonic_seconds() - spent
+        self.split = split_by_size(tasks)
+        seed = options.seed
+        self.choice = Ladder("choice", [task.problem for task in self.split.choice], seed)
+        self.verdict = Ladder("verdict", [task.problem for task in self.split.verdict], seed + 1)
+        self.label_effort = options.label_effort(memory_bytes)
+        self.trial_effort = options.trial_effort(memory_bytes)
+        self.plans: dict[int, list[str]] = {}
+        self.models: dict[str, ModelFile] = {}
+        self.scores: dict[str, dict[int, Score]] = {}  # of models, by the number of the way
+
+    def run(self) -> DomainOutcome:
+        """Raises OutOfResources for memory, and for Ctrl-C before there was a model."""
+        default, score, chosen, interrupted = Score(()), None, None, False
+        with Pool(self.processes) as pool:
+            self.pool = pool
+            try:
+                self._label()
+                self._try_all()
+                chosen = self._choose()
+                if chosen is not None:
+                    score, default = self._judge(chosen)
+            except KeyboardInterrupt:
+                interrupted = True
+            except OutOfResources as error:
+                interrupted = error.status == "interrupted"
+                if not interrupted and error.status != "out of time":
+                    raise
+        chosen = chosen or self._choose()
+        if chosen is None:
+            if interrupted:
+                raise stopped("interrupt")
+            return DomainOutcome(None, "", None, default, len(self.plans), self._gone())
+        gone = self._gone()
+        found = DomainOutcome(
+            chosen.file, chosen.label, score, default, len(self.plans), gone, interrupted
+        )
+        first, *others = ({"cost": "one", **way} for way in chosen.ways)
+        way: SearchWay = {**first, "beside": [*others, {"algorithm": DEFAULT}]}
+        if score is not None and not found.pays:
+            way = {"algorithm": DEFAULT}
+        file = with_search(chosen.file, way)
+        training = {**file.metadata["training"], "verdict": found.sentence(), "chosen": found.name}
+        return replace(found, file=ModelFile({**file.metadata, "training": training}, file.tensors))
+
+    def _gone(self) -> float:
+        return _core.monotonic_seconds() - self.start
+
+    def _may_start(self, share: float) -> Callable[[], bool]:
+        """Whether there is time for one more search, within the first `share` of all time."""
+        if self.options.steps is not None:
+            return lambda: True
+        return lambda: self._gone() < share * self.options.seconds
+
+    # Labels
+
+    def _label(self) -> None:
+        """Plans of training problems by number, optimal ones if there are enough."""
+        for way in (OPTIMAL, DEFAULT):
+            self._label_by(way)
+            if len(self.plans) >= min(FEWEST_PLANS, len(self.split.training)):
+                break
+        self.say(f"{len(self.plans)} of {len(self.split.training)} training problems have a plan")
+
+    def _label_by(self, way: str) -> None:
+        missing = []
+        for number, task in enumerate(self.split.training):
+            kept = self.read(f"plan-{way}-{number}")
+            if kept is None and number not in self.plans:
+                missing.append((number, ("training", number), task.problem, way))
+            elif kept is not None and (plan := json.loads(kept)) is not None:
+                self.plans[number] = plan
+        found = attempts(
+            self.pool,
+            self.processes,
+            missing,
+            self.label_effort,
+            self._may_start(LABEL_SHARE if way == OPTIMAL else RACE_SHARE),
+        )
+        for number, answer in found:
+            self.write(f"plan-{way}-{number}", json.dumps(answer.plan).encode())
+            if answer.plan:
+                self.plans[number] = answer.plan
+
+    def _choices(self) -> list[Choices]:
+        return [
+            choices_along(self.split.training[number], plan)
+            for number, plan in sorted(self.plans.items())
+        ]
+
+    # Models and ways
+
+    def _try_all(self) -> None:
+        """All models in one way of searching, then the best ones in the others."""
+        if not self.plans:
+            return
+        choices = self._choices()
+        may_start = self._may_start(RACE_SHARE)
+        for features in FEATURES:
+            if self.models and not may_start():
+                break
+            name = ", ".join(f"{key} {value}" for key, value in features.items())
+            try:
+                file = self._model(name, features, choices)
+            except ValueError as error:
+                self.say(f"{name}: {error}")
+                continue
+            weights = [one.tensors["weight"] for one in self.models.values()]
+            if any(np.array_equal(file.tensors["weight"], one) for one in weights):
+                continue  # as with and without statics where there are none
+            self.models[name] = file
+            self._try(name, 0)
+        scores = {name: self.scores[name][0] for name in self.models if name in self.scores}
+        best = sorted(scores, key=lambda name: (-scores[name].solved, scores[name].seconds))
+        for name in best[:BEST_MODELS]:
+            for number in range(1, len(WAYS)):
+                if may_start():
+                    self._try(name, number)
+
+    def _model(
+        self, name: str, features: Mapping[str, Any], choices: Sequence[Choices]
+    ) -> ModelFile:
+        kept = self.read(f"model {name}")
+        if kept is not None:
+            return from_bytes(kept, name)
+        file = rank_model(choices, features, self.budget)
+        self.write(f"model {name}", to_bytes(file))
+        return file
+
+    def _try(self, name: str, number: int) -> None:
+        """Climb the ladder with a model in one way of searching."""
+        score = self._climb_with(self.choice, name, WAYS[number], RACE_SHARE)
+        if score is not None:
+            self.say(f"{name}, {way_text(WAYS[number])}: {score.text()}")
+            self.scores.setdefault(name, {})[number] = score
+
+    def _climb_with(self, ladder: Ladder, name: str, way: SearchWay, share: float) -> Score | None:
+        used = to_bytes(with_search(self.models[name], way))
+        return self._climb(ladder, f"{name}, {way_text(way)}", used, share)
+
+    def _choose(self) -> Chosen | None:
+        """The model and the ways, at most MOST_WAYS, that solve most in turns with each other."""
+        best: tuple[Score, Chosen] | None = None
+        length = max(
+            (len(s.trials) for one in self.scores.values() for s in one.values()), default=0
+        )
+        for name, scores in self.scores.items():
+            for count in range(1, MOST_WAYS + 1):
+                for numbers in combinations(sorted(scores), count):
+                    score = in_turns([scores[i] for i in numbers], length, self.trial_effort.limit)
+                    if best is None or score.beats(best[0]):
+                        ways = tuple(WAYS[i] for i in numbers)
+                        best = score, Chosen(name, self.models[name], ways)
+        return best and best[1]
+
+    def _climb(self, ladder: Ladder, name: str, way: Way, share: float) -> Score | None:
+        """Trials on the rungs, up to the first on which all fail; None if the time was over."""
+        kept = self.read(f"{ladder.name} {name}")
+        if kept is not None:
+            return Score(tuple(Trial(**fields) for fields in json.loads(kept)))
+        trials: list[Trial] = []
+        number = 0
+        while (rung := ladder.rung(number)) is not None:
+            jobs = [
+                (i, *given, way)
+                for i, given in enumerate(zip(rung.names, rung.problems, strict=True))
+            ]
+            may_start = self._may_start(share)
+            found: dict[int, Attempt] = dict(
+                attempts(self.pool, self.processes, jobs, self.trial_effort, may_start)
+            )
+            if len(found) < len(jobs):
+                return None
+            trials += [Trial(found[i].solved, found[i].spent) for i in range(len(jobs))]
+            if not any(one.solved for one in found.values()):
+                break
+            number += 1
+        self.write(f"{ladder.name} {name}", json.dumps([asdict(one) for one in trials]).encode())
+        return Score(tuple(trials))
+
+    def _judge(self, chosen: Chosen) -> tuple[Score | None, Score]:
+        """Scores of the chosen searches in turns with the default planner, and of the latter alone,
+        on problems that have chosen nothing."""
+        default = self._climb(self.verdict, DEFAULT, DEFAULT, 1.0)
+        if default is None:
+            return None, Score(())
+        scores = []
+        for way in chosen.ways:
+            score = self._climb_with(self.verdict, chosen.name, way, 1.0)
+            if score is None:
+                return None, Score(())
+            scores.append(score)
+        limit = self.trial_effort.limit
+        length = max(len(one.trials) for one in [default, *scores])
+        return in_turns(scores, length, limit, default), padded(default, length, limit)
+
+
+def padded(score: Score, length: int, limit: float) -> Score:
+    """On so many trials; what a lower climb did not try counts as failed."""
+    return Score((*score.trials, *[Trial(False, limit)] * (length - len(score.trials))))
+
+
+def in_turns(
+    scores: Sequence[Score], length: int, limit: float, default: Score | None = None
+) -> Score:
+    """What searches would score that take turns on `length` problems. The default planner, if it
+    takes part, has half the time."""
+    share = 2 if default is not None else 1
+    slower = [(share * len(scores), padded(one, length, limit)) for one in scores]
+    if default is not None:
+        slower.append((share, padded(default, length, limit)))
+    trials = []
+    for number in range(length):
+        times = [
+            factor * one.trials[number].seconds
+            for factor, one in slower
+            if one.trials[number].solved
+        ]
+        trials.append(Trial(bool(times), min(times, default=limit)))
+    return Score(tuple(trials))
