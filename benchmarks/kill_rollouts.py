@@ -1,4 +1,4 @@
-"""Twenty kills of `hstar learn FOLDER`, then a run to its end, or exit code 1.
+"""Twenty kills of `hstar learn FOLDER --teacher rollouts`, then a run to its end, or exit code 1.
 
     python benchmarks/kill_rollouts.py [--kills 20] [--steps 160000] [--longest 4] [--seed 0]
 
@@ -76,7 +76,7 @@ def main() -> int:
         for run in ("killed", "undisturbed"):
             (folder / run).mkdir()
             output = folder / run / "m.safetensors"
-            command = ["learn", folder / "train", "-o", output, *options]
+            command = ["learn", folder / "train", "-o", output, "--teacher", "rollouts", *options]
             if run == "killed":
                 rng = random.Random(given.seed)
                 kept = kill_often(command, output, given.kills, given.longest, rng)

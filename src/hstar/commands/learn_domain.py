@@ -18,7 +18,8 @@ SPENT = "spent"
 def run_domain(options: argparse.Namespace) -> int:
     start = _core.monotonic_seconds()
     budget = budget_of(options)
-    from hstar.learning.domain import DomainLearner, DomainOptions, DomainOutcome
+    from hstar.learning.domain import DomainLearner, DomainOptions
+    from hstar.learning.domain_outcome import DomainOutcome
     from hstar.learning.rollouts import usable_tasks
     from hstar.runtime.code import code_digest
     from hstar.runtime.journal import Journal, digest_of

@@ -18,7 +18,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -27,19 +26,23 @@ from hstar import _core
 from hstar.learned.file import ModelFile, from_bytes, to_bytes
 from hstar.learning.attempts import DEFAULT, OPTIMAL, Attempt, Effort, Way, attempts
 from hstar.learning.choices import Choices, choices_along
+from hstar.learning.domain_outcome import DomainOutcome
+from hstar.learning.instance import Way as SearchWay
 from hstar.learning.instance import way_text, with_search
 from hstar.learning.ladder import Ladder
 from hstar.learning.ranking import rank_model
-from hstar.learning.trials import Score, Trial, sentence
+from hstar.learning.schedule import Schedule, choose_schedule, in_turns, padded
+from hstar.learning.trials import Score, Trial
 from hstar.runtime.pool import Pool
+from hstar.runtime.progress import Progress
 from hstar.runtime.resources import Budget, OutOfResources, stopped
 from hstar.spaces.task import Task
 
 HELD_OUT = 0.4  # of the problems, the largest: half to choose by, half for the verdict
 LABEL_SHARE, RACE_SHARE = 0.3, 0.85  # of the time, from the beginning
+LABEL_WORK = 20  # times as much as for a trial, where work counts
 FEWEST_PLANS = 5  # optimal ones; with fewer, plans of the default planner are learned from as well
 BEST_MODELS = 3  # that are tried in every way
-MOST_WAYS = 2  # that take turns
 
 FEATURES: tuple[Mapping[str, Any], ...] = (
     {"rounds": 2},
@@ -49,7 +52,6 @@ FEATURES: tuple[Mapping[str, Any], ...] = (
     {"rounds": 3},
     {"rounds": 0},
 )
-SearchWay = Mapping[str, Any]
 WAYS: tuple[SearchWay, ...] = (  # the first chooses models for the others
     {"algorithm": "gbfs"},
     {"algorithm": "first"},
@@ -71,7 +73,8 @@ class DomainOptions:
     seed: int = 0
 
     def label_effort(self, memory: int) -> Effort:
-        return Effort(min(max(self.seconds / 60, 0.2), 20.0), self.steps, memory)
+        work = None if self.steps is None else LABEL_WORK * self.steps
+        return Effort(min(max(self.seconds / 60, 0.2), 20.0), work, memory)
 
     def trial_effort(self, memory: int) -> Effort:
         return Effort(min(max(self.seconds / 150, 0.1), 10.0), self.steps, memory)
@@ -93,59 +96,6 @@ def split_by_size(tasks: Sequence[Task]) -> Split:
         return Split(by_size, by_size, by_size)
     larger = by_size[-held:]
     return Split(by_size[:-held], larger[-2::-2][::-1] or larger, larger[::-1][::2][::-1])
-
-
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """A model, and the ways of searching with it that take turns."""
-
-    name: str
-    file: ModelFile
-    ways: tuple[SearchWay, ...]
-
-    @property
-    def label(self) -> str:
-        return f"{self.name}, {' + '.join(map(way_text, self.ways))}"
-
-
-@dataclass(frozen=True, slots=True)
-class DomainOutcome:
-    """`file` is None if nothing was learned, `score` also if it was not compared with the default
-    planner."""
-
-    file: ModelFile | None
-    name: str
-    score: Score | None
-    default: Score
-    plans: int
-    seconds: float
-    interrupted: bool = False
-
-    @property
-    def pays(self) -> bool:
-        return self.score is not None and self.score.beats(self.default)
-
-    def sentence(self) -> str:
-        if self.file is not None and self.score is None:
-            return "the best model so far is kept; it was not compared with the default planner"
-        if self.file is None and not self.plans:
-            return "keep the default planner, because no training problem was solved in the time"
-        return sentence(self.score, self.default)
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON output."""
-        return {
-            "pays": self.pays,
-            "problems": len(self.default.trials),
-            "learned_solved": self.score.solved if self.score is not None else 0,
-            "learned_seconds": self.score.seconds if self.score is not None else None,
-            "default_solved": self.default.solved,
-            "default_seconds": self.default.seconds,
-            "plans": self.plans,
-            "chosen": self.name,
-            "seconds": self.seconds,
-            "verdict": self.sentence(),
-        }
 
 
 class DomainLearner:
@@ -179,7 +129,7 @@ class DomainLearner:
 
     def run(self) -> DomainOutcome:
         """Raises OutOfResources for memory, and for Ctrl-C before there was a model."""
-        default, score, chosen, interrupted = Score(()), None, None, False
+        default, score, interrupted = Score(()), None, False
         with Pool(self.processes) as pool:
             self.pool = pool
             try:
@@ -194,22 +144,27 @@ class DomainLearner:
                 interrupted = error.status == "interrupted"
                 if not interrupted and error.status != "out of time":
                     raise
-        chosen = chosen or self._choose()
-        if chosen is None:
-            if interrupted:
-                raise stopped("interrupt")
-            return DomainOutcome(None, "", None, default, len(self.plans), self._gone())
-        gone = self._gone()
+        chosen = self._choose()
+        if chosen is None and interrupted:
+            raise stopped("interrupt")
         found = DomainOutcome(
-            chosen.file, chosen.label, score, default, len(self.plans), gone, interrupted
+            None if chosen is None else self.models[chosen.name],
+            None if chosen is None else chosen.label,
+            score,
+            default,
+            self.trial_effort.unit,
+            len(self.plans),
+            self._gone(),
         )
-        first, *others = ({"cost": "one", **way} for way in chosen.ways)
-        way: SearchWay = {**first, "beside": [*others, {"algorithm": DEFAULT}]}
-        if score is not None and not found.pays:
-            way = {"algorithm": DEFAULT}
-        file = with_search(chosen.file, way)
+        if chosen is None or found.file is None:
+            return found
+        keeps_default = score is not None and not found.pays
+        file = with_search(found.file, {"algorithm": DEFAULT} if keeps_default else chosen.search())
         training = {**file.metadata["training"], "verdict": found.sentence(), "chosen": found.name}
         return replace(found, file=ModelFile({**file.metadata, "training": training}, file.tensors))
+
+    def _choose(self) -> Schedule | None:
+        return choose_schedule(self.scores, WAYS, self.trial_effort.limit)
 
     def _gone(self) -> float:
         return _core.monotonic_seconds() - self.start
@@ -245,10 +200,13 @@ class DomainLearner:
             self.label_effort,
             self._may_start(LABEL_SHARE if way == OPTIMAL else RACE_SHARE),
         )
-        for number, answer in found:
-            self.write(f"plan-{way}-{number}", json.dumps(answer.plan).encode())
-            if answer.plan:
-                self.plans[number] = answer.plan
+        total = len(self.split.training)
+        with Progress(f"{way} plans", total, already=total - len(missing)) as progress:
+            for done, (number, answer) in enumerate(found, total - len(missing) + 1):
+                self.write(f"plan-{way}-{number}", json.dumps(answer.plan).encode())
+                if answer.plan:
+                    self.plans[number] = answer.plan
+                progress.update(done, f"{len(self.plans)} found")
 
     def _choices(self) -> list[Choices]:
         return [
@@ -299,27 +257,12 @@ class DomainLearner:
         """Climb the ladder with a model in one way of searching."""
         score = self._climb_with(self.choice, name, WAYS[number], RACE_SHARE)
         if score is not None:
-            self.say(f"{name}, {way_text(WAYS[number])}: {score.text()}")
+            self.say(f"{name}, {way_text(WAYS[number])}: {score.text(self.trial_effort.unit)}")
             self.scores.setdefault(name, {})[number] = score
 
     def _climb_with(self, ladder: Ladder, name: str, way: SearchWay, share: float) -> Score | None:
         used = to_bytes(with_search(self.models[name], way))
         return self._climb(ladder, f"{name}, {way_text(way)}", used, share)
-
-    def _choose(self) -> Chosen | None:
-        """The model and the ways, at most MOST_WAYS, that solve most in turns with each other."""
-        best: tuple[Score, Chosen] | None = None
-        length = max(
-            (len(s.trials) for one in self.scores.values() for s in one.values()), default=0
-        )
-        for name, scores in self.scores.items():
-            for count in range(1, MOST_WAYS + 1):
-                for numbers in combinations(sorted(scores), count):
-                    score = in_turns([scores[i] for i in numbers], length, self.trial_effort.limit)
-                    if best is None or score.beats(best[0]):
-                        ways = tuple(WAYS[i] for i in numbers)
-                        best = score, Chosen(name, self.models[name], ways)
-        return best and best[1]
 
     def _climb(self, ladder: Ladder, name: str, way: Way, share: float) -> Score | None:
         """Trials on the rungs, up to the first on which all fail; None if the time was over."""
@@ -328,25 +271,29 @@ class DomainLearner:
             return Score(tuple(Trial(**fields) for fields in json.loads(kept)))
         trials: list[Trial] = []
         number = 0
-        while (rung := ladder.rung(number)) is not None:
-            jobs = [
-                (i, *given, way)
-                for i, given in enumerate(zip(rung.names, rung.problems, strict=True))
-            ]
-            may_start = self._may_start(share)
-            found: dict[int, Attempt] = dict(
-                attempts(self.pool, self.processes, jobs, self.trial_effort, may_start)
-            )
-            if len(found) < len(jobs):
-                return None
-            trials += [Trial(found[i].solved, found[i].spent) for i in range(len(jobs))]
-            if not any(one.solved for one in found.values()):
-                break
-            number += 1
+        with Progress(f"{ladder.name}: {name}") as progress:
+            while (rung := ladder.rung(number)) is not None:
+                named = zip(rung.names, rung.problems, strict=True)
+                jobs = [(i, *one, way) for i, one in enumerate(named)]
+                found: dict[int, Attempt] = {}
+                may_start = self._may_start(share)
+                for i, answer in attempts(
+                    self.pool, self.processes, jobs, self.trial_effort, may_start
+                ):
+                    found[i] = answer
+                    solved = sum(one.solved for one in trials)
+                    solved += sum(one.solved for one in found.values())
+                    progress.update(len(trials) + len(found), f"{solved} solved")
+                if len(found) < len(jobs):
+                    return None
+                trials += [Trial(found[i].solved, found[i].spent) for i in range(len(jobs))]
+                if not any(one.solved for one in found.values()):
+                    break
+                number += 1
         self.write(f"{ladder.name} {name}", json.dumps([asdict(one) for one in trials]).encode())
         return Score(tuple(trials))
 
-    def _judge(self, chosen: Chosen) -> tuple[Score | None, Score]:
+    def _judge(self, chosen: Schedule) -> tuple[Score | None, Score]:
         """Scores of the chosen searches in turns with the default planner, and of the latter alone,
         on problems that have chosen nothing."""
         default = self._climb(self.verdict, DEFAULT, DEFAULT, 1.0)
@@ -361,28 +308,3 @@ class DomainLearner:
         limit = self.trial_effort.limit
         length = max(len(one.trials) for one in [default, *scores])
         return in_turns(scores, length, limit, default), padded(default, length, limit)
-
-
-def padded(score: Score, length: int, limit: float) -> Score:
-    """On so many trials; what a lower climb did not try counts as failed."""
-    return Score((*score.trials, *[Trial(False, limit)] * (length - len(score.trials))))
-
-
-def in_turns(
-    scores: Sequence[Score], length: int, limit: float, default: Score | None = None
-) -> Score:
-    """What searches would score that take turns on `length` problems. The default planner, if it
-    takes part, has half the time."""
-    share = 2 if default is not None else 1
-    slower = [(share * len(scores), padded(one, length, limit)) for one in scores]
-    if default is not None:
-        slower.append((share, padded(default, length, limit)))
-    trials = []
-    for number in range(length):
-        times = [
-            factor * one.trials[number].seconds
-            for factor, one in slower
-            if one.trials[number].solved
-        ]
-        trials.append(Trial(bool(times), min(times, default=limit)))
-    return Score(tuple(trials))

@@ -52,12 +52,14 @@ class Score:
             return self.solved > other.solved
         return self.solved > 0 and self.seconds < other.seconds
 
-    def text(self) -> str:
+    def text(self, unit: str = "s") -> str:
+        """`unit` is what `seconds` count."""
         if not self.trials:
             return "there is no state to try"
         if self.tried is not None and self.tried < len(self.trials):
             return f"stopped after {self.tried} of {len(self.trials)}, too far behind"
-        return f"{self.solved}/{len(self.trials)} in {self.seconds:.2g} s each"
+        each = f"{self.seconds:.2g}" if unit == "s" else f"{self.seconds:,.0f}"
+        return f"{self.solved}/{len(self.trials)} in {each} {unit} each"
 
 
 def trial_states(
@@ -138,14 +140,14 @@ def _is_lost(trials: Sequence[Trial], remaining: int, least: Score) -> bool:
     return sum(trial.seconds for trial in trials) > least.seconds * len(least.trials)
 
 
-def sentence(learned: Score | None, default: Score) -> str:
+def sentence(learned: Score | None, default: Score, unit: str = "s") -> str:
     """Which of the two to use, and why. `learned` is None if no network was trained."""
     keep = "keep the default, because"
     if learned is None:
-        return f"default planner {default.text()}: {keep} no network was trained in time"
+        return f"default planner {default.text(unit)}: {keep} no network was trained in time"
     if not default.trials:
         return f"{keep} they end only in goals or in the initial state, so nothing was tried"
-    both = f"learned {learned.text()}, default planner {default.text()}"
+    both = f"learned {learned.text(unit)}, default planner {default.text(unit)}"
     if learned.beats(default):
         return f"{both}: use it"
     reason = "it solves fewer states"

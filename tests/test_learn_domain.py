@@ -1,0 +1,275 @@
+"""`hstar learn FOLDER`: plans, models, ladders, schedules, a verdict."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from label_folders import write_folder
+from program import COMMAND, Outcome, check_one_line, hstar
+
+from hstar.learned.file import read_model, write_model
+from hstar.learning.choices import choices_along
+from hstar.learning.domain import split_by_size
+from hstar.learning.ladder import Ladder
+from hstar.learning.schedule import choose_schedule, in_turns
+from hstar.learning.trials import Score, Trial
+from hstar.runtime.resources import Budget
+from hstar.search import STRONGEST, SearchOptions, choose_options, run
+from hstar.spaces.task import Task, ground, load_task
+
+QUICK = ("--steps", "300")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return write_folder(tmp_path / "problems", "blocks", 10)
+
+
+def model_in(folder: Path) -> Path:
+    return folder.parent / "m.safetensors"
+
+
+def learn(folder: Path, *more: str | Path, quick: tuple[str, ...] = QUICK) -> Outcome:
+    return hstar("learn", folder, "-o", model_in(folder), *quick, *more)
+
+
+def tasks_in(folder: Path) -> list[Task]:
+    return [load_task(folder / "domain.pddl", path) for path in sorted(folder.glob("p*.pddl"))]
+
+
+def test_a_folder_is_learned_from(folder: Path) -> None:
+    run = learn(folder)
+    assert run.code == 0, run.err
+    model = model_in(folder)
+    assert "5 problems to learn from, 2 larger ones to choose by, 2 for the verdict" in run.out
+    assert "left out: 1 already solved" in run.out
+    assert ": use it.\n" in run.out or "keep the default, because" in run.out
+    assert model.exists() and not Path(f"{model}.partial").exists()
+    problem, plan = folder / "p00.pddl", folder / "plan"
+    assert hstar("plan", problem, "-H", model, "--plan-file", plan).code == 0
+    assert hstar("validate", folder / "domain.pddl", problem, plan).code == 0
+    file = read_model(model)
+    assert file.metadata["features"]["name"] == "wl"
+    assert file.metadata["training"]["verdict"] in run.out
+    shown = hstar("model", "show", model)
+    assert shown.code == 0 and "wl" in shown.out
+
+
+def test_the_same_steps_give_the_same_bytes(folder: Path) -> None:
+    contents = []
+    for cores in ("0", "0,1"):
+        command = [
+            "taskset",
+            "-c",
+            cores,
+            *COMMAND,
+            "learn",
+            folder,
+            "-o",
+            model_in(folder),
+            *QUICK,
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+        if "failed to set" in done.stderr:
+            pytest.skip("there is one core")
+        assert done.returncode == 0, done.stderr
+        contents.append(model_in(folder).read_bytes())
+    assert contents[0] == contents[1]
+    assert learn(folder, "--seed", "1").code == 0
+    assert read_model(model_in(folder)).metadata["features"]["name"] == "wl"
+
+
+def test_a_killed_run_goes_on_to_the_same_bytes(folder: Path) -> None:
+    assert learn(folder).code == 0
+    whole = model_in(folder).read_bytes()
+    other = folder.parent / "other.safetensors"
+    command = [*COMMAND, "learn", str(folder), "-o", str(other), *QUICK]
+    partial, kept = Path(f"{other}.partial"), 0
+    for _ in range(3):
+        run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        end = time.monotonic() + 120
+        while time.monotonic() < end and run.poll() is None:
+            if partial.is_dir() and len(list(partial.iterdir())) > kept + 4:
+                break
+            time.sleep(0.01)
+        run.send_signal(signal.SIGKILL)
+        run.wait()
+        if other.exists():
+            break
+        kept = len(list(partial.iterdir())) if partial.is_dir() else 0
+    assert hstar("learn", folder, "-o", other, *QUICK).code == 0
+    assert other.read_bytes() == whole and not partial.exists()
+
+
+def test_time_limits(folder: Path) -> None:
+    start = time.monotonic()
+    run = learn(folder, quick=("--time", "5s"))
+    assert run.code in (0, 12, 23)  # a busy machine may not even begin in that time
+    assert time.monotonic() - start < 120
+    assert run.code != 0 or "learned " in run.out or "was not compared" in run.out
+    run = learn(folder, quick=("--time", "0.01s"))
+    assert run.code in (0, 12, 23)
+    check_one_line(learn(folder, "--time", "5s"), 36, "--time or --steps, not both")
+
+
+def test_json(folder: Path) -> None:
+    run = learn(folder, "--json")
+    assert run.code == 0
+    found = json.loads(run.out)
+    assert found["plans"] == 5 and found["unit"] == "units of work"
+    assert found["pays"] == found["verdict"].endswith("use it")
+
+
+def test_one_problem(folder: Path) -> None:
+    for path in sorted(folder.glob("p*.pddl"))[1:]:
+        path.unlink()
+    run = learn(folder)
+    assert run.code == 0, run.err
+    assert "1 problems to learn from" in run.out
+
+
+LOCKS = """(define (domain locks) (:requirements :strips)
+ (:predicates (at ?r) (door ?a ?b))
+ (:action go :parameters (?a ?b) :precondition (and (at ?a) (door ?a ?b))
+  :effect (and (at ?b) (not (at ?a)))))"""
+
+
+def test_problems_without_a_plan(tmp_path: Path) -> None:
+    folder = tmp_path / "locks"
+    folder.mkdir()
+    (folder / "domain.pddl").write_text(LOCKS)
+    for number in range(3):
+        (folder / f"p{number}.pddl").write_text(
+            f"(define (problem p{number}) (:domain locks) (:objects a b) (:init (at a) (door b a)) "
+            "(:goal (at b)))"
+        )
+    run = learn(folder)
+    check_one_line(run, 36, "there is no problem to learn from", "3 without a plan")
+    assert not list(tmp_path.glob("m.safetensors*"))
+
+
+def test_nothing_is_solved_within_the_limits(folder: Path) -> None:
+    run = learn(folder, quick=("--steps", "1"))
+    assert run.code == 12
+    assert "keep the default planner, because no training problem was solved" in run.out
+    assert not model_in(folder).exists()
+
+
+def test_wrong_options(folder: Path) -> None:
+    for more in (("--width", "8"), ("--states", "5"), ("--objective", "squared")):
+        check_one_line(learn(folder, *more), 36, f"{more[0]} is for one problem")
+    check_one_line(learn(folder, "--option", "a=1"), 36, "--option belongs to a teacher")
+    check_one_line(learn(folder, "--teacher", "backward"), 36, "takes one problem")
+
+
+def test_another_domain_is_refused(folder: Path, tmp_path: Path) -> None:
+    assert learn(folder).code == 0
+    other = write_folder(tmp_path / "other", "gripper", 1)
+    run = hstar("plan", other / "p00.pddl", "-H", model_in(folder))
+    assert run.code == 31 and "was trained on domain" in run.err
+
+
+def test_a_model_that_did_not_help_plans_as_the_default_does(folder: Path) -> None:
+    assert learn(folder).code == 0
+    file = read_model(model_in(folder))
+    file.metadata["search"] = {"algorithm": "default", "cost": "one"}
+    write_model(model_in(folder), file)
+    from hstar.learned.loader import find_heuristic
+
+    heuristic = find_heuristic(str(model_in(folder)), None)
+    assert choose_options(heuristic) == STRONGEST
+    assert choose_options(heuristic, "gbfs").heuristics == [heuristic]
+
+
+def test_split_by_size(folder: Path) -> None:
+    tasks = tasks_in(folder)
+    for count in range(1, len(tasks) + 1):
+        split = split_by_size(tasks[:count])
+        sizes = [[len(t.problem.objects) for t in part] for part in (
+            split.training, split.choice, split.verdict)]  # fmt: skip
+        assert all(sizes) and all(part == sorted(part) for part in sizes)
+        if count >= 4:
+            assert len({id(t) for part in (split.training, split.choice, split.verdict)
+                        for t in part}) == count  # fmt: skip
+            assert sizes[0][-1] <= min(sizes[1][0], sizes[2][0])
+
+
+def test_choices_prefer_the_plan(folder: Path) -> None:
+    task = tasks_in(folder)[5]
+    found = run(task, SearchOptions("lmcut", "astar"), Budget())
+    assert found.plan
+    choices = choices_along(task, found.plan)
+    path = len(found.plan) + 1
+    assert set(choices.better.tolist()) == set(range(1, path))
+    assert len({state.tobytes() for state in choices.states}) == len(choices.states)
+    for better, worse in zip(choices.better.tolist(), choices.worse.tolist(), strict=True):
+        parent = choices.states[better - 1]
+        successors = {state.tobytes() for state in task.successors(parent)[1]}
+        assert choices.states[better].tobytes() in successors
+        assert worse == better - 1 or (
+            worse >= path and choices.states[worse].tobytes() in successors
+        )
+    expected = sum(
+        1 + sum(s.tobytes() not in {p.tobytes() for p in choices.states[:path]}
+                for s in task.successors(choices.states[i])[1])
+        for i in range(path - 1)
+    )  # fmt: skip
+    assert len(choices.better) == expected
+
+
+def test_rungs_double(folder: Path) -> None:
+    problems = [task.problem for task in tasks_in(folder)]
+    ladder = Ladder("verdict", problems, 0)
+    first = ladder.rung(0)
+    assert first is not None and first.problems == tuple(problems[-6:])
+    names = set()
+    number = 1
+    while (rung := ladder.rung(number)) is not None:
+        for name, problem in zip(rung.names, rung.problems, strict=True):
+            names.add(name)
+            assert problem.name.count(" + ") == 2**number - 1
+        number += 1
+    assert number > 3 and len(names) == 3 * (number - 1)
+    assert ladder.rung(1) is ladder.rung(1)
+    again, before = Ladder("verdict", problems, 0).rung(2), ladder.rung(2)
+    assert again is not None and before is not None
+    assert [p.objects for p in again.problems] == [p.objects for p in before.problems]
+    plan = run(ground(again.problems[0]), STRONGEST, Budget())
+    assert plan.solved
+
+
+def score(*seconds: float | None) -> Score:
+    return Score(tuple(Trial(s is not None, 10.0 if s is None else s) for s in seconds))
+
+
+def test_searches_in_turns() -> None:
+    quick, robust = score(1, None, None, 4), score(3, 3, None)
+    both = in_turns([quick, robust], 5, 10.0)
+    assert [(t.solved, t.seconds) for t in both.trials] == [
+        (True, 2), (True, 6), (False, 10), (True, 8), (False, 10),
+    ]  # fmt: skip
+    beside = in_turns([quick], 4, 10.0, score(9, 1))
+    assert [(t.solved, t.seconds) for t in beside.trials] == [
+        (True, 2), (True, 2), (False, 10), (True, 8),
+    ]  # fmt: skip
+
+
+def test_the_schedule_that_solves_most_is_chosen() -> None:
+    ways = ({"algorithm": "gbfs"}, {"algorithm": "first"}, {"algorithm": "lazy"})
+    scores = {
+        "one": {0: score(1, 1, None, None), 1: score(1, 1, None, None), 2: score(None, None, 5)},
+        "two": {0: score(4, 4, None, None)},
+    }
+    chosen = choose_schedule(scores, ways, 10.0)
+    assert chosen is not None and chosen.name == "one"
+    assert [way["algorithm"] for way in chosen.ways] == ["gbfs", "lazy"]
+    search = chosen.search()
+    assert search["beside"][-1] == {"algorithm": "default"}
+    alone = choose_schedule({"two": scores["two"]}, ways, 10.0)
+    assert alone is not None and len(alone.ways) == 1
+    assert choose_schedule({}, ways, 10.0) is None
