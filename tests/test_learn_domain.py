@@ -13,6 +13,7 @@ from label_folders import write_folder
 from program import COMMAND, Outcome, check_one_line, hstar
 
 from hstar.learned.file import read_model, write_model
+from hstar.learned.loader import find_heuristic
 from hstar.learning.choices import choices_along
 from hstar.learning.domain import split_by_size
 from hstar.learning.ladder import Ladder
@@ -30,6 +31,13 @@ def folder(tmp_path: Path) -> Path:
     return write_folder(tmp_path / "problems", "blocks", 10)
 
 
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Outcome]:
+    """A folder, and what learning from it said. The model lies beside."""
+    folder = write_folder(tmp_path_factory.mktemp("learned") / "problems", "blocks", 10)
+    return folder, learn(folder)
+
+
 def model_in(folder: Path) -> Path:
     return folder.parent / "m.safetensors"
 
@@ -42,8 +50,8 @@ def tasks_in(folder: Path) -> list[Task]:
     return [load_task(folder / "domain.pddl", path) for path in sorted(folder.glob("p*.pddl"))]
 
 
-def test_a_folder_is_learned_from(folder: Path) -> None:
-    run = learn(folder)
+def test_a_folder_is_learned_from(learned: tuple[Path, Outcome]) -> None:
+    folder, run = learned
     assert run.code == 0, run.err
     model = model_in(folder)
     assert "5 problems to learn from, 2 larger ones to choose by, 2 for the verdict" in run.out
@@ -84,8 +92,8 @@ def test_the_same_steps_give_the_same_bytes(folder: Path) -> None:
     assert read_model(model_in(folder)).metadata["features"]["name"] == "wl"
 
 
-def test_a_killed_run_goes_on_to_the_same_bytes(folder: Path) -> None:
-    assert learn(folder).code == 0
+def test_a_killed_run_goes_on_to_the_same_bytes(learned: tuple[Path, Outcome]) -> None:
+    folder, _ = learned
     whole = model_in(folder).read_bytes()
     other = folder.parent / "other.safetensors"
     command = [*COMMAND, "learn", str(folder), "-o", str(other), *QUICK]
@@ -167,21 +175,20 @@ def test_wrong_options(folder: Path) -> None:
     check_one_line(learn(folder, "--teacher", "backward"), 36, "takes one problem")
 
 
-def test_another_domain_is_refused(folder: Path, tmp_path: Path) -> None:
-    assert learn(folder).code == 0
+def test_another_domain_is_refused(learned: tuple[Path, Outcome], tmp_path: Path) -> None:
+    folder, _ = learned
     other = write_folder(tmp_path / "other", "gripper", 1)
     run = hstar("plan", other / "p00.pddl", "-H", model_in(folder))
     assert run.code == 31 and "was trained on domain" in run.err
 
 
-def test_a_model_that_did_not_help_plans_as_the_default_does(folder: Path) -> None:
-    assert learn(folder).code == 0
-    file = read_model(model_in(folder))
+def test_a_model_that_did_not_help_plans_as_the_default_does(
+    learned: tuple[Path, Outcome], tmp_path: Path
+) -> None:
+    file = read_model(model_in(learned[0]))
     file.metadata["search"] = {"algorithm": "default", "cost": "one"}
-    write_model(model_in(folder), file)
-    from hstar.learned.loader import find_heuristic
-
-    heuristic = find_heuristic(str(model_in(folder)), None)
+    write_model(tmp_path / "m.safetensors", file)
+    heuristic = find_heuristic(str(tmp_path / "m.safetensors"), None)
     assert choose_options(heuristic) == STRONGEST
     assert choose_options(heuristic, "gbfs").heuristics == [heuristic]
 

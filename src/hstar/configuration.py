@@ -78,7 +78,8 @@ class Configuration:
         return self._options(find_heuristic(self.heuristic, self.decode))
 
     def label(self, heuristic: str | None = None) -> str:
-        """Such as "gbfs(ff)", "wastar(ff, weight=5)" or "default"."""
+        """Such as "gbfs(ff)", "wastar(ff, weight=5)", "default", or with other searches that take
+        turns "gbfs(model) + default"."""
         said = []
         names = "cost weight batch width preferred preferred_by seed decode"
         meant = {name: value for name, value in self.meant.items() if name != "cost"}
@@ -89,7 +90,8 @@ class Configuration:
                 said.append(f"{name}={value:g}" if name == "weight" else f"{name}={value}")
         if self.is_default:
             return f"{DEFAULT}({', '.join(said)})" if said else DEFAULT
-        return f"{self.search_name}({', '.join([heuristic or self.heuristic_name, *said])})"
+        own = f"{self.search_name}({', '.join([heuristic or self.heuristic_name, *said])})"
+        return " + ".join([own, *(one["algorithm"] for one in meant.get("beside", ()))])
 
     @property
     def search_name(self) -> str:

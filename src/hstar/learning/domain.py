@@ -29,9 +29,9 @@ from hstar.learning.choices import Choices, choices_along
 from hstar.learning.domain_outcome import DomainOutcome
 from hstar.learning.instance import Way as SearchWay
 from hstar.learning.instance import way_text, with_search
-from hstar.learning.ladder import Ladder
+from hstar.learning.ladder import Ladder, Rung
 from hstar.learning.ranking import rank_model
-from hstar.learning.schedule import Schedule, choose_schedule, in_turns, padded
+from hstar.learning.schedule import Schedule, choose_schedule, in_turns
 from hstar.learning.trials import Score, Trial
 from hstar.runtime.pool import Pool
 from hstar.runtime.progress import Progress
@@ -254,57 +254,76 @@ class DomainLearner:
         return file
 
     def _try(self, name: str, number: int) -> None:
-        """Climb the ladder with a model in one way of searching."""
-        score = self._climb_with(self.choice, name, WAYS[number], RACE_SHARE)
-        if score is not None:
-            self.say(f"{name}, {way_text(WAYS[number])}: {score.text(self.trial_effort.unit)}")
-            self.scores.setdefault(name, {})[number] = score
+        """Climb the ladder with a model in one way of searching. What the time cuts short counts
+        only if there is nothing else."""
+        what, way = self._way(name, WAYS[number])
+        scores, is_whole = self._climb(self.choice, {what: way}, RACE_SHARE)
+        if (is_whole or not self.scores) and scores[what].trials:
+            self.say(f"{what}: {scores[what].text(self.trial_effort.unit)}")
+            self.scores.setdefault(name, {})[number] = scores[what]
 
-    def _climb_with(self, ladder: Ladder, name: str, way: SearchWay, share: float) -> Score | None:
-        used = to_bytes(with_search(self.models[name], way))
-        return self._climb(ladder, f"{name}, {way_text(way)}", used, share)
-
-    def _climb(self, ladder: Ladder, name: str, way: Way, share: float) -> Score | None:
-        """Trials on the rungs, up to the first on which all fail; None if the time was over."""
-        kept = self.read(f"{ladder.name} {name}")
-        if kept is not None:
-            return Score(tuple(Trial(**fields) for fields in json.loads(kept)))
-        trials: list[Trial] = []
-        number = 0
-        with Progress(f"{ladder.name}: {name}") as progress:
-            while (rung := ladder.rung(number)) is not None:
-                named = zip(rung.names, rung.problems, strict=True)
-                jobs = [(i, *one, way) for i, one in enumerate(named)]
-                found: dict[int, Attempt] = {}
-                may_start = self._may_start(share)
-                for i, answer in attempts(
-                    self.pool, self.processes, jobs, self.trial_effort, may_start
-                ):
-                    found[i] = answer
-                    solved = sum(one.solved for one in trials)
-                    solved += sum(one.solved for one in found.values())
-                    progress.update(len(trials) + len(found), f"{solved} solved")
-                if len(found) < len(jobs):
-                    return None
-                trials += [Trial(found[i].solved, found[i].spent) for i in range(len(jobs))]
-                if not any(one.solved for one in found.values()):
-                    break
-                number += 1
-        self.write(f"{ladder.name} {name}", json.dumps([asdict(one) for one in trials]).encode())
-        return Score(tuple(trials))
+    def _way(self, name: str, way: SearchWay) -> tuple[str, Way]:
+        """What a model with a way of searching is called, and how a job gets it."""
+        return f"{name}, {way_text(way)}", to_bytes(with_search(self.models[name], way))
 
     def _judge(self, chosen: Schedule) -> tuple[Score | None, Score]:
         """Scores of the chosen searches in turns with the default planner, and of the latter alone,
         on problems that have chosen nothing."""
-        default = self._climb(self.verdict, DEFAULT, DEFAULT, 1.0)
-        if default is None:
-            return None, Score(())
-        scores = []
-        for way in chosen.ways:
-            score = self._climb_with(self.verdict, chosen.name, way, 1.0)
-            if score is None:
-                return None, Score(())
-            scores.append(score)
-        limit = self.trial_effort.limit
-        length = max(len(one.trials) for one in [default, *scores])
-        return in_turns(scores, length, limit, default), padded(default, length, limit)
+        learned = dict(self._way(chosen.name, way) for way in chosen.ways)
+        scores, _ = self._climb(self.verdict, {DEFAULT: DEFAULT, **learned}, 1.0)
+        default = scores[DEFAULT]
+        if not default.trials:
+            return None, default
+        own = [scores[name] for name in learned]
+        return in_turns(own, len(default.trials), self.trial_effort.limit, default), default
+
+    def _climb(
+        self, ladder: Ladder, ways: Mapping[str, Way], share: float
+    ) -> tuple[dict[str, Score], bool]:
+        """Trials of ways by their name, all on the same rungs, and whether they got to the end. Who
+        solves nothing on a rung fails on all above it."""
+        trials: dict[str, list[Trial]] = {name: [] for name in ways}
+        alive = list(ways)
+        number, is_whole = 0, True
+        while alive and (rung := ladder.rung(number)) is not None:
+            found = self._on_rung(rung, {name: ways[name] for name in alive}, share)
+            if found is None:
+                is_whole = False
+                break
+            failed = [Trial(False, self.trial_effort.limit)] * len(rung.problems)
+            for name in ways:
+                trials[name] += found.get(name, failed)
+            alive = [name for name in alive if any(one.solved for one in found[name])]
+            number += 1
+        return {name: Score(tuple(made)) for name, made in trials.items()}, is_whole
+
+    def _on_rung(
+        self, rung: Rung, ways: Mapping[str, Way], share: float
+    ) -> dict[str, list[Trial]] | None:
+        """None if the time was over before all trials were made."""
+        found: dict[str, list[Trial]] = {}
+        jobs = []
+        for name, way in ways.items():
+            kept = self.read(f"{rung.name} {name}")
+            if kept is not None:
+                found[name] = [Trial(**fields) for fields in json.loads(kept)]
+                continue
+            named = zip(rung.names, rung.problems, strict=True)
+            jobs += [((name, i), *one, way) for i, one in enumerate(named)]
+        made: dict[tuple[str, int], Attempt] = {}
+        may_start = self._may_start(share)
+        title = f"{rung.name}: {' and '.join(ways)}"
+        with Progress(title, len(jobs)) as progress:
+            for key, answer in attempts(
+                self.pool, self.processes, jobs, self.trial_effort, may_start
+            ):
+                made[key] = answer
+                progress.update(len(made), f"{sum(one.solved for one in made.values())} solved")
+        if len(made) < len(jobs):
+            return None
+        for name in ways.keys() - found.keys():
+            answers = [made[name, i] for i in range(len(rung.problems))]
+            found[name] = [Trial(one.solved, one.spent) for one in answers]
+            content = json.dumps([asdict(one) for one in found[name]])
+            self.write(f"{rung.name} {name}", content.encode())
+        return found

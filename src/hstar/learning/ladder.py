@@ -23,6 +23,7 @@ MOST_OBJECTS = 2000
 class Rung:
     """Problems of about one size, with names that no others have."""
 
+    name: str
     names: tuple[Hashable, ...]
     problems: tuple[Problem, ...]
 
@@ -45,7 +46,7 @@ class Ladder:
         if not problems:
             return None
         names = tuple((self.name, number, i) for i in range(len(problems)))
-        return Rung(names, tuple(problems))
+        return Rung(f"{self.name} {number}", names, tuple(problems))
 
     def _unions(self, parts: int) -> list[Problem]:
         """A problem may be part of a union more than once if there are too few."""
