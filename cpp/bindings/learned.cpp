@@ -149,8 +149,9 @@ NlmEncoding to_nlm_encoding(const nb::dict& spec) {
 std::pair<WlOptions, std::vector<WlColour>> to_wl_colouring(const nb::dict& spec) {
     const auto hash = get<std::string>(spec, "hash");
     require(hash == "set" || hash == "multiset", "unknown hash '", hash, "'; choose set or multiset");
-    WlOptions options{get<int>(spec, "rounds"), hash == "set", get<bool>(spec, "statics"),
-                      get<Ints>(spec, "predicates"), get<Ints>(spec, "constants")};
+    WlOptions options{get<int>(spec, "rounds"),     hash == "set",
+                      get<bool>(spec, "statics"),   get<Ints>(spec, "predicates"),
+                      get<Ints>(spec, "constants"), get<bool>(spec, "orders")};
     return {std::move(options), copied(get<Array<uint64_t, 1>>(spec, "colours"))};
 }
 

@@ -180,8 +180,8 @@ nb::dict search(const BoundSpace& bound, std::optional<States> state, const nb::
     return with_plan(bound, *space, result);
 }
 
-// Searches from one state in turns, until one finds a plan or proves that there is none. Returns the number of
-// that search, or -1, and the results of all.
+// Searches from one state in turns, until one finds a plan or proves that there is none. Returns the number
+// of that search, or -1, and the results of all.
 nb::tuple search_in_turns(const BoundSpace& bound, std::optional<States> state, const nb::list& searches,
                           std::vector<double> seconds, double deadline, uint64_t memory_bytes) {
     const Ints initial = start_of(bound, state);
@@ -231,8 +231,7 @@ nb::tuple search_in_turns(const BoundSpace& bound, std::optional<States> state, 
         return 0;
     });
     nb::list found;
-    for (size_t i = 0; i < results.size(); ++i)
-        found.append(with_plan(bound, *spaces[i], results[i]));
+    for (size_t i = 0; i < results.size(); ++i) found.append(with_plan(bound, *spaces[i], results[i]));
     return nb::make_tuple(winner.load(), found);
 }
 

@@ -157,8 +157,8 @@ void bind_training(nb::module_& m) {
         .def("load", &load, nb::arg("layers"), nb::arg("state") = nb::none())
         .def_prop_ro("kernel", [](const BoundTrainer& self) { return self.trainer.kernel(); });
     m.def("rank_svm", &bound_rank_svm, nb::arg("starts"), nb::arg("columns"), nb::arg("values"),
-          nb::arg("width"), nb::arg("penalty") = 1.0, nb::arg("tolerance") = 0.01, nb::arg("max_passes") = 1000,
-          nb::arg("seed") = 0, deadline, memory);
+          nb::arg("width"), nb::arg("penalty") = 1.0, nb::arg("tolerance") = 0.01,
+          nb::arg("max_passes") = 1000, nb::arg("seed") = 0, deadline, memory);
     m.def("mlp_training_kernels", [] {
         std::vector<std::string> names;
         for (const auto& kernel : mlp_training_kernels()) names.push_back(kernel.name);

@@ -1,5 +1,5 @@
-// Threads that take turns: one of them runs, the others wait. So each has its share of one core, whatever else
-// the machine does, and none loses what it has done when its turn ends.
+// Threads that take turns: one of them runs, the others wait. So each has its share of one core, whatever
+// else the machine does, and none loses what it has done when its turn ends.
 #pragma once
 #include <condition_variable>
 #include <mutex>

@@ -32,6 +32,10 @@ void WlFollower::start(const int* values) {
         }
     }
     changes_ = graph_.vertices(values);
+    if (graph_.orders()) {
+        is_achieved_ = graph_.achieved_goals(values);
+        graph_.orders()->find_premature(is_achieved_, is_premature_);
+    }
     apply();
     difference_.gained.insert(difference_.gained.end(), alone.begin(), alone.end());
     commit();
@@ -43,8 +47,33 @@ void WlFollower::change(int variable, int old_value, int new_value) {
     if (old_value == new_value) return;
     const int first = graph_.task().first_fact[variable];
     WlGraph::Change said;
-    if (graph_.says(first + old_value, said)) changes_.push_back({said.atom, !said.is_true});
+    if (graph_.says(first + old_value, said))
+        changes_.push_back({said.atom, said.look == WlGraph::kFalse ? WlGraph::kTrue : WlGraph::kFalse});
     if (graph_.says(first + new_value, said)) changes_.push_back(said);
+    if (!graph_.orders()) return;
+    for (int value : {old_value, new_value}) {
+        const int goal = graph_.goal_of(first + value);
+        if (goal < 0) continue;
+        if (!has_goal_change_) will_be_achieved_ = is_achieved_;
+        has_goal_change_ = true;
+        will_be_achieved_[goal] = value == new_value;
+    }
+}
+
+void WlFollower::settle_goals() {
+    if (!has_goal_change_) return;
+    graph_.orders()->find_premature(will_be_achieved_, will_be_premature_);
+    for (size_t g = 0; g < will_be_achieved_.size(); ++g) {
+        const int atom = graph_.atom_of_goal(static_cast<int>(g));
+        if (!will_be_achieved_[g] || atom < 0) continue;
+        const auto look = will_be_premature_[g] ? WlGraph::kPremature : WlGraph::kTrue;
+        if (!is_achieved_[g]) {
+            for (WlGraph::Change& change : changes_)
+                if (change.atom == atom && change.look == WlGraph::kTrue) change.look = look;
+        } else if (is_premature_[g] != will_be_premature_[g]) {
+            changes_.push_back({atom, look});
+        }
+    }
 }
 
 void WlFollower::find_changes(const int* values) {
@@ -62,9 +91,15 @@ const WlFollower::Difference& WlFollower::move_to(const int* values) {
         return difference_;
     }
     changes_.clear();
+    has_goal_change_ = false;
     find_changes(values);
+    settle_goals();
     apply();
     commit();
+    if (has_goal_change_) {
+        std::swap(is_achieved_, will_be_achieved_);
+        std::swap(is_premature_, will_be_premature_);
+    }
     std::copy_n(values, values_.size(), values_.begin());
     return difference_;
 }
@@ -72,11 +107,13 @@ const WlFollower::Difference& WlFollower::move_to(const int* values) {
 const WlFollower::Difference& WlFollower::successor(int op, const int* values) {
     const Task& task = graph_.task();
     changes_.clear();
+    has_goal_change_ = false;
     if (task.conditional[op].empty()) {
         for (auto [variable, value] : task.effects[op]) change(variable, values_[variable], value);
     } else {  // which effects fired shows in the values
         find_changes(values);
     }
+    settle_goals();
     apply();
     undo();
     return difference_;
@@ -108,11 +145,11 @@ void WlFollower::begin(const WlGraph::Change& change) {
         arrived_.push_back(slot);
         Colouring& first = atoms_.rounds[static_cast<size_t>(slot) * stride_];
         first.feature = -1;
-        set_colour(first, atom.colour[change.is_true]);
-    } else if (change.is_true || atom.is_goal) {
+        set_colour(first, atom.colour[change.look]);
+    } else if (change.look != WlGraph::kFalse || atom.is_goal) {
         const int index = slot * stride_;
         atoms_.log.push_back({index, atoms_.rounds[index]});
-        const WlColour before = set_colour(atoms_.rounds[index], atom.colour[change.is_true]);
+        const WlColour before = set_colour(atoms_.rounds[index], atom.colour[change.look]);
         atoms_.recoloured.push_back({slot, before});
     } else {
         left_.push_back(slot);

@@ -61,6 +61,8 @@ class WlFollower {
     // Fills changes_ with what differs between the current state and another one.
     void find_changes(const int* values);
     void change(int variable, int old_value, int new_value);
+    // Adds to changes_ which goals are premature now or no longer.
+    void settle_goals();
     void apply();
     void undo();
     void commit();
@@ -91,6 +93,10 @@ class WlFollower {
     std::vector<int> places_;      // per slot and position: where the edge is among those of the argument
     int arity_;                    // the largest
     std::vector<uint64_t> steps_;  // per position: by how much a recoloured object changes sums
+
+    // With orders: which goals of the state are achieved and premature, and the same after changes_.
+    std::vector<char> is_achieved_, is_premature_, will_be_achieved_, will_be_premature_;
+    bool has_goal_change_ = false;
 
     PairCounts pairs_;  // if neighbours are sets
     std::vector<WlGraph::Change> changes_;

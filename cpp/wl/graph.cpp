@@ -9,14 +9,15 @@ namespace hstar {
 
 namespace {
 
-enum Role { kTrue, kUnachievedGoal, kAchievedGoal, kUnachievedNegative, kAchievedNegative, kNumRoles };
-constexpr uint64_t kObjectKind = uint64_t{1} << 62;  // plus the number of the constant
+enum Role { kNoGoal, kUnachievedGoal, kAchievedGoal, kUnachievedNegative, kAchievedNegative, kNumRoles };
+constexpr uint64_t kObjectKind = uint64_t{1} << 62;     // plus the number of the constant
+constexpr uint64_t kPrematureKind = uint64_t{1} << 61;  // plus the number of the predicate
 
 }  // namespace
 
 void WlGraph::add_atom(int predicate, std::span<const int> args) {
     const uint64_t kind = static_cast<uint64_t>(predicate) * kNumRoles;
-    atoms_.push_back({{0, initial_colour(kind + kTrue)},
+    atoms_.push_back({{0, initial_colour(kind + kNoGoal), 0},
                       static_cast<int>(args_.size()),
                       static_cast<int>(args.size()),
                       false});
@@ -89,6 +90,9 @@ WlGraph::WlGraph(const Task& task, WlOptions options) : task_(task), options_(st
         atom.is_goal = true;
         atom.colour[0] = initial_colour(kind + (is_negative ? kAchievedNegative : kUnachievedGoal));
         atom.colour[1] = initial_colour(kind + (is_negative ? kUnachievedNegative : kAchievedGoal));
+        if (!is_negative)
+            atom.colour[kPremature] =
+                initial_colour(kPrematureKind + static_cast<uint64_t>(number_of(predicate)));
         goals_.push_back(number);
     };
     if (!task.goal_is_false)
@@ -104,6 +108,26 @@ WlGraph::WlGraph(const Task& task, WlOptions options) : task_(task), options_(st
             for (int& arg : args) arg = ~arg;
             want(literal.predicate, args, literal.negated);
         }
+    if (!options_.orders) return;
+    orders_.emplace(task);
+    if (orders_->empty()) {
+        orders_.reset();
+        return;
+    }
+    goal_of_.assign(task.num_facts(), -1);
+    for (Assignment goal : task.goal) {
+        const int fact = task.fact(goal);
+        const Task::AtomName& name = task.atoms[fact];
+        goal_of_[fact] = static_cast<int>(atom_of_goal_.size());
+        const bool is_atom = name.predicate >= 0 && !name.negated;
+        atom_of_goal_.push_back(is_atom ? find_or_add(name.predicate, name.args).first : -1);
+    }
+}
+
+std::vector<char> WlGraph::achieved_goals(const int* values) const {
+    std::vector<char> is_achieved;
+    for (auto [variable, value] : task_.goal) is_achieved.push_back(values[variable] == value);
+    return is_achieved;
 }
 
 std::vector<WlGraph::Change> WlGraph::vertices(const int* values) const {
@@ -111,14 +135,23 @@ std::vector<WlGraph::Change> WlGraph::vertices(const int* values) const {
     for (int v = 0; v < task_.num_variables(); ++v) {
         Change change;
         if (says(task_.first_fact[v] + values[v], change))
-            (change.is_true ? is_true : is_false).push_back(change.atom);
+            (change.look == kTrue ? is_true : is_false).push_back(change.atom);
     }
     sort_unique(is_true);
     std::erase_if(is_true, [&](int atom) { return std::ranges::find(is_false, atom) != is_false.end(); });
     std::vector<Change> found;
-    for (int atom : is_true) found.push_back({atom, true});
+    std::vector<int> premature;  // atoms
+    if (orders_) {
+        std::vector<char> is_premature;
+        orders_->find_premature(achieved_goals(values), is_premature);
+        for (size_t goal = 0; goal < is_premature.size(); ++goal)
+            if (is_premature[goal]) premature.push_back(atom_of_goal_[goal]);
+        sort_unique(premature);
+    }
+    for (int atom : is_true)
+        found.push_back({atom, std::ranges::binary_search(premature, atom) ? kPremature : kTrue});
     for (int atom : goals_)
-        if (!std::binary_search(is_true.begin(), is_true.end(), atom)) found.push_back({atom, false});
+        if (!std::ranges::binary_search(is_true, atom)) found.push_back({atom, kFalse});
     return found;
 }
 
@@ -132,7 +165,7 @@ std::vector<WlColour> wl_colours(const WlGraph& graph, const int* values) {
     const auto keys = graph.position_keys();
     std::vector<WlColour> objects, atoms, all;
     for (int o = 0; o < graph.num_objects(); ++o) objects.push_back(graph.object_colour(o));
-    for (auto [atom, is_true] : vertices) atoms.push_back(graph.atom(atom).colour[is_true]);
+    for (auto [atom, look] : vertices) atoms.push_back(graph.atom(atom).colour[look]);
     const auto append = [&] {
         all.insert(all.end(), objects.begin(), objects.end());
         all.insert(all.end(), atoms.begin(), atoms.end());

@@ -3,13 +3,16 @@
 // Vertices are the objects, the true atoms and the goal atoms. An edge leads from an atom to each of its
 // arguments and carries the argument's position. At the start all objects look alike, except that constants
 // of the domain have colours of their own; the colour of an atom is its predicate and its role, one of: true
-// and no goal, unachieved or achieved goal, unachieved or achieved negative goal.
+// and no goal, unachieved or achieved goal, unachieved or achieved negative goal. With orders of goals, an
+// achieved goal that must be undone once more has a role of its own.
 #pragma once
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "task/task.hpp"
 #include "wl/colour.hpp"
+#include "wl/goal_orders.hpp"
 
 namespace hstar {
 
@@ -21,6 +24,7 @@ struct WlOptions {
     bool statics = false;         // atoms that the grounded task does not track are vertices, too
     std::vector<int> predicates;  // per predicate of the domain its number; empty: in order
     std::vector<int> constants;   // objects that are constants of the domain, in an order that problems share
+    bool orders = false;          // premature goals look different (wl/goal_orders.hpp)
 };
 
 // What the states of a task share.
@@ -35,8 +39,9 @@ class WlGraph {
     int num_objects() const { return static_cast<int>(object_colours_.size()); }
     WlColour object_colour(int object) const { return object_colours_[object]; }  // at the start
 
+    enum Look { kFalse, kTrue, kPremature };  // of an atom in a state
     struct Atom {
-        WlColour colour[2];  // at the start, if false and if true
+        WlColour colour[3];  // at the start, by its look
         int first_arg, arity;
         bool is_goal;  // if not, a false one is no vertex
     };
@@ -49,18 +54,25 @@ class WlGraph {
 
     struct Change {
         int atom;
-        bool is_true;
+        Look look;
     };
     // What a fact says of an atom when it holds; its opposite when it does not. False if it says nothing.
     bool says(int fact, Change& change) const {
         const int said = said_[fact];
-        change = {said >> 1, (said & 1) == 0};
+        change = {said >> 1, said & 1 ? kFalse : kTrue};
         return said >= 0;
     }
     // All atoms that are vertices in a state.
     std::vector<Change> vertices(const int* values) const;
     // The most vertices that a state can have.
     int64_t most_vertices() const;
+
+    // Null if no goal comes before another, or orders do not matter.
+    const GoalOrders* orders() const { return orders_ ? &*orders_ : nullptr; }
+    // With orders: the number of a goal among the task's, -1 for other facts; and its atom, or -1.
+    int goal_of(int fact) const { return goal_of_[fact]; }
+    int atom_of_goal(int goal) const { return atom_of_goal_[goal]; }
+    std::vector<char> achieved_goals(const int* values) const;
 
   private:
     void add_atom(int predicate, std::span<const int> args);
@@ -74,6 +86,8 @@ class WlGraph {
     std::vector<int> said_;        // per fact: 2 * atom, plus one if it makes the atom false; or -1
     std::vector<int> true_first_;  // atoms that are true unless a fact says otherwise
     std::vector<int> goals_;       // atoms
+    std::optional<GoalOrders> orders_;
+    std::vector<int> goal_of_, atom_of_goal_;
 };
 
 // From scratch, as the definition says: the colours of all vertices after each round, in no special order.

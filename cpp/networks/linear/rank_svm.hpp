@@ -3,8 +3,8 @@
 //
 //     1/2 |w|^2 + C sum_i max(0, 1 - w . d_i)^2,
 //
-// so that every worse state should get a value at least 1 above that of the better one. Dual coordinate descent
-// (Hsieh, Chang, Lin, Keerthi and Sundararajan, ICML 2008).
+// so that every worse state should get a value at least 1 above that of the better one. Dual coordinate
+// descent (Hsieh, Chang, Lin, Keerthi and Sundararajan, ICML 2008).
 #pragma once
 #include <cstdint>
 #include <span>

@@ -26,18 +26,20 @@ AT_ONCE = 1024  # states whose counts are in memory as a dense matrix
 
 class WlFeature(Feature):
     """Options: `rounds`; `hash`, "set" if equal neighbours of a vertex count once, or "multiset";
-    and `statics`, whether atoms that the grounded task does not track are vertices too."""
+    `statics`, whether atoms that the grounded task does not track are vertices too; and `orders`,
+    whether achieved goals that must be undone once more look different (cpp/wl/goal_orders.hpp)."""
 
     name = "wl"
     needs_states = True
-    options = {"rounds": 2, "hash": "set", "statics": False}  # noqa: RUF012
+    options = {"rounds": 2, "hash": "set", "statics": False, "orders": False}  # noqa: RUF012
 
     def configure(self, tasks: Sequence[Task], options: Config, cost: str) -> Config:
-        rounds, statics = options["rounds"], options["statics"]
+        rounds = options["rounds"]
         if type(rounds) is not int or not 0 <= rounds <= MOST_ROUNDS:
             raise ValueError(f"'rounds' must be a whole number from 0 to {MOST_ROUNDS}")
-        if not isinstance(statics, bool):
-            raise ValueError(f"'statics' must be true or false, not {statics!r}")
+        for name in ("statics", "orders"):
+            if not isinstance(options[name], bool):
+                raise ValueError(f"'{name}' must be true or false, not {options[name]!r}")
         if options["hash"] not in HASHES:
             raise ValueError(f"unknown hash {options['hash']!r}; choose {', '.join(HASHES)}")
         domain = tasks[0].problem.domain
@@ -98,7 +100,7 @@ class WlFeature(Feature):
         number = {name: i for i, name in enumerate(config["predicates"])}
         return {
             "input": "wl",
-            **{name: config[name] for name in self.options},
+            **{name: config.get(name, default) for name, default in self.options.items()},
             "predicates": [number[name] for name in domain.predicates],
             "constants": [objects.index(name) for name in config["constants"]],
             "colours": np.array([int(c, 16) for c in config.get("colours", ())], dtype=np.uint64),

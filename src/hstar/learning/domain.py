@@ -45,12 +45,13 @@ FEWEST_PLANS = 5  # optimal ones; with fewer, plans of the default planner are l
 BEST_MODELS = 3  # that are tried in every way
 
 FEATURES: tuple[Mapping[str, Any], ...] = (
+    {"rounds": 2, "orders": True},
+    {"rounds": 1, "orders": True},
+    {"rounds": 2, "orders": True, "statics": True},
+    {"rounds": 1, "orders": True, "statics": True},
     {"rounds": 2},
-    {"rounds": 1},
-    {"rounds": 2, "statics": True},
-    {"rounds": 1, "statics": True},
-    {"rounds": 3},
-    {"rounds": 0},
+    {"rounds": 3, "orders": True},
+    {"rounds": 0, "orders": True},
 )
 WAYS: tuple[SearchWay, ...] = (  # the first chooses models for the others
     {"algorithm": "gbfs"},
@@ -96,6 +97,12 @@ def split_by_size(tasks: Sequence[Task]) -> Split:
         return Split(by_size, by_size, by_size)
     larger = by_size[-held:]
     return Split(by_size[:-held], larger[-2::-2][::-1] or larger, larger[::-1][::2][::-1])
+
+
+def feature_text(features: Mapping[str, Any]) -> str:
+    """Such as "2 rounds, orders"."""
+    chosen = [name for name, value in features.items() if value is True]
+    return ", ".join([f"{features['rounds']} rounds", *chosen])
 
 
 class DomainLearner:
@@ -225,7 +232,7 @@ class DomainLearner:
         for features in FEATURES:
             if self.models and not may_start():
                 break
-            name = ", ".join(f"{key} {value}" for key, value in features.items())
+            name = feature_text(features)
             try:
                 file = self._model(name, features, choices)
             except ValueError as error:
@@ -233,7 +240,7 @@ class DomainLearner:
                 continue
             weights = [one.tensors["weight"] for one in self.models.values()]
             if any(np.array_equal(file.tensors["weight"], one) for one in weights):
-                continue  # as with and without statics where there are none
+                continue  # as with and without orders where there are none
             self.models[name] = file
             self._try(name, 0)
         scores = {name: self.scores[name][0] for name in self.models if name in self.scores}

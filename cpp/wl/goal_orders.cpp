@@ -1,0 +1,97 @@
+#include "wl/goal_orders.hpp"
+
+#include <algorithm>
+
+namespace hstar {
+
+namespace {
+
+// Marks facts that cannot hold together with one.
+class Exclusion {
+  public:
+    explicit Exclusion(const Task& task) : task_(task), excluded_at_(task.num_facts(), -1), groups_of_() {
+        std::vector<std::vector<int>> of_fact(task.num_facts());
+        for (size_t g = 0; g < task.mutex_groups.size(); ++g)
+            for (int fact : task.mutex_groups[g]) of_fact[fact].push_back(static_cast<int>(g));
+        for (const auto& groups : of_fact) groups_of_.add_row(groups);
+    }
+    void mark(int fact) {
+        ++clock_;
+        const int variable = task_.variable_of[fact];
+        for (int other = task_.first_fact[variable]; other < task_.first_fact[variable + 1]; ++other)
+            excluded_at_[other] = clock_;
+        for (int group : groups_of_[fact])
+            for (int other : task_.mutex_groups[group]) excluded_at_[other] = clock_;
+        excluded_at_[fact] = -1;
+    }
+    bool holds(int fact) const { return excluded_at_[fact] == clock_; }
+
+  private:
+    const Task& task_;
+    std::vector<int> excluded_at_;
+    Rows<int> groups_of_;
+    int clock_ = 0;
+};
+
+// An operator, or one of its conditional effects, that achieves a goal.
+struct Achiever {
+    int op;
+    const ConditionalEffect* effect;
+};
+
+}  // namespace
+
+GoalOrders::GoalOrders(const Task& task) {
+    const size_t num_goals = task.goal_is_false ? 0 : task.goal.size();
+    std::vector<int> goal_of(task.num_facts(), -1);
+    for (size_t g = 0; g < num_goals; ++g) goal_of[task.fact(task.goal[g])] = static_cast<int>(g);
+    std::vector<std::vector<Achiever>> achievers(num_goals);
+    for (int op = 0; op < task.num_operators(); ++op) {
+        for (Assignment effect : task.effects[op])
+            if (const int goal = goal_of[task.fact(effect)]; goal >= 0)
+                achievers[goal].push_back({op, nullptr});
+        for (const ConditionalEffect& effect : task.conditional[op])
+            if (const int goal = goal_of[task.fact(effect.effect)]; goal >= 0)
+                achievers[goal].push_back({op, &effect});
+    }
+    Exclusion excluded(task);
+    const auto excludes = [&](std::span<const Assignment> facts) {
+        return std::ranges::any_of(facts, [&](Assignment a) { return excluded.holds(task.fact(a)); });
+    };
+    // Whether the goal that excluded stands for is false before or after the achiever.
+    const auto is_blocked = [&](const Achiever& one) {
+        return excludes(task.pre[one.op]) || excludes(task.effects[one.op]) ||
+               (one.effect && excludes(task.condition(*one.effect)));
+    };
+    std::vector<std::vector<int>> after(num_goals);
+    for (size_t a = 0; a < num_goals; ++a) {
+        excluded.mark(task.fact(task.goal[a]));
+        for (size_t b = 0; b < num_goals; ++b)
+            if (b != a && !achievers[b].empty() && std::ranges::all_of(achievers[b], is_blocked))
+                after[b].push_back(static_cast<int>(a));
+    }
+    for (size_t g = 0; g < num_goals; ++g) {
+        after_.add_row(after[g]);
+        if (!after[g].empty()) before_.push_back(static_cast<int>(g));
+    }
+}
+
+void GoalOrders::find_premature(const std::vector<char>& is_achieved, std::vector<char>& is_premature) const {
+    is_premature.assign(is_achieved.size(), 0);
+    const auto spread = [&](int goal) {
+        for (int next : after_[goal])
+            if (is_achieved[next] && !is_premature[next]) {
+                is_premature[next] = 1;
+                stack_.push_back(next);
+            }
+    };
+    for (int goal : before_)
+        if (!is_achieved[goal]) spread(goal);
+    while (!stack_.empty()) {
+        const int goal = stack_.back();
+        stack_.pop_back();
+        spread(goal);
+    }
+}
+
+}  // namespace hstar
