@@ -35,7 +35,9 @@ def literals(formula: Formula) -> list[tuple[Name, bool]]:
 class Graph:
     """Of the states of one task."""
 
-    def __init__(self, task: Task, rounds: int, hash: str, statics: bool) -> None:
+    def __init__(
+        self, task: Task, rounds: int, hash: str, statics: bool, orders: bool = False
+    ) -> None:
         self.task, self.rounds, self.is_set, self.statics = task, rounds, hash == "set", statics
         self.names = [task.core.atom_name(fact) for fact in range(task.num_facts)]
         self.artificial = next((n for n in self.names if self._is_artificial(n)), None)
@@ -54,6 +56,7 @@ class Graph:
             for atom, wanted in literals(task.problem.goal):
                 self.goals.setdefault(atom, wanted)
         self.first = first
+        self.before = goal_orders(task) if orders else set()
 
     def _is_artificial(self, name: str) -> bool:
         return name.startswith("<") and name != "<none of those>"
@@ -72,9 +75,24 @@ class Graph:
         }
         return true | self.always | (self.only_negative - false)
 
+    def premature(self, state: NDArray[np.int32]) -> set[Name]:
+        """Goals that hold although one that comes before them, directly or not, does not."""
+        early: set[tuple[int, int]] = set()
+        while True:
+            more = {
+                after
+                for goal, after in self.before
+                if (state[goal[0]] != goal[1] or goal in early) and state[after[0]] == after[1]
+            }
+            if more <= early:
+                break
+            early |= more
+        names = [self.names[self.first[variable] + value] for variable, value in early]
+        return {self._parse(name) for name in names if not name.startswith(("not ", "<"))}
+
     def counts(self, state: NDArray[np.int32]) -> Counter[Any]:
         """How many vertices have each colour, over all rounds."""
-        true = self.true_atoms(state)
+        true, premature = self.true_atoms(state), self.premature(state)
         constants = self.task.problem.domain.constants
         vertices = [*self.task.problem.objects, *(true | set(self.goals))]
         edges: dict[Any, list[tuple[int, Any]]] = {vertex: [] for vertex in vertices}
@@ -83,7 +101,8 @@ class Graph:
             if isinstance(vertex, str):
                 colours[vertex] = ("object", vertex if vertex in constants else None)
                 continue
-            colours[vertex] = (vertex[0], vertex in true, self.goals.get(vertex))
+            look = "premature" if vertex in premature else vertex in true
+            colours[vertex] = (vertex[0], look, self.goals.get(vertex))
             for position, name in enumerate(vertex[1:]):
                 edges[vertex].append((position, name))
                 edges[name].append((position, vertex))
@@ -102,3 +121,37 @@ class Graph:
             }
             counts.update(colours.values())
         return counts
+
+
+Fact = tuple[int, int]  # variable, value
+
+
+def goal_orders(task: Task) -> set[tuple[Fact, Fact]]:
+    """Pairs of goals (b, a) such that every way to achieve b finds or leaves a false."""
+    first = np.cumsum([0, *task.domain_sizes[:-1]]).tolist()
+    groups = [set(group) for group in task.core.mutex_groups]
+
+    def excludes(one: Fact, other: Fact) -> bool:
+        if one[0] == other[0]:
+            return one[1] != other[1]
+        pair = {first[one[0]] + one[1], first[other[0]] + other[1]}
+        return any(pair <= group for group in groups)
+
+    goals = [] if task.goal_is_false else [(int(v), int(value)) for v, value in task.goal]
+    found = set()
+    for b in goals:
+        achievers = []
+        for number in range(task.num_operators):
+            operator = task.operator(number)
+            always = [(v, value) for conditions, v, value in operator.effects if not conditions]
+            before = [(int(v), int(value)) for v, value in operator.preconditions]
+            for conditions, v, value in operator.effects:
+                if (v, value) == b:
+                    achievers.append(([*before, *map(tuple, conditions)], always))
+        for a in goals:
+            if a != b and achievers and all(
+                a not in always and any(excludes(fact, a) for fact in (*before, *always))
+                for before, always in achievers
+            ):  # fmt: skip
+                found.add((b, a))
+    return found

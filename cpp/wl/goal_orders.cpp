@@ -17,6 +17,7 @@ class Exclusion {
     }
     void mark(int fact) {
         ++clock_;
+        marked_ = fact;
         const int variable = task_.variable_of[fact];
         for (int other = task_.first_fact[variable]; other < task_.first_fact[variable + 1]; ++other)
             excluded_at_[other] = clock_;
@@ -25,12 +26,13 @@ class Exclusion {
         excluded_at_[fact] = -1;
     }
     bool holds(int fact) const { return excluded_at_[fact] == clock_; }
+    int marked() const { return marked_; }
 
   private:
     const Task& task_;
     std::vector<int> excluded_at_;
     Rows<int> groups_of_;
-    int clock_ = 0;
+    int clock_ = 0, marked_ = -1;
 };
 
 // An operator, or one of its conditional effects, that achieves a goal.
@@ -58,8 +60,10 @@ GoalOrders::GoalOrders(const Task& task) {
     const auto excludes = [&](std::span<const Assignment> facts) {
         return std::ranges::any_of(facts, [&](Assignment a) { return excluded.holds(task.fact(a)); });
     };
-    // Whether the goal that excluded stands for is false before or after the achiever.
+    // Whether the marked goal is false before or after the achiever, which does not achieve it as well.
     const auto is_blocked = [&](const Achiever& one) {
+        const auto achieves = [&](Assignment a) { return task.fact(a) == excluded.marked(); };
+        if (std::ranges::any_of(task.effects[one.op], achieves)) return false;
         return excludes(task.pre[one.op]) || excludes(task.effects[one.op]) ||
                (one.effect && excludes(task.condition(*one.effect)));
     };

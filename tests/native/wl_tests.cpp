@@ -42,7 +42,7 @@ void test_wl(const Task& task, const std::map<State, int>& states, int seed) {
     std::shuffle(order.begin(), order.end(), random);
     order.resize(std::min<size_t>(order.size(), 25));
 
-    WlOptions options{seed % (kMaxWlRounds + 1), seed % 2 == 0, seed % 3 == 0, {}, {}};
+    WlOptions options{seed % (kMaxWlRounds + 1), seed % 2 == 0, seed % 3 == 0, {}, {}, seed % 7 < 4};
     for (int o = 0; o < static_cast<int>(task.lifted->objects.size()); ++o)
         if (random() % 4 == 0) options.constants.push_back(o);
     const WlGraph graph(task, options);
