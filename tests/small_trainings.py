@@ -32,7 +32,7 @@ TINY: dict[str, dict[str, Any]] = {
 }
 FEATURES = {"mlp": "relaxed-plans"}  # its default needs one task
 LIKELIHOODS = ("gaussian", "truncated-gaussian")
-RANKING = ("l-gbfs", "l-star")
+RANKING = ("l-gbfs", "l-star", "rank-svm")
 CLASSES = ("ce", "cea")
 
 

@@ -19,7 +19,7 @@ LAYERS: list[set[str]] = [
     {"_core", "pddl", "version"},
     {"runtime"},
     {"spaces"},
-    {"heuristics", "algorithms"},
+    {"heuristics", "algorithms", "result"},
     {"search"},
     {"pdb", "domains"},
     {"teachers"},

@@ -22,7 +22,7 @@ from hstar.objectives.likelihood import (
 from hstar.objectives.objective import Objective, Targets
 from hstar.training.evaluation import objective_of
 
-RANKING = ("l-gbfs", "l-star")
+RANKING = ("l-gbfs", "l-star", "rank-svm")
 INFINITY = math.inf
 
 
@@ -223,7 +223,15 @@ def test_l_star_by_hand() -> None:
     assert float(ranking_loss(H, PAIRS, "l-star")) == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("kind", RANKING)
+def test_rank_svm_by_hand() -> None:
+    """Two pairs are a margin of 1 apart, so only a smaller margin costs."""
+    assert float(ranking_loss(H, PAIRS, "rank-svm")) == 0.0
+    closer = torch.tensor([1.5, 1.0, 2.5, 2.0], dtype=H.dtype)
+    expected = ((1 + 1 - 1.5) ** 2 + 0 + (1 + 2.5 - 2) ** 2) / 3
+    assert float(ranking_loss(closer, PAIRS, "rank-svm")) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["l-gbfs", "l-star"])
 def test_a_ranking_loss_falls_as_better_states_get_smaller_values(kind: str) -> None:
     h = H.clone().requires_grad_(True)
     ranking_loss(h, PAIRS, kind).backward()
@@ -253,6 +261,7 @@ def test_what_an_objective_implies() -> None:
         ("truncated-gaussian", 1.0): (1, "truncated-mean"),
         ("l-gbfs", None): (1, "value"),
         ("l-star", 1.0): (1, "value"),
+        ("rank-svm", None): (1, "value"),
     }
     for (loss, sigma), (outputs, decode) in rows.items():
         options = {} if loss in RANKING else {"sigma": sigma}

@@ -73,7 +73,11 @@ def test_the_ranking_loss_compares_the_values_of_search(
     bound: Any = load_model(path).bind(labelled.task)
     h = (bound if callable(bound) else bound.evaluate)(states).astype(np.float64)
     f = h + (pairs["g"].numpy() if kind == "l-star" else 0)
-    expected = np.logaddexp(0, f[pairs["better"]] - f[pairs["worse"]]).mean()
+    difference = f[pairs["better"]] - f[pairs["worse"]]
+    penalty = (
+        np.maximum(0, 1 + difference) ** 2 if kind == "rank-svm" else np.logaddexp(0, difference)
+    )
+    expected = penalty.mean()
     assert result.best["validation_loss"] == pytest.approx(expected, rel=1e-4)
     assert len(pairs["better"]) > 20
 

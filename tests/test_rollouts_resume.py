@@ -125,7 +125,7 @@ def _metadata(file: Path) -> str:
 
 
 def test_a_killed_run_ends_as_one_that_was_not(folder: Path) -> None:
-    """See also benchmarks/kill_rollouts.py."""
+    """See also benchmarks/kill_folder.py."""
     steps = ("--steps", "2600")
     killed(folder, *steps)
     run = learn(folder, *steps, quick=tuple(NETWORK))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 from hstar.commands.arguments import Commands, add_command, positive
@@ -41,14 +43,12 @@ def demo_commands(folder: Path, jobs: int | None) -> list[list[str]]:
 
 
 def run(options: argparse.Namespace) -> int:
-    from hstar.cli import run as run_command
-
     print(STORY, flush=True)
     folder = Path(options.output)
     folder.mkdir(parents=True, exist_ok=True)
     for command in demo_commands(folder, options.jobs):
         print(f"\n$ {shlex.join(['hstar', *command])}", flush=True)
-        code = run_command(command)
+        code = subprocess.run([sys.executable, "-m", "hstar.cli", *command]).returncode
         if code:
             return code
     return 0

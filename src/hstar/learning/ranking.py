@@ -46,7 +46,7 @@ def rank_model(
         "form": "float",
         "features": {"name": WL.name, "config": config},
         "model": {"name": "linear", "config": {"inputs": config["width"], "outputs": 1}},
-        "objective": {"name": "squared", "base": "none"},
+        "objective": {"name": "rank-svm", "base": "none"},
         "decode": {"name": "value", "base": "none", "lower": "none", "cap": None},
         "cost": "one",
         "domain": {"name": domain.name, "hash": domain_hash(domain)},

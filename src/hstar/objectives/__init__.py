@@ -23,6 +23,7 @@ OBJECTIVES: Registry[type[Objective]] = Registry(
         "bellman": "hstar.objectives.bellman:Bellman",
         "l-gbfs": "hstar.objectives.ranking:LGbfs",
         "l-star": "hstar.objectives.ranking:LStar",
+        "rank-svm": "hstar.objectives.ranking:RankSvm",
         "ce": "hstar.objectives.classes:CrossEntropy",
         "cea": "hstar.objectives.classes:Cea",
     },

@@ -2,6 +2,7 @@
 
 l-gbfs   mean softplus(h(better) - h(worse))
 l-star   mean softplus(g(better) + h(better) - g(worse) - h(worse))
+rank-svm mean max(0, 1 + h(better) - h(worse))^2, as the linear models of `hstar learn` have it
 """
 
 from __future__ import annotations
@@ -29,11 +30,14 @@ class LGbfs(ValueObjective):
     base: str = "ff"
 
     def loss(self, outputs: Tensor, targets: Targets) -> Tensor:
+        value = self.order(outputs[:, 0] + targets["base"], targets["g"])
+        return self.penalty(value[targets["better"]] - value[targets["worse"]]).mean()
+
+    def penalty(self, difference: Tensor) -> Tensor:
+        """Of the better state's value minus the worse one's."""
         import torch
 
-        value = self.order(outputs[:, 0] + targets["base"], targets["g"])
-        difference = value[targets["better"]] - value[targets["worse"]]
-        return torch.nn.functional.softplus(difference).mean()
+        return torch.nn.functional.softplus(difference)
 
     def order(self, h: Tensor, g: Tensor) -> Tensor:
         """What the search orders states by."""
@@ -48,3 +52,13 @@ class LStar(LGbfs):
 
     def order(self, h: Tensor, g: Tensor) -> Tensor:
         return h + g
+
+
+@dataclass(frozen=True)
+class RankSvm(LGbfs):
+    """Worse states should be at least 1 above better ones."""
+
+    name: ClassVar[str] = "rank-svm"
+
+    def penalty(self, difference: Tensor) -> Tensor:
+        return (1 + difference).clamp(min=0).square()
