@@ -31,6 +31,15 @@ def large_search(folder: Path, blocks: int = 40) -> tuple[Path, Path]:
     return write_task(folder, BLOCKS, problem)
 
 
+def never_ending(folder: Path, blocks: int = 30) -> tuple[Path, Path]:
+    """Three blocks in a circle: no search ends, and no heuristic of the core sees why."""
+    names = [f"b{i}" for i in range(blocks)]
+    init = [f"({word} {name})" for name in names for word in ("ontable", "clear")]
+    goal = ["(on b0 b1)", "(on b1 b2)", "(on b2 b0)"]
+    problem = problem_text("blocks", " ".join(names), [*init, "(handempty)"], goal)
+    return write_task(folder, BLOCKS, problem)
+
+
 def large_grounding(folder: Path) -> tuple[Path, Path]:
     """50^8 operators."""
     names = [f"o{i}" for i in range(50)]

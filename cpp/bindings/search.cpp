@@ -2,8 +2,8 @@
 
 #include <nanobind/stl/optional.h>
 
-#include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <set>
 #include <thread>
 
@@ -92,6 +92,15 @@ nb::dict to_dict(const SearchResult& result) {
     return d;
 }
 
+// Everyone locks them in this order, and all at once, so that nobody waits in a circle.
+using Mutexes = std::set<std::mutex*>;
+
+std::vector<std::unique_lock<std::mutex>> locked(const Mutexes& mutexes) {
+    std::vector<std::unique_lock<std::mutex>> locks;
+    for (std::mutex* mutex : mutexes) locks.emplace_back(*mutex);
+    return locks;
+}
+
 // A search that is ready to run without Python, which reads its heuristics. They are of class Heuristic, or
 // Python callables; those with a method evaluate_edges value edges.
 class PreparedSearch {
@@ -118,13 +127,8 @@ class PreparedSearch {
     }
 
     const Limits& limits() const { return options_.limits; }
-    bool shares_with(const PreparedSearch& other) const {
-        return std::any_of(mutexes_.begin(), mutexes_.end(),
-                           [&](std::mutex* mutex) { return other.mutexes_.contains(mutex); });
-    }
+    const Mutexes& mutexes() const { return mutexes_; }  // to be locked while it runs
     SearchResult run(const StateSpace& space) const {
-        std::vector<std::unique_lock<std::mutex>> locks;
-        for (std::mutex* mutex : mutexes_) locks.emplace_back(*mutex);
         if (!options_.deepen || !first_) return run_search(space, evaluators_, options_);
         double start = monotonic_seconds();
         SearchResult result;
@@ -144,7 +148,7 @@ class PreparedSearch {
     SearchOptions options_;
     std::vector<std::unique_ptr<Evaluator>> made_;
     std::vector<Evaluator*> evaluators_;
-    std::set<std::mutex*> mutexes_;  // locked in this order by every search, so that none waits in a circle
+    Mutexes mutexes_;
     BoundHeuristic* first_ = nullptr;
 };
 
@@ -175,6 +179,7 @@ nb::dict search(const BoundSpace& bound, std::optional<States> state, const nb::
     std::unique_ptr<StateSpace> space;
     const SearchResult result = guarded([&] {
         space = bound.make_space(std::move(initial), prepared.limits());
+        const auto locks = locked(prepared.mutexes());
         return prepared.run(*space);
     });
     return with_plan(bound, *space, result);
@@ -186,15 +191,17 @@ nb::tuple search_in_turns(const BoundSpace& bound, std::optional<States> state, 
                           std::vector<double> seconds, double deadline, uint64_t memory_bytes) {
     const Ints initial = start_of(bound, state);
     if (searches.size() != seconds.size()) refuse("each search needs a length of its turns");
+    for (double length : seconds)
+        if (!(length > 0 && std::isfinite(length))) refuse("the length of turns must be positive and finite");
     Turns turns(std::move(seconds));
     std::vector<std::unique_ptr<PreparedSearch>> prepared;
+    Mutexes mutexes;
     for (nb::handle one : searches) {
         auto [heuristics, options] = nb::cast<std::pair<nb::list, SearchOptions>>(one);
         const Limits limits{deadline, memory_bytes, &turns, prepared.size()};
         prepared.push_back(std::make_unique<PreparedSearch>(bound, heuristics, options, limits));
-        for (size_t i = 0; i + 1 < prepared.size(); ++i)
-            if (prepared[i]->shares_with(*prepared.back()))  // one would wait for the other forever
-                refuse("searches in turns cannot share a heuristic");
+        for (std::mutex* mutex : prepared.back()->mutexes())
+            if (!mutexes.insert(mutex).second) refuse("searches in turns cannot share a heuristic");
     }
     std::vector<std::unique_ptr<StateSpace>> spaces;
     std::vector<SearchResult> results(prepared.size());
@@ -220,11 +227,19 @@ nb::tuple search_in_turns(const BoundSpace& bound, std::optional<States> state, 
         turns.leave(i, ends_all);
     };
     guarded([&] {
-        // Before the turns: they share what they are made from, and must not wait for it in a turn.
+        // Before the turns: whoever waits for a mutex in a turn keeps all others waiting, and if one of them
+        // holds it, forever.
         for (size_t i = 0; i < prepared.size(); ++i)
             spaces.push_back(bound.make_space(initial, Limits{deadline, memory_bytes}));
+        const auto locks = locked(mutexes);
         std::vector<std::thread> threads;
-        for (size_t i = 0; i < prepared.size(); ++i) threads.emplace_back(run, i);
+        threads.reserve(prepared.size());
+        for (size_t i = 0; i < prepared.size(); ++i) try {
+                threads.emplace_back(run, i);
+            } catch (const std::exception&) {  // no memory for a thread: the others go on
+                results[i].status = SearchStatus::OutOfMemory;
+                turns.leave(i, false);
+            }
         for (std::thread& thread : threads) thread.join();
         for (const std::exception_ptr& error : errors)
             if (error) std::rethrow_exception(error);

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cmath>
+#include <functional>
 
 #include "bindings/bindings.hpp"
 #include "networks/linear/rank_svm.hpp"
@@ -96,7 +98,15 @@ nb::tuple bound_rank_svm(Array<int64_t, 1> starts, Flat columns, Floats values, 
         refuse("starts must rise from 0 to the number of values");
     for (int c : column)
         if (c < 0 || static_cast<size_t>(c) >= width) refuse("there is no column ", c);
-    if (!(penalty > 0) || !(tolerance > 0)) refuse("penalty and tolerance must be positive");
+    for (size_t i = 0; i + 1 < first.size(); ++i)
+        if (std::adjacent_find(column.begin() + first[i], column.begin() + first[i + 1],
+                               std::greater_equal<>()) != column.begin() + first[i + 1])
+            refuse("the columns of row ", i, " must rise");
+    if (!std::all_of(value.begin(), value.end(), [](float v) { return std::isfinite(v); }))
+        refuse("values must be finite");
+    if (!(penalty > 0) || !(tolerance > 0) || !std::isnormal(penalty) || !std::isfinite(tolerance))
+        refuse("penalty and tolerance must be positive and finite");
+    if (max_passes < 1) refuse("there must be at least one pass");
     RankSvm found = guarded([&] {
         return train_rank_svm({first, column, value, width}, {penalty, tolerance, max_passes, seed},
                               Limits{deadline, memory_bytes});

@@ -1,7 +1,5 @@
 #include "runtime/turns.hpp"
 
-#include "runtime/limits.hpp"
-
 namespace hstar {
 
 void Turns::enter(size_t who) {
@@ -11,7 +9,9 @@ void Turns::enter(size_t who) {
 
 void Turns::pass(size_t who) {
     std::unique_lock lock(mutex_);
-    if (monotonic_seconds() < end_) return;
+    const double used = clock_() - start_;
+    if (used < seconds_[who]) return;
+    used_[who] += used;
     hand_over();
     wait(lock, who);
 }
@@ -27,17 +27,20 @@ void Turns::leave(size_t who, bool all) {
 void Turns::wait(std::unique_lock<std::mutex>& lock, size_t who) {
     changed_.wait(lock, [&] { return is_over_ || running_ == who; });
     if (is_over_) throw Stopped{StopReason::Time};
-    end_ = monotonic_seconds() + seconds_[who];
+    start_ = clock_();
 }
 
 void Turns::hand_over() {
-    for (size_t step = 1; step <= is_here_.size(); ++step) {
-        const size_t next = (running_ + step) % is_here_.size();
+    const size_t count = is_here_.size();
+    size_t chosen = count;  // who has had least of its share, the next one if several have
+    for (size_t step = 1; step <= count; ++step) {
+        const size_t next = (running_ + step) % count;
         if (!is_here_[next]) continue;
-        running_ = next;
-        changed_.notify_all();
-        return;
+        if (chosen == count || used_[next] / seconds_[next] < used_[chosen] / seconds_[chosen]) chosen = next;
     }
+    if (chosen == count) return;
+    running_ = chosen;
+    changed_.notify_all();
 }
 
 }  // namespace hstar

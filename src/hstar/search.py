@@ -35,6 +35,8 @@ MAX_HEURISTICS = 32  # the core holds sets of them in 32 bits
 MAX_COUNT = 2**63 - 1
 TURN = 0.02  # seconds, where searches take turns
 DEFAULT = "default"  # in a model file, the search of the default planner
+# Why searches end without an answer. Where they end for several reasons, the last one counts.
+_ENDS = ("gave up", "out of memory", "out of time", "terminated", "interrupted")
 FINDERS = ("learned", DEFAULT)  # of a plan, where searches take turns
 
 
@@ -94,6 +96,8 @@ class SearchOptions:
             raise ValueError(f"a search takes 1 to {MAX_HEURISTICS} heuristics")
         if len(self.heuristics) > 1 and entry.settings.get("deepen"):
             raise ValueError(f"{self.algorithm} takes one heuristic")
+        if not all(isinstance(one, SearchOptions) and not one.beside for one in self.beside):
+            raise ValueError("beside a search are SearchOptions, and none beside those")
         for limit in (self.max_evaluations, self.max_expansions):
             if limit is not None and not 1 <= limit <= MAX_COUNT:
                 raise ValueError(f"limits must be between 1 and {MAX_COUNT}, not {limit}")
@@ -187,25 +191,30 @@ def choose_options(heuristic: Any = None, search: str | None = None, **given: An
         meant = dict(meant) if isinstance(meant, Mapping) else {}
         if given.get("preferred") is False:
             meant.pop("preferred_by", None)
-        if search is not None:
-            meant["algorithm"] = search
-        chosen = meant_options(heuristic, meant)
+        if search is None:
+            chosen = meant_options(heuristic, meant)
+        else:
+            usual = SEARCHES.find(search).heuristic
+            chosen = SearchOptions(usual if heuristic is None else heuristic, search)
     return replace(chosen, **{name: value for name, value in given.items() if value is not None})
 
 
 def meant_options(heuristic: Any, meant: Mapping[str, Any]) -> SearchOptions:
-    """The search that a model file names. Without a heuristic it has its usual one. Raises
-    ValueError."""
+    """The search that a model file names for its heuristic. Raises ValueError."""
     options = dict(meant)
-    algorithm = options.pop("algorithm", "gbfs")
+    algorithm, others = options.pop("algorithm", "gbfs"), options.pop("beside", [])
     if algorithm == DEFAULT:
+        ignored = [name for name in options if options[name] != getattr(STRONGEST, name, None)]
+        if ignored or others:
+            named = ", ".join(ignored + ["beside"] * bool(others))
+            raise ValueError(f"the default planner takes no options, but the model names {named}")
         return STRONGEST
-    usual = SEARCHES.find(algorithm).heuristic
+    if not isinstance(others, list) or not all(isinstance(one, dict) for one in others):
+        raise ValueError('the searches "beside" the one of a model must be a list of objects')
     try:
-        beside = tuple(meant_options(heuristic, one) for one in options.pop("beside", ()))
-        chosen = usual if heuristic is None else heuristic
-        return SearchOptions(chosen, algorithm, beside=beside, **options)
-    except TypeError as error:
+        beside = tuple(meant_options(heuristic, one) for one in others)
+        return SearchOptions(heuristic, algorithm, beside=beside, **options)
+    except (TypeError, AttributeError) as error:
         raise ValueError(f"the heuristic is meant for an unknown search: {error}") from error
 
 
@@ -259,8 +268,8 @@ def run(
                 number, results = _core.search_in_turns(*given, bound, turns, *budget.limits)
     except OverflowError as error:
         raise PddlError(str(error), space.path) from error
-    if number < 0:  # none came to an end; what stopped the one that ran longest says why
-        number = results.index(max(results, key=lambda one: one["search_time"]))
+    if number < 0:  # none came to an end; the one that could have gone on longest says why
+        number = results.index(max(results, key=lambda one: _ENDS.index(one["status"])))
     found, heuristics, _ = results[number], *bound[number]
     # The core counts every value requested; Fast Downward only those it computes.
     found["requested"] = found["evaluations"]

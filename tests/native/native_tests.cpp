@@ -168,6 +168,8 @@ int main(int argc, char** argv) {
     for (int seed = 0; seed < count; ++seed) test_mlp(seed);
     for (int seed = 0; seed < count; ++seed) test_narrow(seed);
     for (int seed = 0; seed < count; ++seed) test_replay(seed);
+    for (int seed = 0; seed < count; ++seed) test_rank_svm(seed);
+    for (int seed = 0; seed < count; ++seed) test_turns(seed);
     for (int seed = 0; seed < count; ++seed) test_trainer(seed);
     for (int seed = 0; seed < count; ++seed) test_puzzles(seed);
     for (int seed = 0; seed < count; ++seed) test_learned_pdbs(seed);

@@ -35,6 +35,8 @@ void test_regression(const hstar::Task& task, const std::map<State, int>& states
 void test_tabular(const hstar::Task& task, int seed);
 void test_wl(const hstar::Task& task, const std::map<State, int>& states, int seed);
 void test_replay(int seed);
+void test_rank_svm(int seed);
+void test_turns(int seed);
 void test_rtdp(const hstar::Task& task, int seed);
 void test_expansions(const hstar::Task& task, int seed);
 // A heuristic that only prefers operators.

@@ -36,6 +36,8 @@ double squared_length(const SparseRows& rows, size_t i) {
 }  // namespace
 
 RankSvm train_rank_svm(const SparseRows& rows, const RankSvmOptions& options, const Limits& limits) {
+    // The meter asks for the first time after some work.
+    limits.check();
     const double diagonal = 1 / (2 * options.penalty);  // what the square of the hinge adds to the dual
     std::vector<double> curvature(rows.size()), multiplier(rows.size(), 0.0);
     std::vector<size_t> active(rows.size());

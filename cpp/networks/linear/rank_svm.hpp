@@ -14,7 +14,8 @@
 
 namespace hstar {
 
-// Row i has values[k] in columns[k] for starts[i] <= k < starts[i + 1].
+// Row i has values[k] in columns[k] for starts[i] <= k < starts[i + 1]. Values are finite, and no row has a
+// column twice.
 struct SparseRows {
     std::span<const int64_t> starts;
     std::span<const int> columns;

@@ -95,17 +95,15 @@ def run(options: argparse.Namespace) -> int:
         )
     if options.json:
         print(result.to_json())
-    elif options.learn is not None:
-        log_result(result, "the last search")
-        finder = {"default": "The default planner", "learned": "The learned heuristic"}
-        if result.found_by is not None:
-            print(f"{finder[result.found_by]} found the plan; it is in {options.plan_file}.")
-    else:
-        heuristic = chosen.heuristic
-        name = heuristic if isinstance(heuristic, str) else getattr(heuristic, "label", "function")
-        log_result(result, name)
-        if result.solved:
-            print(f"The plan is in {options.plan_file}.")
+        return result.exit_code
+    heuristic = chosen.heuristic if result.found_by != "default" else STRONGEST.heuristic
+    name = heuristic if isinstance(heuristic, str) else getattr(heuristic, "label", "function")
+    log_result(result, "the last search" if options.learn is not None else name)
+    finder = {"default": "The default planner", "learned": "The learned heuristic"}
+    if result.found_by is not None:
+        print(f"{finder[result.found_by]} found the plan; it is in {options.plan_file}.")
+    elif result.solved:
+        print(f"The plan is in {options.plan_file}.")
     return result.exit_code
 
 
