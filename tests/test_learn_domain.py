@@ -191,6 +191,12 @@ def test_a_model_that_did_not_help_plans_as_the_default_does(
     heuristic = find_heuristic(str(tmp_path / "m.safetensors"), None)
     assert choose_options(heuristic) == STRONGEST
     assert choose_options(heuristic, "gbfs").heuristics == [heuristic]
+    problem, model = learned[0] / "p00.pddl", tmp_path / "m.safetensors"
+    said = hstar("plan", problem, "-H", model, "--plan-file", tmp_path / "plan")
+    assert said.code == 0 and "did not beat the default planner" in said.out
+    rows = tmp_path / "rows.parquet"
+    compared = hstar("bench", problem, "-H", model, "default", "-o", rows, "--time-limit", "60s")
+    assert compared.code == 0 and "default(m)" in compared.out
 
 
 def test_split_by_size(folder: Path) -> None:

@@ -152,7 +152,8 @@ def _plan(options: BenchOptions, instance: Instance, algorithm: _Algorithm) -> _
     """A run is named by all that decides its row: files by their content, and all options."""
     configuration, seed = algorithm.configuration, algorithm.seed
     limits = {"time_limit": options.time_limit, "memory_limit": options.memory_limit}
-    asked = {**asdict(configuration), "heuristic": algorithm.heuristic}
+    name = DEFAULT if configuration.is_default else algorithm.heuristic
+    asked = {**asdict(configuration), "heuristic": name}
     where = instance.suite, instance.problem
     key = [instance.digest, algorithm.digest, asked, *limits.values(), *where, options.seed]
     row = {

@@ -13,6 +13,7 @@ from hstar import _core
 from hstar.bench.options import BenchOptions
 from hstar.bench.suite import Instance
 from hstar.configuration import Configuration
+from hstar.heuristics import bind_heuristic
 from hstar.pddl import UnsupportedPddlError, parse
 from hstar.pddl.errors import InputFileError
 from hstar.result import SearchResult, stopped_before_search
@@ -107,7 +108,8 @@ def check_fit(
                     _solve(job, options, budget)
                 else:
                     task = ground(parse(job["domain_path"], job["problem_path"]), budget=budget)
-                    options.heuristic.bind(task)  # type: ignore[union-attr]
+                    for heuristic in options.heuristics:
+                        bind_heuristic(heuristic, task, options.cost, budget)
             return
         except UnsupportedPddlError:
             return

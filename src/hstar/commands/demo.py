@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import subprocess
 import sys
@@ -11,13 +12,13 @@ from pathlib import Path
 from hstar.commands.arguments import Commands, add_command, positive
 
 STORY = """\
-The demo runs five commands of hstar. It generates small blocksworld problems and learns from them
-to rank states. Then three planners try to solve much larger problems, each within the same time:
-greedy search with h^FF, hstar's default planner, and the default planner in turns with the learned
-search. No network library is needed."""
-TRAINING = "--split train --blocks 4-12 --count 63"
-TEST = "--split test --blocks 60-180 --count 12"
-STEPS, LIMIT = "20000", "5s"
+The demo runs five commands of hstar. It generates small ferry problems, with at most 12 cars, and
+learns from them to rank states. Then three planners try to solve problems with hundreds of cars,
+each within the same time: greedy search with h^FF, hstar's default planner, and the default planner
+in turns with the learned search."""
+TRAINING = "--split train --cars 2-12 --locations 3-9 --count 80"
+TEST = "--split test --cars 120-480 --locations 120 --count 10"
+LEARNING, LIMIT = "40s", "6s"
 
 
 def add_parser(commands: Commands) -> None:
@@ -30,15 +31,15 @@ def add_parser(commands: Commands) -> None:
 def demo_commands(folder: Path, jobs: int | None) -> list[list[str]]:
     problems = folder / "problems"
     model, runs = str(folder / "model.safetensors"), str(folder / "runs.parquet")
-    generate = ["generate", "blocksworld", "-o", str(problems)]
-    at_once = [] if jobs is None else ["--jobs", str(jobs)]
+    generate = ["generate", "ferry", "-o", str(problems)]
+    at_once = jobs or len(os.sched_getaffinity(0))
     return [
         [*generate, *TRAINING.split()],
         [*generate, *TEST.split()],
-        ["learn", str(problems / "train"), "--steps", STEPS, "-o", model],
+        ["learn", str(problems / "train"), "--time", LEARNING, "-o", model],
         ["bench", str(problems / "test"), "-H", "ff", "default", model, "--time-limit", LIMIT,
-         *at_once, "-o", runs],
-        ["report", runs, "--title", "Large blocksworld", "-o", str(folder / "report.html")],
+         "--jobs", str(at_once), "-o", runs],
+        ["report", runs, "--title", "Large ferry problems", "-o", str(folder / "report.html")],
     ]  # fmt: skip
 
 
@@ -48,6 +49,9 @@ def run(options: argparse.Namespace) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     for command in demo_commands(folder, options.jobs):
         print(f"\n$ {shlex.join(['hstar', *command])}", flush=True)
+        if command[0] == "learn" and Path(command[-1]).exists():
+            print(f"{command[-1]} is there already", flush=True)
+            continue
         code = subprocess.run([sys.executable, "-m", "hstar.cli", *command]).returncode
         if code:
             return code

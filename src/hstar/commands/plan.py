@@ -57,7 +57,8 @@ def run(options: argparse.Namespace) -> int:
     start = _core.monotonic_seconds()
     domain_path, problem_path = input_files(options.files)
     with as_usage_error():
-        chosen = configuration(options).load()
+        asked = configuration(options)
+        chosen = asked.load()
     if options.learn is not None:
         check_learn(options, chosen)
     check_writable(options.plan_file)
@@ -71,6 +72,8 @@ def run(options: argparse.Namespace) -> int:
         with budget.enforced():
             problem = parse(domain_path, problem_path)
             say(f"Domain: {problem.domain.name}. Problem: {problem.name}.")
+            if asked.is_file and chosen == STRONGEST:
+                say("The model did not beat the default planner when it was learned.")
             say(f"Search: {chosen.describe()}.", flush=True)
             task = ground(problem, budget=budget, keep_irrelevant=options.keep_irrelevant)
             log_task(task, _core.monotonic_seconds() - start, say)

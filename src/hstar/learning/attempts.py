@@ -22,7 +22,7 @@ from hstar.spaces.task import Task, ground
 
 OPTIMAL, DEFAULT = "optimal", "default"
 WORK = {"lmcut": 100, "ff": 30}  # units of an evaluation; all others take 1
-LEAST_GROUNDING = 20.0  # seconds; larger problems say nothing about the search
+LEAST_GROUNDING = 5.0  # seconds; larger problems say nothing about the search
 KEPT_TASKS = 4
 SIGNALS = ("interrupted", "terminated")
 

@@ -16,7 +16,7 @@ from hstar.pddl.union import union
 
 FIRST_RUNG, OTHER_RUNGS = 6, 3  # problems on a rung
 MOST_RUNGS = 8
-MOST_OBJECTS = 2000
+MOST_OBJECTS = 500
 
 
 @dataclass(frozen=True, slots=True)
