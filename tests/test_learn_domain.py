@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import signal
 import subprocess
@@ -15,7 +16,8 @@ from program import COMMAND, Outcome, check_one_line, hstar
 from hstar.learned.file import read_model, write_model
 from hstar.learned.loader import find_heuristic
 from hstar.learning.choices import choices_along
-from hstar.learning.domain import split_by_size
+from hstar.learning.domain import DomainLearner, DomainOptions, split_by_size
+from hstar.learning.domain_outcome import DomainOutcome
 from hstar.learning.ladder import Ladder
 from hstar.learning.schedule import choose_schedule, in_turns
 from hstar.learning.trials import Score, Trial
@@ -139,6 +141,7 @@ def test_one_problem(folder: Path) -> None:
     run = learn(folder)
     assert run.code == 0, run.err
     assert "1 problems to learn from" in run.out
+    assert "On the training problem itself: " in run.out
 
 
 LOCKS = """(define (domain locks) (:requirements :strips)
@@ -153,8 +156,8 @@ def test_problems_without_a_plan(tmp_path: Path) -> None:
     (folder / "domain.pddl").write_text(LOCKS)
     for number in range(3):
         (folder / f"p{number}.pddl").write_text(
-            f"(define (problem p{number}) (:domain locks) (:objects a b) (:init (at a) (door b a)) "
-            "(:goal (at b)))"
+            f"(define (problem p{number}) (:domain locks) (:objects a b c{number}) "
+            "(:init (at a) (door b a)) (:goal (at b)))"
         )
     run = learn(folder)
     check_one_line(run, 36, "there is no problem to learn from", "3 without a plan")
@@ -199,6 +202,54 @@ def test_a_model_that_did_not_help_plans_as_the_default_does(
     assert compared.code == 0 and "default(m)" in compared.out
 
 
+def test_disjunctive_goals_do_not_end_the_run(tmp_path: Path) -> None:
+    """A union of many of them has too many disjuncts to be grounded."""
+    folder = tmp_path / "rooms"
+    folder.mkdir()
+    (folder / "domain.pddl").write_text(LOCKS.replace(":strips", ":adl"))
+    for number in range(5):
+        rooms = [f"r{i}" for i in range(number + 4)]
+        doors = " ".join(f"(door {a} {b})" for a, b in itertools.pairwise(rooms))
+        (folder / f"p{number}.pddl").write_text(
+            f"(define (problem p{number}) (:domain locks) (:objects {' '.join(rooms)}) "
+            f"(:init (at r0) {doors}) (:goal (or (at {rooms[-1]}) (at {rooms[-2]}))))"
+        )
+    found = learn(folder)
+    assert found.code == 0, found.err
+    assert "1 problems to learn from" not in found.out
+
+
+def test_a_run_that_goes_on_late_keeps_what_was_tried(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the time for choosing over, a journal still has all that was chosen from."""
+    monkeypatch.setattr("hstar.learning.ladder.MOST_RUNGS", 2)
+    kept: dict[str, bytes] = {}
+    tasks = [task for task in tasks_in(folder) if not task.is_goal(task.initial_state)]
+
+    def outcome(spent: float) -> DomainOutcome:
+        options = DomainOptions(seconds=1000.0)
+        return DomainLearner(
+            tasks,
+            options,
+            Budget(),
+            2**30,
+            lambda _line: None,
+            1,
+            spent,
+            kept.get,
+            kept.__setitem__,
+        ).run()
+
+    first = outcome(0.0)
+    assert first.file is not None and first.name is not None
+    for name in [name for name in kept if name.startswith("verdict")]:
+        del kept[name]
+    again = outcome(900.0)
+    assert again.name == first.name and again.file is not None
+    assert again.file.metadata["features"] == first.file.metadata["features"]
+
+
 def test_split_by_size(folder: Path) -> None:
     tasks = tasks_in(folder)
     for count in range(1, len(tasks) + 1):
@@ -206,7 +257,9 @@ def test_split_by_size(folder: Path) -> None:
         sizes = [[len(t.problem.objects) for t in part] for part in (
             split.training, split.choice, split.verdict)]  # fmt: skip
         assert all(sizes) and all(part == sorted(part) for part in sizes)
-        if count >= 4:
+        if count >= 2:
+            assert not {id(t) for t in split.verdict} & {id(t) for t in split.choice}
+        if count >= 3:
             assert len({id(t) for part in (split.training, split.choice, split.verdict)
                         for t in part}) == count  # fmt: skip
             assert sizes[0][-1] <= min(sizes[1][0], sizes[2][0])
@@ -270,6 +323,8 @@ def test_searches_in_turns() -> None:
     assert [(t.solved, t.seconds) for t in beside.trials] == [
         (True, 2), (True, 2), (False, 10), (True, 8),
     ]  # fmt: skip
+    late = in_turns([score(9.9, None)], 2, 10.0, score(None, 9.9))
+    assert [(t.solved, t.seconds) for t in late.trials] == [(False, 10), (False, 10)]
 
 
 def test_the_schedule_that_solves_most_is_chosen() -> None:

@@ -52,9 +52,9 @@ class SearchOptions:
     it proves a dead end, the state is not expanded. Algorithms with this option then have the
     second queue as well.
     `seed` shuffles the order of operators, and with it how ties are broken; 0 keeps their order.
-    `beside` are other searches of the same space. All take turns of a few milliseconds until one
-    finds a plan. The default planner, if it is among them, has half the time: what it solves alone
-    is solved in at most twice the time.
+    `beside` are other searches of the same space. All take turns of some ten milliseconds until
+    one finds a plan. The default planner, if it is among them, has half the time: what it solves
+    alone is solved in at most twice the time.
     """
 
     heuristic: AnyHeuristic | Sequence[AnyHeuristic] = "ff"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 
 from hstar import _core
@@ -12,7 +13,13 @@ from hstar.commands.learning_run import output_file, read_problems, run_learner
 
 SECONDS = 600.0  # if nothing is said
 MEMORY = 4 * 2**30  # of all processes, unless a limit is given
+WORKER_MEMORY = 2**30  # the same on any number of cores: what it allows decides the result
+LARGEST_SHARE = 0.02  # of the time, to ground a problem
 SPENT = "spent"
+MODULES = (  # that decide plans, models and trials
+    *("algorithms", "features", "heuristics", "learned", "learning", "models", "pddl", "search"),
+    *("spaces", "teachers"),
+)
 
 
 def run_domain(options: argparse.Namespace) -> int:
@@ -23,6 +30,8 @@ def run_domain(options: argparse.Namespace) -> int:
     from hstar.learning.rollouts import usable_tasks
     from hstar.runtime.code import code_digest
     from hstar.runtime.journal import Journal, digest_of
+    from hstar.runtime.resources import Budget
+    from hstar.teachers.folder import content_digest
 
     for name in ("objective", "states", "width"):
         if getattr(options, name) is not None:
@@ -34,14 +43,16 @@ def run_domain(options: argparse.Namespace) -> int:
     output_file(options)
     problems = read_problems(options.files)
     chosen = DomainOptions(options.time or SECONDS, options.steps, options.seed)
-    processes = len(os.sched_getaffinity(0))
-    memory = (budget.memory_bytes or MEMORY) // (processes + 1)
+    total = budget.memory_bytes or MEMORY
+    memory = min(WORKER_MEMORY, total // 2)
+    processes = max(1, min(len(os.sched_getaffinity(0)), total // memory - 1))
     described = {
         "seconds": chosen.seconds,
         "steps": chosen.steps,
         "seed": chosen.seed,
+        "memory": memory,
         "problems": digest_of(json.dumps([digest for digest, _ in problems])),
-        "code": code_digest("features", "learning", "models", "search", "algorithms"),
+        "code": code_digest(*MODULES),
     }
 
     def say(line: str) -> None:
@@ -58,10 +69,18 @@ def run_domain(options: argparse.Namespace) -> int:
 
         if spent:
             say(f"going on after {spent:.0f} s")
-        tasks = usable_tasks([problem for _, problem in problems], budget, say)
+        left, each = math.inf, math.inf
+        if chosen.steps is None:
+            gone = spent + _core.monotonic_seconds() - start
+            left, each = max(chosen.seconds - gone, 1e-9), LARGEST_SHARE * chosen.seconds
+        own = Budget(budget.within(left).deadline, total - processes * memory)
+        distinct = {content_digest(problem): problem for _, problem in problems}
+        if len(distinct) < len(problems):
+            say(f"left out: {len(problems) - len(distinct)} that say the same as others")
+        tasks = usable_tasks(list(distinct.values()), own, say, max(each, 1.0))
         spent_now = spent + _core.monotonic_seconds() - start
         learner = DomainLearner(
-            tasks, chosen, budget, memory, say, processes, spent_now, journal.read, keep
+            tasks, chosen, own, memory, say, processes, spent_now, journal.read, keep
         )
         split = learner.split
         say(
@@ -70,4 +89,5 @@ def run_domain(options: argparse.Namespace) -> int:
         )
         return learner.run()
 
-    return run_learner(options, budget, described, learn, "Held-out")
+    judged_on = "Held-out" if len(problems) > 1 else "On the training problem itself"
+    return run_learner(options, budget, described, learn, judged_on)

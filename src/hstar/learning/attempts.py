@@ -14,7 +14,7 @@ from typing import Any
 from hstar import _core
 from hstar.learned.file import from_bytes
 from hstar.learned.heuristic import LearnedHeuristic
-from hstar.pddl import Problem
+from hstar.pddl import PddlError, Problem
 from hstar.runtime.pool import Lost, Pool
 from hstar.runtime.resources import Budget, OutOfResources
 from hstar.search import STRONGEST, SearchOptions, meant_options, run
@@ -22,7 +22,7 @@ from hstar.spaces.task import Task, ground
 
 OPTIMAL, DEFAULT = "optimal", "default"
 WORK = {"lmcut": 100, "ff": 30}  # units of an evaluation; all others take 1
-LEAST_GROUNDING = 5.0  # seconds; larger problems say nothing about the search
+LEAST_GROUNDING = 1.0  # seconds
 KEPT_TASKS = 4
 SIGNALS = ("interrupted", "terminated")
 
@@ -42,16 +42,23 @@ class Effort:
         return self.seconds if self.work is None else float(self.work)
 
     @property
+    def grounding_seconds(self) -> float:
+        """A problem that takes longer to ground says nothing about the search."""
+        return max(LEAST_GROUNDING, 4 * self.seconds)
+
+    @property
     def unit(self) -> str:
         return "s" if self.work is None else "units of work"
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """`spent` has the unit of the limit that was given."""
+    """`spent` has the unit of the limit that was given. A worker that `ran_out` of memory may hold
+    too much of it to go on."""
 
     plan: list[str] | None
     spent: float
+    ran_out: bool = False
 
     @property
     def solved(self) -> bool:
@@ -69,23 +76,33 @@ def attempt(name: Hashable, problem: Problem, way: Way, effort: Effort) -> Attem
         if effort.work is None:
             budget = Budget.starting_now(effort.seconds, effort.memory_bytes)
         else:
-            options = replace(options, max_evaluations=max(1, effort.work // _price(options)))
+            options = _within_work(options, effort.work)
         start = _core.monotonic_seconds()
         result = run(task, options, budget)
     except (OutOfResources, MemoryError) as error:
         if isinstance(error, OutOfResources) and error.status in SIGNALS:
             raise
+        is_time = isinstance(error, OutOfResources) and error.status == "out of time"
+        return replace(failed, ran_out=not is_time)
+    except PddlError:  # costs of a union that are too large to add up
         return failed
     if result.status in SIGNALS:
         raise OutOfResources(result.status, result.exit_code)
     if result.plan is None:
-        return failed
+        return replace(failed, ran_out=result.status == "out of memory")
     if effort.work is None:
         return Attempt(result.plan, _core.monotonic_seconds() - start)
-    spent = result.requested * _price(options)
-    if options.preferred_by is not None and options.advisers:
-        spent += result.expanded * WORK[options.preferred_by]
-    return Attempt(result.plan, float(min(spent, effort.work)))
+    spent = result.requested * _price(options) + result.expanded * _price_of_advice(options)
+    return Attempt(result.plan, float(spent)) if spent <= effort.work else failed
+
+
+def _within_work(options: SearchOptions, work: int) -> SearchOptions:
+    advice = _price_of_advice(options)
+    return replace(
+        options,
+        max_evaluations=max(1, work // _price(options)),
+        max_expansions=max(1, work // advice) if advice else None,
+    )
 
 
 def _options(way: Way) -> SearchOptions:
@@ -102,6 +119,11 @@ def _price(options: SearchOptions) -> int:
     return sum(WORK.get(h, 1) if isinstance(h, str) else 1 for h in options.heuristics)
 
 
+def _price_of_advice(options: SearchOptions) -> int:
+    """Of the heuristic that prefers operators in each expansion."""
+    return sum(WORK.get(h, 1) for h in options.advisers if isinstance(h, str))
+
+
 _tasks: OrderedDict[Hashable, Task | None] = OrderedDict()
 
 
@@ -110,14 +132,15 @@ def _grounded(name: Hashable, problem: Problem, effort: Effort) -> Task | None:
     if name not in _tasks:
         budget = Budget(0.0, effort.memory_bytes)
         if effort.work is None:
-            seconds = max(LEAST_GROUNDING, 4 * effort.seconds)
-            budget = Budget.starting_now(seconds, effort.memory_bytes)
+            budget = Budget.starting_now(effort.grounding_seconds, effort.memory_bytes)
         while len(_tasks) >= KEPT_TASKS:
             _tasks.popitem(last=False)
         try:
             _tasks[name] = ground(problem, budget=budget)
+        except PddlError:  # a union of goals may have too many disjuncts
+            _tasks[name] = None
         except OutOfResources as error:
-            if error.status in SIGNALS:
+            if error.status != "out of time":
                 raise
             _tasks[name] = None
     _tasks.move_to_end(name)
@@ -143,9 +166,14 @@ def attempts(
                 key, name, problem, way = job
                 limit = None
                 if effort.work is None:
-                    limit = effort.seconds + max(LEAST_GROUNDING, 4 * effort.seconds)
+                    limit = effort.seconds + effort.grounding_seconds
                 pool.submit(key, attempt, name, problem, way, effort, time_limit=limit)
         if not len(pool):
             return
         key, answer = pool.next()
         yield key, Attempt(None, effort.limit) if isinstance(answer, Lost) else answer
+
+
+def is_spent(answer: object) -> bool:
+    """Whether a worker must be replaced after this answer."""
+    return isinstance(answer, Attempt) and answer.ran_out

@@ -24,7 +24,7 @@ import numpy as np
 
 from hstar import _core
 from hstar.learned.file import ModelFile, from_bytes, to_bytes
-from hstar.learning.attempts import DEFAULT, OPTIMAL, Attempt, Effort, Way, attempts
+from hstar.learning.attempts import DEFAULT, OPTIMAL, Effort, Way, attempts, is_spent
 from hstar.learning.choices import Choices, choices_along
 from hstar.learning.domain_outcome import DomainOutcome
 from hstar.learning.instance import Way as SearchWay
@@ -39,7 +39,8 @@ from hstar.runtime.resources import Budget, OutOfResources, stopped
 from hstar.spaces.task import Task
 
 HELD_OUT = 0.4  # of the problems, the largest: half to choose by, half for the verdict
-LABEL_SHARE, RACE_SHARE = 0.3, 0.85  # of the time, from the beginning
+LABEL_SHARES = {OPTIMAL: 0.3, DEFAULT: 0.45}  # of the time, from the beginning
+RACE_SHARE = 0.85
 LABEL_WORK = 20  # times as much as for a trial, where work counts
 FEWEST_PLANS = 5  # optimal ones; with fewer, plans of the default planner are learned from as well
 BEST_MODELS = 3  # that are tried in every way
@@ -92,11 +93,12 @@ class Split:
 
 def split_by_size(tasks: Sequence[Task]) -> Split:
     by_size = sorted(tasks, key=lambda task: (len(task.problem.objects), task.num_facts))
-    held = round(HELD_OUT * len(by_size))
-    if held == 0:
-        return Split(by_size, by_size, by_size)
+    count = len(by_size)
+    if count < 3:  # what is learned from must choose as well, and judge if it is alone
+        return Split(by_size[:1], by_size[:1], by_size[-1:])
+    held = max(2, round(HELD_OUT * count))
     larger = by_size[-held:]
-    return Split(by_size[:-held], larger[-2::-2][::-1] or larger, larger[::-1][::2][::-1])
+    return Split(by_size[:-held], larger[-2::-2][::-1], larger[::-1][::2][::-1])
 
 
 def feature_text(features: Mapping[str, Any]) -> str:
@@ -137,7 +139,7 @@ class DomainLearner:
     def run(self) -> DomainOutcome:
         """Raises OutOfResources for memory, and for Ctrl-C before there was a model."""
         default, score, interrupted = Score(()), None, False
-        with Pool(self.processes) as pool:
+        with Pool(self.processes, is_spent) as pool:
             self.pool = pool
             try:
                 self._label()
@@ -180,7 +182,8 @@ class DomainLearner:
         """Whether there is time for one more search, within the first `share` of all time."""
         if self.options.steps is not None:
             return lambda: True
-        return lambda: self._gone() < share * self.options.seconds
+        needed = self.trial_effort.seconds
+        return lambda: self._gone() + needed < share * self.options.seconds
 
     # Labels
 
@@ -205,7 +208,7 @@ class DomainLearner:
             self.processes,
             missing,
             self.label_effort,
-            self._may_start(LABEL_SHARE if way == OPTIMAL else RACE_SHARE),
+            self._may_start(LABEL_SHARES[way]),
         )
         total = len(self.split.training)
         with Progress(f"{way} plans", total, already=total - len(missing)) as progress:
@@ -230,9 +233,9 @@ class DomainLearner:
         choices = self._choices()
         may_start = self._may_start(RACE_SHARE)
         for features in FEATURES:
-            if self.models and not may_start():
-                break
             name = feature_text(features)
+            if self.models and not may_start() and self.read(f"model {name}") is None:
+                break
             try:
                 file = self._model(name, features, choices)
             except ValueError as error:
@@ -247,8 +250,7 @@ class DomainLearner:
         best = sorted(scores, key=lambda name: (-scores[name].solved, scores[name].seconds))
         for name in best[:BEST_MODELS]:
             for number in range(1, len(WAYS)):
-                if may_start():
-                    self._try(name, number)
+                self._try(name, number)
 
     def _model(
         self, name: str, features: Mapping[str, Any], choices: Sequence[Choices]
@@ -308,29 +310,25 @@ class DomainLearner:
         self, rung: Rung, ways: Mapping[str, Way], share: float
     ) -> dict[str, list[Trial]] | None:
         """None if the time was over before all trials were made."""
-        found: dict[str, list[Trial]] = {}
+        made: dict[tuple[str, int], Trial] = {}
         jobs = []
         for name, way in ways.items():
-            kept = self.read(f"{rung.name} {name}")
-            if kept is not None:
-                found[name] = [Trial(**fields) for fields in json.loads(kept)]
-                continue
-            named = zip(rung.names, rung.problems, strict=True)
-            jobs += [((name, i), *one, way) for i, one in enumerate(named)]
-        made: dict[tuple[str, int], Attempt] = {}
+            for i, one in enumerate(zip(rung.names, rung.problems, strict=True)):
+                kept = self.read(f"{rung.name} {i} {name}")
+                if kept is not None:
+                    made[name, i] = Trial(**json.loads(kept))
+                else:
+                    jobs.append(((name, i), *one, way))
         may_start = self._may_start(share)
-        title = f"{rung.name}: {' and '.join(ways)}"
-        with Progress(title, len(jobs)) as progress:
-            for key, answer in attempts(
+        all_trials = len(made) + len(jobs)
+        with Progress(f"{rung.name}: {' and '.join(ways)}", all_trials) as progress:
+            for (name, i), answer in attempts(
                 self.pool, self.processes, jobs, self.trial_effort, may_start
             ):
-                made[key] = answer
+                trial = made[name, i] = Trial(answer.solved, answer.spent)
+                self.write(f"{rung.name} {i} {name}", json.dumps(asdict(trial)).encode())
                 progress.update(len(made), f"{sum(one.solved for one in made.values())} solved")
-        if len(made) < len(jobs):
+        if len(made) < all_trials:
             return None
-        for name in ways.keys() - found.keys():
-            answers = [made[name, i] for i in range(len(rung.problems))]
-            found[name] = [Trial(one.solved, one.spent) for one in answers]
-            content = json.dumps([asdict(one) for one in found[name]])
-            self.write(f"{rung.name} {name}", content.encode())
-        return found
+        count = range(len(rung.problems))
+        return {name: [made[name, i] for i in count] for name in ways}

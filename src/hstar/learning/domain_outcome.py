@@ -11,8 +11,8 @@ from hstar.learning.trials import Score, sentence
 
 @dataclass(frozen=True, slots=True)
 class DomainOutcome:
-    """`file` is None if nothing was learned, `score` also if it was not compared with the default
-    planner."""
+    """`file` is None if nothing was learned. `score` is None if nothing was learned, or if it was
+    not compared with the default planner."""
 
     file: ModelFile | None
     name: str | None
@@ -32,7 +32,7 @@ class DomainOutcome:
         if self.file is None:
             why = "no training problem was solved within the limits"
             if self.plans:
-                why = f"no model was trained from {self.plans} plans in time"
+                why = f"no model of the {self.plans} plans found was tried in time"
             return f"keep the default planner, because {why}"
         return sentence(self.score, self.default, self.unit)
 

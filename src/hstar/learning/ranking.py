@@ -16,7 +16,7 @@ from hstar.learned.file import ModelFile
 from hstar.learning.choices import Choices
 from hstar.runtime.resources import Budget
 
-AT_ONCE = 2048  # pairs whose differences are in memory as a dense matrix
+AT_ONCE = 1_000_000  # numbers of a dense matrix of features
 
 
 def rank_model(
@@ -62,15 +62,19 @@ def distinct_differences(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
     """The features of worse states minus those of better ones, as sparse rows: `starts`, columns
     and values. Of equal rows there is one, and none is zero."""
-    # Rows are equal if these sums are: 64 random bits for each column.
+    # Rows are equal if these sums are: 63 random bits for each column.
     factors = np.random.default_rng(0).integers(2**63, size=config["width"], dtype=np.uint64)
     seen = {0}
     lengths, columns, values = [0], [np.zeros(0, np.int32)], [np.zeros(0, np.float32)]
+    size = max(1, AT_ONCE // max(1, config["width"]))  # pairs at a time
     for one in choices:
-        counts = WL.encoder(config, one.task)(one.states).astype(np.int32)
-        for first in range(0, len(one.better), AT_ONCE):
-            part = slice(first, first + AT_ONCE)
-            rows = counts[one.worse[part]] - counts[one.better[part]]
+        encode = WL.encoder(config, one.task)
+        for first in range(0, len(one.better), size):
+            part = slice(first, first + size)
+            needed, places = np.unique([one.better[part], one.worse[part]], return_inverse=True)
+            counts = encode(one.states[needed]).astype(np.int32)
+            better, worse = places.reshape(2, -1)
+            rows = counts[worse] - counts[better]
             sums = (rows.astype(np.uint64) * factors).sum(axis=1)
             fresh = []
             for i, key in enumerate(sums.tolist()):

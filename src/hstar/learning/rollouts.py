@@ -110,12 +110,20 @@ class Outcome:
         }
 
 
-def usable_tasks(problems: Sequence[Problem], budget: Budget, say: Say) -> list[Task]:
-    """The problems that there is something to learn from, grounded. Raises ValueError if there is
-    none, OutOfResources, PddlError."""
-    solved, impossible, tasks = 0, 0, []
+def usable_tasks(
+    problems: Sequence[Problem], budget: Budget, say: Say, each: float = math.inf
+) -> list[Task]:
+    """The problems that there is something to learn from, grounded. Those that take more than
+    `each` seconds are left out. Raises ValueError if there is none, OutOfResources, PddlError."""
+    solved, impossible, large, tasks = 0, 0, 0, []
     for problem in problems:
-        task = ground(problem, budget=budget)
+        try:
+            task = ground(problem, budget=budget.within(each))
+        except OutOfResources as error:
+            if error.status != "out of time" or budget.seconds_left <= 0:
+                raise
+            large += 1
+            continue
         if satisfies_goal(task, task.initial_state):
             solved += 1
         elif is_dead_end(task):
@@ -124,7 +132,11 @@ def usable_tasks(problems: Sequence[Problem], budget: Budget, say: Say) -> list[
             tasks.append(task)
     reasons = [
         f"{count} {what}"
-        for count, what in ((solved, "already solved"), (impossible, "without a plan"))
+        for count, what in (
+            (solved, "already solved"),
+            (impossible, "without a plan"),
+            (large, "too large to ground in time"),
+        )
         if count
     ]
     if not tasks:

@@ -3,6 +3,7 @@ each other."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -56,18 +57,15 @@ def padded(score: Score, length: int, limit: float) -> Score:
 def in_turns(
     scores: Sequence[Score], length: int, limit: float, default: Score | None = None
 ) -> Score:
-    """What searches would score that take turns on `length` problems. The default planner, if it
-    takes part, has half the time."""
+    """What searches would score that take turns on `length` problems, within the limit of each one
+    alone. The default planner, if it takes part, has half the time."""
     share = 2 if default is not None else 1
     slower = [(share * len(scores), padded(one, length, limit)) for one in scores]
     if default is not None:
         slower.append((share, padded(default, length, limit)))
     trials = []
     for number in range(length):
-        times = [
-            factor * one.trials[number].seconds
-            for factor, one in slower
-            if one.trials[number].solved
-        ]
-        trials.append(Trial(bool(times), min(times, default=limit)))
+        tried = [(factor, one.trials[number]) for factor, one in slower]
+        least = min((factor * one.seconds for factor, one in tried if one.solved), default=math.inf)
+        trials.append(Trial(least <= limit, min(least, limit)))
     return Score(tuple(trials))
