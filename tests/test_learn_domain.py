@@ -214,7 +214,7 @@ def test_disjunctive_goals_do_not_end_the_run(tmp_path: Path) -> None:
             f"(define (problem p{number}) (:domain locks) (:objects {' '.join(rooms)}) "
             f"(:init (at r0) {doors}) (:goal (or (at {rooms[-1]}) (at {rooms[-2]}))))"
         )
-    found = learn(folder)
+    found = learn(folder, quick=("--steps", "20000"))
     assert found.code == 0, found.err
     assert "1 problems to learn from" not in found.out
 
