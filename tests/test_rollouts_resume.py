@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 from program import COMMAND, SECONDS, environment, hstar
-from test_learn_rollouts import NETWORK, check_learned, folder, learn, model_in
+from test_learn_rollouts import NETWORK, ROLLOUTS, check_learned, folder, learn, model_in
 from test_learning_stops import hard
 
 from hstar.learned.file import read_model
@@ -19,7 +19,7 @@ __all__ = ["folder", "hard"]  # fixtures
 
 def started(folder: Path, *more: str) -> subprocess.Popen[str]:
     """A long run; returns when it has written a checkpoint with some learning in it."""
-    command = [*COMMAND, "learn", folder, "-o", model_in(folder), *NETWORK, *more]
+    command = [*COMMAND, "learn", folder, "-o", model_in(folder), *ROLLOUTS, *NETWORK, *more]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     running = subprocess.Popen(command, env=environment(), **pipes)  # type: ignore[call-overload]
     for line in running.stdout:
