@@ -132,6 +132,7 @@ class DomainLearner:
         self.verdict = Ladder("verdict", [task.problem for task in self.split.verdict], seed + 1)
         self.label_effort = options.label_effort(memory_bytes)
         self.trial_effort = options.trial_effort(memory_bytes)
+        self.searches = 0  # so far, by this run
         self.plans: dict[int, list[str]] = {}
         self.models: dict[str, ModelFile] = {}
         self.scores: dict[str, dict[int, Score]] = {}  # of models, by the number of the way
@@ -139,7 +140,7 @@ class DomainLearner:
     def run(self) -> DomainOutcome:
         """Raises OutOfResources for memory, and for Ctrl-C before there was a model."""
         default, score, interrupted = Score(()), None, False
-        with Pool(self.processes, is_spent) as pool:
+        with Pool(self.processes, is_spent) as pool, Progress("searches") as self.progress:
             self.pool = pool
             try:
                 self._label()
@@ -174,6 +175,11 @@ class DomainLearner:
 
     def _choose(self) -> Schedule | None:
         return choose_schedule(self.scores, WAYS, self.trial_effort.limit)
+
+    def _show(self, text: str) -> None:
+        """A live line after each search."""
+        self.searches += 1
+        self.progress.update(self.searches, text)
 
     def _gone(self) -> float:
         return _core.monotonic_seconds() - self.start
@@ -210,13 +216,11 @@ class DomainLearner:
             self.label_effort,
             self._may_start(LABEL_SHARES[way]),
         )
-        total = len(self.split.training)
-        with Progress(f"{way} plans", total, already=total - len(missing)) as progress:
-            for done, (number, answer) in enumerate(found, total - len(missing) + 1):
-                self.write(f"plan-{way}-{number}", json.dumps(answer.plan).encode())
-                if answer.plan:
-                    self.plans[number] = answer.plan
-                progress.update(done, f"{len(self.plans)} found")
+        for number, answer in found:
+            self.write(f"plan-{way}-{number}", json.dumps(answer.plan).encode())
+            if answer.plan:
+                self.plans[number] = answer.plan
+            self._show(f"{way} plans: {len(self.plans)} of {len(self.split.training)} found")
 
     def _choices(self) -> list[Choices]:
         return [
@@ -321,13 +325,13 @@ class DomainLearner:
                     jobs.append(((name, i), *one, way))
         may_start = self._may_start(share)
         all_trials = len(made) + len(jobs)
-        with Progress(f"{rung.name}: {' and '.join(ways)}", all_trials) as progress:
-            for (name, i), answer in attempts(
-                self.pool, self.processes, jobs, self.trial_effort, may_start
-            ):
-                trial = made[name, i] = Trial(answer.solved, answer.spent)
-                self.write(f"{rung.name} {i} {name}", json.dumps(asdict(trial)).encode())
-                progress.update(len(made), f"{sum(one.solved for one in made.values())} solved")
+        for (name, i), answer in attempts(
+            self.pool, self.processes, jobs, self.trial_effort, may_start
+        ):
+            trial = made[name, i] = Trial(answer.solved, answer.spent)
+            self.write(f"{rung.name} {i} {name}", json.dumps(asdict(trial)).encode())
+            solved = sum(one.solved for one in made.values())
+            self._show(f"rung {rung.name}, {name}: {solved} of {all_trials} solved")
         if len(made) < all_trials:
             return None
         count = range(len(rung.problems))
