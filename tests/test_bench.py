@@ -82,13 +82,6 @@ def test_rows_are_in_natural_order_of_problems_then_heuristics(suite: Path) -> N
     assert list(rows.select("domain", "problem", "heuristic").iter_rows()) == expected
 
 
-def test_the_default_planner_is_not_eager_search_with_its_heuristic(suite: Path) -> None:
-    rows = run_bench(BenchOptions([suite / "blocks"], ["ff", "default"]))
-    assert rows["run"].n_unique() == rows.height == 2 * PROBLEMS
-    assert rows["algorithm"].unique().sort().to_list() == ["default", "gbfs(ff)"]
-    assert rows["search"].unique().sort().to_list() == ["gbfs", "lazy"]
-
-
 def test_the_number_of_jobs_changes_times_only(suite: Path) -> None:
     """The folder above stands for the domains in it."""
     one, two = (run_bench(BenchOptions([suite], ["ff", "lmcut"], jobs=jobs)) for jobs in (1, 2))

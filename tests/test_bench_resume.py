@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from bench_suite import without_times, write_suite
+from bench_suite import COUNTS, without_times, write_suite
 from hard_tasks import large_search
 from program import PACKAGES, SECONDS, environment, hstar
 
@@ -212,3 +212,10 @@ def test_ending_the_command_keeps_what_is_finished(suite: Path, tmp_path: Path) 
     assert command.returncode == 143
     assert b"3 of 4 runs are kept in" in err
     assert len(entries(journal)) == 3
+
+
+def test_the_default_planner_is_not_eager_search_with_its_heuristic(suite: Path) -> None:
+    rows = run_bench(BenchOptions([suite / "blocks"], ["ff", "default"]))
+    assert rows["run"].n_unique() == rows.height == 2 * COUNTS["blocks"]
+    assert rows["algorithm"].unique().sort().to_list() == ["default", "gbfs(ff)"]
+    assert rows["search"].unique().sort().to_list() == ["gbfs", "lazy"]
