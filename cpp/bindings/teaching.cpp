@@ -1,5 +1,6 @@
 #include "bindings/bindings.hpp"
 #include "teaching/bellman.hpp"
+#include "teaching/distances.hpp"
 #include "teaching/plan_labels.hpp"
 
 namespace hstar::bindings {
@@ -43,11 +44,27 @@ nb::object bellman(const BoundTask& bound, const States& states, BoundHeuristic&
     return to_numpy(std::move(values), {rows.count});
 }
 
+nb::tuple distances(const BoundTask& bound, const States& states, BoundHeuristic& heuristic,
+                    SearchOptions options, uint64_t max_evaluations, double deadline, uint64_t memory_bytes) {
+    require_same(heuristic, bound);
+    const StateRows rows = bound.checked(states);
+    options.limits = Limits{deadline, memory_bytes};
+    Distances found = guarded([&] {
+        const auto space = bound.make_space(bound.task.initial_state, options.limits);
+        std::lock_guard lock(heuristic.mutex);
+        return distances_by_search(*space, rows.batch(), {heuristic.evaluator.get()}, options,
+                                   max_evaluations);
+    });
+    return nb::make_tuple(to_numpy(std::move(found.h), {rows.count}), found.evaluations);
+}
+
 }  // namespace
 
 void bind_teaching(nb::module_& m) {
     m.def("label_by_search", &label, nb::arg("task"), nb::arg("starts"), nb::arg("heuristic"),
           nb::arg("options"), nb::arg("seconds"), nb::arg("deadline"), nb::arg("memory_bytes"));
+    m.def("distances", &distances, nb::arg("task"), nb::arg("states"), nb::arg("heuristic"),
+          nb::arg("options"), nb::arg("max_evaluations"), nb::arg("deadline"), nb::arg("memory_bytes"));
     m.def("bellman_values", &bellman, nb::arg("task"), nb::arg("states"), nb::arg("heuristic"),
           nb::arg("deadline"), nb::arg("memory_bytes"));
 }

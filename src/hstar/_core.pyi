@@ -156,6 +156,15 @@ def label_by_search(
     deadline: float,
     memory_bytes: int,
 ) -> tuple[_Ints, _Ints, NDArray[np.uint8]]: ...
+def distances(
+    task: Task,
+    states: _Ints,
+    heuristic: Heuristic,
+    options: SearchOptions,
+    max_evaluations: int,
+    deadline: float,
+    memory_bytes: int,
+) -> tuple[_Doubles, int]: ...
 def bellman_values(
     task: Task, states: _Ints, heuristic: Heuristic, deadline: float, memory_bytes: int
 ) -> _Floats: ...

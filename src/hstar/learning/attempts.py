@@ -7,13 +7,14 @@ many units as evaluations of a linear model on Weisfeiler-Leman features would t
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from hstar import _core
 from hstar.learned.file import from_bytes
 from hstar.learned.heuristic import LearnedHeuristic
+from hstar.learning.sibling_values import sibling_values
 from hstar.pddl import PddlError, Problem
 from hstar.runtime.pool import Lost, Pool
 from hstar.runtime.resources import Budget, OutOfResources
@@ -21,6 +22,7 @@ from hstar.search import STRONGEST, SearchOptions, meant_options, run
 from hstar.spaces.task import Task, ground
 
 OPTIMAL, DEFAULT = "optimal", "default"
+CHEAPEST = SearchOptions("lmcut", "astar")
 WORK = {"lmcut": 100, "ff": 30}  # units of an evaluation; all others take 1
 LEAST_GROUNDING = 1.0  # seconds
 KEPT_TASKS = 4
@@ -54,11 +56,13 @@ class Effort:
 @dataclass(frozen=True, slots=True)
 class Attempt:
     """`spent` has the unit of the limit that was given. A worker that `ran_out` of memory may hold
-    too much of it to go on."""
+    too much of it to go on. With an optimal plan come the `values` of the states beside it
+    (hstar.learning.sibling_values)."""
 
     plan: list[str] | None
     spent: float
     ran_out: bool = False
+    values: list[list[float]] | None = None
 
     @property
     def solved(self) -> bool:
@@ -90,10 +94,28 @@ def attempt(name: Hashable, problem: Problem, way: Way, effort: Effort) -> Attem
         raise OutOfResources(result.status, result.exit_code)
     if result.plan is None:
         return replace(failed, ran_out=result.status == "out of memory")
+    spent: float = _core.monotonic_seconds() - start
+    if effort.work is not None:
+        spent = result.requested * _price(options) + result.expanded * _price_of_advice(options)
+        if spent > effort.work:
+            return failed
+    found = Attempt(result.plan, float(spent))
+    return found if way != OPTIMAL else _with_values(found, task, result.plan, effort)
+
+
+def _with_values(found: Attempt, task: Task, plan: Sequence[str], effort: Effort) -> Attempt:
+    """Values take at most as much as finding the plan might have taken."""
+    evaluations, budget = None, Budget(0.0, effort.memory_bytes)
     if effort.work is None:
-        return Attempt(result.plan, _core.monotonic_seconds() - start)
-    spent = result.requested * _price(options) + result.expanded * _price_of_advice(options)
-    return Attempt(result.plan, float(spent)) if spent <= effort.work else failed
+        budget = Budget.starting_now(effort.seconds, effort.memory_bytes)
+    else:
+        evaluations = max(1, effort.work // WORK["lmcut"])
+    try:
+        return replace(found, values=sibling_values(task, plan, CHEAPEST, evaluations, budget)[0])
+    except OutOfResources as error:
+        if error.status in SIGNALS:
+            raise
+        return found
 
 
 def _within_work(options: SearchOptions, work: int) -> SearchOptions:
@@ -107,7 +129,7 @@ def _within_work(options: SearchOptions, work: int) -> SearchOptions:
 
 def _options(way: Way) -> SearchOptions:
     if way == OPTIMAL:
-        return SearchOptions("lmcut", "astar", cost="one")
+        return CHEAPEST
     if way == DEFAULT:
         return STRONGEST
     assert isinstance(way, bytes)
@@ -166,7 +188,7 @@ def attempts(
                 key, name, problem, way = job
                 limit = None
                 if effort.work is None:
-                    limit = effort.seconds + effort.grounding_seconds
+                    limit = 2 * effort.seconds + effort.grounding_seconds
                 pool.submit(key, attempt, name, problem, way, effort, time_limit=limit)
         if not len(pool):
             return

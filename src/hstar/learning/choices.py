@@ -1,11 +1,13 @@
 """Choices along a plan: which states a heuristic should prefer to which.
 
-At each state of a plan the next one should be better than all other successors, and better than the
-state itself.
+At each state of a plan the next one should be better than the state itself, and better than all
+other successors. Where the distances of these to the goal are known, as good ones are not called
+worse, and the state itself is better than those that are farther from the goal than it is.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -32,21 +34,32 @@ class Choices:
         return SpaceStates(self.task, self.states)
 
 
-def choices_along(task: Task, plan: Sequence[str]) -> Choices:
-    """Successors that the plan visits, now or later, are not called worse."""
-    path = follow(task, plan)[0]
+def choices_along(
+    task: Task, plan: Sequence[str], values: Sequence[Sequence[float]] | None = None
+) -> Choices:
+    """Along an optimal plan `values` are the distances of all successors (sibling_values); unknown
+    ones are NaN. Without them, successors that the plan visits later are not called worse."""
+    path, remaining = follow(task, plan)
     states = list(path)
     number = {state.tobytes(): i for i, state in enumerate(path)}
     better: list[int] = []
     worse: list[int] = []
+
+    def prefer(one: int, other: int) -> None:
+        better.append(one)
+        worse.append(other)
+
     for i, state in enumerate(path[:-1]):
-        for successor in task.successors(state)[1]:
+        prefer(i + 1, i)
+        for k, successor in enumerate(task.successors(state)[1]):
             j = number.setdefault(successor.tobytes(), len(states))
             if j == len(states):
                 states.append(successor)
-            if j >= len(path):
-                better.append(i + 1)
-                worse.append(j)
-        better.append(i + 1)
-        worse.append(i)
+            if j < len(path):
+                continue
+            distance = values[i][k] if values is not None else math.nan
+            if not distance <= remaining[i + 1]:
+                prefer(i + 1, j)
+            if distance > remaining[i]:
+                prefer(i, j)
     return Choices(task, np.stack(states), np.array(better, np.int64), np.array(worse, np.int64))

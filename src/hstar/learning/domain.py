@@ -61,6 +61,7 @@ WAYS: tuple[SearchWay, ...] = (  # the first chooses models for the others
     {"algorithm": "lazy", "preferred_by": "ff", "batch": 32},
 )
 
+Label = tuple[list[str], list[list[float]] | None]  # a plan, and values of the states beside it
 Say = Callable[[str], None]
 Kept = Callable[[str], bytes | None]
 Keep = Callable[[str, bytes], None]
@@ -133,7 +134,7 @@ class DomainLearner:
         self.label_effort = options.label_effort(memory_bytes)
         self.trial_effort = options.trial_effort(memory_bytes)
         self.searches = 0  # so far, by this run
-        self.plans: dict[int, list[str]] = {}
+        self.plans: dict[int, Label] = {}
         self.models: dict[str, ModelFile] = {}
         self.scores: dict[str, dict[int, Score]] = {}  # of models, by the number of the way
 
@@ -207,8 +208,8 @@ class DomainLearner:
             kept = self.read(f"plan-{way}-{number}")
             if kept is None and number not in self.plans:
                 missing.append((number, ("training", number), task.problem, way))
-            elif kept is not None and (plan := json.loads(kept)) is not None:
-                self.plans[number] = plan
+            elif kept is not None and (label := json.loads(kept)) is not None:
+                self.plans[number] = label
         found = attempts(
             self.pool,
             self.processes,
@@ -217,15 +218,16 @@ class DomainLearner:
             self._may_start(LABEL_SHARES[way]),
         )
         for number, answer in found:
-            self.write(f"plan-{way}-{number}", json.dumps(answer.plan).encode())
-            if answer.plan:
-                self.plans[number] = answer.plan
+            label = (answer.plan, answer.values) if answer.plan else None
+            self.write(f"plan-{way}-{number}", json.dumps(label).encode())
+            if label is not None:
+                self.plans[number] = label
             self._show(f"{way} plans: {len(self.plans)} of {len(self.split.training)} found")
 
     def _choices(self) -> list[Choices]:
         return [
-            choices_along(self.split.training[number], plan)
-            for number, plan in sorted(self.plans.items())
+            choices_along(self.split.training[number], plan, values)
+            for number, (plan, values) in sorted(self.plans.items())
         ]
 
     # Models and ways

@@ -1,0 +1,65 @@
+"""Exact distances of the states beside an optimal plan.
+
+A plan alone says only that its own steps are good. What the other steps are worth, searches from
+the states behind them tell: some are as good, some lose time, and some lead to dead ends. Distances
+near the goal are found in a moment, so they come first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from hstar import _core
+from hstar.features.wl import WL, colour_counts
+from hstar.heuristics import bind_heuristic
+from hstar.runtime.resources import Budget
+from hstar.search import SearchOptions
+from hstar.spaces.task import Task
+from hstar.teachers.following import follow
+
+EVALUATIONS = 3000  # of one search; enough for most states beside short plans
+ALIKE = {"rounds": 3, "hash": "multiset", "statics": True, "orders": False}
+
+
+def sibling_values(
+    task: Task, plan: Sequence[str], optimal: SearchOptions, evaluations: int | None, budget: Budget
+) -> tuple[list[list[float]], int]:
+    """For each state of a plan, but the last, the distances of its successors to the goal, in the
+    order of task.successors: infinite in dead ends, NaN where the limits were too tight. And how
+    many evaluations that took, at most so many as given. Raises OutOfResources for signals."""
+    path = follow(task, plan)[0][:-1]
+    successors = [task.successors(state)[1] for state in path]
+    lengths = [len(rows) for rows in successors]
+    if not sum(lengths):
+        return [[] for _ in lengths], 0
+    backwards = np.concatenate(successors[::-1])
+    distinct, places = _alike(task, backwards)
+    settings = optimal.for_core(task)
+    settings.max_evaluations = EVALUATIONS
+    with budget.native():
+        heuristic = bind_heuristic(optimal.heuristics[0], task, optimal.cost, budget)
+        assert isinstance(heuristic, _core.Heuristic)
+        h, spent = _core.distances(
+            task.core, backwards[distinct], heuristic, settings, evaluations or 0, *budget.limits
+        )
+    values = (h / task.cost_scale)[places]
+    ends = np.cumsum(lengths[::-1])
+    return [part.tolist() for part in np.split(values, ends[:-1])][::-1], spent
+
+
+def _alike(task: Task, states: np.ndarray) -> tuple[list[int], list[int]]:
+    """The first state of each kind, and of which kind every state is. States that colour refinement
+    does not tell apart, such as those where two equal objects have changed places, are alike."""
+    config = WL.configure([task], ALIKE, "one")
+    starts, colours, counts = colour_counts(config, task, states)
+    kinds: dict[bytes, int] = {}
+    distinct, places = [], []
+    for i in range(len(states)):
+        part = slice(starts[i], starts[i + 1])
+        kind = kinds.setdefault(colours[part].tobytes() + counts[part].tobytes(), len(kinds))
+        if kind == len(distinct):
+            distinct.append(i)
+        places.append(kind)
+    return distinct, places
