@@ -137,7 +137,7 @@ class WideWorkspace {
 };
 
 RelaxationHeuristic::RelaxationHeuristic(const Task& task, CostType type, Kind kind, const Limits& limits)
-    : task_(task), kind_(kind), relaxed_(task, type, limits), exploration_(relaxed_) {
+    : task_(task), kind_(kind), relaxed_(task, type, limits), exploration_(relaxed_), follower_(task, relaxed_) {
     fact_marked_.assign(relaxed_.num_facts, 0);
     op_marked_.assign(task.num_operators(), 0);
     const bool with_free_steps = kind == Kind::FF && relaxed_.has_zero_cost;
@@ -185,21 +185,35 @@ bool RelaxationHeuristic::evaluate_wide(const StateBatch& batch, int first, int 
     for (int lane = 0; lane < count; ++lane) {
         if ((alive >> lane) & 1) h[first + lane] = to_float_below(total[lane]);
         if (!preferred) continue;
-        relaxed_plan_.clear();
+        relaxed_plan_.clear();  // stays empty in dead ends
         for (int i = 0; i < data.plan_size; ++i)
             if ((data.in_plan[data.plan[i]] >> lane) & 1) relaxed_plan_.push_back(data.plan[i]);
-        add_preferred(batch.row(first + lane), *preferred);
+        add_preferred(batch.row(first + lane), *preferred,
+                      [&](int fact) { return wide_->cost(fact, lane); });
     }
     wide_->clear_plan();
     return true;
 }
 
-void RelaxationHeuristic::add_preferred(const int* values, Rows<int>& preferred) const {
+template <class CostOf>
+void RelaxationHeuristic::add_preferred(const int* values, Rows<int>& preferred, CostOf cost_of) {
     for (int op : relaxed_plan_) {
         if (Task::all_hold(task_.pre[op], [&](int variable) { return values[variable]; })) preferred.push(op);
     }
     std::sort(preferred.data.begin() + preferred.offset.back(), preferred.data.end());
     preferred.close_row();
+    if (!ways_) return;
+    by_cost_.clear();
+    for (int op : relaxed_plan_) {
+        int cost = 0;
+        for (Assignment a : task_.pre[op])
+            if (const int fact = relaxed_.fact_of[task_.fact(a)]; fact >= 0)
+                cost = std::max(cost, cost_of(fact));
+        by_cost_.push_back({cost, op});
+    }
+    std::sort(by_cost_.begin(), by_cost_.end());
+    std::transform(by_cost_.begin(), by_cost_.end(), relaxed_plan_.begin(), [](auto step) { return step.second; });
+    ways_->add_row(follower_.follow(values, relaxed_plan_));
 }
 
 void RelaxationHeuristic::extract_relaxed_plan() {
@@ -233,14 +247,18 @@ float RelaxationHeuristic::evaluate_one(const int* values, Rows<int>* preferred)
                           ? exploration_.run<Combine::Max>(values, task_.num_variables(), task_.first_fact)
                           : exploration_.run<Combine::Sum>(values, task_.num_variables(), task_.first_fact));
     if (!reachable) {
-        if (preferred && kind_ == Kind::FF) preferred->close_row();
+        if (preferred && kind_ == Kind::FF) {
+            preferred->close_row();
+            if (ways_) ways_->close_row();
+        }
         return kDeadEnd;
     }
     int64_t total = 0;
     if (kind_ == Kind::FF) {
         extract_relaxed_plan();
         for (int op : relaxed_plan_) total += relaxed_.task_cost[op];
-        if (preferred) add_preferred(values, *preferred);
+        if (preferred)
+            add_preferred(values, *preferred, [&](int fact) { return exploration_.cost(fact); });
         return to_float_below(total);
     }
     for (int goal : relaxed_.goals) {

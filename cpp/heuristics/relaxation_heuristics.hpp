@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "heuristics/evaluator.hpp"
+#include "heuristics/plan_follower.hpp"
 #include "heuristics/relaxed_exploration.hpp"
 #include "heuristics/relaxed_task.hpp"
 #include "heuristics/wide_exploration.hpp"
@@ -24,6 +25,7 @@ class RelaxationHeuristic : public Evaluator {
 
     void evaluate(const StateBatch& batch, float* h, Rows<int>* preferred) override;
     bool has_preferred_operators() const override { return kind_ == Kind::FF; }
+    void write_ways_to(Rows<int>* ways) override { ways_ = ways; }
     int slice() const override { return 32; }
 
     // Per state: unsatisfied goals, h^FF, facts the relaxed plan's operators delete in total, and per
@@ -40,8 +42,9 @@ class RelaxationHeuristic : public Evaluator {
     float evaluate_one(const int* values, Rows<int>* preferred);
     bool evaluate_wide(const StateBatch& batch, int first, int count, float* h, Rows<int>* preferred);
     void extract_relaxed_plan();
-    // One row: the applicable steps of relaxed_plan_.
-    void add_preferred(const int* values, Rows<int>& preferred) const;
+    // One row: the applicable steps of relaxed_plan_. And one of ways_, if wanted: how far the plan goes.
+    template <class CostOf>
+    void add_preferred(const int* values, Rows<int>& preferred, CostOf cost_of);
 
     const Task& task_;
     Kind kind_;
@@ -51,6 +54,9 @@ class RelaxationHeuristic : public Evaluator {
     int wide_threshold_ = 3;
     int64_t states_side_by_side_ = 0;
     std::vector<int> relaxed_plan_, stack_;
+    Rows<int>* ways_ = nullptr;
+    PlanFollower follower_;
+    std::vector<std::pair<int, int>> by_cost_;
     std::vector<char> fact_marked_, op_marked_;
     std::vector<int> marked_facts_;
 };

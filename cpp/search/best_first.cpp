@@ -4,7 +4,8 @@
 //
 // An eager OPEN holds states, ordered by their own values; all successors of an entry are generated. A lazy
 // OPEN holds edges (a state and an operator), ordered by the values of the state; the one successor is
-// generated, evaluated, and opened by entering its edges. So a lazy search evaluates only what it expands.
+// generated, evaluated, and opened by entering its edges. So a lazy search evaluates only what it expands. It
+// may also follow relaxed plans: where one leads, and whether that is nearer to the goal, is seen at once.
 //
 // Queues of OPEN take turns. Each new smallest value of an evaluator gives the queues of preferred operators
 // `boost` turns in advance (Richter & Helmert, ICAPS 2009).
@@ -28,6 +29,8 @@ namespace hstar {
 
 namespace {
 
+// An entry of a queue of preferred operators. Other queues have one entry for all edges of a state, which
+// stays until the last is taken: in place of the operator it has the number of those taken before.
 struct Edge {
     StateId state;
     int op;  // to be applied to the state
@@ -44,6 +47,7 @@ class BestFirst {
           counters_(space.result.counters),
           open_(space.options.queues.size()),
           found_(space.options.queues.size()),
+          edges_(space.options.queues.size()),
           best_h_(space.num_values, kDeadEnd) {
         for (bool wanted : space.wants_preferred) wants_preferred_ |= wanted;
         for (const Queue& queue : options_.queues) looks_for_progress_ |= queue.only_preferred();
@@ -70,7 +74,14 @@ class BestFirst {
                 if (generate(batch_[i], i)) return;
             evaluate_pending();
             if (open_pending()) return;
-            if constexpr (!kLazy) {
+            if constexpr (kLazy) {
+                while (!ahead_.empty()) {
+                    std::swap(pending_, ahead_);
+                    std::swap(to_beat_, next_to_beat_);
+                    evaluate_pending();
+                    if (open_pending()) return;
+                }
+            } else {
                 open_known();
                 if (options_.lookahead)
                     for (StateId id : batch_)
@@ -97,7 +108,7 @@ class BestFirst {
         while (batch_.size() < size && !open_.empty()) {
             size_t list = open_.next();
             if constexpr (kLazy) {
-                batch_.push_back(open_.pop(list));
+                batch_.push_back(take_edge(list));
             } else {
                 StateId id = open_[list].top();
                 bool stale = space_.nodes[id].status != kOpen;
@@ -114,6 +125,19 @@ class BestFirst {
             }
         }
         return false;
+    }
+
+    Edge take_edge(size_t list) {
+        if (options_.queues[list].only_preferred()) return open_.pop(list);
+        Edge& all = open_[list].top();
+        EdgesOf& known = edges_[list];
+        if (known.state != all.state) known = {all.state, space_.applicable_operators(all.state)};
+        const Edge edge{all.state, known.ops[static_cast<size_t>(all.op)]};
+        if (++all.op == static_cast<int>(known.ops.size()))
+            open_.pop(list);
+        else
+            open_.stay(list);
+        return edge;
     }
 
     void choose_layer() {
@@ -138,11 +162,19 @@ class BestFirst {
         space_.generate_with(one_op_);
         counters_.generated = generated;  // counted when the parent was expanded
         auto successor = space_.successors[0];
-        if (!successor.is_new) return false;
-        space_.set_parent(successor.id, edge.state, edge.op,
-                          space_.extended(space_.nodes[edge.state].g, edge.op));
-        pending_.push_back(successor.id);
+        if (successor.is_new)
+            space_.set_parent(successor.id, edge.state, edge.op,
+                              space_.extended(space_.nodes[edge.state].g, edge.op));
+        wait_for_evaluation(successor.id, pending_);
         return false;
+    }
+
+    // Unless the state was evaluated before, or waits already.
+    bool wait_for_evaluation(StateId id, std::vector<StateId>& waiting) {
+        if (space_.nodes[id].status != kSeen) return false;
+        space_.nodes[id].status = kOpen;
+        waiting.push_back(id);
+        return true;
     }
 
     bool generate(StateId id, size_t i) {
@@ -201,15 +233,26 @@ class BestFirst {
                 return true;
             }
             if (looks_for_progress_) reward_progress(i);
-            if constexpr (kLazy)
+            if constexpr (kLazy) {
                 open_edges(id, i);
-            else
+                if (options_.follow) follow_plan(id, i);
+            } else
                 open(id, wants_preferred_ && id_has_parent(id) ? pending_preferred_[i] : 0,
                      [&](int e) { return space_.last_value(i, e); });
         }
         pending_.clear();
         pending_preferred_.clear();
+        to_beat_.clear();
         return false;
+    }
+
+    // From state i of the states evaluated last, unless it is itself where a plan led, but not nearer to the
+    // goal.
+    void follow_plan(StateId id, size_t i) {
+        const float h = space_.last_value(i);
+        if ((i < to_beat_.size() && h >= to_beat_[i]) || space_.ways.size() == 0) return;
+        if (wait_for_evaluation(space_.walk(id, space_.ways[static_cast<int>(i)]), ahead_))
+            next_to_beat_.push_back(h);
     }
 
     // States that were known before and may have got a better edge.
@@ -304,9 +347,9 @@ class BestFirst {
             if (h == kDeadEnd) continue;
             OpenKey key = this->key(space_.nodes[id].g, h);
             is_left_out &= queue.only_preferred();
-            if (!queue.only_preferred())
-                for (int op : ops) open_[q].push(key, {id, op});
-            else if (space_.wants_preferred[queue.preferred_by])
+            if (!queue.only_preferred()) {
+                if (!ops.empty()) open_[q].push(key, {id, 0});
+            } else if (space_.wants_preferred[queue.preferred_by])
                 for (int op : space_.preferred[queue.preferred_by][static_cast<int>(i)])
                     open_[q].push(key, {id, op});
         }
@@ -373,7 +416,14 @@ class BestFirst {
     static constexpr int kPatience = 100;
     int layers_without_progress_ = 0;
     std::vector<Entry> batch_;
+    struct EdgesOf {
+        StateId state = kNoState;
+        std::vector<int> ops;
+    };
+    std::vector<EdgesOf> edges_;    // lazy, per queue: of the state whose edges were taken last
     std::vector<StateId> pending_;  // generated, to be evaluated and opened
+    std::vector<StateId> ahead_;                // where relaxed plans lead; pending next
+    std::vector<float> to_beat_, next_to_beat_;  // per state of pending_ and ahead_: the value where it began
     std::vector<uint64_t> pending_preferred_;
     struct Known {
         SearchSpace::Successor edge;

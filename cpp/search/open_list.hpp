@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "runtime/chunked_array.hpp"
@@ -28,6 +29,7 @@ class OpenList {
     const Entry& top() const {
         return is_heap_ ? heap_.front().entry : pool_[buckets_.begin()->second.first].entry;
     }
+    Entry& top() { return const_cast<Entry&>(std::as_const(*this).top()); }
 
     void push(OpenKey key, Entry entry) {
         ++size_;
@@ -139,6 +141,8 @@ class AlternatingLists {
         ++turns_[list];
         return lists_[list].pop();
     }
+    // A turn that leaves the entry in its place.
+    void stay(size_t list) { ++turns_[list]; }
     void boost(size_t list, int turns) { turns_[list] -= turns; }
 
   private:

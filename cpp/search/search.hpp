@@ -30,6 +30,7 @@ struct SearchOptions {
     bool lazy = false;     // evaluate a state when it is expanded; it is ordered by its parent's values
     bool partial = false;  // expand a state only until a successor is better than it
     bool deepen = false;   // depth-first searches with growing bounds on f; remembers no states
+    bool follow = false;   // lazy: take the steps of relaxed plans as far as they go
     int lookahead = 0;     // after an expansion follow the best successors for this many steps
     std::vector<Queue> queues{{}};  // take turns
     int boost = 1000;   // how many turns preferred queues gain when an evaluator finds a new smallest value

@@ -48,9 +48,18 @@ class SearchSpace {
         for (const Queue& queue : options.queues)
             if (queue.only_preferred() && this->evaluators[queue.preferred_by]->has_preferred_operators())
                 wants_preferred[queue.preferred_by] = true;
+        if (options.follow)
+            for (size_t e = 0; e < this->evaluators.size() && planner_ == nullptr; ++e)
+                if (wants_preferred[e]) planner_ = this->evaluators[e];
+        if (planner_) planner_->write_ways_to(&ways);
         for (size_t e = 0; e < num_values; ++e) has_edge_values |= this->evaluators[e]->is_of_edges();
         if (options.seed) order_operators();
     }
+    ~SearchSpace() {
+        if (planner_) planner_->write_ways_to(nullptr);
+    }
+    SearchSpace(const SearchSpace&) = delete;
+    SearchSpace& operator=(const SearchSpace&) = delete;
 
     const StateSpace& space;
     const std::vector<Evaluator*> evaluators;
@@ -62,6 +71,7 @@ class SearchSpace {
     ChunkedArray<Node> nodes;
     SearchResult result;
     std::vector<Rows<int>> preferred;   // per evaluator: what it preferred in the states given to it last
+    Rows<int> ways;                     // how far relaxed plans of the same states go, if they are followed
     std::vector<bool> wants_preferred;  // per evaluator: whether a queue holds only preferred operators
 
     struct Successor {
@@ -101,6 +111,19 @@ class SearchSpace {
             successors.push_back({ops[i], child, is_new});
         }
         result.counters.generated += count;
+    }
+
+    // Takes steps from a state, one after the other, and returns where they lead. The states on the way are
+    // registered; new ones get their parents, and nothing else. All count as generated.
+    StateId walk(StateId state, std::span<const int> steps) {
+        for (int op : steps) {
+            load(state);
+            generate_with({op});
+            const auto [_, child, is_new] = successors[0];
+            if (is_new) set_parent(child, state, op, extended(nodes[state].g, op));
+            state = child;
+        }
+        return state;
     }
 
     void load(StateId id) {
@@ -254,6 +277,7 @@ class SearchSpace {
     void compute(size_t e, const std::vector<StateId>& ids, bool want_preferred) {
         batch_h_[e].resize(ids.size());
         preferred[e] = Rows<int>();
+        if (evaluators[e] == planner_) ways = Rows<int>();
         Rows<int>* rows = want_preferred ? &preferred[e] : nullptr;
         int variables = space.num_variables();
         Evaluator& evaluator = *evaluators[e];
@@ -307,6 +331,7 @@ class SearchSpace {
             place_of_[shuffled[place].second] = static_cast<int>(place);
     }
 
+    Evaluator* planner_ = nullptr;  // has the relaxed plans that are followed
     size_t row_bytes_;
     LimitClock clock_;
     bool keep_h_ = false, unproven_ = false;

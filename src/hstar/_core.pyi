@@ -121,6 +121,7 @@ class SearchOptions:
     reopen: bool
     lazy: bool
     deepen: bool
+    follow: bool
     lookahead: int
     queues: list[tuple[int, int]]
     boost: int

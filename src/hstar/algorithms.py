@@ -52,7 +52,7 @@ SEARCHES: Registry[SearchEntry] = Registry(
         "lazy": SearchEntry(
             "greedy best-first search, lazy, with preferred operators",
             {"lazy": True, "early_goal_test": False},
-            ("batch", "seed", "preferred", "preferred_by"),
+            ("batch", "seed", "preferred", "preferred_by", "follow"),
         ),
         "beam": SearchEntry(
             "beam search, which keeps what does not fit into the beam",

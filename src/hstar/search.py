@@ -51,6 +51,7 @@ class SearchOptions:
     order the queues. It sees only states that are expanded, so a quick heuristic stays quick; where
     it proves a dead end, the state is not expanded. Algorithms with this option then have the
     second queue as well.
+    `follow` executes the relaxed plans of the heuristic that prefers operators, as far as they go.
     `seed` shuffles the order of operators, and with it how ties are broken; 0 keeps their order.
     `beside` are other searches of the same space. All take turns of some ten milliseconds until
     one finds a plan. The default planner, if it is among them, has half the time: what it solves
@@ -65,6 +66,7 @@ class SearchOptions:
     width: int = 100
     preferred: bool = True
     preferred_by: str | None = None
+    follow: bool = False
     seed: int = 0
     queues: Sequence[tuple[int, bool]] | None = None
     beside: Sequence[SearchOptions] = ()
@@ -88,6 +90,8 @@ class SearchOptions:
             raise ValueError(f"the width must be between 1 and {MAX_WIDTH}, not {self.width}")
         if self.preferred_by is not None:
             self._check_preferred_by(self.preferred_by)
+        if self.follow and not ("follow" in entry.options and self.preferred):
+            raise ValueError(f"{self.algorithm} follows no relaxed plans; choose lazy")
         if not 0 <= self.seed < 2**64:
             raise ValueError(f"the seed must be between 0 and 2^64 - 1, not {self.seed}")
         if self.seed and "seed" not in entry.options:
@@ -169,6 +173,7 @@ class SearchOptions:
             (h, (h if prefers is None else prefers) if only else -1)
             for h, only in self.queues or [(h, only) for h in numbers for only in kinds]
         ]
+        made.follow = self.follow
         made.seed = self.seed
         made.max_evaluations = self.max_evaluations or 0
         made.max_expansions = self.max_expansions or 0
