@@ -205,8 +205,10 @@ def choose_options(heuristic: Any = None, search: str | None = None, **given: An
 
 
 def meant_options(heuristic: Any, meant: Mapping[str, Any]) -> SearchOptions:
-    """The search that a model file names for its heuristic. Raises ValueError."""
+    """The search that a model file names for its heuristic, or for another that it names. Raises
+    ValueError."""
     options = dict(meant)
+    own = options.pop("heuristic", heuristic)
     algorithm, others = options.pop("algorithm", "gbfs"), options.pop("beside", [])
     if algorithm == DEFAULT:
         ignored = [name for name in options if options[name] != getattr(STRONGEST, name, None)]
@@ -218,7 +220,7 @@ def meant_options(heuristic: Any, meant: Mapping[str, Any]) -> SearchOptions:
         raise ValueError('the searches "beside" the one of a model must be a list of objects')
     try:
         beside = tuple(meant_options(heuristic, one) for one in others)
-        return SearchOptions(heuristic, algorithm, beside=beside, **options)
+        return SearchOptions(own, algorithm, beside=beside, **options)
     except (TypeError, AttributeError) as error:
         raise ValueError(f"the heuristic is meant for an unknown search: {error}") from error
 

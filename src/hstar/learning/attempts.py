@@ -7,7 +7,7 @@ many units as evaluations of a linear model on Weisfeiler-Leman features would t
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,7 +28,8 @@ LEAST_GROUNDING = 1.0  # seconds
 KEPT_TASKS = 4
 SIGNALS = ("interrupted", "terminated")
 
-Way = str | bytes  # OPTIMAL, DEFAULT, or the content of a model file that names its search
+# OPTIMAL, DEFAULT, the content of a model file that names its search, or a search without a model
+Way = str | bytes | Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,10 @@ class Effort:
     seconds: float
     work: int | None
     memory_bytes: int
+
+    def divided(self, by: int) -> Effort:
+        work = None if self.work is None else max(1, self.work // by)
+        return replace(self, seconds=self.seconds / by, work=work)
 
     @property
     def limit(self) -> float:
@@ -132,6 +137,8 @@ def _options(way: Way) -> SearchOptions:
         return CHEAPEST
     if way == DEFAULT:
         return STRONGEST
+    if isinstance(way, Mapping):
+        return meant_options(None, {"cost": "one", **way})
     assert isinstance(way, bytes)
     heuristic = LearnedHeuristic(from_bytes(way, "learned"), "learned")
     return meant_options(heuristic, heuristic.search)

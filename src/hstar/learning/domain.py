@@ -3,8 +3,8 @@
     1. split     the smaller problems are learned from; of the larger ones half choose, half judge
     2. label     optimal plans of the smaller ones, as far as the time goes
     3. train     linear models on Weisfeiler-Leman features, which take seconds each
-    4. choose    every model searches on a ladder of growing problems (hstar.learning.ladder), the
-                 best ones in several ways of searching
+    4. choose    models and ways of searching race on a ladder of growing problems
+                 (hstar.learning.race, hstar.learning.ladder)
     5. verdict   the best and the default planner search on problems that have chosen nothing
 
 The result names the search it is meant for: in turns with the default planner if it has beaten it,
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,12 +25,20 @@ import numpy as np
 from hstar import _core
 from hstar.learned.file import ModelFile, from_bytes, to_bytes
 from hstar.learning.attempts import DEFAULT, OPTIMAL, Effort, Way, attempts, is_spent
+from hstar.learning.candidates import (
+    FEATURES,
+    UNTRAINED,
+    Candidate,
+    candidates_with,
+    feature_text,
+)
 from hstar.learning.choices import Choices, choices_along
 from hstar.learning.domain_outcome import DomainOutcome
-from hstar.learning.instance import Way as SearchWay
-from hstar.learning.instance import way_text, with_search
+from hstar.learning.instance import with_search
 from hstar.learning.ladder import Ladder, Rung
+from hstar.learning.race import race
 from hstar.learning.ranking import rank_model
+from hstar.learning.rungs import Keep, Kept, RungTrials
 from hstar.learning.schedule import Schedule, choose_schedule, in_turns
 from hstar.learning.trials import Score, Trial
 from hstar.runtime.pool import Pool
@@ -43,28 +51,10 @@ LABEL_SHARES = {OPTIMAL: 0.3, DEFAULT: 0.45}  # of the time, from the beginning
 RACE_SHARE = 0.85
 LABEL_WORK = 20  # times as much as for a trial, where work counts
 FEWEST_PLANS = 5  # optimal ones; with fewer, plans of the default planner are learned from as well
-BEST_MODELS = 3  # that are tried in every way
-
-FEATURES: tuple[Mapping[str, Any], ...] = (
-    {"rounds": 2, "orders": True},
-    {"rounds": 1, "orders": True},
-    {"rounds": 2, "orders": True, "statics": True},
-    {"rounds": 1, "orders": True, "statics": True},
-    {"rounds": 2},
-    {"rounds": 3, "orders": True},
-    {"rounds": 0, "orders": True},
-)
-WAYS: tuple[SearchWay, ...] = (  # the first chooses models for the others
-    {"algorithm": "gbfs"},
-    {"algorithm": "first"},
-    {"algorithm": "gbfs", "preferred_by": "ff", "batch": 32},
-    {"algorithm": "lazy", "preferred_by": "ff", "batch": 32},
-)
+SCREENING = 8  # on the first rung of the race, a search gets this part of what others get
 
 Label = tuple[list[str], list[list[float]] | None]  # a plan, and values of the states beside it
 Say = Callable[[str], None]
-Kept = Callable[[str], bytes | None]
-Keep = Callable[[str, bytes], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +92,6 @@ def split_by_size(tasks: Sequence[Task]) -> Split:
     return Split(by_size[:-held], larger[-2::-2][::-1], larger[::-1][::2][::-1])
 
 
-def feature_text(features: Mapping[str, Any]) -> str:
-    """Such as "2 rounds, orders"."""
-    chosen = [name for name, value in features.items() if value is True]
-    return ", ".join([f"{features['rounds']} rounds", *chosen])
-
-
 class DomainLearner:
     """Learns from the problems of a folder. `memory_bytes` is for each process; `read` and `write`
     are those of a journal; `spent` are seconds that an earlier run has used."""
@@ -136,16 +120,18 @@ class DomainLearner:
         self.searches = 0  # so far, by this run
         self.plans: dict[int, Label] = {}
         self.models: dict[str, ModelFile] = {}
-        self.scores: dict[str, dict[int, Score]] = {}  # of models, by the number of the way
+        self.scores: dict[Candidate, Score] = {}
 
     def run(self) -> DomainOutcome:
         """Raises OutOfResources for memory, and for Ctrl-C before there was a model."""
         default, score, interrupted = Score(()), None, False
         with Pool(self.processes, is_spent) as pool, Progress("searches") as self.progress:
             self.pool = pool
+            limit = self.trial_effort.limit
+            self.trials = RungTrials(pool, self.processes, limit, self.read, self.write, self._show)
             try:
                 self._label()
-                self._try_all()
+                self._race()
                 chosen = self._choose()
                 if chosen is not None:
                     score, default = self._judge(chosen)
@@ -159,7 +145,7 @@ class DomainLearner:
         if chosen is None and interrupted:
             raise stopped("interrupt")
         found = DomainOutcome(
-            None if chosen is None else self.models[chosen.name],
+            None if chosen is None else self._file_of(chosen),
             None if chosen is None else chosen.label,
             score,
             default,
@@ -175,7 +161,11 @@ class DomainLearner:
         return replace(found, file=ModelFile({**file.metadata, "training": training}, file.tensors))
 
     def _choose(self) -> Schedule | None:
-        return choose_schedule(self.scores, WAYS, self.trial_effort.limit)
+        return choose_schedule(self.scores, self.trial_effort.limit)
+
+    def _file_of(self, chosen: Schedule) -> ModelFile:
+        """The model that the searches use. Those that need none are named in the file of one."""
+        return self.models[chosen.model] if chosen.model else next(iter(self.models.values()))
 
     def _show(self, text: str) -> None:
         """A live line after each search."""
@@ -232,8 +222,8 @@ class DomainLearner:
 
     # Models and ways
 
-    def _try_all(self) -> None:
-        """All models in one way of searching, then the best ones in the others."""
+    def _race(self) -> None:
+        """Models of all features, in all ways of searching, and the ways that need no model."""
         if not self.plans:
             return
         choices = self._choices()
@@ -251,12 +241,10 @@ class DomainLearner:
             if any(np.array_equal(file.tensors["weight"], one) for one in weights):
                 continue  # as with and without orders where there are none
             self.models[name] = file
-            self._try(name, 0)
-        scores = {name: self.scores[name][0] for name in self.models if name in self.scores}
-        best = sorted(scores, key=lambda name: (-scores[name].solved, scores[name].seconds))
-        for name in best[:BEST_MODELS]:
-            for number in range(1, len(WAYS)):
-                self._try(name, number)
+        candidates = [one for name in self.models for one in candidates_with(name)]
+        self.scores = race(
+            [*candidates, *UNTRAINED], self.choice, self._on_choice_rung, self.trial_effort.limit
+        )
 
     def _model(
         self, name: str, features: Mapping[str, Any], choices: Sequence[Choices]
@@ -268,73 +256,56 @@ class DomainLearner:
         self.write(f"model {name}", to_bytes(file))
         return file
 
-    def _try(self, name: str, number: int) -> None:
-        """Climb the ladder with a model in one way of searching. What the time cuts short counts
-        only if there is nothing else."""
-        what, way = self._way(name, WAYS[number])
-        scores, is_whole = self._climb(self.choice, {what: way}, RACE_SHARE)
-        if (is_whole or not self.scores) and scores[what].trials:
-            self.say(f"{what}: {scores[what].text(self.trial_effort.unit)}")
-            self.scores.setdefault(name, {})[number] = scores[what]
+    def _on_choice_rung(
+        self, rung: Rung, alive: Sequence[Candidate]
+    ) -> dict[Candidate, list[Trial]]:
+        is_first = rung is self.choice.rung(0)
+        effort = self.trial_effort.divided(SCREENING) if is_first else self.trial_effort
+        ways = {one.label: self._way(one) for one in alive}
+        found = self.trials.on_rung(rung, ways, effort, self._may_start(RACE_SHARE))
+        by_candidate = {one: found[one.label] for one in alive if one.label in found}
+        self._say_best(rung, by_candidate)
+        return by_candidate
 
-    def _way(self, name: str, way: SearchWay) -> tuple[str, Way]:
-        """What a model with a way of searching is called, and how a job gets it."""
-        return f"{name}, {way_text(way)}", to_bytes(with_search(self.models[name], way))
+    def _say_best(self, rung: Rung, found: Mapping[Candidate, list[Trial]]) -> None:
+        scores = {one: Score(tuple(made)) for one, made in found.items()}
+        best = min(scores, key=lambda o: (-scores[o].solved, scores[o].seconds), default=None)
+        if best is not None:
+            objects = max(len(problem.objects) for problem in rung.problems)
+            self.say(
+                f"up to {objects} objects, {len(found)} candidates: best is {best.label}, "
+                f"{scores[best].text(self.trial_effort.unit)}"
+            )
+
+    def _way(self, one: Candidate) -> Way:
+        """How a job gets a candidate."""
+        if one.model is None:
+            return one.way
+        return to_bytes(with_search(self.models[one.model], one.way))
 
     def _judge(self, chosen: Schedule) -> tuple[Score | None, Score]:
         """Scores of the chosen searches in turns with the default planner, and of the latter alone,
-        on problems that have chosen nothing."""
-        learned = dict(self._way(chosen.name, way) for way in chosen.ways)
-        scores, _ = self._climb(self.verdict, {DEFAULT: DEFAULT, **learned}, 1.0)
-        default = scores[DEFAULT]
-        if not default.trials:
-            return None, default
-        own = [scores[name] for name in learned]
-        return in_turns(own, len(default.trials), self.trial_effort.limit, default), default
-
-    def _climb(
-        self, ladder: Ladder, ways: Mapping[str, Way], share: float
-    ) -> tuple[dict[str, Score], bool]:
-        """Trials of ways by their name, all on the same rungs, and whether they got to the end. Who
-        solves nothing on a rung fails on all above it."""
-        trials: dict[str, list[Trial]] = {name: [] for name in ways}
-        alive = list(ways)
-        number, is_whole = 0, True
-        while alive and (rung := ladder.rung(number)) is not None:
-            found = self._on_rung(rung, {name: ways[name] for name in alive}, share)
-            if found is None:
-                is_whole = False
+        on problems that have chosen nothing. Who solves nothing on a rung fails on all above it."""
+        learned = {one.label: self._way(one) for one in chosen.candidates}
+        ways: dict[str, Way] = {DEFAULT: DEFAULT, **learned}
+        made: dict[str, list[Trial]] = {name: [] for name in ways}
+        alive, number = list(ways), 0
+        while alive and (rung := self.verdict.rung(number)) is not None:
+            found = self.trials.on_rung(
+                rung, {name: ways[name] for name in alive}, self.trial_effort, self._may_start(1.0)
+            )
+            if len(found) < len(alive):
                 break
-            failed = [Trial(False, self.trial_effort.limit)] * len(rung.problems)
+            tried = max(map(len, found.values()))
             for name in ways:
-                trials[name] += found.get(name, failed)
+                failed = [Trial(False, self.trial_effort.limit)] * tried
+                made[name] += found.get(name, failed)
             alive = [name for name in alive if any(one.solved for one in found[name])]
             number += 1
-        return {name: Score(tuple(made)) for name, made in trials.items()}, is_whole
-
-    def _on_rung(
-        self, rung: Rung, ways: Mapping[str, Way], share: float
-    ) -> dict[str, list[Trial]] | None:
-        """None if the time was over before all trials were made."""
-        made: dict[tuple[str, int], Trial] = {}
-        jobs = []
-        for name, way in ways.items():
-            for i, one in enumerate(zip(rung.names, rung.problems, strict=True)):
-                kept = self.read(f"{rung.name} {i} {name}")
-                if kept is not None:
-                    made[name, i] = Trial(**json.loads(kept))
-                else:
-                    jobs.append(((name, i), *one, way))
-        may_start = self._may_start(share)
-        all_trials = len(made) + len(jobs)
-        for (name, i), answer in attempts(
-            self.pool, self.processes, jobs, self.trial_effort, may_start
-        ):
-            trial = made[name, i] = Trial(answer.solved, answer.spent)
-            self.write(f"{rung.name} {i} {name}", json.dumps(asdict(trial)).encode())
-            solved = sum(one.solved for one in made.values())
-            self._show(f"rung {rung.name}, {name}: {solved} of {all_trials} solved")
-        if len(made) < all_trials:
-            return None
-        count = range(len(rung.problems))
-        return {name: [made[name, i] for i in count] for name in ways}
+            if tried < len(rung.problems):
+                break
+        default = Score(tuple(made[DEFAULT]))
+        if not default.trials:
+            return None, default
+        own = [Score(tuple(made[name])) for name in learned]
+        return in_turns(own, len(default.trials), self.trial_effort.limit, default), default

@@ -262,9 +262,10 @@ def search_with(file: ModelFile) -> SearchOptions:
 
 
 def way_text(way: Way) -> str:
-    """Such as "gbfs, preferred_by=ff"."""
-    said = [f"{n}={value}" for n, value in way.items() if n not in ("algorithm", "cost")]
-    return ", ".join([way["algorithm"], *said])
+    """Such as "gbfs, preferred by ff"."""
+    said = {"heuristic": " with {}", "preferred_by": ", preferred by {}", "follow": ", following"}
+    known = (text.format(way[name]) for name, text in said.items() if way.get(name))
+    return "".join([str(way["algorithm"]), *known])
 
 
 def best_of(scores: Sequence[Score], ways: Sequence[Way]) -> tuple[Score, Way]:

@@ -1,5 +1,4 @@
-"""Which model to use, and in which ways of searching: they take turns, so they should complement
-each other."""
+"""Which searches to use: they take turns, so they should complement each other."""
 
 from __future__ import annotations
 
@@ -8,44 +7,45 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from hstar.learning.instance import Way, way_text
+from hstar.learning.candidates import Candidate
+from hstar.learning.instance import Way
 from hstar.learning.trials import Score, Trial
 from hstar.search import DEFAULT
 
-MOST_WAYS = 2  # that take turns
+MOST_CANDIDATES = 2  # that take turns
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """A model, and the ways of searching with it that take turns."""
+    """Searches that take turns. All that have a model have the same."""
 
-    name: str
-    ways: tuple[Way, ...]
+    candidates: tuple[Candidate, ...]
+
+    @property
+    def model(self) -> str | None:
+        return next((one.model for one in self.candidates if one.model is not None), None)
 
     @property
     def label(self) -> str:
-        return f"{self.name}, {' + '.join(map(way_text, self.ways))}"
+        return " + ".join(one.label for one in self.candidates)
 
     def search(self) -> Way:
         """As a model file names it, in turns with the default planner."""
-        first, *others = ({"cost": "one", **way} for way in self.ways)
+        first, *others = ({"cost": "one", **one.way} for one in self.candidates)
         return {**first, "beside": [*others, {"algorithm": DEFAULT}]}
 
 
-def choose_schedule(
-    scores: Mapping[str, Mapping[int, Score]], ways: Sequence[Way], limit: float
-) -> Schedule | None:
-    """The model and the ways that solve most in turns with each other. `scores` are those of
-    models, by the number of the way. None without any."""
-    climbs = [score for by_way in scores.values() for score in by_way.values()]
-    length = max((len(score.trials) for score in climbs), default=0)
+def choose_schedule(scores: Mapping[Candidate, Score], limit: float) -> Schedule | None:
+    """Those that solve most in turns with each other. None without any."""
     best: tuple[Score, Schedule] | None = None
-    for name, by_way in scores.items():
-        for count in range(1, MOST_WAYS + 1):
-            for numbers in combinations(sorted(by_way), count):
-                score = in_turns([by_way[i] for i in numbers], length, limit)
-                if best is None or score.beats(best[0]):
-                    best = score, Schedule(name, tuple(ways[i] for i in numbers))
+    length = max((len(score.trials) for score in scores.values()), default=0)
+    for count in range(1, MOST_CANDIDATES + 1):
+        for chosen in combinations(scores, count):
+            if len({one.model for one in chosen if one.model is not None}) > 1:
+                continue
+            score = in_turns([scores[one] for one in chosen], length, limit)
+            if best is None or score.beats(best[0]):
+                best = score, Schedule(chosen)
     return None if best is None else best[1]
 
 

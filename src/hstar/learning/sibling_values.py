@@ -55,7 +55,8 @@ def _alike(task: Task, states: np.ndarray) -> tuple[list[int], list[int]]:
     config = WL.configure([task], ALIKE, "one")
     starts, colours, counts = colour_counts(config, task, states)
     kinds: dict[bytes, int] = {}
-    distinct, places = [], []
+    distinct: list[int] = []
+    places: list[int] = []
     for i in range(len(states)):
         part = slice(starts[i], starts[i + 1])
         kind = kinds.setdefault(colours[part].tobytes() + counts[part].tobytes(), len(kinds))
