@@ -51,13 +51,13 @@ class PlanFollower {
 
     const Task& task_;
     const RelaxedTask& relaxed_;
-    std::vector<char> is_goal_;            // per fact
+    std::vector<char> is_goal_;  // per fact
     std::vector<int> values_, next_values_;
     std::vector<Step> steps_;
     std::vector<int> taken_;
-    std::vector<int> needed_by_;           // per fact: how many steps that are left need it
-    std::vector<int> readers_;             // per variable: how many applicable steps need its value
-    std::vector<std::vector<int>> asking_; // per variable: steps that need one of its values
+    std::vector<int> needed_by_;            // per fact: how many steps that are left need it
+    std::vector<int> readers_;              // per variable: how many applicable steps need its value
+    std::vector<std::vector<int>> asking_;  // per variable: steps that need one of its values
 };
 
 }  // namespace hstar

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <new>
 
 #include "lanes/cost_lanes.hpp"
@@ -18,40 +20,77 @@ struct AlignedFree {
 
 }  // namespace
 
+// What the heuristics of a task share: searches that take turns often have one each, and on large tasks this
+// takes seconds to make and gigabytes to keep.
+struct Relaxation {
+    Relaxation(const Task& task, CostType type, const Limits& limits) : relaxed(task, type, limits) {
+        if (!fits()) return;
+        std::vector<int> position;
+        for (int op = 0; op < relaxed.num_operators(); ++op) {
+            position.push_back(static_cast<int>(records.size()));
+            records.insert(records.end(), {relaxed.cost[op], static_cast<int>(relaxed.pre[op].size()),
+                                           static_cast<int>(relaxed.eff[op].size())});
+            records.insert(records.end(), relaxed.pre[op].begin(), relaxed.pre[op].end());
+            records.insert(records.end(), relaxed.eff[op].begin(), relaxed.eff[op].end());
+        }
+        for (int op : relaxed.consumers.data) consumers.push_back(position[op]);
+        for (int edge : relaxed.achievers.data) {
+            achievers.push_back(position[relaxed.edge_operator[edge]]);
+            achiever_origin.push_back(relaxed.edge_origin[edge]);
+        }
+    }
+
+    // The one that other heuristics of the task use, or a new one.
+    static std::shared_ptr<const Relaxation> of(const Task& task, CostType type, const Limits& limits) {
+        static std::mutex mutex;
+        static std::map<std::pair<const Task*, CostType>, std::weak_ptr<const Relaxation>> in_use;
+        std::lock_guard lock(mutex);
+        std::erase_if(in_use, [](const auto& one) { return one.second.expired(); });
+        auto& known = in_use[{&task, type}];
+        if (auto shared = known.lock()) return shared;
+        auto made = std::make_shared<const Relaxation>(task, type, limits);
+        known = made;
+        return made;
+    }
+
+    int cost_limit() const {
+        size_t most = 1;
+        for (int op = 0; op < relaxed.num_operators(); ++op) most = std::max(most, relaxed.pre[op].size());
+        return static_cast<int>(65535 / (most + 1));
+    }
+    // Whether costs fit into the lanes of the kernel.
+    bool fits() const {
+        int limit = cost_limit();
+        if (relaxed.has_zero_cost && relaxed.num_facts > 65535) return false;  // free steps may be as many
+        return std::all_of(relaxed.cost.begin(), relaxed.cost.end(), [&](int c) { return c < limit; });
+    }
+
+    RelaxedTask relaxed;
+    std::vector<int> records, consumers, achievers, achiever_origin;  // for the kernel, if they fit
+};
+
 // The kernel's arrays and the code that moves states in and results out.
 class WideWorkspace {
   public:
-    WideWorkspace(const Task& task, const RelaxedTask& relaxed, bool with_free_steps)
-        : task_(task), relaxed_(relaxed), kernel_(HSTAR_KERNELS(wide).back()) {
-        std::vector<int> position;
-        for (int op = 0; op < relaxed.num_operators(); ++op) {
-            position.push_back(static_cast<int>(records_.size()));
-            records_.insert(records_.end(), {relaxed.cost[op], static_cast<int>(relaxed.pre[op].size()),
-                                             static_cast<int>(relaxed.eff[op].size())});
-            records_.insert(records_.end(), relaxed.pre[op].begin(), relaxed.pre[op].end());
-            records_.insert(records_.end(), relaxed.eff[op].begin(), relaxed.eff[op].end());
-        }
-        for (int op : relaxed.consumers.data) consumers_.push_back(position[op]);
-        for (int edge : relaxed.achievers.data) {
-            achievers_.push_back(position[relaxed.edge_operator[edge]]);
-            achiever_origin_.push_back(relaxed.edge_origin[edge]);
-        }
+    WideWorkspace(const Task& task, const Relaxation& shared, bool with_free_steps)
+        : task_(task), relaxed_(shared.relaxed), kernel_(HSTAR_KERNELS(wide).back()) {
+        const RelaxedTask& relaxed = shared.relaxed;
         const size_t facts = static_cast<size_t>(relaxed.num_facts);
         const size_t ops = static_cast<size_t>(task.num_operators());
         cost_ = make_lanes(facts);
         if (with_free_steps) free_steps_ = make_lanes(facts);
         auto ints = [&](size_t size, int value) { return ints_.emplace_back(size, value).data(); };
         auto masks = [&](size_t size) { return masks_.emplace_back(size, 0).data(); };
-        data_.records = records_.data();
+        data_.records = shared.records.data();
         data_.consumer_begin = relaxed.consumers.offset.data();
-        data_.consumers = consumers_.data();
+        data_.consumers = shared.consumers.data();
         data_.achiever_begin = relaxed.achievers.offset.data();
-        data_.achievers = achievers_.data();
-        data_.achiever_origin = achiever_origin_.data();
+        data_.achievers = shared.achievers.data();
+        data_.achiever_origin = shared.achiever_origin.data();
         data_.goals = relaxed.goals.data();
         data_.num_goals = static_cast<int>(relaxed.goals.size());
         data_.num_facts = relaxed.num_facts;
-        data_.cost_limit = cost_limit(relaxed);
+        data_.cost_limit = shared.cost_limit();
         data_.cost = cost_.get();
         data_.free_steps = free_steps_.get();
         data_.bucket_head = ints(65536, -1);
@@ -65,17 +104,6 @@ class WideWorkspace {
         data_.needed_facts = ints(facts, 0);
         data_.in_plan = masks(ops);
         data_.plan = ints(ops, 0);
-    }
-
-    static int cost_limit(const RelaxedTask& relaxed) {
-        size_t most = 1;
-        for (int op = 0; op < relaxed.num_operators(); ++op) most = std::max(most, relaxed.pre[op].size());
-        return static_cast<int>(65535 / (most + 1));
-    }
-    static bool fits(const RelaxedTask& relaxed) {
-        int limit = cost_limit(relaxed);
-        if (relaxed.has_zero_cost && relaxed.num_facts > 65535) return false;  // free steps may be as many
-        return std::all_of(relaxed.cost.begin(), relaxed.cost.end(), [&](int c) { return c < limit; });
     }
 
     WideResult explore(const StateBatch& batch, int first, int count, bool sum) {
@@ -131,18 +159,22 @@ class WideWorkspace {
     WideKernel kernel_;
     WideKernelData data_{};
     LaneArray cost_, free_steps_;
-    std::vector<int> records_, consumers_, achievers_, achiever_origin_, seeds_;
+    std::vector<int> seeds_;
     std::vector<std::vector<int>> ints_;  // the kernel's work space
     std::vector<std::vector<uint32_t>> masks_;
 };
 
 RelaxationHeuristic::RelaxationHeuristic(const Task& task, CostType type, Kind kind, const Limits& limits)
-    : task_(task), kind_(kind), relaxed_(task, type, limits), exploration_(relaxed_), follower_(task, relaxed_) {
+    : task_(task),
+      kind_(kind),
+      relaxation_(Relaxation::of(task, type, limits)),
+      relaxed_(relaxation_->relaxed),
+      exploration_(relaxed_),
+      follower_(task, relaxed_) {
     fact_marked_.assign(relaxed_.num_facts, 0);
     op_marked_.assign(task.num_operators(), 0);
     const bool with_free_steps = kind == Kind::FF && relaxed_.has_zero_cost;
-    if (WideWorkspace::fits(relaxed_))
-        wide_ = std::make_unique<WideWorkspace>(task, relaxed_, with_free_steps);
+    if (relaxation_->fits()) wide_ = std::make_unique<WideWorkspace>(task, *relaxation_, with_free_steps);
 }
 
 RelaxationHeuristic::~RelaxationHeuristic() = default;
@@ -188,8 +220,7 @@ bool RelaxationHeuristic::evaluate_wide(const StateBatch& batch, int first, int 
         relaxed_plan_.clear();  // stays empty in dead ends
         for (int i = 0; i < data.plan_size; ++i)
             if ((data.in_plan[data.plan[i]] >> lane) & 1) relaxed_plan_.push_back(data.plan[i]);
-        add_preferred(batch.row(first + lane), *preferred,
-                      [&](int fact) { return wide_->cost(fact, lane); });
+        add_preferred(batch.row(first + lane), *preferred, [&](int fact) { return wide_->cost(fact, lane); });
     }
     wide_->clear_plan();
     return true;
@@ -212,7 +243,8 @@ void RelaxationHeuristic::add_preferred(const int* values, Rows<int>& preferred,
         by_cost_.push_back({cost, op});
     }
     std::sort(by_cost_.begin(), by_cost_.end());
-    std::transform(by_cost_.begin(), by_cost_.end(), relaxed_plan_.begin(), [](auto step) { return step.second; });
+    std::transform(by_cost_.begin(), by_cost_.end(), relaxed_plan_.begin(),
+                   [](auto step) { return step.second; });
     ways_->add_row(follower_.follow(values, relaxed_plan_));
 }
 
@@ -257,8 +289,7 @@ float RelaxationHeuristic::evaluate_one(const int* values, Rows<int>* preferred)
     if (kind_ == Kind::FF) {
         extract_relaxed_plan();
         for (int op : relaxed_plan_) total += relaxed_.task_cost[op];
-        if (preferred)
-            add_preferred(values, *preferred, [&](int fact) { return exploration_.cost(fact); });
+        if (preferred) add_preferred(values, *preferred, [&](int fact) { return exploration_.cost(fact); });
         return to_float_below(total);
     }
     for (int goal : relaxed_.goals) {

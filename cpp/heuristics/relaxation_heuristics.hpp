@@ -16,6 +16,7 @@
 namespace hstar {
 
 class WideWorkspace;
+struct Relaxation;
 
 class RelaxationHeuristic : public Evaluator {
   public:
@@ -48,7 +49,8 @@ class RelaxationHeuristic : public Evaluator {
 
     const Task& task_;
     Kind kind_;
-    RelaxedTask relaxed_;
+    std::shared_ptr<const Relaxation> relaxation_;
+    const RelaxedTask& relaxed_;
     RelaxedExploration exploration_;
     std::unique_ptr<WideWorkspace> wide_;
     int wide_threshold_ = 3;

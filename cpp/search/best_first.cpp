@@ -75,9 +75,7 @@ class BestFirst {
             evaluate_pending();
             if (open_pending()) return;
             if constexpr (kLazy) {
-                while (!ahead_.empty()) {
-                    std::swap(pending_, ahead_);
-                    std::swap(to_beat_, next_to_beat_);
+                while (look_ahead_along_plans()) {
                     evaluate_pending();
                     if (open_pending()) return;
                 }
@@ -244,6 +242,19 @@ class BestFirst {
         pending_preferred_.clear();
         to_beat_.clear();
         return false;
+    }
+
+    // Makes the states where relaxed plans led pending. False if there are none, or no limit allows more.
+    bool look_ahead_along_plans() {
+        const size_t allowed = space_.exhausted() ? 0 : static_cast<size_t>(space_.batch_size());
+        while (ahead_.size() > allowed) {
+            space_.nodes[ahead_.back()].status = kSeen;
+            ahead_.pop_back();
+        }
+        std::swap(pending_, ahead_);
+        std::swap(to_beat_, next_to_beat_);
+        next_to_beat_.clear();
+        return !pending_.empty();
     }
 
     // From state i of the states evaluated last, unless it is itself where a plan led, but not nearer to the
@@ -420,9 +431,9 @@ class BestFirst {
         StateId state = kNoState;
         std::vector<int> ops;
     };
-    std::vector<EdgesOf> edges_;    // lazy, per queue: of the state whose edges were taken last
-    std::vector<StateId> pending_;  // generated, to be evaluated and opened
-    std::vector<StateId> ahead_;                // where relaxed plans lead; pending next
+    std::vector<EdgesOf> edges_;                 // lazy, per queue: of the state whose edges were taken last
+    std::vector<StateId> pending_;               // generated, to be evaluated and opened
+    std::vector<StateId> ahead_;                 // where relaxed plans lead; pending next
     std::vector<float> to_beat_, next_to_beat_;  // per state of pending_ and ahead_: the value where it began
     std::vector<uint64_t> pending_preferred_;
     struct Known {

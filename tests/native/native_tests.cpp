@@ -187,6 +187,7 @@ int main(int argc, char** argv) {
             test_searches(task, states, complete, seed);
             test_expansions(task, seed);
             test_advisers(task, complete, seed);
+            test_ways(task, states, seed);
             test_regression(task, states, seed);
             test_tabular(task, seed);
             test_rtdp(task, seed);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "heuristics/relaxation_heuristics.hpp"
 #include "search/search.hpp"
 #include "spaces/task_space.hpp"
 #include "task/packing.hpp"
@@ -81,7 +82,8 @@ SearchOptions options_of(const std::string& algorithm) {
         options.tie_by_h = options.reopen = true;
         options.early_goal_test = false;
     }
-    options.lazy = algorithm == "lazy";
+    options.follow = algorithm == "follow";
+    options.lazy = algorithm == "lazy" || options.follow;
     if (options.lazy) options.queues = {{0}, {0, 0}};
     options.lookahead = algorithm == "gbfls" ? 50 : 0;
     options.use_h = algorithm != "bfs";
@@ -96,7 +98,7 @@ void test_searches(const Task& task, const std::map<State, int>& states, bool co
     for (const auto& [state, distance] : states)
         if (task.is_goal(state.data()) && (best < 0 || distance < best)) best = distance;
     TaskSpace space(task, generator, task.initial_state);
-    for (const char* algorithm : {"gbfs", "lazy", "astar", "wastar", "gbfls", "bfs", "beam"})
+    for (const char* algorithm : {"gbfs", "lazy", "follow", "astar", "wastar", "gbfls", "bfs", "beam"})
         for (const std::string name : {"blind", "goalcount", "hmax", "hadd", "ff", "lmcut"})
             for (int batch : {1, 3}) {
                 SearchOptions options = options_of(algorithm);
@@ -128,7 +130,7 @@ void test_searches(const Task& task, const std::map<State, int>& states, bool co
 void test_expansions(const Task& task, int seed) {
     SuccessorGenerator generator(task);
     TaskSpace space(task, generator, task.initial_state);
-    for (const char* algorithm : {"gbfs", "lazy", "astar", "gbfls", "beam"})
+    for (const char* algorithm : {"gbfs", "lazy", "follow", "astar", "gbfls", "beam"})
         for (int batch : {1, 3}) {
             SearchOptions options = options_of(algorithm);
             options.batch = batch;
@@ -164,4 +166,43 @@ void test_advisers(const Task& task, bool complete, int seed) {
             check(ff.asked <= advised.counters.expanded + advised.counters.deadends + 3,
                   "an adviser is asked about expanded states only", seed);
         }
+}
+
+void test_ways(const Task& task, const std::map<State, int>& states, int seed) {
+    RelaxationHeuristic one_by_one(task, CostType::One, RelaxationHeuristic::Kind::FF);
+    RelaxationHeuristic side_by_side(task, CostType::One, RelaxationHeuristic::Kind::FF);
+    one_by_one.set_wide_threshold(1000);
+    std::vector<int> values;
+    int count = 0;
+    for (const auto& [state, distance] : states) {
+        if (++count > 40) break;
+        values.insert(values.end(), state.begin(), state.end());
+    }
+    count = std::min(count, 40);
+    const StateBatch batch{values.data(), count, task.num_variables()};
+    std::vector<float> h(static_cast<size_t>(count));
+    Rows<int> ways, others;
+    for (auto [heuristic, rows] : {std::pair(&one_by_one, &ways), std::pair(&side_by_side, &others)}) {
+        Rows<int> preferred;
+        heuristic->write_ways_to(rows);
+        heuristic->evaluate(batch, h.data(), &preferred);
+        heuristic->write_ways_to(nullptr);
+        Rows<int> again;
+        heuristic->evaluate(batch, h.data(), &again);
+        check(rows->size() == count && preferred.data == again.data, "each state has one way", seed);
+    }
+    check(ways.data == others.data && ways.offset == others.offset, "ways are the same side by side", seed);
+    for (int i = 0; i < count; ++i) {
+        State state(batch.row(i), batch.row(i) + task.num_variables()), next(state.size());
+        bool is_goal = task.is_goal(state.data());
+        check(!is_goal || ways[i].empty(), "nothing is done in a goal", seed);
+        for (int op : ways[i]) {
+            auto ops = applicable_by_scan(task, state);
+            check(std::binary_search(ops.begin(), ops.end(), op), "each step is applicable", seed);
+            check(!is_goal, "a way ends in the first goal", seed);
+            task.apply(op, state.data(), next.data());
+            std::swap(state, next);
+            is_goal = task.is_goal(state.data());
+        }
+    }
 }

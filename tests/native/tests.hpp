@@ -39,5 +39,7 @@ void test_rank_svm(int seed);
 void test_turns(int seed);
 void test_rtdp(const hstar::Task& task, int seed);
 void test_expansions(const hstar::Task& task, int seed);
+// How far relaxed plans go.
+void test_ways(const hstar::Task& task, const std::map<State, int>& states, int seed);
 // A heuristic that only prefers operators.
 void test_advisers(const hstar::Task& task, bool complete, int seed);

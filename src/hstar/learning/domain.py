@@ -41,6 +41,7 @@ from hstar.learning.ranking import rank_model
 from hstar.learning.rungs import Keep, Kept, RungTrials
 from hstar.learning.schedule import Schedule, choose_schedule, in_turns
 from hstar.learning.trials import Score, Trial
+from hstar.pddl.union import single_predicates
 from hstar.runtime.pool import Pool
 from hstar.runtime.progress import Progress
 from hstar.runtime.resources import Budget, OutOfResources, stopped
@@ -113,8 +114,12 @@ class DomainLearner:
         self.start = _core.monotonic_seconds() - spent
         self.split = split_by_size(tasks)
         seed = options.seed
-        self.choice = Ladder("choice", [task.problem for task in self.split.choice], seed)
-        self.verdict = Ladder("verdict", [task.problem for task in self.split.verdict], seed + 1)
+        single = single_predicates([task.problem for task in tasks])
+        choice, verdict = (
+            [task.problem for task in part] for part in (self.split.choice, self.split.verdict)
+        )
+        self.choice = Ladder("choice", choice, seed, single)
+        self.verdict = Ladder("verdict", verdict, seed + 1, single)
         self.label_effort = options.label_effort(memory_bytes)
         self.trial_effort = options.trial_effort(memory_bytes)
         self.searches = 0  # so far, by this run

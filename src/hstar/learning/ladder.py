@@ -2,6 +2,8 @@
 
 The first rung has problems as they are. The next ones have unions of two, four, eight and more of
 them (hstar.pddl.union): a folder seldom has problems as large as those that a user wants to solve.
+Where unions can be joined, so that what is single stays single, some are and some are not: joined
+ones are more like a problem of the domain, but may have no plan.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from hstar.pddl.union import union
 
 FIRST_RUNG, OTHER_RUNGS = 6, 3  # problems on a rung
 MOST_RUNGS = 8
-MOST_OBJECTS = 500
+MOST_OBJECTS = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +31,14 @@ class Rung:
 
 
 class Ladder:
-    """`problems` are in ascending order of size; the name tells ladders apart."""
+    """`problems` are in ascending order of size; the name tells ladders apart. Unions are joined at
+    the atoms of the predicates `single`."""
 
-    def __init__(self, name: str, problems: Sequence[Problem], seed: int) -> None:
+    def __init__(
+        self, name: str, problems: Sequence[Problem], seed: int, single: Sequence[str] = ()
+    ) -> None:
         self.name, self.problems, self.seed = name, list(problems), seed
+        self.single = list(single)
         self._made: dict[int, Rung | None] = {}
 
     def rung(self, number: int) -> Rung | None:
@@ -52,10 +58,10 @@ class Ladder:
         """A problem may be part of a union more than once if there are too few."""
         rng = np.random.default_rng([self.seed, parts])
         found = []
-        for _ in range(OTHER_RUNGS):
+        for number in range(OTHER_RUNGS):
             few = parts > len(self.problems)
             drawn = sorted(rng.choice(len(self.problems), parts, replace=few).tolist())
             chosen = [self.problems[i] for i in drawn]
             if sum(len(problem.objects) for problem in chosen) <= MOST_OBJECTS:
-                found.append(union(chosen))
+                found.append(union(chosen, self.single if number % 2 == 0 else ()))
         return found
