@@ -15,6 +15,7 @@ from program import COMMAND, Outcome, check_one_line, hstar
 
 from hstar.learned.file import read_model, write_model
 from hstar.learned.loader import find_heuristic
+from hstar.learning.candidates import UNTRAINED, Candidate
 from hstar.learning.choices import choices_along
 from hstar.learning.domain import DomainLearner, DomainOptions, split_by_size
 from hstar.learning.domain_outcome import DomainOutcome
@@ -328,16 +329,29 @@ def test_searches_in_turns() -> None:
 
 
 def test_the_schedule_that_solves_most_is_chosen() -> None:
-    ways = ({"algorithm": "gbfs"}, {"algorithm": "first"}, {"algorithm": "lazy"})
+    gbfs, first, lazy = (Candidate("one", number) for number in (0, 1, 3))
+    two = Candidate("two", 0)
     scores = {
-        "one": {0: score(1, 1, None, None), 1: score(1, 1, None, None), 2: score(None, None, 5)},
-        "two": {0: score(4, 4, None, None)},
+        gbfs: score(1, 1, None, None),
+        first: score(1, 1, None, None),
+        lazy: score(None, None, 5),
+        two: score(4, 4, None, None),
     }
-    chosen = choose_schedule(scores, ways, 10.0)
-    assert chosen is not None and chosen.name == "one"
-    assert [way["algorithm"] for way in chosen.ways] == ["gbfs", "lazy"]
+    chosen = choose_schedule(scores, 10.0)
+    assert chosen is not None and chosen.candidates == (gbfs, lazy) and chosen.model == "one"
     search = chosen.search()
+    assert search["algorithm"] == "gbfs" and search["beside"][0]["algorithm"] == "lazy"
     assert search["beside"][-1] == {"algorithm": "default"}
-    alone = choose_schedule({"two": scores["two"]}, ways, 10.0)
-    assert alone is not None and len(alone.ways) == 1
-    assert choose_schedule({}, ways, 10.0) is None
+    alone = choose_schedule({two: scores[two]}, 10.0)
+    assert alone is not None and alone.candidates == (two,)
+    assert choose_schedule({}, 10.0) is None
+
+
+def test_models_do_not_mix_in_a_schedule() -> None:
+    one, two, none = Candidate("one", 0), Candidate("two", 0), UNTRAINED[0]
+    scores = {one: score(1, None, None), two: score(None, 1, None), none: score(None, None, 5)}
+    chosen = choose_schedule(scores, 10.0)
+    assert chosen is not None and chosen.candidates == (one, none) and chosen.model == "one"
+    chosen = choose_schedule({none: scores[none]}, 10.0)
+    assert chosen is not None and chosen.model is None
+    assert chosen.search()["heuristic"] == "ff"

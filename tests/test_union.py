@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from hstar.domains import generate
 from hstar.learning.rollouts import RolloutLearner
 from hstar.learning.unions import MOST_OBJECTS, draw_unions
 from hstar.pddl import Problem, parse
-from hstar.pddl.union import union
+from hstar.pddl.union import single_predicates, union
 from hstar.pddl.validate import validate
 from hstar.reinforcement.presets import PRESETS, changed
 from hstar.reinforcement.rtdp import Rtdp
@@ -125,3 +126,35 @@ def test_unions_share_a_bucket(tmp_path: Path) -> None:
     arrays, _ = learner.memory()
     sizes = {len(task.problem.objects) for task in tasks}
     assert len(arrays["fresh"]) == len(sizes) + 1
+
+
+def ferry_problems(tmp_path: Path) -> list[Problem]:
+    generate("ferry", tmp_path, ["train"], seed=1, count=3, ranges={"locations": [3], "cars": [2]})
+    return problems_in(tmp_path / "train")
+
+
+def test_joined_unions_have_one_ferry(tmp_path: Path) -> None:
+    parts = ferry_problems(tmp_path)
+    assert single_predicates(parts) == ["at-ferry"]
+    apart, joined = union(parts), union(parts, single_predicates(parts))
+    assert sum(atom[0] == "at-ferry" for atom in apart.init) == len(parts)
+    assert sum(atom[0] == "at-ferry" for atom in joined.init) == 1
+    assert len(joined.objects) == len(apart.objects) - (len(parts) - 1)
+    assert sum(atom[0] == "at" for atom in joined.init) == sum(
+        atom[0] == "at" for part in parts for atom in part.init
+    )
+    found = search(ground(joined), "ff", "lazy")
+    assert found.solved
+    used = {name for atom in joined.init for name in atom[1:]}
+    assert used <= set(joined.objects)
+
+
+def test_what_one_problem_has_twice_is_not_single(tmp_path: Path) -> None:
+    parts = ferry_problems(tmp_path)
+    first = parts[0]
+    second = next(name for name in first.objects if name.startswith("l") and
+                  ("at-ferry", name) not in first.init)  # fmt: skip
+    more = replace(first, init=[*first.init, ("at-ferry", second)])
+    assert single_predicates([*parts, more]) == []
+    none = replace(first, init=[atom for atom in first.init if atom[0] != "at-ferry"])
+    assert single_predicates([*parts, none]) == []

@@ -30,6 +30,7 @@ class Configuration:
     width: int | None = None
     preferred: bool | None = None
     preferred_by: str | None = None
+    follow: bool | None = None
     seed: int | None = None
     decode: str | None = None
     max_evaluations: int | None = None
@@ -81,7 +82,7 @@ class Configuration:
         """Such as "gbfs(ff)", "wastar(ff, weight=5)", "default", or with other searches that take
         turns "gbfs(model) + default"."""
         said = []
-        names = "cost weight batch width preferred preferred_by seed decode"
+        names = "cost weight batch width preferred preferred_by follow seed decode"
         meant = {name: value for name, value in self.meant.items() if name != "cost"}
         for name in names.split():
             value = getattr(self, name)
@@ -90,7 +91,8 @@ class Configuration:
                 said.append(f"{name}={value:g}" if name == "weight" else f"{name}={value}")
         if self.is_default:
             return f"{DEFAULT}({', '.join(said)})" if said else DEFAULT
-        own = f"{self.search_name}({', '.join([heuristic or self.heuristic_name, *said])})"
+        by = meant.get("heuristic") or heuristic or self.heuristic_name
+        own = f"{self.search_name}({', '.join([by, *said])})"
         return " + ".join([own, *(one["algorithm"] for one in meant.get("beside", ()))])
 
     @property

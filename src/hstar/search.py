@@ -90,8 +90,8 @@ class SearchOptions:
             raise ValueError(f"the width must be between 1 and {MAX_WIDTH}, not {self.width}")
         if self.preferred_by is not None:
             self._check_preferred_by(self.preferred_by)
-        if self.follow and not ("follow" in entry.options and self.preferred):
-            raise ValueError(f"{self.algorithm} follows no relaxed plans; choose lazy")
+        if self.follow:
+            self._check_follow()
         if not 0 <= self.seed < 2**64:
             raise ValueError(f"the seed must be between 0 and 2^64 - 1, not {self.seed}")
         if self.seed and "seed" not in entry.options:
@@ -120,6 +120,16 @@ class SearchOptions:
         if not self.preferred:
             raise ValueError(f"preferred operators are turned off; those of {name} cannot be used")
 
+    def _check_follow(self) -> None:
+        if "follow" not in self.entry.options:
+            fitting = ", ".join(s for s, e in SEARCHES.items() if "follow" in e.options)
+            raise ValueError(f"{self.algorithm} follows no relaxed plans; choose {fitting}")
+        names = [h for h in (*self.heuristics, self.preferred_by) if isinstance(h, str)]
+        if not self.preferred or not any(HEURISTICS.find(name).prefers for name in names):
+            raise ValueError(
+                "only heuristics with preferred operators have plans to follow; use those of ff"
+            )
+
     @property
     def heuristics(self) -> list[AnyHeuristic]:
         one = self.heuristic
@@ -140,7 +150,8 @@ class SearchOptions:
         names = [h if isinstance(h, str) else getattr(h, "label", "your function") for h in several]
         cost = f", cost {self.cost}" if any(isinstance(h, str) for h in several) else ""
         by = f", preferred operators of {self.preferred_by}" if self.preferred_by else ""
-        own = f"{self.entry.description}; heuristic {', '.join(names)}{cost}{by}"
+        follows = ", following relaxed plans" if self.follow else ""
+        own = f"{self.entry.description}; heuristic {', '.join(names)}{cost}{by}{follows}"
         others = ["default planner" if one == STRONGEST else one.describe() for one in self.beside]
         return "; in turns with ".join([own, *others])
 

@@ -123,6 +123,7 @@ class Parser(argparse.ArgumentParser):
         about = "a second queue for preferred operators of a heuristic: ff (gbfs, lazy, beam)"
         self.add("--preferred NAME", about, dest="preferred_by")
         self.add("--no-preferred", "lazy search without preferred operators")
+        self.add("--follow", "take the steps of relaxed plans as far as they go (lazy)")
         self.add("--decode NAME", "how a model's outputs become a value (default: its own)")
         about = "heuristic values requested, duplicates included"
         self.add("--max-evaluations N", about, positive)

@@ -14,7 +14,7 @@ from hstar.commands.arguments import (
     positive,
     values_of,
 )
-from hstar.commands.plan import configuration
+from hstar.commands.plan import configuration, switches
 
 DESCRIPTION = """\
 Run every heuristic with every search on every problem of the suites; write one row per run.
@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
         chosen = BenchOptions(
             heuristics=heuristics or ([] if further and not searches else ["ff"]),
             searches=searches,
-            preferred=False if options.no_preferred else None,
+            **switches(options),
             configurations=further,
             command=shlex.join(["hstar", *sys.argv[1:]]),
             **same,

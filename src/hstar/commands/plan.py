@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import fields, replace
 from importlib import import_module
+from typing import Any
 
 from hstar import _core
 from hstar.commands.arguments import (
@@ -47,10 +48,18 @@ def add_parser(commands: Commands) -> None:
 
 def configuration(options: argparse.Namespace) -> Configuration:
     """What the options of `add_search` ask for. Raises UsageError."""
-    names = {one.name for one in fields(Configuration)} - {"preferred"}
+    names = {one.name for one in fields(Configuration)} - {"preferred", "follow"}
     given = {name: getattr(options, name) for name in names}
     with as_usage_error():
-        return Configuration(**given, preferred=False if options.no_preferred else None)
+        return Configuration(**given, **switches(options))
+
+
+def switches(options: argparse.Namespace) -> dict[str, Any]:
+    """Options of `add_search` that are on or off; None if nothing was said."""
+    return {
+        "preferred": False if options.no_preferred else None,
+        "follow": True if options.follow else None,
+    }
 
 
 def run(options: argparse.Namespace) -> int:
@@ -102,7 +111,7 @@ def run(options: argparse.Namespace) -> int:
     heuristic = chosen.heuristic if result.found_by != "default" else STRONGEST.heuristic
     name = heuristic if isinstance(heuristic, str) else getattr(heuristic, "label", "function")
     log_result(result, "the last search" if options.learn is not None else name)
-    finder = {"default": "The default planner", "learned": "The learned heuristic"}
+    finder = {"default": "The default planner", "learned": "The learned search"}
     if result.found_by is not None:
         print(f"{finder[result.found_by]} found the plan; it is in {options.plan_file}.")
     elif result.solved:
