@@ -13,6 +13,7 @@ import pytest
 from label_folders import write_folder
 from program import COMMAND, Outcome, check_one_line, hstar
 
+from hstar.domains import generate
 from hstar.learned.file import read_model, write_model
 from hstar.learned.loader import find_heuristic
 from hstar.learning.candidates import UNTRAINED, Candidate
@@ -355,3 +356,44 @@ def test_models_do_not_mix_in_a_schedule() -> None:
     chosen = choose_schedule({none: scores[none]}, 10.0)
     assert chosen is not None and chosen.model is None
     assert chosen.search()["heuristic"] == "ff"
+
+
+def test_several_domains_in_one_folder(folder: Path, tmp_path: Path) -> None:
+    other = write_folder(tmp_path / "gripper", "gripper", 1)
+    (other / "p00.pddl").rename(folder / "p99.pddl")
+    run = learn(folder)
+    assert run.code == 31 and "p99.pddl" in run.err
+    assert not list(tmp_path.glob("m.safetensors*"))
+    check_one_line(
+        hstar("learn", tmp_path, "-o", tmp_path / "m.safetensors"), 31, "name one of its folders"
+    )
+
+
+def test_problems_of_one_size(tmp_path: Path) -> None:
+    folder = tmp_path / "ferry"
+    sizes = {"locations": [3], "cars": [3]}
+    generate("ferry", folder, ["train"], count=6, ranges=sizes)
+    run = learn(folder / "train")
+    assert run.code == 0, run.err
+    assert "4 problems to learn from, 1 larger ones to choose by, 1 for the verdict" in run.out
+    assert ": use it.\n" in run.out or "keep the default, because" in run.out
+
+
+def test_a_full_disk(folder: Path) -> None:
+    """Files may not grow beyond some bytes: the model cannot be written, and is not half there."""
+    limited = [
+        "bash",
+        "-c",
+        'ulimit -f 1; exec "$@"',
+        "-",
+        *COMMAND,
+        "learn",
+        str(folder),
+        "-o",
+        str(model_in(folder)),
+        *QUICK,
+    ]
+    run = subprocess.run(limited, capture_output=True, text=True, timeout=600)
+    assert run.returncode == 36 and "cannot write" in run.stderr, run
+    assert not model_in(folder).exists()
+    assert learn(folder).code == 0 and model_in(folder).exists()

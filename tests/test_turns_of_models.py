@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from hard_tasks import large_search, never_ending
+from label_folders import write_folder
 from program import COMMAND, SECONDS, Outcome, check_one_line, environment
 from program import hstar as program
 
@@ -132,3 +133,28 @@ def test_signals_end_all_searches(number: int, code: int, tmp_path: Path) -> Non
     out, err = process.communicate(timeout=SECONDS)
     assert (process.returncode, err) == (code, b"")
     assert f"search exit code: {code}\n".encode() in out
+
+
+@pytest.mark.parametrize(
+    "meant",
+    [
+        {"algorithm": "default", "cost": "one"},
+        {
+            "algorithm": "lazy",
+            "heuristic": "ff",
+            "follow": True,
+            "beside": [{"algorithm": "default"}],
+        },
+    ],
+)
+def test_a_model_of_another_domain_is_refused_even_if_it_is_not_used(
+    meant: dict[str, Any], tmp_path: Path
+) -> None:
+    files = large_search(tmp_path, BLOCKS)
+    model = model_for(files, tmp_path / "model.safetensors", meant)
+    used = program("plan", *files, "-H", model, "--plan-file", tmp_path / "plan")
+    assert used.code == 0, used.err
+    other = write_folder(tmp_path / "others", "gripper", 1) / "p00.pddl"
+    refused = program("plan", other, "-H", model, "--plan-file", tmp_path / "other_plan")
+    assert refused.code == 31 and "was trained on domain" in refused.err
+    assert not (tmp_path / "other_plan").exists()

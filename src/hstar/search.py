@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from hstar import _core
@@ -56,6 +56,8 @@ class SearchOptions:
     `beside` are other searches of the same space. All take turns of some ten milliseconds until
     one finds a plan. The default planner, if it is among them, has half the time: what it solves
     alone is solved in at most twice the time.
+    `meant_by` is the learned heuristic whose file names this search, though the search does not use
+    it; even so it must have been learned for this domain.
     """
 
     heuristic: AnyHeuristic | Sequence[AnyHeuristic] = "ff"
@@ -70,6 +72,7 @@ class SearchOptions:
     seed: int = 0
     queues: Sequence[tuple[int, bool]] | None = None
     beside: Sequence[SearchOptions] = ()
+    meant_by: Any = field(default=None, compare=False)
     max_evaluations: int | None = None
     max_expansions: int | None = None
 
@@ -226,12 +229,13 @@ def meant_options(heuristic: Any, meant: Mapping[str, Any]) -> SearchOptions:
         if ignored or others:
             named = ", ".join(ignored + ["beside"] * bool(others))
             raise ValueError(f"the default planner takes no options, but the model names {named}")
-        return STRONGEST
+        return replace(STRONGEST, meant_by=heuristic)
     if not isinstance(others, list) or not all(isinstance(one, dict) for one in others):
         raise ValueError('the searches "beside" the one of a model must be a list of objects')
     try:
         beside = tuple(meant_options(heuristic, one) for one in others)
-        return SearchOptions(own, algorithm, beside=beside, **options)
+        meant_by = heuristic if own is not heuristic else None
+        return SearchOptions(own, algorithm, beside=beside, meant_by=meant_by, **options)
     except (TypeError, AttributeError) as error:
         raise ValueError(f"the heuristic is meant for an unknown search: {error}") from error
 
@@ -271,6 +275,8 @@ def run(
     ValueError if heuristic, algorithm and space do not fit.
     """
     start = _core.monotonic_seconds()
+    if options.meant_by is not None:
+        options.meant_by.check_space(space)
     limits = {name: getattr(options, name) for name in ("max_evaluations", "max_expansions")}
     searches = [options, *(replace(one, **limits) for one in options.beside)]
     defaults = [False, *(one == STRONGEST for one in options.beside)]

@@ -75,8 +75,8 @@ class LearnedHeuristic:
 
     def bind(self, space: Any) -> _core.Heuristic | Callable[[Any], Any]:
         """The heuristic for a space. Raises ModelFileError if it was trained for another."""
+        self.check_space(space)
         with refusing_malformed(self.path):
-            self._check_space(space)
             try:
                 model = MODELS.find(self.metadata["model"]["name"])
             except ValueError as error:
@@ -166,6 +166,11 @@ class LearnedHeuristic:
 
         evaluate(np.zeros((0, space.num_variables), dtype=np.int32))  # does the space fit?
         return evaluate
+
+    def check_space(self, space: Any) -> None:
+        """Raises ModelFileError if the heuristic was trained for another."""
+        with refusing_malformed(self.path):
+            self._check_space(space)
 
     def _check_space(self, space: Any) -> None:
         trained = self.metadata["domain"]
