@@ -50,7 +50,7 @@ def test_a_model_that_is_meant_for_turns(tmp_path: Path) -> None:
     done = plan(tmp_path, IN_TURNS)
     assert done.code == 0, done
     assert "; heuristic model; in turns with default planner.\n" in done.out
-    finder = "(The learned heuristic|The default planner) found the plan; it is in "
+    finder = "(The learned search|The default planner) found the plan; it is in "
     assert len(re.findall(finder, done.out)) == 1
     found = json.loads(plan(tmp_path, IN_TURNS, "--json").out)
     assert found["found_by"] in ("learned", "default")

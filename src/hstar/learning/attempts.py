@@ -78,7 +78,7 @@ def attempt(name: Hashable, problem: Problem, way: Way, effort: Effort) -> Attem
     """Search for a plan. Problems of one name are the same. Raises OutOfResources for signals."""
     failed = Attempt(None, effort.limit)
     try:
-        task = _grounded(name, problem, effort)
+        task = grounded(name, problem, effort)
         if task is None:
             return failed
         options, budget = _options(way), Budget(0.0, effort.memory_bytes)
@@ -110,17 +110,19 @@ def attempt(name: Hashable, problem: Problem, way: Way, effort: Effort) -> Attem
 
 def _with_values(found: Attempt, task: Task, plan: Sequence[str], effort: Effort) -> Attempt:
     """Values take at most as much as finding the plan might have taken."""
-    evaluations, budget = None, Budget(0.0, effort.memory_bytes)
-    if effort.work is None:
-        budget = Budget.starting_now(effort.seconds, effort.memory_bytes)
-    else:
-        evaluations = max(1, effort.work // WORK["lmcut"])
     try:
-        return replace(found, values=sibling_values(task, plan, CHEAPEST, evaluations, budget)[0])
+        return replace(found, values=sibling_values(task, plan, CHEAPEST, *distance_limits(effort)))
     except OutOfResources as error:
         if error.status in SIGNALS:
             raise
         return found
+
+
+def distance_limits(effort: Effort) -> tuple[int | None, Budget]:
+    """Evaluations and budget of searches for exact distances."""
+    if effort.work is None:
+        return None, Budget.starting_now(effort.seconds, effort.memory_bytes)
+    return max(1, effort.work // WORK["lmcut"]), Budget(0.0, effort.memory_bytes)
 
 
 def _within_work(options: SearchOptions, work: int) -> SearchOptions:
@@ -156,7 +158,7 @@ def _price_of_advice(options: SearchOptions) -> int:
 _tasks: OrderedDict[Hashable, Task | None] = OrderedDict()
 
 
-def _grounded(name: Hashable, problem: Problem, effort: Effort) -> Task | None:
+def grounded(name: Hashable, problem: Problem, effort: Effort) -> Task | None:
     """None if it is too large."""
     if name not in _tasks:
         budget = Budget(0.0, effort.memory_bytes)
@@ -185,6 +187,19 @@ def attempts(
 ) -> Iterator[tuple[Any, Attempt]]:
     """Key and result of each job (key, name of the problem, problem, way), as they end. No more are
     started once `may_start` is false."""
+    for key, answer in in_pool(pool, processes, attempt, jobs, effort, may_start):
+        yield key, Attempt(None, effort.limit) if isinstance(answer, Lost) else answer
+
+
+def in_pool(
+    pool: Pool,
+    processes: int,
+    work: Callable[..., Any],
+    jobs: Iterable[tuple[Hashable, *tuple[Any, ...]]],
+    effort: Effort,
+    may_start: Callable[[], bool],
+) -> Iterator[tuple[Any, Any]]:
+    """Key and answer of each job (key, *arguments) as they end: work(*arguments, effort) or Lost."""
     waiting = iter(jobs)
     ended = False
     while True:
@@ -192,15 +207,14 @@ def attempts(
             job = next(waiting, None) if may_start() else None
             ended = job is None
             if job is not None:
-                key, name, problem, way = job
+                key, *arguments = job
                 limit = None
                 if effort.work is None:
                     limit = 2 * effort.seconds + effort.grounding_seconds
-                pool.submit(key, attempt, name, problem, way, effort, time_limit=limit)
+                pool.submit(key, work, *arguments, effort, time_limit=limit)
         if not len(pool):
             return
-        key, answer = pool.next()
-        yield key, Attempt(None, effort.limit) if isinstance(answer, Lost) else answer
+        yield pool.next()
 
 
 def is_spent(answer: object) -> bool:

@@ -5,7 +5,9 @@
     3. train     linear models on Weisfeiler-Leman features, which take seconds each
     4. choose    models and ways of searching race on a ladder of growing problems
                  (hstar.learning.race, hstar.learning.ladder)
-    5. verdict   the best and the default planner search on problems that have chosen nothing
+    5. correct   where the winner goes wrong on training problems, it is told better; the corrected
+                 model races as well (hstar.learning.counterexamples)
+    6. verdict   the best and the default planner search on problems that have chosen nothing
 
 The result names the search it is meant for: in turns with the default planner if it has beaten it,
 the default planner alone if it has not. All searches are jobs of a pool of processes. Finished ones
@@ -17,14 +19,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from hstar import _core
+from hstar.features.wl import WL
 from hstar.learned.file import ModelFile, from_bytes, to_bytes
-from hstar.learning.attempts import DEFAULT, OPTIMAL, Effort, Way, attempts, is_spent
+from hstar.learning.attempts import DEFAULT, OPTIMAL, Effort, Way, attempts, in_pool, is_spent
 from hstar.learning.candidates import (
     FEATURES,
     UNTRAINED,
@@ -33,6 +36,7 @@ from hstar.learning.candidates import (
     feature_text,
 )
 from hstar.learning.choices import Choices, choices_along
+from hstar.learning.counterexamples import Minima, all_choices, find_counterexamples
 from hstar.learning.domain_outcome import DomainOutcome
 from hstar.learning.instance import with_search
 from hstar.learning.ladder import Ladder, Rung
@@ -52,6 +56,7 @@ LABEL_SHARES = {OPTIMAL: 0.3, DEFAULT: 0.45}  # of the time, from the beginning
 RACE_SHARE = 0.85
 LABEL_WORK = 20  # times as much as for a trial, where work counts
 FEWEST_PLANS = 5  # optimal ones; with fewer, plans of the default planner are learned from as well
+CORRECTIONS = 2  # at most
 SCREENING = 8  # on the first rung of the race, a search gets this part of what others get
 
 Label = tuple[list[str], list[list[float]] | None]  # a plan, and values of the states beside it
@@ -125,6 +130,7 @@ class DomainLearner:
         self.searches = 0  # so far, by this run
         self.plans: dict[int, Label] = {}
         self.models: dict[str, ModelFile] = {}
+        self.corrections: list[Choices] = []
         self.scores: dict[Candidate, Score] = {}
 
     def run(self) -> DomainOutcome:
@@ -137,6 +143,7 @@ class DomainLearner:
             try:
                 self._label()
                 self._race()
+                self._correct()
                 chosen = self._choose()
                 if chosen is not None:
                     score, default = self._judge(chosen)
@@ -231,14 +238,13 @@ class DomainLearner:
         """Models of all features, in all ways of searching, and the ways that need no model."""
         if not self.plans:
             return
-        choices = self._choices()
         may_start = self._may_start(RACE_SHARE)
         for features in FEATURES:
             name = feature_text(features)
             if self.models and not may_start() and self.read(f"model {name}") is None:
                 break
             try:
-                file = self._model(name, features, choices)
+                file = self._model(name, features)
             except ValueError as error:
                 self.say(f"{name}: {error}")
                 continue
@@ -251,13 +257,60 @@ class DomainLearner:
             [*candidates, *UNTRAINED], self.choice, self._on_choice_rung, self.trial_effort.limit
         )
 
-    def _model(
-        self, name: str, features: Mapping[str, Any], choices: Sequence[Choices]
-    ) -> ModelFile:
+    def _correct(self) -> None:
+        """Learn from what the chosen model gets wrong, as long as it gets better."""
+        for number in range(1, CORRECTIONS + 1):
+            chosen = self._choose()
+            if chosen is None or chosen.model is None:
+                return
+            more = all_choices(self.split.training, self._counterexamples(chosen.model))
+            config = self.models[chosen.model].metadata["features"]["config"]
+            features = {name: config[name] for name in WL.options}
+            name = f"{feature_text(features)}, corrected {number}"
+            if not more or not (self._may_start(RACE_SHARE)() or self.read(f"model {name}")):
+                return
+            self.corrections += more
+            self.models[name] = self._model(name, features)
+            ways = [one.number for one in chosen.candidates if one.model is not None]
+            self.scores |= race(
+                [Candidate(name, way) for way in ways],
+                self.choice,
+                self._on_choice_rung,
+                self.trial_effort.limit,
+            )
+            better = self._choose()
+            if better is None or better.model != name:
+                return
+
+    def _counterexamples(self, model: str) -> dict[int, Minima]:
+        """Local minima of a model, by the number of the training problem."""
+        content, found, jobs = to_bytes(self.models[model]), {}, []
+        for number, (plan, _) in sorted(self.plans.items()):
+            kept = self.read(f"minima {model} {number}")
+            if kept is not None:
+                found[number] = Minima(**json.loads(kept))
+                continue
+            problem = self.split.training[number].problem
+            jobs.append((number, ("training", number), problem, content, len(plan)))
+        for number, answer in in_pool(
+            self.pool,
+            self.processes,
+            find_counterexamples,
+            jobs,
+            self.trial_effort,
+            self._may_start(RACE_SHARE),
+        ):
+            if isinstance(answer, Minima):
+                found[number] = answer
+                self.write(f"minima {model} {number}", json.dumps(asdict(answer)).encode())
+                self._show(f"{sum(len(one.states) for one in found.values())} counterexamples")
+        return found
+
+    def _model(self, name: str, features: Mapping[str, Any]) -> ModelFile:
         kept = self.read(f"model {name}")
         if kept is not None:
             return from_bytes(kept, name)
-        file = rank_model(choices, features, self.budget)
+        file = rank_model([*self._choices(), *self.corrections], features, self.budget)
         self.write(f"model {name}", to_bytes(file))
         return file
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hstar import _core
 from hstar.features.wl import WL, colour_counts
@@ -20,36 +21,45 @@ from hstar.spaces.task import Task
 from hstar.teachers.following import follow
 
 EVALUATIONS = 3000  # of one search; enough for most states beside short plans
+States = NDArray[np.int32]
+
 ALIKE = {"rounds": 3, "hash": "multiset", "statics": True, "orders": False}
 
 
 def sibling_values(
     task: Task, plan: Sequence[str], optimal: SearchOptions, evaluations: int | None, budget: Budget
-) -> tuple[list[list[float]], int]:
-    """For each state of a plan, but the last, the distances of its successors to the goal, in the
-    order of task.successors: infinite in dead ends, NaN where the limits were too tight. And how
-    many evaluations that took, at most so many as given. Raises OutOfResources for signals."""
+) -> list[list[float]]:
+    """For each state of a plan, but the last, what successor_values says."""
     path = follow(task, plan)[0][:-1]
-    successors = [task.successors(state)[1] for state in path]
+    return successor_values(task, path[::-1], optimal, evaluations, budget)[::-1]
+
+
+def successor_values(
+    task: Task, states: States, optimal: SearchOptions, evaluations: int | None, budget: Budget
+) -> list[list[float]]:
+    """For each of the states int32[n, V] the distances of its successors to the goal, in the order
+    of task.successors: infinite in dead ends, NaN where the limits were too tight. All searches
+    together have so many evaluations as given; the first states come first. Raises OutOfResources
+    for signals."""
+    successors = [task.successors(state)[1] for state in states]
     lengths = [len(rows) for rows in successors]
     if not sum(lengths):
-        return [[] for _ in lengths], 0
-    backwards = np.concatenate(successors[::-1])
-    distinct, places = _alike(task, backwards)
+        return [[] for _ in lengths]
+    together = np.concatenate(successors)
+    distinct, places = _alike(task, together)
     settings = optimal.for_core(task)
     settings.max_evaluations = EVALUATIONS
     with budget.native():
         heuristic = bind_heuristic(optimal.heuristics[0], task, optimal.cost, budget)
         assert isinstance(heuristic, _core.Heuristic)
-        h, spent = _core.distances(
-            task.core, backwards[distinct], heuristic, settings, evaluations or 0, *budget.limits
+        h, _ = _core.distances(
+            task.core, together[distinct], heuristic, settings, evaluations or 0, *budget.limits
         )
     values = (h / task.cost_scale)[places]
-    ends = np.cumsum(lengths[::-1])
-    return [part.tolist() for part in np.split(values, ends[:-1])][::-1], spent
+    return [part.tolist() for part in np.split(values, np.cumsum(lengths)[:-1])]
 
 
-def _alike(task: Task, states: np.ndarray) -> tuple[list[int], list[int]]:
+def _alike(task: Task, states: States) -> tuple[list[int], list[int]]:
     """The first state of each kind, and of which kind every state is. States that colour refinement
     does not tell apart, such as those where two equal objects have changed places, are alike."""
     config = WL.configure([task], ALIKE, "one")
