@@ -2,10 +2,11 @@
 
     python benchmarks/learning_track.py SUITE -o FOLDER [--time 10m] [--every 1] [--limit 60s]
 
-SUITE has a folder per domain with domain.pddl, training/ and testing/{easy,medium,hard}/. For each
-domain it runs `hstar learn`, one command without options but the time, and then `hstar bench` with
-the model and with the default planner on every `every`-th test problem, two runs at a time, 4 GB
-each. A run that is killed goes on where it was. The table is printed anew after each domain.
+SUITE has a folder per domain with domain.pddl, training/ and testing/{easy,medium,hard}/, or train/
+and test/ as `hstar generate` writes them. For each domain it runs `hstar learn`, one command
+without options but the time, and then `hstar bench` with the model and with the default planner on
+every `every`-th test problem, two runs at a time, 4 GB each. A run that is killed goes on where it
+was. The table is printed anew after each domain.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from provenance import describe_run
 from hstar.bench.rows import read_runs
 from hstar.report import markdown_table
 
-LEVELS = ("easy", "medium", "hard")
+TRAINING = ("training", "train")
+LEVELS = ("easy", "medium", "hard", "test")
 HEADER = ("domain", "tests", "learned", "default", "by level, learned", "by level, default",
           "verdict", "is right", "chosen")  # fmt: skip
 
@@ -34,17 +36,20 @@ def hstar(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def tests_of(domain: Path, every: int) -> list[Path]:
-    return [
-        problem
-        for level in LEVELS
-        for problem in sorted((domain / "testing" / level).glob("*.pddl"))[::every]
-    ]
+    folders = [*(domain / "testing" / level for level in LEVELS), domain / "test"]
+    found = (sorted(folder.glob("*.pddl")) for folder in folders)
+    problems = ([path for path in some if path.stem != "domain"] for some in found)
+    return [path for some in problems for path in some[::every]]
+
+
+def training_of(domain: Path) -> Path | None:
+    return next((domain / name for name in TRAINING if (domain / name).is_dir()), None)
 
 
 def measure(domain: Path, out: Path, time: str, every: int, limit: str) -> None:
     model, verdict = out / f"{domain.name}.safetensors", out / f"{domain.name}.json"
     if not verdict.exists():
-        said = hstar("learn", str(domain / "training"), "--time", time, "-o", str(model), "--json")
+        said = hstar("learn", str(training_of(domain)), "--time", time, "-o", str(model), "--json")
         verdict.write_text(said.stdout)
     tests = [str(path) for path in tests_of(domain, every)]
     flags = ("--time-limit", limit, "--memory-limit", "4G", "--jobs", "2")
@@ -65,7 +70,11 @@ def row_of(domain: Path, out: Path) -> tuple[list[str], int, int]:
         solved.append(int(mine["coverage"].sum()))
         seconds.append(float(mine["total_time"].fill_null(60.0).sum()))
         levels.append(
-            "/".join(str(mine.filter(pl.col("level") == name)["coverage"].sum()) for name in LEVELS)
+            "/".join(
+                str(mine.filter(pl.col("level") == name)["coverage"].sum())
+                for name in LEVELS
+                if name in mine["level"]
+            )
         )
     is_better = (solved[0], -seconds[0]) > (solved[1], -seconds[1])
     says = "use it" if verdict["pays"] else "keep the default"
@@ -94,7 +103,7 @@ def main() -> None:
     parser.add_argument("--limit", default="60s", help="per run")
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
-    domains = sorted(path for path in options.suite.iterdir() if (path / "training").is_dir())
+    domains = sorted(path for path in options.suite.iterdir() if training_of(path) is not None)
     for domain in domains:
         measure(domain, options.output, options.time, options.every, options.limit)
         show(domains, options.output)

@@ -199,7 +199,7 @@ def in_pool(
     effort: Effort,
     may_start: Callable[[], bool],
 ) -> Iterator[tuple[Any, Any]]:
-    """Key and answer of each job (key, *arguments) as they end: work(*arguments, effort) or Lost."""
+    """Key and answer of each job (key, *arguments) as they end: work(*arguments, effort), Lost."""
     waiting = iter(jobs)
     ended = False
     while True:
