@@ -71,6 +71,13 @@ def test_a_rung_for_which_time_was_too_short_counts_for_nobody(tmp_path: Path) -
     assert race(CANDIDATES, ladder, Rungs([5] * 20, end=0), LIMIT) == {}
 
 
+def test_a_rung_of_one_problem_that_some_have_not_tried(tmp_path: Path) -> None:
+    ladder = Ladder("race", problems_in(tmp_path / "p")[:1], 0)
+    scores = race(CANDIDATES, ladder, Rungs([5] * 20, end=0, tried_last=3), LIMIT)
+    assert [one for one in scores if scores[one].solved] == CANDIDATES[:3]
+    assert {len(score.trials) for score in scores.values()} == {1}
+
+
 def test_trials_cover_the_first_problems_of_a_rung(tmp_path: Path) -> None:
     rung = Ladder("race", problems_in(tmp_path / "p"), 0).rung(0)
     assert rung is not None

@@ -79,6 +79,12 @@ MALFORMED: list[tuple[dict[str, Any], str]] = [
     ({"beside": [{"algorithm": "gbfs", "batch": "many"}]}, "unknown search"),
     ({"beside": [{"algorithm": "gbfs", "beside": [{"algorithm": "lazy"}]}]}, "none beside those"),
     ({"beside": [{"algorithm": "default", "weight": 5}]}, "default planner takes no options"),
+    ({"heuristic": 5}, "unknown one: 5"),
+    ({"heuristic": None}, "unknown one: None"),
+    ({"heuristic": ["ff", "hadd"]}, "unknown one"),
+    ({"heuristic": "os:getcwd"}, "unknown one: 'os:getcwd'"),
+    ({"algorithm": "lazy", "heuristic": "ff", "follow": "yes"}, "must be true or false, not 'yes'"),
+    ({"algorithm": "lazy", "follow": True}, "use those of ff"),
     ({"algorithm": "default", "beside": [{}]}, "default planner takes no options"),
 ]
 
@@ -158,3 +164,23 @@ def test_a_model_of_another_domain_is_refused_even_if_it_is_not_used(
     refused = program("plan", other, "-H", model, "--plan-file", tmp_path / "other_plan")
     assert refused.code == 31 and "was trained on domain" in refused.err
     assert not (tmp_path / "other_plan").exists()
+
+
+def test_switches_change_a_search_that_a_model_means(tmp_path: Path) -> None:
+    following = {"algorithm": "lazy", "preferred_by": "ff", "follow": True}
+    without = plan(tmp_path, following, "--no-preferred", "-q")
+    assert without.code == 0, without.err
+    lazily = plan(tmp_path, {"algorithm": "lazy", "preferred_by": "ff"}, "--follow")
+    assert lazily.code == 0 and "following relaxed plans" in lazily.out
+    check_one_line(plan(tmp_path, {"algorithm": "gbfs"}, "--follow"), 36, "choose lazy")
+
+
+def test_a_heuristic_of_ones_own_may_mean_the_default_planner(tmp_path: Path) -> None:
+    class Own:
+        search = {"algorithm": "default"}  # noqa: RUF012
+
+        def __call__(self, states: Any) -> Any:
+            raise AssertionError("it is not used")
+
+    files = large_search(tmp_path, 3)
+    assert hstar.plan(*files, Own()).solved

@@ -143,6 +143,8 @@ def test_joined_unions_have_one_ferry(tmp_path: Path) -> None:
     assert sum(atom[0] == "at" for atom in joined.init) == sum(
         atom[0] == "at" for part in parts for atom in part.init
     )
+    twice = union([parts[0], parts[0], parts[1], parts[1]], ["at-ferry"])
+    assert sum(atom[0] == "at-ferry" for atom in twice.init) == 1
     found = search(ground(joined), "ff", "lazy")
     assert found.solved
     used = {name for atom in joined.init for name in atom[1:]}

@@ -65,7 +65,9 @@ class Evaluator {
     virtual bool has_preferred_operators() const { return false; }
     // From now on, wherever preferred operators are asked for, a row of `ways` is appended too: operators
     // that can be applied one after the other and are likely to lead towards the goal. Null ends it.
+    // Only for evaluators that have them.
     virtual void write_ways_to(Rows<int>* /*ways*/) {}
+    virtual bool has_ways() const { return false; }
     // How many states may be handed over at once without risk to time limits.
     virtual int slice() const { return std::numeric_limits<int>::max(); }
     // Seconds spent on values so far, by an evaluator that looks at the clock anyway; 0 by others.

@@ -64,6 +64,8 @@ int PlanFollower::choose() const {
 }
 
 bool PlanFollower::repair() {
+    // Following a plan must not take longer than finding it.
+    int tests = kMostTests;
     for (size_t i = 0; i < steps_.size(); ++i) {
         Step& step = steps_[i];
         if (!step.is_left) continue;
@@ -72,6 +74,7 @@ bool PlanFollower::repair() {
             if (fact < 0 || !is_needed(a)) continue;
             for (int edge : relaxed_.achievers[fact]) {
                 const int op = relaxed_.edge_origin[edge];
+                if (--tests < 0) return false;
                 if (!is_possible(op)) continue;
                 drop(static_cast<int>(i));
                 steps_.push_back({op, false, false});

@@ -22,6 +22,8 @@ class PlanFollower {
     const std::vector<int>& follow(const int* values, std::span<const int> plan);
 
   private:
+    static constexpr int kMostTests = 20000;  // of operators that may replace a step, each time
+
     struct Step {
         int op;
         bool is_left, is_applicable;

@@ -27,6 +27,7 @@ class RelaxationHeuristic : public Evaluator {
     void evaluate(const StateBatch& batch, float* h, Rows<int>* preferred) override;
     bool has_preferred_operators() const override { return kind_ == Kind::FF; }
     void write_ways_to(Rows<int>* ways) override { ways_ = ways; }
+    bool has_ways() const override { return kind_ == Kind::FF; }
     int slice() const override { return 32; }
 
     // Per state: unsatisfied goals, h^FF, facts the relaxed plan's operators delete in total, and per

@@ -48,12 +48,12 @@ class SearchSpace {
         for (const Queue& queue : options.queues)
             if (queue.only_preferred() && this->evaluators[queue.preferred_by]->has_preferred_operators())
                 wants_preferred[queue.preferred_by] = true;
-        if (options.follow)
-            for (size_t e = 0; e < this->evaluators.size() && planner_ == nullptr; ++e)
-                if (wants_preferred[e]) planner_ = this->evaluators[e];
-        if (planner_) planner_->write_ways_to(&ways);
         for (size_t e = 0; e < num_values; ++e) has_edge_values |= this->evaluators[e]->is_of_edges();
         if (options.seed) order_operators();
+        if (options.follow)
+            for (size_t e = 0; e < this->evaluators.size() && planner_ == nullptr; ++e)
+                if (wants_preferred[e] && this->evaluators[e]->has_ways()) planner_ = this->evaluators[e];
+        if (planner_) planner_->write_ways_to(&ways);  // last, so that the destructor ends it
     }
     ~SearchSpace() {
         if (planner_) planner_->write_ways_to(nullptr);

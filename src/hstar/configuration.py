@@ -41,7 +41,9 @@ class Configuration:
             raise ValueError("'default' is the planner without flags; it takes no search")
         if self.decode is not None and not is_model_file(self.heuristic or ""):
             raise ValueError("only a model file has outputs to decode")
-        self._options("blind" if self.is_file else self.heuristic_name)
+        # Whether a model's own search can follow plans is known when the file is read.
+        left_out = ("follow",) if self.is_file and self.search is None else ()
+        self._options("blind" if self.is_file else self.heuristic_name, left_out)
 
     @property
     def is_default(self) -> bool:
@@ -91,8 +93,9 @@ class Configuration:
                 said.append(f"{name}={value:g}" if name == "weight" else f"{name}={value}")
         if self.is_default:
             return f"{DEFAULT}({', '.join(said)})" if said else DEFAULT
-        by = meant.get("heuristic") or heuristic or self.heuristic_name
-        own = f"{self.search_name}({', '.join([by, *said])})"
+        if "heuristic" in meant:  # the model names it, and is not used itself
+            said.insert(0, f"heuristic={meant['heuristic']}")
+        own = f"{self.search_name}({', '.join([heuristic or self.heuristic_name, *said])})"
         return " + ".join([own, *(one["algorithm"] for one in meant.get("beside", ()))])
 
     @property
@@ -118,8 +121,8 @@ class Configuration:
             HEURISTICS.find(name)
         return name
 
-    def _options(self, heuristic: AnyHeuristic) -> SearchOptions:
-        elsewhere = ("heuristic", "search", "decode")
+    def _options(self, heuristic: AnyHeuristic, left_out: tuple[str, ...] = ()) -> SearchOptions:
+        elsewhere = ("heuristic", "search", "decode", *left_out)
         given = {name: value for name, value in asdict(self).items() if name not in elsewhere}
         if self.is_default:
             return choose_options(**given)

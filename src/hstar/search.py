@@ -93,6 +93,8 @@ class SearchOptions:
             raise ValueError(f"the width must be between 1 and {MAX_WIDTH}, not {self.width}")
         if self.preferred_by is not None:
             self._check_preferred_by(self.preferred_by)
+        if not isinstance(self.follow, bool):
+            raise ValueError(f"'follow' must be true or false, not {self.follow!r}")
         if self.follow:
             self._check_follow()
         if not 0 <= self.seed < 2**64:
@@ -210,6 +212,7 @@ def choose_options(heuristic: Any = None, search: str | None = None, **given: An
         meant = dict(meant) if isinstance(meant, Mapping) else {}
         if given.get("preferred") is False:
             meant.pop("preferred_by", None)
+            meant.pop("follow", None)
         if search is None:
             chosen = meant_options(heuristic, meant)
         else:
@@ -223,6 +226,8 @@ def meant_options(heuristic: Any, meant: Mapping[str, Any]) -> SearchOptions:
     ValueError."""
     options = dict(meant)
     own = options.pop("heuristic", heuristic)
+    if own is not heuristic and not (isinstance(own, str) and own in HEURISTICS):
+        raise ValueError(f"the heuristic is meant for a search with an unknown one: {own!r}")
     algorithm, others = options.pop("algorithm", "gbfs"), options.pop("beside", [])
     if algorithm == DEFAULT:
         ignored = [name for name in options if options[name] != getattr(STRONGEST, name, None)]
@@ -275,7 +280,7 @@ def run(
     ValueError if heuristic, algorithm and space do not fit.
     """
     start = _core.monotonic_seconds()
-    if options.meant_by is not None:
+    if hasattr(options.meant_by, "check_space"):
         options.meant_by.check_space(space)
     limits = {name: getattr(options, name) for name in ("max_evaluations", "max_expansions")}
     searches = [options, *(replace(one, **limits) for one in options.beside)]

@@ -27,6 +27,8 @@ WORK = {"lmcut": 100, "ff": 30}  # units of an evaluation; all others take 1
 LEAST_GROUNDING = 1.0  # seconds
 KEPT_TASKS = 4
 SIGNALS = ("interrupted", "terminated")
+# For a task; PddlError is for costs too large to add up, such as those of a union.
+TOO_MUCH = (OutOfResources, MemoryError, PddlError, OverflowError)
 
 # OPTIMAL, DEFAULT, the content of a model file that names its search, or a search without a model
 Way = str | bytes | Mapping[str, Any]
@@ -39,10 +41,13 @@ class Effort:
     seconds: float
     work: int | None
     memory_bytes: int
+    grounding_factor: float = 4.0
 
     def divided(self, by: int) -> Effort:
+        """A part of it for the search, and as much as before for grounding."""
         work = None if self.work is None else max(1, self.work // by)
-        return replace(self, seconds=self.seconds / by, work=work)
+        factor = self.grounding_factor * by
+        return replace(self, seconds=self.seconds / by, work=work, grounding_factor=factor)
 
     @property
     def limit(self) -> float:
@@ -51,7 +56,7 @@ class Effort:
     @property
     def grounding_seconds(self) -> float:
         """A problem that takes longer to ground says nothing about the search."""
-        return max(LEAST_GROUNDING, 4 * self.seconds)
+        return max(LEAST_GROUNDING, self.grounding_factor * self.seconds)
 
     @property
     def unit(self) -> str:
@@ -88,13 +93,12 @@ def attempt(name: Hashable, problem: Problem, way: Way, effort: Effort) -> Attem
             options = _within_work(options, effort.work)
         start = _core.monotonic_seconds()
         result = run(task, options, budget)
-    except (OutOfResources, MemoryError) as error:
-        if isinstance(error, OutOfResources) and error.status in SIGNALS:
-            raise
-        is_time = isinstance(error, OutOfResources) and error.status == "out of time"
-        return replace(failed, ran_out=not is_time)
-    except PddlError:  # costs of a union that are too large to add up
-        return failed
+    except TOO_MUCH as error:
+        raise_signals(error)
+        is_memory = isinstance(error, MemoryError) or (
+            isinstance(error, OutOfResources) and error.status != "out of time"
+        )
+        return replace(failed, ran_out=is_memory)
     if result.status in SIGNALS:
         raise OutOfResources(result.status, result.exit_code)
     if result.plan is None:
@@ -112,10 +116,15 @@ def _with_values(found: Attempt, task: Task, plan: Sequence[str], effort: Effort
     """Values take at most as much as finding the plan might have taken."""
     try:
         return replace(found, values=sibling_values(task, plan, CHEAPEST, *distance_limits(effort)))
-    except OutOfResources as error:
-        if error.status in SIGNALS:
-            raise
+    except TOO_MUCH as error:
+        raise_signals(error)
         return found
+
+
+def raise_signals(error: Exception) -> None:
+    """Raises the error again if it is a signal, which ends everything."""
+    if isinstance(error, OutOfResources) and error.status in SIGNALS:
+        raise error
 
 
 def distance_limits(effort: Effort) -> tuple[int | None, Budget]:
@@ -164,7 +173,8 @@ def grounded(name: Hashable, problem: Problem, effort: Effort) -> Task | None:
         budget = Budget(0.0, effort.memory_bytes)
         if effort.work is None:
             budget = Budget.starting_now(effort.grounding_seconds, effort.memory_bytes)
-        while len(_tasks) >= KEPT_TASKS:
+        # Where work counts, what other tasks hold must not decide whether this one fits.
+        while len(_tasks) >= (KEPT_TASKS if effort.work is None else 1):
             _tasks.popitem(last=False)
         try:
             _tasks[name] = ground(problem, budget=budget)

@@ -18,6 +18,8 @@ from hstar.features.feature import SpaceStates
 from hstar.spaces.task import Task
 from hstar.teachers.following import follow
 
+ROUNDING = 1e-6  # of sums of decimal costs
+
 
 @dataclass(frozen=True, slots=True)
 class Choices:
@@ -58,8 +60,8 @@ def choices_along(
             if j < len(path):
                 continue
             distance = values[i][k] if values is not None else math.nan
-            if not distance <= remaining[i + 1]:
+            if not distance <= remaining[i + 1] + ROUNDING:
                 prefer(i + 1, j)
-            if distance > remaining[i]:
+            if distance > remaining[i] + ROUNDING:
                 prefer(i, j)
     return Choices(task, np.stack(states), np.array(better, np.int64), np.array(worse, np.int64))

@@ -18,11 +18,18 @@ from hstar import _core
 from hstar.heuristics import bind_heuristic
 from hstar.learned.file import from_bytes
 from hstar.learned.heuristic import LearnedHeuristic
-from hstar.learning.attempts import CHEAPEST, SIGNALS, Effort, distance_limits, grounded
+from hstar.learning.attempts import (
+    CHEAPEST,
+    TOO_MUCH,
+    Effort,
+    distance_limits,
+    grounded,
+    raise_signals,
+)
 from hstar.learning.choices import Choices
 from hstar.learning.sibling_values import successor_values
 from hstar.pddl import Problem
-from hstar.runtime.resources import Budget, OutOfResources
+from hstar.runtime.resources import Budget
 from hstar.spaces.task import Task
 
 MOST_MINIMA = 20  # of one problem
@@ -77,15 +84,14 @@ def find_counterexamples(
         states = local_minima(task, heuristic, STEPS * plan_length, Budget())
         values = successor_values(task, states, CHEAPEST, *distance_limits(effort))
         return Minima(states.tolist(), values)
-    except OutOfResources as error:
-        if error.status in SIGNALS:
-            raise
+    except TOO_MUCH as error:
+        raise_signals(error)
         return nothing
 
 
 def choices_at(task: Task, minima: Minima) -> Choices | None:
-    """The nearest successors are better than the state, and than all that are known to be farther
-    from the goal. None if nothing is known."""
+    """The nearest successor is better than the state, and than all that are farther from the goal.
+    States of which a successor is unknown, or all are dead ends, say nothing. None without any."""
     states: list[NDArray[np.int32]] = []
     number: dict[bytes, int] = {}
     pairs: list[tuple[int, int]] = []
@@ -98,14 +104,13 @@ def choices_at(task: Task, minima: Minima) -> Choices | None:
 
     for listed, values in zip(minima.states, minima.values, strict=True):
         state = np.array(listed, np.int32)
-        known = [(value, i) for i, value in enumerate(values) if value == value]  # not NaN
-        least = min((value for value, _ in known), default=np.inf)
-        if not np.isfinite(least):
+        least = min(values, default=np.inf)
+        if np.isnan(values).any() or not np.isfinite(least):
             continue
         successors = task.successors(state)[1]
-        best = next(i for value, i in known if value == least)
+        best = values.index(least)
         pairs.append((row(successors[best]), row(state)))
-        worse = [i for value, i in known if value > least]
+        worse = [i for i, value in enumerate(values) if value > least]
         pairs += [(row(successors[best]), row(successors[i])) for i in worse]
     if not pairs:
         return None

@@ -320,7 +320,11 @@ class DomainLearner:
         is_first = rung is self.choice.rung(0)
         effort = self.trial_effort.divided(SCREENING) if is_first else self.trial_effort
         ways = {one.label: self._way(one) for one in alive}
-        found = self.trials.on_rung(rung, ways, effort, self._may_start(RACE_SHARE))
+        may_start = self._may_start(RACE_SHARE)
+        found = self.trials.on_rung(rung, ways, effort, may_start)
+        if is_first and not any(one.solved for made in found.values() for one in made):
+            again = replace(rung, name=f"{rung.name} again")
+            found = self.trials.on_rung(again, ways, self.trial_effort, may_start)
         by_candidate = {one: found[one.label] for one in alive if one.label in found}
         self._say_best(rung, by_candidate)
         return by_candidate

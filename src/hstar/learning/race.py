@@ -34,7 +34,7 @@ def race(
         failed = [Trial(False, limit)] * tried
         for one in trials:
             trials[one] += found.get(one, failed)
-        if tried < len(rung.problems):
+        if tried < len(rung.problems) or len(found) < len(alive):
             break
         scores = {one: Score(tuple(trials[one])) for one in alive}
         alive = [one for one in alive if any(trial.solved for trial in found[one])]

@@ -1,8 +1,9 @@
-"""Exact distances of the states beside an optimal plan.
+"""Distances of the states beside an optimal plan to the goal.
 
 A plan alone says only that its own steps are good. What the other steps are worth, searches from
 the states behind them tell: some are as good, some lose time, and some lead to dead ends. Distances
-near the goal are found in a moment, so they come first.
+near the goal are found in a moment, so they come first. States that no model will tell apart have
+the distance of the first of them.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from hstar.teachers.following import follow
 EVALUATIONS = 3000  # of one search; enough for most states beside short plans
 States = NDArray[np.int32]
 
-ALIKE = {"rounds": 3, "hash": "multiset", "statics": True, "orders": False}
+ALIKE = {"rounds": 3, "hash": "multiset", "statics": True, "orders": True}
 
 
 def sibling_values(
@@ -61,7 +62,8 @@ def successor_values(
 
 def _alike(task: Task, states: States) -> tuple[list[int], list[int]]:
     """The first state of each kind, and of which kind every state is. States that colour refinement
-    does not tell apart, such as those where two equal objects have changed places, are alike."""
+    does not tell apart, such as those where two equal objects have changed places, are alike. It
+    goes at least as far as the features of every model (hstar.learning.candidates)."""
     config = WL.configure([task], ALIKE, "one")
     starts, colours, counts = colour_counts(config, task, states)
     kinds: dict[bytes, int] = {}

@@ -69,7 +69,7 @@ def _joints(part: Problem, first: Problem, single: Collection[str]) -> Iterator[
     """Objects of a part, and those of the first that they become. Constants stay what they are."""
     where = {atom[0]: atom[1:] for atom in first.init if atom[0] in single}
     for atom in part.init:
-        if part is not first and atom[0] in where:
+        if atom[0] in where:
             for mine, joint in zip(atom[1:], where[atom[0]], strict=True):
                 if joint not in first.domain.constants:
                     yield mine, joint
