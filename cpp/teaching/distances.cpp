@@ -26,12 +26,18 @@ Distances distances_by_search(StateSpace& space, const StateBatch& starts,
                 h = 0;
                 for (int op : result.plan) h += space.cost(op);
                 break;
-            case SearchStatus::Unsolvable: h = std::numeric_limits<double>::infinity(); break;
-            case SearchStatus::Interrupted: throw Stopped{StopReason::Interrupt};
-            case SearchStatus::Terminated: throw Stopped{StopReason::Terminate};
-            case SearchStatus::OutOfTime: return found;
+            case SearchStatus::Unsolvable:
+                h = std::numeric_limits<double>::infinity();
+                break;
+            case SearchStatus::Interrupted:
+                throw Stopped{StopReason::Interrupt};
+            case SearchStatus::Terminated:
+                throw Stopped{StopReason::Terminate};
+            case SearchStatus::OutOfTime:
+                return found;
             case SearchStatus::OutOfMemory:
-            case SearchStatus::GaveUp: break;
+            case SearchStatus::GaveUp:
+                break;
         }
     }
     return found;
