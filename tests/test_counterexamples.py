@@ -29,7 +29,8 @@ from hstar.runtime.resources import Budget
 from hstar.search import SearchOptions, run
 from hstar.spaces.task import Task, load_task
 
-EFFORT = Effort(60.0, None, 2**30)
+UNLIMITED = 2**50  # bytes: the process that runs the tests may hold a lot
+EFFORT = Effort(60.0, None, UNLIMITED)
 
 
 @functools.cache
@@ -50,7 +51,7 @@ def weak_model() -> ModelFile:
 
 
 def exact_distances(task: Task) -> dict[bytes, float]:
-    found = _core.explore(task.core, 100_000, 0.0, 2**30)
+    found = _core.explore(task.core, 100_000, 0.0, UNLIMITED)
     assert found is not None
     return {state.tobytes(): float(h) for state, h in zip(found[0], found[1], strict=True)}
 
@@ -133,7 +134,7 @@ def test_what_is_not_known_is_not_compared() -> None:
 @pytest.mark.parametrize("work", [1, 10_000_000])
 def test_work_limits_values_not_minima(work: int) -> None:
     task = tasks()[-1]
-    effort = Effort(60.0, work, 2**30)
+    effort = Effort(60.0, work, UNLIMITED)
     found = find_counterexamples("last", task.problem, to_bytes(weak_model()), 20, effort)
     again = find_counterexamples("last", task.problem, to_bytes(weak_model()), 20, effort)
     assert found.states == again.states and str(found.values) == str(again.values)
