@@ -27,7 +27,8 @@ body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(
 h1 { line-height: 1.2; } h2 { margin-top: 2.5rem; }
 .scroll { overflow-x: auto; margin: 1rem 0; }
 table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; }
-caption { caption-side: top; text-align: left; color: var(--soft); padding-bottom: .4rem; }
+caption { caption-side: top; text-align: left; color: var(--soft); padding-bottom: .4rem;
+  max-width: calc(100vw - 2rem); }
 th, td { padding: .2rem .6rem; text-align: right; white-space: nowrap; vertical-align: top; }
 th:first-child, td:first-child, .text td { text-align: left; }
 th.span { text-align: center; }

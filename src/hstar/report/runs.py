@@ -42,7 +42,6 @@ def build_page(runs: Sequence[Runs], names: Sequence[str], title: str = "Benchma
     for text in verdict_text(found):
         page.add_text(text)
     page.add_table(*verdict_table(found), MEANS)
-    _add_provenance(page, runs, names)
     _add_errors(page, found)
     page.add_heading("Coverage")
     page.add_table(*coverage_table(found), "Problems solved; the most in bold.")
@@ -61,6 +60,7 @@ def build_page(runs: Sequence[Runs], names: Sequence[str], title: str = "Benchma
     )
     _add_scatter_plots(page, found)
     _add_problems(page, found)
+    _add_provenance(page, runs, names)
     return page
 
 
@@ -132,10 +132,14 @@ def _add_provenance(page: Page, runs: Sequence[Runs], names: Sequence[str]) -> N
             "date": made.get("date"),
             **{key.replace("_", " "): value for key, value in made.get("options", {}).items()},
         }
+        for limit, unit, size in (("time limit", "s", 1), ("memory limit", "MB", 2**20)):
+            if isinstance(facts.get(limit), int | float):
+                facts[limit] = f"{facts[limit] / size:g} {unit}"
         for column in ("hstar", "commit", "machine"):
             facts[column] = ", ".join(part.rows[column].unique(maintain_order=True).drop_nulls())
         rows += [[key, value] for key, value in facts.items() if value not in (None, "")]
-    page.add_table(["made by", ""], rows, text=True)
+    page.add_heading("How it was measured")
+    page.add_table(["setting", ""], rows, text=True)
 
 
 def _add_errors(page: Page, found: Comparison) -> None:
