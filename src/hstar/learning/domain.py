@@ -130,7 +130,7 @@ class DomainLearner:
         self.searches = 0  # so far, by this run
         self.plans: dict[int, Label] = {}
         self.models: dict[str, ModelFile] = {}
-        self.corrections: list[Choices] = []
+        self.choices: list[Choices] = []  # along plans, and where a model was corrected
         self.scores: dict[Candidate, Score] = {}
 
     def run(self) -> DomainOutcome:
@@ -226,7 +226,7 @@ class DomainLearner:
                 self.plans[number] = label
             self._show(f"{way} plans: {len(self.plans)} of {len(self.split.training)} found")
 
-    def _choices(self) -> list[Choices]:
+    def _choices_along_plans(self) -> list[Choices]:
         return [
             choices_along(self.split.training[number], plan, values)
             for number, (plan, values) in sorted(self.plans.items())
@@ -238,6 +238,7 @@ class DomainLearner:
         """Models of all features, in all ways of searching, and the ways that need no model."""
         if not self.plans:
             return
+        self.choices = self._choices_along_plans()
         may_start = self._may_start(RACE_SHARE)
         for features in FEATURES:
             name = feature_text(features)
@@ -269,7 +270,7 @@ class DomainLearner:
             name = f"{feature_text(features)}, corrected {number}"
             if not more or not (self._may_start(RACE_SHARE)() or self.read(f"model {name}")):
                 return
-            self.corrections += more
+            self.choices += more
             self.models[name] = self._model(name, features)
             ways = [one.number for one in chosen.candidates if one.model is not None]
             self.scores |= race(
@@ -310,7 +311,7 @@ class DomainLearner:
         kept = self.read(f"model {name}")
         if kept is not None:
             return from_bytes(kept, name)
-        file = rank_model([*self._choices(), *self.corrections], features, self.budget)
+        file = rank_model(self.choices, features, self.budget)
         self.write(f"model {name}", to_bytes(file))
         return file
 
