@@ -24,7 +24,7 @@ from hstar.learning.counterexamples import (
     find_counterexamples,
     local_minima,
 )
-from hstar.learning.ranking import rank_model
+from hstar.learning.linear_model import linear_model
 from hstar.runtime.resources import Budget
 from hstar.search import SearchOptions, run
 from hstar.spaces.task import Task, load_task
@@ -47,7 +47,7 @@ def weak_model() -> ModelFile:
     """Of atoms alone, from one plan."""
     plan = run(tasks()[0], SearchOptions("lmcut", "astar"), Budget()).plan
     assert plan
-    return rank_model([choices_along(tasks()[0], plan)], {"rounds": 0}, Budget())
+    return linear_model([choices_along(tasks()[0], plan)], {"rounds": 0}, Budget())
 
 
 def exact_distances(task: Task) -> dict[bytes, float]:
@@ -92,7 +92,7 @@ def test_the_goal_ends_the_way() -> None:
     for task in tasks():
         plan = run(task, SearchOptions("lmcut", "astar"), Budget()).plan
         assert plan
-        good = rank_model([choices_along(task, plan)], {"rounds": 3, "orders": True}, Budget())
+        good = linear_model([choices_along(task, plan)], {"rounds": 3, "orders": True}, Budget())
         assert len(local_minima(task, LearnedHeuristic(good, "good"), 200, Budget())) <= 2
 
 

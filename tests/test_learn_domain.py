@@ -8,22 +8,24 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from label_folders import write_folder
 from program import COMMAND, Outcome, check_one_line, hstar
 
 from hstar.domains import generate
-from hstar.learned.file import read_model, write_model
+from hstar.learned.file import ModelFile, read_model, write_model
 from hstar.learned.loader import find_heuristic
-from hstar.learning.candidates import UNTRAINED, Candidate
+from hstar.learning.candidates import RECIPES, UNTRAINED, Candidate
 from hstar.learning.choices import choices_along
 from hstar.learning.domain import DomainLearner, DomainOptions, split_by_size
 from hstar.learning.domain_outcome import DomainOutcome
 from hstar.learning.ladder import Ladder
+from hstar.learning.linear_model import linear_model
 from hstar.learning.schedule import choose_schedule, in_turns
 from hstar.learning.trials import Score, Trial
-from hstar.runtime.resources import Budget
+from hstar.runtime.resources import Budget, OutOfResources
 from hstar.search import STRONGEST, SearchOptions, choose_options, run
 from hstar.spaces.task import Task, ground, load_task
 
@@ -187,6 +189,18 @@ def test_another_domain_is_refused(learned: tuple[Path, Outcome], tmp_path: Path
     assert run.code == 31 and "was trained on domain" in run.err
 
 
+def test_its_ranking_of_operators_can_be_used_alone(
+    learned: tuple[Path, Outcome], tmp_path: Path
+) -> None:
+    problem, plan = learned[0] / "p00.pddl", tmp_path / "plan"
+    given = ("plan", problem, "-H", model_in(learned[0]), "--plan-file", plan)
+    said = hstar(*given, "-s", "first", "--ranked")
+    assert said.code == 0 and "best operators first" in said.out
+    check_one_line(hstar(*given, "-s", "gbfs", "--ranked"), 36, "gbfs ranks no operators")
+    wrong = hstar("plan", problem, "-H", "ff", "-s", "lazy", "--ranked", "--plan-file", plan)
+    check_one_line(wrong, 36, "the heuristic ranks no operators")
+
+
 def test_a_model_that_did_not_help_plans_as_the_default_does(
     learned: tuple[Path, Outcome], tmp_path: Path
 ) -> None:
@@ -250,6 +264,30 @@ def test_a_run_that_goes_on_late_keeps_what_was_tried(
     again = outcome(900.0)
     assert again.name == first.name and again.file is not None
     assert again.file.metadata["features"] == first.file.metadata["features"]
+
+
+def test_models_that_cannot_be_trained_are_left_out(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether that is noticed before the race or when the winner is corrected."""
+    monkeypatch.setattr("hstar.learning.ladder.MOST_RUNGS", 2)
+    made: list[str] = []
+
+    def train(choices: Any, features: Any, budget: Budget, objective: str) -> ModelFile:
+        made.append(objective)
+        if objective == "l-gbfs" or len(made) > len(RECIPES):
+            raise ValueError("there are too many features")
+        if objective == "squared":
+            raise OutOfResources("out of time", 23)
+        return linear_model(choices, features, budget, objective)
+
+    monkeypatch.setattr("hstar.learning.domain.linear_model", train)
+    tasks = [task for task in tasks_in(folder) if not task.is_goal(task.initial_state)]
+    said: list[str] = []
+    found = DomainLearner(tasks, DomainOptions(seconds=1000.0), Budget(), 2**30, said.append).run()
+    assert found.file is not None and found.score is not None
+    assert "2 rounds, orders, l-gbfs: there are too many features" in said
+    assert "2 rounds, orders, squared: training takes too long" in said
 
 
 def test_split_by_size(folder: Path) -> None:

@@ -248,7 +248,8 @@ def test_the_verdict_names_the_reason() -> None:
     assert sentence(score(4, 1.0), score(3, 0.1)).endswith("use it")
     assert sentence(score(4, 0.1), score(4, 1.0)).endswith("use it")
     assert "takes 10 times as long" in sentence(score(4, 1.0), score(4, 0.1))
-    assert "fewer states" in sentence(score(2, 0.1), score(4, 1.0))
+    assert "is not faster" in sentence(score(4, 1.03), score(4, 1.0))
+    assert "learning solves fewer" in sentence(score(2, 0.1), score(4, 1.0))
     assert "neither solves" in sentence(score(0, 0.1), score(0, 1.0))
 
 

@@ -169,7 +169,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"width": 0}, "there is no column"),
     *(({"penalty": bad}, "penalty and tolerance") for bad in (0, -1, np.nan, np.inf, 1e-320)),
     *(({"tolerance": bad}, "penalty and tolerance") for bad in (0, -1, np.nan, np.inf)),
-    ({"max_passes": 0}, "at least one pass"),
+    ({"max_passes": 0}, "at least one pass or step"),
 ]
 
 

@@ -14,7 +14,7 @@ from hstar.domains import generate
 from hstar.learned.file import ModelFile, read_model
 from hstar.learned.heuristic import LearnedHeuristic
 from hstar.learning.choices import choices_along
-from hstar.learning.ranking import rank_model
+from hstar.learning.linear_model import linear_model
 from hstar.pddl import parse
 from hstar.pddl.model import Problem
 from hstar.runtime.resources import Budget
@@ -69,7 +69,7 @@ def model_of(tasks: list[Task]) -> ModelFile:
     plans = [run(task, SearchOptions("lmcut", "astar"), Budget()).plan for task in tasks]
     choices = [choices_along(task, plan) for task, plan in zip(tasks, plans, strict=True) if plan]
     features = {"rounds": 2, "orders": True, "statics": True}
-    return rank_model(choices, features, Budget())
+    return linear_model(choices, features, Budget())
 
 
 @pytest.mark.parametrize("domain", SIZES)

@@ -20,7 +20,7 @@ from program import hstar as program
 import hstar
 from hstar.learned.file import ModelFile, write_model
 from hstar.learning.choices import choices_along
-from hstar.learning.ranking import rank_model
+from hstar.learning.linear_model import linear_model
 from hstar.runtime.resources import Budget
 from hstar.search import STRONGEST, run
 
@@ -32,7 +32,7 @@ def model_for(files: tuple[Path, Path], path: Path, meant: Any) -> Path:
     task = hstar.load_task(*files)
     plan = run(task, STRONGEST, Budget()).plan
     assert plan is not None
-    file = rank_model([choices_along(task, plan)], {}, Budget())
+    file = linear_model([choices_along(task, plan)], {}, Budget())
     write_model(path, ModelFile({**file.metadata, "search": meant}, file.tensors))
     return path
 

@@ -92,6 +92,19 @@ class Graph:
 
     def counts(self, state: NDArray[np.int32]) -> Counter[Any]:
         """How many vertices have each colour, over all rounds."""
+        return sum((Counter(one.values()) for one in self.colours(state)), Counter())
+
+    def operator_colours(self, state: NDArray[np.int32], name: str) -> list[Any]:
+        """Of an operator such as "(stack a b)" as one more vertex, after 0 to rounds + 1 rounds."""
+        action, *args = name[1:-1].split()
+        found: list[Any] = [("action", action)]
+        for colours in self.colours(state):
+            around = frozenset((position, colours[arg]) for position, arg in enumerate(args))
+            found.append((found[-1], around))
+        return found
+
+    def colours(self, state: NDArray[np.int32]) -> list[dict[Any, Any]]:
+        """Of all vertices, after each round."""
         true, premature = self.true_atoms(state), self.premature(state)
         constants = self.task.problem.domain.constants
         vertices = [*self.task.problem.objects, *(true | set(self.goals))]
@@ -106,7 +119,7 @@ class Graph:
             for position, name in enumerate(vertex[1:]):
                 edges[vertex].append((position, name))
                 edges[name].append((position, vertex))
-        counts = Counter(colours.values())
+        rounds = [colours]
         for _ in range(self.rounds):
             seen = {
                 vertex: Counter((position, colours[other]) for position, other in found)
@@ -119,8 +132,8 @@ class Graph:
                 )
                 for vertex, around in seen.items()
             }
-            counts.update(colours.values())
-        return counts
+            rounds.append(colours)
+        return rounds
 
 
 Fact = tuple[int, int]  # variable, value

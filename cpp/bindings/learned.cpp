@@ -110,8 +110,13 @@ std::unique_ptr<OutputModel> make_mlp(const Task& task, const nb::dict& spec, Co
             "unknown input '", input, "'; choose digits, relaxed-plan, facts or wl");
     if (input == "wl") {
         auto [options, colours] = to_wl_colouring(spec);
-        return make_output_model(task,
-                                 WlModel{std::move(options), std::move(colours), std::move(model.layers)});
+        WlModel made{std::move(options), std::move(colours), std::move(model.layers)};
+        if (spec.contains("operators")) {
+            const auto given = get<nb::dict>(spec, "operators");
+            made.operators = {get<Ints>(given, "actions"), copied(get<Array<uint64_t, 1>>(given, "colours")),
+                              copied(get<Floats>(given, "weights"))};
+        }
+        return make_output_model(task, std::move(made));
     }
     if (input == "facts")
         return make_output_model(

@@ -280,6 +280,7 @@ void bind_search(nb::module_& m) {
         .def_rw("partial", &SearchOptions::partial)
         .def_rw("deepen", &SearchOptions::deepen)
         .def_rw("follow", &SearchOptions::follow)
+        .def_rw("ranked", &SearchOptions::ranked)
         .def_rw("lookahead", &SearchOptions::lookahead)
         .def_rw("boost", &SearchOptions::boost)
         .def_rw("advisers", &SearchOptions::advisers)

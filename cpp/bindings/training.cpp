@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "bindings/bindings.hpp"
+#include "networks/linear/newton.hpp"
 #include "networks/linear/rank_svm.hpp"
 #include "networks/mlp/trainer.hpp"
 
@@ -85,33 +86,70 @@ void load(BoundTrainer& self, const nb::list& layers, nb::object state) {
     self.trainer.set_steps(nb::cast<int64_t>(held["step"]));
 }
 
-// Weights float64[width], the number of passes, and whether they converged.
-nb::tuple bound_rank_svm(Array<int64_t, 1> starts, Flat columns, Floats values, size_t width, double penalty,
-                         double tolerance, int max_passes, uint64_t seed, double deadline,
-                         uint64_t memory_bytes) {
-    const auto first = copied(starts);
-    const auto column = copied(columns);
-    const auto value = copied(values);
-    if (column.size() != value.size()) refuse("there must be one value for each column");
-    if (first.empty() || first.front() != 0 || first.back() != static_cast<int64_t>(column.size()) ||
-        !std::is_sorted(first.begin(), first.end()))
-        refuse("starts must rise from 0 to the number of values");
-    for (int c : column)
-        if (c < 0 || static_cast<size_t>(c) >= width) refuse("there is no column ", c);
-    for (size_t i = 0; i + 1 < first.size(); ++i)
-        if (std::adjacent_find(column.begin() + first[i], column.begin() + first[i + 1],
-                               std::greater_equal<>()) != column.begin() + first[i + 1])
-            refuse("the columns of row ", i, " must rise");
-    if (!std::all_of(value.begin(), value.end(), [](float v) { return std::isfinite(v); }))
-        refuse("values must be finite");
+// Rows from Python, checked.
+struct GivenRows {
+    std::vector<int64_t> starts;
+    Ints columns;
+    std::vector<float> values;
+    size_t width;
+
+    GivenRows(const Longs& given_starts, const Flat& given_columns, const Floats& given_values, size_t width)
+        : starts(copied(given_starts)),
+          columns(copied(given_columns)),
+          values(copied(given_values)),
+          width(width) {
+        if (columns.size() != values.size()) refuse("there must be one value for each column");
+        if (starts.empty() || starts.front() != 0 || starts.back() != static_cast<int64_t>(columns.size()) ||
+            !std::is_sorted(starts.begin(), starts.end()))
+            refuse("starts must rise from 0 to the number of values");
+        for (int c : columns)
+            if (c < 0 || static_cast<size_t>(c) >= width) refuse("there is no column ", c);
+        for (size_t i = 0; i + 1 < starts.size(); ++i)
+            if (std::adjacent_find(columns.begin() + starts[i], columns.begin() + starts[i + 1],
+                                   std::greater_equal<>()) != columns.begin() + starts[i + 1])
+                refuse("the columns of row ", i, " must rise");
+        if (!std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); }))
+            refuse("values must be finite");
+    }
+    SparseRows rows() const { return {starts, columns, values, width}; }
+};
+
+void check_training(double penalty, double tolerance, int most) {
     if (!(penalty > 0) || !(tolerance > 0) || !std::isnormal(penalty) || !std::isfinite(tolerance))
         refuse("penalty and tolerance must be positive and finite");
-    if (max_passes < 1) refuse("there must be at least one pass");
+    if (most < 1) refuse("there must be at least one pass or step");
+}
+
+// Weights float64[width], the number of passes, and whether they converged.
+nb::tuple bound_rank_svm(Longs starts, Flat columns, Floats values, size_t width, double penalty,
+                         double tolerance, int max_passes, uint64_t seed, double deadline,
+                         uint64_t memory_bytes) {
+    const GivenRows given(starts, columns, values, width);
+    check_training(penalty, tolerance, max_passes);
     RankSvm found = guarded([&] {
-        return train_rank_svm({first, column, value, width}, {penalty, tolerance, max_passes, seed},
+        return train_rank_svm(given.rows(), {penalty, tolerance, max_passes, seed},
                               Limits{deadline, memory_bytes});
     });
     return nb::make_tuple(to_numpy(std::move(found.weights), {width}), found.passes, found.converged);
+}
+
+// Weights float64[width], the number of steps, and whether they converged.
+nb::tuple bound_newton(Longs starts, Flat columns, Floats values, size_t width, const std::string& loss,
+                       Array<double, 1> targets, double penalty, double tolerance, int max_steps,
+                       double deadline, uint64_t memory_bytes) {
+    const GivenRows given(starts, columns, values, width);
+    check_training(penalty, tolerance, max_steps);
+    if (loss != "logistic" && loss != "squared")
+        refuse("unknown loss '", loss, "'; choose logistic or squared");
+    const auto wanted = copied(targets);
+    if (!std::all_of(wanted.begin(), wanted.end(), [](double y) { return std::isfinite(y); }))
+        refuse("targets must be finite");
+    const SmoothLoss smooth = loss == "squared" ? SmoothLoss::Squared : SmoothLoss::Logistic;
+    NewtonFit found = guarded([&] {
+        return fit_by_newton(given.rows(), wanted, {smooth, penalty, tolerance, max_steps},
+                             Limits{deadline, memory_bytes});
+    });
+    return nb::make_tuple(to_numpy(std::move(found.weights), {width}), found.steps, found.converged);
 }
 
 }  // namespace
@@ -169,6 +207,9 @@ void bind_training(nb::module_& m) {
     m.def("rank_svm", &bound_rank_svm, nb::arg("starts"), nb::arg("columns"), nb::arg("values"),
           nb::arg("width"), nb::arg("penalty") = 1.0, nb::arg("tolerance") = 0.01,
           nb::arg("max_passes") = 1000, nb::arg("seed") = 0, deadline, memory);
+    m.def("newton_fit", &bound_newton, nb::arg("starts"), nb::arg("columns"), nb::arg("values"),
+          nb::arg("width"), nb::arg("loss"), nb::arg("targets"), nb::arg("penalty") = 1.0,
+          nb::arg("tolerance") = 1e-6, nb::arg("max_steps") = 100, deadline, memory);
     m.def("mlp_training_kernels", [] {
         std::vector<std::string> names;
         for (const auto& kernel : mlp_training_kernels()) names.push_back(kernel.name);

@@ -1,7 +1,8 @@
 #include <algorithm>
 
 #include "bindings/bindings.hpp"
-#include "wl/follower.hpp"
+#include "runtime/require.hpp"
+#include "wl/operators.hpp"
 
 namespace hstar::bindings {
 
@@ -63,6 +64,30 @@ class BoundWlFeatures {
         return to_numpy(std::move(counts), {states.count, features});
     }
 
+    // uint64[n, rounds + 2]: the colours of operator ops[i] in state i.
+    nb::object operator_colours(States given, Flat ops, const Ints& actions) {
+        const StateRows states = bound_.checked(given);
+        const Ints chosen = copied(ops);
+        require(chosen.size() == states.count, "there must be one operator for each state");
+        for (int op : chosen)
+            require(op >= 0 && op < bound_.task.num_operators() && !bound_.task.is_artificial(op),
+                    "there is no operator ", op, " that has a name");
+        const WlOperators operators(bound_.task, actions);
+        std::vector<WlColour> found, all;
+        guarded([&] {
+            std::lock_guard lock(mutex_);
+            const Limits none;
+            LimitClock clock(none);
+            for (size_t s = 0; s < states.count; ++s) {
+                clock.check();
+                follower_.move_to(states.row(s));
+                operators.colours(follower_, chosen[s], found);
+                all.insert(all.end(), found.begin(), found.end());
+            }
+        });
+        return to_numpy(std::move(all), {states.count, static_cast<size_t>(follower_.graph().rounds()) + 2});
+    }
+
   private:
     static WlFollower make_follower(const Task& task, const nb::dict& spec) {
         auto [options, colours] = to_wl_colouring(spec);
@@ -80,7 +105,9 @@ void bind_wl(nb::module_& m) {
     nb::class_<BoundWlFeatures>(m, "WlFeatures")
         .def(nb::init<nb::object, const nb::dict&>(), nb::arg("task"), nb::arg("spec"))
         .def("collect", &BoundWlFeatures::collect)
-        .def("counts", &BoundWlFeatures::counts);
+        .def("counts", &BoundWlFeatures::counts)
+        .def("operator_colours", &BoundWlFeatures::operator_colours, nb::arg("states"), nb::arg("ops"),
+             nb::arg("actions"));
 }
 
 }  // namespace hstar::bindings

@@ -68,6 +68,10 @@ class Evaluator {
     // Only for evaluators that have them.
     virtual void write_ways_to(Rows<int>* /*ways*/) {}
     virtual bool has_ways() const { return false; }
+    // Ranks operators that are applicable in a state: search should try those with small ranks first. Ranks
+    // in different states cannot be compared. Only for evaluators that rank operators.
+    virtual void rank_operators(const int* /*values*/, std::span<const int> /*ops*/, float* /*rank*/) {}
+    virtual bool ranks_operators() const { return false; }
     // How many states may be handed over at once without risk to time limits.
     virtual int slice() const { return std::numeric_limits<int>::max(); }
     // Seconds spent on values so far, by an evaluator that looks at the clock anyway; 0 by others.

@@ -51,6 +51,11 @@ class LearnedHeuristic : public Evaluator {
              [&] { model_->outputs_of_expansions(batch, alive_, outputs_.data()); });
     }
 
+    void rank_operators(const int* values, std::span<const int> ops, float* rank) override {
+        model_->rank_operators(values, ops, rank);
+    }
+    bool ranks_operators() const override { return model_->ranks_operators(); }
+
   private:
     // `compute` fills outputs_ for the states that are alive_.
     template <class Compute>

@@ -1,6 +1,7 @@
 // Models as learned heuristics see them: a batch of states in, rows of outputs out.
 #pragma once
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,6 +30,9 @@ class OutputModel {
                                        float* result) {
         outputs(batch.children, which, result);
     }
+    // The ranks of an evaluator (Evaluator::rank_operators). Artificial operators come first.
+    virtual void rank_operators(const int* /*values*/, std::span<const int> /*ops*/, float* /*rank*/) {}
+    virtual bool ranks_operators() const { return false; }
     // How many states are computed well within the time between two looks at the clock.
     virtual int most_at_once() const { return 32; }
 };
@@ -62,9 +66,16 @@ struct FactModel {
 // A dense network that reads Weisfeiler-Leman features: how many vertices of the state's graph have each
 // colour.
 struct WlModel {
+    // Ranks operators (wl/operators.hpp).
+    struct Operators {
+        std::vector<int> actions;
+        std::vector<WlColour> colours;
+        std::vector<float> weights;
+    };
     WlOptions options;
     std::vector<WlColour> colours;
     std::vector<MlpLayer> layers;
+    std::optional<Operators> operators = std::nullopt;  // only with a linear function
 };
 
 // All throw std::invalid_argument for models that do not fit the task.

@@ -11,7 +11,7 @@
 #include "learned/expansion_walk.hpp"
 #include "learned/output_model.hpp"
 #include "runtime/require.hpp"
-#include "wl/follower.hpp"
+#include "wl/operators.hpp"
 
 namespace hstar {
 
@@ -19,8 +19,9 @@ namespace {
 
 class WlLinear : public OutputModel {
   public:
-    WlLinear(WlFollower follower, const MlpLayer& layer, double most_vertices)
-        : follower_(std::move(follower)), weights_(follower_.num_features()) {
+    WlLinear(WlFollower follower, const MlpLayer& layer, double most_vertices,
+             std::optional<WlRanking> ranking)
+        : follower_(std::move(follower)), ranking_(std::move(ranking)), weights_(follower_.num_features()) {
         double most = std::fabs(layer.bias[0]);
         for (float weight : layer.weights) most = std::max<double>(most, std::fabs(weight));
         // No state has a sum above this; each rounding adds at most a half.
@@ -54,6 +55,14 @@ class WlLinear : public OutputModel {
         }
     }
 
+    bool ranks_operators() const override { return ranking_.has_value(); }
+    void rank_operators(const int* values, std::span<const int> ops, float* rank) override {
+        move_to(values);
+        const Task& task = follower_.graph().task();
+        for (size_t i = 0; i < ops.size(); ++i)
+            rank[i] = task.is_artificial(ops[i]) ? -INFINITY : ranking_->value(follower_, ops[i]);
+    }
+
   private:
     void move_to(const int* values) { sum_ += change(follower_.move_to(values)); }
     int64_t change(const WlFollower::Difference& difference) const {
@@ -65,6 +74,7 @@ class WlLinear : public OutputModel {
     float value(int64_t sum) const { return static_cast<float>(static_cast<double>(sum) * unit_); }
 
     WlFollower follower_;
+    std::optional<WlRanking> ranking_;
     std::vector<int64_t> weights_;
     double unit_;
     int64_t sum_;  // of the state that the follower is at
@@ -126,8 +136,13 @@ std::unique_ptr<OutputModel> make_output_model(const Task& task, WlModel model) 
     WlGraph graph(task, std::move(model.options));
     const double most_vertices = static_cast<double>(graph.most_vertices()) * (graph.rounds() + 1);
     WlFollower follower(std::move(graph), ColourTable(model.colours));
+    std::optional<WlRanking> ranking;
+    if (model.operators)
+        ranking.emplace(WlOperators(task, model.operators->actions), model.operators->colours,
+                        std::move(model.operators->weights));
     if (model.layers.size() == 1 && first.bias.size() == 1 && !first.is_relu && !first.has_skip)
-        return std::make_unique<WlLinear>(std::move(follower), first, most_vertices);
+        return std::make_unique<WlLinear>(std::move(follower), first, most_vertices, std::move(ranking));
+    require(!ranking, "only a linear function can have weights of operators beside it");
     return std::make_unique<WlNetwork>(std::move(follower), std::move(model.layers));
 }
 

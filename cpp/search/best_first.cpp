@@ -22,6 +22,8 @@
 #include <deque>
 #include <type_traits>
 
+#include "search/lazy_edges.hpp"
+#include "search/look_ahead.hpp"
 #include "search/open_list.hpp"
 #include "search/search_space.hpp"
 
@@ -29,16 +31,9 @@ namespace hstar {
 
 namespace {
 
-// An entry of a queue of preferred operators. Other queues have one entry for all edges of a state, which
-// stays until the last is taken: in place of the operator it has the number of those taken before.
-struct Edge {
-    StateId state;
-    int op;  // to be applied to the state
-};
-
 template <class Entry>
 class BestFirst {
-    static constexpr bool kLazy = std::is_same_v<Entry, Edge>;
+    static constexpr bool kLazy = std::is_same_v<Entry, LazyEdge>;
 
   public:
     explicit BestFirst(SearchSpace& space)
@@ -47,7 +42,8 @@ class BestFirst {
           counters_(space.result.counters),
           open_(space.options.queues.size()),
           found_(space.options.queues.size()),
-          edges_(space.options.queues.size()),
+          edges_(space),
+          look_ahead_(space),
           best_h_(space.num_values, kDeadEnd) {
         for (bool wanted : space.wants_preferred) wants_preferred_ |= wanted;
         for (const Queue& queue : options_.queues) looks_for_progress_ |= queue.only_preferred();
@@ -83,10 +79,11 @@ class BestFirst {
                 open_known();
                 if (options_.lookahead)
                     for (StateId id : batch_)
-                        if (look_ahead(id)) return;
+                        if (look_ahead_.run(id)) return;
             }
         }
-        space_.result.status = incomplete_ ? SearchStatus::GaveUp : SearchStatus::Unsolvable;
+        space_.result.status =
+            incomplete_ || space_.has_left_out() ? SearchStatus::GaveUp : SearchStatus::Unsolvable;
     }
 
   private:
@@ -106,7 +103,7 @@ class BestFirst {
         while (batch_.size() < size && !open_.empty()) {
             size_t list = open_.next();
             if constexpr (kLazy) {
-                batch_.push_back(take_edge(list));
+                batch_.push_back(edges_.take(open_, list));
             } else {
                 StateId id = open_[list].top();
                 bool stale = space_.nodes[id].status != kOpen;
@@ -125,19 +122,6 @@ class BestFirst {
         return false;
     }
 
-    Edge take_edge(size_t list) {
-        if (options_.queues[list].only_preferred()) return open_.pop(list);
-        Edge& all = open_[list].top();
-        EdgesOf& known = edges_[list];
-        if (known.state != all.state) known = {all.state, space_.applicable_operators(all.state)};
-        const Edge edge{all.state, known.ops[static_cast<size_t>(all.op)]};
-        if (++all.op == static_cast<int>(known.ops.size()))
-            open_.pop(list);
-        else
-            open_.stay(list);
-        return edge;
-    }
-
     void choose_layer() {
         bool is_stuck = layers_without_progress_ >= kPatience;
         layers_without_progress_ = is_stuck ? 0 : layers_without_progress_ + 1;
@@ -153,7 +137,7 @@ class BestFirst {
 
     // New states wait for evaluation. True if a goal was generated that ends the search. The entry is number
     // `i` of the batch.
-    bool generate(Edge edge, size_t) {
+    bool generate(LazyEdge edge, size_t) {
         space_.load(edge.state);
         one_op_.assign(1, edge.op);
         uint64_t generated = counters_.generated;
@@ -183,7 +167,7 @@ class BestFirst {
         for (const auto& successor : space_.successors) {
             Node& node = space_.nodes[successor.id];
             int successor_g = space_.extended(g, successor.op);
-            if (at_evaluation_limit()) break;
+            if (space_.at_evaluation_limit()) break;
             if (successor.is_new) {
                 space_.set_parent(successor.id, id, successor.op, successor_g);
                 if (options_.early_goal_test && space_.is_goal(successor.id)) {
@@ -206,13 +190,6 @@ class BestFirst {
             counters_.evaluations += options_.use_h;
         }
         return false;
-    }
-
-    // Once true, successors are left out, and running out of nodes proves nothing.
-    bool at_evaluation_limit() {
-        const uint64_t limit = options_.max_evaluations;
-        if (!limit || counters_.evaluations < limit) return false;
-        return incomplete_ = true;
     }
 
     void evaluate_pending() {
@@ -367,57 +344,6 @@ class BestFirst {
         incomplete_ |= is_left_out;
     }
 
-    // Algorithm 4 of the reward-shaping paper: follow the best successor, opening nothing on the way.
-    bool look_ahead(StateId id) {
-        StateId s = best_successor(id);
-        for (int depth = 1; depth < options_.lookahead && s != kNoState; ++depth) {
-            if (space_.exhausted()) return false;
-            ++counters_.expanded;
-            space_.generate(s);
-            std::vector<StateId> fresh;
-            int g = space_.nodes[s].g;
-            for (const auto& successor : space_.successors) {
-                if (at_evaluation_limit()) return false;
-                if (successor.is_new) {
-                    space_.set_parent(successor.id, s, successor.op, space_.extended(g, successor.op));
-                    if (space_.is_goal(successor.id)) {
-                        space_.finish(successor.id);
-                        return true;
-                    }
-                    fresh.push_back(successor.id);
-                }
-                ++counters_.evaluations;
-            }
-            auto successors = space_.successors;
-            space_.evaluate(fresh);
-            s = best_of(s, successors);
-        }
-        return false;
-    }
-
-    StateId best_successor(StateId id) {
-        // The successors of the expansion are known and evaluated; generating them again only finds their
-        // ids.
-        auto generated = counters_.generated;
-        space_.generate(id);
-        counters_.generated = generated;
-        return best_of(id, space_.successors);
-    }
-
-    StateId best_of(StateId parent, const std::vector<SearchSpace::Successor>& successors) {
-        const std::vector<float>* h_of_edges =
-            space_.evaluators[0]->is_of_edges() ? &space_.edge_values(0, parent, successors) : nullptr;
-        StateId best = kNoState;
-        float least = kDeadEnd;
-        for (size_t i = 0; i < successors.size(); ++i) {
-            const StateId id = successors[i].id;
-            if (space_.nodes[id].status == kDead) continue;
-            const float h = h_of_edges ? (*h_of_edges)[i] : space_.value(id);
-            if (h < least) least = h, best = id;
-        }
-        return best;
-    }
-
     SearchSpace& space_;
     const SearchOptions& options_;
     SearchCounters& counters_;
@@ -427,11 +353,8 @@ class BestFirst {
     static constexpr int kPatience = 100;
     int layers_without_progress_ = 0;
     std::vector<Entry> batch_;
-    struct EdgesOf {
-        StateId state = kNoState;
-        std::vector<int> ops;
-    };
-    std::vector<EdgesOf> edges_;                 // lazy, per queue: of the state whose edges were taken last
+    LazyEdges edges_;
+    LookAhead look_ahead_;
     std::vector<StateId> pending_;               // generated, to be evaluated and opened
     std::vector<StateId> ahead_;                 // where relaxed plans lead; pending next
     std::vector<float> to_beat_, next_to_beat_;  // per state of pending_ and ahead_: the value where it began
@@ -453,7 +376,7 @@ class BestFirst {
 
 void search_best_first(SearchSpace& space) {
     if (space.options.lazy)
-        BestFirst<Edge>(space).run();
+        BestFirst<LazyEdge>(space).run();
     else
         BestFirst<StateId>(space).run();
 }

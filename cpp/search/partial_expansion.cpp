@@ -50,7 +50,7 @@ class PartialExpansion {
 
     // Looks at the next successors of a state, and closes it after the last. True if one is a goal.
     bool expand(StateId id, size_t queue, float h) {
-        const std::vector<int> ops = space_.applicable_operators(id);
+        const std::vector<int> ops = space_.operators_to_try(id);
         auto [place, is_first] = tried_.try_emplace(id, 0);
         counters_.expanded += is_first;
         uint32_t tried = place->second;
@@ -60,7 +60,7 @@ class PartialExpansion {
             space_.generate_with(part_);
             tried = static_cast<uint32_t>(end);
             if (take_successors(id)) return true;
-            if (at_evaluation_limit()) return false;
+            if (space_.at_evaluation_limit()) return false;  // the state stays in OPEN
             if (open_fresh(queue, h) && tried < ops.size()) {
                 tried_[id] = tried;
                 return false;
@@ -75,7 +75,7 @@ class PartialExpansion {
     bool take_successors(StateId id) {
         fresh_.clear();
         for (const auto& successor : space_.successors) {
-            if (at_evaluation_limit()) return false;
+            if (space_.at_evaluation_limit()) return false;
             ++counters_.evaluations;
             if (!successor.is_new) continue;
             const int g = space_.extended(space_.nodes[id].g, successor.op);
@@ -99,11 +99,6 @@ class PartialExpansion {
             is_better |= space_.last_value(i, options_.queues[queue].evaluator) < h;
         }
         return is_better;
-    }
-
-    // Then the state stays in OPEN, and the search gives up.
-    bool at_evaluation_limit() const {
-        return options_.max_evaluations && counters_.evaluations >= options_.max_evaluations;
     }
 
     // The state is number `i` of those evaluated last.

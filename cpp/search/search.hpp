@@ -31,6 +31,7 @@ struct SearchOptions {
     bool partial = false;  // expand a state only until a successor is better than it
     bool deepen = false;   // depth-first searches with growing bounds on f; remembers no states
     bool follow = false;   // lazy: take the steps of relaxed plans as far as they go
+    bool ranked = false;   // lazy, partial: try the operators of a state in the order of an evaluator
     int lookahead = 0;     // after an expansion follow the best successors for this many steps
     std::vector<Queue> queues{{}};  // take turns
     int boost = 1000;   // how many turns preferred queues gain when an evaluator finds a new smallest value

@@ -50,6 +50,9 @@ class SearchSpace {
                 wants_preferred[queue.preferred_by] = true;
         for (size_t e = 0; e < num_values; ++e) has_edge_values |= this->evaluators[e]->is_of_edges();
         if (options.seed) order_operators();
+        if (options.ranked)
+            for (Evaluator* evaluator : this->evaluators)
+                if (!ranker_ && evaluator->ranks_operators()) ranker_ = evaluator;
         if (options.follow)
             for (size_t e = 0; e < this->evaluators.size() && planner_ == nullptr; ++e)
                 if (wants_preferred[e] && this->evaluators[e]->has_ways()) planner_ = this->evaluators[e];
@@ -135,6 +138,12 @@ class SearchSpace {
         load(id);
         space.applicable(parent_buffer_.data(), ops_);
         reorder(ops_);
+        return ops_;
+    }
+    // The same in the order in which to try them, if they are not all tried at once.
+    const std::vector<int>& operators_to_try(StateId id) {
+        applicable_operators(id);
+        if (ranker_) rank();
         return ops_;
     }
 
@@ -250,6 +259,14 @@ class SearchSpace {
         std::reverse(result.plan.begin(), result.plan.end());
     }
 
+    // Once true, successors are left out, and running out of nodes proves nothing.
+    bool at_evaluation_limit() {
+        const uint64_t limit = options.max_evaluations;
+        if (!limit || result.counters.evaluations < limit) return false;
+        return has_left_out_ = true;
+    }
+    bool has_left_out() const { return has_left_out_; }
+
     // True: a limit on evaluations or expansions is reached. Throws Stopped for other limits.
     bool exhausted() {
         clock_.check();
@@ -320,6 +337,19 @@ class SearchSpace {
             std::sort(ops.begin(), ops.end(), [&](int a, int b) { return place_of_[a] < place_of_[b]; });
     }
 
+    // Sorts ops_, the operators of the state last loaded, by their ranks.
+    void rank() {
+        values_.resize(std::max(1, space.num_variables()));
+        packing.unpack(parent_buffer_.data(), values_.data());
+        ranks_.resize(ops_.size());
+        ranker_->rank_operators(values_.data(), ops_, ranks_.data());
+        ranked_.clear();
+        for (size_t i = 0; i < ops_.size(); ++i) ranked_.emplace_back(ranks_[i], ops_[i]);
+        std::stable_sort(ranked_.begin(), ranked_.end(),
+                         [](const auto& a, const auto& b) { return a.first < b.first; });
+        for (size_t i = 0; i < ops_.size(); ++i) ops_[i] = ranked_[i].second;
+    }
+
     // A random order of all operators, the same on every machine.
     void order_operators() {
         std::vector<std::pair<uint64_t, int>> shuffled(space.num_operators());
@@ -332,9 +362,12 @@ class SearchSpace {
     }
 
     Evaluator* planner_ = nullptr;  // has the relaxed plans that are followed
+    Evaluator* ranker_ = nullptr;   // ranks the operators of a state
+    std::vector<float> ranks_;
+    std::vector<std::pair<float, int>> ranked_;  // operators
     size_t row_bytes_;
     LimitClock clock_;
-    bool keep_h_ = false, unproven_ = false;
+    bool keep_h_ = false, unproven_ = false, has_left_out_ = false;
     ChunkedArray<float> h_;  // per state and evaluator, once evaluated
     std::vector<unsigned char> buffer_, parent_buffer_;
     std::vector<int> ops_, values_, child_ops_;

@@ -4,11 +4,8 @@ namespace hstar {
 
 std::string Task::operator_name(int op) const {
     if (is_artificial(op)) return "(reach-goal)";
-    const ActionSchema& schema = lifted->schemas[op_schema[op]];
-    std::string name = "(" + lifted->actions[schema.action];
-    const int* tuple = parameter_tuples[op_schema[op]].data() +
-                       static_cast<size_t>(op_tuple[op]) * schema.parameter_types.size();
-    for (int p = 0; p < lifted->action_arity[schema.action]; ++p) name += " " + lifted->objects[tuple[p]];
+    std::string name = "(" + lifted->actions[action(op)];
+    for (int object : arguments(op)) name += " " + lifted->objects[object];
     return name + ")";
 }
 

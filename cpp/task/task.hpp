@@ -78,6 +78,13 @@ struct Task {
                 result[e.effect.variable] = e.effect.value;
     }
 
+    // Of an operator that is not artificial: its action, and the arguments that its name has.
+    int action(int op) const { return lifted->schemas[op_schema[op]].action; }
+    std::span<const int> arguments(int op) const {
+        const size_t width = lifted->schemas[op_schema[op]].parameter_types.size();
+        return {parameter_tuples[op_schema[op]].data() + op_tuple[op] * width,
+                static_cast<size_t>(lifted->action_arity[action(op)])};
+    }
     std::string operator_name(int op) const;  // "(stack a b)"
     std::string atom_name(int fact) const;    // "on(a, b)"
 };

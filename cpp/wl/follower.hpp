@@ -26,6 +26,10 @@ class WlFollower {
     // Moves to a state, in as few steps as it takes from the state before. The difference is to that state;
     // for the first one it is everything.
     const Difference& move_to(const int* values);
+    // The colour of an object of the state after a round.
+    WlColour object_colour(int object, int round) const {
+        return objects_.rounds[static_cast<size_t>(object) * stride_ + round].colour;
+    }
     // How many vertices of the state have each feature, over all rounds.
     const std::vector<int>& counts() const { return counts_; }
     // The difference of a successor by an operator, whose values are given, to the state.

@@ -43,6 +43,9 @@ class WlFeatures:
         self, states: _Ints
     ) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.int32]]: ...
     def counts(self, states: _Ints) -> NDArray[np.int32]: ...
+    def operator_colours(
+        self, states: _Ints, ops: _Ints, actions: list[int]
+    ) -> NDArray[np.uint64]: ...
 
 def rank_svm(
     starts: NDArray[np.int64],
@@ -53,6 +56,19 @@ def rank_svm(
     tolerance: float = 0.01,
     max_passes: int = 1000,
     seed: int = 0,
+    deadline: float = 0.0,
+    memory_bytes: int = 0,
+) -> tuple[NDArray[np.float64], int, bool]: ...
+def newton_fit(
+    starts: NDArray[np.int64],
+    columns: _Ints,
+    values: NDArray[np.float32],
+    width: int,
+    loss: str,
+    targets: NDArray[np.float64],
+    penalty: float = 1.0,
+    tolerance: float = 1e-6,
+    max_steps: int = 100,
     deadline: float = 0.0,
     memory_bytes: int = 0,
 ) -> tuple[NDArray[np.float64], int, bool]: ...
@@ -122,6 +138,7 @@ class SearchOptions:
     lazy: bool
     deepen: bool
     follow: bool
+    ranked: bool
     lookahead: int
     queues: list[tuple[int, int]]
     boost: int

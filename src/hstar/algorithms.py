@@ -47,12 +47,12 @@ SEARCHES: Registry[SearchEntry] = Registry(
         "first": SearchEntry(
             "greedy best-first search that stops an expansion at the first better successor",
             {"partial": True},
-            ("seed",),
+            ("seed", "ranked"),
         ),
         "lazy": SearchEntry(
             "greedy best-first search, lazy, with preferred operators",
             {"lazy": True, "early_goal_test": False},
-            ("batch", "seed", "preferred", "preferred_by", "follow"),
+            ("batch", "seed", "preferred", "preferred_by", "follow", "ranked"),
         ),
         "beam": SearchEntry(
             "beam search, which keeps what does not fit into the beam",

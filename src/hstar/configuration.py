@@ -31,6 +31,7 @@ class Configuration:
     preferred: bool | None = None
     preferred_by: str | None = None
     follow: bool | None = None
+    ranked: bool | None = None
     seed: int | None = None
     decode: str | None = None
     max_evaluations: int | None = None
@@ -41,8 +42,9 @@ class Configuration:
             raise ValueError("'default' is the planner without flags; it takes no search")
         if self.decode is not None and not is_model_file(self.heuristic or ""):
             raise ValueError("only a model file has outputs to decode")
-        # Whether a model's own search can follow plans is known when the file is read.
-        left_out = ("follow",) if self.is_file and self.search is None else ()
+        # What a model can rank, and whether its own search can follow plans, is known when the file
+        # is read.
+        left_out = ("ranked", *(() if self.search else ("follow",))) if self.is_file else ()
         self._options("blind" if self.is_file else self.heuristic_name, left_out)
 
     @property
@@ -84,7 +86,7 @@ class Configuration:
         """Such as "gbfs(ff)", "wastar(ff, weight=5)", "default", or with other searches that take
         turns "gbfs(model) + default"."""
         said = []
-        names = "cost weight batch width preferred preferred_by follow seed decode"
+        names = "cost weight batch width preferred preferred_by follow ranked seed decode"
         meant = {name: value for name, value in self.meant.items() if name != "cost"}
         for name in names.split():
             value = getattr(self, name)

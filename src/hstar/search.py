@@ -52,6 +52,7 @@ class SearchOptions:
     it proves a dead end, the state is not expanded. Algorithms with this option then have the
     second queue as well.
     `follow` executes the relaxed plans of the heuristic that prefers operators, as far as they go.
+    `ranked` tries the operators of a state in the order that a learned heuristic gives them.
     `seed` shuffles the order of operators, and with it how ties are broken; 0 keeps their order.
     `beside` are other searches of the same space. All take turns of some ten milliseconds until
     one finds a plan. The default planner, if it is among them, has half the time: what it solves
@@ -69,6 +70,7 @@ class SearchOptions:
     preferred: bool = True
     preferred_by: str | None = None
     follow: bool = False
+    ranked: bool = False
     seed: int = 0
     queues: Sequence[tuple[int, bool]] | None = None
     beside: Sequence[SearchOptions] = ()
@@ -93,10 +95,13 @@ class SearchOptions:
             raise ValueError(f"the width must be between 1 and {MAX_WIDTH}, not {self.width}")
         if self.preferred_by is not None:
             self._check_preferred_by(self.preferred_by)
-        if not isinstance(self.follow, bool):
-            raise ValueError(f"'follow' must be true or false, not {self.follow!r}")
+        for name in ("follow", "ranked"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"'{name}' must be true or false, not {getattr(self, name)!r}")
         if self.follow:
             self._check_follow()
+        if self.ranked:
+            self._check_ranked()
         if not 0 <= self.seed < 2**64:
             raise ValueError(f"the seed must be between 0 and 2^64 - 1, not {self.seed}")
         if self.seed and "seed" not in entry.options:
@@ -135,6 +140,16 @@ class SearchOptions:
                 "only heuristics with preferred operators have plans to follow; use those of ff"
             )
 
+    def _check_ranked(self) -> None:
+        if "ranked" not in self.entry.options:
+            fitting = ", ".join(s for s, e in SEARCHES.items() if "ranked" in e.options)
+            raise ValueError(f"{self.algorithm} ranks no operators; choose {fitting}")
+        if not any(getattr(h, "ranks_operators", False) for h in self.heuristics):
+            raise ValueError(
+                "the heuristic ranks no operators; models of 'hstar learn FOLDER' do, if the plans "
+                "that they were learned from had choices to rank"
+            )
+
     @property
     def heuristics(self) -> list[AnyHeuristic]:
         one = self.heuristic
@@ -156,7 +171,8 @@ class SearchOptions:
         cost = f", cost {self.cost}" if any(isinstance(h, str) for h in several) else ""
         by = f", preferred operators of {self.preferred_by}" if self.preferred_by else ""
         follows = ", following relaxed plans" if self.follow else ""
-        own = f"{self.entry.description}; heuristic {', '.join(names)}{cost}{by}{follows}"
+        ranked = ", best operators first" if self.ranked else ""
+        own = f"{self.entry.description}; heuristic {', '.join(names)}{cost}{by}{follows}{ranked}"
         others = ["default planner" if one == STRONGEST else one.describe() for one in self.beside]
         return "; in turns with ".join([own, *others])
 
@@ -190,6 +206,7 @@ class SearchOptions:
             for h, only in self.queues or [(h, only) for h in numbers for only in kinds]
         ]
         made.follow = self.follow
+        made.ranked = self.ranked
         made.seed = self.seed
         made.max_evaluations = self.max_evaluations or 0
         made.max_expansions = self.max_expansions or 0

@@ -164,11 +164,13 @@ int main(int argc, char** argv) {
     int count = argc > 1 ? std::atoi(argv[1]) : 300;
     test_open_list(true);
     test_open_list(false);
+    test_linear_deadlines();
     for (int seed = 0; seed < count; ++seed) test_nlm(seed);
     for (int seed = 0; seed < count; ++seed) test_mlp(seed);
     for (int seed = 0; seed < count; ++seed) test_narrow(seed);
     for (int seed = 0; seed < count; ++seed) test_replay(seed);
     for (int seed = 0; seed < count; ++seed) test_rank_svm(seed);
+    for (int seed = 0; seed < count; ++seed) test_newton(seed);
     for (int seed = 0; seed < count; ++seed) test_turns(seed);
     for (int seed = 0; seed < count; ++seed) test_trainer(seed);
     for (int seed = 0; seed < count; ++seed) test_puzzles(seed);

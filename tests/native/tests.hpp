@@ -36,6 +36,8 @@ void test_tabular(const hstar::Task& task, int seed);
 void test_wl(const hstar::Task& task, const std::map<State, int>& states, int seed);
 void test_replay(int seed);
 void test_rank_svm(int seed);
+void test_newton(int seed);
+void test_linear_deadlines();
 void test_turns(int seed);
 void test_rtdp(const hstar::Task& task, int seed);
 void test_expansions(const hstar::Task& task, int seed);

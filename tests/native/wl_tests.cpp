@@ -5,7 +5,7 @@
 
 #include "learned/output_model.hpp"
 #include "tests.hpp"
-#include "wl/follower.hpp"
+#include "wl/operators.hpp"
 
 using namespace hstar;
 
@@ -89,6 +89,34 @@ void test_wl(const Task& task, const std::map<State, int>& states, int seed) {
         for (size_t i = 0; i < counts.size(); ++i) sum += counts[i] * model.layers[0].weights[i];
         is_close &= std::fabs(sum - afresh) < 1e-5 * (1 + std::fabs(sum));
     }
+    // Ranks of operators do not depend on where the model was before.
+    WlFollower anywhere(graph, table);
+    const WlOperators operators(task, {});
+    std::vector<WlColour> of_operator;
+    model.operators.emplace();
+    for (const State* state : order) {
+        anywhere.move_to(state->data());
+        for (int op : applicable_by_scan(task, *state)) {
+            if (task.is_artificial(op)) continue;
+            operators.colours(anywhere, op, of_operator);
+            model.operators->colours.push_back(of_operator[random() % of_operator.size()]);
+        }
+    }
+    std::sort(model.operators->colours.begin(), model.operators->colours.end());
+    const auto repeated = std::ranges::unique(model.operators->colours);
+    model.operators->colours.erase(repeated.begin(), repeated.end());
+    for (size_t i = 0; i < model.operators->colours.size(); ++i)
+        model.operators->weights.push_back(static_cast<float>(random() % 100));
+    const auto ranks = make_output_model(task, model);
+    bool same_ranks = ranks->ranks_operators();
+    for (const State* state : order) {
+        const std::vector<int> ops = applicable_by_scan(task, *state);
+        std::vector<float> followed(ops.size()), afresh(ops.size());
+        ranks->rank_operators(state->data(), ops, followed.data());
+        make_output_model(task, model)->rank_operators(state->data(), ops, afresh.data());
+        same_ranks &= followed == afresh;
+    }
+    check(same_ranks, "ranks of operators that follow states are those from scratch", seed);
     check(same_bits, "a linear function that follows states has the bits of one from scratch", seed);
     check(is_close, "a linear function is the sum of weights and counts", seed);
 }

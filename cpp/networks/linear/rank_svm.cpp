@@ -10,26 +10,10 @@ namespace hstar {
 
 namespace {
 
-double product(const SparseRows& rows, size_t i, const std::vector<double>& weights) {
-    double sum = 0;
-    for (int64_t k = rows.starts[i]; k < rows.starts[i + 1]; ++k)
-        sum += rows.values[static_cast<size_t>(k)] *
-               weights[static_cast<size_t>(rows.columns[static_cast<size_t>(k)])];
-    return sum;
-}
-
-void add(const SparseRows& rows, size_t i, double factor, std::vector<double>& weights) {
-    for (int64_t k = rows.starts[i]; k < rows.starts[i + 1]; ++k)
-        weights[static_cast<size_t>(rows.columns[static_cast<size_t>(k)])] +=
-            factor * rows.values[static_cast<size_t>(k)];
-}
-
 double squared_length(const SparseRows& rows, size_t i) {
     double sum = 0;
-    for (int64_t k = rows.starts[i]; k < rows.starts[i + 1]; ++k) {
-        const double value = rows.values[static_cast<size_t>(k)];
-        sum += value * value;
-    }
+    for (float value : rows.values.subspan(rows.begin(i), rows.length(i)))
+        sum += static_cast<double>(value) * value;
     return sum;
 }
 
@@ -54,8 +38,8 @@ RankSvm train_rank_svm(const SparseRows& rows, const RankSvmOptions& options, co
         double furthest = 0;
         size_t kept = 0;
         for (size_t i : active) {
-            const double gradient = product(rows, i, found.weights) - 1 + diagonal * multiplier[i];
-            meter.spend(1 + 2 * static_cast<uint64_t>(rows.starts[i + 1] - rows.starts[i]));
+            const double gradient = rows.product(i, found.weights) - 1 + diagonal * multiplier[i];
+            meter.spend(1 + 2 * rows.length(i));
             if (multiplier[i] == 0 && gradient > slack) continue;
             active[kept++] = i;
             const double projected = multiplier[i] > 0 ? gradient : std::min(gradient, 0.0);
@@ -63,7 +47,7 @@ RankSvm train_rank_svm(const SparseRows& rows, const RankSvmOptions& options, co
             if (projected == 0) continue;
             const double before = multiplier[i];
             multiplier[i] = std::max(before - gradient / curvature[i], 0.0);
-            add(rows, i, multiplier[i] - before, found.weights);
+            rows.add(i, multiplier[i] - before, found.weights);
         }
         active.resize(kept);
         ++found.passes;

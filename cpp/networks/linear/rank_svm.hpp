@@ -7,23 +7,12 @@
 // descent (Hsieh, Chang, Lin, Keerthi and Sundararajan, ICML 2008).
 #pragma once
 #include <cstdint>
-#include <span>
 #include <vector>
 
+#include "networks/linear/sparse_rows.hpp"
 #include "runtime/limits.hpp"
 
 namespace hstar {
-
-// Row i has values[k] in columns[k] for starts[i] <= k < starts[i + 1]. Values are finite, and no row has a
-// column twice.
-struct SparseRows {
-    std::span<const int64_t> starts;
-    std::span<const int> columns;
-    std::span<const float> values;
-    size_t width;  // columns are below
-
-    size_t size() const { return starts.size() - 1; }
-};
 
 struct RankSvmOptions {
     double penalty = 1.0;     // C

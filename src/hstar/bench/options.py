@@ -33,6 +33,7 @@ class BenchOptions:
     preferred: bool | None = None
     preferred_by: str | None = None
     follow: bool | None = None
+    ranked: bool | None = None
     decode: str | None = None
     max_evaluations: int | None = None
     max_expansions: int | None = None
@@ -71,7 +72,7 @@ class BenchOptions:
         limits: dict[str, Any] = {
             n: getattr(self, n) for n in ("max_evaluations", "max_expansions")
         }
-        names = "cost weight batch width preferred preferred_by follow"
+        names = "cost weight batch width preferred preferred_by follow ranked"
         shared = limits | {n: getattr(self, n) for n in names.split()}
         found = []
         for heuristic in [os.fspath(name) for name in self.heuristics]:

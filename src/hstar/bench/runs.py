@@ -186,7 +186,7 @@ def _settings(
 
 
 def _options(options: BenchOptions) -> dict[str, Any]:
-    plain = "weight batch width preferred_by follow decode max_evaluations max_expansions"
+    plain = "weight batch width preferred_by follow ranked decode max_evaluations max_expansions"
     return {
         "search": ", ".join(options.searches) or "gbfs",
         "cost": options.cost or "normal",

@@ -124,6 +124,8 @@ class Parser(argparse.ArgumentParser):
         self.add("--preferred NAME", about, dest="preferred_by")
         self.add("--no-preferred", "lazy search without preferred operators")
         self.add("--follow", "take the steps of relaxed plans as far as they go (lazy)")
+        about = "try the operators of a state in the order of a model's ranking (first, lazy)"
+        self.add("--ranked", about)
         self.add("--decode NAME", "how a model's outputs become a value (default: its own)")
         about = "heuristic values requested, duplicates included"
         self.add("--max-evaluations N", about, positive)

@@ -48,7 +48,7 @@ def add_parser(commands: Commands) -> None:
 
 def configuration(options: argparse.Namespace) -> Configuration:
     """What the options of `add_search` ask for. Raises UsageError."""
-    names = {one.name for one in fields(Configuration)} - {"preferred", "follow"}
+    names = {one.name for one in fields(Configuration)} - {"preferred", "follow", "ranked"}
     given = {name: getattr(options, name) for name in names}
     with as_usage_error():
         return Configuration(**given, **switches(options))
@@ -59,6 +59,7 @@ def switches(options: argparse.Namespace) -> dict[str, Any]:
     return {
         "preferred": False if options.no_preferred else None,
         "follow": True if options.follow else None,
+        "ranked": True if options.ranked else None,
     }
 
 

@@ -10,6 +10,9 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from hstar.commands.arguments import Parser, UsageError, add_option, as_usage_error, positive
+from hstar.features import FEATURES
+from hstar.models import MODELS
+from hstar.objectives import OBJECTIVES
 
 if TYPE_CHECKING:
     from hstar.training.options import TrainOptions
@@ -17,11 +20,14 @@ if TYPE_CHECKING:
 Options = Sequence[tuple[Any, ...]]  # what `add` takes of each: usage, help, type
 
 WHAT: Options = (
-    ("-m --model NAME", "nlm (labels), mlp (tables), hgn, linear, or module:attribute"),
-    ("-f --features NAME", "atoms, hypergraph, relaxed-plans, digits or facts"),
+    (
+        "-m --model NAME",
+        f"{', '.join(MODELS)}, or module:attribute (default: nlm for labels, mlp for tables)",
+    ),
+    ("-f --features NAME", f"{', '.join(FEATURES)} (default: what the model reads)"),
     (
         "-l --objective --loss NAME",
-        "gaussian, truncated-gaussian (labels), l-gbfs, l-star, ce, cea (tables)",
+        f"{', '.join(OBJECTIVES)} (default: truncated-gaussian for labels, cea for tables)",
     ),
     (
         "--decode --decoding NAME",

@@ -101,3 +101,10 @@ class Feature:
     def native(self, config: Config, space: Any) -> Config | None:
         """What the core needs to compute these features; None if it cannot."""
         return None
+
+    def native_operators(
+        self, described: Config, weights: NDArray[np.float32], space: Any
+    ) -> Config:
+        """What the core needs to rank operators beside the states: what a model file says of them,
+        and their weights. Raises ValueError if there are no features of operators."""
+        raise ValueError(f"the features '{self.name}' rank no operators")

@@ -103,8 +103,22 @@ class WlFeature(Feature):
             **{name: config.get(name, default) for name, default in self.options.items()},
             "predicates": [number[name] for name in domain.predicates],
             "constants": [objects.index(name) for name in config["constants"]],
-            "colours": np.array([int(c, 16) for c in config.get("colours", ())], dtype=np.uint64),
+            "colours": _hashes(config.get("colours", ())),
         }
+
+    def native_operators(
+        self, described: Config, weights: NDArray[np.float32], space: Task
+    ) -> Config:
+        return {
+            "actions": _numbers(space, described["actions"]),
+            "colours": _hashes(described["colours"]),
+            "weights": np.ascontiguousarray(weights, np.float32),
+        }
+
+
+def _hashes(colours: Sequence[str]) -> NDArray[np.uint64]:
+    """Of the hexadecimal digits that a model file has."""
+    return np.array([int(colour, 16) for colour in colours], dtype=np.uint64)
 
 
 def colour_counts(
@@ -113,6 +127,25 @@ def colour_counts(
     """All colours of states int32[S, V], known or not: `starts` int64[S + 1], colours and counts.
     Those of state s are colours[starts[s] : starts[s + 1]] in ascending order."""
     return _core.WlFeatures(task.core, WL.native(config, task)).collect(states)
+
+
+def operator_colours(
+    config: Config,
+    task: Task,
+    states: NDArray[np.int32],
+    operators: NDArray[np.int64],
+    actions: Sequence[str],
+) -> NDArray[np.uint64]:
+    """Of operators[i] in states[i]: uint64[n, rounds + 2] (cpp/wl/operators.hpp). `actions` names
+    those of the domain, in an order that all tasks share."""
+    features = _core.WlFeatures(task.core, WL.native(config, task))
+    return features.operator_colours(states, operators.astype(np.int32), _numbers(task, actions))
+
+
+def _numbers(task: Task, actions: Sequence[str]) -> list[int]:
+    """The places of the actions of a task's domain in a list of names."""
+    number = {name: i for i, name in enumerate(actions)}
+    return [number[action.name] for action in task.problem.domain.actions]
 
 
 WL = WlFeature()

@@ -39,7 +39,10 @@ SCHEMA: dict[str, Any] = {
     "training": dict,
     "certificate": (dict, type(None)),
 }
-OPTIONAL: dict[str, Any] = {"search": {"algorithm": str}}  # what 'hstar plan -H FILE' uses
+OPTIONAL: dict[str, Any] = {
+    "search": {"algorithm": str},  # what 'hstar plan -H FILE' uses
+    "operators": {"actions": list, "colours": list},  # with a tensor of weights: ranks operators
+}
 
 
 class ModelFileError(InputFileError):

@@ -73,6 +73,10 @@ class LearnedHeuristic:
     def is_of_edges(self) -> bool:
         return self.decode.is_of_edges
 
+    @property
+    def ranks_operators(self) -> bool:
+        return "operators" in self.metadata
+
     def bind(self, space: Any) -> _core.Heuristic | Callable[[Any], Any]:
         """The heuristic for a space. Raises ModelFileError if it was trained for another."""
         self.check_space(space)
@@ -90,9 +94,15 @@ class LearnedHeuristic:
                 if self.decode.is_of_edges:
                     described = self.metadata["features"]["config"]
                     return PolicyHeuristic(self.network(), self.decode, described, space)
+                if not native and self.ranks_operators:
+                    raise ValueError("only models that need no torch rank operators")
                 if not native:
                     return self._in_torch(space)
                 specification = {**self.specification(), **(network or {}), **(inputs or {})}
+                if self.ranks_operators:
+                    described, weights = self.metadata["operators"], self.file.tensors["operators"]
+                    ranking = self.features.native_operators(described, weights, space)
+                    specification["operators"] = ranking
                 return _core.Heuristic.learned(space.core, specification)
             except ValueError as error:
                 raise self._error(f"the model cannot take this problem: {error}") from error

@@ -6,17 +6,37 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from hstar.learned.file import ModelFile
 from hstar.learning.instance import Way, way_text
+from hstar.learning.linear_model import OBJECTIVES
 
-FEATURES: tuple[Mapping[str, Any], ...] = (
-    {"rounds": 2, "orders": True},
-    {"rounds": 1, "orders": True},
-    {"rounds": 2, "orders": True, "statics": True},
-    {"rounds": 1, "orders": True, "statics": True},
-    {"rounds": 2},
-    {"rounds": 3, "orders": True},
-    {"rounds": 3, "orders": True, "statics": True},
-    {"rounds": 0, "orders": True},
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """Of a linear model: options of the features "wl", and the objective."""
+
+    features: Mapping[str, Any]
+    objective: str = OBJECTIVES[0]
+
+    @property
+    def label(self) -> str:
+        """Such as "2 rounds, orders"."""
+        chosen = [name for name, value in self.features.items() if value is True]
+        others = [self.objective] if self.objective != OBJECTIVES[0] else []
+        return ", ".join([f"{self.features['rounds']} rounds", *chosen, *others])
+
+
+RECIPES = (
+    Recipe({"rounds": 2, "orders": True}),
+    Recipe({"rounds": 1, "orders": True}),
+    Recipe({"rounds": 2, "orders": True, "statics": True}),
+    Recipe({"rounds": 1, "orders": True, "statics": True}),
+    Recipe({"rounds": 2}),
+    Recipe({"rounds": 3, "orders": True}),
+    Recipe({"rounds": 3, "orders": True, "statics": True}),
+    Recipe({"rounds": 0, "orders": True}),
+    Recipe({"rounds": 2, "orders": True}, "l-gbfs"),
+    Recipe({"rounds": 2, "orders": True}, "squared"),
 )
 WITH_MODEL: tuple[Way, ...] = (
     {"algorithm": "gbfs"},
@@ -24,6 +44,8 @@ WITH_MODEL: tuple[Way, ...] = (
     {"algorithm": "gbfs", "preferred_by": "ff", "batch": 32},
     {"algorithm": "lazy", "preferred_by": "ff", "batch": 32},
     {"algorithm": "lazy", "preferred_by": "ff", "batch": 32, "follow": True},
+    {"algorithm": "first", "ranked": True},
+    {"algorithm": "lazy", "preferred": False, "ranked": True},
 )
 # A domain may need another search than the default planner's, and no model.
 WITHOUT_MODEL: tuple[Way, ...] = (
@@ -51,11 +73,8 @@ class Candidate:
 UNTRAINED = tuple(Candidate(None, len(WITH_MODEL) + i) for i in range(len(WITHOUT_MODEL)))
 
 
-def candidates_with(model: str) -> list[Candidate]:
-    return [Candidate(model, number) for number in range(len(WITH_MODEL))]
-
-
-def feature_text(features: Mapping[str, Any]) -> str:
-    """Such as "2 rounds, orders"."""
-    chosen = [name for name, value in features.items() if value is True]
-    return ", ".join([f"{features['rounds']} rounds", *chosen])
+def candidates_with(name: str, file: ModelFile) -> list[Candidate]:
+    """All ways of searching that a model can be used in."""
+    ranks = "operators" in file.metadata
+    numbers = [i for i, way in enumerate(WITH_MODEL) if ranks or not way.get("ranked")]
+    return [Candidate(name, number) for number in numbers]

@@ -26,7 +26,7 @@ from hstar.learning.attempts import (
     grounded,
     raise_signals,
 )
-from hstar.learning.choices import Choices
+from hstar.learning.choices import ChoiceMaker, Choices
 from hstar.learning.sibling_values import successor_values
 from hstar.pddl import Problem
 from hstar.runtime.resources import Budget
@@ -92,30 +92,22 @@ def find_counterexamples(
 def choices_at(task: Task, minima: Minima) -> Choices | None:
     """The nearest successor is better than the state, and than all that are farther from the goal.
     States of which a successor is unknown, or all are dead ends, say nothing. None without any."""
-    states: list[NDArray[np.int32]] = []
-    number: dict[bytes, int] = {}
-    pairs: list[tuple[int, int]] = []
-
-    def row(state: NDArray[np.int32]) -> int:
-        place = number.setdefault(state.tobytes(), len(states))
-        if place == len(states):
-            states.append(state)
-        return place
-
+    made, is_empty = ChoiceMaker(task), True
     for listed, values in zip(minima.states, minima.values, strict=True):
         state = np.array(listed, np.int32)
         least = min(values, default=np.inf)
         if np.isnan(values).any() or not np.isfinite(least):
             continue
-        successors = task.successors(state)[1]
-        best = values.index(least)
-        pairs.append((row(successors[best]), row(state)))
-        worse = [i for i, value in enumerate(values) if value > least]
-        pairs += [(row(successors[best]), row(successors[i])) for i in worse]
-    if not pairs:
-        return None
-    better, worse_rows = np.array(pairs, np.int64).T
-    return Choices(task, np.stack(states), better, worse_rows)
+        is_empty = False
+        ops, successors = task.successors(state)
+        rows = [made.row(*known) for known in zip(successors, values, strict=True)]
+        best, here = values.index(least), made.row(state)
+        made.prefer(rows[best], here)
+        for i, value in enumerate(values):
+            if value > least:
+                made.prefer(rows[best], rows[i])
+                made.prefer_step(here, int(ops[best]), int(ops[i]))
+    return None if is_empty else made.choices()
 
 
 def all_choices(tasks: Sequence[Task], found: Mapping[int, Minima]) -> list[Choices]:

@@ -20,7 +20,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -28,20 +27,14 @@ from hstar import _core
 from hstar.features.wl import WL
 from hstar.learned.file import ModelFile, from_bytes, to_bytes
 from hstar.learning.attempts import DEFAULT, OPTIMAL, Effort, Way, attempts, in_pool, is_spent
-from hstar.learning.candidates import (
-    FEATURES,
-    UNTRAINED,
-    Candidate,
-    candidates_with,
-    feature_text,
-)
+from hstar.learning.candidates import RECIPES, UNTRAINED, Candidate, Recipe, candidates_with
 from hstar.learning.choices import Choices, choices_along
 from hstar.learning.counterexamples import Minima, all_choices, find_counterexamples
 from hstar.learning.domain_outcome import DomainOutcome
 from hstar.learning.instance import with_search
 from hstar.learning.ladder import Ladder, Rung
+from hstar.learning.linear_model import linear_model
 from hstar.learning.race import race
-from hstar.learning.ranking import rank_model
 from hstar.learning.rungs import Keep, Kept, RungTrials
 from hstar.learning.schedule import Schedule, choose_schedule, in_turns
 from hstar.learning.trials import Score, Trial
@@ -54,6 +47,7 @@ from hstar.spaces.task import Task
 HELD_OUT = 0.4  # of the problems, the largest: half to choose by, half for the verdict
 LABEL_SHARES = {OPTIMAL: 0.3, DEFAULT: 0.45}  # of the time, from the beginning
 RACE_SHARE = 0.85
+TRAINING_SHARE, LEAST_TRAINING = 0.03, 1.0  # of the time, and seconds: for one model
 LABEL_WORK = 20  # times as much as for a trial, where work counts
 FEWEST_PLANS = 5  # optimal ones; with fewer, plans of the default planner are learned from as well
 CORRECTIONS = 2  # at most
@@ -235,25 +229,23 @@ class DomainLearner:
     # Models and ways
 
     def _race(self) -> None:
-        """Models of all features, in all ways of searching, and the ways that need no model."""
+        """All models, in all ways of searching, and the ways that need no model."""
         if not self.plans:
             return
         self.choices = self._choices_along_plans()
         may_start = self._may_start(RACE_SHARE)
-        for features in FEATURES:
-            name = feature_text(features)
+        for recipe in RECIPES:
+            name = recipe.label
             if self.models and not may_start() and self.read(f"model {name}") is None:
                 break
-            try:
-                file = self._model(name, features)
-            except ValueError as error:
-                self.say(f"{name}: {error}")
+            file = self._model(name, recipe)
+            if file is None:
                 continue
             weights = [one.tensors["weight"] for one in self.models.values()]
             if any(np.array_equal(file.tensors["weight"], one) for one in weights):
                 continue  # as with and without orders where there are none
             self.models[name] = file
-        candidates = [one for name in self.models for one in candidates_with(name)]
+        candidates = [one for model in self.models.items() for one in candidates_with(*model)]
         self.scores = race(
             [*candidates, *UNTRAINED], self.choice, self._on_choice_rung, self.trial_effort.limit
         )
@@ -265,13 +257,17 @@ class DomainLearner:
             if chosen is None or chosen.model is None:
                 return
             more = all_choices(self.split.training, self._counterexamples(chosen.model))
-            config = self.models[chosen.model].metadata["features"]["config"]
-            features = {name: config[name] for name in WL.options}
-            name = f"{feature_text(features)}, corrected {number}"
+            described = self.models[chosen.model].metadata
+            features = {name: described["features"]["config"][name] for name in WL.options}
+            recipe = Recipe(features, described["objective"]["name"])
+            name = f"{recipe.label}, corrected {number}"
             if not more or not (self._may_start(RACE_SHARE)() or self.read(f"model {name}")):
                 return
             self.choices += more
-            self.models[name] = self._model(name, features)
+            file = self._model(name, recipe)
+            if file is None:
+                return
+            self.models[name] = file
             ways = [one.number for one in chosen.candidates if one.model is not None]
             self.scores |= race(
                 [Candidate(name, way) for way in ways],
@@ -307,11 +303,22 @@ class DomainLearner:
                 self._show(f"{sum(len(one.states) for one in found.values())} counterexamples")
         return found
 
-    def _model(self, name: str, features: Mapping[str, Any]) -> ModelFile:
+    def _model(self, name: str, recipe: Recipe) -> ModelFile | None:
+        """None if the features do not fit the objective, or training takes too long."""
         kept = self.read(f"model {name}")
         if kept is not None:
             return from_bytes(kept, name)
-        file = rank_model(self.choices, features, self.budget)
+        budget = self.budget
+        if self.options.steps is None:
+            budget = budget.within(max(LEAST_TRAINING, TRAINING_SHARE * self.options.seconds))
+        try:
+            file = linear_model(self.choices, recipe.features, budget, recipe.objective)
+        except (ValueError, OutOfResources) as error:
+            is_late = isinstance(error, OutOfResources) and error.status == "out of time"
+            if isinstance(error, OutOfResources) and not is_late:
+                raise
+            self.say(f"{name}: {'training takes too long' if is_late else error}")
+            return None
         self.write(f"model {name}", to_bytes(file))
         return file
 

@@ -263,7 +263,12 @@ def search_with(file: ModelFile) -> SearchOptions:
 
 def way_text(way: Way) -> str:
     """Such as "gbfs, preferred by ff"."""
-    said = {"heuristic": " with {}", "preferred_by": ", preferred by {}", "follow": ", following"}
+    said = {
+        "heuristic": " with {}",
+        "preferred_by": ", preferred by {}",
+        "follow": ", following",
+        "ranked": ", ranked",
+    }
     known = (text.format(way[name]) for name, text in said.items() if way.get(name))
     return "".join([str(way["algorithm"]), *known])
 

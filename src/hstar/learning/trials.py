@@ -19,6 +19,7 @@ from hstar.spaces.task import Task
 WALK_STEPS = 200
 REACH_GOAL = "(reach-goal)"  # artificial: it reaches one of several goals
 SIGNALS = ("interrupted", "terminated")
+NOTICEABLE = 1.1  # times as long; less is noise
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,15 +151,19 @@ def sentence(learned: Score | None, default: Score, unit: str = "s") -> str:
     both = f"learned {learned.text(unit)}, default planner {default.text(unit)}"
     if learned.beats(default):
         return f"{both}: use it"
-    reason = "it solves fewer states"
-    if learned.solved == default.solved:
-        ratio = learned.seconds / max(default.seconds, 1e-9)
-        reason = (
-            "neither solves a state"
-            if not learned.solved
-            else f"it takes {ratio:.2g} times as long"
-        )
-    return f"{both}: {keep} {reason}"
+    return f"{both}: {keep} {_why_not(learned, default)}"
+
+
+def _why_not(learned: Score, default: Score) -> str:
+    """Why one that does not beat the default planner does not."""
+    if learned.solved != default.solved:
+        return "learning solves fewer"
+    if not learned.solved:
+        return "neither solves any"
+    ratio = learned.seconds / max(default.seconds, 1e-9)
+    if ratio < NOTICEABLE:
+        return "learning solves as many, and is not faster"
+    return f"learning solves as many, but takes {ratio:.2g} times as long"
 
 
 def is_dead_end(task: Task) -> bool:

@@ -1,0 +1,150 @@
+"""Linear models on Weisfeiler-Leman features, trained on choices along plans.
+
+A function of states has one of these objectives:
+
+    rank-svm   worse states are at least 1 above better ones, squared hinge
+    l-gbfs     the same pairs with the logistic loss
+    squared    the distance to the goal, where it is known (along plans that are not optimal, what
+               is left of the plan)
+
+Beside it, operators are ranked (hstar.learning.operator_ranking).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hstar import _core
+from hstar.features.feature import Config
+from hstar.features.vocabulary import domain_hash
+from hstar.features.wl import WL
+from hstar.learned.file import ModelFile
+from hstar.learning.choices import Choices
+from hstar.learning.operator_ranking import rank_operators
+from hstar.runtime.resources import Budget
+
+OBJECTIVES = ("rank-svm", "l-gbfs", "squared")
+AT_ONCE = 1_000_000  # numbers of a dense matrix of features
+
+# starts int64[R + 1], columns int32, values float32
+SparseRows = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]
+
+
+def linear_model(
+    choices: Sequence[Choices],
+    features: Mapping[str, Any],
+    budget: Budget,
+    objective: str = OBJECTIVES[0],
+) -> ModelFile:
+    """Raises ValueError for features that tell no states apart or are too many, OutOfResources."""
+    tasks = [one.task for one in choices]
+    config = WL.configure(tasks, {**WL.options, **features}, "one")
+    config = WL.fit(config, [one.group for one in choices])
+    weights, training = _fit(choices, config, objective, budget)
+    domain = tasks[0].problem.domain
+    metadata = {
+        "form": "float",
+        "features": {"name": WL.name, "config": config},
+        "model": {"name": "linear", "config": {"inputs": config["width"], "outputs": 1}},
+        "objective": {"name": objective, "base": "none"},
+        "decode": {"name": "value", "base": "none", "lower": "none", "cap": None},
+        "cost": "one",
+        "domain": {"name": domain.name, "hash": domain_hash(domain)},
+        "training": training,
+        "certificate": None,
+    }
+    tensors = {"weight": weights[None].astype(np.float32), "bias": np.zeros(1, np.float32)}
+    ranking = rank_operators(choices, config, budget)
+    if ranking is not None:
+        metadata["operators"], tensors["operators"] = ranking
+    return ModelFile(metadata, tensors)
+
+
+def _fit(
+    choices: Sequence[Choices], config: Config, objective: str, budget: Budget
+) -> tuple[NDArray[np.float64], dict[str, Any]]:
+    """The weights of states, and how they were found."""
+    targets = np.zeros(0)
+    if objective == "squared":
+        rows, targets = states_with_distances(config, choices)
+    else:
+        rows = distinct_differences(config, choices)
+    if len(rows[0]) == 1:
+        raise ValueError("the features do not tell the states of plans apart")
+    limits: Any = {"deadline": budget.deadline, "memory_bytes": budget.memory_bytes}
+    with budget.native():
+        if objective == "rank-svm":
+            found = _core.rank_svm(*rows, config["width"], **limits)
+        else:
+            loss = "squared" if objective == "squared" else "logistic"
+            found = _core.newton_fit(*rows, config["width"], loss, targets, **limits)
+    weights, passes, converged = found
+    made = {"method": objective, "plans": len(choices), "rows": len(rows[0]) - 1}
+    return weights, {**made, "passes": passes, "converged": converged}
+
+
+def distinct_differences(config: Config, choices: Sequence[Choices]) -> SparseRows:
+    """The features of worse states minus those of better ones. Of equal rows there is one, and none
+    is zero."""
+    # Rows are equal if these sums are: 63 random bits for each column.
+    factors = np.random.default_rng(0).integers(2**63, size=config["width"], dtype=np.uint64)
+    seen = {0}
+    made = []
+    size = _rows_at_once(config)
+    for one in choices:
+        encode = WL.encoder(config, one.task)
+        for first in range(0, len(one.better), size):
+            part = slice(first, first + size)
+            needed, places = np.unique([one.better[part], one.worse[part]], return_inverse=True)
+            counts = encode(one.states[needed]).astype(np.int32)
+            better, worse = places.reshape(2, -1)
+            rows = counts[worse] - counts[better]
+            sums = (rows.astype(np.uint64) * factors).sum(axis=1)
+            fresh = []
+            for i, key in enumerate(sums.tolist()):
+                if key not in seen:
+                    seen.add(key)
+                    fresh.append(i)
+            made.append(_sparse(rows[fresh]))
+    return _joined(made)
+
+
+def states_with_distances(
+    config: Config, choices: Sequence[Choices]
+) -> tuple[SparseRows, NDArray[np.float64]]:
+    """The features of all states whose distance is known, and the distances."""
+    size = _rows_at_once(config)
+    made, targets = [], [np.zeros(0)]
+    for one in choices:
+        known = np.flatnonzero(np.isfinite(one.distances))
+        targets.append(one.distances[known])
+        encode = WL.encoder(config, one.task)
+        for first in range(0, len(known), size):
+            made.append(_sparse(encode(one.states[known[first : first + size]])))
+    return _joined(made), np.concatenate(targets)
+
+
+def _rows_at_once(config: Config) -> int:
+    return max(1, AT_ONCE // max(1, int(config["width"])))
+
+
+def _sparse(dense: NDArray[Any]) -> SparseRows:
+    places, columns = np.nonzero(dense)
+    lengths = np.bincount(places, minlength=len(dense))
+    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    return starts, columns.astype(np.int32), dense[places, columns].astype(np.float32)
+
+
+def _joined(parts: Sequence[SparseRows]) -> SparseRows:
+    """All rows, one part after the other."""
+    ends = np.cumsum([0, *(part[0][-1] for part in parts)])
+    starts = [part[0][1:] + end for part, end in zip(parts, ends, strict=False)]
+    return (
+        np.concatenate([np.zeros(1, np.int64), *starts]),
+        np.concatenate([np.zeros(0, np.int32), *(part[1] for part in parts)]),
+        np.concatenate([np.zeros(0, np.float32), *(part[2] for part in parts)]),
+    )
