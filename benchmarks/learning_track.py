@@ -1,18 +1,24 @@
 """What `hstar learn` is worth on the domains of a learning track, from training folder to coverage.
 
     python benchmarks/learning_track.py SUITE -o FOLDER [--time 10m] [--every 1] [--limit 60s]
+                                        [--domains NAME ...]
 
 SUITE has a folder per domain with domain.pddl, training/ and testing/{easy,medium,hard}/, or train/
-and test/ as `hstar generate` writes them. For each domain it runs `hstar learn`, one command
-without options but the time, and then `hstar bench` with the model and with the default planner on
-every `every`-th test problem, two runs at a time, 4 GB each. A run that is killed goes on where it
-was. The table is printed anew after each domain.
+and test/ as `hstar generate` writes them. A domain with neither is learned from all its problems
+and tested on the same. For each domain it runs `hstar learn`, one command without options but the
+time, and then `hstar bench` with the model and with the default planner on every `every`-th test
+problem, two runs at a time, 4 GB each. A run that is killed goes on where it was. The rows of the
+default planner have a file of their own, DOMAIN-default.parquet: they hold for other models, too.
+What is in FOLDER is not measured again, so take another folder for other options. The table shows
+problems for which there are rows of both, and is printed anew after each domain; rows.csv has one
+line for each run.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -26,10 +32,12 @@ from hstar.report import markdown_table
 TRAINING = ("training", "train")
 LEVELS = ("easy", "medium", "hard", "test")
 HEADER = ("domain", "tests", "learned", "default", "by level, learned", "by level, default",
-          "verdict", "is right", "chosen")  # fmt: skip
-
-
+          "seconds, both solved", "plan cost, ratio", "verdict", "is right", "learning, s",
+          "chosen")  # fmt: skip
 NOTHING_LEARNED = 12  # exit code
+COLUMNS = ["domain", "level", "problem", "planner", "error", "cost", "plan_length", "evaluated",
+           "total_time", "memory"]  # fmt: skip
+KEY = ["level", "problem", "digest"]  # of a test problem
 
 
 def hstar(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -41,15 +49,21 @@ def hstar(*arguments: str) -> subprocess.CompletedProcess[str]:
     return done
 
 
+def problems_in(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.glob("*.pddl")) if path.stem != "domain"]
+
+
 def tests_of(domain: Path, every: int) -> list[Path]:
     folders = [*(domain / "testing" / level for level in LEVELS), domain / "test"]
-    found = (sorted(folder.glob("*.pddl")) for folder in folders)
-    problems = ([path for path in some if path.stem != "domain"] for some in found)
-    return [path for some in problems for path in some[::every]]
+    if training_of(domain) == domain:
+        folders = [domain]
+    return [path for folder in folders for path in problems_in(folder)[::every]]
 
 
 def training_of(domain: Path) -> Path | None:
-    return next((domain / name for name in TRAINING if (domain / name).is_dir()), None)
+    folders = [*(domain / name for name in TRAINING if (domain / name).is_dir()), domain]
+    is_domain = (domain / "domain.pddl").exists() or folders[0] != domain
+    return folders[0] if is_domain else None
 
 
 def measure(domain: Path, out: Path, time: str, every: int, limit: str) -> None:
@@ -59,47 +73,68 @@ def measure(domain: Path, out: Path, time: str, every: int, limit: str) -> None:
         verdict.write_text(said.stdout)
     tests = [str(path) for path in tests_of(domain, every)]
     flags = ("--time-limit", limit, "--memory-limit", "4G", "--jobs", "2")
-    runs = str(out / f"{domain.name}.parquet")
-    learned = str(model) if model.exists() else "ff"  # something to stand beside the default
-    hstar("bench", *tests, "-H", learned, "default", *flags, "-o", runs)
+    for name, heuristic in (("learned", str(model)), ("default", "default")):
+        runs = out / f"{domain.name}-{name}.parquet"
+        if not runs.exists() and (heuristic == "default" or model.exists()):
+            hstar("bench", *tests, "-H", heuristic, *flags, "-o", str(runs))
+
+
+def rows_of(domain: Path, out: Path, name: str) -> pl.DataFrame:
+    """Those of the default planner if nothing was learned."""
+    path = out / f"{domain.name}-{name}.parquet"
+    path = path if path.exists() else out / f"{domain.name}-default.parquet"
+    level = pl.col("suite").str.split("/").list.last().alias("level")
+    return read_runs(path).rows.with_columns(level)
 
 
 def row_of(domain: Path, out: Path) -> tuple[list[str], int, int]:
-    """A row of the table, and how many problems both solve."""
+    """A row of the table, and how many problems each solves."""
     verdict = json.loads((out / f"{domain.name}.json").read_text())
-    rows = read_runs(out / f"{domain.name}.parquet").rows.with_columns(
-        pl.col("suite").str.split("/").list.last().alias("level"),
-        (pl.col("algorithm") == "default").alias("is_default"),
-    )
-    solved, seconds, levels = [], [], []
-    for is_default in (False, True):
-        mine = rows.filter(pl.col("is_default") == is_default)
-        solved.append(int(mine["coverage"].sum()))
-        longest = pl.col("total_time").max().fill_null(0.0)
-        seconds.append(float(mine.select(pl.col("total_time").fill_null(longest).sum()).item()))
-        levels.append(
-            "/".join(
-                str(mine.filter(pl.col("level") == name)["coverage"].sum())
-                for name in LEVELS
-                if name in mine["level"]
-            )
-        )
+    rows = [rows_of(domain, out, name) for name in ("learned", "default")]
+    rows = [mine.join(rows[1 - i], on=KEY, how="semi") for i, mine in enumerate(rows)]
+    solved = [int(mine["coverage"].sum()) for mine in rows]
+    both = rows[0].join(rows[1], on=KEY).filter(
+        (pl.col("coverage") == 1) & (pl.col("coverage_right") == 1)
+    )  # fmt: skip
+    seconds = [float(both[name].sum()) for name in ("total_time", "total_time_right")]
+    ratios = both.filter(pl.col("cost_right") > 0).select(pl.col("cost") / pl.col("cost_right"))
+    costs = [math.log(ratio) for ratio in ratios.to_series().to_list()]
+    levels = [
+        "/".join(str(mine.filter(pl.col("level") == name)["coverage"].sum()) for name in LEVELS
+                 if name in mine["level"])
+        for mine in rows
+    ]  # fmt: skip
     is_better = (solved[0], -seconds[0]) > (solved[1], -seconds[1])
-    says = "use it" if verdict["pays"] else "keep the default"
     right = is_better if verdict["pays"] else solved[1] >= solved[0]
-    count = rows.filter(pl.col("is_default")).height
-    cells = [domain.name, count, *solved, *levels, says, "yes" if right else "no"]
-    return [*map(str, cells), str(verdict["chosen"])], solved[0], solved[1]
+    cells = [
+        domain.name, rows[0].height, *solved, *levels, " : ".join(f"{s:.1f}" for s in seconds),
+        f"{math.exp(sum(costs) / len(costs)):.2f}" if costs else "",
+        "use it" if verdict["pays"] else "keep the default", "yes" if right else "no",
+        round(verdict["seconds"]), verdict["chosen"],
+    ]  # fmt: skip
+    return [*map(str, cells)], solved[0], solved[1]
 
 
 def show(domains: list[Path], out: Path) -> None:
-    measured = [row_of(d, out) for d in domains if (out / f"{d.name}.parquet").exists()]
+    measured = [row_of(d, out) for d in domains if (out / f"{d.name}-default.parquet").exists()
+                and (out / f"{d.name}.json").exists()]  # fmt: skip
     rows = [row for row, _, _ in measured]
     tests = sum(int(row[1]) for row in rows)
     sums = [sum(row[i] for row in measured) for i in (1, 2)]
-    rows.append(["sum", str(tests), *map(str, sums), "", "", "", "", ""])
+    rows.append(["sum", str(tests), *map(str, sums), *[""] * (len(HEADER) - 4)])
     print("\n".join(f"{name}: {value}" for name, value in describe_run().items()))
     print(markdown_table(HEADER, rows), flush=True)
+
+
+def write_rows(domains: list[Path], out: Path) -> None:
+    """All runs as one table, without the names of folders."""
+    made = []
+    for domain in domains:
+        for planner in ("learned", "default"):
+            if (out / f"{domain.name}-{planner}.parquet").exists():
+                planned = pl.lit(planner).alias("planner"), pl.lit(domain.name).alias("domain")
+                made.append(rows_of(domain, out, planner).with_columns(*planned).select(COLUMNS))
+    pl.concat(made).write_csv(out / "rows.csv", float_precision=3)
 
 
 def main() -> None:
@@ -109,12 +144,16 @@ def main() -> None:
     parser.add_argument("--time", default="10m", help="of learning, per domain")
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--limit", default="60s", help="per run")
+    parser.add_argument("--domains", nargs="*")
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
     domains = sorted(path for path in options.suite.iterdir() if training_of(path) is not None)
     for domain in domains:
+        if options.domains and domain.name not in options.domains:
+            continue
         measure(domain, options.output, options.time, options.every, options.limit)
         show(domains, options.output)
+        write_rows(domains, options.output)
 
 
 if __name__ == "__main__":

@@ -1,36 +1,39 @@
 """What each part of learning for a domain is worth, by coverage.
 
     python benchmarks/wl_ablations.py SUITE -o FOLDER [--labels 60] [--limit 10] [--level medium]
-                                      [--every 6] [--domains NAME ...]
+                                      [--every 6] [--domains NAME ...] [--trained]
 
 For each domain of SUITE (as in learning_track.py): optimal plans of its smaller training problems,
 `labels` seconds on each core, three for each; then models that differ from the basic one in one
-respect, each on every `every`-th test problem of a level, `limit` seconds each, two at a time. What
-is done is kept in FOLDER, and not done again.
+respect, each on every `every`-th test problem of a level, `limit` seconds each, two at a time. With
+--trained also models that `hstar train` makes of the same problems, linear ones and networks with
+one hidden layer. What is done is kept in FOLDER, and not done again.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from learning_track import training_of
+from learning_track import hstar, problems_in, training_of
 from provenance import describe_run
 
 from hstar import _core
-from hstar.learned.file import ModelFile, to_bytes
+from hstar.learned.file import ModelFile, read_model, to_bytes
 from hstar.learned.heuristic import LearnedHeuristic
 from hstar.learning.attempts import CHEAPEST, DEFAULT, OPTIMAL, Effort, attempts, is_spent
 from hstar.learning.candidates import WITH_MODEL, WITHOUT_MODEL
 from hstar.learning.choices import Choices, choices_along
 from hstar.learning.counterexamples import Minima, choices_at, local_minima
 from hstar.learning.instance import way_text, with_search
-from hstar.learning.ranking import rank_model
+from hstar.learning.linear_model import OBJECTIVES, linear_model
 from hstar.learning.sibling_values import successor_values
 from hstar.pddl import parse
 from hstar.report import markdown_table
@@ -42,6 +45,12 @@ BASIC = {"rounds": 2, "orders": True}
 MEMORY = 4 * 2**30
 PROCESSES = 2
 MOST_STATES, SAMPLED = 20_000, 300  # of complete expansions: per problem
+# Of `hstar train`; the truncated Gaussian is decoded without its lower bound, which is slow.
+TRAINED = {
+    "l-gbfs": (),
+    "gaussian": ("--lower", "none"),
+    "truncated-gaussian": ("--decode", "mean"),
+}
 
 
 @dataclass(frozen=True)
@@ -52,6 +61,7 @@ class Variant:
     group: str
     name: str
     features: Mapping[str, Any] = field(default_factory=lambda: BASIC)
+    objective: str = OBJECTIVES[0]
     labels: str = "siblings"
     way: Mapping[str, Any] = field(default_factory=lambda: WITH_MODEL[0])
 
@@ -62,6 +72,7 @@ VARIANTS = (
     Variant("features", "multiset", {**BASIC, "hash": "multiset"}),
     Variant("features", "statics", {**BASIC, "statics": True}),
     Variant("features", "no orders", {"rounds": 2}),
+    *(Variant("objective", name, objective=name) for name in OBJECTIVES[1:]),
     *(Variant("labels", name, labels=name) for name in ("plans", "expansion", "counterexamples")),
     *(Variant("search", way_text(way), way=way) for way in WITH_MODEL[1:]),
     *(Variant("search, statics", way_text(way), {**BASIC, "statics": True}, way=way)
@@ -88,7 +99,7 @@ class Ablation:
         """Plan and values beside it by the file of the problem."""
         folder = training_of(self.domain)
         assert folder is not None
-        files = [path for path in sorted(folder.rglob("*.pddl")) if path.stem != "domain"]
+        files = problems_in(folder)
         problems = {str(path): parse(self.domain / "domain.pddl", path) for path in files}
         smaller = sorted(problems, key=lambda name: len(problems[name].objects))
         smaller = smaller[: round(0.6 * len(smaller))]
@@ -109,7 +120,7 @@ class Ablation:
         if labels == "expansion":
             along += [one for task in tasks.values() if (one := complete_expansion(task))]
         if labels == "counterexamples":
-            model = LearnedHeuristic(rank_model(along, BASIC, Budget()), "first")
+            model = LearnedHeuristic(linear_model(along, BASIC, Budget()), "first")
             for name, (plan, _) in plans.items():
                 states = local_minima(tasks[name], model, 3 * len(plan), Budget())
                 budget = Budget.starting_now(1.0, MEMORY)
@@ -118,10 +129,28 @@ class Ablation:
                     along.append(one)
         return along
 
+    def trained(self) -> dict[str, Path]:
+        """Model files of `hstar train` by name, for eager greedy search; they need torch."""
+        files, labels = self.out / "labelled", self.out / "labels.parquet"
+        if not labels.exists():
+            files.mkdir(exist_ok=True)
+            shutil.copy(self.domain / "domain.pddl", files)
+            for name in self.kept("plans", self.plans):
+                shutil.copy(name, files)
+            hstar("label", str(files), "-o", str(labels), "--time-limit", "6s")
+        found = {}
+        for model, (objective, flags) in itertools.product(("linear", "mlp"), TRAINED.items()):
+            path = self.out / f"{model}-{objective}.safetensors"
+            if not path.exists():
+                what = ("-m", model, "-f", "wl", "--option", "orders=true", "-l", objective)
+                how = ("--base", "none", *flags, "--steps", "3000", "-o", str(path))
+                hstar("train", str(labels), *what, *how)
+            found[f"trained: {model}, {objective}"] = path
+        return found
+
     def model(self, variant: Variant, choices: Mapping[str, list[Choices]]) -> ModelFile:
-        return with_search(
-            rank_model(choices[variant.labels], variant.features, Budget()), variant.way
-        )
+        given = choices[variant.labels], variant.features, Budget(), variant.objective
+        return with_search(linear_model(*given), variant.way)
 
     def solved(self) -> dict[str, int]:
         """Test problems solved, by variant; the default planner and h^FF that follows plans too."""
@@ -132,6 +161,9 @@ class Ablation:
         ways: dict[str, Any] = {DEFAULT: DEFAULT, "following": WITHOUT_MODEL[0]}
         for one in VARIANTS:
             ways[f"{one.group}: {one.name}"] = to_bytes(self.model(one, made))
+        if self.options.trained:
+            for name, path in self.trained().items():
+                ways[name] = to_bytes(with_search(read_model(path), WITH_MODEL[0]))
         jobs = (
             ((name, test), test, problem, way)
             for test, problem in problems.items()
@@ -168,6 +200,7 @@ def main() -> None:
     parser.add_argument("--level", default="medium")
     parser.add_argument("--every", type=int, default=6)
     parser.add_argument("--domains", nargs="*")
+    parser.add_argument("--trained", action="store_true")
     options = parser.parse_args()
     names = options.domains or sorted(path.name for path in options.suite.iterdir())
     columns = {}
