@@ -170,17 +170,25 @@ def plain_counts(config: dict[str, Any], task: Task, states: States) -> NDArray[
 
 
 def agrees_everywhere(
-    task: Task, seed: int, rounds: int, hash: str, statics: bool, orders: bool
-) -> None:
+    task: Task,
+    seed: int,
+    rounds: int,
+    hash: str,
+    statics: bool,
+    orders: bool,
+    evaluations: int = 60,
+) -> int:
+    """On a random walk and on all states that a search evaluates. Returns how many these are."""
     states = random_walk(task, random.Random(seed), 20)
     config = config_of(task, rounds, hash, statics, orders)
     config = WL.fit(config, [SpaceStates(task, states[::2])])
     config = without_a_third(config)
     if config["width"]:
-        states = np.concatenate([states, searched_states(task, config, 60)])
+        states = np.concatenate([states, searched_states(task, config, evaluations)])
     expected = plain_counts(config, task, states)
     assert np.array_equal(from_scratch(config, task, states[:10]), expected[:10])
     assert np.array_equal(WL.encoder(config, task)(states), expected)
+    return len(states)
 
 
 def test_following_random_tasks_equals_starting_afresh(tmp_path: Path) -> None:
