@@ -363,6 +363,10 @@ def test_searches_in_turns() -> None:
     assert [(t.solved, t.seconds) for t in beside.trials] == [
         (True, 2), (True, 2), (False, 10), (True, 8),
     ]  # fmt: skip
+    dear, cheap = (Score((Trial(True, s, cost),)) for s, cost in ((1.0, 7.0), (4.0, 5.0)))
+    assert in_turns([dear], 1, 10.0, cheap).trials == (Trial(True, 2.0, 7.0),)
+    assert in_turns([cheap], 1, 10.0, dear).trials == (Trial(True, 2.0, 7.0),)
+    assert in_turns([cheap], 1, 1.0).trials == (Trial(False, 1.0),)
     late = in_turns([score(9.9, None)], 2, 10.0, score(None, 9.9))
     assert [(t.solved, t.seconds) for t in late.trials] == [(False, 10), (False, 10)]
 

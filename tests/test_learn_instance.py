@@ -248,9 +248,24 @@ def test_the_verdict_names_the_reason() -> None:
     assert sentence(score(4, 1.0), score(3, 0.1)).endswith("use it")
     assert sentence(score(4, 0.1), score(4, 1.0)).endswith("use it")
     assert "takes 10 times as long" in sentence(score(4, 1.0), score(4, 0.1))
-    assert "is not faster" in sentence(score(4, 1.03), score(4, 1.0))
+    for seconds in (0.95, 1.03):
+        said = sentence(score(4, seconds), score(4, 1.0))
+        assert said.endswith("learning solves as many, and is not noticeably faster")
     assert "learning solves fewer" in sentence(score(2, 0.1), score(4, 1.0))
     assert "neither solves" in sentence(score(0, 0.1), score(0, 1.0))
+
+
+def test_the_verdict_says_what_plans_cost() -> None:
+    def score(*costs: float | None) -> Score:
+        return Score(tuple(Trial(cost is not None, 1.0, cost) for cost in costs))
+
+    learned, default = score(40, 10, 7, 5), score(10, 10, None, None)
+    assert learned.cost_ratio(default) == pytest.approx(2)  # where both have a plan
+    assert "plans cost 2.00 times the default's: use it" in sentence(learned, default)
+    assert "plans cost 0.50 times the default's: keep" in sentence(default, learned)
+    assert score(None, 3).cost_ratio(score(3, None)) is None
+    assert score(0, 4).cost_ratio(score(0, 4)) == 1  # nothing to compare where plans are empty
+    assert "plans cost" not in sentence(score(5), score(None))
 
 
 def test_a_model_is_used_in_the_search_that_it_names(tower: Path) -> None:

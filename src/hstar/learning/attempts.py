@@ -73,6 +73,7 @@ class Attempt:
     spent: float
     ran_out: bool = False
     values: list[list[float]] | None = None
+    cost: float | None = None  # of the plan
 
     @property
     def solved(self) -> bool:
@@ -108,7 +109,7 @@ def attempt(name: Hashable, problem: Problem, way: Way, effort: Effort) -> Attem
         spent = result.requested * _price(options) + result.expanded * _price_of_advice(options)
         if spent > effort.work:
             return failed
-    found = Attempt(result.plan, float(spent))
+    found = Attempt(result.plan, float(spent), cost=result.plan_cost)
     return found if way != OPTIMAL else _with_values(found, task, result.plan, effort)
 
 

@@ -24,7 +24,7 @@ class DomainOutcome:
 
     @property
     def pays(self) -> bool:
-        return self.score is not None and self.score.beats(self.default)
+        return self.score is not None and self.score.clearly_beats(self.default)
 
     def sentence(self) -> str:
         if self.file is not None and self.score is None:
@@ -45,6 +45,7 @@ class DomainOutcome:
             "learned_effort": self.score.seconds if self.score is not None else None,
             "default_solved": self.default.solved,
             "default_effort": self.default.seconds,
+            "cost_ratio": self.score.cost_ratio(self.default) if self.score is not None else None,
             "unit": self.unit,
             "plans": self.plans,
             "chosen": self.name,

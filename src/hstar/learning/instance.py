@@ -74,7 +74,7 @@ class Learned:
 
     @property
     def pays(self) -> bool:
-        return self.score is not None and self.score.beats(self.default)
+        return self.score is not None and self.score.clearly_beats(self.default)
 
     def sentence(self) -> str:
         if self.file is not None and self.score is None:
@@ -90,6 +90,7 @@ class Learned:
             "learned_seconds": self.score.seconds if self.score is not None else None,
             "default_solved": self.default.solved,
             "default_seconds": self.default.seconds,
+            "cost_ratio": self.score.cost_ratio(self.default) if self.score is not None else None,
             "candidates": self.finished,
             "seconds": self.seconds,
             "verdict": self.sentence(),

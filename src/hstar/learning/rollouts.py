@@ -88,7 +88,7 @@ class Outcome:
 
     @property
     def pays(self) -> bool:
-        return self.score is not None and self.score.beats(self.default)
+        return self.score is not None and self.score.clearly_beats(self.default)
 
     def sentence(self) -> str:
         if self.file is not None and self.score is None:
@@ -104,6 +104,7 @@ class Outcome:
             "learned_seconds": self.score.seconds if self.score is not None else None,
             "default_solved": self.default.solved,
             "default_seconds": self.default.seconds,
+            "cost_ratio": self.score.cost_ratio(self.default) if self.score is not None else None,
             "steps": self.curve[-1].step if self.curve else 0,
             "seconds": self.seconds,
             "verdict": self.sentence(),
@@ -329,7 +330,8 @@ class RolloutLearner:
             if result.status in ("interrupted", "terminated"):
                 raise OutOfResources(result.status, result.exit_code)
             took = _core.monotonic_seconds() - start
-            trials.append(Trial(result.solved, took if result.solved else max(took, seconds)))
+            took = took if result.solved else max(took, seconds)
+            trials.append(Trial(result.solved, took, result.plan_cost))
         return Score(tuple(trials))
 
     def _file(self) -> ModelFile | None:

@@ -46,7 +46,8 @@ class RungTrials:
                     jobs.append(((name, i), *one, way))
         count = len(made) + len(jobs)
         for (name, i), answer in attempts(self.pool, self.processes, jobs, effort, may_start):
-            trial = Trial(answer.solved, answer.spent if answer.solved else self.limit)
+            spent = answer.spent if answer.solved else self.limit
+            trial = Trial(answer.solved, spent, answer.cost)
             made[name, i] = trial
             self.write(f"{rung.name} {i} {name}", json.dumps(asdict(trial)).encode())
             solved = sum(one.solved for one in made.values())

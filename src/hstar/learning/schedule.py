@@ -66,6 +66,8 @@ def in_turns(
     trials = []
     for number in range(length):
         tried = [(factor, one.trials[number]) for factor, one in slower]
-        least = min((factor * one.seconds for factor, one in tried if one.solved), default=math.inf)
-        trials.append(Trial(least <= limit, min(least, limit)))
+        found = ((factor * one.seconds, one.cost) for factor, one in tried if one.solved)
+        least, cost = min(found, key=lambda one: one[0], default=(math.inf, None))
+        is_solved = least <= limit
+        trials.append(Trial(is_solved, min(least, limit), cost if is_solved else None))
     return Score(tuple(trials))

@@ -19,15 +19,16 @@ from hstar.spaces.task import Task
 WALK_STEPS = 200
 REACH_GOAL = "(reach-goal)"  # artificial: it reaches one of several goals
 SIGNALS = ("interrupted", "terminated")
-NOTICEABLE = 1.1  # times as long; less is noise
+NOTICEABLE = 1.1  # times as long; less may be noise
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One search: whether it found a plan, and how long it took."""
+    """One search: whether it found a plan, how long it took, and what the plan costs."""
 
     solved: bool
     seconds: float
+    cost: float | None = None  # unknown, or there is no plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,18 @@ class Score:
         if self.solved != other.solved:
             return self.solved > other.solved
         return self.solved > 0 and self.seconds < other.seconds
+
+    def clearly_beats(self, other: Score) -> bool:
+        """As `beats`, by more than the noise of a clock."""
+        is_faster = NOTICEABLE * self.seconds < other.seconds
+        return self.beats(other) and (self.solved > other.solved or is_faster)
+
+    def cost_ratio(self, other: Score) -> float | None:
+        """What plans cost, as a multiple of the other's: the geometric mean over trials in which
+        both have one. None without any."""
+        pairs = zip(self.trials, other.trials, strict=False)
+        logs = [math.log(one.cost / two.cost) for one, two in pairs if one.cost and two.cost]
+        return math.exp(sum(logs) / len(logs)) if logs else None
 
     def text(self, unit: str = "s") -> str:
         """`unit` is what `seconds` count."""
@@ -129,7 +142,8 @@ def run_trials(
         took = _core.monotonic_seconds() - start
         if not solved and not budget_left:
             break
-        trials.append(Trial(solved, took if solved else max(took, seconds)))
+        cost = float(found["plan_cost"]) if solved else None
+        trials.append(Trial(solved, took if solved else max(took, seconds), cost))
     missing = len(states) - len(trials)
     return Score((*trials, *[Trial(False, seconds)] * missing), len(trials))
 
@@ -149,7 +163,10 @@ def sentence(learned: Score | None, default: Score, unit: str = "s") -> str:
     if not default.trials:
         return f"{keep} they end only in goals or in the initial state, so nothing was tried"
     both = f"learned {learned.text(unit)}, default planner {default.text(unit)}"
-    if learned.beats(default):
+    ratio = learned.cost_ratio(default)
+    if ratio is not None:
+        both += f", plans cost {ratio:.2f} times the default's"
+    if learned.clearly_beats(default):
         return f"{both}: use it"
     return f"{both}: {keep} {_why_not(learned, default)}"
 
@@ -162,7 +179,7 @@ def _why_not(learned: Score, default: Score) -> str:
         return "neither solves any"
     ratio = learned.seconds / max(default.seconds, 1e-9)
     if ratio < NOTICEABLE:
-        return "learning solves as many, and is not faster"
+        return "learning solves as many, and is not noticeably faster"
     return f"learning solves as many, but takes {ratio:.2g} times as long"
 
 
