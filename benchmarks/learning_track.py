@@ -1,7 +1,7 @@
 """What `hstar learn` is worth on the domains of a learning track, from training folder to coverage.
 
     python benchmarks/learning_track.py SUITE -o FOLDER [--time 10m] [--every 1] [--limit 60s]
-                                        [--domains NAME ...]
+                                        [--domains NAME ...] [--planners learned default]
 
 SUITE has a folder per domain with domain.pddl, training/ and testing/{easy,medium,hard}/, or train/
 and test/ as `hstar generate` writes them. A domain with neither is learned from all its problems
@@ -66,16 +66,19 @@ def training_of(domain: Path) -> Path | None:
     return folders[0] if is_domain else None
 
 
-def measure(domain: Path, out: Path, time: str, every: int, limit: str) -> None:
+def measure(domain: Path, options: argparse.Namespace) -> None:
+    out = options.output
     model, verdict = out / f"{domain.name}.safetensors", out / f"{domain.name}.json"
     if not verdict.exists():
-        said = hstar("learn", str(training_of(domain)), "--time", time, "-o", str(model), "--json")
+        given = str(training_of(domain)), "--time", options.time
+        said = hstar("learn", *given, "-o", str(model), "--json")
         verdict.write_text(said.stdout)
-    tests = [str(path) for path in tests_of(domain, every)]
-    flags = ("--time-limit", limit, "--memory-limit", "4G", "--jobs", "2")
+    tests = [str(path) for path in tests_of(domain, options.every)]
+    flags = ("--time-limit", options.limit, "--memory-limit", "4G", "--jobs", "2")
     for name, heuristic in (("learned", str(model)), ("default", "default")):
         runs = out / f"{domain.name}-{name}.parquet"
-        if not runs.exists() and (heuristic == "default" or model.exists()):
+        is_wanted = name in options.planners and (name == "default" or model.exists())
+        if is_wanted and not runs.exists():
             hstar("bench", *tests, "-H", heuristic, *flags, "-o", str(runs))
 
 
@@ -145,13 +148,14 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--limit", default="60s", help="per run")
     parser.add_argument("--domains", nargs="*")
+    parser.add_argument("--planners", nargs="*", default=["learned", "default"])
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
     domains = sorted(path for path in options.suite.iterdir() if training_of(path) is not None)
     for domain in domains:
         if options.domains and domain.name not in options.domains:
             continue
-        measure(domain, options.output, options.time, options.every, options.limit)
+        measure(domain, options)
         show(domains, options.output)
         write_rows(domains, options.output)
 
