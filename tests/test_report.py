@@ -307,6 +307,8 @@ def test_the_report_begins_with_the_verdict_against_the_default_planner(
         "solve it takes 0.04 s against 0.06 s (1.5 times faster), 20 evaluations against 30, and "
         "its plans cost 6.00 against 6.00. The default planner is the better choice here."
     )
+    (dear,) = verdict_text(compare([Runs(with_cost_of(both, "default", 9), {})]))
+    assert dear.endswith("planner is the better choice here, unless cheap plans matter more.")
     headers, lines = verdict_table(compare([Runs(both, {})]))
     assert headers[1:] == ["solved", "evaluations", "seconds", "plan cost"]
     assert lines[-1] == ["default", "3/4", "30.0", "0.0600", "6.00"]
@@ -326,3 +328,31 @@ def test_runs_of_the_first_format_are_read(rows: pl.DataFrame, tmp_path: Path) -
     assert found["requested"].to_list() == rows["evaluations"].to_list()
     assert found["evaluations"].to_list() == old["evaluated"].to_list()
     assert found["algorithm"].to_list() == rows["algorithm"].to_list()
+
+
+def with_cost_of(rows: pl.DataFrame, algorithm: str, cost: float) -> pl.DataFrame:
+    changed = pl.when(pl.col("algorithm") == algorithm).then(cost).otherwise(pl.col("cost"))
+    return rows.with_columns(changed.cast(rows.schema["cost"]).alias("cost"))
+
+
+@pytest.mark.parametrize(
+    ("factor", "said"),
+    [
+        (0.5, "It is the better choice here."),
+        (0.95, "Neither is clearly better here."),
+        (1.05, "Neither is clearly better here."),
+        (2.0, "The default planner is the better choice here."),
+    ],
+)
+def test_small_differences_in_time_decide_nothing(
+    rows: pl.DataFrame, factor: float, said: str
+) -> None:
+    default = rows.filter(rows["heuristic"] == "ff").with_columns(
+        pl.lit("default").alias("algorithm"), pl.lit("lazy").alias("search")
+    )
+    other = rows.filter(rows["heuristic"] == "ff").with_columns(pl.col("total_time") * factor)
+    (text,) = verdict_text(compare([Runs(pl.concat([other, default]), {})]))
+    assert text.endswith(said)
+    dear = with_cost_of(pl.concat([other, default]), "gbfs(ff)", 60)
+    (text,) = verdict_text(compare([Runs(dear, {})]))
+    assert text.endswith("unless cheap plans matter more.") == (factor == 0.5)

@@ -21,6 +21,7 @@ EXIT_CODES = {
     "interrupted": 130,
     "terminated": 143,
 }
+NOTICEABLE = 1.1  # times as long or as expensive; less may be noise
 
 
 @dataclass(frozen=True, slots=True)

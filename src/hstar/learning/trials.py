@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hstar import _core
 from hstar.heuristics import bind_heuristic, make_heuristic
-from hstar.result import EXIT_CODES
+from hstar.result import EXIT_CODES, NOTICEABLE
 from hstar.runtime.resources import Budget, OutOfResources
 from hstar.search import SearchOptions
 from hstar.spaces.task import Task
@@ -19,7 +19,6 @@ from hstar.spaces.task import Task
 WALK_STEPS = 200
 REACH_GOAL = "(reach-goal)"  # artificial: it reaches one of several goals
 SIGNALS = ("interrupted", "terminated")
-NOTICEABLE = 1.1  # times as long; less may be noise
 
 
 @dataclass(frozen=True, slots=True)

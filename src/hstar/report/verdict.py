@@ -7,6 +7,7 @@ from typing import NamedTuple
 from hstar.configuration import DEFAULT
 from hstar.report.compare import Comparison
 from hstar.report.tables import number_text
+from hstar.result import NOTICEABLE
 
 MISSING = (
     "These runs do not include the default planner, the one that 'hstar plan' uses without flags. "
@@ -76,6 +77,13 @@ def _against(found: Comparison, label: str, other: str) -> str:
         f"{ours.evaluations:.0f} evaluations against {default.evaluations:.0f}, and its plans cost "
         f"{ours.cost:.2f} against {default.cost:.2f}."
     )
-    if (ours.solved, -ours.seconds) > (default.solved, -default.seconds):
-        return f"{text} It is the better choice here."
-    return f"{text} The default planner is the better choice here."
+    if ours.solved == default.solved and 1 / NOTICEABLE < ratio < NOTICEABLE:
+        return f"{text} Neither is clearly better here."
+    wins = (ours.solved, -ours.seconds) > (default.solved, -default.seconds)
+    costs = (ours.cost, default.cost) if wins else (default.cost, ours.cost)
+    dearer = ", unless cheap plans matter more" if _is_dearer(*costs) else ""
+    return f"{text} {'It' if wins else 'The default planner'} is the better choice here{dearer}."
+
+
+def _is_dearer(cost: float | None, other: float | None) -> bool:
+    return cost is not None and other is not None and cost > NOTICEABLE * other
