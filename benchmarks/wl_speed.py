@@ -85,7 +85,7 @@ def row(domain: str, problem: str, task: Task, given: argparse.Namespace) -> lis
     microseconds(task, goals, 1, given.seconds)  # makes what searches share
     columns: list[Any] = [domain, problem, task.num_facts]
     for rounds in ROUNDS:
-        options = {"rounds": rounds, "hash": given.hash, "statics": given.statics}
+        options = {**WL.options, "rounds": rounds, "hash": given.hash, "statics": given.statics}
         made = heuristic(task, states, options)
         alone, whole = microseconds(task, made, given.evaluations, given.seconds)
         columns.append(alone)
