@@ -13,20 +13,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hstar.certified.certificate import verify_file
-from hstar.certified.learning import learn
-from hstar.certified.sweep import SweepOptions
-from hstar.learned.database import ExceptionSet, LearnedDatabase, read_learned
-from hstar.objectives import make_objective
+from hstar.experiments.report import markdown_table
 from hstar.pdb import PatternDatabase, PdbHeuristic, build_pdb, parse_pattern
-from hstar.report import markdown_table
-from hstar.search import search
-from hstar.spaces.puzzle import Puzzle, make_puzzle
+from hstar.planning.puzzle import Puzzle, make_puzzle
+from hstar.planning.search import search
+from hstar.slots.objectives import make_objective
+from hstar.slots.pattern_network import ExceptionSet, LearnedDatabase, read_learned
+from hstar.training.certified.certificate import verify_file
+from hstar.training.certified.learning import learn
+from hstar.training.certified.sweep import SweepOptions
 from hstar.training.draws import Sampling
 from hstar.training.options import TABLE_DEFAULTS, TrainOptions
 from hstar.training.pattern_source import TableData
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 from inadmissibility import tightest_bounds
 
 CHUNK = 100_000

@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hstar.certified.certificate import verify_file
-from hstar.certified.learning import learn
-from hstar.certified.sweep import SweepOptions
 from hstar.domains import generate
-from hstar.learned.loader import load_pattern_heuristic
-from hstar.objectives import make_objective
+from hstar.experiments.report import markdown_table
 from hstar.pdb import PdbHeuristic, build_pdb, choose_pattern
 from hstar.pddl import parse
-from hstar.report import markdown_table
-from hstar.result import SearchResult
+from hstar.planning.result import SearchResult
+from hstar.planning.search import search
+from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget
-from hstar.search import search
-from hstar.spaces.task import Task, ground
+from hstar.slots.loader import load_pattern_heuristic
+from hstar.slots.objectives import make_objective
+from hstar.training.certified.certificate import verify_file
+from hstar.training.certified.learning import learn
+from hstar.training.certified.sweep import SweepOptions
 from hstar.training.options import TABLE_DEFAULTS, TrainOptions
 from hstar.training.pattern_source import TableData
 

@@ -17,16 +17,16 @@ from pathlib import Path
 
 from provenance import describe_run
 
-from hstar.certified.certificate import verify_file
-from hstar.certified.cube import GOALS
-from hstar.certified.sweep import SweepOptions
-from hstar.learned.database import read_learned
-from hstar.learned.file import ModelFileError
+from hstar.experiments.report import markdown_table
 from hstar.papers.admissible_cea.classical import build_table, classical_rows, describe, strongest
 from hstar.papers.admissible_cea.published import TABLE_2, TABLE_5, PublishedHeuristic
 from hstar.papers.admissible_cea.scales import SUBJECTS, Subject
-from hstar.report import markdown_table
 from hstar.runtime.progress import Progress
+from hstar.slots.model_file import ModelFileError
+from hstar.slots.pattern_network import read_learned
+from hstar.training.certified.certificate import verify_file
+from hstar.training.certified.cube import GOALS
+from hstar.training.certified.sweep import SweepOptions
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from typing import Any
 import planner
 from tasks import PddlTask, find_tasks, one_per_domain_first
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 import downward
 
 HEURISTICS = {"hmax": "hmax()", "hadd": "add()"}  # hstar's name -> Fast Downward's
@@ -111,8 +111,8 @@ def walk_states(task: Any, count: int, rng: random.Random) -> list[Any]:
 def compare_values(tasks: list[PddlTask], wanted: int, count: int, folder: Path) -> Tally:
     import numpy as np
 
-    from hstar.heuristics import make_heuristic
-    from hstar.spaces.task import load_task
+    from hstar.planning.heuristics import make_heuristic
+    from hstar.planning.task import load_task
 
     tally = Tally(["task", "states", "values equal", "values different"])
     for task, sas in translated(tasks, folder):

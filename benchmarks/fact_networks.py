@@ -21,13 +21,13 @@ from pathlib import Path
 
 import provenance
 
-from hstar.learned.heuristic import LearnedHeuristic
 from hstar.learning.networks import Candidate, NetworkMaker
 from hstar.pddl import parse
+from hstar.planning.search import SearchOptions, run
+from hstar.planning.task import Task, load_task
 from hstar.runtime.resources import Budget
-from hstar.search import SearchOptions, run
-from hstar.spaces.task import Task, load_task
-from hstar.teachers.backward import sample_rollouts
+from hstar.slots.learned_heuristic import LearnedHeuristic
+from hstar.slots.teachers.backward import sample_rollouts
 from hstar.training.native import MlpOptions, train_mlp
 
 STATES = 100_000

@@ -15,7 +15,7 @@ import time
 import numpy as np
 
 from hstar import _core
-from hstar.models.integer_network import IntegerLayer, Network
+from hstar.slots.models.integer_network import IntegerLayer, Network
 
 SHAPES = {
     "8-corner": ((24,) * 8, [600, 200, 200, 200, 200, 200, 12]),

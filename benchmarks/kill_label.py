@@ -16,11 +16,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 import kill_label
 
 from hstar.domains import generate
-from hstar.teachers import read_labels
+from hstar.slots.teachers import read_labels
 
 COMPARED = (".parquet", ".manifest.json")
 

@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 
 from hstar.domains import generate
-from hstar.teachers import LabelOptions, LabelRows, label, read_labels
-from hstar.teachers.labels import write_labels
-from hstar.teachers.states import atoms_of_states, states_of_atoms
+from hstar.slots.teachers import LabelOptions, LabelRows, label, read_labels
+from hstar.slots.teachers.labels import write_labels
+from hstar.slots.teachers.states import atoms_of_states, states_of_atoms
 from hstar.training.dataset import load_dataset
 
 BLOCKS = 6

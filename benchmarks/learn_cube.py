@@ -21,15 +21,15 @@ from typing import Any
 
 import torch
 
-from hstar.certified.cube import GOALS, CubeGoal
-from hstar.certified.learning import Learned, learn
-from hstar.certified.sweep import SweepOptions
-from hstar.learned.database import read_learned
-from hstar.objectives import make_objective
 from hstar.pdb import PatternDatabase, read_pdb, write_pdb
+from hstar.planning.puzzle import Puzzle, make_puzzle
 from hstar.runtime.atomic import write_atomically
 from hstar.runtime.progress import Progress
-from hstar.spaces.puzzle import Puzzle, make_puzzle
+from hstar.slots.objectives import make_objective
+from hstar.slots.pattern_network import read_learned
+from hstar.training.certified.cube import GOALS, CubeGoal
+from hstar.training.certified.learning import Learned, learn
+from hstar.training.certified.sweep import SweepOptions
 from hstar.training.loop import Line
 from hstar.training.options import TrainOptions
 from hstar.training.pattern_source import TableData

@@ -23,17 +23,17 @@ import numpy as np
 import torch
 
 from hstar.domains import generate
-from hstar.features import FEATURES
-from hstar.features.vocabulary import domain_hash
-from hstar.learned.file import ModelFile
-from hstar.learned.heuristic import LearnedHeuristic
-from hstar.models import MODELS
-from hstar.objectives import make_objective
+from hstar.experiments.report import markdown_table
 from hstar.pddl import parse
-from hstar.report import markdown_table
+from hstar.planning.search import SearchOptions, run
+from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget
-from hstar.search import SearchOptions, run
-from hstar.spaces.task import Task, ground
+from hstar.slots.features import FEATURES
+from hstar.slots.features.vocabulary import domain_hash
+from hstar.slots.learned_heuristic import LearnedHeuristic
+from hstar.slots.model_file import ModelFile
+from hstar.slots.models import MODELS
+from hstar.slots.objectives import make_objective
 from hstar.training.dataset import load_dataset
 from hstar.training.loop import Loop
 from hstar.training.options import TrainOptions

@@ -26,8 +26,8 @@ from pathlib import Path
 import polars as pl
 from provenance import describe_run
 
-from hstar.bench.rows import read_runs
-from hstar.report import markdown_table
+from hstar.experiments.bench.rows import read_runs
+from hstar.experiments.report import markdown_table
 
 TRAINING = ("training", "train")
 LEVELS = ("easy", "medium", "hard", "test")
@@ -42,7 +42,7 @@ KEY = ["level", "problem", "digest"]  # of a test problem
 
 def hstar(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Raises CalledProcessError if it fails; its progress is shown."""
-    command = [sys.executable, "-m", "hstar.cli", *arguments]
+    command = [sys.executable, "-m", "hstar", *arguments]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
     if done.returncode != NOTHING_LEARNED:
         done.check_returncode()

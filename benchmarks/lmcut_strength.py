@@ -18,10 +18,10 @@ from pathlib import Path
 import numpy as np
 from tasks import PddlTask, find_tasks
 
-from hstar.heuristics import make_heuristic
-from hstar.spaces.task import load_task
+from hstar.planning.heuristics import make_heuristic
+from hstar.planning.task import load_task
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 import downward
 
 SECONDS = 12  # for Fast Downward's translator, and again for its search

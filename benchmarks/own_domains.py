@@ -15,14 +15,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-from hstar.bench.suite import find_instances
+from hstar.experiments.bench.suite import find_instances
+from hstar.experiments.report import markdown_table
 from hstar.pddl import parse
-from hstar.report import markdown_table
 
 
 def hstar(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "hstar.cli", *arguments], capture_output=True, text=True
+        [sys.executable, "-m", "hstar", *arguments], capture_output=True, text=True
     )
 
 

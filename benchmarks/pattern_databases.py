@@ -22,10 +22,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+from hstar.experiments.report import markdown_table
 from hstar.pdb import PatternDatabase, PdbHeuristic, compress, read_pdb, subtract
-from hstar.report import markdown_table
-from hstar.search import search
-from hstar.spaces.puzzle import make_puzzle
+from hstar.planning.puzzle import make_puzzle
+from hstar.planning.search import search
 
 # Table 3 of the paper.
 TABLE_3: dict[str, list[int]] = {
@@ -85,7 +85,7 @@ def build(folder: Path, names: list[str]) -> None:
         command = ["pdb", "build", "cube3", "--pattern", PATTERNS[name], "-o", path, "--json"]
         before = cpu_seconds_of_children()
         done = subprocess.run(
-            [sys.executable, "-m", "hstar.cli", *command], check=True, capture_output=True
+            [sys.executable, "-m", "hstar", *command], check=True, capture_output=True
         )
         cpu = cpu_seconds_of_children() - before
         told = json.loads(done.stdout)

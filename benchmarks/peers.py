@@ -37,7 +37,7 @@ from peer_tasks import (
 )
 from provenance import describe_run
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 import downward
 
 Flags = tuple[str, ...]
@@ -150,7 +150,7 @@ def bytes_per_state(peak: int | None, base: int | None, states: int | None) -> f
 
 LOAD = """
 import sys, time
-from hstar.spaces.task import load_task
+from hstar.planning.task import load_task
 start = time.perf_counter()
 task = load_task(sys.argv[1], sys.argv[2])
 print(time.perf_counter() - start, task.num_facts, task.num_operators)

@@ -35,7 +35,12 @@ def command(*arguments: str) -> list[str]:
     script = Path(sys.executable).parent / "hstar"
     if script.exists():
         return [str(script), *arguments]
-    return [sys.executable, "-c", "import sys, hstar.cli; sys.exit(hstar.cli.main())", *arguments]
+    return [
+        sys.executable,
+        "-c",
+        "import sys, hstar.commands.cli; sys.exit(hstar.commands.cli.main())",
+        *arguments,
+    ]
 
 
 def plan(

@@ -32,14 +32,14 @@ from numpy.typing import NDArray
 from provenance import describe_run
 
 from hstar import _core
-from hstar.features.facts import atom_name
-from hstar.heuristics import make_heuristic
 from hstar.pddl import Problem, model, parse
+from hstar.planning.heuristics import make_heuristic
+from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget
-from hstar.spaces.task import Task, ground
-from hstar.teachers.backward import FactSets, sample_focused, sample_rollouts
+from hstar.slots.features.facts import atom_name
+from hstar.slots.teachers.backward import FactSets, sample_focused, sample_rollouts
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 import downward
 
 NO_LIMIT = (0.0, 0)

@@ -18,14 +18,14 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from hstar.learned.heuristic import LearnedHeuristic
+from hstar.experiments.report import markdown_table
 from hstar.pddl import parse
-from hstar.reinforcement.presets import RtdpSettings, changed, find_preset
-from hstar.reinforcement.rtdp import Rtdp
-from hstar.report import markdown_table
+from hstar.planning.search import SearchOptions, run
+from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget
-from hstar.search import SearchOptions, run
-from hstar.spaces.task import Task, ground
+from hstar.slots.learned_heuristic import LearnedHeuristic
+from hstar.training.reinforcement.presets import RtdpSettings, changed, find_preset
+from hstar.training.reinforcement.rtdp import Rtdp
 
 SHALLOW = {"satellite": 4, "logistics": 4}  # the depth the paper used there
 DOMAINS = ["blocks", "ferry", "gripper", "logistics", "miconic", "parking", "satellite", "visitall"]

@@ -29,11 +29,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 import gaussian_reference as reference
 from gaussian_reference import QUANTITIES, Point, compile_native, error, exact_at
 
-from hstar.objectives.distributions import Gaussian, TruncatedGaussian
+from hstar.slots.objectives.distributions import Gaussian, TruncatedGaussian
 
 PEER = "stable-trunc-gaussian"
 BARS = {torch.float32: 1e-5, torch.float64: 1e-9}

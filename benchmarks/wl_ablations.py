@@ -27,8 +27,7 @@ from learning_track import hstar, problems_in, training_of
 from provenance import describe_run
 
 from hstar import _core
-from hstar.learned.file import ModelFile, read_model, to_bytes
-from hstar.learned.heuristic import LearnedHeuristic
+from hstar.experiments.report import markdown_table
 from hstar.learning.attempts import CHEAPEST, DEFAULT, OPTIMAL, Effort, attempts, is_spent
 from hstar.learning.candidates import WITH_MODEL, WITHOUT_MODEL
 from hstar.learning.choices import Choices, choices_along
@@ -37,10 +36,11 @@ from hstar.learning.instance import way_text, with_search
 from hstar.learning.linear_model import OBJECTIVES, linear_model
 from hstar.learning.sibling_values import successor_values
 from hstar.pddl import parse
-from hstar.report import markdown_table
+from hstar.planning.task import Task, ground
 from hstar.runtime.pool import Pool
 from hstar.runtime.resources import Budget
-from hstar.spaces.task import Task, ground
+from hstar.slots.learned_heuristic import LearnedHeuristic
+from hstar.slots.model_file import ModelFile, read_model, to_bytes
 
 BASIC = {"rounds": 2, "orders": True}
 MEMORY = 4 * 2**30

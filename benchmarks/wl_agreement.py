@@ -17,10 +17,10 @@ from pathlib import Path
 from learning_track import problems_in, training_of
 from provenance import describe_run
 
-from hstar.report import markdown_table
-from hstar.spaces.task import load_task
+from hstar.experiments.report import markdown_table
+from hstar.planning.task import load_task
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 from test_wl import KINDS, agrees_everywhere
 
 ROUNDS = range(5)

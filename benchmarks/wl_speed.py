@@ -20,12 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hstar import _core
-from hstar.features.feature import SpaceStates
-from hstar.features.wl import WL
+from hstar.experiments.report import markdown_table
 from hstar.pddl import parse
-from hstar.report import markdown_table
+from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget, OutOfResources
-from hstar.spaces.task import Task, ground
+from hstar.slots.features.feature import SpaceStates
+from hstar.slots.features.wl import WL
 
 ROUNDS = (1, 2)
 MOST_OPERATORS = 8_000_000
@@ -64,7 +64,7 @@ def peer_microseconds(
         return None
     import sys
 
-    sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+    sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "support"))
     from wlplan_peer import Peer
 
     peer = Peer(task, rounds, hash, statics=False)

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import torch
 
-from hstar.models.model import Model, whole_number
+from hstar.slots.models.model import Model, whole_number
 
 
 class SmallNetwork(Model):

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import torch
 
-from hstar.objectives.objective import Objective
+from hstar.slots.objectives.objective import Objective
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ new state is that of the old one plus this cost.
 
 import numpy as np
 
-from hstar.search import SearchOptions, run
-from hstar.spaces.task import ground
-from hstar.teachers import Attempt, Option, Teacher, labelled
-from hstar.teachers.following import follow
+from hstar.planning.search import SearchOptions, run
+from hstar.planning.task import ground
+from hstar.slots.teachers import Attempt, Option, Teacher, labelled
+from hstar.slots.teachers.following import follow
 
 
 def label_walks(problem, budget, walks=10, length=5, seed=0):

@@ -10,8 +10,8 @@ import pytest
 
 if TYPE_CHECKING:
     from hstar.pdb import PatternDatabase
-    from hstar.spaces.puzzle import Puzzle
-    from hstar.spaces.task import Task
+    from hstar.planning.puzzle import Puzzle
+    from hstar.planning.task import Task
     from hstar.training.dataset import Dataset
 
 
@@ -44,7 +44,7 @@ one_thread_in_module = pytest.fixture(scope="module")(_with_one_thread)
 
 @pytest.fixture(scope="session")
 def cube() -> Puzzle:
-    from hstar.spaces.puzzle import make_puzzle
+    from hstar.planning.puzzle import make_puzzle
 
     return make_puzzle("cube3")
 
@@ -63,7 +63,7 @@ def labels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from label_folders import generated
     from small_trainings import LABELLING
 
-    from hstar.teachers import label
+    from hstar.slots.teachers import label
 
     folder = tmp_path_factory.mktemp("blocks")
     label(generated(folder, "3-4", count=6), folder / "blocks.parquet", LABELLING)
@@ -76,7 +76,7 @@ def other_labels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from label_folders import write_folder
     from small_trainings import LABELLING
 
-    from hstar.teachers import label
+    from hstar.slots.teachers import label
 
     folder = tmp_path_factory.mktemp("gripper")
     label(write_folder(folder / "p", "gripper", count=2), folder / "gripper.parquet", LABELLING)

@@ -165,25 +165,25 @@ struct BoundHeuristic {
     bool is_prepared_ = false;
 };
 
-// From the dictionary that hstar.spaces.normalize makes.
+// From the dictionary that hstar.planning.normalize makes.
 std::shared_ptr<const LiftedTask> to_lifted(nb::dict spec);
 // Two kinds of arrays that several bindings take.
 using Matrix = Array<float, 2>;
 using Longs = Array<int64_t, 1>;
 // From (weights [outputs, inputs], bias, "relu" or "none", whether the input of the layer before is added).
 MlpLayer to_mlp_layer(nb::handle item, int& inputs);
-// From the dictionary that hstar.features.atoms makes.
+// From the dictionary that hstar.slots.features.atoms makes.
 NlmEncoding to_nlm_encoding(const nb::dict& spec);
 
-// From the dictionary that hstar.features.wl makes.
+// From the dictionary that hstar.slots.features.wl makes.
 std::pair<WlOptions, std::vector<WlColour>> to_wl_colouring(const nb::dict& spec);
 
-// From the dictionary that hstar.learned.heuristic makes.
+// From the dictionary that hstar.slots.learned_heuristic makes.
 std::unique_ptr<BoundHeuristic> make_learned_heuristic(nb::object task, const nb::dict& spec);
 // The maximum of sums of pattern databases of a space.
 std::unique_ptr<BoundHeuristic> make_pdb_heuristic(nb::object space, const nb::list& sums);
 
-// By the names of hstar.reinforcement.shaping. Throw std::invalid_argument.
+// By the names of hstar.training.reinforcement.shaping. Throw std::invalid_argument.
 Shaping::Reward to_reward(const std::string& name);
 Shaping::Potential to_potential(const std::string& name);
 

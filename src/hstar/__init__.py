@@ -8,15 +8,15 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from hstar.algorithms import SEARCHES
-from hstar.heuristics import HEURISTICS, Heuristic, make_heuristic
 from hstar.pddl import PddlError, Problem, UnsupportedPddlError, parse
 from hstar.pddl.validate import validate
-from hstar.result import SearchResult
+from hstar.planning.algorithms import SEARCHES
+from hstar.planning.heuristics import HEURISTICS, Heuristic, make_heuristic
+from hstar.planning.result import SearchResult
+from hstar.planning.search import SearchOptions, choose_options, plan_problem, uninterrupted
+from hstar.planning.search import search as search_task
+from hstar.planning.task import Task, ground, load_task
 from hstar.runtime.resources import Budget, OutOfResources, raising_interrupts
-from hstar.search import SearchOptions, choose_options, plan_problem, uninterrupted
-from hstar.search import search as search_task
-from hstar.spaces.task import Task, ground, load_task
 
 __all__ = [
     "HEURISTICS",
@@ -74,7 +74,7 @@ def load_model(path: str | os.PathLike[str], decode: str | None = None) -> Heuri
 
     `decode` overrides how outputs become a value: "mean", "clip", "truncated-mean" or "value".
     """
-    from hstar.learned import loader as learned
+    from hstar.slots import loader as learned
 
     loaded: Heuristic = learned.load_model(path, decode)
     return loaded
@@ -83,6 +83,6 @@ def load_model(path: str | os.PathLike[str], decode: str | None = None) -> Heuri
 def _find(heuristic: Any) -> Any:
     if heuristic is None or (isinstance(heuristic, str) and heuristic in HEURISTICS):
         return heuristic  # without importing what reads files
-    from hstar.learned.loader import find_heuristic
+    from hstar.slots.loader import find_heuristic
 
     return find_heuristic(heuristic)

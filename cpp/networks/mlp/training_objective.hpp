@@ -6,7 +6,7 @@
 //                          with mean y and a fixed scale; the mass between X - 1/2 and X + 1/2 counts for X.
 //                          A bound that is missing is none.
 //     truncated-gaussian   -log of the density at h of the Gaussian (y, scale) cut to [lower - epsilon, upper
-//                          + epsilon], as in hstar.objectives.likelihood
+//                          + epsilon], as in hstar.slots.objectives.likelihood
 //     l-gbfs               log(1 + exp(y - y')) for two rows with h < h': the order of states, not their
 //                          values (Chrestien et al. 2023). Neighbours in a chunk of a batch are compared.
 //

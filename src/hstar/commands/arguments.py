@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias, TypeVar
 
-from hstar.algorithms import SEARCHES
-from hstar.heuristics import COST_TYPES, HEURISTICS
 from hstar.pddl import find_domain
 from hstar.pddl.errors import did_you_mean, escape
 from hstar.pddl.locate import is_domain_file
+from hstar.planning.algorithms import SEARCHES
+from hstar.planning.heuristics import COST_TYPES, HEURISTICS
 from hstar.runtime.resources import Budget, parse_memory, parse_time
 
 USAGE_ERROR = 36

@@ -43,8 +43,8 @@ def add_parser(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from hstar.bench import BenchOptions, run_bench
-    from hstar.report import summary_text
+    from hstar.experiments.bench import BenchOptions, run_bench
+    from hstar.experiments.report import summary_text
 
     flags = Parser(prog="hstar bench --config", add_help=False)
     flags.add_search()

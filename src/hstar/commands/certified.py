@@ -23,7 +23,7 @@ from hstar.runtime.progress import Progress
 from hstar.runtime.resources import Budget
 
 if TYPE_CHECKING:
-    from hstar.learned.database import LearnedFile
+    from hstar.slots.pattern_network import LearnedFile
     from hstar.training.loop import Line
 
 LEARN = """\
@@ -69,10 +69,10 @@ def _add_source(parser: Parser, what: str) -> None:
 
 def learn_table(options: argparse.Namespace, path: str) -> int:
     """Train on a table; in integers, the result is swept over every state."""
-    from hstar.certified.learning import learn, learn_float
-    from hstar.certified.sweep import SweepOptions
-    from hstar.learned.database import read_learned
     from hstar.pdb import read_pdb
+    from hstar.slots.pattern_network import read_learned
+    from hstar.training.certified.learning import learn, learn_float
+    from hstar.training.certified.sweep import SweepOptions
     from hstar.training.pattern_source import TableData
 
     check_writable(options.output)
@@ -122,8 +122,8 @@ def learn_table(options: argparse.Namespace, path: str) -> int:
 
 
 def run_verify(options: argparse.Namespace) -> int:
-    from hstar.certified.certificate import verify_file
-    from hstar.certified.sweep import SweepOptions
+    from hstar.training.certified.certificate import verify_file
+    from hstar.training.certified.sweep import SweepOptions
 
     budget = budget_of(options)
     with budget.enforced():
@@ -144,7 +144,7 @@ def run_verify(options: argparse.Namespace) -> int:
 
 def show(path: str, as_json: bool) -> None:
     """Print what a learned file holds and what its certificate says, without checking it anew."""
-    from hstar.learned.database import read_learned
+    from hstar.slots.pattern_network import read_learned
 
     file = read_learned(path, need_certificate=False)
     held = {

@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
         if command[0] == "learn" and Path(command[-1]).exists():
             print(f"{command[-1]} is there already", flush=True)
             continue
-        code = subprocess.run([sys.executable, "-m", "hstar.cli", *command]).returncode
+        code = subprocess.run([sys.executable, "-m", "hstar", *command]).returncode
         if code:
             return code
     return 0

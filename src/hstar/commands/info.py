@@ -7,8 +7,8 @@ import argparse
 from hstar import _core
 from hstar.commands.arguments import Commands, add_command, budget_of, input_files
 from hstar.pddl import parse
-from hstar.spaces.info import describe_task
-from hstar.spaces.task import ground
+from hstar.planning.info import describe_task
+from hstar.planning.task import ground
 
 
 def add_parser(commands: Commands) -> None:

@@ -60,7 +60,7 @@ class _ListTeachers(argparse.Action):
     """Prints the teachers and exits, as --help does."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        from hstar.teachers import TEACHERS
+        from hstar.slots.teachers import TEACHERS
 
         for name in TEACHERS:
             teacher = TEACHERS.find(name)
@@ -81,7 +81,7 @@ def _teacher_options(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def run(options: argparse.Namespace) -> int:
-    from hstar.teachers import LabelOptions, label
+    from hstar.slots.teachers import LabelOptions, label
 
     if not options.output.endswith(".parquet"):
         raise UsageError(f"the output must be called something.parquet, not '{options.output}'")

@@ -106,7 +106,7 @@ def run_instance(options: argparse.Namespace) -> int:
         "learn": json.loads(json.dumps(chosen.to_dict())),
         "domain": digest_of(domain_path.read_bytes()),
         "problem": digest_of(problem_path.read_bytes()),
-        "code": code_digest("features", "learning", "models", "teachers", "training"),
+        "code": code_digest(),
     }
 
     def say(line: str) -> None:
@@ -126,7 +126,7 @@ def run_instance(options: argparse.Namespace) -> int:
 def chosen_candidates(options: argparse.Namespace) -> tuple[Candidate, ...]:
     """The teacher that was named, or all that are usual. Raises UsageError."""
     from hstar.learning.networks import CANDIDATES, Candidate
-    from hstar.teachers import TEACHERS
+    from hstar.slots.teachers import TEACHERS
     from hstar.training.native import MlpOptions
 
     with as_usage_error():

@@ -16,10 +16,6 @@ MEMORY = 4 * 2**30  # of all processes, unless a limit is given
 WORKER_MEMORY = 2**30  # the same on any number of cores: what it allows decides the result
 LARGEST_SHARE = 0.02  # of the time, to ground a problem
 SPENT = "spent"
-MODULES = (  # that decide plans, models and trials
-    *("algorithms", "features", "heuristics", "learned", "learning", "models", "pddl", "search"),
-    *("spaces", "teachers"),
-)
 
 
 def run_domain(options: argparse.Namespace) -> int:
@@ -31,7 +27,7 @@ def run_domain(options: argparse.Namespace) -> int:
     from hstar.runtime.code import code_digest
     from hstar.runtime.journal import Journal, digest_of
     from hstar.runtime.resources import Budget
-    from hstar.teachers.folder import content_digest
+    from hstar.slots.teachers.folder import content_digest
 
     for name in ("objective", "states", "width"):
         if getattr(options, name) is not None:
@@ -52,7 +48,7 @@ def run_domain(options: argparse.Namespace) -> int:
         "seed": chosen.seed,
         "memory": memory,
         "problems": digest_of(json.dumps([digest for digest, _ in problems])),
-        "code": code_digest(*MODULES),
+        "code": code_digest(),
     }
 
     def say(line: str) -> None:

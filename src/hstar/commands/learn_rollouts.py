@@ -18,7 +18,7 @@ from hstar.commands.arguments import (
 from hstar.commands.learning_run import output_file, read_problems, run_learner, warn
 
 if TYPE_CHECKING:
-    from hstar.reinforcement.presets import RtdpSettings
+    from hstar.training.reinforcement.presets import RtdpSettings
 
 SECONDS = 600.0  # if nothing is said
 MOST_THREADS = 4
@@ -45,7 +45,7 @@ def run_rollouts(options: argparse.Namespace) -> int:
         "settings": json.loads(json.dumps(settings.to_dict())),
         "seed": options.seed,
         "problems": digest_of(json.dumps([digest for digest, _ in problems])),
-        "code": code_digest("features", "learning", "models", "reinforcement"),
+        "code": code_digest(),
     }
 
     def say(line: str) -> None:
@@ -86,8 +86,8 @@ def counted(problems: int, unions: int) -> str:
 
 def rtdp_settings(given: dict[str, str], steps: int | None) -> RtdpSettings:
     """A preset with the options that were named. Raises UsageError."""
-    from hstar.reinforcement.presets import RtdpSettings, changed, find_preset
-    from hstar.reinforcement.shaping import Shaping
+    from hstar.training.reinforcement.presets import RtdpSettings, changed, find_preset
+    from hstar.training.reinforcement.shaping import Shaping
 
     with as_usage_error():
         preset = find_preset(given.pop("preset", "own"))

@@ -16,8 +16,8 @@ from hstar.runtime.atomic import check_writable
 from hstar.runtime.resources import Budget
 
 if TYPE_CHECKING:
-    from hstar.learned.file import ModelFile
     from hstar.runtime.journal import Journal
+    from hstar.slots.model_file import ModelFile
 
 NOTHING_LEARNED = 12
 
@@ -53,8 +53,8 @@ def run_learner(
 ) -> int:
     """Learn, write the model, and say what it is worth. A run that was stopped leaves a journal if
     there is something to go on from."""
-    from hstar.learned.file import write_model
     from hstar.runtime.journal import Journal
+    from hstar.slots.model_file import write_model
 
     output = Path(options.output)
     journal = Journal(output, settings, warn)
@@ -88,7 +88,7 @@ def read_problems(files: list[str]) -> list[tuple[str, Problem]]:
     from hstar.pddl.problem import read_problem
     from hstar.pddl.source import source_from_bytes
     from hstar.runtime.journal import digest_of
-    from hstar.teachers.folder import read_folder
+    from hstar.slots.teachers.folder import read_folder
 
     if not Path(files[-1]).is_dir():
         both = input_files(files)

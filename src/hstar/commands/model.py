@@ -11,7 +11,7 @@ from hstar.commands.arguments import Commands, UsageError, add_command
 from hstar.runtime.atomic import check_writable
 
 if TYPE_CHECKING:
-    from hstar.learned.file import ModelFile
+    from hstar.slots.model_file import ModelFile
 
 CONVERT = """\
 Read a model file of any version of hstar and write it in today's format. Weights, options and the
@@ -55,7 +55,7 @@ def run_show(options: argparse.Namespace) -> int:
 
 
 def run_convert(options: argparse.Namespace) -> int:
-    from hstar.learned.file import write_model
+    from hstar.slots.model_file import write_model
 
     if not options.new.endswith(".safetensors"):
         raise UsageError(f"the output must end in .safetensors, not '{options.new}'")
@@ -67,9 +67,9 @@ def run_convert(options: argparse.Namespace) -> int:
 
 def _read(path: str) -> ModelFile:
     """A file that can be used as a heuristic. Raises ModelFileError."""
-    from hstar.learned.database import learned_of
-    from hstar.learned.file import read_model
-    from hstar.learned.heuristic import LearnedHeuristic
+    from hstar.slots.learned_heuristic import LearnedHeuristic
+    from hstar.slots.model_file import read_model
+    from hstar.slots.pattern_network import learned_of
 
     model = read_model(path)
     if model.metadata["form"] == "integers":

@@ -119,8 +119,8 @@ def run_compress(options: argparse.Namespace) -> int:
 
 
 def run_show(options: argparse.Namespace) -> int:
-    from hstar.learned.file import is_model_file
     from hstar.pdb import read_pdb
+    from hstar.slots.model_file import is_model_file
 
     if is_model_file(options.file):
         certified.show(options.file, options.json)

@@ -21,14 +21,14 @@ from hstar.commands.arguments import (
     duration,
     input_files,
 )
-from hstar.configuration import Configuration
 from hstar.pddl import parse
-from hstar.result import SearchResult, stopped_before_search
+from hstar.planning.result import SearchResult, stopped_before_search
+from hstar.planning.search import STRONGEST, SearchOptions
+from hstar.planning.search import run as search
+from hstar.planning.task import Task, ground
 from hstar.runtime.atomic import check_writable, write_atomically
 from hstar.runtime.resources import Budget, OutOfResources
-from hstar.search import STRONGEST, SearchOptions
-from hstar.search import run as search
-from hstar.spaces.task import Task, ground
+from hstar.slots.configuration import Configuration
 
 
 def add_parser(commands: Commands) -> None:

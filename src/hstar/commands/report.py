@@ -20,7 +20,7 @@ def add_parser(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from hstar.report import comparison_text, write_report
+    from hstar.experiments.report import comparison_text, write_report
 
     check_writable(options.output)
     print(comparison_text(write_report(options.runs, options.output, options.title)))

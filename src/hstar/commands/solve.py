@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 
 from hstar import _core
-from hstar.algorithms import SEARCHES
 from hstar.commands.arguments import (
     Commands,
     UsageError,
@@ -16,9 +15,10 @@ from hstar.commands.arguments import (
     values_of,
 )
 from hstar.commands.plan import log_result
-from hstar.result import SearchResult, stopped_before_search
+from hstar.planning.algorithms import SEARCHES
+from hstar.planning.result import SearchResult, stopped_before_search
+from hstar.planning.search import search
 from hstar.runtime.resources import Budget, OutOfResources
-from hstar.search import search
 
 FITTING = [name for name, entry in SEARCHES.items() if "puzzle" in entry.spaces]
 
@@ -73,8 +73,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def solve_puzzle(options: argparse.Namespace, budget: Budget) -> SearchResult:
-    from hstar.learned.loader import find_heuristic
-    from hstar.spaces.puzzle import make_puzzle
+    from hstar.planning.puzzle import make_puzzle
+    from hstar.slots.loader import find_heuristic
 
     puzzle = make_puzzle(options.puzzle)
     if options.state is not None:

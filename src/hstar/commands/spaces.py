@@ -7,9 +7,9 @@ from pathlib import Path
 
 from hstar.commands.arguments import UsageError, as_usage_error, input_files
 from hstar.pddl import parse
+from hstar.planning.space import Space
+from hstar.planning.task import ground
 from hstar.runtime.resources import Budget
-from hstar.spaces.space import Space
-from hstar.spaces.task import ground
 
 
 def find_space(names: list[str], budget: Budget) -> Space:
@@ -17,7 +17,7 @@ def find_space(names: list[str], budget: Budget) -> Space:
     if len(names) == 1 and not names[0].endswith(".pddl") and not Path(names[0]).exists():
         if os.sep in names[0]:
             raise UsageError(f"{names[0]}: no such file")
-        from hstar.spaces.puzzle import make_puzzle
+        from hstar.planning.puzzle import make_puzzle
 
         with as_usage_error():
             return make_puzzle(names[0])

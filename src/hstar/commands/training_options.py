@@ -10,9 +10,9 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from hstar.commands.arguments import Parser, UsageError, add_option, as_usage_error, positive
-from hstar.features import FEATURES
-from hstar.models import MODELS
-from hstar.objectives import OBJECTIVES
+from hstar.slots.features import FEATURES
+from hstar.slots.models import MODELS
+from hstar.slots.objectives import OBJECTIVES
 
 if TYPE_CHECKING:
     from hstar.training.options import TrainOptions
@@ -118,7 +118,7 @@ DECODE: Options = (
 
 def training_options(given: argparse.Namespace, seed: int, of_table: bool) -> TrainOptions:
     """What the flags say. Raises UsageError for pieces that do not fit together."""
-    from hstar.objectives import OBJECTIVES, make_objective
+    from hstar.slots.objectives import OBJECTIVES, make_objective
     from hstar.training.draws import Sampling
     from hstar.training.options import TrainOptions, default_options
 

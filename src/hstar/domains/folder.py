@@ -20,7 +20,7 @@ from hstar.domains.registry import DOMAINS
 from hstar.domains.splits import Drawn, draw_split
 from hstar.runtime.atomic import write_atomically
 from hstar.runtime.progress import Progress
-from hstar.version import VERSION
+from hstar.runtime.version import VERSION
 
 FORMAT = "hstar-problems-1"
 MANIFEST = "manifest.json"

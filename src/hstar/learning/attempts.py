@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hstar import _core
-from hstar.learned.file import from_bytes
-from hstar.learned.heuristic import LearnedHeuristic
 from hstar.learning.sibling_values import sibling_values
 from hstar.pddl import PddlError, Problem
+from hstar.planning.search import STRONGEST, SearchOptions, meant_options, run
+from hstar.planning.task import Task, ground
 from hstar.runtime.pool import Lost, Pool
 from hstar.runtime.resources import Budget, OutOfResources
-from hstar.search import STRONGEST, SearchOptions, meant_options, run
-from hstar.spaces.task import Task, ground
+from hstar.slots.learned_heuristic import LearnedHeuristic
+from hstar.slots.model_file import from_bytes
 
 OPTIMAL, DEFAULT = "optimal", "default"
 CHEAPEST = SearchOptions("lmcut", "astar")

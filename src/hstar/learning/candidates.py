@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hstar.learned.file import ModelFile
 from hstar.learning.instance import Way, way_text
 from hstar.learning.linear_model import OBJECTIVES
+from hstar.slots.model_file import ModelFile
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from hstar.features.feature import SpaceStates
-from hstar.spaces.task import Task
-from hstar.teachers.following import follow
+from hstar.planning.task import Task
+from hstar.slots.features.feature import SpaceStates
+from hstar.slots.teachers.following import follow
 
 ROUNDING = 1e-6  # of sums of decimal costs
 

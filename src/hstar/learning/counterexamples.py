@@ -15,9 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hstar import _core
-from hstar.heuristics import bind_heuristic
-from hstar.learned.file import from_bytes
-from hstar.learned.heuristic import LearnedHeuristic
 from hstar.learning.attempts import (
     CHEAPEST,
     TOO_MUCH,
@@ -29,8 +26,11 @@ from hstar.learning.attempts import (
 from hstar.learning.choices import ChoiceMaker, Choices
 from hstar.learning.sibling_values import successor_values
 from hstar.pddl import Problem
+from hstar.planning.heuristics import bind_heuristic
+from hstar.planning.task import Task
 from hstar.runtime.resources import Budget
-from hstar.spaces.task import Task
+from hstar.slots.learned_heuristic import LearnedHeuristic
+from hstar.slots.model_file import from_bytes
 
 MOST_MINIMA = 20  # of one problem
 STEPS = 3  # times as many as an optimal plan has

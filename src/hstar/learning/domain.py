@@ -24,8 +24,6 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 
 from hstar import _core
-from hstar.features.wl import WL
-from hstar.learned.file import ModelFile, from_bytes, to_bytes
 from hstar.learning.attempts import DEFAULT, OPTIMAL, Effort, Way, attempts, in_pool, is_spent
 from hstar.learning.candidates import RECIPES, UNTRAINED, Candidate, Recipe, candidates_with
 from hstar.learning.choices import Choices, choices_along
@@ -39,10 +37,12 @@ from hstar.learning.rungs import Keep, Kept, RungTrials
 from hstar.learning.schedule import Schedule, choose_schedule, in_turns
 from hstar.learning.trials import Score, Trial
 from hstar.pddl.union import single_predicates
+from hstar.planning.task import Task
 from hstar.runtime.pool import Pool
 from hstar.runtime.progress import Progress
 from hstar.runtime.resources import Budget, OutOfResources, stopped
-from hstar.spaces.task import Task
+from hstar.slots.features.wl import WL
+from hstar.slots.model_file import ModelFile, from_bytes, to_bytes
 
 HELD_OUT = 0.4  # of the problems, the largest: half to choose by, half for the verdict
 LABEL_SHARES = {OPTIMAL: 0.3, DEFAULT: 0.45}  # of the time, from the beginning

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from hstar.learned.file import ModelFile
 from hstar.learning.trials import Score, sentence
+from hstar.slots.model_file import ModelFile
 
 
 @dataclass(frozen=True, slots=True)

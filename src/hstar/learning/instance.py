@@ -19,14 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hstar import _core
-from hstar.learned.file import ModelFile, from_bytes, to_bytes
-from hstar.learned.heuristic import LearnedHeuristic
-from hstar.learning.networks import CANDIDATES, NETWORK, Candidate, NetworkMaker, Say
+from hstar.learning.networks import CANDIDATES, Candidate, NetworkMaker, Say
 from hstar.learning.trials import Score, Trial, run_trials, sentence, trial_states
 from hstar.pddl import Problem
+from hstar.planning.search import STRONGEST, SearchOptions
+from hstar.planning.task import ground
 from hstar.runtime.resources import Budget, OutOfResources, stopped
-from hstar.search import STRONGEST, SearchOptions
-from hstar.spaces.task import ground
+from hstar.slots.learned_heuristic import LearnedHeuristic
+from hstar.slots.model_file import ModelFile, from_bytes, to_bytes
+from hstar.training.fact_network import NETWORK
 from hstar.training.native import MlpOptions
 
 END_SHARE = 0.02  # of the time left to the whole program, to write the result

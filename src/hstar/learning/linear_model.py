@@ -19,13 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hstar import _core
-from hstar.features.feature import Config
-from hstar.features.vocabulary import domain_hash
-from hstar.features.wl import WL
-from hstar.learned.file import ModelFile
 from hstar.learning.choices import Choices
 from hstar.learning.operator_ranking import rank_operators
 from hstar.runtime.resources import Budget
+from hstar.slots.features.feature import Config
+from hstar.slots.features.vocabulary import domain_hash
+from hstar.slots.features.wl import WL
+from hstar.slots.model_file import ModelFile
 
 OBJECTIVES = ("rank-svm", "l-gbfs", "squared")
 AT_ONCE = 1_000_000  # numbers of a dense matrix of features

@@ -16,16 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hstar import _core
-from hstar.features.facts import FACTS, fact_rows
-from hstar.features.vocabulary import domain_hash
-from hstar.learned.file import ModelFile
-from hstar.learning.fact_network import training_rows
-from hstar.learning.trials import REACH_GOAL
 from hstar.pddl import Problem
+from hstar.planning.goals import REACH_GOAL
+from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget, OutOfResources, stopped
-from hstar.spaces.task import Task, ground
-from hstar.teachers import TEACHERS
-from hstar.teachers.backward import FactSets, check_goal
+from hstar.slots.features.facts import FACTS, fact_rows
+from hstar.slots.features.vocabulary import domain_hash
+from hstar.slots.model_file import ModelFile
+from hstar.slots.teachers import TEACHERS
+from hstar.slots.teachers.backward import FactSets, check_goal
+from hstar.training.fact_network import training_rows
 from hstar.training.native import FactRows, MlpOptions, Trained, train_mlp
 
 SAMPLING_SHARE = 0.6  # of the time for a network, at most
@@ -64,16 +64,6 @@ CANDIDATES = (
     Candidate("fsm", {"completion": "variables"}),
     Candidate("regression"),
     Candidate("regression", MANY_ROLLOUTS, "l-gbfs"),
-)
-NETWORK = MlpOptions(
-    hidden=128,
-    width=128,
-    learning_rate=1e-3,
-    batch=256,
-    patience=10,
-    output="none",
-    init="he",
-    precision="int16",
 )
 
 

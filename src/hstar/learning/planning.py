@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from hstar import _core
-from hstar.learned.file import ModelFile
 from hstar.learning.instance import (
     LearnOptions,
     planned_candidates,
@@ -25,10 +24,11 @@ from hstar.learning.instance import (
     with_search,
 )
 from hstar.learning.networks import NetworkMaker
-from hstar.result import SearchResult, stopped_before_search
+from hstar.planning.result import SearchResult, stopped_before_search
+from hstar.planning.search import STRONGEST, SearchOptions, run, validated
+from hstar.planning.task import Task
 from hstar.runtime.resources import Budget, OutOfResources, stopped
-from hstar.search import STRONGEST, SearchOptions, run, validated
-from hstar.spaces.task import Task
+from hstar.slots.model_file import ModelFile
 
 Say = Callable[[str], None]
 OUT_OF_TIME, OUT_OF_MEMORY = "out of time", "out of memory"

@@ -1,6 +1,6 @@
 """Learning by doing: reinforcement learning on the problems of a folder.
 
-Episodes on training problems train a network (hstar.reinforcement). Now and then it searches on
+Episodes on training problems train a network (training/reinforcement). Now and then it searches on
 held-out problems with a limit of evaluations, and the weights that need the fewest are kept. Unions
 of problems stand for larger ones: some of two problems are learned from, and held-out ones of two
 and four help to choose weights. At the end the network and the default planner solve problems that
@@ -20,18 +20,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hstar import _core
-from hstar.learned.file import ModelFile
-from hstar.learned.heuristic import LearnedHeuristic
-from hstar.learning.trials import Score, Trial, is_dead_end, satisfies_goal, sentence
+from hstar.learning.trials import Score, Trial, sentence
 from hstar.learning.unions import draw_unions
 from hstar.pddl import Problem
-from hstar.reinforcement.presets import RtdpSettings
-from hstar.reinforcement.rtdp import Rtdp
+from hstar.planning.goals import is_dead_end, satisfies_goal
+from hstar.planning.search import STRONGEST, SearchOptions
+from hstar.planning.search import run as run_search
+from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget, OutOfResources, stopped
-from hstar.search import STRONGEST, SearchOptions
-from hstar.search import run as run_search
-from hstar.spaces.task import Task, ground
+from hstar.slots.learned_heuristic import LearnedHeuristic
+from hstar.slots.model_file import ModelFile
 from hstar.training.checkpoint import Checkpoint, CheckpointError, read_checkpoint, write_checkpoint
+from hstar.training.reinforcement.presets import RtdpSettings
+from hstar.training.reinforcement.rtdp import Rtdp
 
 PIECE = 100  # steps between two reports
 FIRST_CHOICE, CHOOSE_EVERY = 250, 2000  # steps; after the first, intervals double up to the second

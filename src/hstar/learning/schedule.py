@@ -10,7 +10,7 @@ from itertools import combinations
 from hstar.learning.candidates import Candidate
 from hstar.learning.instance import Way
 from hstar.learning.trials import Score, Trial
-from hstar.search import DEFAULT
+from hstar.planning.search import DEFAULT
 
 MOST_CANDIDATES = 2  # that take turns
 

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hstar import _core
-from hstar.features.wl import WL, colour_counts
-from hstar.heuristics import bind_heuristic
+from hstar.planning.heuristics import bind_heuristic
+from hstar.planning.search import SearchOptions
+from hstar.planning.task import Task
 from hstar.runtime.resources import Budget
-from hstar.search import SearchOptions
-from hstar.spaces.task import Task
-from hstar.teachers.following import follow
+from hstar.slots.features.wl import WL, colour_counts
+from hstar.slots.teachers.following import follow
 
 EVALUATIONS = 3000  # of one search; enough for most states beside short plans
 States = NDArray[np.int32]

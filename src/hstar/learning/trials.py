@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hstar import _core
-from hstar.heuristics import bind_heuristic, make_heuristic
-from hstar.result import EXIT_CODES, NOTICEABLE
+from hstar.planning.goals import satisfies_goal
+from hstar.planning.heuristics import bind_heuristic
+from hstar.planning.result import EXIT_CODES, NOTICEABLE
+from hstar.planning.search import SearchOptions
+from hstar.planning.task import Task
 from hstar.runtime.resources import Budget, OutOfResources
-from hstar.search import SearchOptions
-from hstar.spaces.task import Task
 
 WALK_STEPS = 200
-REACH_GOAL = "(reach-goal)"  # artificial: it reaches one of several goals
 SIGNALS = ("interrupted", "terminated")
 
 
@@ -95,17 +95,6 @@ def trial_states(
     return np.array(chosen, np.int32).reshape(len(chosen), task.num_variables)
 
 
-def satisfies_goal(task: Task, state: NDArray[np.int32]) -> bool:
-    """Whether a state is a goal, even if the task needs an artificial operator to notice it."""
-    if task.is_goal(state):
-        return True
-    ops, states = task.successors(state)
-    return any(
-        task.operator_name(int(op)) == REACH_GOAL and task.is_goal(after)
-        for op, after in zip(ops, states, strict=True)
-    )
-
-
 def run_trials(
     task: Task,
     states: NDArray[np.int32],
@@ -180,11 +169,3 @@ def _why_not(learned: Score, default: Score) -> str:
     if ratio < NOTICEABLE:
         return "learning solves as many, and is not noticeably faster"
     return f"learning solves as many, but takes {ratio:.2g} times as long"
-
-
-def is_dead_end(task: Task) -> bool:
-    """Whether the initial state has no plan: without deletes there is none, or no step leads on."""
-    if task.goal_is_false or len(task.successors(task.initial_state)[0]) == 0:
-        return True
-    h = make_heuristic(task, "ff", cost="one").evaluate(task.initial_state[None])
-    return math.isinf(float(h[0]))

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hstar.learning.trials import is_dead_end
 from hstar.pddl.union import union
+from hstar.planning.goals import is_dead_end
+from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget
-from hstar.spaces.task import Task, ground
 
 MOST_OBJECTS = 100  # the work on a state grows with the square
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from hstar.learning.trials import SIGNALS
-from hstar.result import SearchResult
+from hstar.planning.result import SearchResult
 from hstar.runtime.atomic import write_atomically
 from hstar.runtime.code import code_digest
 from hstar.runtime.journal import claim_settings
@@ -23,11 +23,6 @@ Say = Callable[[str], None]
 S = TypeVar("S")
 
 EXPECTED = ("out of time", "out of memory")
-CODE = (  # what the results of an experiment depend on
-    *("pddl", "spaces", "heuristics", "algorithms", "search", "pdb", "domains", "teachers"),
-    "features",
-    *("models", "objectives", "training", "certified", "learned", "learning", "bench"),
-)
 
 
 @dataclass(frozen=True)
@@ -49,7 +44,7 @@ class Experiment(Generic[S]):
     def settings(self) -> dict[str, Any]:
         """All that results depend on."""
         scale = asdict(self.scale)  # type: ignore[call-overload]
-        return {"scale": scale, "seed": self.seed, "code": code_digest(*CODE)}
+        return {"scale": scale, "seed": self.seed, "code": code_digest()}
 
     def begins(self, output: Path, what: str) -> bool:
         """Whether a file is still to be made; if so, says what is done and makes its folder."""

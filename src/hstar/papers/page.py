@@ -6,9 +6,9 @@ import platform
 from collections.abc import Iterable
 from pathlib import Path
 
+from hstar.experiments.report import Comparison, Page, verdict_table, verdict_text
+from hstar.experiments.report.verdict import HEADERS
 from hstar.papers.tables import Table
-from hstar.report import Comparison, Page, verdict_table, verdict_text
-from hstar.report.verdict import HEADERS
 from hstar.runtime.atomic import write_atomically
 
 FF, DEFAULT = "eager h^FF", "default planner"
@@ -40,7 +40,7 @@ def compare_runs(files: Iterable[tuple[str, str, Path]]) -> Comparison:
     the suffix: a puzzle's start state has the name of the PDDL problem that describes it."""
     import polars as pl
 
-    from hstar.bench import read_runs
+    from hstar.experiments.bench import read_runs
 
     problem = pl.col("problem").str.replace(":", "-").str.strip_suffix(".pddl")
     tables = [

@@ -7,7 +7,7 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hstar.report import Cell, Page, Spans, markdown_table, text_table
+from hstar.experiments.report import Cell, Page, Spans, markdown_table, text_table
 
 
 @dataclass(frozen=True)

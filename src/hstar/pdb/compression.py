@@ -7,9 +7,9 @@ from dataclasses import replace
 from itertools import combinations
 
 from hstar.pdb.database import PDDL, PatternDatabase, make_index
+from hstar.planning.puzzle import Puzzle, make_puzzle
+from hstar.planning.space import Space
 from hstar.runtime.resources import Budget
-from hstar.spaces.puzzle import Puzzle, make_puzzle
-from hstar.spaces.space import Space
 
 LARGEST_LEVEL = 255
 

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hstar import _core
+from hstar.planning.puzzle import Puzzle, make_puzzle
+from hstar.planning.space import Space, state_rows
+from hstar.planning.task import Task
 from hstar.runtime.resources import Budget
-from hstar.spaces.puzzle import Puzzle, make_puzzle
-from hstar.spaces.space import Space, state_rows
-from hstar.spaces.task import Task
 
 PDDL = "pddl"  # the space of a database of a planning task
 

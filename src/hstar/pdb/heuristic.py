@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from hstar import _core
 from hstar.pdb.database import Layout
 from hstar.pdb.file import PdbFileError, read_pdb
-from hstar.spaces.puzzle import Puzzle
-from hstar.spaces.space import Space, state_rows
+from hstar.planning.puzzle import Puzzle
+from hstar.planning.space import Space, state_rows
 
 PREFIX = "pdb:"
 
@@ -32,7 +32,7 @@ class PatternHeuristic(Protocol):
 class PdbHeuristic:
     """The maximum over several sums; a single database is a sum of one. Raises ValueError.
 
-    Only additive databases of disjoint patterns may be added. Fits `hstar.search` and `hstar.plan`.
+    Only additive databases of disjoint patterns may be added. Fits `hstar.plan`.
     """
 
     def __init__(

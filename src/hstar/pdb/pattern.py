@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from hstar.pdb.selection import choose_pattern
-from hstar.spaces.puzzle import Puzzle
-from hstar.spaces.space import Space
-from hstar.spaces.task import Task
+from hstar.planning.puzzle import Puzzle
+from hstar.planning.space import Space
+from hstar.planning.task import Task
 
 
 def parse_pattern(space: Space, text: str) -> list[int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 
-from hstar.spaces.task import Task
+from hstar.planning.task import Task
 
 
 def choose_pattern(task: Task, most_states: int) -> list[int]:

@@ -11,19 +11,13 @@ from hstar import _core
 
 
 @functools.cache
-def code_digest(*modules: str) -> str:
-    """Of the native core and of some modules or packages, such as "pddl" or "search".
-
-    It depends on the source text alone, not on the compiler or on where hstar is installed.
+def code_digest() -> str:
+    """Of the native core and of the whole package: no list of modules that someone must remember to
+    extend. It depends on the source text alone, not on the compiler or on where hstar is installed.
     """
     package = Path(hstar.__file__).parent
     sha = hashlib.sha256(_core.source_digest.encode())
-    for module in sorted(modules):
-        single = package / f"{module}.py"
-        files = [single] if single.is_file() else sorted((package / module).rglob("*.py"))
-        if not files:
-            raise ValueError(f"hstar has no module '{module}'")
-        for path in files:
-            content = path.read_bytes()
-            sha.update(f"{path.relative_to(package).as_posix()} {len(content)} ".encode() + content)
+    for path in sorted(package.rglob("*.py")):
+        content = path.read_bytes()
+        sha.update(f"{path.relative_to(package).as_posix()} {len(content)} ".encode() + content)
     return sha.hexdigest()

@@ -12,14 +12,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hstar.features.vocabulary import domain_hash
 from hstar.pddl import Domain
 from hstar.pddl.domain import read_domain
 from hstar.pddl.source import source_from_bytes
-from hstar.spaces.task import Task, ground
-from hstar.teachers.attempt import read_problem_text
-from hstar.teachers.labels import SOLVED, Labels, LabelsError, read_labels
-from hstar.teachers.states import heuristic_columns, states_of_atoms
+from hstar.planning.task import Task, ground
+from hstar.slots.features.vocabulary import domain_hash
+from hstar.slots.teachers.attempt import read_problem_text
+from hstar.slots.teachers.labels import SOLVED, Labels, LabelsError, read_labels
+from hstar.slots.teachers.states import heuristic_columns, states_of_atoms
 
 
 @dataclass(frozen=True, slots=True)

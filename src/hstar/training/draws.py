@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from hstar.features.pattern_states import UNREACHED, PatternStates
+from hstar.slots.features.pattern_states import UNREACHED, PatternStates
 
 MODES = ("uniform", "proportional", "tempered")
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from hstar.features.vocabulary import domain_hash
-from hstar.learned.file import read_model, refusing_malformed
-from hstar.learned.heuristic import LearnedHeuristic
-from hstar.objectives import make_objective
-from hstar.objectives.objective import Objective
+from hstar.slots.features.vocabulary import domain_hash
+from hstar.slots.learned_heuristic import LearnedHeuristic
+from hstar.slots.model_file import read_model, refusing_malformed
+from hstar.slots.objectives import make_objective
+from hstar.slots.objectives.objective import Objective
 from hstar.training.dataset import Dataset
 from hstar.training.source import RowOptions
 from hstar.training.state_source import StateSource

@@ -21,7 +21,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from hstar.models import MODELS
+from hstar.slots.models import MODELS
 from hstar.training.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from hstar.training.options import TrainOptions
 from hstar.training.recorded import RecordedStep

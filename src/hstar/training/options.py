@@ -6,15 +6,15 @@ import math
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
-from hstar.features import FEATURES
-from hstar.features.feature import Config, Feature
-from hstar.learned.decode import Decode, find_decode
-from hstar.models import MODELS
-from hstar.models.integer_network import Network
-from hstar.models.model import Model
-from hstar.models.refining import shape_of
-from hstar.objectives import make_objective
-from hstar.objectives.objective import BATCHES, Objective
+from hstar.slots.decode import Decode, find_decode
+from hstar.slots.features import FEATURES
+from hstar.slots.features.feature import Config, Feature
+from hstar.slots.models import MODELS
+from hstar.slots.models.integer_network import Network
+from hstar.slots.models.model import Model
+from hstar.slots.models.refining import shape_of
+from hstar.slots.objectives import make_objective
+from hstar.slots.objectives.objective import BATCHES, Objective
 from hstar.training.draws import Sampling
 
 SCHEDULES = ("cosine", "constant")

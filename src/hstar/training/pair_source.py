@@ -11,11 +11,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hstar.features.feature import SpaceStates
-from hstar.features.relaxed_plans import large_where_infinite
-from hstar.heuristics import make_heuristic
-from hstar.objectives.objective import Targets
-from hstar.teachers.following import follow
+from hstar.planning.heuristics import make_heuristic
+from hstar.slots.features.feature import SpaceStates
+from hstar.slots.features.relaxed_plans import large_where_infinite
+from hstar.slots.objectives.objective import Targets
+from hstar.slots.teachers.following import follow
 from hstar.training.dataset import Dataset, LabelledTask
 from hstar.training.source import Metrics, RowOptions, Source, on_device
 

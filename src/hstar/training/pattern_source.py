@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hstar.features.digits import first_rows, one_hot
-from hstar.features.pattern_states import PatternStates, states_to_learn
-from hstar.objectives.objective import Objective, Targets
 from hstar.pdb import PatternDatabase
+from hstar.slots.features.digits import first_rows, one_hot
+from hstar.slots.features.pattern_states import PatternStates, states_to_learn
+from hstar.slots.objectives.objective import Objective, Targets
 from hstar.training.draws import Draws, Sampling
 from hstar.training.source import Source
 

@@ -14,10 +14,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hstar.features.feature import Config, Feature
-from hstar.learned.decode import Decode
-from hstar.models.model import Model
-from hstar.objectives.objective import Objective, Targets
+from hstar.slots.decode import Decode
+from hstar.slots.features.feature import Config, Feature
+from hstar.slots.models.model import Model
+from hstar.slots.objectives.objective import Objective, Targets
 
 Metrics = dict[str, float]
 

@@ -10,9 +10,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hstar.features.feature import SpaceStates
-from hstar.learned.decode import DECODES
-from hstar.models.model import Model
+from hstar.slots.decode import DECODES
+from hstar.slots.features.feature import SpaceStates
+from hstar.slots.models.model import Model
 from hstar.training.dataset import Dataset
 from hstar.training.sampling import StratifiedSampler
 from hstar.training.source import Metrics, RowOptions, Source, on_device

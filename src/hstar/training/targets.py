@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hstar.objectives.cap import capped_base
-from hstar.objectives.objective import Objective
+from hstar.slots.objectives.cap import capped_base
+from hstar.slots.objectives.objective import Objective
 from hstar.training.dataset import Dataset
 
 Columns = dict[str, NDArray[Any]]

@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 import torch
 
-from hstar.features import FEATURES
-from hstar.features.digits import digit_config
-from hstar.features.feature import Config, Feature
-from hstar.features.vocabulary import domain_hash
-from hstar.learned.file import ModelFile, write_model
-from hstar.models import MODELS
-from hstar.models.integer_network import Network
-from hstar.models.refining import rounded_from, shape_of
 from hstar.runtime.code import code_digest
+from hstar.slots.features import FEATURES
+from hstar.slots.features.digits import digit_config
+from hstar.slots.features.feature import Config, Feature
+from hstar.slots.features.vocabulary import domain_hash
+from hstar.slots.model_file import ModelFile, write_model
+from hstar.slots.models import MODELS
+from hstar.slots.models.integer_network import Network
+from hstar.slots.models.refining import rounded_from, shape_of
 from hstar.training.dataset import Dataset, check_same_kind
 from hstar.training.loop import Line, Loop, Report
 from hstar.training.options import TABLE_DEFAULTS, TrainOptions
@@ -115,7 +115,7 @@ def prepare(training: Dataset, validation: Dataset, options: TrainOptions) -> Pr
     )
     source = make(training, wanted, device)
     source.record(model, network)
-    digests = [training.digest(), validation.digest(), training_code()]
+    digests = [training.digest(), validation.digest(), code_digest()]
     described = [options.to_dict(), feature_config, config, *digests]
     loop = Loop(network, source, make(validation, wanted, device), options, _digest(described))
     metadata = {
@@ -182,7 +182,7 @@ def prepare_table(data: TableData, options: TrainOptions, start: Network | None 
     for layer in () if start is None else start.layers:
         sha.update(layer.weights.tobytes() + layer.bias.tobytes() + layer.multiplier.tobytes())
         sha.update(f"{layer.shift} {layer.skip} {layer.bits}".encode())
-    described = [options.to_dict(), config, asdict(layout), sha.hexdigest(), training_code()]
+    described = [options.to_dict(), config, asdict(layout), sha.hexdigest(), code_digest()]
     network, digest = network.to(states.device), _digest(described)
     loop = Loop(network, source, None, options, digest, is_rounding=start is not None)
     metadata = {
@@ -257,11 +257,6 @@ def choose_device(name: str) -> torch.device:
     if device.type == "cuda" and not torch.cuda.is_available():
         raise ValueError("there is no GPU that torch can use; choose --device cpu")
     return device
-
-
-def training_code() -> str:
-    """A digest of the code that decides what training computes."""
-    return code_digest("features", "models", "objectives", "training")
 
 
 def _warnings(loop: Loop) -> list[str]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hstar.papers.admissible_cea.scales import Subject
 from hstar.pdb import PatternDatabase, best_levels, build_pdb, compress, parse_pattern, subtract
-from hstar.spaces.puzzle import Puzzle, make_puzzle
+from hstar.planning.puzzle import Puzzle, make_puzzle
 
 SLICE = 2**20
 

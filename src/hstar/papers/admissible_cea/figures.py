@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hstar.experiments.report import new_figure
+from hstar.experiments.report.plots import COLOURS
 from hstar.papers.admissible_cea.frontier import Point
 from hstar.papers.admissible_cea.published import MB, TABLE_2
-from hstar.report import new_figure
-from hstar.report.plots import COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

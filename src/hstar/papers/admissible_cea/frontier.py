@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from hstar.experiments.report import Cell
 from hstar.papers.admissible_cea.classical import describe
 from hstar.papers.admissible_cea.published import MB
 from hstar.papers.admissible_cea.recipe import Results
 from hstar.papers.admissible_cea.tables import certified_heuristics
 from hstar.papers.tables import Table
-from hstar.report import Cell
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,13 +24,13 @@ from numpy.typing import NDArray
 from hstar.papers.admissible_cea.networks import predict
 from hstar.papers.experiment import write_part
 from hstar.pdb import PatternDatabase, read_pdb
-from hstar.spaces.puzzle import Puzzle, make_puzzle
+from hstar.planning.puzzle import Puzzle, make_puzzle
 from hstar.training.pattern_source import TableData
 
 if TYPE_CHECKING:
     import torch
 
-    from hstar.features.pattern_states import PatternStates
+    from hstar.slots.features.pattern_states import PatternStates
     from hstar.training.options import TrainOptions
 
 SLICE = 2**17
@@ -72,9 +72,9 @@ def measure_generalisation(
     """Train on `size` states drawn once, and compare them with the whole space."""
     import torch
 
-    from hstar.features.pattern_states import PatternStates
-    from hstar.models.export import export
-    from hstar.models.rounding import RoundedNet
+    from hstar.slots.features.pattern_states import PatternStates
+    from hstar.slots.models.export import export
+    from hstar.slots.models.rounding import RoundedNet
     from hstar.training.train import prepare_table
 
     started = time.monotonic()
@@ -124,7 +124,7 @@ def restricted(states: PatternStates, kept: Indices) -> PatternStates:
     """The same space with labels for some states only, so that no others are drawn."""
     import torch
 
-    from hstar.features.pattern_states import UNREACHED
+    from hstar.slots.features.pattern_states import UNREACHED
 
     known = copy.copy(states)
     places = torch.from_numpy(kept)

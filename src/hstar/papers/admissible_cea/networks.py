@@ -12,22 +12,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hstar.certified.sweep import SweepOptions, ValueCounts
-from hstar.learned.database import LearnedDatabase, LearnedFile, read_learned
-from hstar.learned.file import to_bytes
-from hstar.learned.levels import Decoding
-from hstar.models.integer_network import Network
 from hstar.papers.admissible_cea.scales import MODELS, Learning
 from hstar.papers.experiment import write_part
 from hstar.pdb import read_pdb
+from hstar.planning.puzzle import make_puzzle
 from hstar.runtime.progress import Progress
-from hstar.spaces.puzzle import make_puzzle
+from hstar.slots.levels import Decoding
+from hstar.slots.model_file import to_bytes
+from hstar.slots.models.integer_network import Network
+from hstar.slots.pattern_network import LearnedDatabase, LearnedFile, read_learned
+from hstar.training.certified.sweep import SweepOptions, ValueCounts
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from hstar.features.pattern_states import PatternStates
     from hstar.papers.admissible_cea.recipe import Experiment
+    from hstar.slots.features.pattern_states import PatternStates
     from hstar.training.loop import Line
 
 SLICE = 2**16
@@ -41,7 +41,7 @@ def learn_network(experiment: Experiment, learning: Learning, alone: bool = Fals
     its progress."""
     import torch
 
-    from hstar.certified.learning import learn
+    from hstar.training.certified.learning import learn
     from hstar.training.pattern_source import TableData
     from hstar.training.train import choose_device
 
@@ -137,8 +137,8 @@ def digest_of(path: Path) -> str:
 def measure_argmax(path: Path, table: Path, part: Path, device: str, sampled: int) -> str:
     """What the network of a certified file does without thresholds and exceptions: on every state
     with a GPU, otherwise on `sampled` ones."""
-    from hstar.certified.device_sweep import DeviceSweep
-    from hstar.features.pattern_states import PatternStates
+    from hstar.slots.features.pattern_states import PatternStates
+    from hstar.training.certified.device_sweep import DeviceSweep
     from hstar.training.train import choose_device
 
     database = read_pdb(table)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from hstar.experiments.report import Page
 from hstar.papers.admissible_cea import figures
 from hstar.papers.admissible_cea.frontier import frontier, leading_table, whole_table
 from hstar.papers.admissible_cea.published import FIGURE_OF, TABLE_4
@@ -13,7 +14,6 @@ from hstar.papers.admissible_cea.scales import CE, CEA, PHASES
 from hstar.papers.admissible_cea.tables import build_tables, likeliest_heuristics
 from hstar.papers.page import begin_page, planning_table, write_page
 from hstar.papers.tables import Table
-from hstar.report import Page
 from hstar.runtime.atomic import write_atomically
 
 INTRODUCTION = (

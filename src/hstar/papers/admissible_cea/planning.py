@@ -10,14 +10,14 @@ from random import Random
 
 import numpy as np
 
-from hstar.bench import BenchOptions, run_bench, run_default
 from hstar.domains import DOMAINS, Parameters
 from hstar.domains.sliding_tiles import random_board
+from hstar.experiments.bench import BenchOptions, run_bench, run_default
 from hstar.papers.admissible_cea.scales import Scale
 from hstar.papers.experiment import Experiment
 from hstar.papers.page import DEFAULT, FF
+from hstar.planning.puzzle import make_puzzle
 from hstar.runtime.atomic import write_atomically
-from hstar.spaces.puzzle import make_puzzle
 
 MEMORY = 2 * 2**30
 LABELS = {

@@ -21,7 +21,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from hstar.learned.database import LearnedFile
 from hstar.papers import experiment as shared
 from hstar.papers.admissible_cea.classical import build_table, classical_rows, table_row
 from hstar.papers.admissible_cea.generalisation import measure_generalisation
@@ -37,9 +36,10 @@ from hstar.papers.admissible_cea.scales import CEA, MODELS, Generalisation, Lear
 from hstar.papers.experiment import in_processes, read_part, say_nothing, write_part
 from hstar.papers.page import compare_runs
 from hstar.pdb import read_pdb, write_pdb
+from hstar.slots.pattern_network import LearnedFile
 
 if TYPE_CHECKING:
-    from hstar.report import Comparison
+    from hstar.experiments.report import Comparison
 
 LARGE = "cube3"  # the puzzle whose networks are worth a GPU; others train on one core each
 Row = dict[str, Any]

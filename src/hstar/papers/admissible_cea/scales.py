@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hstar.certified.cube import GOALS
-from hstar.objectives import make_objective
 from hstar.papers.experiment import read_published
+from hstar.slots.objectives import make_objective
+from hstar.training.certified.cube import GOALS
 from hstar.training.options import TABLE_DEFAULTS, TrainOptions
 
 

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from hstar.experiments.report import MISSING, Cell
 from hstar.papers.admissible_cea.classical import describe, strongest
 from hstar.papers.admissible_cea.published import MB, TABLE_1, TABLE_2, TABLE_3, TABLE_5
 from hstar.papers.admissible_cea.recipe import Results, Row
 from hstar.papers.admissible_cea.scales import CE, CEA, CORNERS, MODELS, PHASES
 from hstar.papers.tables import Table
-from hstar.report import MISSING, Cell
 
 PAPER, HERE = "paper", "here"
 NOT_BUILT, NOT_LEARNED = "not built", "not learned"

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hstar.learning.instance import LearnOptions, Way
-from hstar.learning.networks import NETWORK, Candidate
-from hstar.search import STRONGEST, SearchOptions
+from hstar.learning.networks import Candidate
+from hstar.planning.search import STRONGEST, SearchOptions
+from hstar.training.fact_network import NETWORK
 from hstar.training.native import MlpOptions
 
 GREEDY: Way = {"algorithm": "gbfs"}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from hstar.experiments.report import markdown_table
 from hstar.papers.page import begin_page, write_page
 from hstar.papers.peers import FAILED, INVALID
 from hstar.papers.regression_sampling.claims import claims
 from hstar.papers.regression_sampling.recipe import Experiment, Results
 from hstar.papers.regression_sampling.scales import Study
 from hstar.papers.regression_sampling.tables import all_tables, coverage_table
-from hstar.report import markdown_table
 from hstar.runtime.atomic import write_atomically
 
 INTRODUCTION = (

@@ -23,9 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hstar.domains import generate
-from hstar.features.facts import true_atoms
-from hstar.learned.file import read_model, write_model
-from hstar.learned.heuristic import LearnedHeuristic
 from hstar.learning.initial_states import write_walks
 from hstar.learning.instance import InstanceLearner, search_of
 from hstar.learning.networks import hashes_of
@@ -44,11 +41,13 @@ from hstar.papers.regression_sampling.columns import LEARNERS, PLANNERS, Column
 from hstar.papers.regression_sampling.scales import GENERATED, Scale, Study
 from hstar.pddl import Problem, parse
 from hstar.pddl.errors import InputFileError
-from hstar.result import SearchResult
-from hstar.runtime.code import code_digest
+from hstar.planning.result import SearchResult
+from hstar.planning.search import SearchOptions, plan_problem
+from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget, OutOfResources
-from hstar.search import SearchOptions, plan_problem
-from hstar.spaces.task import Task, ground
+from hstar.slots.features.facts import true_atoms
+from hstar.slots.learned_heuristic import LearnedHeuristic
+from hstar.slots.model_file import read_model, write_model
 from hstar.training.native import FactRows
 
 
@@ -92,9 +91,8 @@ class Experiment(shared.Experiment[Scale]):
                 raise ValueError(f"the name {name} is that of a planner of ours; choose another")
 
     def settings(self) -> dict[str, Any]:
-        columns = code_digest("papers/regression_sampling/columns")
         suite = None if self.suite is None else str(self.suite.absolute())
-        return {**super().settings(), "columns": columns, "suite": suite}
+        return {**super().settings(), "suite": suite}
 
     def network(self, study: Study, task: TaskFolder, learner: str) -> Path:
         return self.directory / "networks" / study.name / task.name / f"{learner}.json"

@@ -6,13 +6,13 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from hstar.experiments.report import Cell
+from hstar.experiments.report.tables import MISSING, number_text
 from hstar.papers.experiment import read_published
 from hstar.papers.regression_sampling.columns import DEFAULT, HSTAR, PLANNERS
 from hstar.papers.regression_sampling.recipe import Results, rows_of
 from hstar.papers.regression_sampling.scales import Study
 from hstar.papers.tables import Table
-from hstar.report import Cell
-from hstar.report.tables import MISSING, number_text
 
 HELD = read_published(__file__)
 COLUMNS: list[str] = HELD["columns"]

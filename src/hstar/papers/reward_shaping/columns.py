@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from hstar.learned.file import read_model
-from hstar.learned.heuristic import LearnedHeuristic
-from hstar.search import STRONGEST, SearchOptions
+from hstar.planning.search import STRONGEST, SearchOptions
+from hstar.slots.learned_heuristic import LearnedHeuristic
+from hstar.slots.model_file import read_model
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,18 +9,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from hstar.learned.heuristic import LearnedHeuristic
 from hstar.papers.experiment import read_published, search_within, write_part
 from hstar.papers.reward_shaping.scales import Compatibility
 from hstar.papers.tables import Table
 from hstar.pddl import find_domain, parse
 from hstar.pddl.errors import InputFileError
 from hstar.pddl.locate import find_problems
-from hstar.reinforcement.presets import changed, find_preset
-from hstar.reinforcement.rtdp import Rtdp
+from hstar.planning.search import SearchOptions, run
+from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget, OutOfResources
-from hstar.search import SearchOptions, run
-from hstar.spaces.task import Task, ground
+from hstar.slots.learned_heuristic import LearnedHeuristic
+from hstar.training.reinforcement.presets import changed, find_preset
+from hstar.training.reinforcement.rtdp import Rtdp
 
 DOMAINS: list[str] = read_published(__file__)["compatible"]["domains"]
 WORKS = "works"

@@ -6,12 +6,12 @@ import bisect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from hstar.experiments.report import new_figure, scatter
+from hstar.experiments.report.plots import COLOURS
 from hstar.papers.reward_shaping.columns import BASES, BESIDE_BASE, COLUMNS, OWN, SHAPED
 from hstar.papers.reward_shaping.measured import Searches, searches_of, trainings_of
 from hstar.papers.reward_shaping.problems import PRINTED
 from hstar.papers.reward_shaping.recipe import Results
-from hstar.report import new_figure, scatter
-from hstar.report.plots import COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

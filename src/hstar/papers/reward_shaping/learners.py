@@ -20,16 +20,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from hstar.learned.file import ModelFile
 from hstar.learning.rollouts import RolloutLearner, usable_tasks
 from hstar.papers.experiment import say_nothing
 from hstar.papers.reward_shaping.problems import PRINTED, DomainProblems
 from hstar.papers.reward_shaping.scales import Study
 from hstar.pddl import find_domain, parse
-from hstar.reinforcement.presets import RtdpSettings, changed, find_preset
-from hstar.reinforcement.rtdp import Rtdp
+from hstar.planning.task import Task
 from hstar.runtime.resources import Budget
-from hstar.spaces.task import Task
+from hstar.slots.model_file import ModelFile
+from hstar.training.reinforcement.presets import RtdpSettings, changed, find_preset
+from hstar.training.reinforcement.rtdp import Rtdp
 
 if TYPE_CHECKING:
     from hstar.training.dataset import Dataset
@@ -132,7 +132,7 @@ class Labelled:
     is_timed: bool = False
 
     def learn(self, lesson: Lesson) -> Learned:
-        from hstar.teachers import LabelOptions, label
+        from hstar.slots.teachers import LabelOptions, label
         from hstar.training.dataset import load_dataset
 
         start = time.monotonic()
@@ -156,7 +156,7 @@ class Labelled:
     ) -> tuple[ModelFile, dict[str, Any]]:
         import torch
 
-        from hstar.objectives import make_objective
+        from hstar.slots.objectives import make_objective
         from hstar.training.options import TrainOptions, default_options
         from hstar.training.train import prepare
 
@@ -195,7 +195,7 @@ class Policy:
     def learn(self, lesson: Lesson) -> Learned:
         import torch
 
-        from hstar.reinforcement.ppo import PPOOptions, train_policy
+        from hstar.training.reinforcement.ppo import PPOOptions, train_policy
 
         torch.set_num_threads(1)
         options = PPOOptions(seed=lesson.seed, updates=lesson.study.steps["gnn"])

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hstar.experiments.report.tables import MISSING
 from hstar.papers.experiment import read_published
 from hstar.papers.reward_shaping.columns import COLUMNS
 from hstar.papers.reward_shaping.recipe import Results, Row
 from hstar.papers.reward_shaping.scales import PAPER
-from hstar.report.tables import MISSING
 
 HELD = read_published(__file__)
 

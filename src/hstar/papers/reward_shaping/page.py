@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hstar.experiments.report import Page, markdown_table
 from hstar.papers.page import begin_page, write_page
 from hstar.papers.reward_shaping.claims import claims
 from hstar.papers.reward_shaping.figures import (
@@ -14,7 +15,6 @@ from hstar.papers.reward_shaping.figures import (
 from hstar.papers.reward_shaping.recipe import Experiment, Results
 from hstar.papers.reward_shaping.scales import PAPER, Study
 from hstar.papers.reward_shaping.tables import all_tables
-from hstar.report import Page, markdown_table
 from hstar.runtime.atomic import write_atomically
 
 INTRODUCTION = (

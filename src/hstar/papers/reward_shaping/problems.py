@@ -13,7 +13,7 @@ from hstar.papers.reward_shaping.scales import Generated
 from hstar.pddl import find_domain, parse
 from hstar.pddl.errors import InputFileError
 from hstar.pddl.locate import find_problems, natural_order
-from hstar.teachers.folder import content_digest
+from hstar.slots.teachers.folder import content_digest
 
 SPLITS = ("train", "test")
 PRINTED: dict[str, Any] = read_published(__file__)["domains"]

@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from hstar.learned.file import write_model
 from hstar.papers import experiment as shared
 from hstar.papers.experiment import (
     EXPECTED,
@@ -45,10 +44,10 @@ from hstar.papers.reward_shaping.problems import (
 from hstar.papers.reward_shaping.scales import Scale, Study
 from hstar.pddl import find_domain, parse
 from hstar.pddl.errors import InputFileError
-from hstar.result import SearchResult
-from hstar.runtime.code import code_digest
+from hstar.planning.result import SearchResult
+from hstar.planning.search import plan_problem
 from hstar.runtime.resources import Budget, OutOfResources
-from hstar.search import plan_problem
+from hstar.slots.model_file import write_model
 
 Row = dict[str, Any]
 
@@ -61,10 +60,8 @@ class Experiment(shared.Experiment[Scale]):
     suite: Path | None = None
 
     def settings(self) -> dict[str, Any]:
-        parts = ("columns", "learners", "problems")
-        own = code_digest("reinforcement", *(f"papers/reward_shaping/{part}" for part in parts))
         suite = None if self.suite is None else str(self.suite.absolute())
-        return {**super().settings(), "own": own, "suite": suite}
+        return {**super().settings(), "suite": suite}
 
     def model(self, study: Study, domain: str, learner: str, seed: int) -> Path:
         """What a learner says about itself; the model file lies beside."""

@@ -6,6 +6,8 @@ import math
 import statistics
 from collections.abc import Sequence
 
+from hstar.experiments.report import Cell
+from hstar.experiments.report.tables import MISSING, number_text
 from hstar.papers.reward_shaping.columns import (
     BASES,
     BESIDE_BASE,
@@ -38,8 +40,6 @@ from hstar.papers.reward_shaping.ranksum import least_p, rank_sum_p
 from hstar.papers.reward_shaping.recipe import Results
 from hstar.papers.reward_shaping.scales import EQUAL_TIME, PAPER, Scale, Study
 from hstar.papers.tables import Table
-from hstar.report import Cell
-from hstar.report.tables import MISSING, number_text
 
 BETTER, WORSE = "▲", "▼"
 GROUPS = (

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hstar.experiments.report import Page, cactus, markdown_table, new_figure, scatter
+from hstar.experiments.report.plots import COLOURS
 from hstar.papers.page import FF, begin_page, planning_table, write_page
 from hstar.papers.tables import Table
 from hstar.papers.truncated_gaussian.claims import claims
@@ -12,8 +14,6 @@ from hstar.papers.truncated_gaussian.published import DOMAINS, LEARN_FF
 from hstar.papers.truncated_gaussian.recipe import Experiment, Results
 from hstar.papers.truncated_gaussian.scales import Scale
 from hstar.papers.truncated_gaussian.tables import build_tables
-from hstar.report import Page, cactus, markdown_table, new_figure, scatter
-from hstar.report.plots import COLOURS
 
 if TYPE_CHECKING:
     import polars as pl

@@ -18,19 +18,19 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hstar.bench import BenchOptions, read_runs, run_bench, run_default
 from hstar.domains import SPLITS, generate
+from hstar.experiments.bench import BenchOptions, read_runs, run_bench, run_default
 from hstar.papers import experiment as shared
 from hstar.papers.experiment import in_processes, read_part, say_nothing, write_part
 from hstar.papers.page import DEFAULT, FF, compare_runs
 from hstar.papers.truncated_gaussian.scales import DECODINGS, DOMAINS, OURS, Scale, Variant
 from hstar.runtime.progress import Progress
-from hstar.teachers import LabelOptions, label
+from hstar.slots.teachers import LabelOptions, label
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from hstar.report import Comparison
+    from hstar.experiments.report import Comparison
     from hstar.training.dataset import Dataset
 
 LEARNED = "learned (TN)"
@@ -89,7 +89,7 @@ def run_experiment(experiment: Experiment) -> Results:
 
 def test_data(experiment: Experiment, domain: str) -> Dataset | None:
     """The labelled test states of a domain; None if no test problem was solved."""
-    from hstar.teachers import read_labels
+    from hstar.slots.teachers import read_labels
     from hstar.training.dataset import dataset_of
 
     path = experiment.labels(domain, "test")
@@ -260,7 +260,7 @@ def _compared(experiment: Experiment) -> Iterator[tuple[str, str, Path]]:
 
 def _write_decoding(source: Path, target: Path, decode: str) -> None:
     """The same network with another way of turning its outputs into a value."""
-    from hstar.learned.file import ModelFile, read_model, write_model
+    from hstar.slots.model_file import ModelFile, read_model, write_model
 
     model = read_model(source)
     changed = {**model.metadata["decode"], "name": decode}

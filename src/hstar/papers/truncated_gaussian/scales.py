@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hstar.domains import SPLITS
-from hstar.objectives import OBJECTIVES, make_objective
-from hstar.objectives.likelihood import FIXED_SIGMA
-from hstar.objectives.objective import Objective
 from hstar.papers.experiment import read_published
+from hstar.slots.objectives import OBJECTIVES, make_objective
+from hstar.slots.objectives.likelihood import FIXED_SIGMA
+from hstar.slots.objectives.objective import Objective
 
 DOMAINS = {"blocks": "blocksworld", "ferry": "ferry", "gripper": "gripper", "visitall": "visitall"}
 DECODINGS = {  # loss -> column of the planning tables -> how outputs are decoded

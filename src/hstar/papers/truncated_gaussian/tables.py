@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from hstar.experiments.report import MISSING, Cell
 from hstar.papers.tables import Table
 from hstar.papers.truncated_gaussian.measured import Measured
 from hstar.papers.truncated_gaussian.published import DOMAINS, NAMES, TABLES, Column, Value
-from hstar.report import MISSING, Cell
 
 if TYPE_CHECKING:
     import polars as pl

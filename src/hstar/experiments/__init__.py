@@ -1,0 +1,1 @@
+"""Experiments as data: suites and configurations to rows, rows to pages."""

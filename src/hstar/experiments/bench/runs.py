@@ -1,0 +1,230 @@
+"""A benchmark from its options to its rows."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import hstar
+from hstar.experiments.bench.options import BenchOptions
+from hstar.experiments.bench.rows import Row, frame, to_parquet
+from hstar.experiments.bench.suite import Instance, find_instances
+from hstar.experiments.bench.worker import carry_out, check_fit, failed
+from hstar.planning.heuristics import is_model_file
+from hstar.runtime.atomic import check_writable, write_atomically
+from hstar.runtime.code import code_digest
+from hstar.runtime.journal import Journal
+from hstar.runtime.pool import Lost, Pool
+from hstar.runtime.progress import Progress
+from hstar.runtime.resources import Budget, OutOfResources
+from hstar.runtime.version import VERSION
+from hstar.slots.configuration import DEFAULT, Configuration
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True, slots=True)
+class _Algorithm:
+    """A configuration of the benchmark: what rows and reports call it and its heuristic."""
+
+    configuration: Configuration
+    label: str
+    heuristic: str
+    model: str
+    seed: int | None
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """The columns of its row that are known beforehand, and what a worker needs."""
+
+    row: Row
+    job: dict[str, Any]
+
+
+def run_bench(options: BenchOptions) -> pl.DataFrame:
+    """Carry out a benchmark: one row per configuration of each problem, problem by problem.
+
+    With `output`, what a killed call with the same options finished is not repeated, and the file
+    appears when all runs are there. Raises PddlError and SuiteError for the suites, what loaders of
+    heuristics raise, ValueError for a heuristic that fits no domain, JournalError if an unfinished
+    benchmark with this output had other options, OSError, and OutOfResources when interrupted.
+    """
+    algorithms = _find_algorithms(options)
+    instances = find_instances(options.suites)
+    for algorithm in algorithms:
+        check_fit(algorithm.configuration, instances, options)
+    runs = [_plan(options, one, algorithm) for one in instances for algorithm in algorithms]
+    if options.output is None:
+        return frame(_carry_out(runs, options, {}, lambda row: None))
+    output = Path(options.output)
+    check_writable(output)
+    journal = Journal(output, _settings(options, algorithms, instances), _warn)
+    with journal.held():
+        kept = {run.row["run"]: journal.read(run.row["run"]) for run in runs}
+        finished = {name: json.loads(content) for name, content in kept.items() if content}
+
+        def keep(row: Row) -> None:
+            journal.write(row["run"], json.dumps(row).encode())
+
+        try:
+            rows = _carry_out(runs, options, finished, keep)
+        except OutOfResources:
+            kept_in = f"{journal.count()} of {len(runs)} runs are kept in {journal.path}"
+            print(f"{kept_in}; the same command goes on from there", file=sys.stderr)
+            raise
+        table = frame(rows)
+        write_atomically(output, to_parquet(table, _provenance(options)))
+        journal.remove()
+    return table
+
+
+def run_default(options: BenchOptions) -> pl.DataFrame:
+    """The same benchmark with the default planner alone: the rows that others are compared to."""
+    return run_bench(replace(options, heuristics=(DEFAULT,), configurations=()))
+
+
+def _warn(text: str) -> None:
+    print(f"hstar: warning: {text}", file=sys.stderr)
+
+
+def _carry_out(
+    runs: list[_Run], options: BenchOptions, finished: dict[str, Row], keep: Callable[[Row], None]
+) -> list[Row]:
+    rows = dict(finished)
+    about = {"hstar": VERSION, "commit": _commit(), "machine": _machine()}
+    solved = sum(row["coverage"] for row in rows.values())
+    with (
+        Progress("runs", len(runs), already=len(rows)) as progress,
+        Budget().enforced(),  # SIGTERM becomes an exception, so that the workers are ended
+        Pool(options.jobs, is_spent=lambda outcome: outcome["error"] == "out of memory") as pool,
+    ):
+        for run in runs:
+            if run.row["run"] not in rows:
+                pool.submit(run, carry_out, run.job, time_limit=options.time_limit)
+        while pool:
+            run, outcome = pool.next()
+            if isinstance(outcome, Lost):
+                how = ("out of time", 23) if outcome.overdue else ("crashed", outcome.exit_code)
+                outcome = failed(*how, str(outcome))
+            row = {**run.row, **outcome, **about}
+            keep(row)
+            rows[row["run"]] = row
+            solved += row["coverage"]
+            progress.update(len(rows), f"{solved} solved, last: {row['problem']} {row['error']}")
+    return [rows[run.row["run"]] for run in runs]
+
+
+def _find_algorithms(options: BenchOptions) -> list[_Algorithm]:
+    """Loads every model once, so that a broken file is noticed before the first run."""
+    chosen = options.all_configurations()
+    stems: dict[str, set[str]] = {}
+    for one in chosen:
+        stems.setdefault(Path(one.heuristic_name).stem, set()).add(one.heuristic_name)
+    found = []
+    for one in chosen:
+        name = one.heuristic_name
+        heuristic = Path(name).stem if is_model_file(name) else name
+        heuristic = heuristic if len(stems.get(heuristic, {name})) == 1 else name
+        metadata = getattr(one.load().heuristic, "metadata", None) or {}
+        training = metadata.get("training", {}).get("options", {})
+        seed = metadata.get("seed", training.get("seed"))
+        seed = None if seed is None else int(seed)
+        model = name if one.is_file else ""
+        label = one.label(heuristic)
+        found.append(_Algorithm(one, label, heuristic, model, seed, one.digest))
+    return found
+
+
+def _plan(options: BenchOptions, instance: Instance, algorithm: _Algorithm) -> _Run:
+    """A run is named by all that decides its row: files by their content, and all options."""
+    configuration, seed = algorithm.configuration, algorithm.seed
+    limits = {"time_limit": options.time_limit, "memory_limit": options.memory_limit}
+    name = DEFAULT if configuration.is_default else algorithm.heuristic
+    asked = {**asdict(configuration), "heuristic": name}
+    where = instance.suite, instance.problem
+    key = [instance.digest, algorithm.digest, asked, *limits.values(), *where, options.seed]
+    row = {
+        "run": hashlib.sha256(json.dumps(key).encode()).hexdigest()[:16],
+        "suite": instance.suite,
+        "domain": instance.domain_name,
+        "problem": instance.problem,
+        "digest": instance.digest[:16],
+        "algorithm": algorithm.label,
+        "search": configuration.search_name,
+        "heuristic": algorithm.heuristic,
+        "model": algorithm.model,
+        "seed": next((one for one in (seed, options.seed) if one is not None), -1),
+        "max_evaluations": configuration.max_evaluations,
+    }
+    return _Run(row, {**instance.source, **limits, "configuration": asdict(configuration)})
+
+
+def _settings(
+    options: BenchOptions, algorithms: list[_Algorithm], instances: list[Instance]
+) -> dict[str, Any]:
+    """What the rows depend on, by the names that an error message uses."""
+    return {
+        "code": code_digest(),
+        **_options(options),
+        "seed": options.seed,
+        "heuristics": {one.label: one.digest for one in algorithms},
+        "problems": {f"{one.suite}/{one.problem}": one.digest for one in instances},
+    }
+
+
+def _options(options: BenchOptions) -> dict[str, Any]:
+    plain = "weight batch width preferred_by follow ranked decode max_evaluations max_expansions"
+    return {
+        "search": ", ".join(options.searches) or "gbfs",
+        "cost": options.cost or "normal",
+        **{name: getattr(options, name) for name in plain.split()},
+        "configurations": [one.label() for one in options.configurations],
+        "time_limit": options.time_limit,
+        "memory_limit": options.memory_limit,
+    }
+
+
+def _provenance(options: BenchOptions) -> dict[str, Any]:
+    said = {name: value for name, value in _options(options).items() if value not in (None, [])}
+    return {
+        "command": options.command,
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "options": {**said, "jobs": options.jobs},
+    }
+
+
+def _commit() -> str:
+    """Of the source tree hstar runs from, with "+" if it was changed since; empty for a wheel."""
+    tree = Path(hstar.__file__).absolute().parent
+    command = ["git", "-C", str(tree), "describe", "--always", "--dirty=+", "--abbrev=12"]
+    tracked = ["git", "-C", str(tree), "ls-files", "--error-unmatch", "__init__.py"]
+    try:
+        subprocess.run(tracked, capture_output=True, check=True, timeout=30)
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.strip()
+
+
+def _machine() -> str:
+    """Such as "AMD EPYC 7B13, 2 cores, Linux x86_64"; no name of a host."""
+    model = platform.processor() or platform.machine()
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                model = line.partition(":")[2].strip()
+                break
+    return f"{model}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}"

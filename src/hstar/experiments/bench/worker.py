@@ -1,0 +1,133 @@
+"""One run of a benchmark in a worker process, which carries out one after another: loading a model
+may take longer than a search. Memory counts from where a run begins."""
+
+from __future__ import annotations
+
+import functools
+import traceback
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from hstar import _core
+from hstar.experiments.bench.options import BenchOptions
+from hstar.experiments.bench.suite import Instance
+from hstar.pddl import UnsupportedPddlError, parse
+from hstar.pddl.errors import InputFileError
+from hstar.planning.heuristics import bind_heuristic
+from hstar.planning.result import SearchResult, stopped_before_search
+from hstar.planning.search import InvalidPlanError, SearchOptions, plan_problem, run
+from hstar.planning.task import ground
+from hstar.runtime.resources import Budget, OutOfResources
+from hstar.runtime.worker import forget_peak_memory
+from hstar.slots.configuration import Configuration
+
+INTERNAL_ERROR = 35
+SAME = (  # columns that SearchResult calls alike, and those it does not
+    *("plan_length", "evaluated", "evaluations", "requested", "expanded", "generated"),
+    *("reopened", "search_time", "exit_code"),
+)
+RENAMED = {
+    "error": "status",
+    "cost": "plan_cost",
+    "dead_ends": "deadends",
+    "initial_h_value": "initial_h",
+}
+
+
+def carry_out(job: dict[str, Any]) -> dict[str, Any]:
+    """The outcome of one run: the columns of a row that a run decides. Never raises Exception."""
+    start = _core.monotonic_seconds()
+    outcome: dict[str, Any] = {"message": ""}
+    try:
+        options = _loaded(Configuration(**job["configuration"]))
+        start = _core.monotonic_seconds()  # loading the model does not count as solving the problem
+        forget_peak_memory()
+        result = _search(job, options, start)
+    except InputFileError as error:
+        status = "unsupported" if error.exit_code == 34 else "bad input"
+        outcome |= failed(status, error.exit_code, str(error))
+    except ValueError as error:  # such as a model of another domain
+        outcome |= failed("bad input", 31, str(error))
+    except InvalidPlanError as error:
+        outcome |= failed("invalid plan", INTERNAL_ERROR, str(error))
+    except Exception as error:
+        traceback.print_exc()
+        outcome |= failed("crashed", INTERNAL_ERROR, f"{type(error).__name__}: {error}")
+    else:
+        outcome |= _columns(result)
+    outcome["total_time"] = _core.monotonic_seconds() - start
+    outcome["memory"] = _core.peak_resident_bytes() // 1024
+    return outcome
+
+
+def _search(job: dict[str, Any], options: SearchOptions, start: float) -> SearchResult:
+    budget = Budget.starting_now(job["time_limit"], job["memory_limit"])
+    try:
+        with budget.enforced():
+            if "puzzle" in job:
+                return _solve(job, options, budget)
+            return plan_problem(parse(job["domain_path"], job["problem_path"]), options, budget)
+    except OutOfResources as error:
+        return stopped_before_search(error, _core.monotonic_seconds() - start)
+
+
+def _solve(job: dict[str, Any], options: SearchOptions, budget: Budget) -> SearchResult:
+    import numpy as np
+
+    from hstar.planning.puzzle import make_puzzle
+
+    state = np.array(job["state"], dtype=np.int32)
+    return run(make_puzzle(job["puzzle"]), options, budget, state)
+
+
+@functools.cache
+def _loaded(configuration: Configuration) -> SearchOptions:
+    return configuration.load()
+
+
+def check_fit(
+    configuration: Configuration, instances: Sequence[Instance], limits: BenchOptions
+) -> None:
+    """Raises what says why, if the heuristic fits no domain of the instances. It is tried on the
+    smallest problem of each domain if it comes from files, and on puzzles. A problem that cannot be
+    grounded within the limits says nothing about it."""
+    refused: Exception | None = None
+    smallest: dict[str, Instance] = {}
+    for instance in sorted(instances, key=lambda one: one.size):
+        smallest.setdefault(instance.domain_name, instance)
+    for instance in smallest.values():
+        job = instance.source
+        if not configuration.is_file and "puzzle" not in job:
+            return
+        options = replace(_loaded(configuration), max_evaluations=1)
+        budget = Budget.starting_now(limits.time_limit, limits.memory_limit)
+        try:
+            with budget.enforced():
+                if "puzzle" in job:
+                    _solve(job, options, budget)
+                else:
+                    task = ground(parse(job["domain_path"], job["problem_path"]), budget=budget)
+                    for heuristic in options.heuristics:
+                        bind_heuristic(heuristic, task, options.cost, budget)
+            return
+        except UnsupportedPddlError:
+            return
+        except OutOfResources as error:
+            if error.status in ("interrupted", "terminated"):
+                raise
+            return
+        except (InputFileError, ValueError) as error:
+            refused = error
+    if refused is not None:
+        raise refused
+
+
+def _columns(result: SearchResult) -> dict[str, Any]:
+    found = {name: getattr(result, name) for name in SAME}
+    found |= {name: getattr(result, field) for name, field in RENAMED.items()}
+    return {"coverage": int(result.solved), **found}
+
+
+def failed(status: str, exit_code: int, message: str) -> dict[str, Any]:
+    return {"coverage": 0, "error": status, "exit_code": exit_code, "message": message}

@@ -1,0 +1,107 @@
+"""Numbers that compare heuristics fairly: on the same problems, unsolved ones not forgotten."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hstar.experiments.bench import Runs
+from hstar.slots.configuration import DEFAULT
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SHORTEST_TIME = 1e-4  # seconds; below that a clock says little, and logarithms need some bound
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Runs with a `label` per heuristic (column of tables), and an `instance` per problem. `labels`
+    and `domains` are in the order of the runs."""
+
+    rows: pl.DataFrame
+    labels: list[str]
+    domains: list[str]
+
+    @classmethod
+    def of(cls, rows: pl.DataFrame) -> Comparison:
+        """Rows that have a label and an instance each."""
+        columns = (rows[name].unique(maintain_order=True) for name in ("label", "domain"))
+        return cls(rows, *(column.to_list() for column in columns))
+
+    def coverage(self, label: str, domain: str | None = None) -> tuple[int, int]:
+        """(solved, run) of a heuristic in a domain, None for all."""
+        own = self.own(label, domain)
+        return int(own["coverage"].sum()), own.height
+
+    def mean_requested(self, label: str, domain: str | None = None) -> float | None:
+        """Heuristic values requested. Unsolved problems count as the limit; None if there is one
+        without such a limit."""
+        columns = self.own(label, domain).select("coverage", "requested", "max_evaluations")
+        counted = [requested if solved else limit for solved, requested, limit in columns.rows()]
+        return sum(counted) / len(counted) if counted and None not in counted else None
+
+    def solved_by_all(self) -> set[str]:
+        """Problems that every heuristic solved."""
+        solved = self.rows.filter(self.rows["coverage"] == 1).select("instance", "label").unique()
+        counts = Counter(solved["instance"])
+        return {instance for instance, count in counts.items() if count == len(self.labels)}
+
+    def geometric_mean(self, label: str, column: str) -> float | None:
+        """Of counts or times over the problems that all heuristics solved; None without any."""
+        smallest = SHORTEST_TIME if column.endswith("time") else 1.0
+        values = self._common(label)[column].drop_nulls()
+        logarithms = [math.log(max(float(value), smallest)) for value in values]
+        return math.exp(sum(logarithms) / len(logarithms)) if logarithms else None
+
+    def mean_cost(self, label: str) -> float | None:
+        """Of the plans for problems that all heuristics solved."""
+        costs = self._common(label)["cost"].drop_nulls()
+        return sum(costs) / len(costs) if len(costs) else None
+
+    def _common(self, label: str) -> pl.DataFrame:
+        own = self.own(label)
+        return own.filter(own["instance"].is_in(sorted(self.solved_by_all())))
+
+    def own(self, label: str, domain: str | None = None) -> pl.DataFrame:
+        """The rows of a configuration in a domain, None for all."""
+        own = self.rows.filter(self.rows["label"] == label)
+        return own if domain is None else own.filter(own["domain"] == domain)
+
+
+def compare(runs: Sequence[Runs], names: Sequence[str] = ()) -> Comparison:
+    """Runs of one or more files, told apart. A label is the heuristic if that is enough, else the
+    algorithm, and with the file's name (from `names`) if several files ran it on the same problem.
+    Problems are the same if domain, suite, file name and content are. A domain that lies in several
+    suites is one row of a table per suite."""
+    import polars as pl
+
+    tables = []
+    for i, part in enumerate(runs):
+        name = names[i] if i < len(names) and list(names).count(names[i]) == 1 else f"file {i + 1}"
+        tables.append(part.rows.with_columns(pl.lit(name).alias("file")))
+    rows = pl.concat(tables)
+    distinct = rows.select("heuristic", "algorithm").unique()
+    alone = (
+        distinct["heuristic"].n_unique() == distinct.height
+        and not (distinct["algorithm"] == DEFAULT).any()
+    )
+    digest = pl.col("digest").fill_null("")
+    rows = rows.with_columns(
+        pl.col("heuristic" if alone else "algorithm").alias("label"),
+        pl.format("{}/{}/{} {}", "domain", "suite", "problem", digest).alias("instance"),
+    )
+    if rows.select("label", "instance").is_duplicated().any():
+        rows = rows.with_columns(pl.format("{} ({})", "label", "file").alias("label"))
+    suites = {domain: own["suite"].n_unique() for (domain,), own in rows.group_by("domain")}
+    shared = [domain for domain, count in suites.items() if count > 1]
+    rows = rows.with_columns(
+        pl.when(pl.col("domain").is_in(shared))
+        .then(pl.format("{} ({})", "domain", "suite"))
+        .otherwise(pl.col("domain"))
+        .alias("domain")
+    )
+    return Comparison.of(rows)

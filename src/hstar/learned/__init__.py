@@ -1,1 +1,0 @@
-"""Learned heuristics: the model file, its loader, and decoding of outputs."""

@@ -1,0 +1,192 @@
+"""HEURISTICS: heuristics by name, and how heuristics from elsewhere join.
+
+A heuristic estimates the cost to the goal for a batch of states: int32[B, V] -> float32[B],
+infinity for dead ends. Besides a name, search takes such a function, an object with `bind(space)`,
+which returns one, or "module:attribute", which names one of these, a HeuristicEntry, or a maker: a
+class or function whose first parameter is called `space`, `task` or `puzzle`, and which returns a
+function of states. An entry point of the group `hstar.heuristics` names any of them.
+
+A value may also belong to an edge, that is to a state's parent and the operator between them. Then
+the function has a method `evaluate_edges(parents, counts, ops, children) -> B numbers`, with int32
+arrays [E, V], [E], [B] and [B, V]: the first counts[0] children are successors of the first parent,
+and so on. The function itself gets the initial state. Only greedy eager searches (gbfs, gbfls,
+beam) take such values. They order a state in OPEN by the best of the edges found so far; a
+look-ahead chooses by the edges of the state where it stands. `requested` counts every edge that was
+generated, as it does for values of states; edges to states expanded before are not computed.
+Infinity says that the child is a dead end, whichever edge leads to it. An object with `bind` has an
+attribute `is_of_edges`, which says whether it returns such a function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
+
+from hstar import _core
+from hstar.planning.space import Space, state_rows
+from hstar.runtime.registry import Registry
+from hstar.runtime.resources import Budget
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+COST_TYPES = ("normal", "one", "plusone")
+
+HeuristicFunction = Callable[[Any], Any]  # int32[B, V] -> B numbers
+BoundHeuristic = _core.Heuristic | HeuristicFunction
+
+
+class Heuristic(Protocol):
+    """A heuristic that is not yet bound to a space, such as a learned one."""
+
+    @property
+    def label(self) -> str:
+        """What to call it in logs and tables."""
+
+    def bind(self, space: Any) -> BoundHeuristic:
+        """The heuristic for the states of a space. Raises ValueError if it does not fit."""
+
+
+AnyHeuristic = str | Heuristic | HeuristicFunction
+
+
+@dataclass(frozen=True, slots=True)
+class HeuristicEntry:
+    """`make(space, cost, budget)` binds it; heuristics that use costs take one of COST_TYPES.
+
+    An admissible heuristic never exceeds the cheapest cost. If a safe one is infinite, no plan
+    exists. One that `prefers` has preferred operators.
+    """
+
+    description: str
+    make: Callable[[Space, str, Budget], BoundHeuristic]
+    admissible: bool = False
+    safe: bool = True
+    spaces: tuple[str, ...] = ("task",)
+    uses_cost: bool = True
+    prefers: bool = False
+
+
+def _native(name: str, description: str, **properties: Any) -> tuple[str, HeuristicEntry]:
+    def make(space: Space, cost: str, budget: Budget) -> _core.Heuristic:
+        return _core.Heuristic(space.core, name, cost, *budget.limits)
+
+    return name, HeuristicEntry(description, make, **properties)
+
+
+def _adopt(name: str, found: Any) -> HeuristicEntry:
+    """The entry of an object from outside the package."""
+    if isinstance(found, HeuristicEntry):
+        return found
+    everywhere = partial(HeuristicEntry, name, spaces=("task", "puzzle"), safe=False)
+    if hasattr(found, "bind") and not isinstance(found, type):
+        return everywhere(lambda space, cost, budget: found.bind(space))
+    if not callable(found):
+        raise ValueError(f"the heuristic '{name}' is neither a function nor has it a method bind")
+    if _is_maker(found):
+        return everywhere(lambda space, cost, budget: found(space))
+    return everywhere(lambda space, cost, budget: found)
+
+
+def _is_maker(function: Callable[..., Any]) -> bool:
+    import inspect
+
+    names = list(inspect.signature(function).parameters)
+    return isinstance(function, type) or names[:1] in (["space"], ["task"], ["puzzle"])
+
+
+HEURISTICS: Registry[HeuristicEntry] = Registry(
+    "heuristic",
+    dict(
+        [
+            _native(
+                "blind",
+                "0 at goals, elsewhere the cost of the cheapest operator",
+                admissible=True,
+                spaces=("task", "puzzle"),
+            ),
+            _native("goalcount", "how many goal facts do not hold", uses_cost=False),
+            _native(
+                "hmax", "the most expensive goal fact when nothing is deleted", admissible=True
+            ),
+            _native("hadd", "the sum over goal facts when nothing is deleted"),
+            _native(
+                "ff", "the cost of a plan for the task in which nothing is deleted", prefers=True
+            ),
+            _native("lmcut", "landmark cuts", admissible=True),
+        ]
+    ),
+    "hstar.heuristics",
+    _adopt,
+)
+
+
+def bind_heuristic(
+    heuristic: AnyHeuristic, space: Space, cost: str = "normal", budget: Budget | None = None
+) -> BoundHeuristic:
+    """What the core takes. Raises ValueError if the heuristic is unknown or does not fit.
+
+    Heuristics of the core stop when the budget is spent, and must be made within its `native()`.
+    """
+    if isinstance(heuristic, str):
+        entry = HEURISTICS.find(heuristic)
+        if space.kind not in entry.spaces:
+            fitting = ", ".join(name for name, e in HEURISTICS.items() if space.kind in e.spaces)
+            raise ValueError(
+                f"the heuristic '{heuristic}' does not work on a {space.kind}; "
+                f"choose one of {fitting}, or pdb:FILE (pattern databases)"
+            )
+        return entry.make(space, cost, budget or Budget())
+    bind: Any = getattr(heuristic, "bind", lambda _: heuristic)
+    found: BoundHeuristic = bind(space)
+    return found
+
+
+class NativeHeuristic:
+    """A heuristic of the core, bound to a space.
+
+    `cost` is what an operator costs inside the heuristic: "normal" its cost, "one" 1, "plusone"
+    its cost plus 1. Costs are in the problem's unit times the task's `cost_scale`.
+    """
+
+    def __init__(self, space: Space, name: str, cost: str = "normal") -> None:
+        if name not in HEURISTICS:
+            raise ValueError(HEURISTICS.unknown(name, "write a function"))
+        self.space = space
+        self.name = name
+        self.cost = cost
+        with Budget().native():  # only signals end it
+            core = bind_heuristic(name, space, cost)
+        assert isinstance(core, _core.Heuristic)
+        self.core = core
+
+    def __repr__(self) -> str:
+        return f"<NativeHeuristic {self.name}, cost {self.cost}, of {self.space!r}>"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return NativeHeuristic, (self.space, self.name, self.cost)
+
+    def evaluate(self, states: NDArray[np.int32]) -> NDArray[np.float32]:
+        """float32[B] from int32[B, V]; infinity where the goal cannot be reached."""
+        return self.core.evaluate(state_rows(states))
+
+    def preferred_operators(self, states: NDArray[np.int32]) -> list[list[int]]:
+        """Per state the operators of the relaxed plan that are applicable ("ff" only)."""
+        return self.core.preferred_operators(state_rows(states))
+
+    def plan_features(self, states: NDArray[np.int32]) -> NDArray[np.float32]:
+        """float32[B, 4]: open goals, h^FF, deletes of the relaxed plan, deletes per step ("ff")."""
+        return self.core.plan_features(state_rows(states))
+
+
+def make_heuristic(space: Space, name: str, cost: str = "normal") -> NativeHeuristic:
+    """The heuristic of that name for a space. Raises ValueError for an unknown name."""
+    return NativeHeuristic(space, name, cost)
+
+
+def is_model_file(name: str) -> bool:
+    """Whether the name of a heuristic is that of a model file."""
+    return name.endswith(".safetensors")

@@ -1,0 +1,1 @@
+"""The slots of a learned heuristic: teachers, features, models, objectives, decodes; its file."""

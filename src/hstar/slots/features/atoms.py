@@ -1,0 +1,160 @@
+"""Features "atoms": which tuples of objects each predicate of the domain holds for.
+
+Inputs are mostly zero, so they are kept as entries (arity, tuple index * channels + channel).
+Tuples are numbered row by row; the channels are those of vocabulary.py. An atom that the grounded
+task does not track keeps its initial truth. Objects that no atom mentions are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hstar.planning.task import Task
+from hstar.slots.features.feature import Config, Feature, Inputs, SpaceStates
+from hstar.slots.features.goals import goal_literals
+from hstar.slots.features.vocabulary import Vocabulary
+from hstar.slots.teachers.states import parse_atom
+
+NOTHING = (-1, -1)  # in place of an entry
+
+
+@dataclass(frozen=True, slots=True)
+class Batch(Inputs):
+    """The inputs of B states, sparse: state i has `sizes[i]` objects and the entries
+    `starts[i] : starts[i + 1]`, each (arity, tuple index * channels + channel) with its value."""
+
+    sizes: NDArray[np.int32]  # (B,)
+    starts: NDArray[np.int64]  # (B + 1,)
+    entries: NDArray[np.int32]  # (E, 2)
+    values: NDArray[np.float32]  # (E,)
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def select(self, rows: NDArray[np.int64]) -> Batch:
+        """The states with these numbers, in this order."""
+        lengths = self.starts[rows + 1] - self.starts[rows]
+        starts = _starts(lengths)
+        gather = np.arange(starts[-1]) + np.repeat(self.starts[rows] - starts[:-1], lengths)
+        return Batch(self.sizes[rows], starts, self.entries[gather], self.values[gather])
+
+    @staticmethod
+    def concatenate(batches: Sequence[Batch]) -> Batch:
+        lengths = [np.diff(batch.starts) for batch in batches]
+        return Batch(
+            np.concatenate([np.zeros(0, np.int32), *(batch.sizes for batch in batches)]),
+            _starts(np.concatenate([np.zeros(0, np.int64), *lengths])),
+            np.concatenate([np.zeros((0, 2), np.int32), *(batch.entries for batch in batches)]),
+            np.concatenate([np.zeros(0, np.float32), *(batch.values for batch in batches)]),
+        )
+
+
+def _starts(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+
+
+class Encoder:
+    """The inputs of the states of one task. `base_entries` int32[E, 2] with `base_values` are the
+    same in all states; `fact_entries` int32[F, 2] holds the entry of each fact of the task, -1
+    where a fact adds none."""
+
+    def __init__(self, task: Task, vocabulary: Vocabulary) -> None:
+        vocabulary.check(task.problem.domain)
+        self.vocabulary = vocabulary
+        self.channels = vocabulary.channels
+        self.first_facts = np.cumsum([0, *task.domain_sizes[:-1]])
+        problem = task.problem
+        facts = [parse_atom(task.core.atom_name(f)) for f in range(task.num_facts)]
+        tracked = {atom for atom in facts if atom is not None}
+        untracked = [atom for atom in problem.init if atom not in tracked]
+        goal = list(dict.fromkeys(goal_literals(problem)))
+        mentioned = set(problem.domain.constants)
+        for atom in (*tracked, *untracked, *(atom for atom, _ in goal)):
+            mentioned.update(atom[1:])
+        self.objects = [name for name in problem.objects if name in mentioned]
+        self._number = {name: i for i, name in enumerate(self.objects)}
+
+        members = {kind: set(problem.objects_of((kind,))) for kind in vocabulary.types}
+        of_types = [(t, o) for t in vocabulary.types for o in self.objects if o in members[t]]
+        base = [(self._entry("state", *atom), 1.0) for atom in untracked]
+        base += [(self._entry("goal", *atom), 1.0 if wanted else -1.0) for atom, wanted in goal]
+        base += [(self._entry("type", kind, name), 1.0) for kind, name in of_types]
+        base += [(self._entry("constant", name, name), 1.0) for name in vocabulary.constants]
+        kept = [(entry, value) for entry, value in base if entry != NOTHING]
+        self.base_entries = np.array([e for e, _ in kept], dtype=np.int32).reshape(-1, 2)
+        self.base_values = np.array([value for _, value in kept], dtype=np.float32)
+        entries = [NOTHING if atom is None else self._entry("state", *atom) for atom in facts]
+        self.fact_entries = np.array(entries, dtype=np.int32).reshape(-1, 2)
+
+    def encode(self, states: NDArray[np.int32]) -> Batch:
+        """The inputs of states int32[S, V]."""
+        count = len(states)
+        entries = self.fact_entries[states + self.first_facts]  # (S, V, 2)
+        present = entries[:, :, 0] >= 0  # (S, V)
+        is_base = np.ones((count, len(self.base_entries)), dtype=bool)
+        chosen = np.concatenate([is_base, present], axis=1)
+        base = np.broadcast_to(self.base_entries, (count, *self.base_entries.shape))
+        values = np.ones(chosen.shape, dtype=np.float32)
+        values[:, : len(self.base_entries)] = self.base_values
+        return Batch(
+            np.full(count, len(self.objects), dtype=np.int32),
+            _starts(chosen.sum(axis=1)),
+            np.concatenate([base, entries], axis=1)[chosen],
+            values[chosen],
+        )
+
+    def _entry(self, kind: str, channel: str, *names: str) -> tuple[int, int]:
+        found = self.vocabulary.channel(kind, channel)
+        if found is None:
+            return NOTHING
+        arity, number = found
+        index = 0
+        for name in names:
+            index = index * len(self.objects) + self._number[name]
+        return arity, index * self.channels[arity] + number
+
+
+class AtomFeature(Feature):
+    """Options: `breadth`, the largest arity that is seen, and `types`, whether types are."""
+
+    name = "atoms"
+    options = {"breadth": 3, "types": True}  # noqa: RUF012
+
+    def configure(self, tasks: Sequence[Task], options: Config, cost: str) -> Config:
+        breadth, types = options["breadth"], options["types"]
+        if not isinstance(types, bool) or not isinstance(breadth, int):
+            raise ValueError("the option types is true or false, breadth a whole number")
+        return Vocabulary.of(tasks[0].problem.domain, breadth, types).to_dict()
+
+    def warnings(self, config: Config) -> list[str]:
+        return [
+            f"predicate {name} has more than {config['breadth']} arguments: the network ignores it"
+            for name in config["omitted"]
+        ]
+
+    def check(self, config: Config, space: Task) -> None:
+        Vocabulary.from_dict(config).check(space.problem.domain)
+
+    def inputs(self, config: Config, states: Sequence[SpaceStates]) -> Batch:
+        parts = [self.encoder(config, group.space)(group.states) for group in states]
+        return Batch.concatenate(parts)
+
+    def encoder(self, config: Config, space: Task) -> Callable[[Any], Batch]:
+        return Encoder(space, Vocabulary.from_dict(config)).encode
+
+    def native(self, config: Config, space: Task) -> Config:
+        encoder = Encoder(space, Vocabulary.from_dict(config))
+        return {
+            "num_objects": len(encoder.objects),
+            "base_entries": encoder.base_entries,
+            "base_values": encoder.base_values,
+            "fact_entries": encoder.fact_entries,
+        }
+
+
+ATOMS = AtomFeature()

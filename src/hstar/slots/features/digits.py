@@ -1,0 +1,100 @@
+"""Features "digits": the values of some variables of one space, one-hot.
+
+They mean nothing in another space, so a model on digits belongs to one task, puzzle or pattern.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hstar.pdb.database import fingerprint
+from hstar.planning.space import Space
+from hstar.planning.task import Task
+from hstar.slots.features.feature import Config, Feature, Inputs, SpaceStates
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+
+def digit_config(variables: Sequence[int], sizes: Sequence[int], space: str) -> Config:
+    """These variables of a space, with the sizes of their domains."""
+    return {
+        "variables": list(variables),
+        "domain_sizes": [int(size) for size in sizes],
+        "width": int(sum(sizes)),
+        "fingerprint": space,
+    }
+
+
+def first_rows(domain_sizes: Sequence[int]) -> NDArray[np.int64]:
+    """int64[P]: where the rows of each digit begin."""
+    return np.concatenate([[0], np.cumsum(domain_sizes[:-1], dtype=np.int64)])
+
+
+def one_hot(rows: Tensor, width: int, dtype: torch.dtype) -> Tensor:
+    """[B, width] with ones in the rows int64[B, P]: digits plus `first_rows`."""
+    ones = rows.new_zeros(len(rows), width, dtype=dtype)
+    return ones.scatter_(1, rows, 1.0)
+
+
+class OneHotInputs(Inputs):
+    """One-hot vectors, kept as the rows int64[S, P] of their ones."""
+
+    def __init__(self, config: Config, states: NDArray[np.int32]) -> None:
+        digits = states[:, config["variables"]]
+        self.rows = digits + first_rows(config["domain_sizes"])
+        self.width = config["width"]
+        self.sizes = np.ones(len(states), dtype=np.int64)
+
+    def select(self, rows: NDArray[np.int64] | slice) -> Tensor:
+        import torch
+
+        return one_hot(torch.from_numpy(self.rows[rows]), self.width, torch.float32)
+
+
+class DigitFeature(Feature):
+    """All variables of a space, or those of a pattern."""
+
+    name = "digits"
+    needs = "space"
+    reads_tables = True
+
+    def configure(self, tasks: Sequence[Space], options: Config, cost: str) -> Config:
+        sizes = tasks[0].domain_sizes
+        if len({name_of(space) for space in tasks}) > 1:
+            raise ValueError(
+                "digits are the variables of one task, but these labels are of several problems; "
+                "choose features that tasks of a domain share, such as atoms or relaxed-plans"
+            )
+        return digit_config(range(len(sizes)), sizes, name_of(tasks[0]))
+
+    def check(self, config: Config, space: Space) -> None:
+        if name_of(space) != config["fingerprint"]:
+            raise ValueError(
+                "the model reads the variables of one task or puzzle, and this is another one"
+            )
+
+    def inputs(self, config: Config, states: Sequence[SpaceStates]) -> OneHotInputs:
+        return OneHotInputs(config, np.concatenate([group.states for group in states]))
+
+    def encoder(self, config: Config, space: Space) -> Callable[[Any], Any]:
+        return lambda states: OneHotInputs(config, states).select(slice(None))
+
+    def native(self, config: Config, space: Space) -> Config | None:
+        if space.kind != "task":  # the core evaluates dense networks on tasks only
+            return None
+        first = first_rows(config["domain_sizes"]).tolist()
+        return {"input": "digits", "digits": list(zip(config["variables"], first, strict=True))}
+
+
+def name_of(space: Space) -> str:
+    """Tells spaces apart whose variables mean different things."""
+    return fingerprint(space) if isinstance(space, Task) else space.name
+
+
+DIGITS = DigitFeature()

@@ -1,0 +1,160 @@
+"""Features "facts": one input per atom, 1 where the atom is true.
+
+A network on facts belongs to one goal and one set of objects; initial states may differ. Atoms are
+known by name, because problems that differ in their initial state have different facts: grounding
+drops an atom that no operator changes, and one that no state can make true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hstar.pddl.errors import quote
+from hstar.pddl.model import And, Exists, Forall, Formula, Not, Or, Problem, types_text
+from hstar.planning.task import Task
+from hstar.slots.features.feature import Config, Feature, SpaceStates, SparseInputs
+
+Ints = NDArray[np.int32]
+
+
+class FactFeature(Feature):
+    """All atoms of the problems that a network is trained on."""
+
+    name = "facts"
+    needs = "space"
+    reads_open = True
+
+    def configure(self, tasks: Sequence[Task], options: Config, cost: str) -> Config:
+        _check_same_goal(tasks)
+        atoms = sorted({name for task in tasks for name in task.core.positive_atoms() if name})
+        if not atoms:
+            raise ValueError("no operator changes an atom, so there is nothing to learn")
+        return {
+            "atoms": atoms,
+            "width": len(atoms),
+            "objects": object_names(tasks[0].problem),
+            "goal": goal_text(tasks[0].problem.goal),
+        }
+
+    def check(self, config: Config, space: Task) -> None:
+        if space.kind != "task":
+            raise ValueError("the model reads the atoms of a planning problem")
+        difference = difference_from(config["objects"], config["goal"], space.problem)
+        if difference is not None:
+            raise ValueError(
+                f"the model was trained for one goal and one set of objects, but this problem "
+                f"{difference}; train a model for it"
+            )
+
+    def inputs(self, config: Config, states: Sequence[SpaceStates]) -> SparseInputs:
+        parts = [true_atoms(config, group.space, group.states) for group in states]
+        counts = np.concatenate([np.diff(starts) for starts, _ in parts])
+        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        return SparseInputs(starts, np.concatenate([atoms for _, atoms in parts]), config["width"])
+
+    def encoder(self, config: Config, space: Task) -> Callable[[Any], Any]:
+        rows, constant = fact_rows(config, space)
+
+        def encode(states: Ints) -> NDArray[np.float32]:
+            starts, atoms = _true_atoms(rows, constant, space, states)
+            everything = np.arange(len(states))
+            return SparseInputs(starts, atoms, config["width"]).select(everything)
+
+        return encode
+
+    def rows_at_once(self, space: Task) -> int:
+        return max(16, min(4096, 2**24 // max(1, space.num_facts)))
+
+    def native(self, config: Config, space: Task) -> Config:
+        rows, constant = fact_rows(config, space)
+        return {"input": "facts", "rows": rows, "constant": constant}
+
+
+def _check_same_goal(spaces: Sequence[Task]) -> None:
+    for space in spaces[1:]:
+        difference = difference_from(
+            object_names(spaces[0].problem), goal_text(spaces[0].problem.goal), space.problem
+        )
+        if difference is not None:
+            raise ValueError(
+                "facts are the atoms of one goal and one set of objects, but these labels are "
+                f"of several problems; choose features that tasks of a domain share, such as "
+                f"atoms or relaxed-plans ({quote(space.problem.name)} {difference})"
+            )
+
+
+def fact_rows(config: Config, task: Task) -> tuple[Ints, Ints]:
+    """The input of each fact of a task (-1: it has none), and the inputs that are 1 in all states.
+
+    These are atoms of the initial state that the task has dropped because nothing changes them.
+    """
+    number = {name: row for row, name in enumerate(config["atoms"])}
+    names = task.core.positive_atoms()
+    rows = np.array([number.get(name, -1) for name in names], dtype=np.int32)
+    changing = set(names)
+    initial = {atom_name(*atom) for atom in task.problem.init}
+    constant = sorted(number[name] for name in initial - changing if name in number)
+    return rows, np.array(constant, dtype=np.int32)
+
+
+def true_atoms(config: Config, task: Task, states: Ints) -> tuple[NDArray[np.int64], Ints]:
+    """The atoms that are true in states int32[S, V]: starts int64[S + 1] and inputs int32[...]."""
+    return _true_atoms(*fact_rows(config, task), task, states)
+
+
+def _true_atoms(
+    rows: Ints, constant: Ints, task: Task, states: Ints
+) -> tuple[NDArray[np.int64], Ints]:
+    sizes = np.array(task.domain_sizes, dtype=np.int64)
+    found = np.where(states >= 0, rows[states + (np.cumsum(sizes) - sizes)], -1)
+    always = np.broadcast_to(constant, (len(states), len(constant)))
+    found = np.concatenate([found, always], axis=1)
+    is_known = found >= 0
+    starts = np.zeros(len(states) + 1, dtype=np.int64)
+    np.cumsum(is_known.sum(axis=1), out=starts[1:])
+    return starts, found[is_known]
+
+
+def atom_name(predicate: str, *arguments: str) -> str:
+    """As the core writes it: "on(a, b)"."""
+    return f"{predicate}({', '.join(arguments)})"
+
+
+def object_names(problem: Problem) -> list[str]:
+    """All objects with their types, sorted."""
+    return sorted(f"{name} - {types_text(types)}" for name, types in problem.objects.items())
+
+
+def goal_text(goal: Formula) -> str:
+    """The goal as PDDL; the order of the parts of a conjunction does not matter."""
+    match goal:
+        case And(parts) | Or(parts):
+            word = "and" if isinstance(goal, And) else "or"
+            return f"({word} {' '.join(sorted(map(goal_text, parts)))})"
+        case Not(inner):
+            return f"(not {goal_text(inner)})"
+        case Forall(variables, body) | Exists(variables, body):
+            word = "forall" if isinstance(goal, Forall) else "exists"
+            return f"({word} ({' '.join(map(str, variables))}) {goal_text(body)})"
+        case _:
+            return str(goal)
+
+
+def difference_from(objects: list[str], goal: str, problem: Problem) -> str | None:
+    """How a problem differs from these objects and this goal; None if it does not."""
+    ours = object_names(problem)
+    for here, there, verb in ((ours, objects, "has"), (objects, ours, "lacks")):
+        others = sorted(set(here) - set(there))
+        if others:
+            more = f" and {len(others) - 1} more" if len(others) > 1 else ""
+            return f"{verb} the object {quote(others[0])}{more}"
+    if goal_text(problem.goal) != goal:
+        return f"has another goal: {quote(goal_text(problem.goal))}"
+    return None
+
+
+FACTS = FactFeature()

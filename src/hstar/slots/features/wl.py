@@ -1,0 +1,151 @@
+"""Features "wl": how many vertices of a state's graph have each Weisfeiler-Leman colour.
+
+The graph's vertices are the objects, the true atoms and the goal atoms; cpp/wl/graph.hpp says how
+they are coloured. In every round a vertex gets a new colour from its own and those of its
+neighbours. A feature counts the vertices of one colour. The colours are those of the training
+states; search drops all others (Chen, Trevizan and Thiébaux, ICAPS 2024).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hstar import _core
+from hstar.pddl.errors import quote
+from hstar.planning.task import Task
+from hstar.slots.features.feature import Config, Feature, SpaceStates, SparseInputs
+
+HASHES = ("set", "multiset")
+MOST_ROUNDS = 4
+AT_ONCE = 1024  # states whose counts are in memory as a dense matrix
+
+
+class WlFeature(Feature):
+    """Options: `rounds`; `hash`, "set" if equal neighbours of a vertex count once, or "multiset";
+    `statics`, whether atoms that the grounded task does not track are vertices too; and `orders`,
+    whether achieved goals that must be undone once more look different (cpp/wl/goal_orders.hpp)."""
+
+    name = "wl"
+    needs_states = True
+    options = {"rounds": 2, "hash": "set", "statics": False, "orders": False}  # noqa: RUF012
+
+    def configure(self, tasks: Sequence[Task], options: Config, cost: str) -> Config:
+        rounds = options["rounds"]
+        if type(rounds) is not int or not 0 <= rounds <= MOST_ROUNDS:
+            raise ValueError(f"'rounds' must be a whole number from 0 to {MOST_ROUNDS}")
+        for name in ("statics", "orders"):
+            if not isinstance(options[name], bool):
+                raise ValueError(f"'{name}' must be true or false, not {options[name]!r}")
+        if options["hash"] not in HASHES:
+            raise ValueError(f"unknown hash {options['hash']!r}; choose {', '.join(HASHES)}")
+        domain = tasks[0].problem.domain
+        chosen = {name: options[name] for name in self.options}
+        names = {"predicates": list(domain.predicates), "constants": list(domain.constants)}
+        initial = [SpaceStates(task, task.initial_state[None]) for task in tasks]
+        return self.fit({**chosen, **names}, initial)
+
+    def fit(self, config: Config, states: Sequence[SpaceStates]) -> Config:
+        """The same with the colours of these states, in ascending order."""
+        parts = [np.unique(colour_counts(config, one.space, one.states)[1]) for one in states]
+        found = np.unique(np.concatenate([np.zeros(0, np.uint64), *parts]))
+        colours = [f"{colour:016x}" for colour in found.tolist()]
+        return {**config, "colours": colours, "width": len(colours)}
+
+    def check(self, config: Config, space: Task) -> None:
+        if space.kind != "task":
+            raise ValueError("the model reads the atoms of a planning problem")
+        domain = space.problem.domain
+        for kind, ours, theirs in (
+            ("predicate", config["predicates"], domain.predicates),
+            ("constant", config["constants"], domain.constants),
+        ):
+            for name in sorted(set(ours) ^ set(theirs)):
+                verb = "lacks" if name in ours else "has"
+                raise ValueError(
+                    f"domain {quote(domain.name)} {verb} the {kind} {quote(name)}, unlike the one "
+                    "the model was trained on"
+                )
+
+    def inputs(self, config: Config, states: Sequence[SpaceStates]) -> SparseInputs:
+        lengths, columns, values = [], [], []
+        for group in states:
+            encode = self.encoder(config, group.space)
+            for first in range(0, len(group.states), AT_ONCE):
+                dense = encode(group.states[first : first + AT_ONCE])
+                rows, known = np.nonzero(dense)
+                lengths.append(np.bincount(rows, minlength=len(dense)))
+                columns.append(known.astype(np.int32))
+                values.append(dense[rows, known])
+        starts = np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
+        return SparseInputs(
+            starts, np.concatenate(columns), config["width"], np.concatenate(values)
+        )
+
+    def encoder(self, config: Config, space: Task) -> Callable[[Any], Any]:
+        features = _core.WlFeatures(space.core, self.native(config, space))
+
+        def encode(states: NDArray[np.int32]) -> NDArray[np.float32]:
+            return features.counts(states).astype(np.float32)
+
+        return encode
+
+    def native(self, config: Config, space: Task) -> Config:
+        """Predicates and constants have the numbers of the domain file that the model was trained
+        with, so another order of them in this one changes nothing."""
+        domain, objects = space.problem.domain, list(space.problem.objects)
+        number = {name: i for i, name in enumerate(config["predicates"])}
+        return {
+            "input": "wl",
+            **{name: config.get(name, default) for name, default in self.options.items()},
+            "predicates": [number[name] for name in domain.predicates],
+            "constants": [objects.index(name) for name in config["constants"]],
+            "colours": _hashes(config.get("colours", ())),
+        }
+
+    def native_operators(
+        self, described: Config, weights: NDArray[np.float32], space: Task
+    ) -> Config:
+        return {
+            "actions": _numbers(space, described["actions"]),
+            "colours": _hashes(described["colours"]),
+            "weights": np.ascontiguousarray(weights, np.float32),
+        }
+
+
+def _hashes(colours: Sequence[str]) -> NDArray[np.uint64]:
+    """Of the hexadecimal digits that a model file has."""
+    return np.array([int(colour, 16) for colour in colours], dtype=np.uint64)
+
+
+def colour_counts(
+    config: Config, task: Task, states: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.int32]]:
+    """All colours of states int32[S, V], known or not: `starts` int64[S + 1], colours and counts.
+    Those of state s are colours[starts[s] : starts[s + 1]] in ascending order."""
+    return _core.WlFeatures(task.core, WL.native(config, task)).collect(states)
+
+
+def operator_colours(
+    config: Config,
+    task: Task,
+    states: NDArray[np.int32],
+    operators: NDArray[np.int64],
+    actions: Sequence[str],
+) -> NDArray[np.uint64]:
+    """Of operators[i] in states[i]: uint64[n, rounds + 2] (cpp/wl/operators.hpp). `actions` names
+    those of the domain, in an order that all tasks share."""
+    features = _core.WlFeatures(task.core, WL.native(config, task))
+    return features.operator_colours(states, operators.astype(np.int32), _numbers(task, actions))
+
+
+def _numbers(task: Task, actions: Sequence[str]) -> list[int]:
+    """The places of the actions of a task's domain in a list of names."""
+    number = {name: i for i, name in enumerate(actions)}
+    return [number[action.name] for action in task.problem.domain.actions]
+
+
+WL = WlFeature()

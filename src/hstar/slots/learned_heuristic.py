@@ -1,0 +1,216 @@
+"""A model file of the form "float" as a heuristic: features -> model -> decode.
+
+Where features, model and decode all have a native form, the core evaluates whole expansions without
+torch. Otherwise the model runs in torch, and the heuristics it corrects come from the core.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hstar import _core
+from hstar.pddl.errors import quote
+from hstar.planning.heuristics import make_heuristic
+from hstar.slots.decode import DECODES, Decode
+from hstar.slots.features import FEATURES
+from hstar.slots.features.vocabulary import domain_hash
+from hstar.slots.model_file import ModelFile, ModelFileError, refusing_malformed
+from hstar.slots.models import MODELS
+from hstar.slots.objectives.cap import capped_base
+from hstar.slots.policy_heuristic import PolicyHeuristic
+
+if TYPE_CHECKING:
+    import torch
+
+
+class LearnedHeuristic:
+    """A trained model, to be bound to the spaces it was trained for. `decode` overrides how outputs
+    become a number; its constants are those of the file."""
+
+    def __init__(self, file: ModelFile, path: str, decode: str | None = None) -> None:
+        self.file = file
+        self.path = path
+        self.metadata = file.metadata
+        with refusing_malformed(path):
+            held = DECODES.find(self.metadata["decode"]["name"])
+            self.features = FEATURES.find(self.metadata["features"]["name"])
+            self.decode: Decode = held
+            self.constants: dict[str, Any] = {**held.options, **self.metadata["decode"]}
+        if decode is None:
+            return
+        self.decode = DECODES.find(decode)
+        if self.decode.reads != held.reads:
+            raise ValueError(
+                f"decode '{decode}' reads {self.decode.reads}, but the model's outputs "
+                f"have the form {held.reads}; choose {_fitting(held)}"
+            )
+        if self.decode.is_certified:
+            raise ValueError(
+                f"decode '{decode}' needs a network in integers with a certificate, and "
+                f"this is none; choose {_fitting(held)}, or learn one with 'hstar pdb learn'"
+            )
+        self.constants = {**self.decode.options, **self.metadata["decode"]}
+
+    def __repr__(self) -> str:
+        names = [self.metadata[key]["name"] for key in ("model", "objective")]
+        return f"LearnedHeuristic({self.path!r}, {', '.join(names)}, decode {self.decode.name})"
+
+    @property
+    def label(self) -> str:
+        return Path(self.path).stem
+
+    @property
+    def search(self) -> dict[str, Any]:
+        """The options of the search it is meant for, if the file names one."""
+        return dict(self.metadata.get("search", {}))
+
+    @property
+    def is_of_edges(self) -> bool:
+        return self.decode.is_of_edges
+
+    @property
+    def ranks_operators(self) -> bool:
+        return "operators" in self.metadata
+
+    def bind(self, space: Any) -> _core.Heuristic | Callable[[Any], Any]:
+        """The heuristic for a space. Raises ModelFileError if it was trained for another."""
+        self.check_space(space)
+        with refusing_malformed(self.path):
+            try:
+                model = MODELS.find(self.metadata["model"]["name"])
+            except ValueError as error:
+                raise self._error(f"this hstar cannot use the model: {error}") from error
+            network = model.native(self.metadata["model"]["config"], self.file.tensors)
+            inputs = self.features.native(self.metadata["features"]["config"], space)
+            # An entry from outside may inherit from one of ours, or have its name.
+            is_ours = DECODES.get(self.decode.name) is self.decode
+            native = is_ours and self.decode.is_native and None not in (network, inputs)
+            try:
+                if self.decode.is_of_edges:
+                    described = self.metadata["features"]["config"]
+                    return PolicyHeuristic(self.network(), self.decode, described, space)
+                if not native and self.ranks_operators:
+                    raise ValueError("only models that need no torch rank operators")
+                if not native:
+                    return self._in_torch(space)
+                specification = {**self.specification(), **(network or {}), **(inputs or {})}
+                if self.ranks_operators:
+                    described, weights = self.metadata["operators"], self.file.tensors["operators"]
+                    ranking = self.features.native_operators(described, weights, space)
+                    specification["operators"] = ranking
+                return _core.Heuristic.learned(space.core, specification)
+            except ValueError as error:
+                raise self._error(f"the model cannot take this problem: {error}") from error
+
+    def specification(self) -> dict[str, Any]:
+        """What the core must know besides the network and its inputs."""
+        constants = self.constants
+        base, lower, cap = constants["base"], constants["lower"], constants["cap"]
+        needs_bound = cap is not None or self.decode.needs_lower
+        numbers: dict[str, Any] = {
+            key: float(value) for key, value in constants.items() if isinstance(value, int | float)
+        }
+        if "values" in constants:
+            numbers["values"] = [float(value) for value in constants["values"]]
+        return {
+            "cost": self.metadata["cost"],
+            "base": "" if base == "none" else base,
+            "lower": lower if needs_bound and lower != "none" else "",
+            "cap": float(cap or 0.0),
+            "decode": {"sigma": 0.0, **numbers, "name": self.decode.name},
+        }
+
+    def network(self) -> torch.nn.Module:
+        """The network in torch, in evaluation mode. Raises ModelFileError without torch."""
+        try:
+            import torch  # noqa: F401
+        except ImportError:
+            raise self._error(
+                "this model runs in torch, which is not installed: pip install 'hstar[learn]'"
+            ) from None
+        described = self.metadata["model"]
+        with refusing_malformed(self.path):
+            model = MODELS.find(described["name"])
+            return model.from_tensors(described["config"], self.file.tensors)
+
+    def _in_torch(self, space: Any) -> Callable[[Any], Any]:
+        network = self.network()
+        import torch
+
+        specification = self.specification()
+        encode = self.features.encoder(self.metadata["features"]["config"], space)
+        at_once = self.features.rows_at_once(space)
+        needed = [name for name in (specification["base"], specification["lower"]) if name]
+        symbolic = {n: make_heuristic(space, n, specification["cost"]) for n in needed}
+
+        def outputs(states: NDArray[np.int32]) -> torch.Tensor:
+            inputs = encode(states)
+            if isinstance(inputs, np.ndarray):
+                inputs = torch.from_numpy(inputs)
+            with torch.inference_mode():
+                result: torch.Tensor = network(inputs).float()
+            return result
+
+        def evaluate(states: NDArray[np.int32]) -> NDArray[np.float32]:
+            nothing = np.zeros(len(states), dtype=np.float32)
+            values = {name: h.evaluate(states) for name, h in symbolic.items()}
+            base = values.get(specification["base"], nothing)
+            lower = values.get(specification["lower"], nothing - np.inf)
+            alive = np.flatnonzero(np.isfinite(base) & (lower < np.inf))
+            h = np.full(len(states), np.inf, dtype=np.float32)
+            base = capped_base(base, lower, self.constants["cap"])
+            for first in range(0, len(alive), at_once):
+                rows = alive[first : first + at_once]
+                h[rows] = self.decode.value(
+                    outputs(states[rows]),
+                    torch.from_numpy(base[rows]),
+                    torch.from_numpy(lower[rows]),
+                    self.constants,
+                ).numpy()
+            return h
+
+        evaluate(np.zeros((0, space.num_variables), dtype=np.int32))  # does the space fit?
+        return evaluate
+
+    def check_space(self, space: Any) -> None:
+        """Raises ModelFileError if the heuristic was trained for another."""
+        with refusing_malformed(self.path):
+            self._check_space(space)
+
+    def _check_space(self, space: Any) -> None:
+        trained = self.metadata["domain"]
+        name = "" if trained is None else quote(str(trained["name"]))
+        if trained is not None and getattr(space, "problem", None) is None:
+            raise self._error(f"the model was trained on PDDL domain {name}")
+        try:
+            self.features.check(self.metadata["features"]["config"], space)
+        except ValueError as error:
+            about = f"the model was trained on domain {name}: " if name else ""
+            raise self._error(f"{about}{error}") from None
+        if trained is None:
+            return
+        domain = space.problem.domain
+        if domain_hash(domain) != trained["hash"]:
+            raise self._error(
+                f"the model was trained on domain {name}, whose predicates, "
+                f"types or actions differ from those of {quote(domain.name)}; "
+                "use the domain file it was trained with, or train a model for this one"
+            )
+        if self.metadata["cost"] == "normal" and space.cost_scale != 1:
+            raise self._error(
+                "the model counts whole costs, but the problem has decimal ones; scale its costs"
+            )
+
+    def _error(self, message: str) -> ModelFileError:
+        return ModelFileError(message, self.path)
+
+
+def _fitting(held: Decode) -> str:
+    """The names of decodes that read the same outputs without a certificate."""
+    found = [(name, DECODES.find(name)) for name in DECODES]
+    return ", ".join(n for n, one in found if one.reads == held.reads and not one.is_certified)

@@ -1,0 +1,165 @@
+"""The model file: one .safetensors whose metadata says what the numbers mean.
+
+docs/architecture.md describes the metadata, a JSON object under the key "hstar". The digest is that
+of the whole file with zeros in the digest's own place. So a file in which any byte was changed is
+refused before anything in it is used. No code is ever loaded from a file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hstar.pddl.errors import InputFileError
+from hstar.runtime.atomic import write_atomically
+
+FORMAT = "hstar-model-2"
+NO_DIGEST = "0" * 64
+DIGEST_PLACE = b'\\"digest\\":\\"'  # JSON within JSON
+MOST_HEADER = 2**28  # bytes
+
+NAMED = {"name": str, "config": dict}
+SCHEMA: dict[str, Any] = {
+    "form": str,
+    "features": NAMED,
+    "model": NAMED,
+    "objective": {"name": str},
+    "decode": {"name": str},
+    "cost": str,
+    "domain": (dict, type(None)),
+    "training": dict,
+    "certificate": (dict, type(None)),
+}
+OPTIONAL: dict[str, Any] = {
+    "search": {"algorithm": str},  # what 'hstar plan -H FILE' uses
+    "operators": {"actions": list, "colours": list},  # with a tensor of weights: ranks operators
+}
+
+
+class ModelFileError(InputFileError):
+    """A model file that cannot be used; the message says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFile:
+    """What a model file holds. `metadata` has the keys of SCHEMA, and perhaps some of OPTIONAL."""
+
+    metadata: dict[str, Any]
+    tensors: dict[str, NDArray[Any]] = field(repr=False)
+
+
+def to_bytes(model: ModelFile) -> bytes:
+    """The file's content; equal models give equal bytes."""
+    from safetensors.numpy import save
+
+    metadata = {"format": FORMAT, **model.metadata, "digest": NO_DIGEST}
+    text = json.dumps(metadata, sort_keys=True, separators=(",", ":"))
+    tensors = {name: np.asarray(array, order="C") for name, array in model.tensors.items()}
+    content = save(tensors, metadata={"hstar": text})
+    return with_digest(content, NO_DIGEST, hashlib.sha256(content).hexdigest())
+
+
+def write_model(path: str | os.PathLike[str], model: ModelFile) -> int:
+    """Write a model file completely or not at all; returns its size. Raises OSError."""
+    content = to_bytes(model)
+    write_atomically(path, content)
+    return len(content)
+
+
+def read_model(path: str | os.PathLike[str]) -> ModelFile:
+    """Read and check a model file. Raises ModelFileError."""
+    name = os.fspath(path)
+    try:
+        content = Path(name).read_bytes()
+    except FileNotFoundError:
+        raise ModelFileError("no such model file; train one with 'hstar train'", name) from None
+    except OSError as error:
+        raise ModelFileError(f"cannot read the model: {error.strerror or error}", name) from None
+    return from_bytes(content, name)
+
+
+def from_bytes(content: bytes, name: str) -> ModelFile:
+    """Check the content of a model file. Raises ModelFileError with that file name."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    from hstar.slots.old_files import upgraded
+
+    try:
+        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+        text = header.get("__metadata__", {}).get("hstar")
+        tensors = load(content)
+    except (SafetensorError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise ModelFileError(f"this is no intact .safetensors file ({error})", name) from None
+    if text is None:
+        raise ModelFileError("the file has no hstar metadata; it was not made by hstar", name)
+    with refusing_malformed(name):
+        metadata = json.loads(text)
+        if metadata.get("format") == FORMAT:
+            digest = str(metadata["digest"])
+            intact = hashlib.sha256(with_digest(content, digest, NO_DIGEST)).hexdigest() == digest
+        else:
+            metadata, intact = upgraded(metadata, tensors, content, name)
+        if not intact:
+            raise ModelFileError(
+                "the file was changed after training (its digest does not match); "
+                "use the original or train the model again",
+                name,
+            )
+        known = SCHEMA | {key: schema for key, schema in OPTIONAL.items() if key in metadata}
+        _check_schema(metadata, known, "the metadata")
+    return ModelFile({key: metadata[key] for key in known}, tensors)
+
+
+def is_model_file(path: str | os.PathLike[str]) -> bool:
+    """Whether a file looks like .safetensors."""
+    try:
+        with open(path, "rb") as opened:
+            prefix = opened.read(9)
+    except OSError:
+        return False
+    is_short = int.from_bytes(prefix[:8], "little") < MOST_HEADER
+    return len(prefix) == 9 and prefix[8:] == b"{" and is_short
+
+
+@contextmanager
+def refusing_malformed(path: str) -> Iterator[None]:
+    """Whatever cannot be made of a file's metadata becomes one clear refusal."""
+    try:
+        yield
+    except InputFileError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError,
+            AssertionError, MemoryError) as error:  # fmt: skip
+        what = f"{type(error).__name__}: {error}" if isinstance(error, KeyError) else error
+        raise ModelFileError(
+            f"the metadata is malformed ({what}); train the model again", path
+        ) from error
+
+
+def with_digest(content: bytes, old: str, new: str) -> bytes:
+    """The content with another digest in the digest's place."""
+    places = [DIGEST_PLACE + digest.encode(errors="replace") for digest in (old, new)]
+    return content.replace(places[0], places[1], 1)
+
+
+def _check_schema(held: Any, schema: Any, where: str) -> None:
+    if not isinstance(schema, dict):
+        if not isinstance(held, schema):
+            raise ValueError(f"{where} has the wrong type")
+        return
+    if not isinstance(held, dict):
+        raise ValueError(f"{where} is no object")
+    for key, inner in schema.items():
+        if key not in held:
+            raise ValueError(f"{where} lacks {key!r}")
+        _check_schema(held[key], inner, f"{where}'s {key!r}")

@@ -1,0 +1,107 @@
+"""Residual networks on vectors as a model; in floating point, or rounded to integers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hstar.slots.features.feature import Config
+from hstar.slots.models.model import Model, whole_number
+
+if TYPE_CHECKING:
+    import torch
+
+EPSILON = 1e-5  # of batch normalisation
+OUTPUTS = ("none", "relu")
+PRECISIONS = ("float32", "int16")
+LAYER = ("dense.weight", "norm.weight", "norm.bias", "norm.running_mean", "norm.running_var")
+
+
+def is_joined(layer: int) -> bool:
+    """Whether a layer ends a residual block: it adds what the layer before it read."""
+    return layer >= 3 and layer % 2 == 1
+
+
+class MLPModel(Model):
+    """`hidden` channels after the input, `width` in each of the `blocks` residual blocks.
+
+    `norm`: layers are batch normalised; if not, they have a bias. `output` is "none", or "relu" for
+    a single output that is never negative. `precision` is that of products in search: "float32",
+    or for facts "int16", which is faster. On digits of a table it may be trained towards integers
+    (`bits` of the training options).
+    """
+
+    name = "mlp"
+    features = ("digits", "relaxed-plans", "facts", "wl")
+    options = {  # noqa: RUF012
+        "hidden": 200,
+        "width": 100,
+        "blocks": 2,
+        "norm": True,
+        "output": "none",
+        "precision": "float32",
+    }
+    can_round = True
+    training = {"learning_rate": 3e-3, "weight_decay": 0.0, "clip": 0.0}  # noqa: RUF012
+
+    def configure(self, features: Config, outputs: int, options: Config) -> Config:
+        whole_number(options, "hidden", "width")
+        whole_number(options, "blocks", least=0)
+        if not isinstance(options["norm"], bool):
+            raise ValueError(f"'norm' must be true or false, not {options['norm']!r}")
+        for name, known in (("output", OUTPUTS), ("precision", PRECISIONS)):
+            if options[name] not in known:
+                raise ValueError(f"unknown {name} {options[name]!r}; choose {', '.join(known)}")
+        if options["precision"] != "float32" and "atoms" not in features:
+            raise ValueError("precision int16 is for features facts; take precision float32")
+        if options["output"] == "relu" and outputs != 1:
+            raise ValueError(
+                f"output 'relu' is for one output that is never negative, and this objective has "
+                f"{outputs} outputs; take output none"
+            )
+        return {"inputs": features["width"], **options, "outputs": outputs}
+
+    def build(self, config: Config, generator: torch.Generator) -> torch.nn.Module:
+        import torch
+
+        from hstar.slots.models.residual import ResidualNet, Shape
+
+        with torch.random.fork_rng(devices=[]):  # layers draw from the global generator
+            torch.manual_seed(generator.initial_seed())
+            return ResidualNet(Shape(**config))
+
+    def rounded(self, network: Any, bits: int, sample: torch.Tensor | None) -> torch.nn.Module:
+        from hstar.slots.models.rounding import RoundedNet
+
+        return RoundedNet.from_float(network, bits, sample)
+
+    def calibrate(self, network: Any, samples: Iterable[torch.Tensor]) -> None:
+        network.calibrate(samples)
+
+    def native(self, config: Config, tensors: dict[str, Any]) -> Config:
+        """Layers with batch normalisation folded in; a block's second layer adds its input."""
+        is_normal = bool(config.get("norm", True))
+        layers = []
+        for number in range(2 + 2 * int(config["blocks"])):
+            names = LAYER if is_normal else ("dense.weight", "dense.bias")
+            weight, bias, *norm = (tensors[f"layers.{number}.{name}"] for name in names)
+            if norm:
+                weight, bias = folded(weight, bias, *norm)
+            layers.append((weight, bias, "relu", is_joined(number)))
+        output = config.get("output", "none")
+        layers.append((tensors["last.weight"], tensors["last.bias"], output, False))
+        precision = str(config.get("precision", "float32"))
+        return {"model": self.name, "layers": layers, "precision": precision}
+
+
+def folded(*tensors: Any) -> tuple[Any, Any]:
+    """Weight and bias of a layer with its batch normalisation, from the tensors of LAYER."""
+    dense, scale, offset, mean, variance = (tensor.astype(np.float64) for tensor in tensors)
+    factor = scale / np.sqrt(variance + EPSILON)
+    weight = np.ascontiguousarray(dense * factor[:, None], dtype=np.float32)
+    return weight, (offset - mean * factor).astype(np.float32)
+
+
+MLP_MODEL = MLPModel()

@@ -1,0 +1,74 @@
+"""What a model kind is: how a network is configured, built, rounded, and given to the core.
+
+A model maps the inputs of B states, as its features make them, to numbers float32[B, outputs]. What
+the numbers mean is the objective's business. A configuration is plain JSON and goes into the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from hstar.slots.features.feature import Config
+
+if TYPE_CHECKING:
+    import torch
+
+
+class Model:
+    """One kind of model.
+
+    `features` are the kinds of features it can read, the default first. `options` are its own, with
+    their defaults; `training` are training options that suit it better than the general defaults.
+    `can_round` says whether training can round it to a network in integers.
+    """
+
+    name: str
+    features: tuple[str, ...]
+    options: Config = {}  # noqa: RUF012
+    training: Config = {}  # noqa: RUF012
+    can_round = False
+
+    def configure(self, features: Config, outputs: int, options: Config) -> Config:
+        """The configuration of a network. Raises ValueError for values that make none."""
+        raise NotImplementedError
+
+    def build(self, config: Config, generator: torch.Generator) -> torch.nn.Module:
+        """A network with fresh weights, drawn from the generator alone."""
+        raise NotImplementedError
+
+    def rounded(self, network: Any, bits: int, sample: torch.Tensor | None) -> torch.nn.Module:
+        """If `can_round`: the network with the rounding of integers, to be trained further. A
+        sample of inputs sets its scales; without one, weights will be loaded into it."""
+        raise NotImplementedError
+
+    def calibrate(self, network: Any, samples: Iterable[torch.Tensor]) -> None:
+        """If `can_round`: what a rounded network needs once its training has ended."""
+
+    def fixed(self, network: torch.nn.Module, sizes: Any) -> Any | None:
+        """For batches whose states always have these sizes: an object with `tensors(inputs)` and
+        `forward(tensors)`, so that a GPU can replay a recorded step. None if there is none."""
+        return None
+
+    def from_tensors(self, config: Config, tensors: dict[str, Any]) -> torch.nn.Module:
+        """The network of a model file, in evaluation mode. Raises ValueError if they do not fit."""
+        import torch
+
+        network = self.build(config, torch.Generator())
+        try:
+            network.load_state_dict({n: torch.from_numpy(array) for n, array in tensors.items()})
+        except RuntimeError as error:
+            raise ValueError(error) from None
+        return network.eval()
+
+    def native(self, config: Config, tensors: dict[str, Any]) -> Config | None:
+        """What the core needs to evaluate the network; None if search runs it in torch."""
+        return None
+
+
+def whole_number(options: dict[str, Any], *names: str, least: int = 1) -> None:
+    """Raises ValueError unless these options are whole numbers."""
+    for name in names:
+        value = options[name]
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise ValueError(f"'{name}' must be a whole number of at least {least}, not {value!r}")

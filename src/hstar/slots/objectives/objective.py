@@ -1,0 +1,89 @@
+"""What an objective is: what training minimises, of what, and what a model's outputs then mean.
+
+An objective knows its loss, how many outputs it needs and what form they have. The form decides
+which decodes can turn outputs into a heuristic value (hstar.slots.decode):
+
+    value            one number, h - base, of which only the order matters
+    location-scale   the location of a distribution of h* - base, and perhaps its scale
+    shaped-value     the value of a state less its potential, negative costs (bellman.py)
+    logits           one number per class; classes are the values of h that occur in the labels
+
+Objectives are frozen dataclasses; their fields are the options that `hstar train` takes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Targets = dict[str, Any]  # columns of a batch, float[B] each
+BATCHES = ("states", "pairs")
+
+
+@dataclass(frozen=True)
+class Objective:
+    """`batches` says what a training step sees: "states", or the "pairs" of one problem. `score` is
+    the metric that the best weights are chosen by: "loss", or "mse" where outputs are estimates of
+    h*. `decodes` names the decodes that fit, the default first."""
+
+    name: ClassVar[str]
+    form: ClassVar[str]
+    batches: ClassVar[str] = "states"
+    score: ClassVar[str] = "loss"
+    decodes: ClassVar[tuple[str, ...]]
+    training: ClassVar[dict[str, Any]] = {}  # training options that suit it
+    statistic_names: ClassVar[tuple[str, ...]] = ()  # of what `statistics` returns
+
+    def __init_subclass__(cls) -> None:
+        if "name" not in cls.__dict__:  # so that a model file finds it again
+            cls.name = f"{cls.__module__}:{cls.__qualname__}"
+
+    @property
+    def outputs(self) -> int:
+        """How many numbers the model gives per state."""
+        raise NotImplementedError
+
+    def fitted(self, columns: dict[str, NDArray[np.float32]]) -> Objective:
+        """The objective with what it takes from the training labels. Raises ValueError."""
+        return self
+
+    def loss(self, outputs: Tensor, targets: Targets) -> Tensor:
+        """float[B] from outputs float[B, K]; for pairs the mean, a scalar."""
+        raise NotImplementedError
+
+    def classes_of(self, h: NDArray[np.float32]) -> NDArray[np.int64]:
+        """The class of each value, for objectives whose outputs are logits."""
+        raise NotImplementedError
+
+    def statistics(self, outputs: Tensor, targets: Targets) -> dict[str, Tensor]:
+        """Further numbers of a training batch for the curve."""
+        return {}
+
+    def after(self, metrics: dict[str, float]) -> Objective:
+        """The objective for the steps after an evaluation; most never change."""
+        return self
+
+    def schedule(self) -> dict[str, float]:
+        """Numbers of the objective that change during training, for the curve."""
+        return {}
+
+    def progress(self) -> dict[str, Any]:
+        """What `after` has changed so far, as plain JSON for checkpoints."""
+        return {}
+
+    def resumed(self, progress: dict[str, Any]) -> Objective:
+        """The objective as it was when a checkpoint was written."""
+        return self
+
+    def constants(self) -> dict[str, Any]:
+        """All that a decode must know: it goes into the model file."""
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"name": self.name, **{f.name: getattr(self, f.name) for f in fields(self)}}

@@ -1,0 +1,64 @@
+"""One number per state: its distance to h*, or to what is known of h*.
+
+squared    (h - h*)^2
+interval   -log P(l <= H <= u), H logistic around h; a missing bound leaves its side open
+
+with h = output + base(s). Bounds are widened by half a step, since distances are whole numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from hstar.slots.objectives.likelihood import LOWER_BOUNDS, check_known
+from hstar.slots.objectives.objective import Targets
+from hstar.slots.objectives.value import ValueObjective
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+HALF_STEP = 0.5
+
+
+@dataclass(frozen=True)
+class Squared(ValueObjective):
+    """The squared error."""
+
+    name: ClassVar[str] = "squared"
+    score: ClassVar[str] = "mse"
+
+    def loss(self, outputs: Tensor, targets: Targets) -> Tensor:
+        error: Tensor = outputs[:, 0] + targets["base"] - targets["h_star"]
+        return error**2
+
+
+@dataclass(frozen=True)
+class Interval(ValueObjective):
+    """The likelihood of the bounds. `lower` is an admissible heuristic; the upper bound is that of
+    the label. `scale` is that of the logistic distribution."""
+
+    name: ClassVar[str] = "interval"
+
+    lower: str = "hmax"
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_known("lower bound", self.lower, LOWER_BOUNDS)
+        if not 0 < self.scale < math.inf:
+            raise ValueError(f"the scale must be positive and finite, not {self.scale}")
+
+    def loss(self, outputs: Tensor, targets: Targets) -> Tensor:
+        import torch
+
+        softplus = torch.nn.functional.softplus
+        mu = outputs[:, 0] + targets["base"]
+        lower, upper = targets["lower"] - HALF_STEP, targets["upper"] + HALF_STEP
+        a, b = (lower - mu) / self.scale, (upper - mu) / self.scale
+        width = (upper - lower) / self.scale
+        return softplus(a) + softplus(-b) - torch.log(-torch.expm1(-width))
+
+    def constants(self) -> dict[str, Any]:
+        return {**super().constants(), "lower": self.lower}

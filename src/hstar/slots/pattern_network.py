@@ -1,0 +1,236 @@
+"""Networks in integers that replace a pattern database: the form "integers" of model files.
+
+Such a heuristic is a network on the digits of a pattern, thresholds that read a class off its
+logits, and sets of exceptions that lower the class of single states. A certificate in the file says
+how many states were compared with the exact table and how many are too large.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hstar import _core
+from hstar.pdb import Layout, PatternDatabase
+from hstar.pdb.database import PDDL
+from hstar.planning.puzzle import make_puzzle
+from hstar.planning.space import Space, state_rows
+from hstar.slots.levels import Decoding
+from hstar.slots.model_file import (
+    ModelFile,
+    ModelFileError,
+    read_model,
+    refusing_malformed,
+    write_model,
+)
+from hstar.slots.models.integer_network import Network
+
+
+@dataclass(frozen=True, slots=True)
+class ExceptionSet:
+    """Sorted indices, Golomb-Rice coded; see cpp/learned/rice_set.hpp."""
+
+    count: int
+    parameter: int
+    code: bytes = field(repr=False)
+
+    def opened(self, universe: int) -> _core.RiceSet:
+        """The set, of indices below `universe`. Raises ValueError for a damaged code."""
+        code = np.frombuffer(self.code, dtype=np.uint8)
+        return _core.RiceSet(universe, self.count, self.parameter, code)
+
+    @classmethod
+    def encode(cls, members: NDArray[np.uint64] | Sequence[int]) -> ExceptionSet:
+        """Of ascending indices."""
+        numbers = np.asarray(members, dtype=np.uint64)
+        parameter, code = _core.encode_set(numbers.tolist())
+        return cls(len(numbers), parameter, code)
+
+
+@dataclass(frozen=True)
+class LearnedDatabase:
+    """What replaces a pattern database whose layout is `layout`. Class c of the network means the
+    value values[c]; the class is lowered by one for each of the leading exception sets that hold
+    the state's index. `base` is added, as in a difference."""
+
+    layout: Layout
+    network: Network
+    decoding: Decoding
+    values: tuple[int, ...]
+    exceptions: tuple[ExceptionSet, ...] = ()
+    base: PatternDatabase | None = None
+
+    def bind(self, space: Space) -> _core.LearnedPdb:
+        """The heuristic in the core. Raises ValueError if it is one of another space."""
+        thresholds = self.decoding.thresholds
+        index = PatternDatabase(self.layout, np.zeros(0, dtype=np.uint8)).index(space)
+        sets: list[Any] = [
+            (one.count, one.parameter, np.frombuffer(one.code, dtype=np.uint8))
+            for one in self.exceptions
+        ]
+        return _core.LearnedPdb(
+            index=index,
+            network=self.network.core,
+            ratio=self.decoding.ratio,
+            thresholds=None if thresholds is None else list(thresholds),
+            values=list(self.values),
+            exceptions=sets,
+            base=None if self.base is None else self.base.bind(space),
+        )
+
+    @cached_property
+    def core(self) -> _core.LearnedPdb:
+        """Of a puzzle: the heuristic in the core. Raises ValueError for one of a task."""
+        if self.layout.space == PDDL:
+            raise ValueError("a heuristic of a planning task needs the task: use bind(task)")
+        return self.bind(make_puzzle(self.layout.space))
+
+    def lookup(self, states: NDArray[np.int32]) -> NDArray[np.float32]:
+        """Of a puzzle: float32[B] from whole states int32[B, V]."""
+        return self.core.lookup(state_rows(states))
+
+
+@dataclass(frozen=True)
+class LearnedFile:
+    """A model, its certificate as written (None: there is none), and notes on its training."""
+
+    model: LearnedDatabase
+    certificate: dict[str, Any] | None
+    notes: dict[str, Any]
+
+    def to_model_file(self) -> ModelFile:
+        model = self.model
+        decode = self.model.decoding
+        strict = (self.certificate or {}).get("overestimates") == 0
+        name = "argmax" if decode.thresholds is None else "strict" if strict else "quantile"
+        base = None if model.base is None else asdict(model.base.layout)
+        digits = {"layout": asdict(model.layout), "base": base}
+        metadata = {
+            "form": "integers",
+            "features": {"name": "digits", "config": digits},
+            "model": {"name": "mlp", "config": model.network.to_metadata()},
+            "objective": self.notes.get("objective", {"name": "cea"}),
+            "decode": {
+                **decode.to_metadata(),
+                "name": name,
+                "values": list(model.values),
+                "exceptions": [[one.count, one.parameter] for one in model.exceptions],
+            },
+            "cost": model.layout.cost,
+            "domain": None,
+            "training": {key: note for key, note in self.notes.items() if key != "objective"},
+            "certificate": self.certificate,
+        }
+        return ModelFile(json.loads(json.dumps(metadata)), tensors_of(model))
+
+    @classmethod
+    def of(cls, file: ModelFile) -> LearnedFile:
+        """Raises all that a malformed file may cause: use it within `refusing_malformed`."""
+        metadata, tensors = file.metadata, file.tensors
+        features, decode = metadata["features"]["config"], metadata["decode"]
+        base = features["base"]
+        model = LearnedDatabase(
+            layout=_layout(features["layout"]),
+            network=Network.from_file(metadata["model"]["config"], tensors),
+            decoding=Decoding.from_metadata(decode),
+            values=tuple(int(value) for value in decode["values"]),
+            exceptions=tuple(
+                ExceptionSet(int(count), int(parameter), tensors[f"exceptions.{number}"].tobytes())
+                for number, (count, parameter) in enumerate(decode["exceptions"])
+            ),
+            base=None if base is None else PatternDatabase(_layout(base), tensors["base"]),
+        )
+        model.network.core  # noqa: B018  builds it, and so checks that the layers fit each other
+        for one in model.exceptions:
+            one.opened(model.layout.cells)
+        if model.layout.space != PDDL:
+            model.core  # noqa: B018  the same for all parts together
+        notes = {**metadata["training"], "objective": metadata["objective"]}
+        return cls(model, metadata["certificate"], notes)
+
+
+def write_learned(path: str | os.PathLike[str], file: LearnedFile) -> int:
+    """Write a file completely or not at all; returns its size. Raises OSError."""
+    return write_model(path, file.to_model_file())
+
+
+def read_learned(path: str | os.PathLike[str], *, need_certificate: bool = True) -> LearnedFile:
+    """Read and check a file. Raises ModelFileError. With `need_certificate`, a file whose
+    certificate does not say of this very model that no state is overestimated is refused; without
+    it, such files may be used, but not as admissible."""
+    return learned_of(read_model(path), os.fspath(path), need_certificate=need_certificate)
+
+
+def learned_of(held: ModelFile, name: str, *, need_certificate: bool = True) -> LearnedFile:
+    """The same of a file that was read. Raises ModelFileError."""
+    if held.metadata["form"] != "integers":
+        raise ModelFileError(
+            "this is no learned pattern database; make one with 'hstar pdb learn'", name
+        )
+    with refusing_malformed(name):
+        file = LearnedFile.of(held)
+    if need_certificate:
+        _check_certificate(file, name)
+    return file
+
+
+def digests(model: LearnedDatabase) -> dict[str, str]:
+    """What a certificate is about: the model without its exceptions, and the exceptions."""
+    weights = hashlib.sha256()
+    described = [
+        asdict(model.layout),
+        model.network.to_metadata(),
+        model.decoding.to_metadata(),
+        list(model.values),
+        None if model.base is None else asdict(model.base.layout),
+    ]
+    weights.update(json.dumps(described, sort_keys=True).encode())
+    exceptions = hashlib.sha256()
+    for one in model.exceptions:
+        exceptions.update(f"{one.count} {one.parameter} {len(one.code)} ".encode())
+        exceptions.update(one.code)
+    for name, tensor in sorted(tensors_of(model).items()):
+        if not name.startswith("exceptions."):
+            weights.update(f"{name} {tensor.dtype} {tensor.shape}".encode())
+            weights.update(np.ascontiguousarray(tensor).tobytes())
+    return {"weights_sha256": weights.hexdigest(), "exceptions_sha256": exceptions.hexdigest()}
+
+
+def tensors_of(model: LearnedDatabase) -> dict[str, NDArray[Any]]:
+    tensors = model.network.to_tensors()
+    for number, one in enumerate(model.exceptions):
+        tensors[f"exceptions.{number}"] = np.frombuffer(one.code, dtype=np.uint8)
+    if model.base is not None:
+        tensors["base"] = np.ascontiguousarray(model.base.table)
+    return tensors
+
+
+def _layout(described: dict[str, Any]) -> Layout:
+    known = {one.name: described[one.name] for one in fields(Layout)}
+    return Layout(**known | {"pattern": tuple(known["pattern"]), "levels": tuple(known["levels"])})
+
+
+def _check_certificate(file: LearnedFile, name: str) -> None:
+    certificate = file.certificate
+    if certificate is None:
+        raise ModelFileError(
+            "the file has no certificate, so nothing shows that its heuristic is admissible; "
+            "learn it with strict decoding",
+            name,
+        )
+    found = certificate.get("overestimates")
+    if found != 0:
+        message = f"the certificate counts {found} overestimated states"
+        raise ModelFileError(f"{message}; the heuristic is not admissible", name)
+    for key, digest in digests(file.model).items():
+        if certificate.get(key) != digest:
+            message = f"the certificate is of other {key.removesuffix('_sha256')}"
+            raise ModelFileError(f"{message}; it says nothing of this heuristic", name)

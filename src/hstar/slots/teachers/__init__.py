@@ -1,0 +1,29 @@
+"""Teachers: where states and their labels come from.
+
+label("problems/train", "labels.parquet", LabelOptions(teacher="optimal"))
+labels = read_labels("labels.parquet")
+"""
+
+from __future__ import annotations
+
+from hstar.slots.teachers.attempt import Attempt, labelled
+from hstar.slots.teachers.labelling import LabelOptions, LabelSummary, label
+from hstar.slots.teachers.labels import LabelledProblem, LabelRows, Labels, LabelsError, read_labels
+from hstar.slots.teachers.registry import TEACHERS
+from hstar.slots.teachers.teacher import Option, Teacher
+
+__all__ = [
+    "TEACHERS",
+    "Attempt",
+    "LabelOptions",
+    "LabelRows",
+    "LabelSummary",
+    "LabelledProblem",
+    "Labels",
+    "LabelsError",
+    "Option",
+    "Teacher",
+    "label",
+    "labelled",
+    "read_labels",
+]

@@ -1,0 +1,130 @@
+"""One attempt to label one problem: how it ended, and the labelled states."""
+
+from __future__ import annotations
+
+import functools
+import io
+import json
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hstar import _core
+from hstar.pddl import Domain, Problem
+from hstar.pddl.domain import read_domain
+from hstar.pddl.problem import read_problem
+from hstar.pddl.source import source_from_bytes
+from hstar.planning.task import Task
+from hstar.runtime.resources import Budget, OutOfResources
+from hstar.slots.teachers.labels import SOLVED, LabelRows
+from hstar.slots.teachers.states import atoms_of_states
+
+COSTS = ("one", "normal")
+TRIVIAL = "trivial"  # the goal holds initially: nothing to learn from
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """How an attempt ended. `status` is "solved", "trivial", or why there is no plan. Only a solved
+    attempt has `rows`; `atoms` are the names that they number. For `has_irrelevant` see
+    LabelledProblem. Times are in seconds."""
+
+    status: str
+    plan: list[str] = field(default_factory=list)
+    plan_cost: int | float | None = None
+    evaluated: int | None = None
+    expanded: int | None = None
+    search_time: float = 0.0
+    total_time: float = 0.0
+    peak_memory_kb: int = 0
+    atoms: list[str] = field(default_factory=list)
+    has_irrelevant: bool = False
+    has_open: bool = False
+    rows: LabelRows | None = None
+
+    def to_bytes(self) -> bytes:
+        about = json.dumps({**vars(self), "rows": None}).encode()
+        arrays = {} if self.rows is None else vars(self.rows)
+        file = io.BytesIO()
+        np.savez(file, **arrays, about=np.frombuffer(about, np.uint8))
+        return file.getvalue()
+
+    @staticmethod
+    def from_bytes(content: bytes) -> Attempt:
+        with np.load(io.BytesIO(content), allow_pickle=False) as file:
+            arrays = dict(file)
+        about = json.loads(arrays.pop("about").tobytes())
+        return Attempt(**about | {"rows": LabelRows(**arrays) if arrays else None})
+
+
+def labelled(
+    task: Task,
+    states: NDArray[np.int32],
+    plan: list[str],
+    plan_cost: int | float,
+    *,
+    kind: ArrayLike = 0,
+    h: ArrayLike = float("nan"),
+    lower: ArrayLike = float("nan"),
+    upper: ArrayLike = float("nan"),
+) -> Attempt:
+    """A solved attempt with labels for states int32[S, V] of a task. `kind` is a position in the
+    teacher's list of kinds. Each value may be one number for all states, or one per state."""
+    names, starts, atoms = atoms_of_states(task, states)
+    count = len(states)
+    h, lower, upper = (np.full(count, value, dtype=np.float32) for value in (h, lower, upper))
+    rows = LabelRows(
+        np.zeros(count, np.int32), starts, atoms, h, lower, upper, np.full(count, kind, np.uint8)
+    )
+    return Attempt(SOLVED, list(plan), plan_cost, atoms=names, rows=rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Everything that an attempt depends on, apart from the code. `path` is for messages only."""
+
+    teacher: str
+    options: dict[str, Any]
+    domain: str
+    problem: str
+    cost: str
+    time_limit: float | None
+    memory_limit: int | None
+    given: Any = None
+    path: str = ""
+
+
+def carry_out(request: Request) -> Attempt:
+    """Make an attempt; a limit or a signal that ends it becomes its status. Raises InputFileError
+    where grounding refuses the problem."""
+    from hstar.slots.teachers.registry import TEACHERS
+
+    start = _core.monotonic_seconds()
+    teacher = TEACHERS.find(request.teacher)
+    budget = Budget.starting_now(request.time_limit, request.memory_limit)
+    domain = _domain(request.domain)
+    problem = read_problem_text(request.path, request.problem, domain, request.cost)
+    given = {} if request.given is None else {"given": request.given}
+    try:
+        with budget.enforced():
+            attempt = teacher.label(problem, budget, **request.options, **given)
+    except OutOfResources as error:
+        attempt = Attempt(error.status)
+    return replace(
+        attempt,
+        total_time=_core.monotonic_seconds() - start,
+        peak_memory_kb=_core.peak_resident_bytes() // 1024,
+    )
+
+
+@functools.cache
+def _domain(text: str) -> Domain:
+    return read_domain(source_from_bytes("domain.pddl", text.encode()))
+
+
+def read_problem_text(path: str, text: str, domain: Domain, cost: str) -> Problem:
+    """A problem from its text; with cost "one" its metric is dropped and every action costs 1."""
+    problem = read_problem(source_from_bytes(path, text.encode()), domain)
+    return replace(problem, uses_metric=False) if cost == "one" else problem

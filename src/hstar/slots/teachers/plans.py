@@ -1,0 +1,73 @@
+"""The teacher "plans": the rest of a given plan is an upper bound for each of its states."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from hstar.pddl.errors import escape
+from hstar.pddl.model import Problem
+from hstar.pddl.planfile import PlanFileError, read_plan
+from hstar.pddl.validate import validate
+from hstar.planning.task import ground
+from hstar.runtime.resources import Budget
+from hstar.slots.teachers.attempt import TRIVIAL, Attempt, labelled, read_problem_text
+from hstar.slots.teachers.folder import ProblemFolder, ProblemFolderError
+from hstar.slots.teachers.following import follow
+from hstar.slots.teachers.teacher import Option, Teacher
+
+SUFFIXES = (".plan", ".soln")
+
+
+def read_plans(folder: ProblemFolder, cost: str, plans: str) -> dict[str, list[str]]:
+    """The plans of a folder by problem file, each as steps "(name object ...)". Raises
+    InputFileError unless every plan works."""
+    directory = Path(plans)
+    if not plans or not directory.is_dir():
+        raise ProblemFolderError("there is no such folder of plans; check the path", plans)
+    found = {}
+    for problem in folder.problems:
+        candidates = (directory / f"{Path(problem.file).stem}{suffix}" for suffix in SUFFIXES)
+        path = next((path for path in candidates if path.is_file()), None)
+        if path is None:
+            continue
+        where = str(folder.path / problem.file)
+        parsed = read_problem_text(where, problem.text, folder.domain, cost)
+        steps = read_plan(path)
+        verdict = validate(parsed, steps)
+        if not verdict.valid:
+            message = f"not a plan of this problem: {verdict.reason}"
+            raise PlanFileError(message, escape(str(path)))
+        found[problem.file] = [f"({' '.join(step)})" for step in steps]
+    if not found:
+        raise ProblemFolderError(
+            "there is no plan for any of the problems; a plan of p01.pddl is called "
+            "p01.plan or p01.soln",
+            plans,
+        )
+    return found
+
+
+def label_given_plan(
+    problem: Problem, budget: Budget, plans: str = "", given: Sequence[str] = ()
+) -> Attempt:
+    """Label the states of a valid plan. Grounding keeps what cannot matter for the goal, because
+    the plan may use it."""
+    if not given:
+        return Attempt(TRIVIAL)
+    task = ground(problem, keep_irrelevant=True, budget=budget)
+    states, remaining = follow(task, given)
+    attempt = labelled(task, states, list(given), remaining[0], upper=remaining)
+    return replace(attempt, has_irrelevant=True)
+
+
+TEACHER = Teacher(
+    "plans that you give; an upper bound for every state of the plan",
+    label_given_plan,
+    kinds=("plan",),
+    options={"plans": Option("", str, "folder with NAME.plan or NAME.soln")},
+    prepare=read_plans,
+    not_given="no plan file",
+    replaces=False,
+)

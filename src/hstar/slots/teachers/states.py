@@ -1,0 +1,111 @@
+"""States of a grounded task as sets of atoms and back, and the values of heuristics on them.
+
+Everything is done for all states at once: a problem may have a million of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hstar.planning.heuristics import make_heuristic
+from hstar.planning.task import Task
+from hstar.slots.teachers.labels import LabelRows
+
+States = NDArray[np.int32]
+PLAN_FEATURES = {"ff_deletes": 2, "ff_deletes_mean": 3}  # columns of plan_features
+NOT_COSTS = ("goalcount",)  # values that are not in the unit of cost
+
+
+def parse_atom(name: str) -> tuple[str, ...] | None:
+    """("on", "a", "b") from "on(a, b)"; None for a negated atom or "<none of those>"."""
+    if name.startswith(("not ", "<")):
+        return None
+    predicate, _, inside = name.removesuffix(")").partition("(")
+    return (predicate, *(inside.split(", ") if inside else ()))
+
+
+def atoms_of_states(
+    task: Task, states: States
+) -> tuple[list[str], NDArray[np.int64], NDArray[np.int32]]:
+    """The atoms that occur in states int32[S, V], and the sets of their positions.
+
+    State i has the atoms numbered `atoms[starts[i]:starts[i + 1]]`, by variable. Some negated atoms
+    are among them: those that the task tracks by a variable of their own. Returns the names,
+    `starts` int64[S + 1] and `atoms` int32.
+    """
+    names, first = _facts(task)
+    chosen = states != _default_values(names, first)  # (S, V)
+    listed = (states + first)[chosen]
+    occurs = np.zeros(len(names), dtype=bool)
+    occurs[listed] = True
+    number = np.cumsum(occurs, dtype=np.int32) - 1
+    starts = np.concatenate([[0], np.cumsum(chosen.sum(axis=1, dtype=np.int64))])
+    return [names[fact] for fact in np.flatnonzero(occurs)], starts, number[listed]
+
+
+def states_of_atoms(
+    task: Task,
+    names: Sequence[str],
+    rows: LabelRows,
+    *,
+    drop_unknown: bool = False,
+    allow_open: bool = False,
+) -> States:
+    """States int32[S, V] from sets of atoms, given the names of the atoms. Atoms that the task
+    lacks are ignored with `drop_unknown`. With `allow_open` a variable without an atom is -1.
+    Raises ValueError for what is not a state of the task."""
+    facts, first = _facts(task)
+    number = {name: fact for fact, name in enumerate(facts)}
+    unknown = [name for name in names if name not in number]
+    if unknown and not drop_unknown:
+        raise ValueError(f"has a state with the atom '{unknown[0]}', which its problem lacks")
+    fact_of = np.array([number.get(name, -1) for name in names], dtype=np.int64)
+    variable_of = np.searchsorted(first, fact_of, side="right") - 1
+    value_of = fact_of - first[variable_of]
+    states = np.tile(_default_values(facts, first), (len(rows), 1))
+    row = np.arange(len(rows)).repeat(np.diff(rows.starts))
+    known = fact_of[rows.atoms] >= 0
+    row, atoms = row[known], rows.atoms[known]
+    states[row, variable_of[atoms]] = value_of[atoms]
+    is_incomplete = not allow_open and (states < 0).any()
+    if is_incomplete or (states[row, variable_of[atoms]] != value_of[atoms]).any():
+        raise ValueError("has a state with too few or too many atoms")
+    return states
+
+
+def heuristic_columns(
+    task: Task, states: States, names: Sequence[str]
+) -> dict[str, NDArray[np.float32]]:
+    """float32[S] for each heuristic, in the unit of the problem; infinite in dead ends.
+    "ff_deletes" and "ff_deletes_mean" are deletes of the relaxed plan, in all and per step."""
+    columns = {}
+    for name in names:
+        if name in PLAN_FEATURES:
+            features = make_heuristic(task, "ff").plan_features(states)
+            columns[name] = features[:, PLAN_FEATURES[name]]
+            continue
+        values = make_heuristic(task, name).evaluate(states)
+        scale = 1 if name in NOT_COSTS else task.cost_scale
+        columns[name] = (values.astype(np.float64) / scale).astype(np.float32)
+    return columns
+
+
+def _facts(task: Task) -> tuple[list[str], NDArray[np.int64]]:
+    """The names of all facts, and the number of the first fact of each variable, int64[V]."""
+    names = [task.core.atom_name(fact) for fact in range(task.num_facts)]
+    return names, np.cumsum([0, *task.domain_sizes])[:-1].astype(np.int64)
+
+
+def _default_values(names: Sequence[str], first: NDArray[np.int64]) -> NDArray[np.int32]:
+    """int32[V]: the value of each variable of whose atoms none is listed, -1 if there is none. That
+    is "<none of those>", or else the negation of its only atom."""
+    default = np.full(len(first), -1, dtype=np.int32)
+    for prefix in ("not ", "<"):  # the latter wins
+        for fact, name in enumerate(names):
+            if name.startswith(prefix):
+                variable = np.searchsorted(first, fact, side="right") - 1
+                default[variable] = fact - first[variable]
+    return default

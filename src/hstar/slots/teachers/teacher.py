@@ -1,0 +1,113 @@
+"""What the rest of the program knows of a teacher."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hstar.runtime.journal import digest_of
+from hstar.slots.teachers.attempt import Attempt
+
+if TYPE_CHECKING:
+    from hstar.slots.teachers.backward import FactSets
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option of a teacher: `read` makes a value of a text and raises ValueError."""
+
+    default: Any
+    read: Callable[[str], Any]
+    help: str
+
+
+@dataclass(frozen=True, slots=True)
+class Teacher:
+    """`label(problem, budget, **options)` makes an Attempt, usually with `labelled`.
+
+    `kinds` names the kinds of labels that it gives. `prepare(folder, cost, **options)`, if there is
+    one, reads what each problem needs besides its text, by problem file. It is passed to `label` as
+    `given`; a problem without it gets the status `not_given`. `replaces` says whether a problem
+    that it cannot solve may be replaced by another one of the same generator.
+
+    `sample(task, budget, *, states, seed, **options)`, if there is one, makes FactSets: labelled
+    sets of facts of one grounded task. Learning for one problem calls it without a label file.
+    """
+
+    description: str
+    label: Callable[..., Attempt]
+    kinds: tuple[str, ...]
+    options: Mapping[str, Option] = field(default_factory=dict)
+    prepare: Callable[..., Mapping[str, Any]] | None = None
+    not_given: str = "nothing given"
+    replaces: bool = True
+    sample: Callable[..., FactSets] | None = None
+
+    @property
+    def code(self) -> str:
+        """A digest of the source file of the teacher, which may lie outside the package."""
+        return digest_of(Path(inspect.getfile(self.sample or self.label)).read_bytes())
+
+    def settings(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """All options, those not given at their defaults. Texts are read. Raises ValueError."""
+        for name in options:
+            if name not in self.options:
+                known = ", ".join(self.options) or "none"
+                raise ValueError(f"the teacher has no option '{name}'; its options are: {known}")
+        chosen = {name: option.default for name, option in self.options.items()}
+        for name, value in options.items():
+            try:
+                read = self.options[name].read
+                chosen[name] = read(value) if isinstance(value, str) else value
+            except ValueError as error:
+                raise ValueError(f"the option {name} cannot be '{value}': {error}") from None
+        return chosen
+
+
+def positive_number(text: str) -> int:
+    """For `Option.read`."""
+    number = int(text)
+    if number <= 0:
+        raise ValueError("it must be positive")
+    return number
+
+
+def whole_number(least: int, most: int = 2**31 - 1) -> Callable[[str], int]:
+    """Makes an `Option.read` for a number that the core can count with."""
+
+    def read(text: str) -> int:
+        number = int(text)
+        if not least <= number <= most:
+            raise ValueError(f"it must be from {least} to {most}")
+        return number
+
+    return read
+
+
+def yes_or_no(text: str) -> bool:
+    """For `Option.read`."""
+    if text not in ("yes", "no"):
+        raise ValueError("write yes or no")
+    return text == "yes"
+
+
+def share(text: str) -> float:
+    """For `Option.read`."""
+    number = float(text)
+    if not 0 <= number < 1:
+        raise ValueError("it must be at least 0 and less than 1")
+    return number
+
+
+def one_of(*names: str) -> Callable[[str], str]:
+    """Makes an `Option.read` that takes some names."""
+
+    def read(text: str) -> str:
+        if text not in names:
+            raise ValueError(f"choose one of {', '.join(names)}")
+        return text
+
+    return read

@@ -1,0 +1,124 @@
+"""Certificates: what a sweep over every state has shown, and showing it again from scratch."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from hstar.pdb import PatternDatabase, build_pdb, compress, subtract
+from hstar.pdb.database import PDDL
+from hstar.planning.puzzle import make_puzzle
+from hstar.planning.space import Space
+from hstar.runtime.resources import Budget
+from hstar.slots.model_file import ModelFileError
+from hstar.slots.pattern_network import LearnedDatabase, LearnedFile, digests, read_learned
+from hstar.training.certified.sweep import AnySweep, Sweep, SweepOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """`states` can reach the goal, `unreached` ones cannot. Of symmetric states that share an index
+    one was swept, and all are counted. `total` is the sum of the heuristic's values without the
+    base's, `exact_total` that of the table; `histogram` counts states by value."""
+
+    space: str
+    pattern: list[int]
+    states: int
+    unreached: int
+    overestimates: int
+    total: int
+    exact_total: int
+    histogram: list[list[int]]  # value, states
+    table_sha256: str
+    weights_sha256: str
+    exceptions_sha256: str
+
+    @property
+    def mean(self) -> float:
+        return self.total / max(self.states, 1)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "mean": self.mean}
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What sweeping anew gave; `differences` names the entries of the stored certificate that it
+    does not confirm."""
+
+    certificate: Certificate
+    differences: list[str]
+
+    @property
+    def holds(self) -> bool:
+        return not self.differences and self.certificate.overestimates == 0
+
+
+def certify(model: LearnedDatabase, exact: PatternDatabase, sweep: AnySweep) -> Certificate:
+    """Sweep over every state. The caller looks at `overestimates`."""
+    counts = sweep.count_values(model, "certify")
+    found = zip(model.values, counts.classes.tolist(), strict=True)
+    histogram = [[value, count] for value, count in found if count]
+    exact_counts, _ = exact.histogram
+    return Certificate(
+        space=model.layout.space,
+        pattern=list(model.layout.pattern),
+        states=counts.states,
+        unreached=counts.unreached,
+        overestimates=int(counts.overestimates.sum()),
+        total=sum(value * count for value, count in histogram),
+        exact_total=sum(value * count for value, count in enumerate(exact_counts)),
+        histogram=histogram,
+        table_sha256=hashlib.sha256(exact.table.data).hexdigest(),
+        **digests(model),
+    )
+
+
+def rebuild(model: LearnedDatabase, space: Space, budget: Budget | None = None) -> PatternDatabase:
+    """The exact table from scratch; that of a difference, less the base that is in the file."""
+    layout = model.layout
+    build = functools.partial(
+        build_pdb, space, additive=layout.additive, cost=layout.cost, budget=budget
+    )
+    exact = build(layout.pattern)
+    if layout.symmetric:  # the least value of each class: nothing rests on their being equal
+        exact = compress(exact, symmetric=True, budget=budget)
+    if model.base is None:
+        return exact
+    rebuilt = build(model.base.layout.pattern)
+    if not np.array_equal(rebuilt.table, model.base.table):
+        raise ValueError("the table of the base in the file is not that of its pattern")
+    return subtract(exact, rebuilt, space, budget)
+
+
+def verify_file(
+    path: str | os.PathLike[str],
+    *,
+    space: Space | None = None,
+    options: SweepOptions | None = None,
+    budget: Budget | None = None,
+) -> tuple[LearnedFile, Verification]:
+    """Rebuild the table, sweep, and compare with the certificate. Raises ModelFileError. A file of
+    a planning task needs the task as `space`."""
+    file = read_learned(path)
+    name = os.fspath(path)
+    model = file.model
+    if space is None:
+        if model.layout.space == PDDL:
+            raise ModelFileError("a heuristic of a planning task needs its PDDL files", name)
+        space = make_puzzle(model.layout.space)
+    try:
+        exact = rebuild(model, space, budget)
+        sweep = Sweep(exact, space, options or SweepOptions())
+        certificate = certify(model, exact, sweep)
+    except ValueError as error:
+        raise ModelFileError(f"the file cannot be verified: {error}", name) from error
+    stored = file.certificate or {}
+    found = certificate.to_dict()
+    differences = [key for key in found if stored.get(key) != found[key]]
+    return file, Verification(certificate, differences)

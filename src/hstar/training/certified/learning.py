@@ -1,0 +1,164 @@
+"""From a table of exact values to a file: train, export, choose thresholds, sweep, write."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+
+from hstar.slots.decode import find_decode
+from hstar.slots.features.pattern_states import PatternStates
+from hstar.slots.levels import Decoding
+from hstar.slots.model_file import to_bytes
+from hstar.slots.models.export import export
+from hstar.slots.models.integer_network import Network
+from hstar.slots.models.rounding import RoundedNet
+from hstar.slots.pattern_network import LearnedDatabase, LearnedFile, digests, write_learned
+from hstar.training.certified.certificate import Certificate, certify
+from hstar.training.certified.device_sweep import DeviceNetwork, DeviceSweep
+from hstar.training.certified.sweep import AnySweep, Sweep, SweepOptions
+from hstar.training.certified.thresholds import make_strict
+from hstar.training.loop import Line, Loop, Report
+from hstar.training.options import TABLE_DEFAULTS, TrainOptions, refining
+from hstar.training.pattern_source import PatternSource, TableData
+from hstar.training.train import prepare_table
+
+CHECKED_STATES = 1000
+DEVICE_BATCH = 2**16
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A network in integers, what was shown of it, and how it came about. `exceptions` are how many
+    indices were lowered, counted once per step down."""
+
+    file: LearnedFile
+    certificate: Certificate
+    num_bytes: int
+    exceptions: int
+    curve: tuple[Line, ...]
+    seconds: float
+    sweep: AnySweep
+
+
+def learn(
+    data: TableData,
+    output: str | os.PathLike[str],
+    options: TrainOptions,
+    sweeping: SweepOptions | None = None,
+    report: Report | None = None,
+    deadline: float | None = None,
+    start: Network | None = None,
+) -> Learned | None:
+    """Learn a table with a network in integers and write its file; None if the deadline came first.
+    `start` is a network to go on from, whose shape and bits then replace those of the options.
+
+    A stopped or killed run goes on from `output`.partial. Raises ValueError, FloatingPointError,
+    CheckpointError and OSError.
+    """
+    if start is not None:
+        options = refining(options, start)
+    prepared = prepare_table(data, options, start)
+    partial = Path(f"{os.fspath(output)}.partial")
+    loop = prepared.loop
+    if not loop.run(partial, report, deadline):
+        return None
+    source = cast(PatternSource, loop.source)
+    sweep = make_sweep(data, source.states, sweeping or SweepOptions())
+    file, certificate = finish(loop, data, sweep, prepared.options)
+    size = write_learned(output, file)
+    partial.unlink(missing_ok=True)
+    exceptions = sum(one.count for one in file.model.exceptions)
+    return Learned(file, certificate, size, exceptions, tuple(loop.curve), loop.seconds, sweep)
+
+
+def learn_float(
+    data: TableData,
+    output: str | os.PathLike[str],
+    options: TrainOptions,
+    report: Report | None = None,
+) -> tuple[Line, ...]:
+    """Learn a table with a network in floating point and write its file: not certified."""
+    prepared = prepare_table(data, options)
+    prepared.run(output, report)
+    return tuple(prepared.loop.curve)
+
+
+def make_sweep(data: TableData, learned: PatternStates, options: SweepOptions) -> AnySweep:
+    """On the device that trained, if that is a GPU; in the core otherwise."""
+    if learned.device.type != "cuda":
+        return Sweep(data.database, data.space, options)
+    states = learned
+    if learned.database is not data.database:  # symmetry classes are learned from all their states
+        states = PatternStates(data.database, data.space, learned.device)
+    return DeviceSweep(states, DEVICE_BATCH, options.progress)
+
+
+def finish(
+    loop: Loop, data: TableData, sweep: AnySweep, options: TrainOptions
+) -> tuple[LearnedFile, Certificate]:
+    """The integer network, decoded as wanted and swept over every state."""
+    source = cast(PatternSource, loop.source)
+    states = source.states
+    network = export(cast(RoundedNet, loop.network), states.domain_sizes)
+    plain = LearnedDatabase(
+        layout=data.database.layout,
+        network=network,
+        decoding=Decoding.argmax(),
+        values=states.values,
+        base=data.database.base,
+    )
+    _check_core(plain, source)
+    described = options.objective.to_dict()
+    described.pop("values", None)  # the decode has them
+    notes = {"options": options.chosen(**TABLE_DEFAULTS), "objective": described}
+    decode = find_decode(options.decode, options.objective)
+    chosen = {**decode.options, **options.decode_options}
+    if not decode.is_certified:
+        if "tau" in chosen:
+            decoding = Decoding.quantile(chosen["tau"], network.num_classes, chosen["temperature"])
+            plain = replace(plain, decoding=decoding)
+        certificate = certify(plain, data.database, sweep)
+        return LearnedFile(plain, certificate.to_dict(), notes), certificate
+
+    def size_of(model: LearnedDatabase) -> int:
+        file = LearnedFile(model, _longest(model, states), notes)
+        return len(to_bytes(file.to_model_file()))
+
+    strict = make_strict(plain, sweep, size_of, **chosen)
+    certificate = certify(strict, data.database, sweep)
+    if certificate.overestimates:
+        raise RuntimeError(
+            f"{certificate.overestimates} states are still overestimated; this is a bug in hstar"
+        )
+    return LearnedFile(strict, certificate.to_dict(), notes), certificate
+
+
+def _longest(model: LearnedDatabase, states: PatternStates) -> dict[str, object]:
+    """A certificate that is at least as long as the real one will be."""
+    most = states.cells
+    certificate = Certificate(
+        space=model.layout.space,
+        pattern=list(model.layout.pattern),
+        states=most,
+        unreached=most,
+        overestimates=0,
+        total=most * max(model.values[-1], 1),
+        exact_total=most * max(model.values[-1], 1),
+        histogram=[[value, most] for value in model.values],
+        table_sha256="0" * 64,
+        **digests(model),
+    )
+    return {**certificate.to_dict(), "mean": 1.0000000000000002}
+
+
+def _check_core(model: LearnedDatabase, source: PatternSource) -> None:
+    """The core must compute what torch computes of the same integers."""
+    index = source.draws.at(0)[:CHECKED_STATES]
+    digits = source.states.digits(index).cpu()
+    expected = DeviceNetwork(model.network, digits.device).forward(digits).numpy()
+    if not np.array_equal(model.network.forward(digits.int().numpy()), expected):
+        raise RuntimeError("the core computes another network; this is a bug in hstar")

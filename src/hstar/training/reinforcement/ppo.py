@@ -1,0 +1,320 @@
+"""Proximal policy optimisation (Schulman et al., 2017) of a policy and a value on many problems.
+
+    repeat:  play episodes by pi_old = pi;  A, R = advantages and returns of their steps
+             for some epochs, in batches:  r = pi / pi_old
+                 minimise  - mean min(r A, clip(r, 1 - c, 1 + c) A)     the policy
+                           + b mean cross entropy(V, R)                 the value, in (0, 1)
+                           - e mean H(pi)                               keep exploring
+
+The reward is 1 at the goal, as with Rivlin, Hazan and Karpas (2020). An update ends early once the
+policy is as far from pi_old as `most_divergence`, and the weights that are kept are those with the
+best mean return of the last updates' episodes: a policy can lose in one update what it had learned.
+An update sees whole episodes, so a checkpoint holds weights, moments of Adam and the generator.
+Equal options and seeds give equal bytes on one thread, if updates and not time limit the run.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hstar.pddl import Problem
+from hstar.pddl.problem import read_problem
+from hstar.pddl.source import load_source
+from hstar.planning.task import ground
+from hstar.runtime.journal import digest_of
+from hstar.slots.features.atoms import ATOMS
+from hstar.slots.features.operators import schemas_of
+from hstar.slots.features.vocabulary import Vocabulary, domain_hash
+from hstar.slots.learned_heuristic import LearnedHeuristic
+from hstar.slots.model_file import ModelFile
+from hstar.slots.models.model import whole_number
+from hstar.slots.teachers.folder import read_folder
+from hstar.training.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+from hstar.training.reinforcement.episodes import Arena, Episodes, play
+
+if TYPE_CHECKING:
+    import torch
+
+    from hstar.slots.models.gnn import GNN
+
+CHECKPOINT_SECONDS = 60.0
+AVERAGED = 5  # updates over whose episodes a policy is judged
+LEAST_SPREAD = 0.05  # of advantages: smaller ones are noise, and stay small
+KINDS = {"H": "h-adjusted", "V": "policy-value"}
+
+
+@dataclass(frozen=True, slots=True)
+class PPOOptions:
+    """`updates` or `seconds` end the run, whichever comes first."""
+
+    hidden: int = 64
+    rounds: int = 4
+    attention: bool = False
+    discount: float = 0.99
+    trace: float = 0.95
+    clip: float = 0.2
+    entropy: float = 0.01
+    value: float = 0.5
+    learning_rate: float = 5e-4
+    episodes: int = 64  # per update
+    epochs: int = 3
+    batch: int = 256
+    most_gradient: float = 0.5
+    most_divergence: float = 0.02  # mean of KL(pi_old, pi), in nats
+    seed: int = 0
+    updates: int | None = 1000
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        whole_number(asdict(self), "episodes", "epochs", "batch")
+        if self.updates is None and self.seconds is None:
+            raise ValueError("give a number of updates or of seconds; else training has no end")
+        if not 0 < self.discount < 1:
+            raise ValueError(f"the discount lies between 0 and 1, not {self.discount:g}")
+        if not 0 <= self.trace <= 1:
+            raise ValueError(f"the trace lies between 0 and 1, not {self.trace:g}")
+        for name in ("clip", "learning_rate", "most_gradient", "most_divergence"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"'{name}' must be positive, not {getattr(self, name)!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """`history` has a row per update: steps, share of episodes that reached the goal, and more."""
+
+    file: ModelFile
+    history: list[dict[str, float]]
+
+    def heuristic(self, kind: str) -> LearnedHeuristic:
+        """ "H", the H-adjusted value of edges, or "V", the value of states."""
+        if kind not in KINDS:
+            raise ValueError(f"the heuristic is of the kind H or V, not '{kind}'")
+        return LearnedHeuristic(self.file, f"policy-{kind}.safetensors", KINDS[kind])
+
+
+Report = Callable[[dict[str, float]], None]
+
+
+def train_policy(
+    directory: str | os.PathLike[str],
+    options: PPOOptions | None = None,
+    checkpoint: Path | None = None,
+    report: Report = lambda row: None,
+) -> Trained:
+    """Learn a policy and a value on the problems of a folder, all of one domain.
+
+    With the file `checkpoint` a run that was killed goes on from it; delete it to start anew.
+    Raises InputFileError for files, ValueError for a domain or problems that cannot be learned on.
+    """
+    folder = read_folder(directory)
+    problems = [read_problem(load_source(folder.path / p.file), folder.domain)
+                for p in folder.problems]  # fmt: skip
+    return train_on(problems, options or PPOOptions(), checkpoint, report)
+
+
+def train_on(
+    problems: Sequence[Problem],
+    options: PPOOptions,
+    checkpoint: Path | None = None,
+    report: Report = lambda row: None,
+) -> Trained:
+    """The same for problems of one domain."""
+    from hstar.slots.models.gnn import GNN_MODEL
+
+    domain = problems[0].domain
+    vocabulary = Vocabulary.of(domain)
+    if vocabulary.omitted:
+        raise ValueError(f"predicate {vocabulary.omitted[0]} has more arguments than a graph shows")
+    chosen = {name: getattr(options, name) for name in GNN_MODEL.options}
+    config = GNN_MODEL.configure(vocabulary.to_dict(), 1, chosen)
+    config["schemas"] = schemas_of(domain)
+    tasks = [ground(problem) for problem in problems]
+    arenas = [Arena(task, vocabulary, config["schemas"]) for task in tasks]
+    arenas = [arena for arena in arenas if arena.is_of_use]
+    if not arenas:
+        raise ValueError("every problem is solved already or has no applicable operator")
+    contents = [str(problem) for problem in problems]
+    fingerprint = digest_of(json.dumps([_without_ends(options), config, contents]))
+    run = _Run(arenas, options, config, checkpoint, fingerprint)
+    run.go(report)
+    metadata = {
+        "form": "float",
+        "features": {"name": ATOMS.name, "config": vocabulary.to_dict()},
+        "model": {"name": GNN_MODEL.name, "config": config},
+        "objective": {"name": "ppo"},
+        "decode": {"name": KINDS["H"], "base": "none", "lower": "none", "cap": None},
+        "cost": "one",
+        "domain": {"name": domain.name, "hash": domain_hash(domain)},
+        "training": {**asdict(options), "problems": len(problems), "done": len(run.history)},
+        "certificate": None,
+    }
+    return Trained(ModelFile(json.loads(json.dumps(metadata)), run.best), run.history)
+
+
+def _without_ends(options: PPOOptions) -> dict[str, Any]:
+    return {k: v for k, v in asdict(options).items() if k not in ("updates", "seconds")}
+
+
+class _Run:
+    def __init__(
+        self,
+        arenas: list[Arena],
+        options: PPOOptions,
+        config: dict[str, Any],
+        checkpoint: Path | None,
+        fingerprint: str,
+    ) -> None:
+        import torch
+
+        from hstar.slots.models.gnn import GNN_MODEL
+
+        self.arenas, self.options = arenas, options
+        self.network: GNN = GNN_MODEL.build(config, torch.Generator().manual_seed(options.seed))
+        self.adam = torch.optim.Adam(self.network.parameters(), options.learning_rate, eps=1e-5)
+        self.rng = np.random.default_rng(options.seed)
+        self.history: list[dict[str, float]] = []
+        self.best = self._weights()
+        self.best_return = 0.0
+        self.seconds = 0.0  # of earlier runs
+        self.path, self.fingerprint = checkpoint, fingerprint
+        if checkpoint is not None:
+            self._resume(read_checkpoint(checkpoint, fingerprint))
+
+    def go(self, report: Report) -> None:
+        options, began, saved = self.options, time.monotonic(), time.monotonic()
+
+        def spent() -> float:
+            return self.seconds + time.monotonic() - began
+
+        while (options.updates is None or len(self.history) < options.updates) and (
+            options.seconds is None or spent() < options.seconds
+        ):
+            played = play(
+                self.arenas,
+                self.network,
+                options.episodes,
+                self.rng,
+                options.discount,
+                options.trace,
+            )
+            self._judge(played.discounted)
+            row = {
+                "update": len(self.history) + 1,
+                "seconds": spent(),
+                "steps": len(played),
+                "solved": played.solved / played.num_episodes,
+                "return": played.discounted,
+                **self._update(played),
+            }
+            self.history.append(row)
+            report(row)
+            if self.path is not None and time.monotonic() - saved >= CHECKPOINT_SECONDS:
+                self._save(spent())
+                saved = time.monotonic()
+        if self.path is not None:
+            self._save(spent())
+
+    def _judge(self, discounted: float) -> None:
+        """Keep the weights if the last policies, which were nearly these, did best."""
+        last = [row["return"] for row in self.history[1 - AVERAGED :]] + [discounted]
+        if sum(last) / AVERAGED >= self.best_return:
+            self.best_return = sum(last) / AVERAGED
+            self.best = self._weights()
+
+    def _update(self, played: Episodes) -> dict[str, float]:
+        """Change the weights; mean losses, entropy and divergence over all batches."""
+        import torch
+
+        advantages = played.advantages
+        spread = max(float(advantages.std()), LEAST_SPREAD)
+        normed = torch.from_numpy((advantages - advantages.mean()) / spread)
+        sums, batches = np.zeros(4), 0
+        size = self.options.batch
+        for _ in range(self.options.epochs):
+            order = self.rng.permutation(len(played))
+            for first in range(0, len(order), size):
+                rows = np.sort(order[first : first + size])
+                loss, parts = self._loss(played, rows, normed[rows])
+                if not math.isfinite(sum(parts)):
+                    raise FloatingPointError("the training diverged; lower the learning rate")
+                sums += parts
+                batches += 1
+                if parts[-1] > self.options.most_divergence:
+                    return self._means(sums / batches)
+                self.adam.zero_grad()
+                loss.backward()
+                torch.nn.utils.clip_grad_norm_(
+                    self.network.parameters(), self.options.most_gradient
+                )
+                self.adam.step()
+        return self._means(sums / batches)
+
+    @staticmethod
+    def _means(means: Any) -> dict[str, float]:
+        names = ("policy_loss", "value_loss", "entropy", "divergence")
+        return dict(zip(names, means.tolist(), strict=True))
+
+    def _loss(self, played: Episodes, rows: Any, advantages: torch.Tensor) -> Any:
+        import torch
+
+        choices = played.choices.select(rows)
+        log_pi, logit = self.network.policy(played.inputs.select(rows), choices)
+        taken = played.taken[rows] - played.choices.starts[rows] + choices.starts[:-1]
+        change = log_pi[torch.from_numpy(taken)] - torch.from_numpy(played.log_pi[rows])
+        ratio = change.exp()
+        clipped = ratio.clamp(1 - self.options.clip, 1 + self.options.clip)
+        policy = -torch.minimum(ratio * advantages, clipped * advantages).mean()
+        value = torch.nn.functional.binary_cross_entropy_with_logits(
+            logit, torch.from_numpy(played.returns[rows])
+        )
+        entropy = -(log_pi.exp() * log_pi).sum() / len(rows)
+        loss = policy + self.options.value * value - self.options.entropy * entropy
+        divergence = (ratio - 1 - change).mean()  # Schulman's estimate: never negative
+        return loss, [float(one.detach()) for one in (policy, value, entropy, divergence)]
+
+    # -- checkpoints
+
+    def _weights(self) -> dict[str, Any]:
+        return {k: v.detach().numpy().copy() for k, v in self.network.state_dict().items()}
+
+    def _save(self, seconds: float) -> None:
+        assert self.path is not None
+        moments = {
+            f"{i}.{name}": value.numpy()
+            for i, state in self.adam.state_dict()["state"].items()
+            for name, value in state.items()
+        }
+        notes = {
+            "history": self.history,
+            "seconds": seconds,
+            "best_return": self.best_return,
+            "random": self.rng.bit_generator.state,
+        }
+        groups = {"network": self._weights(), "best": self.best, "adam": moments}
+        write_checkpoint(self.path, Checkpoint(self.fingerprint, notes, groups))
+
+    def _resume(self, held: Checkpoint | None) -> None:
+        if held is None:
+            return
+        import torch
+
+        self.history = held.notes["history"]
+        self.seconds = held.notes["seconds"]
+        self.best, self.best_return = held.groups["best"], held.notes["best_return"]
+        self.rng.bit_generator.state = held.notes["random"]
+        weights = {k: torch.from_numpy(v.copy()) for k, v in held.groups["network"].items()}
+        self.network.load_state_dict(weights)
+        moments: dict[int, dict[str, Any]] = {}
+        for key, array in held.groups.get("adam", {}).items():
+            number, _, name = key.partition(".")
+            moments.setdefault(int(number), {})[name] = torch.from_numpy(array.copy())
+        self.adam.load_state_dict({**self.adam.state_dict(), "state": moments})

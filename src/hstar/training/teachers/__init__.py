@@ -1,0 +1,1 @@
+"""Teachers that train a network while they label."""

@@ -1,0 +1,108 @@
+"""The teacher "bootstrap": a network learns from plans that it finds itself (h^Boot).
+
+    L = 5
+    repeat
+        draw states at most L regression steps away from the goal
+        search for a plan from each, greedily, with the network; few expansions
+        label the states of each plan with the steps that remain
+        train the network on the states labelled last
+        if 95 % of the searches found a plan: double L, at most 8 times
+
+Ferber et al. 2022. Here a state from which no plan was found counts as well, with the steps of its
+walk: they are a plan, too. Otherwise learning can get stuck, because a network that knows only the
+nearest states finds no way to them from any other. So all labels are upper bounds.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hstar import _core
+from hstar.planning.search import SearchOptions
+from hstar.planning.task import Task
+from hstar.runtime.resources import Budget, OutOfResources, stopped
+from hstar.slots.teachers.backward import FactSets, NothingToRegress
+from hstar.slots.teachers.given_states import earlier
+from hstar.slots.teachers.sampler import sampling_teacher
+from hstar.slots.teachers.teacher import share, whole_number
+from hstar.slots.teachers.whole_states import LatestStates, fact_sets
+from hstar.training.fact_network import NETWORK, FactNetwork
+from hstar.training.teachers.goal_walks import GoalWalks
+
+FIRST_LENGTH = 5
+MOST_DOUBLINGS = 8
+MOST_ROWS = 20_000  # that a round trains on
+
+
+def sample_bootstrap(
+    task: Task,
+    budget: Budget,
+    *,
+    states: int = 100_000,
+    rounds: int = 200,
+    searches: int = 100,
+    expansions: int = 1000,
+    solved: float = 0.95,
+    batches: int = 200,
+    h2: bool = True,
+    seed: int = 0,
+) -> FactSets:
+    """The states labelled last, at most `states`. The time limit ends it with the states so far.
+
+    Raises NothingToRegress, OutOfResources.
+    """
+    own = earlier(budget)
+    walks = GoalWalks(task, own, h2=h2)
+    network = FactNetwork(task, NETWORK, seed)
+    settings = SearchOptions(algorithm="gbfs", max_expansions=expansions).for_core(task)
+    found = LatestStates(task, states)
+    length, doublings = FIRST_LENGTH, 0
+    try:
+        for number in range(rounds):
+            starts, walked = walks.draw(searches, length, [seed, number])
+            with own.native():
+                on_plans, steps, was_solved = _core.label_by_search(
+                    task.core, starts, network.heuristic(), settings, 0.0, *own.limits
+                )
+            found.add(on_plans, steps)
+            if len(was_solved) < len(starts):
+                break
+            unsolved = was_solved == 0
+            found.add(starts[unsolved], walked[unsolved])
+            if was_solved.sum() >= solved * len(starts) and doublings < MOST_DOUBLINGS:
+                length, doublings = 2 * length, doublings + 1
+            if len(found) >= 2:
+                with own.native():
+                    network.train(rows_of(task, found, [seed, number]), batches, number, own.limits)
+    except OutOfResources as error:
+        if error.status != "out of time" or not len(found):
+            raise
+    if not len(found):
+        if own.seconds_left <= 0:
+            raise stopped("time")
+        raise NothingToRegress("every state around the goal leaves a variable open")
+    labels = found.labels()
+    return fact_sets(task, found.states(), labels, labels)
+
+
+def rows_of(task: Task, found: LatestStates, seed: list[int]) -> FactSets:
+    """Some of the states labelled last."""
+    states, labels = found.states(), found.labels()
+    if len(states) > MOST_ROWS:
+        chosen = np.random.default_rng(seed).choice(len(states), MOST_ROWS, replace=False)
+        states, labels = states[chosen], labels[chosen]
+    return fact_sets(task, states, labels, labels)
+
+
+TEACHER = sampling_teacher(
+    "states on plans that a growing network finds, with upper bounds (h^Boot)",
+    sample_bootstrap,
+    ("plan",),
+    {
+        "rounds": (whole_number(1), "of searches and training"),
+        "searches": (whole_number(1), "in a round"),
+        "expansions": (whole_number(1), "of a search, at most"),
+        "solved": (share, "of the searches, for walks to become longer"),
+        "batches": (whole_number(1), "to train on, in a round"),
+    },
+)

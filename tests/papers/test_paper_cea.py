@@ -1,0 +1,298 @@
+"""The recipe of the admissible-learning paper: a whole run of a tiny scale, killed and resumed."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from program import PACKAGES, SECONDS, environment, hstar
+from small_patterns import database_of
+from tiny_cea_scale import PAIR, TILES, TINY
+
+from hstar import plan
+from hstar.papers.admissible_cea import recipe as admissible_cea
+from hstar.papers.admissible_cea.classical import table_row
+from hstar.papers.admissible_cea.frontier import frontier, verdict
+from hstar.papers.admissible_cea.page import build_page, main_tables, write_results
+from hstar.papers.admissible_cea.published import TABLE_3
+from hstar.papers.admissible_cea.recipe import Experiment, Results, collect, run_experiment
+from hstar.papers.admissible_cea.scales import SCALES
+from hstar.papers.admissible_cea.tables import table_1, table_2, table_3
+from hstar.papers.page import planning_table
+from hstar.planning.puzzle import make_puzzle
+from hstar.planning.search import search
+from hstar.runtime.journal import JournalError
+from hstar.slots.model_file import ModelFileError
+from hstar.slots.pattern_network import read_learned
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> tuple[Experiment, Results]:
+    said: list[str] = []
+    experiment = Experiment(TINY, tmp_path_factory.mktemp("cea"), device="cpu", say=said.append)
+    results = run_experiment(experiment)
+    assert "1 networks of the 3x3x3 cube are to be learned: minutes each on a GPU" in said[0]
+    assert "table of tiles: 360 states" in said[2]
+    return experiment, results
+
+
+def test_networks_are_certified_and_measured(tiny: tuple[Experiment, Results]) -> None:
+    experiment, results = tiny
+    one = results.networks["tiles"]["cea"]
+    assert one["certified"]["overestimates"] == 0
+    assert one["certified"]["states"] == one["argmax"]["states"] == 360
+    assert one["certified"]["mean"] <= results.tables["tiles"]["mean"]
+    overestimated = sum(count for _, _, count in one["argmax"]["overestimates"])
+    assert one["argmax"]["rate"] == overestimated / 360
+    assert all(exact < guess for exact, guess, _ in one["argmax"]["overestimates"])
+    path = experiment.model(TINY.learnings[0])
+    assert one["certified"]["bytes"] == path.stat().st_size
+    model = read_learned(path).model
+    puzzle = make_puzzle("tiles-2x3")
+    states = puzzle.unrank(np.arange(puzzle.num_states or 0))
+    assert float(model.lookup(states).mean()) == pytest.approx(one["certified"]["mean"], abs=1e-5)
+    start = puzzle.scramble(12, 3)
+    assert (
+        search(puzzle, model.lookup, "astar", state=start).plan_length
+        == search(puzzle, "blind", "bfs", state=start).plan_length
+    )
+
+
+def test_files_hold_json_that_every_reader_takes(tiny: tuple[Experiment, Results]) -> None:
+    """Cross-entropy has neither beta nor eta, and phases begin without a best loss."""
+    experiment, results = tiny
+    assert results.networks["tiles"]["ce"]["curve"][0][-2:] == [None, None]
+    for learning in TINY.learnings:
+        content = experiment.model(learning).read_bytes()
+        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+        metadata = json.loads(header["__metadata__"]["hstar"], parse_constant=pytest.fail)
+        assert metadata["objective"]["name"] == learning.options.objective.name
+
+
+def test_tables_name_what_is_missing(tiny: tuple[Experiment, Results]) -> None:
+    _, results = tiny
+    first = {str(row[0]): row for row in table_1(results).rows}
+    assert str(first["tiles"][2]) == "360"
+    assert str(first["8-corner"][1]) == "not built"
+    second = table_2(results)
+    kinds = [(str(row[1]), str(row[0]), str(row[3])) for row in second.rows]
+    assert ("8-corner", "networks", "not learned") in kinds
+    assert ("8-corner", "compressed PDB", "6.84") in kinds
+    assert any(name == "tiles" and kind == "certified NN, CEA loss" for name, kind, _ in kinds)
+    assert any(name == "tiles" and "strongest classical" in kind for name, kind, _ in kinds)
+    assert "tiles" in second.shown
+    third = table_3(results)
+    assert third.headers == ["h", "pancakes", "tiles", "difference"]
+    total = sum(int(str(row[2]).replace(",", "")) for row in third.rows if str(row[2]) != "\u2013")
+    assert total == 360
+
+
+def test_counts_beside_the_papers(tiny: tuple[Experiment, Results]) -> None:
+    """Equal and unequal counts are told apart."""
+    _, results = tiny
+    counts = list(TABLE_3["6-edge"])
+    row = {**table_row(database_of("pancake-5", "0-4"), 0.0), "counts": counts}
+    same = replace(results, tables={"6-edge": row})
+    assert "6-edge of 6-edge equal it" in table_3(same).shown
+    row["counts"] = [*counts[:-1], counts[-1] + 1]
+    assert "none of 6-edge equal it" in table_3(same).shown
+
+
+def test_frontier_says_who_leads(tiny: tuple[Experiment, Results]) -> None:
+    _, results = tiny
+    certified = results.networks["tiles"]["cea"]["certified"]
+    strong = {**certified, "total": 99.0, "bytes": 1}
+    weak = {**certified, "total": 0.0, "bytes": 10**6}
+    for row, text in ((strong, "1 of 1 networks lead"), (weak, "A classical table is ahead of")):
+        one = replace(results, networks={"tiles": {"cea": {"certified": row}}})
+        assert text in verdict(frontier(one, "tiles"))
+    points = frontier(results, "tiles")
+    best = -1.0
+    for point in points:
+        assert point.leads == (point.mean > best)
+        best = max(best, point.mean)
+
+
+def test_everything_is_written(tiny: tuple[Experiment, Results], tmp_path: Path) -> None:
+    experiment, results = tiny
+    write_results(results, replace(experiment, directory=tmp_path), "tiny", "hstar paper", 1.0)
+    page = (tmp_path / "report.html").read_text()
+    for heading in (
+        "Table 1",
+        "Table 2",
+        "Table 3",
+        "Table 5",
+        "Figure 2",
+        "Figure 5",
+        "Figures 6",
+    ):
+        assert f"<h3>{heading}" in page
+    assert page.count("<svg") == 7  # three spaces, Figures 2 and 5, two of Figures 6 to 9
+    assert "http" not in page.replace("http://www.w3.org", "")
+    text = (tmp_path / "rows.json").read_text()
+    rows = json.loads(text, parse_constant=pytest.fail)  # NaN is not JSON
+    assert rows["tables"]["tiles"]["states"] == 360
+    for table in main_tables(results):
+        lines = list(csv.reader(io.StringIO((tmp_path / "csv" / f"{table.name}.csv").read_text())))
+        assert {len(line) for line in lines} == {len(lines[0])}
+        assert len(lines) == len(table.rows) + 1
+
+
+def test_boards_are_planned_for_beside_the_default_planner(
+    tiny: tuple[Experiment, Results],
+) -> None:
+    """A* is optimal with the table and with the network; all planners read the same boards."""
+    _, results = tiny
+    assert results.compared is not None
+    table = planning_table(results.compared)
+    planners = {str(row[1]): row for row in table.rows}
+    assert list(planners) == [
+        "A*, certified network",
+        "A*, exact table",
+        "eager h^FF",
+        "default planner",
+    ]
+    assert {str(row[2]) for row in planners.values()} == {"3/3"}
+    costs = {name: float(str(row[-1])) for name, row in planners.items()}
+    assert costs["A*, certified network"] == costs["A*, exact table"]
+    assert costs["A*, exact table"] <= min(costs["eager h^FF"], costs["default planner"])
+    blind = results.planning[0][2].parent / "domain.pddl"
+    for row in results.compared.own("A*, exact table").iter_rows(named=True):
+        problem = blind.with_name(f"{row['instance'].partition('/')[2]}.pddl")
+        assert plan(blind, problem, search="astar", heuristic="blind").plan_cost == row["cost"]
+    page = build_page(results, "tiny", "hstar paper", 1.0).to_html()
+    assert "Planning beside the default planner" in page
+
+
+def test_a_stopped_run_goes_on(
+    tiny: tuple[Experiment, Results], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    experiment, results = tiny
+    before = {path: path.stat().st_mtime_ns for path in experiment.directory.rglob("*.*")}
+    part = experiment.part("classical", "tiles")
+    part.unlink()
+    done: list[object] = []
+    original = admissible_cea.run_piece
+    monkeypatch.setattr(
+        admissible_cea, "run_piece", lambda *a: (done.append(a[0]), original(*a))[1]
+    )
+    again = run_experiment(experiment)
+    assert done == [admissible_cea.make_classical]
+    assert again == results
+    after = {path: path.stat().st_mtime_ns for path in experiment.directory.rglob("*.*")}
+    changed = {path.name for path, time in after.items() if before.get(path) != time}
+    assert changed == {"tiles.json", "experiment.json"}
+
+
+RUN = """
+import sys
+from pathlib import Path
+from tiny_cea_scale import PAIR
+from hstar.papers.admissible_cea.recipe import Experiment, run_experiment
+run_experiment(Experiment(PAIR, Path(sys.argv[1]), jobs=2, device="cpu"))
+"""
+
+
+def test_a_killed_run_ends_like_an_undisturbed_one(
+    tiny: tuple[Experiment, Results], tmp_path: Path
+) -> None:
+    """Killed with its processes at work, then started again."""
+    command = [sys.executable, "-c", RUN, str(tmp_path)]
+    paths = os.pathsep.join([PACKAGES, str(Path(__file__).parent)])
+    changed = environment({"PYTHONPATH": paths})
+    with subprocess.Popen(command, env=changed, stdout=subprocess.DEVNULL) as process:
+        deadline = time.monotonic() + 4 * SECONDS  # processes that load torch on a busy machine
+        while not list(tmp_path.glob("parts/networks/*")) and time.monotonic() < deadline:
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.kill()
+    done = len(list(tmp_path.glob("parts/*/*.json")))
+    time.sleep(0.5)  # whoever had outlived it would go on writing
+    assert 0 < len(list(tmp_path.glob("parts/*/*.json"))) <= done + 1
+    subprocess.run(command, env=changed, stdout=subprocess.DEVNULL, check=True, timeout=4 * SECONDS)
+    experiment, _ = tiny
+    undisturbed = collect(replace(experiment, scale=PAIR))
+    again = collect(Experiment(PAIR, tmp_path))
+    assert list(again.networks["pancakes"]) == ["phases", "model-1"]
+    assert _without_times(again.to_dict()) == _without_times(undisturbed.to_dict())
+
+
+def _without_times(held: Any) -> Any:
+    if isinstance(held, dict):
+        return {key: _without_times(value) for key, value in held.items() if key != "seconds"}
+    return [_without_times(one) for one in held] if isinstance(held, list) else held
+
+
+def test_another_experiment_is_refused(tiny: tuple[Experiment, Results]) -> None:
+    experiment, _ = tiny
+    with pytest.raises(JournalError, match="other settings"):
+        run_experiment(replace(experiment, seed=1))
+
+
+def test_certified_files_take_the_place_of_training(
+    tiny: tuple[Experiment, Results], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file of a known name fills the row of its database; nothing is trained for it."""
+    experiment, trained = tiny
+    results_of_all = trained.networks["tiles"]["cea"]
+    monkeypatch.setitem(admissible_cea.MODELS, "8-corner", "tiles")
+    folder = tmp_path / "models"
+    folder.mkdir()
+    file = folder / "8-corner.safetensors"
+    file.write_bytes(experiment.model(TINY.learnings[0]).read_bytes())
+    scale = replace(
+        TINY,
+        subjects=(TILES,),
+        learnings=(replace(TINY.learnings[0], model="8-corner"),),
+        generalisations=(),
+        sampled=300,
+    )
+    other = Experiment(scale, tmp_path / "out", device="cpu", models=folder, say=lambda _: None)
+    other.directory.mkdir()
+    results = run_experiment(other)
+    assert results.networks == {}
+    held = results.models["8-corner"]
+    assert held["certified"]["bytes"] == file.stat().st_size
+    assert 100 <= held["argmax"]["states"] <= 200  # about half of the drawn indices are states
+    whole = results_of_all["argmax"]
+    assert held["argmax"]["mean"] == pytest.approx(whole["mean"], abs=0.5)
+    assert collect(other) == results
+    content = bytearray(file.read_bytes())
+    content[-1] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(ModelFileError, match="changed"):
+        run_experiment(other)
+
+
+def test_scales_hold_together() -> None:
+    for scale in SCALES.values():
+        names = {subject.name for subject in scale.subjects}
+        assert {one.subject for one in scale.learnings} <= names
+        assert {one.subject for one in scale.generalisations} <= names
+        labels = [(one.subject, one.label) for one in scale.learnings]
+        assert len(set(labels)) == len(labels)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["admissible-cea", "--scale", "proposed"], "unknown scale 'proposed'"),
+        (["admissible-cea", "--models", "no/such/folder"], "there is no folder no/such/folder"),
+        (["truncated-gaussian", "--models", "."], "--models is for admissible-cea"),
+        (["unknown"], "choose one of truncated-gaussian, admissible-cea"),
+    ],
+)
+def test_bad_options(arguments: list[str], message: str, tmp_path: Path) -> None:
+    result = hstar("paper", *arguments, "-o", str(tmp_path / "out"))
+    assert result.code == 36
+    assert message in result.err

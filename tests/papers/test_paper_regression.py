@@ -1,0 +1,275 @@
+"""The regression-sampling recipe: a tiny run of every stage, its tables and its errors."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from program import check_one_line, hstar
+
+from hstar.learning.initial_states import with_initial_state
+from hstar.learning.instance import InstanceLearner, LearnOptions
+from hstar.papers.claims import FAILS, HOLDS, UNKNOWN
+from hstar.papers.experiment import read_part
+from hstar.papers.peers import run_peer
+from hstar.papers.regression_sampling import recipe
+from hstar.papers.regression_sampling.claims import claims
+from hstar.papers.regression_sampling.columns import LEARNERS, PLANNERS
+from hstar.papers.regression_sampling.page import summary_text, write_results
+from hstar.papers.regression_sampling.recipe import (
+    Experiment,
+    Results,
+    SuiteError,
+    make_tasks,
+    run_experiment,
+    unused_states,
+)
+from hstar.papers.regression_sampling.scales import GENERATED, SCALES, Scale, Study
+from hstar.papers.regression_sampling.tables import (
+    AVERAGES,
+    COLUMNS,
+    PRINTED,
+    break_even_table,
+    coverage_table,
+    together_table,
+)
+from hstar.planning.task import ground
+from hstar.runtime.journal import JournalError
+from hstar.runtime.resources import Budget, OutOfResources, stopped
+from hstar.slots.teachers.states import parse_atom
+from hstar.training.native import MlpOptions
+
+QUICK = MlpOptions(hidden=8, width=8, batch=256, epochs=2)
+STUDY = Study(
+    GENERATED,
+    GENERATED,
+    ("RSL", "FF", "goal count", "plan", "learn", "plan --learn"),
+    "all",
+    (2, 3),
+    3.0,
+    20.0,
+)
+TINY = Scale((STUDY,), 2**31, {"blocksworld": {"blocks": [8]}})
+PEER = """\
+import subprocess, sys
+domain, problem, plan = sys.argv[1:4]
+subprocess.run([sys.executable, "-m", "hstar", "plan", domain, problem, "--plan-file", plan])
+"""
+
+
+@pytest.fixture
+def experiment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Experiment:
+    for name in ("RSL", "hstar"):
+        options = dataclasses.replace(LEARNERS[name], network=QUICK, states=500, trials=2)
+        monkeypatch.setitem(LEARNERS, name, options)
+    (tmp_path / "peer.py").write_text(PEER)
+    peer = f"{sys.executable} {tmp_path / 'peer.py'} {{domain}} {{problem}} {{plan}}"
+    (tmp_path / "run").mkdir()
+    quiet: Any = {"say": lambda _: None}
+    return Experiment(TINY, tmp_path / "run", peers={"other": peer}, **quiet)
+
+
+def test_the_printed_means_are_those_of_the_printed_numbers() -> None:
+    assert len(PRINTED) == 10
+    for column in COLUMNS:
+        mean = sum(row[column] for row in PRINTED.values()) / len(PRINTED)
+        assert mean == pytest.approx(AVERAGES[column], abs=0.06)
+
+
+@pytest.mark.parametrize("name", SCALES)
+def test_scales_name_what_there_is(name: str) -> None:
+    for study in SCALES[name].studies:
+        assert set(study.planners) <= set(PLANNERS)
+        assert set(study.learners) <= set(LEARNERS)
+        assert 1 not in study.states  # what is learned from is not planned for
+
+
+def test_a_tiny_run_writes_every_table_and_continues(experiment: Experiment) -> None:
+    results = run_experiment(experiment)
+    runs = results.runs[GENERATED]
+    assert {run["planner"] for run in runs} == {*STUDY.planners, "other"}
+    assert all(run["solved"] for run in runs if run["planner"] in ("plan", "other", "FF"))
+    files = write_results(results, experiment, "tiny", "command", 1.0)
+    assert files == ["report.html", "tables.md"]
+    tables = (experiment.directory / "tables.md").read_text()
+    assert "breaks even after" in tables and "plan --learn" in tables
+    assert "blocksworld" in summary_text(results)
+    changed = {p: p.stat().st_mtime_ns for p in experiment.directory.glob("*/*/*/*/**/*.json")}
+    some = next(path for path in changed if path.name == "FF.json")
+    some.unlink()
+    assert {r["planner"] for r in run_experiment(experiment).runs[GENERATED]} == {
+        run["planner"] for run in runs
+    }
+    for path in changed:
+        assert (path.stat().st_mtime_ns == changed[path]) == (path != some)
+
+
+def test_the_directory_of_another_experiment_is_refused(experiment: Experiment) -> None:
+    experiment.keep_settings()
+    other = dataclasses.replace(experiment, seed=1)
+    with pytest.raises(JournalError):
+        run_experiment(other)
+
+
+def test_states_that_a_learner_saw_are_not_planned_for(
+    experiment: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With many samples of a task of two blocks, training meets every state."""
+    scale = dataclasses.replace(TINY, generated={"blocksworld": {"blocks": [2]}})
+    small = dataclasses.replace(experiment, scale=scale)
+    options = LearnOptions(network=QUICK, states=5000, trials=2)
+    monkeypatch.setitem(LEARNERS, "RSL", dataclasses.replace(options, ways=LEARNERS["RSL"].ways))
+    (task,) = recipe.find_tasks(small, STUDY)
+    make_tasks(small, STUDY, [task])
+    for learner in STUDY.learners:
+        recipe.make_network(small, STUDY, task, learner)
+    part = read_part(small.network(STUDY, task, "RSL"))
+    there = [n for n in STUDY.states if (task.path / f"p{n}.pddl").is_file()]
+    assert there and set(part["used"]) == set(there)
+    assert not set(unused_states(small, STUDY, task)) & set(there)
+
+
+def test_a_scale_of_given_tasks_needs_their_folder(tmp_path: Path) -> None:
+    run = hstar("paper", "regression-sampling", "--scale", "small", "-o", tmp_path / "out")
+    assert run.code == 31 and "--suite" in run.err
+    (tmp_path / "empty").mkdir()
+    experiment = Experiment(SCALES["small"], tmp_path / "run", suite=tmp_path / "empty")
+    with pytest.raises(SuiteError, match="no folders DOMAIN/TASK"):
+        run_experiment(experiment)
+
+
+def test_options_of_other_recipes_are_refused(tmp_path: Path) -> None:
+    command = ("paper", "truncated-gaussian", "-o", tmp_path / "out")
+    check_one_line(hstar(*command, "--suite", tmp_path), 36, "--suite is for regression-sampling")
+    files = "{domain} {problem} {plan}"
+    peer = ("--peer", f"x={sys.executable} {files}")
+    check_one_line(hstar(*command, *peer), 36, "--peer is for regression-sampling")
+    command = ("paper", "regression-sampling", "-o", tmp_path / "out")
+    for wrong, message in (
+        ("x=run", "it lacks {domain}, {problem}, {plan}"),
+        (f"x=no-such-program {files}", "there is no program 'no-such-program'"),
+        (f"x={sys.executable} {files} {{oops}}", "it knows no {oops}"),
+        (f"x={sys.executable} {files} '", "No closing quotation"),
+        (f"x/y={sys.executable} {files}", "no name that a file could have"),
+        (f"FF={sys.executable} {files}", "that of a planner of ours"),
+    ):
+        run = hstar(*command, "--peer", wrong)
+        assert run.code == 36 and message in run.err, run.err
+    check_one_line(hstar(*command, "--suite", tmp_path / "no"), 36, "there is no folder")
+
+
+def row(planner: str, solved: bool, **more: Any) -> dict[str, Any]:
+    given = {"seconds": 2.0, "length": 10, "status": "", **more}
+    return {"task": "d/t", "domain": "d", "state": 2, "planner": planner, "solved": solved, **given}
+
+
+def made_up(*runs: dict[str, Any]) -> Results:
+    network = {"task": "d/t", "learner": "hstar", "seconds": 30.0, "pays": True}
+    names = [run["planner"] for run in runs]
+    return Results((STUDY,), {GENERATED: [network]}, {GENERATED: list(runs)}, {GENERATED: names})
+
+
+def test_coverage_counts_solved_states() -> None:
+    table = coverage_table(made_up(row("plan", True), row("learn", False)), STUDY)
+    assert [str(cell) for cell in table.rows[0]] == ["d", "1", "100.0", "0.0"]
+    assert [str(cell) for cell in table.rows[1]] == ["mean of the domains", "", "100.0", "0.0"]
+
+
+def test_learning_breaks_even_when_its_time_is_saved() -> None:
+    runs = (row("plan", True, seconds=12.0), row("learn", True, seconds=2.0))
+    assert break_even_table(made_up(*runs), STUDY).rows[0][4] == "3"
+    runs = (row("plan", True, seconds=1.0), row("learn", False))
+    assert break_even_table(made_up(*runs), STUDY).rows[0][4] == "never"
+
+
+def test_ratios_are_over_what_both_solved() -> None:
+    runs = (row("plan", True, seconds=4.0, length=5), row("learn", True))
+    (line,) = together_table(made_up(*runs), STUDY).rows
+    assert line == ["learn", "1", "0", "0", "0.50", "2.00"]
+
+
+def test_claims_compare_means() -> None:
+    results = made_up(row("plan", False), row("learn", True), row("N-RSL", True))
+    verdicts = {claim.text: claim for claim in claims(results, STUDY)}
+    alone = verdicts["hstar learn alone solves more than the default planner"]
+    assert alone.verdict == HOLDS and "learn 100.0 against plan 0.0" in alone.numbers
+    assert verdicts["hstar learn solves more than N-RSL"].verdict == FAILS
+    lama = verdicts["LAMA solves more than all networks"]
+    assert lama.verdict == UNKNOWN and lama.paper_verdict == HOLDS
+
+
+def test_a_planner_that_fails_is_told_from_one_that_finds_nothing(tmp_path: Path) -> None:
+    files = "{domain} {problem} {plan}"
+    code = "import sys; sys.stderr.write('first\\nno licence\\n'); sys.exit({})"
+    (tmp_path / "fails.py").write_text(code.format(3))
+    (tmp_path / "gives-up.py").write_text(code.format(0))
+    for name, status in (("fails", "failed"), ("gives-up", "no plan")):
+        command = f"{sys.executable} {tmp_path / name}.py {files}"
+        found = run_peer(command, tmp_path / "d.pddl", tmp_path / "p.pddl", 60.0)
+        assert found["status"] == status and found["error"] == "no licence"
+
+
+def test_a_planner_that_does_not_end_is_killed_with_its_children(tmp_path: Path) -> None:
+    script = tmp_path / "slow.py"
+    script.write_text(
+        "import os, subprocess, sys, time\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
+        f"open({str(tmp_path / 'child')!r}, 'w').write(str(child.pid))\n"
+        "time.sleep(600)\n"
+    )
+    command = f"{sys.executable} {script} {{domain}} {{problem}} {{plan}}"
+    assert run_peer(command, tmp_path / "d.pddl", tmp_path / "p.pddl", 2.0)["status"] == "no plan"
+    child = Path("/proc", (tmp_path / "child").read_text(), "stat")
+
+    def is_alive() -> bool:
+        try:
+            return child.read_text().split()[2] != "Z"
+        except OSError:  # it is gone
+            return False
+
+    end = time.monotonic() + 60  # on a busy machine a killed process takes a moment to die
+    while is_alive() and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not is_alive()
+
+
+def test_an_interrupt_is_no_result(experiment: Experiment, monkeypatch: Any) -> None:
+    """A search that Ctrl-C ended must not count as one that found nothing."""
+    (task,) = recipe.find_tasks(experiment, STUDY)
+    make_tasks(experiment, STUDY, [task])
+
+    def interrupted(*_: Any) -> Any:
+        raise stopped("interrupt")
+
+    monkeypatch.setattr(recipe, "plan_problem", interrupted)
+    with pytest.raises(OutOfResources, match="interrupted"):
+        recipe.plan_once(experiment, STUDY, task, "FF", 2)
+    monkeypatch.setattr(recipe.InstanceLearner, "run", interrupted)
+    with pytest.raises(OutOfResources, match="interrupted"):
+        recipe.make_network(experiment, STUDY, task, "RSL")
+    assert not list(experiment.directory.glob("runs/**/*.json"))
+    assert not list(experiment.directory.glob("networks/**/*.json"))
+
+
+def test_states_are_compared_with_the_atoms_that_never_change(tmp_path: Path) -> None:
+    """In visitall, a visited cell stays visited, so its atom is no fact of the grounded task."""
+    scale = dataclasses.replace(TINY, generated={"visitall": {"side": [12]}})
+    experiment = Experiment(scale, tmp_path, say=lambda _: None)
+    (task,) = recipe.find_tasks(experiment, STUDY)
+    make_tasks(experiment, STUDY, [task])
+    options = LearnOptions(seconds=600.0)
+    learner = InstanceLearner(task.problem(1), options, Budget(), lambda _: None)
+    text = task.file(1).read_text()
+    for number, state in ((2, learner.states[0]), (3, learner.verdict_states[0])):
+        whole = ground(task.problem(1), keep_irrelevant=True, keep_constant=True)
+        tracked = set(learner.task.atoms(state))
+        visited = {a for a in whole.atoms(whole.initial_state) if a.startswith("visited")}
+        atoms = [parse_atom(atom) for atom in sorted(tracked | visited)]
+        static = [atom for atom in task.problem(1).init if atom[0] == "connected"]
+        made = with_initial_state(text, task.problem(1), [*static, *filter(None, atoms)])
+        task.file(number).write_text(made)
+    assert recipe.used_states(learner, task, STUDY) == [2, 3]

@@ -1,0 +1,266 @@
+"""The reward-shaping recipe: a tiny run of every stage, and its errors."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+from pathlib import Path
+
+import pytest
+from label_folders import write_folder
+from program import check_one_line, hstar
+
+from hstar.papers.experiment import read_part
+from hstar.papers.reward_shaping import recipe
+from hstar.papers.reward_shaping.columns import COLUMNS, SHAPED
+from hstar.papers.reward_shaping.compatibility import (
+    WORKS,
+    check_domain,
+    compatibility_table,
+    compatible_folders,
+)
+from hstar.papers.reward_shaping.learners import LEARNERS
+from hstar.papers.reward_shaping.page import failures, summary_text, write_results
+from hstar.papers.reward_shaping.problems import (
+    DomainProblems,
+    Entry,
+    SuiteError,
+    read_problems,
+)
+from hstar.papers.reward_shaping.recipe import Experiment, Results, run_experiment
+from hstar.papers.reward_shaping.scales import (
+    EQUAL_TIME,
+    PAPER,
+    SCALES,
+    Compatibility,
+    Generated,
+    Scale,
+    Study,
+)
+from hstar.runtime.journal import JournalError
+from hstar.runtime.resources import OutOfResources, stopped
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+TABLE_1 = tuple(column for column in SCALES["full"].studies[0].columns)
+STUDY = Study(
+    PAPER,
+    TABLE_1,
+    (0, 1),
+    tests=0,
+    limit=60.0,
+    steps={"paper": 60, "own": 60, "hgn": 2, "gnn": 1},
+    label_limit=30.0,
+    max_evaluations=30,
+)
+TIMED = Study(EQUAL_TIME, ("rollouts", "label + train", "plan"), (0,), 0, 60.0, learn=4.0)
+BLOCKS = Generated("blocksworld", (5, 2), {"blocks": [2, 3]}, {"blocks": [4, 5]})
+TINY = Scale(2**31, (STUDY, TIMED), {"blocks": BLOCKS})
+
+
+def experiment_in(folder: Path, scale: Scale = TINY, suite: Path | None = None) -> Experiment:
+    return Experiment(scale, folder, say=lambda _: None, suite=suite)
+
+
+@pytest.mark.parametrize("name", SCALES)
+def test_scales_name_what_there_is(name: str) -> None:
+    for study in SCALES[name].studies:
+        assert set(study.columns) <= set(COLUMNS)
+        assert set(study.learners) <= set(LEARNERS)
+        if study.name == PAPER:
+            assert study.max_evaluations
+            assert study.label_limit > 0 or "hgn" not in study.learners
+            assert set(study.steps) == {"paper" if one in SHAPED else one for one in study.learners}
+        else:
+            assert study.learn > 0
+
+
+def test_a_tiny_run_writes_every_table_and_continues(tmp_path: Path) -> None:
+    experiment = experiment_in(tmp_path)
+    results = run_experiment(experiment)
+    assert not [line for line in failures(results) if line.startswith(PAPER)]
+    runs = results.searches[PAPER]
+    assert {run["column"] for run in runs} == set(TABLE_1)
+    assert all(run["requested"] <= 30 for run in runs if run["column"] != "plan")
+    assert {run["seed"] for run in runs if run["column"] == "H^FF"} == {0, 1}
+    assert {run["seed"] for run in runs if run["column"] == "GBFS-HGN"} == {0}
+    assert all(run["solved"] for run in runs if run["column"] == "plan")
+    goals = {row["learner"]: row["goals"] for row in results.trainings[PAPER] if "goals" in row}
+    assert goals["H^FF"] > 0
+    for row in results.trainings[PAPER]:
+        assert len(row.get("goal_steps", [])) == row.get("goals", 0)
+    learned = {row["learner"] for row in results.trainings[EQUAL_TIME] if not row["error"]}
+    searched = {run["column"] for run in results.searches[EQUAL_TIME]}
+    assert searched == {"plan", *learned}  # a busy machine may leave no time to learn
+    files = write_results(results, experiment, "tiny", "command", 1.0)
+    assert files == ["report.html", "tables.md"]
+    tables = (tmp_path / "tables.md").read_text()
+    for title in ("Table 1", "Table 2", "Table 3", "Equal time", "Q5", "Spread over seeds"):
+        assert title in tables
+    report = (tmp_path / "report.html").read_text()
+    assert all(f"Figures {number}" in report for number in ("1 (right) and 3", "4 and 5"))
+    assert "Q1" in summary_text(results)
+    assert not list(tmp_path.glob("**/*.partial"))
+
+    changed = {p: p.stat().st_mtime_ns for p in tmp_path.glob("*/*/*/**/*.json")}
+    some = next(path for path in changed if path.name == "h^FF 0.json")
+    some.unlink()
+    model = tmp_path / "models" / PAPER / "blocks" / "H^add 1.json"
+    before = model.with_suffix(".safetensors").read_bytes()
+    model.unlink()
+    model.with_suffix(".safetensors").unlink()
+    again = run_experiment(experiment).searches[PAPER]
+    names = ("column", "seed", "problem", "solved", "requested")
+    assert [[run[n] for n in names] for run in again] == [[run[n] for n in names] for run in runs]
+    assert model.with_suffix(".safetensors").read_bytes() == before
+    for path in changed:
+        assert (path.stat().st_mtime_ns == changed[path]) == (path not in (some, model))
+
+
+def test_what_cannot_be_learned_is_said_and_not_searched_with(tmp_path: Path) -> None:
+    """No optimal plan is found in no time."""
+    study = dataclasses.replace(STUDY, columns=("h^FF", "GBFS-HGN"), label_limit=1e-9)
+    scale = dataclasses.replace(TINY, studies=(study,))
+    experiment = experiment_in(tmp_path, scale)
+    results = run_experiment(experiment)
+    assert {run["column"] for run in results.searches[PAPER]} == {"h^FF"}
+    (said,) = failures(results)
+    assert "blocks hgn (seed 0) was not learned" in said and "0 training problems" in said
+    write_results(results, experiment, "tiny", "command", 1.0)
+    assert "was not learned" in (tmp_path / "report.html").read_text()
+
+
+def test_a_network_that_cannot_read_a_problem_solves_nothing(tmp_path: Path) -> None:
+    """One such problem must not end a run of hours."""
+    experiment = experiment_in(tmp_path / "run")
+    other = read_problems("mine", suite_in(tmp_path / "suite") / "mine", tmp_path / "mine.json")
+    ((_, blocks),) = recipe.all_problems(experiment, recipe.find_folders(experiment)[0])
+    recipe.train_once(experiment, STUDY, other, "H^FF", 0)
+    recipe.search_once(experiment, STUDY, "mine", blocks.test[0], "H^FF", 0)
+    row = read_part(experiment.run(STUDY, "mine", blocks.test[0], "H^FF", 0))
+    assert not row["solved"] and "was trained on domain" in row["status"]
+    results = Results((STUDY,), {}, {PAPER: []}, {PAPER: [row]}, [])
+    assert len(failures(results)) == 1
+
+
+def test_the_directory_of_another_experiment_is_refused(tmp_path: Path) -> None:
+    experiment_in(tmp_path).keep_settings()
+    with pytest.raises(JournalError):
+        run_experiment(dataclasses.replace(experiment_in(tmp_path), seed=1))
+
+
+def test_an_interrupt_is_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What Ctrl-C ended must not count as a search or a training that found nothing."""
+    experiment = experiment_in(tmp_path)
+    folders, _ = recipe.find_folders(experiment)
+    ((_, problems),) = recipe.all_problems(experiment, folders)
+
+    def interrupted(*_: object) -> None:
+        raise stopped("interrupt")
+
+    monkeypatch.setattr(recipe, "plan_problem", interrupted)
+    monkeypatch.setattr("hstar.training.reinforcement.rtdp.Rtdp.run", interrupted)
+    with pytest.raises(OutOfResources, match="interrupted"):
+        recipe.search_once(experiment, STUDY, "blocks", problems.test[0], "h^FF", 0)
+    with pytest.raises(OutOfResources, match="interrupted"):
+        recipe.train_once(experiment, STUDY, problems, "H^FF", 0)
+    assert not list(tmp_path.glob("searches/**/*.json"))
+    assert not list(tmp_path.glob("models/**/*.json"))
+
+
+def suite_in(folder: Path) -> Path:
+    """A suite with one domain; two of its test problems are training problems, one of them under
+    another name, the other laid out differently."""
+    train = write_folder(folder / "mine" / "train", "gripper", count=4, seed=1)
+    test = write_folder(folder / "mine" / "test", "gripper", count=3, seed=40)
+    shutil.copy(train / "p00.pddl", test / "same.pddl")
+    text = (train / "p01.pddl").read_text()
+    (test / "again.pddl").write_text("; a comment\n" + text.replace("\n", "\n  "))
+    return folder
+
+
+def test_test_problems_that_are_training_problems_are_left_out(tmp_path: Path) -> None:
+    suite = suite_in(tmp_path / "suite")
+    part = tmp_path / "mine.json"
+    found = read_problems("mine", suite / "mine", part)
+    assert sorted(Path(file).name for file in found.left_out) == ["again.pddl", "same.pddl"]
+    assert [entry.path.name for entry in found.test] and len(found.test) == 3
+    assert read_problems("mine", suite / "mine", part) == found
+    for path in (suite / "mine" / "test").glob("p*.pddl"):
+        path.unlink()
+    part.unlink()
+    with pytest.raises(SuiteError, match="every test problem is a training problem"):
+        read_problems("mine", suite / "mine", part)
+
+
+def test_a_suite_may_have_domains_of_its_own(tmp_path: Path) -> None:
+    study = dataclasses.replace(STUDY, columns=("h^FF", "H^FF"), seeds=(0,))
+    scale = Scale(2**31, (study,))
+    experiment = experiment_in(tmp_path / "run", scale, suite_in(tmp_path / "suite"))
+    experiment.directory.mkdir()
+    results = run_experiment(experiment)
+    assert {run["domain"] for run in results.searches[PAPER]} == {"mine"}
+    write_results(results, experiment, "tiny", "command", 1.0)
+    facts = (experiment.directory / "tables.md").read_text()
+    assert "left out because they are training problems: 2" in facts
+
+
+def test_tests_are_spread_over_sizes() -> None:
+    entries = tuple(Entry(f"o{size}-p{i}.pddl", size) for size in (3, 5) for i in range(4))
+    problems = DomainProblems("mine", entries, entries, ())
+    chosen = problems.chosen(2)
+    assert [entry.objects for entry in chosen] == [3, 3, 5, 5]
+    assert problems.chosen(0) == problems.chosen(9) == entries
+
+
+def test_a_bad_suite_is_refused(tmp_path: Path) -> None:
+    command = ("paper", "reward-shaping", "-o", tmp_path / "out")
+    for scale, text in (
+        (
+            "small",
+            "needs folders DOMAIN/train and DOMAIN/test of problems; name theirs with --suite",
+        ),
+        ("compatibility", "needs folders of problems with the names of appendix A.7"),
+    ):
+        check_one_line(hstar(*command, "--scale", scale), 31, text)
+        (tmp_path / "empty").mkdir(exist_ok=True)
+        run = hstar(*command, "--scale", scale, "--suite", tmp_path / "empty")
+        check_one_line(run, 31, "there are no folders", str(tmp_path / "empty"))
+    check_one_line(hstar(*command, "--suite", tmp_path / "no"), 36, "there is no folder")
+    run = hstar(*command, "--peer", "x=y")
+    assert run.code == 36
+
+
+def test_domains_of_the_appendix_are_tried_one_by_one(tmp_path: Path) -> None:
+    """One works, one is broken, one is not of the appendix."""
+    asked = Compatibility(problems=2, steps=30, learn=60.0, limit=60.0)
+    write_folder(tmp_path / "suite" / "gripper", "gripper", count=3)
+    broken = write_folder(tmp_path / "suite" / "blocks", "blocks", count=1)
+    (broken / "p00.pddl").write_text("(define (problem x) (:domain blocks) (:init (oops)))")
+    write_folder(tmp_path / "suite" / "unheard-of", "ferry", count=1)
+    folders = compatible_folders(tmp_path / "suite")
+    assert list(folders) == ["blocks", "gripper"]
+    scale = Scale(2**31, compatibility=asked)
+    experiment = experiment_in(tmp_path / "run", scale, tmp_path / "suite")
+    experiment.directory.mkdir()
+    results = run_experiment(experiment)
+    rows = {row["domain"]: row for row in results.domains}
+    assert rows["gripper"]["outcome"] == WORKS
+    assert rows["gripper"]["problems"] == rows["gripper"]["solved"] == 2
+    assert rows["gripper"]["steps"] == 30
+    assert "no '(:goal" in rows["blocks"]["outcome"] and rows["blocks"]["solved"] == 0
+    table = compatibility_table(results.domains, asked)
+    assert table.shown.startswith("1 of 2 domains work")
+    lines = {str(line[0]): line for line in table.rows}
+    assert lines["barman-opt11-strips"][-1] == "not in the suite"
+    assert lines["gripper"][-1] == WORKS
+    write_results(results, experiment, "compatibility", "command", 1.0)
+    assert "1 of 2 domains of appendix A.7 work" in summary_text(results)
+
+
+def test_learning_that_takes_too_long_is_cut(tmp_path: Path) -> None:
+    asked = Compatibility(problems=1, steps=50_000_000, learn=0.5, limit=60.0)
+    folder = write_folder(tmp_path / "gripper", "gripper", count=1)
+    check_domain("gripper", folder, asked, 2**31, tmp_path / "row.json")
+    row = read_part(tmp_path / "row.json")
+    assert row["outcome"] == WORKS and row["steps"] < asked.steps

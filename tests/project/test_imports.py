@@ -1,0 +1,103 @@
+"""Modules import only from those below them, and starting the program loads nothing heavy."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from program import SECONDS, environment
+
+import hstar
+
+PACKAGE = Path(hstar.__file__).parent
+
+# Lowest first. Folders on one line do not know of each other; a new folder takes its place here.
+LAYERS: list[set[str]] = [
+    {"_core", "pddl"},
+    {"runtime"},
+    {"planning"},
+    {"pdb", "domains"},
+    {"slots.teachers"},
+    {"slots.features"},
+    {"slots.models"},
+    {"slots.objectives"},
+    {"slots"},  # decodes, model files, learned heuristics
+    {"training"},
+    {"learning"},
+    {"experiments"},
+    {"papers"},
+    {"commands"},
+    {"__init__", "__main__"},
+]
+PLACED = set().union(*LAYERS)
+# What a folder may import of hstar where the layers below it are more than it needs.
+ONLY: dict[str, set[str]] = {
+    "pddl": set(),
+    "runtime": {"_core", "pddl"},
+    "domains": {"runtime", "pddl"},
+}
+MOST_ENTRIES = 14  # of the package
+MOST_LINES = 400  # of a file
+HEAVY = ["numpy", "torch", "rich", "polars", "asyncio", "multiprocessing"]
+
+
+def folder_of(names: Sequence[str]) -> str:
+    """The place in LAYERS of a module: "slots.models" for all within it, "slots" for its files."""
+    return next((f for f in (".".join(names[:2]), names[0]) if f in PLACED), names[0])
+
+
+def place_of(path: Path) -> str:
+    return folder_of(path.relative_to(PACKAGE).with_suffix("").parts)
+
+
+def imported(path: Path) -> set[str]:
+    """Which folders of the package a file imports, wherever in it the import stands."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return {folder_of(name.split(".")[1:]) for name in names if name.startswith("hstar.")}
+
+
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+def test_every_folder_has_its_place() -> None:
+    assert {place_of(path) for path in FILES} | {"_core"} == PLACED
+
+
+def test_the_package_has_few_entries_and_no_long_file() -> None:
+    entries = {path.relative_to(PACKAGE).parts[0] for path in FILES} | {"py.typed"}
+    assert len(entries) <= MOST_ENTRIES
+    assert not [path for path in FILES if len(path.read_text().splitlines()) > MOST_LINES]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_point_downwards(path: Path) -> None:
+    place = place_of(path)
+    level = next(i for i, layer in enumerate(LAYERS) if place in layer)
+    allowed = ONLY.get(place, set().union(*LAYERS[:level]))
+    if place != "__init__":
+        assert imported(path) <= allowed | {place}
+
+
+@pytest.mark.parametrize("module", ["hstar", "hstar.commands.cli"])
+def test_nothing_heavy_is_imported(module: str) -> None:
+    """`hstar plan` solves small problems in a tenth of a second; numpy alone takes as long."""
+    program = f"import {module}, sys; print([m for m in {HEAVY} if m in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=True,
+    )
+    assert done.stdout == "[]\n"

@@ -1,0 +1,182 @@
+"""Model files whose digest is right and whose metadata make no sense are refused in one way."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from safetensors import safe_open
+from safetensors.numpy import load, save
+from untrained_models import untrained
+
+from hstar.planning.puzzle import make_puzzle
+from hstar.planning.task import Task, load_task
+from hstar.slots.loader import load_model
+from hstar.slots.model_file import NO_DIGEST, ModelFile, ModelFileError, read_model, to_bytes
+from hstar.slots.objectives import make_objective
+
+DATA = Path(__file__).parents[1] / "data"
+FORGERIES = 60  # of each of the files
+
+Tensors = dict[str, NDArray[Any]]
+Written = Callable[[dict[str, Any], Tensors], bytes]
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+ODD_VALUES: list[Any] = [
+    *(None, True, False, 0, 1, -1, 2, 3, 2**31, 2**40, -(2**70), 0.5, 1e308, -1e-300),
+    *(float("nan"), float("inf"), "", "x", "none", "one", "value", "strict", "float", "integers"),
+    *("os:system", "no_such_module:thing", "a" * 300, [], {}, [1], [[1, 2]], [None], {"name": "x"}),
+    *({"config": {}}, [0] * 50),
+]
+
+
+def places(held: Any) -> Iterator[tuple[Any, Any]]:
+    """Every container with every key or index in it."""
+    keys: Any = held if isinstance(held, dict) else range(len(held))
+    for key in list(keys):
+        yield held, key
+        if isinstance(held[key], (dict, list)):
+            yield from places(held[key])
+
+
+def forge(rng: random.Random, metadata: dict[str, Any], tensors: Tensors) -> None:
+    """One or two changes of what a file holds."""
+    for _ in range(rng.choice([1, 1, 2])):
+        kind = rng.random()
+        if kind < 0.12 and tensors:
+            forge_tensor(rng, tensors)
+            continue
+        # Else the long training curve would get nearly all changes.
+        whole = {key: value for key, value in metadata.items() if key != "training"}
+        chosen = list(places(whole))
+        container, key = rng.choice(chosen)
+        if container is whole:
+            container = metadata
+        if kind < 0.3:
+            del container[key]
+        elif kind < 0.4 and isinstance(container, list):
+            container.insert(key, copy.deepcopy(container[key]))
+        elif kind < 0.5 and isinstance(container, dict):
+            container[key + "s"] = container.pop(key)
+        elif kind < 0.6:
+            other, place = rng.choice(chosen)
+            container[key] = copy.deepcopy(other[place]) if place in other else 7
+        else:
+            container[key] = copy.deepcopy(rng.choice(ODD_VALUES))
+
+
+def forge_tensor(rng: random.Random, tensors: Tensors) -> None:
+    name = rng.choice(sorted(tensors))
+    array = tensors.pop(name)
+    change = rng.randrange(5)
+    if change == 0:
+        tensors[name + "x"] = array
+    elif change == 1:
+        tensors[name] = array.reshape(-1)[:-1]
+    elif change == 2:
+        tensors[name] = array.astype(np.float64 if array.dtype != np.float64 else np.int8)
+    elif change == 3:
+        tensors[name] = array[None]
+
+
+def new_file(metadata: dict[str, Any], tensors: Tensors) -> bytes:
+    return to_bytes(ModelFile(metadata, tensors))
+
+
+def old_domain_file(metadata: dict[str, Any], tensors: Tensors) -> bytes:
+    content = json.dumps(metadata, sort_keys=True).encode()
+    for name, array in sorted(tensors.items()):
+        content += f"{name} {array.dtype} {array.shape}".encode() + array.tobytes()
+    held = {**metadata, "digest": hashlib.sha256(content).hexdigest()}
+    return save(tensors, metadata={"hstar": json.dumps(held, sort_keys=True)})
+
+
+def old_pattern_file(metadata: dict[str, Any], tensors: Tensors) -> bytes:
+    held = {**metadata, "digest": NO_DIGEST}
+    text = json.dumps(held, sort_keys=True, separators=(",", ":"))
+    content = save(tensors, metadata={"hstar": text})
+    return content.replace(NO_DIGEST.encode(), hashlib.sha256(content).hexdigest().encode(), 1)
+
+
+def old_parts(path: Path) -> tuple[dict[str, Any], Tensors]:
+    with safe_open(path, framework="numpy") as file:
+        metadata = json.loads(file.metadata()["hstar"])
+    del metadata["digest"]
+    return metadata, load(path.read_bytes())
+
+
+def originals(task: Task) -> dict[str, tuple[dict[str, Any], Tensors, Written]]:
+    found: dict[str, tuple[dict[str, Any], Tensors, Written]] = {}
+    for kind, name, options in (
+        ("nlm", "truncated-gaussian", {}),
+        ("linear", "l-star", {}),
+        ("hgn", "gaussian", {"sigma": 1.0}),
+        ("mlp", "cea", {"values": (0, 1, 3)}),
+    ):
+        made = untrained(kind, task, make_objective(name, **options)).file
+        found[kind] = (made.metadata, made.tensors, new_file)
+    integers = read_model(DATA / "old" / "old-pdb.safetensors")
+    found["integers"] = (integers.metadata, integers.tensors, new_file)
+    for kind in ("nlm", "hgn", "linear"):
+        found[f"old {kind}"] = (
+            *old_parts(DATA / "old" / f"old-{kind}.safetensors"),
+            old_domain_file,
+        )
+    found["old pdb"] = (*old_parts(DATA / "old" / "old-pdb.safetensors"), old_pattern_file)
+    return found
+
+
+NAMES = ("nlm", "linear", "hgn", "mlp", "integers", "old nlm", "old hgn", "old linear", "old pdb")
+
+
+@pytest.fixture(scope="module")
+def task() -> Task:
+    return load_task(DATA / "strips" / "domain.pddl", DATA / "strips" / "problem.pddl")
+
+
+def try_file(path: Path, task: Task) -> str:
+    """How far a file gets: what refuses it, or "bound"."""
+    stage = "read"
+    try:
+        file = read_model(path)
+        stage = "load"
+        heuristic = load_model(path)
+        stage = "bind"
+        if file.metadata["form"] == "integers":
+            space = make_puzzle(file.metadata["features"]["config"]["layout"]["space"])
+            getattr(heuristic, "on_puzzle", heuristic.bind)(space)
+        else:
+            heuristic.bind(task)
+    except ModelFileError as error:
+        assert error.path == str(path)
+        return stage
+    return "bound"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_forged_file_loads_or_is_refused(name: str, task: Task, tmp_path: Path) -> None:
+    """Nothing but ModelFileError ever comes out, whatever the metadata say."""
+    metadata, tensors, written = originals(task)[name]
+    path = tmp_path / "m.safetensors"
+    path.write_bytes(written(copy.deepcopy(metadata), dict(tensors)))
+    assert try_file(path, task) == "bound"  # or the digest of the forgeries would be wrong, too
+    rng = random.Random(name)
+    outcomes = set()
+    for number in range(FORGERIES):
+        changed, arrays = copy.deepcopy(metadata), dict(tensors)
+        forge(rng, changed, arrays)
+        path.write_bytes(written(changed, arrays))
+        try:
+            outcomes.add(try_file(path, task))
+        except Exception as error:
+            raise AssertionError(f"forgery {number}: {json.dumps(changed)}") from error
+    assert {"bound", "read"} <= outcomes

@@ -1,0 +1,154 @@
+"""Episodes of a policy, and its training by PPO."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hard_tasks import write_task
+from label_folders import write_folder
+from small_domains import BLOCKS, GRIPPER, problem_text
+from test_learned_symmetry import DOMAINS
+from test_policy import QUICK, network_for
+
+import hstar
+from hstar.planning.search import search
+from hstar.slots.features.vocabulary import Vocabulary
+from hstar.slots.model_file import to_bytes
+from hstar.slots.models.gnn import GNN
+from hstar.training.checkpoint import CheckpointError
+from hstar.training.reinforcement.episodes import Arena, play
+from hstar.training.reinforcement.ppo import Trained, train_on, train_policy
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+def arena_of(task: hstar.Task) -> tuple[Arena, GNN]:
+    network, _ = network_for(task)
+    vocabulary = Vocabulary.of(task.problem.domain)
+    return Arena(task, vocabulary, network.config.schemas), network
+
+
+def test_returns_are_discounted_chances(towers: hstar.Task) -> None:
+    """With a trace of 1 a return is gamma^(steps to the goal - 1), or at the limit what the value
+    of the last state says."""
+    arena, network = arena_of(towers)
+    rng = np.random.default_rng(3)
+    outcomes = set()
+    for _ in range(40):
+        played = play([arena], network, 1, rng, 0.9, 1.0)
+        steps = len(played)
+        assert steps <= arena.most_steps
+        if played.solved:
+            expected = [0.9 ** (steps - 1 - t) for t in range(steps)]
+            assert played.returns.tolist() == pytest.approx(expected, abs=1e-5)
+            assert played.discounted == pytest.approx(expected[0])
+        else:
+            assert steps == arena.most_steps
+            ratios = played.returns[1:] / played.returns[:-1]
+            assert ratios.tolist() == pytest.approx([1 / 0.9] * (steps - 1), rel=1e-4)
+        outcomes.add(played.solved)
+    assert outcomes == {0, 1}
+
+
+ROOMS = """(define (domain pit) (:predicates (at ?x) (path ?x ?y))
+(:action go :parameters (?x ?y) :precondition (and (at ?x) (path ?x ?y))
+  :effect (and (at ?y) (not (at ?x)))))"""
+
+
+def test_an_episode_ends_in_a_dead_end(tmp_path: Path) -> None:
+    """Nothing follows, so the return is 0; and learning avoids the pit."""
+    init = ["(at start)", "(path start pit)", "(path start hall)", "(path hall end)"]
+    problem = problem_text("pit", "start hall pit end", init, ["(at end)"])
+    task = hstar.load_task(*write_task(tmp_path, ROOMS, problem), keep_irrelevant=True)
+    arena, network = arena_of(task)
+    played = play([arena], network, 50, np.random.default_rng(0), 0.9, 1.0)
+    assert 0 < played.solved < 50
+    failed = played.returns < 1e-6
+    assert failed.sum() == 50 - played.solved and len(played) == 50 + played.solved
+
+
+@pytest.mark.parametrize("attention", [False, True])
+def test_learning_reaches_more_goals(attention: bool, tmp_path: Path) -> None:
+    """Gripper with two balls."""
+    objects = "ra rb - room x y - ball left right - gripper"
+    init = ["(at x ra)", "(at y ra)", "(at-robby ra)", "(free left)", "(free right)"]
+    text = problem_text("gripper", objects, init, ["(at x rb)", "(at y rb)"])
+    task = hstar.load_task(*write_task(tmp_path, GRIPPER, text))
+    options = replace(QUICK, updates=20, attention=attention)
+    history = train_on([task.problem], options).history
+    shares = [row["solved"] for row in history]
+    assert np.mean(shares[:3]) < 0.6
+    assert np.mean(shares[-3:]) > np.mean(shares[:3]) + 0.25
+
+
+def test_equal_seeds_give_equal_bytes_and_runs_go_on(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path / "problems", "blocks", count=3)
+    options = replace(QUICK, updates=4, episodes=8)
+
+    def content(trained: Trained) -> bytes:
+        tensors = trained.file.tensors
+        return b"".join(tensors[name].tobytes() for name in sorted(tensors))
+
+    whole = train_policy(folder, options)
+    assert to_bytes(train_policy(folder, options).file) == to_bytes(whole.file)
+    assert content(train_policy(folder, replace(options, seed=1))) != content(whole)
+    path = tmp_path / "run.checkpoint"
+    train_policy(folder, replace(options, updates=1), path)
+    train_policy(folder, replace(options, updates=3), path)
+    resumed = train_policy(folder, options, path)
+    assert to_bytes(resumed.file) == to_bytes(whole.file)
+    assert len(resumed.history) == 4
+    with pytest.raises(CheckpointError, match="other labels, options or code"):
+        train_policy(folder, replace(options, discount=0.9), path)
+
+
+def test_the_example_of_the_documentation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "learning.md").read_text()
+    section = page.partition("## A policy as a heuristic\n")[2]
+    code = section.partition("```python\n")[2].partition("```\n")[0]
+    assert "seconds=300, updates=None" in code
+    write_folder(tmp_path / "problems" / "train", "blocks", count=1)
+    monkeypatch.chdir(tmp_path)
+    exec(code.replace("seconds=300, updates=None", "updates=1, episodes=4"), {})
+    assert hstar.load_model("policy.safetensors").label == "policy"
+
+
+def test_problems_that_teach_nothing(tmp_path: Path) -> None:
+    solved = problem_text("blocks", "a", ["(ontable a)"], ["(ontable a)"])
+    task = hstar.load_task(*write_task(tmp_path, BLOCKS, solved))
+    with pytest.raises(ValueError, match="solved already or has no applicable operator"):
+        train_on([task.problem], QUICK)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"discount": 1.0}, "discount lies between 0 and 1"),
+        ({"trace": 2.0}, "trace lies between 0 and 1"),
+        ({"clip": 0.0}, "'clip' must be positive"),
+        ({"episodes": 0}, "'episodes' must be a whole number"),
+        ({"updates": None}, "training has no end"),
+    ],
+)
+def test_options_are_checked(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        replace(QUICK, **changes)
+
+
+def test_every_small_domain_can_be_learned_on(tmp_path: Path) -> None:
+    for name in DOMAINS:
+        domain, problem = DOMAINS[name](random.Random(3))
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "domain.pddl").write_text(domain)
+        (folder / "p.pddl").write_text(problem)
+        made = train_policy(folder, replace(QUICK, updates=1, episodes=4))
+        task = hstar.load_task(folder / "domain.pddl", folder / "p.pddl")
+        for kind in ("H", "V"):
+            found = search(task, made.heuristic(kind), "gbfs", max_evaluations=300)
+            assert found.status in ("solved", "gave up"), (name, kind)
