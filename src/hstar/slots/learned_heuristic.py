@@ -67,7 +67,7 @@ class LearnedHeuristic:
     @property
     def search(self) -> dict[str, Any]:
         """The options of the search it is meant for, if the file names one."""
-        return dict(self.metadata.get("search", {}))
+        return dict(self.metadata.get("search") or {})
 
     @property
     def is_of_edges(self) -> bool:

@@ -40,7 +40,8 @@ SCHEMA: dict[str, Any] = {
     "certificate": (dict, type(None)),
 }
 OPTIONAL: dict[str, Any] = {
-    "search": {"algorithm": str},  # what 'hstar plan -H FILE' uses
+    "search": (dict, type(None)),  # what 'hstar plan -H FILE' uses
+    "verdict": (dict, type(None)),  # whether it is worth using
     "operators": {"actions": list, "colours": list},  # with a tensor of weights: ranks operators
 }
 
@@ -55,6 +56,24 @@ class ModelFile:
 
     metadata: dict[str, Any]
     tensors: dict[str, NDArray[Any]] = field(repr=False)
+
+
+def model_metadata(
+    *,
+    features: dict[str, Any],
+    model: dict[str, Any],
+    objective: dict[str, Any],
+    decode: dict[str, Any],
+    cost: str,
+    domain: dict[str, Any] | None,
+    training: dict[str, Any],
+    form: str = "float",
+    **optional: Any,
+) -> dict[str, Any]:
+    """What a model file says. Its search and verdict are null until it is judged."""
+    slots = {"features": features, "model": model, "objective": objective, "decode": decode}
+    about = {"form": form, "cost": cost, "domain": domain, "training": training}
+    return {**slots, **about, "certificate": None, "search": None, "verdict": None, **optional}
 
 
 def to_bytes(model: ModelFile) -> bytes:

@@ -1,4 +1,4 @@
-"""The teacher "plans": the rest of a given plan is an upper bound for each of its states."""
+"""The teachers "plans" and "planner": the rest of a plan bounds the cost of each of its states."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from hstar.pddl.errors import escape
 from hstar.pddl.model import Problem
 from hstar.pddl.planfile import PlanFileError, read_plan
 from hstar.pddl.validate import validate
+from hstar.planning.search import STRONGEST, run
 from hstar.planning.task import ground
 from hstar.runtime.resources import Budget
 from hstar.slots.teachers.attempt import TRIVIAL, Attempt, labelled, read_problem_text
 from hstar.slots.teachers.folder import ProblemFolder, ProblemFolderError
 from hstar.slots.teachers.following import follow
-from hstar.slots.teachers.teacher import Option, Teacher
+from hstar.slots.teachers.teacher import Option, Teacher, positive_number
 
 SUFFIXES = (".plan", ".soln")
 
@@ -70,4 +71,24 @@ TEACHER = Teacher(
     prepare=read_plans,
     not_given="no plan file",
     replaces=False,
+)
+
+
+def label_found_plan(
+    problem: Problem, budget: Budget, max_evaluations: int | None = None
+) -> Attempt:
+    """Label the states of a plan that the default planner finds. Raises PddlError."""
+    task = ground(problem, budget=budget)
+    result = run(task, replace(STRONGEST, max_evaluations=max_evaluations), budget)
+    if not result.plan:
+        return Attempt(TRIVIAL if result.plan == [] else result.status)
+    states, remaining = follow(task, result.plan)
+    return labelled(task, states, result.plan, remaining[0], upper=remaining)
+
+
+PLANNER = Teacher(
+    "plans that the default planner finds; an upper bound for every state of the plan",
+    label_found_plan,
+    kinds=("plan",),
+    options={"max_evaluations": Option(None, positive_number, "per attempt")},
 )

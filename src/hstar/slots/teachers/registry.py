@@ -13,7 +13,9 @@ TEACHERS: Registry[Teacher] = Registry(
     "teacher",
     {
         "optimal": "hstar.slots.teachers.optimal:TEACHER",
+        "siblings": "hstar.training.teachers.siblings:TEACHER",
         "plans": "hstar.slots.teachers.plans:TEACHER",
+        "planner": "hstar.slots.teachers.plans:PLANNER",
         "exhaustive": "hstar.slots.teachers.exhaustive:TEACHER",
         "regression": "hstar.slots.teachers.regression:ROLLOUTS",
         "fsm": "hstar.slots.teachers.regression:FOCUSED",
