@@ -148,9 +148,10 @@ class SlotChoice:
         rows: list[ModelRow] = []
         for row in map(self._row, recipe.rows):
             if row not in rows:
-                fit_for(row)
+                fit_for(row).check(row)
                 rows.append(row)
-        return replace(recipe, rows=tuple(rows))
+        fallback = recipe.fallback if self.teacher is None else None
+        return replace(recipe, rows=tuple(rows), fallback=fallback)
 
     def _row(self, row: ModelRow) -> ModelRow:
         """Options of a slot that is named anew are left behind."""
@@ -173,6 +174,11 @@ class SlotChoice:
         if fit_for(chosen).acts:
             return replace(chosen, teacher_options={**teacher_options, **self.options})
         taught = TEACHERS.find(teacher)
+        if taught.prepare is not None:
+            raise ValueError(
+                f"the teacher '{teacher}' reads files beside the problems; use it with 'hstar "
+                "label' and 'hstar train'"
+            )
         own = {name: text for name, text in self.options.items() if name in taught.options}
         settings = taught.settings(own)
         teacher_options |= {name: settings[name] for name in own}

@@ -119,4 +119,5 @@ MLP = Fit(
     fit_mlp,
     lambda row: (row.model, row.features) == ("mlp", "facts") and row.objective in OBJECTIVES,
     f"takes model mlp on features facts with objective {', '.join(OBJECTIVES)}",
+    network_options,
 )
