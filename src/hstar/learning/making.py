@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from hstar.learning.jobs import fit_job, label_job
-from hstar.learning.options import Kept, LearnOptions, Watch
+from hstar.learning.options import LearnOptions, Watch
 from hstar.learning.recipe import Recipe
 from hstar.learning.split import Split
 from hstar.learning.trials import Effort, MayStart, Workers
@@ -42,7 +42,6 @@ class ModelMaker:
     split: Split
     workers: Workers
     watch: Watch
-    journal: Kept
     budget: Budget
     labels: dict[str, Labels] = field(default_factory=dict)
     rows: dict[str, ModelRow] = field(default_factory=dict)
@@ -116,7 +115,7 @@ class ModelMaker:
         jobs = []
         for key, (teacher, options) in teachers.items():
             for number, task in enumerate(training):
-                kept = self.journal.read(_label_name(key, teacher, number))
+                kept = self.watch.kept(_label_name(key, teacher, number))
                 if kept:
                     self.labels[key][number] = Attempt.from_bytes(kept)
                 elif kept is None and number not in self.labels[key]:
@@ -173,7 +172,7 @@ class ModelMaker:
                 self.models[name] = found[name]
 
     def _kept_model(self, name: str) -> ModelFile | None:
-        kept = self.journal.read(f"model {name}")
+        kept = self.watch.kept(f"model {name}")
         return None if kept is None else from_bytes(kept, name)
 
     def _lesson(self, row: ModelRow, labels: Labels, generation: int) -> tuple[Any, ...]:
@@ -196,7 +195,7 @@ class ModelMaker:
     def _fit_by_acting(self, name: str, row: ModelRow, found: dict[str, ModelFile]) -> None:
         """In this process: it takes most of the time, and keeps a checkpoint of its own."""
         left = self.recipe.fitting * self.options.seconds - self.watch.gone()
-        path = self.journal.path
+        path = self.watch.journal.path
         limits = Limits(
             self.budget.within(left) if self.options.is_timed else self.budget,
             self.options.seed,

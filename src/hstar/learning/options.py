@@ -9,9 +9,11 @@ from typing import Protocol
 
 from hstar import _core
 from hstar.learning.trials import Effort, MayStart
+from hstar.runtime.journal import digest_of
 from hstar.runtime.progress import Progress
 
 SPENT = "spent"
+LONGEST_NAME = 120  # of a file
 
 
 class Kept(Protocol):
@@ -58,6 +60,13 @@ class LearnOptions:
         return Effort(min(max(share * self.seconds, 0.1), most), work, self.memory_bytes)
 
 
+def file_name(piece: str) -> str:
+    """Names of pieces hold options, so they may be too long for a file, or hold a "/"."""
+    if len(piece.encode()) <= LONGEST_NAME and "/" not in piece:
+        return piece
+    return f"{piece[: LONGEST_NAME // 4].replace('/', '-')} {digest_of(piece)}"
+
+
 class Watch:
     """The clock of a run, which goes on where an earlier one was stopped, and what it shows."""
 
@@ -76,8 +85,11 @@ class Watch:
             return lambda: True
         return lambda: self.gone() + needed < share * self.options.seconds
 
+    def kept(self, name: str) -> bytes | None:
+        return self.journal.read(file_name(name))
+
     def keep(self, name: str, content: bytes) -> None:
-        self.journal.write(name, content)
+        self.journal.write(file_name(name), content)
         if self.options.is_timed:
             self.journal.write(SPENT, json.dumps(self.gone()).encode())
 

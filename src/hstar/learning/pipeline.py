@@ -63,7 +63,7 @@ def learn(
     say: Say = lambda _: None,
 ) -> Outcome:
     """Learn from problems of one domain. Raises ValueError if there is nothing to learn from, and
-    OutOfResources for memory, and for signals before there was a model."""
+    OutOfResources for memory and Ctrl-C before there was a model, and for termination."""
     with Pool(options.processes, is_spent) as pool, Progress("learning") as progress:
         watch = Watch(options, journal or NotKept(), progress)
         if watch.before:
@@ -77,7 +77,7 @@ def learn(
         parts = split(tasks, recipe.held_out, recipe.most_held_out, options.seed, own)
         say(parts.text)
         workers = Workers(pool, options.processes, say)
-        maker = ModelMaker(recipe, options, parts, workers, watch, watch.journal, own)
+        maker = ModelMaker(recipe, options, parts, workers, watch, own)
         return Learning(recipe, options, maker).run()
 
 
@@ -89,7 +89,7 @@ class Learning:
         self.split, self.workers, self.watch = maker.split, maker.workers, maker.watch
         self.say = maker.workers.say
         self.effort = options.effort(recipe.trial_share, MOST_TRYING)
-        read, keep, show = self.watch.journal.read, self.watch.keep, self.watch.show
+        read, keep, show = self.watch.kept, self.watch.keep, self.watch.show
         self.trials = RungTrials(self.workers, self.effort.limit, read, keep, show)
         self.ladder = self.split.choice
         if not options.is_judged:
@@ -114,7 +114,8 @@ class Learning:
             interrupted = True
         except OutOfResources as error:
             interrupted = error.status == "interrupted"
-            if not interrupted and error.status != "out of time" and not self.maker.models:
+            is_lost = error.status == "out of memory" and not self.maker.models
+            if is_lost or error.status == "terminated":
                 raise
         if interrupted and not self.maker.models:
             raise stopped("interrupt")
@@ -232,7 +233,7 @@ class Learning:
         """Local minima of a model, by the training problem."""
         content, found, jobs = to_bytes(self.maker.models[model]), {}, []
         for number, attempt in sorted(labels.items()):
-            kept = self.watch.journal.read(f"minima {model} {number}")
+            kept = self.watch.kept(f"minima {model} {number}")
             if kept is not None:
                 found[str(number)] = Minima(*json.loads(kept))
                 continue
@@ -248,18 +249,15 @@ class Learning:
 
     # Verdict
 
-    def _judge(self, chosen: Schedule) -> Verdict:
+    def _judge(self, chosen: Schedule) -> Verdict | None:
         """With more effort for each search where nobody solves anything."""
         searchers = {one.label: self._searcher(one) for one in chosen.candidates}
-        verdict = self._judge_with(chosen, searchers, 1)
-        solved = verdict.learned_solved + verdict.default_solved
-        if solved or not self.options.is_timed:
+        verdict = self._judge_with(searchers, 1)
+        if verdict is None or verdict.anything_solved or not self.options.is_timed:
             return verdict
-        return self._judge_with(chosen, searchers, LONGER)
+        return self._judge_with(searchers, LONGER) or verdict
 
-    def _judge_with(
-        self, chosen: Schedule, searchers: Mapping[str, Searcher], times: int
-    ) -> Verdict:
+    def _judge_with(self, searchers: Mapping[str, Searcher], times: int) -> Verdict | None:
         effort = replace(self.effort, seconds=times * self.effort.seconds)
         trials = replace(self.trials, limit=effort.limit)
         longer = f" {times} times as long" if times > 1 else ""
@@ -269,4 +267,4 @@ class Learning:
             may_start = self.watch.may_start(1.0, effort.seconds)
             return trials.on_rung(named, ways, effort, may_start)
 
-        return judge(chosen, searchers, self.split.verdict, on_rung, effort.limit, effort.unit)
+        return judge(searchers, self.split.verdict, on_rung, effort.limit, effort.unit)
