@@ -14,12 +14,11 @@ from typing import Any
 import pytest
 from hard_tasks import large_search, never_ending
 from label_folders import write_folder
+from linear_lessons import from_plans, linear_model
 from program import COMMAND, SECONDS, Outcome, check_one_line, environment
 from program import hstar as program
 
 import hstar
-from hstar.learning.choices import choices_along
-from hstar.learning.linear_model import linear_model
 from hstar.planning.search import STRONGEST, run
 from hstar.runtime.resources import Budget
 from hstar.slots.model_file import ModelFile, write_model
@@ -32,7 +31,7 @@ def model_for(files: tuple[Path, Path], path: Path, meant: Any) -> Path:
     task = hstar.load_task(*files)
     plan = run(task, STRONGEST, Budget()).plan
     assert plan is not None
-    file = linear_model([choices_along(task, plan)], {}, Budget())
+    file = linear_model(from_plans([task], [plan]))
     write_model(path, ModelFile({**file.metadata, "search": meant}, file.tensors))
     return path
 
