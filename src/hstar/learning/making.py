@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -205,6 +206,7 @@ class ModelMaker:
             json.dumps([asdict(one) for one in self.recipe.rows], sort_keys=True),
             self.workers.say,
             self.watch.progress.update,
+            partial(self.models.__setitem__, name),
         )
         lesson = Lesson(tasks=self.split.training, others=self.split.others)
         file = fit_for(row).run(lesson, row, limits)

@@ -124,8 +124,8 @@ class Learning:
     def _outcome(self, verdict: Verdict | None, interrupted: bool) -> Outcome:
         chosen, models = self._choose(), self.maker.models
         if verdict is None:
-            why = "it was interrupted" if interrupted else "there was no time"
-            verdict = not_compared(f"{why} to compare it with the default planner")
+            why = "learning was interrupted" if interrupted else "the time was over"
+            verdict = not_compared(f"{why} before it was compared with the default planner")
         if not models:
             why = "no training problem was labelled within the limits"
             if self.maker.labelled:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from hstar import _core
 from hstar.planning.search import SearchOptions
 from hstar.planning.search import run as run_search
-from hstar.runtime.resources import OutOfResources, stopped
+from hstar.runtime.resources import OutOfResources
 from hstar.slots.learned_heuristic import LearnedHeuristic
 from hstar.slots.model_file import ModelFile
 from hstar.training.checkpoint import Checkpoint, CheckpointError, read_checkpoint, write_checkpoint
@@ -88,16 +88,16 @@ class ActingLearner:
             self._restore(held)
 
     def run(self) -> ModelFile | None:
-        """The best weights. Raises OutOfResources for memory, and for signals before there were
-        any."""
+        """The best weights. Raises OutOfResources for memory before there were any, and for
+        signals, but then the best ones are kept first."""
         try:
             self._learn()
-        except KeyboardInterrupt:  # between two calls of the core
-            if self.best is None:
-                raise stopped("interrupt") from None
-        except OutOfResources as error:
-            is_late = error.status == "out of time"
-            if not is_late and (self.best is None or error.status != "out of memory"):
+        except (OutOfResources, KeyboardInterrupt) as error:
+            status = error.status if isinstance(error, OutOfResources) else "interrupted"
+            has_best = self.best is not None
+            if status != "out of time" and not (has_best and status == "out of memory"):
+                if (file := self._file()) is not None:
+                    self.limits.keep(file)
                 raise
         return self._file()
 
