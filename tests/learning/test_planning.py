@@ -95,7 +95,13 @@ CASES = {
     "goal holds already": (BLOCKS, blocks("a b", "(handempty)"), 36, "1 already solved", 0),
     "empty goal": (BLOCKS, blocks("a b"), 36, "1 already solved", 0),
     "unreachable goal": (NEVER, blocks("a b", "(never)"), 36, "1 without a plan", 11),
-    "goal of two values": (BLOCKS, blocks("a b c", "(on a b)", "(on a c)"), 12, "", 11),
+    "goal of two values": (
+        BLOCKS,
+        blocks("a b c", "(on a b)", "(on a c)"),
+        36,
+        "1 without a plan",
+        11,
+    ),
     "only conditional effects": (LOCKS, three_locks(), 12, "", 0),
     "actions that cost nothing": (WALK, walk("(got c7)"), 0, "", 0),
     "some conditional effects": (*ALL["briefcase"](random.Random(1)), None, "", 0),
@@ -184,11 +190,9 @@ def test_learning_goes_before_turns_and_may_find_the_plan_itself(
         assert found.found_by in (LEARNED, DEFAULT) and STRONGEST in searched[1].beside
 
 
-@pytest.mark.parametrize(
-    ("text", "said_last"), [(None, "No more can be learned"), ("(handempty)", "Nothing can be learned")]
-)  # fmt: skip
+@pytest.mark.parametrize("text", [None, "(handempty)"])
 def test_what_cannot_be_learned_is_left_to_the_default_planner(
-    text: str | None, said_last: str, tower: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    text: str | None, tower: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """For want of memory, or of anything to learn."""
     searched, said = fails_first(monkeypatch), []
@@ -197,7 +201,7 @@ def test_what_cannot_be_learned_is_left_to_the_default_planner(
         problem = write(tmp_path / "easy", BLOCKS, blocks("a b", text))
         tower = ground(parse(problem.with_name("domain.pddl"), problem))
     plan_with_learning(tower, 4.0, Budget.starting_now(SECONDS, memory), said.append)
-    assert any(line.startswith(said_last) for line in said)
+    assert any(line.startswith("Nothing can be learned: ") for line in said), said
     assert searched == [STRONGEST, STRONGEST]
 
 

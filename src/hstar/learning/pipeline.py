@@ -44,6 +44,7 @@ from hstar.pddl import Problem
 from hstar.runtime.pool import Pool
 from hstar.runtime.progress import Progress
 from hstar.runtime.resources import Budget, OutOfResources, stopped
+from hstar.slots.features import FEATURES
 from hstar.slots.model_file import ModelFile, to_bytes
 from hstar.training.fit import fit_for
 from hstar.training.fit.choices import Minima
@@ -74,11 +75,22 @@ def learn(
             each = max(LARGEST_SHARE * options.seconds, 1.0)
         own = budget.within(left)
         tasks = usable_tasks(problems, own, say, each)
+        check_features(recipe, len(tasks))
         parts = split(tasks, recipe.held_out, recipe.most_held_out, options.seed, own)
         say(parts.text)
         workers = Workers(pool, options.processes, say)
         maker = ModelMaker(recipe, options, parts, workers, watch, own)
         return Learning(recipe, options, maker).run()
+
+
+def check_features(recipe: Recipe, problems: int) -> None:
+    """Raises ValueError for features of one problem where there are several."""
+    for name in dict.fromkeys(row.features for row in recipe.rows):
+        if problems > 1 and FEATURES.find(name).needs == "space":
+            raise ValueError(
+                f"features '{name}' are those of one problem, but here are {problems}; name one "
+                "problem, or other features"
+            )
 
 
 class Learning:
@@ -129,7 +141,7 @@ class Learning:
         if not models:
             why = "no training problem was labelled within the limits"
             if self.maker.labelled:
-                why = f"no model of the labels of {self.maker.labelled} problems was made in time"
+                why = f"no model of the labels of {self.maker.labelled} problems could be made"
             verdict = nothing_learned(why)
         file, label = None, None
         if models:
