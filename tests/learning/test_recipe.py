@@ -34,6 +34,7 @@ def test_named_slots_take_the_place_of_those_of_all_rows() -> None:
     network = SlotChoice(model="nlm", objective="l-gbfs").apply(domain)
     (row,) = network.rows  # options of a linear model mean nothing to a network
     assert (row.model, row.features, row.options) == ("nlm", "atoms", {})
+    assert not row.teacher_options  # what is alike to WL features is not to a network
     assert row.teacher == "siblings" and network.fallback == "planner"
     optimal = SlotChoice(teacher="optimal").apply(domain)
     assert {row.teacher for row in optimal.rows} == {"optimal"}
@@ -47,6 +48,8 @@ def test_options_go_to_whoever_has_them() -> None:
     for row in choice.apply(RECIPES["problem"]).rows:
         assert row.teacher_options.get("stride") == 2
         assert (row.options["hidden"], row.options["width"]) == (7, 4)
+    exact = SlotChoice(options={"alike": "no"}).apply(RECIPES["domain"]).rows
+    assert {row.teacher_options["alike"] for row in exact} == {False}
     (row,) = SlotChoice(options={"gamma": "0.9"}).apply(RECIPES["rollouts"]).rows
     assert row.teacher_options == {"gamma": "0.9"} and not row.options
     assert [value_of(text) for text in ("3", "0.5", "True", "no", "a:b", 4)] == [
@@ -81,5 +84,5 @@ def test_what_does_not_fit_is_refused_before_any_work(
 def test_rows_of_one_recipe_differ_by_name_in_what_they_differ_in() -> None:
     rows = (RECIPES["domain"].rows[0], RECIPES["problem"].rows[0])
     names = [Recipe(rows, ()).name_of(row) for row in rows]
-    assert names[0] == "linear model (rounds 2, orders, wl, rank-svm, siblings)"
+    assert names[0] == "linear model (alike, rounds 2, orders, wl, rank-svm, siblings)"
     assert names[1].startswith("mlp model (") and names[1].endswith("facts, squared, regression)")

@@ -75,6 +75,17 @@ def test_places_far_from_the_goal_are_told_apart(length: int, tmp_path: Path) ->
     assert check_exact(tmp_path / "p.pddl") == 1
 
 
+def test_states_that_wl_features_do_not_tell_apart_may_share_a_search(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path / "p", "gripper", 3)
+    for path in sorted(folder.glob("p*.pddl")):
+        problem = load_task(folder / "domain.pddl", path).problem
+        exact, alike = (label_with_siblings(problem, Budget(), alike=one) for one in (False, True))
+        assert (exact.rows is None) == (alike.rows is None)
+        if exact.rows is None or alike.rows is None:
+            continue
+        assert exact.rows.h.tolist() == alike.rows.h.tolist()  # here they are equally far
+
+
 def test_limits_leave_states_beside_the_plan_without_labels(tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "p", "logistics", 4)
     counts = []

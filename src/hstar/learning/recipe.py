@@ -44,7 +44,9 @@ class Recipe:
 
     def name_of(self, row: ModelRow) -> str:
         """What tells a row from the others."""
-        options = {**row.teacher_options, **row.options}
+        asked = row.teacher_options
+        same = all(one.teacher_options == asked for one in self.rows)
+        options = {**({} if same else asked), **row.options}
         said = [n if value is True else f"{n} {value}" for n, value in options.items() if value]
         for slot in ("features", "objective", "teacher"):
             if len({getattr(one, slot) for one in self.rows}) > 1 or slot == "objective":
@@ -58,7 +60,8 @@ class Recipe:
 
 
 def _linear(objective: str = "rank-svm", **options: Any) -> ModelRow:
-    return ModelRow("siblings", "wl", "linear", objective, options=options)
+    teacher_options = {"alike": True}
+    return ModelRow("siblings", "wl", "linear", objective, None, teacher_options, options)
 
 
 def _network(teacher: str, objective: str = "squared", **options: Any) -> ModelRow:
@@ -163,6 +166,8 @@ class SlotChoice:
         same_model = (model, features) == (row.model, row.features)
         options = dict(row.options) if same_model else {}
         teacher_options = dict(row.teacher_options) if teacher == row.teacher else {}
+        if features != row.features:
+            teacher_options.pop("alike", None)  # it suits WL features only
         chosen = replace(
             row,
             teacher=teacher,
