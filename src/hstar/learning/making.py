@@ -206,6 +206,7 @@ class ModelMaker:
             json.dumps([asdict(one) for one in self.recipe.rows], sort_keys=True),
             self.workers.say,
             self.watch.progress.update,
+            lambda file: self.models.update({name: file}),
         )
         lesson = Lesson(tasks=self.split.training, others=self.split.others)
         file = fit_for(row).run(lesson, row, limits)

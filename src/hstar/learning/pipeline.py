@@ -123,8 +123,7 @@ class Learning:
     def _outcome(self, verdict: Verdict | None, interrupted: bool) -> Outcome:
         chosen, models = self._choose(), self.maker.models
         if verdict is None:
-            why = "it was interrupted" if interrupted else "there was no time"
-            verdict = not_compared(f"{why} to compare it with the default planner")
+            verdict = not_compared("the run was interrupted" if interrupted else "the time was over")
         if not models:
             why = "no training problem was labelled within the limits"
             if self.maker.labelled:

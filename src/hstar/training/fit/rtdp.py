@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from hstar import _core
 from hstar.planning.search import SearchOptions
 from hstar.planning.search import run as run_search
-from hstar.runtime.resources import OutOfResources, stopped
+from hstar.runtime.resources import OutOfResources
 from hstar.slots.learned_heuristic import LearnedHeuristic
 from hstar.slots.model_file import ModelFile
 from hstar.training.checkpoint import Checkpoint, CheckpointError, read_checkpoint, write_checkpoint
@@ -88,17 +88,18 @@ class ActingLearner:
             self._restore(held)
 
     def run(self) -> ModelFile | None:
-        """The best weights. Raises OutOfResources for memory, and for signals before there were
+        """The best weights. Raises OutOfResources for signals, and for memory before there were
         any."""
         try:
             self._learn()
-        except KeyboardInterrupt:  # between two calls of the core
-            if self.best is None:
-                raise stopped("interrupt") from None
-        except OutOfResources as error:
-            is_late = error.status == "out of time"
-            if not is_late and (self.best is None or error.status != "out of memory"):
-                raise
+        except (KeyboardInterrupt, OutOfResources) as error:
+            status = error.status if isinstance(error, OutOfResources) else "interrupted"
+            file = self._file()
+            if status == "out of time" or (status == "out of memory" and file is not None):
+                return file
+            if file is not None:
+                self.limits.keep(file)
+            raise
         return self._file()
 
     def _learn(self) -> None:
