@@ -41,9 +41,9 @@ def add_parser(commands: Commands) -> None:
     parser.add("-H --heuristic NAME", about, default="blind")
     about = f"one of {', '.join(FITTING)}"
     parser.add("-s --search NAME", about, choices=FITTING, default="idastar")
-    parser.add("--weight W", "weight of h in weighted A*", float, default=3.0)
+    parser.add("--weight W", "weight of h in wastar", float, default=3.0)
     parser.add("--batch K", "expand the K best states at once", positive, default=1)
-    parser.add("--width N", "width of the beam of beam search", positive, default=100)
+    parser.add("--width N", "width of the beam in beam", positive, default=100)
     parser.add("--max-evaluations N", type=positive)
     parser.add("--max-expansions N", type=positive)
     parser.add_json()
