@@ -46,15 +46,15 @@ OBJECTIVE: Options = (
     ("--pace {fixed,phases}", "cea: fixed beta and eta (default), or lower ones at stalls"),
 )
 TRAINING: Options = (
-    ("--steps N", "default 4000, tables 3000", positive),
-    ("--batch N", "states a step (256; tables 4096)", positive),
-    ("--learning-rate X", "default 0.01; mlp 0.003; hgn 0.001", float),
-    ("--weight-decay X", "default 0.01 for nlm, else 0", float),
-    ("--clip X", "norm of gradients (default 0.1; mlp 0: no bound)", float),
-    ("--schedule NAME", "cosine (default) or constant"),
-    ("--evaluate-every N", "steps (200; tables 250)", positive),
-    ("--patience N", "stop after N evaluations without progress; 0: never (default 8)", int),
-    ("--device NAME", "auto (default), cpu or cuda"),
+    ("--steps N", "number of training steps (default: 4000; tables: 3000)", positive),
+    ("--batch N", "number of states per step (default: 256; tables: 4096)", positive),
+    ("--learning-rate X", "learning rate (default: 0.01; mlp: 0.003; hgn: 0.001)", float),
+    ("--weight-decay X", "weight decay (default: 0.01 for nlm, 0 for others)", float),
+    ("--clip X", "largest norm of the gradient; 0: no limit (default: 0.1; mlp: 0)", float),
+    ("--schedule NAME", "how the learning rate changes: cosine (default) or constant"),
+    ("--evaluate-every N", "steps between two evaluations (default: 200; tables: 250)", positive),
+    ("--patience N", "stop after N evaluations without progress; 0: never (default: 8)", int),
+    ("--device NAME", "where to train: auto (default), cpu or cuda"),
 )
 SHAPE: Options = (
     ("--hidden N", "mlp: width of the first layer (default: 200)", positive),
@@ -62,9 +62,9 @@ SHAPE: Options = (
     ("--blocks N", "mlp: number of residual blocks (default: 2)", int),
 )
 ROUNDING: Options = (
-    ("--bits N", "of a weight, 2 to 8 (default 8); 0: floating point", int),
-    ("--quantize-from X", "share of steps in floats (default 0.6)", float),
-    ("--coarser X", "with --start: round weights to X times larger steps (default 1)", float),
+    ("--bits N", "bits per weight, 2 to 8; 0: floating point (default: 8)", int),
+    ("--quantize-from X", "share of the steps before rounding starts (default: 0.6)", float),
+    ("--coarser X", "with --start: make the rounding steps X times as large (default: 1)", float),
 )
 START = """\
 continue with the network of this file, with its shape and bits, and round from the first step; use
