@@ -37,38 +37,38 @@ WHAT: Options = (
 )
 OBJECTIVE: Options = (
     ("--sigma SIGMA", "'learn' (default) or a positive number"),
-    ("--base H", "built-in heuristic that the model corrects, or none (default: ff)"),
-    ("--lower H", "lower bound of h*: lmcut (default), hmax, blind or none"),
-    ("--cap fit|none|X", "limit the base to X times the lower bound (default: fit X)"),
-    ("--epsilon X", "widen bounds by this much (default: 0.1)", float),
-    ("--beta X", "beta of the loss cea (default: 1)", float),
-    ("--eta X", "eta of the loss cea (default: 0.01)", float),
-    ("--pace {fixed,phases}", "cea: fixed beta and eta (default), or lower ones at stalls"),
+    ("--base H", "heuristic to correct, or none (default ff)"),
+    ("--lower H", "lower bound: lmcut (default), hmax, blind or none"),
+    ("--cap fit|none|X", "bound of the base: X times the lower bound (default: fit to the labels)"),
+    ("--epsilon X", "how far bounds are opened (default 0.1)", float),
+    ("--beta X", "of cea (default 1)", float),
+    ("--eta X", "of cea (default 0.01)", float),
+    ("--pace {fixed,phases}", "of cea: phases lower beta and eta at stalls (default fixed)"),
 )
 TRAINING: Options = (
-    ("--steps N", "number of training steps (default: 4000; tables: 3000)", positive),
-    ("--batch N", "number of states per step (default: 256; tables: 4096)", positive),
-    ("--learning-rate X", "learning rate (default: 0.01; mlp: 0.003; hgn: 0.001)", float),
-    ("--weight-decay X", "weight decay (default: 0.01 for nlm, 0 for others)", float),
-    ("--clip X", "largest norm of the gradient; 0: no limit (default: 0.1; mlp: 0)", float),
-    ("--schedule NAME", "how the learning rate changes: cosine (default) or constant"),
-    ("--evaluate-every N", "steps between two evaluations (default: 200; tables: 250)", positive),
-    ("--patience N", "stop after N evaluations without progress; 0: never (default: 8)", int),
-    ("--device NAME", "where to train: auto (default), cpu or cuda"),
+    ("--steps N", "default 4000, tables 3000", positive),
+    ("--batch N", "states a step (256; tables 4096)", positive),
+    ("--learning-rate X", "default 0.01; mlp 0.003; hgn 0.001", float),
+    ("--weight-decay X", "default 0.01 for nlm, else 0", float),
+    ("--clip X", "norm of gradients (default 0.1; mlp 0: no bound)", float),
+    ("--schedule NAME", "cosine (default) or constant"),
+    ("--evaluate-every N", "steps (200; tables 250)", positive),
+    ("--patience N", "stop after N evaluations without progress; 0: never (default 8)", int),
+    ("--device NAME", "auto (default), cpu or cuda"),
 )
 SHAPE: Options = (
-    ("--hidden N", "mlp: width of the first layer (default: 200)", positive),
-    ("--width N", "mlp: width of the residual blocks (default: 100)", positive),
-    ("--blocks N", "mlp: number of residual blocks (default: 2)", int),
+    ("--hidden N", "of mlp: first layer (200)", positive),
+    ("--width N", "of mlp: residual blocks (100)", positive),
+    ("--blocks N", "of mlp: how many of them (2)", int),
 )
 ROUNDING: Options = (
-    ("--bits N", "bits per weight, 2 to 8; 0: floating point (default: 8)", int),
-    ("--quantize-from X", "share of the steps before rounding starts (default: 0.6)", float),
-    ("--coarser X", "with --start: make the rounding steps X times as large (default: 1)", float),
+    ("--bits N", "of a weight, 2 to 8 (default 8); 0: floating point", int),
+    ("--quantize-from X", "share of steps in floats (default 0.6)", float),
+    ("--coarser X", "with --start: round weights to X times larger steps (default 1)", float),
 )
 START = """\
-continue with the network of this file, with its shape and bits, and round from the first step; use
-a low --learning-rate, such as 2e-4"""
+go on from the network of this file, in its shape and bits and rounded from the start; needs a lower
+--learning-rate, such as 2e-4"""
 
 
 def add_training(parser: Parser) -> None:
@@ -83,18 +83,18 @@ def add_training(parser: Parser) -> None:
     ):
         for option in options:
             add_option(group, *option)
-    about = "an option of the model, its features or the objective, such as width=16"
+    about = "of the model, its features or the objective: width, depth, hidden, types, ..."
     add_option(what, "--option NAME=VALUE", about, action="append", default=[])
-    add_option(training, "--threads N", "number of CPU threads (default: all)", positive)
-    add_option(training, "--compile", "compile the network with torch (on a GPU)")
+    add_option(training, "--threads N", "CPU threads (default: all)", positive)
+    add_option(training, "--compile", "compile the network (GPU)")
     add_option(table, "--start FILE", START)
-    about = "how states are drawn for a batch (default: uniform)"
+    about = "which states a batch holds (default uniform)"
     add_option(table, "--sampling {uniform,proportional,tempered}", about, default="uniform")
-    add_option(table, "--alpha X", "exponent of tempered (default: 0.5)", float, default=0.5)
+    add_option(table, "--alpha X", "of tempered (default 0.5)", float, default=0.5)
 
 
 def add_sweep(parser: Parser, batch: str) -> None:
-    about = "states that a sweep computes at once; does not change results (default: 4096)"
+    about = "states that a sweep computes at once; changes no result (default 4096)"
     parser.add(f"{batch} N", about, positive, dest="sweep_batch", default=4096)
     parser.add_json()
 
@@ -108,11 +108,11 @@ def size(text: str) -> int:
 
 
 DECODE: Options = (
-    ("--budget SIZE", "strict: largest mean within so many bytes, such as 240k", size),
-    ("--mean X", "strict: smallest file with this mean", float),
-    ("--tau X", "probability for quantile (default: 0.99)", float),
-    ("--temperature X", "divide logits by X, for quantile and strict (default: 1)", float),
-    ("--share N", "strict: choose thresholds on one in N states (default: 1)", positive),
+    ("--budget SIZE", "strict: strongest within 240k, 1.95M, ...", size),
+    ("--mean X", "strict: smallest with this mean", float),
+    ("--tau X", "of quantile (default 0.99)", float),
+    ("--temperature X", "of quantile, strict (1)", float),
+    ("--share N", "strict: choose by one in N states (default 1)", positive),
 )
 
 
