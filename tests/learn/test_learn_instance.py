@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hstar.slots.configuration import Configuration
 from program import COMMAND, SECONDS, check_one_line, environment, hstar
 from small_domains import ALL, BLOCKS, problem_text
 
@@ -23,7 +24,6 @@ from hstar.planning.algorithms import SEARCHES
 from hstar.planning.search import search
 from hstar.planning.task import ground, load_task
 from hstar.runtime.resources import Budget
-from hstar.slots.configuration import Configuration
 from hstar.slots.loader import find_heuristic
 from hstar.slots.model_file import read_model, write_model
 

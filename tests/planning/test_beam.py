@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from golden_cases import task_of
+from hstar.slots.configuration import Configuration
 from numpy.typing import NDArray
 from program import DATA
 from program import hstar as program
@@ -18,8 +19,8 @@ import hstar
 from hstar.experiments.bench import BenchOptions
 from hstar.planning.puzzle import make_puzzle
 from hstar.planning.result import SearchResult
-from hstar.planning.search import SearchOptions, search
-from hstar.slots.configuration import Configuration
+from hstar.planning.search import search
+from hstar.planning.specification import SearchSpecification
 
 FILES = DATA / "strips" / "domain.pddl", DATA / "strips" / "problem.pddl"
 DOUBLE = [(0, False), (0, True)]
@@ -249,4 +250,4 @@ def test_the_command_line(task: hstar.Task, tmp_path: Any) -> None:
 def test_labels_say_what_was_chosen() -> None:
     chosen = Configuration("goalcount", "beam", width=3, preferred_by="ff")
     assert chosen.label() == "beam(goalcount, width=3, preferred_by=ff)"
-    assert chosen.load() == SearchOptions("goalcount", "beam", width=3, preferred_by="ff")
+    assert chosen.load() == SearchSpecification("goalcount", "beam", width=3, preferred_by="ff")

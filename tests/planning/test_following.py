@@ -12,7 +12,8 @@ from random_tasks import random_task
 from hstar.domains import generate
 from hstar.pddl import parse
 from hstar.pddl.validate import validate
-from hstar.planning.search import STRONGEST, choose_options, search
+from hstar.planning.search import choose_options, search
+from hstar.planning.specification import DEFAULT_PLANNER
 from hstar.planning.task import Task, ground, load_task
 
 SIZES = {
@@ -98,6 +99,6 @@ def test_what_cannot_follow_is_refused() -> None:
 
 def test_the_default_planner_can_follow() -> None:
     options = choose_options(follow=True)
-    assert options.follow and options.heuristics == STRONGEST.heuristics
+    assert options.follow and options.heuristics == DEFAULT_PLANNER.heuristics
     assert "following relaxed plans" in options.describe()
-    assert not STRONGEST.follow
+    assert not DEFAULT_PLANNER.follow

@@ -17,7 +17,8 @@ from hstar.pdb import build_pdb, write_pdb
 from hstar.pdb.pattern import parse_pattern
 from hstar.planning.puzzle import make_puzzle
 from hstar.planning.result import SearchResult
-from hstar.planning.search import STRONGEST, choose_options, search
+from hstar.planning.search import choose_options, search
+from hstar.planning.specification import DEFAULT_PLANNER
 
 FILES = DATA / "strips" / "domain.pddl", DATA / "strips" / "problem.pddl"
 
@@ -150,7 +151,7 @@ def test_plan_has_the_defaults_of_the_command(tmp_path: Path) -> None:
         assert {name: printed[name] for name in names} == {
             name: getattr(result, name) for name in names
         }
-    assert choose_options() == STRONGEST
+    assert choose_options() == DEFAULT_PLANNER
     assert choose_options(search="astar").heuristic == "lmcut"
 
 

@@ -20,7 +20,8 @@ from program import hstar as program
 import hstar
 from hstar.learning.choices import choices_along
 from hstar.learning.linear_model import linear_model
-from hstar.planning.search import STRONGEST, run
+from hstar.planning.search import run
+from hstar.planning.specification import DEFAULT_PLANNER
 from hstar.runtime.resources import Budget
 from hstar.slots.model_file import ModelFile, write_model
 
@@ -30,7 +31,7 @@ BLOCKS = 8
 def model_for(files: tuple[Path, Path], path: Path, meant: Any) -> Path:
     """A model learned from one plan, meant for such a search."""
     task = hstar.load_task(*files)
-    plan = run(task, STRONGEST, Budget()).plan
+    plan = run(task, DEFAULT_PLANNER, Budget()).plan
     assert plan is not None
     file = linear_model([choices_along(task, plan)], {}, Budget())
     write_model(path, ModelFile({**file.metadata, "search": meant}, file.tensors))

@@ -17,7 +17,8 @@ from hstar.learning.choices import choices_along
 from hstar.learning.linear_model import linear_model
 from hstar.pddl.validate import validate
 from hstar.planning.heuristics import bind_heuristic
-from hstar.planning.search import SearchOptions, search
+from hstar.planning.search import search
+from hstar.planning.specification import SearchSpecification
 from hstar.planning.task import Task, load_task
 from hstar.runtime.resources import Budget
 from hstar.slots.features.wl import operator_colours
@@ -194,11 +195,11 @@ def test_models_without_a_ranking_are_refused(tmp_path: Path) -> None:
     plain = LearnedHeuristic(ModelFile(metadata, model.file.tensors), "plain")
     for heuristic in (plain, "ff"):
         with pytest.raises(ValueError, match="the heuristic ranks no operators; models of"):
-            SearchOptions(heuristic, "first", ranked=True)
+            SearchSpecification(heuristic, "first", ranked=True)
     with pytest.raises(ValueError, match="gbfs ranks no operators; choose first, lazy"):
-        SearchOptions(model, "gbfs", ranked=True)
+        SearchSpecification(model, "gbfs", ranked=True)
     with pytest.raises(ValueError, match="'ranked' must be true or false, not 1"):
-        SearchOptions(model, "first", ranked=1)  # type: ignore[arg-type]
+        SearchSpecification(model, "first", ranked=1)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
