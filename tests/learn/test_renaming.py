@@ -90,10 +90,13 @@ def test_models_and_searches_stay_the_same(domain: str, tmp_path: Path) -> None:
         for options, its in (
             (DEFAULT_PLANNER, DEFAULT_PLANNER),
             (SearchSpecification(h, "gbfs"), SearchSpecification(renamed_h, "gbfs")),
-            (SearchSpecification(h, "first"), SearchSpecification(renamed_h, "first")),
             (
-                SearchSpecification(h, "lazy", preferred_by="ff", follow=True),
-                SearchSpecification(renamed_h, "lazy", preferred_by="ff", follow=True),
+                SearchSpecification(h, "first-improvement"),
+                SearchSpecification(renamed_h, "first-improvement"),
+            ),
+            (
+                SearchSpecification(h, "lazy", preferred_by="ff", look_ahead=True),
+                SearchSpecification(renamed_h, "lazy", preferred_by="ff", look_ahead=True),
             ),
         ):
             mine, theirs = run(task, options, Budget()), run(other, its, Budget())

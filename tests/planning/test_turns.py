@@ -68,7 +68,7 @@ def test_a_useless_heuristic_leaves_the_plan_to_the_default_planner(
     useless: str, towers: hstar.Task
 ) -> None:
     heuristic = constant if useless == "constant" else misleading(towers)
-    result = search(towers, heuristic, "lazy", beside=[DEFAULT_PLANNER])
+    result = search(towers, heuristic, "lazy", alternating=[DEFAULT_PLANNER])
     alone = run(towers, DEFAULT_PLANNER, Budget())
     assert (result.found_by, result.plan) == ("default", alone.plan)
     assert (result.evaluated, result.initial_h) == (alone.evaluated, alone.initial_h)
@@ -81,8 +81,8 @@ def test_a_perfect_heuristic_wins(tmp_path: Path) -> None:
     # The other search would not get there.
     task = hstar.load_task(*large_search(tmp_path, 12))
     heuristic = perfect(task)
-    first = search(task, heuristic, beside=[SearchSpecification("blind", "astar")])
-    second = search(task, "blind", "astar", beside=[SearchSpecification(heuristic)])
+    first = search(task, heuristic, alternating=[SearchSpecification("blind", "astar")])
+    second = search(task, "blind", "astar", alternating=[SearchSpecification(heuristic)])
     assert first.found_by == second.found_by == "learned"
     assert first.plan == second.plan == run(task, SearchSpecification(heuristic), Budget()).plan
     assert first.expanded == second.expanded
@@ -90,7 +90,7 @@ def test_a_perfect_heuristic_wins(tmp_path: Path) -> None:
 
 def test_three_searches(towers: hstar.Task) -> None:
     options = SearchSpecification(
-        constant, beside=[SearchSpecification(misleading(towers)), DEFAULT_PLANNER]
+        constant, alternating=[SearchSpecification(misleading(towers)), DEFAULT_PLANNER]
     )
     assert "in turns with" in options.describe() and "default planner" in options.describe()
     result = run(towers, options, Budget())
@@ -108,7 +108,9 @@ def test_turns_on_a_puzzle() -> None:
 
     puzzle = make_puzzle("pancake-6")
     start = puzzle.scramble(5, 1)
-    result = search(puzzle, constant, beside=[SearchSpecification("blind", "astar")], state=start)
+    result = search(
+        puzzle, constant, alternating=[SearchSpecification("blind", "astar")], state=start
+    )
     assert result.solved and puzzle.replay(result.plan or [], start) == result.plan_cost
 
 
@@ -118,10 +120,10 @@ def test_a_proof_that_there_is_no_plan_ends_all(tmp_path: Path) -> None:
     def hopeless(states: Any) -> Any:
         return np.full(len(states), np.inf)
 
-    result = search(task, hopeless, beside=[DEFAULT_PLANNER])
+    result = search(task, hopeless, alternating=[DEFAULT_PLANNER])
     assert (result.status, result.exit_code, result.found_by) == ("unsolvable", 11, None)
     # None of these proves anything.
-    assert search(task, hopeless, beside=[SearchSpecification(hopeless)]).status == "gave up"
+    assert search(task, hopeless, alternating=[SearchSpecification(hopeless)]).status == "gave up"
 
 
 # -- limits
@@ -129,7 +131,7 @@ def test_a_proof_that_there_is_no_plan_ends_all(tmp_path: Path) -> None:
 
 def test_time_is_for_all(endless: hstar.Task) -> None:
     budget = Budget.starting_now(0.3, None)
-    result = run(endless, SearchSpecification("goalcount", beside=[DEFAULT_PLANNER]), budget)
+    result = run(endless, SearchSpecification("goalcount", alternating=[DEFAULT_PLANNER]), budget)
     assert (result.status, result.exit_code) == ("out of time", 23)
     assert result.evaluated > 1 and result.found_by is None
 
@@ -145,7 +147,9 @@ def test_the_limits_of_evaluations_hold_for_each_search(endless: hstar.Task) -> 
         return values
 
     options = SearchSpecification(
-        counting(0), beside=[SearchSpecification(counting(1)), DEFAULT_PLANNER], max_evaluations=100
+        counting(0),
+        alternating=[SearchSpecification(counting(1)), DEFAULT_PLANNER],
+        max_evaluations=100,
     )
     result = run(endless, options, Budget())
     assert result.status == "gave up"
@@ -171,7 +175,7 @@ def test_an_error_in_a_heuristic_is_raised(first: bool, endless: hstar.Task) -> 
         return np.zeros(len(states))
 
     one, other = SearchSpecification(failing), DEFAULT_PLANNER
-    options = replace(one, beside=[other]) if first else replace(other, beside=[one])
+    options = replace(one, alternating=[other]) if first else replace(other, alternating=[one])
     with pytest.raises(ZeroDivisionError, match="in the heuristic"):
         run(endless, options, Budget())
 
@@ -179,9 +183,11 @@ def test_an_error_in_a_heuristic_is_raised(first: bool, endless: hstar.Task) -> 
 def test_a_heuristic_shared_by_searches_is_refused(towers: hstar.Task) -> None:
     ff = hstar.make_heuristic(towers, "ff").core
     with pytest.raises(ValueError, match="cannot share a heuristic"):
-        search(towers, ff, beside=[SearchSpecification(ff)])
+        search(towers, ff, alternating=[SearchSpecification(ff)])
     assert search(towers, ff).solved  # it was not left locked
-    assert search(towers, constant, beside=[SearchSpecification(constant), DEFAULT_PLANNER]).solved
+    assert search(
+        towers, constant, alternating=[SearchSpecification(constant), DEFAULT_PLANNER]
+    ).solved
 
 
 def test_the_lengths_of_turns_are_checked(towers: hstar.Task) -> None:
@@ -193,11 +199,12 @@ def test_the_lengths_of_turns_are_checked(towers: hstar.Task) -> None:
 
 
 @pytest.mark.parametrize(
-    "beside", [[3], [{"algorithm": "gbfs"}], [replace(DEFAULT_PLANNER, beside=[DEFAULT_PLANNER])]]
+    "alternating",
+    [[3], [{"algorithm": "gbfs"}], [replace(DEFAULT_PLANNER, alternating=[DEFAULT_PLANNER])]],
 )
-def test_what_is_beside_a_search_is_checked(beside: Any) -> None:
-    with pytest.raises(ValueError, match="beside a search are SearchSpecification"):
-        SearchSpecification("ff", beside=beside)
+def test_what_alternates_with_a_search_is_checked(alternating: Any) -> None:
+    with pytest.raises(ValueError, match="must be a list of SearchSpecification"):
+        SearchSpecification("ff", alternating=alternating)
 
 
 # -- threads and signals
@@ -267,7 +274,7 @@ def waiting(states):  # hardly grows
     if len(calls) == 1000:
         raise RuntimeError("it went on")
     return np.zeros(len(states))
-options = SearchSpecification("blind", batch=2**14, beside=[SearchSpecification(waiting)])
+options = SearchSpecification("blind", batch=2**14, alternating=[SearchSpecification(waiting)])
 try:
     print(run(task, options, Budget.starting_now(120, resident_bytes() + 150 * 2**20)).status)
 except RuntimeError as error:
@@ -283,7 +290,7 @@ NO_THREADS = """
 data = next(int(line.split()[1]) for line in open("/proc/self/status") if "VmData" in line) * 1024
 room = data + int(sys.argv[3])
 resource.setrlimit(resource.RLIMIT_DATA, (room, room))
-result = run(task, SearchSpecification("ff", beside=[DEFAULT_PLANNER]), Budget())
+result = run(task, SearchSpecification("ff", alternating=[DEFAULT_PLANNER]), Budget())
 print(result.status, result.found_by)
 """
 
@@ -305,8 +312,8 @@ def interrupting(states):
     os.kill(os.getpid(), signal.SIGINT)
     return np.zeros(len(states))
 for options in (
-    SearchSpecification(hopeless, beside=[SearchSpecification(interrupting)]),
-    SearchSpecification(interrupting, beside=[SearchSpecification(hopeless)]),
+    SearchSpecification(hopeless, alternating=[SearchSpecification(interrupting)]),
+    SearchSpecification(interrupting, alternating=[SearchSpecification(hopeless)]),
 ):
     print(run(task, options, Budget()).status)
 """

@@ -49,6 +49,13 @@ class Option:
         return no + self.said.format(value)
 
 
+def are_queues(queues: Any) -> bool:
+    return isinstance(queues, (list, tuple)) and all(
+        isinstance(one, (list, tuple)) and [type(value) for value in one] == [int, bool]
+        for one in queues
+    )
+
+
 def option(kind: type, flag: str, help: str, said: str = "", **known: Any) -> Any:
     """A field of a specification. It is None where nothing is said."""
     return field(default=None, metadata={"option": Option(kind, flag, help, said, **known)})

@@ -27,7 +27,7 @@ from hstar.planning.heuristics import (
     is_file,
     is_model_file,
 )
-from hstar.planning.option import Option, option
+from hstar.planning.option import Option, are_queues, option
 from hstar.planning.space import Space
 
 DEFAULT = "default"  # the name of the default planner, as a heuristic and in model files
@@ -143,7 +143,7 @@ class SearchSpecification:
         is_text = isinstance(self.heuristic, str)
         if self.decode is not None and is_text and not is_model_file(str(self.heuristic)):
             raise ValueError("only a model file has outputs to decode")
-        if not _are_queues(self.queues or ()):
+        if not are_queues(self.queues or ()):
             raise ValueError(f"queues must be a list of pairs (number, bool), not {self.queues!r}")
         others = self.alternating if isinstance(self.alternating, (list, tuple)) else [None]
         if not all(isinstance(one, SearchSpecification) and not one.alternating for one in others):
@@ -249,11 +249,11 @@ class SearchSpecification:
 
         Raises ValueError if they cannot be carried out.
         """
-        base: Any = recommended(self) or type(self)(self.heuristic, self.algorithm or USUAL)
         if self.is_default:
             base = DEFAULT_PLANNER
-        elif self.heuristic is None:
-            base = replace(base, heuristic=self.entry.heuristic)
+        else:
+            heuristic = self.entry.heuristic if self.heuristic is None else self.heuristic
+            base = recommended(self) or type(self)(heuristic, self.algorithm or USUAL)
         if self.preferred is False:
             base = replace(base, preferred_by=None, look_ahead=None)
         said = {name: value for name, value in self.said().items() if name != "heuristic"}
@@ -359,7 +359,7 @@ class SearchSpecification:
                 raise ValueError(f"the default planner takes no options, but this names {ignored}")
             return cls(**_values(DEFAULT_PLANNER))
         others = said.get("alternating", [])
-        if not isinstance(others, list) or not all(isinstance(one, Mapping) for one in others):
+        if not isinstance(others, list):
             raise ValueError('the "alternating" searches must be a list of objects')
         return cls(**{**said, "alternating": tuple(cls.from_dict(one) for one in others)})
 
@@ -393,13 +393,6 @@ def recommended(asked: SearchSpecification) -> SearchSpecification | None:
 def _values(specification: SearchSpecification) -> dict[str, Any]:
     """All fields; the values are not copied."""
     return {one.name: getattr(specification, one.name) for one in fields(specification)}
-
-
-def _are_queues(queues: Any) -> bool:
-    return isinstance(queues, (list, tuple)) and all(
-        isinstance(one, (list, tuple)) and [type(value) for value in one] == [int, bool]
-        for one in queues
-    )
 
 
 # What `hstar plan` and hstar.plan() use when neither a heuristic nor a search is named.
