@@ -310,7 +310,7 @@ class SearchSpecification:
         model whose file recommends a search that alternates with the default planner. `name` is
         what to call the heuristic."""
         own, *others = self.searches()
-        name, said = name or own.names, ", ".join(self.phrases())
+        name, said = name or self.names, ", ".join(self.phrases())
         if self.is_default or own.recommended_by is not None:
             first = DEFAULT if self.is_default else "learned"
             first += f"({said})" if said else ""
