@@ -171,8 +171,9 @@ class SearchSpecification:
             raise ValueError(
                 f"preferred operators are turned off; those of {self.preferred_by} cannot be used"
             )
-        names = [h for h in (*self.heuristics, self.preferred_by) if isinstance(h, str)]
-        if self.look_ahead and (self.preferred is False or not set(names) & set(PREFERRING)):
+        named = [h for h in (*self.heuristics, *self.advisers) if isinstance(h, str)]
+        prefers = any(HEURISTICS.find(name).prefers for name in named if not is_file(name))
+        if self.look_ahead and (self.preferred is False or not prefers):
             raise ValueError(
                 "look-ahead takes the relaxed plans of a heuristic with preferred operators; use "
                 "those of ff"
