@@ -10,7 +10,8 @@ from hstar.pddl.errors import escape
 from hstar.pddl.model import Problem
 from hstar.pddl.planfile import PlanFileError, read_plan
 from hstar.pddl.validate import validate
-from hstar.planning.search import STRONGEST, run
+from hstar.planning.search import run
+from hstar.planning.specification import DEFAULT_PLANNER
 from hstar.planning.task import ground
 from hstar.runtime.resources import Budget
 from hstar.slots.teachers.attempt import TRIVIAL, Attempt, labelled, read_problem_text
@@ -79,7 +80,7 @@ def label_found_plan(
 ) -> Attempt:
     """Label the states of a plan that the default planner finds. Raises PddlError."""
     task = ground(problem, budget=budget)
-    result = run(task, replace(STRONGEST, max_evaluations=max_evaluations), budget)
+    result = run(task, replace(DEFAULT_PLANNER, max_evaluations=max_evaluations), budget)
     if not result.plan:
         return Attempt(TRIVIAL if result.plan == [] else result.status)
     states, remaining = follow(task, result.plan)

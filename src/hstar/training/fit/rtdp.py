@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hstar import _core
-from hstar.planning.search import SearchOptions
 from hstar.planning.search import run as run_search
+from hstar.planning.specification import SearchSpecification
 from hstar.runtime.resources import OutOfResources
 from hstar.slots.learned_heuristic import LearnedHeuristic
 from hstar.slots.model_file import ModelFile
@@ -176,7 +176,7 @@ class ActingLearner:
         heuristic = LearnedHeuristic(self.rtdp.model_file(theta, {}), "model.safetensors")
         solved, total = 0, 0.0
         for task, limit in self.choice:
-            options = SearchOptions(heuristic, "gbfs", cost="one", max_evaluations=limit)
+            options = SearchSpecification(heuristic, "gbfs", cost="one", max_evaluations=limit)
             result = run_search(task, options, self.budget)
             if result.status not in ("solved", "gave up", "unsolvable"):
                 raise OutOfResources(result.status, result.exit_code)

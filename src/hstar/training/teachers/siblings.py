@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from hstar import _core
 from hstar.pddl import Problem
 from hstar.planning.heuristics import bind_heuristic
-from hstar.planning.search import SearchOptions, run
+from hstar.planning.search import run
+from hstar.planning.specification import SearchSpecification
 from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget, OutOfResources
 from hstar.slots.features.wl import WL, colour_counts
@@ -25,7 +26,7 @@ from hstar.slots.teachers.attempt import TRIVIAL, Attempt, labelled
 from hstar.slots.teachers.following import follow
 from hstar.slots.teachers.teacher import Option, Teacher, positive_number
 
-CHEAPEST = SearchOptions("lmcut", "astar")
+CHEAPEST = SearchSpecification("lmcut", "astar")
 EVALUATIONS = 3000  # of one search for a distance; enough for most states beside short plans
 PLAN_SHARE = 0.5  # of the time that is left after grounding; distances have the rest
 OPTIMAL, SIBLING = 0, 1  # kinds of labels
@@ -82,7 +83,7 @@ def successor_values(
     settings = CHEAPEST.for_core(task)
     settings.max_evaluations = EVALUATIONS
     with budget.native():
-        heuristic = bind_heuristic(CHEAPEST.heuristics[0], task, CHEAPEST.cost, budget)
+        heuristic = bind_heuristic("lmcut", task, "normal", budget)
         assert isinstance(heuristic, _core.Heuristic)
         h, _ = _core.distances(
             task.core, together[distinct], heuristic, settings, evaluations or 0, *budget.limits
