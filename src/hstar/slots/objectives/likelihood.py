@@ -29,6 +29,7 @@ LOWER_BOUNDS = ("lmcut", "hmax", "blind", "none")
 # The paper says 1/sqrt(2); its runs used sqrt(2). For a Gaussian both give squared errors.
 FIXED_SIGMA = math.sqrt(2)
 LEAST_SIGMA, SIGMA_RANGE = 0.1, 10.0
+HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 
 
 def check_known(what: str, value: str, known: tuple[str, ...]) -> None:
@@ -83,10 +84,8 @@ class Gaussian(Objective):
         return replace(self, cap=None) if self.cap == "fit" else self
 
     def loss(self, outputs: Tensor, targets: Targets) -> Tensor:
-        from hstar.slots.objectives import distributions
-
         mu, sigma = location_and_scale(outputs, targets["base"], self.constants())
-        return -distributions.Gaussian(mu, sigma).log_prob(targets["h_star"])
+        return -gaussian_log_prob(targets["h_star"], mu, sigma)
 
     def constants(self) -> dict[str, Any]:
         return {
@@ -117,11 +116,17 @@ class TruncatedGaussian(Gaussian):
         return replace(self, cap=cap)
 
     def loss(self, outputs: Tensor, targets: Targets) -> Tensor:
-        from hstar.slots.objectives.distributions import TruncatedGaussian, open_bounds
+        from hstar.slots.objectives.distributions import TruncatedNormal, open_bounds
 
         mu, sigma = location_and_scale(outputs, targets["base"], self.constants())
         bounds = open_bounds(targets["lower"], targets["upper"], self.epsilon)
-        return -TruncatedGaussian(mu, sigma, *bounds, validate=False).log_prob(targets["h_star"])
+        return -TruncatedNormal(mu, sigma, *bounds).log_prob(targets["h_star"])
+
+
+def gaussian_log_prob(x: Tensor, mu: Tensor, sigma: Tensor) -> Tensor:
+    """log N(x | mu, sigma), element by element."""
+    z = (x - mu) / sigma
+    return -0.5 * z.square() - sigma.log() - HALF_LOG_TWO_PI
 
 
 def location_and_scale(outputs: Tensor, base: Tensor, constants: Any) -> tuple[Tensor, Tensor]:
