@@ -33,10 +33,10 @@ from provenance import describe_run
 
 from hstar import _core
 from hstar.pddl import Problem, model, parse
+from hstar.planning.atoms import atom_name
 from hstar.planning.heuristics import make_heuristic
 from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget
-from hstar.slots.features.facts import atom_name
 from hstar.slots.teachers.backward import FactSets, sample_focused, sample_rollouts
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))

@@ -37,10 +37,10 @@ from hstar.papers.regression_sampling.tables import (
     coverage_table,
     together_table,
 )
+from hstar.planning.atoms import parse_atom
 from hstar.planning.task import ground
 from hstar.runtime.journal import JournalError
 from hstar.runtime.resources import Budget, OutOfResources, stopped
-from hstar.slots.teachers.states import parse_atom
 from hstar.training.native import MlpOptions
 
 QUICK = MlpOptions(hidden=8, width=8, batch=256, epochs=2)

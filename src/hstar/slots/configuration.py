@@ -143,4 +143,4 @@ def meant_search(path: str) -> dict[str, Any]:
 def _meant_search(path: str, _changed: int) -> dict[str, Any]:
     from hstar.slots.model_file import read_model
 
-    return dict(read_model(path).metadata.get("search", {}))
+    return dict(read_model(path).metadata["search"] or {})

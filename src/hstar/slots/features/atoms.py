@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hstar.planning.atoms import parse_atom
 from hstar.planning.task import Task
 from hstar.slots.features.feature import Config, Feature, Inputs, SpaceStates
 from hstar.slots.features.goals import goal_literals
 from hstar.slots.features.vocabulary import Vocabulary
-from hstar.slots.teachers.states import parse_atom
 
 NOTHING = (-1, -1)  # in place of an entry
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from hstar.pddl.errors import quote
 from hstar.pddl.model import And, Exists, Forall, Formula, Not, Or, Problem, types_text
+from hstar.planning.atoms import atom_name
 from hstar.planning.task import Task
 from hstar.slots.features.feature import Config, Feature, SpaceStates, SparseInputs
 
@@ -117,11 +118,6 @@ def _true_atoms(
     starts = np.zeros(len(states) + 1, dtype=np.int64)
     np.cumsum(is_known.sum(axis=1), out=starts[1:])
     return starts, found[is_known]
-
-
-def atom_name(predicate: str, *arguments: str) -> str:
-    """As the core writes it: "on(a, b)"."""
-    return f"{predicate}({', '.join(arguments)})"
 
 
 def object_names(problem: Problem) -> list[str]:

@@ -19,14 +19,6 @@ PLAN_FEATURES = {"ff_deletes": 2, "ff_deletes_mean": 3}  # columns of plan_featu
 NOT_COSTS = ("goalcount",)  # values that are not in the unit of cost
 
 
-def parse_atom(name: str) -> tuple[str, ...] | None:
-    """("on", "a", "b") from "on(a, b)"; None for a negated atom or "<none of those>"."""
-    if name.startswith(("not ", "<")):
-        return None
-    predicate, _, inside = name.removesuffix(")").partition("(")
-    return (predicate, *(inside.split(", ") if inside else ()))
-
-
 def atoms_of_states(
     task: Task, states: States
 ) -> tuple[list[str], NDArray[np.int64], NDArray[np.int32]]:

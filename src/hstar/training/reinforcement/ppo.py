@@ -33,9 +33,9 @@ from hstar.planning.task import ground
 from hstar.runtime.journal import digest_of
 from hstar.slots.features.atoms import ATOMS
 from hstar.slots.features.operators import schemas_of
-from hstar.slots.features.vocabulary import Vocabulary, domain_hash
+from hstar.slots.features.vocabulary import Vocabulary
 from hstar.slots.learned_heuristic import LearnedHeuristic
-from hstar.slots.model_file import ModelFile
+from hstar.slots.model_file import ModelFile, model_metadata
 from hstar.slots.models.model import whole_number
 from hstar.slots.teachers.folder import read_folder
 from hstar.training.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
@@ -146,18 +146,15 @@ def train_on(
     fingerprint = digest_of(json.dumps([_without_ends(options), config, contents]))
     run = _Run(arenas, options, config, checkpoint, fingerprint)
     run.go(report)
-    metadata = {
-        "form": "float",
-        "features": {"name": ATOMS.name, "config": vocabulary.to_dict()},
-        "model": {"name": GNN_MODEL.name, "config": config},
-        "objective": {"name": "ppo"},
-        "decode": {"name": KINDS["H"], "base": "none", "lower": "none", "cap": None},
-        "cost": "one",
-        "domain": {"name": domain.name, "hash": domain_hash(domain)},
-        "training": {**asdict(options), "problems": len(problems), "done": len(run.history)},
-        "certificate": None,
-    }
-    return Trained(ModelFile(json.loads(json.dumps(metadata)), run.best), run.history)
+    metadata = model_metadata(
+        features=(ATOMS.name, vocabulary.to_dict()),
+        model=(GNN_MODEL.name, config),
+        objective={"name": "ppo"},
+        decode={"name": KINDS["H"], "base": "none", "lower": "none", "cap": None},
+        domain=domain,
+        training={**asdict(options), "problems": len(problems), "done": len(run.history)},
+    )
+    return Trained(ModelFile(metadata, run.best), run.history)
 
 
 def _without_ends(options: PPOOptions) -> dict[str, Any]:
