@@ -99,10 +99,11 @@ def model_metadata(
 
 
 def to_bytes(model: ModelFile) -> bytes:
-    """The file's content; equal models give equal bytes."""
+    """The file's content; equal models give equal bytes. What is optional and null takes none."""
     from safetensors.numpy import save
 
-    metadata = {"format": FORMAT, **model.metadata, "digest": NO_DIGEST}
+    held = {k: v for k, v in model.metadata.items() if v is not None or k not in OPTIONAL}
+    metadata = {"format": FORMAT, **held, "digest": NO_DIGEST}
     text = json.dumps(metadata, sort_keys=True, separators=(",", ":"))
     tensors = {name: np.asarray(array, order="C") for name, array in model.tensors.items()}
     content = save(tensors, metadata={"hstar": text})

@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hstar import _core
+from hstar.slots.objectives import objectives_of
 
 Floats = NDArray[np.float32]
 Layer = tuple[Floats, Floats, str, bool]  # weight [outputs, inputs], bias, activation, skip
 
-OBJECTIVES = ("squared", "interval", "truncated-gaussian", "l-gbfs")
 PROBE = 1000  # rows that show that a network is not dead
 
 
@@ -95,7 +95,7 @@ class MlpOptions:
         for value, known, what in (
             (self.output, ("none", "relu"), "output"),
             (self.init, tuple(LIMITS), "init"),
-            (self.objective, OBJECTIVES, "objective"),
+            (self.objective, objectives_of("mlp"), "objective"),
             (self.precision, ("float32", "int16"), "precision"),
         ):
             if value not in known:

@@ -104,6 +104,7 @@ class TruncatedGaussian(Gaussian):
     """A Gaussian cut to what the bounds allow."""
 
     name: ClassVar[str] = "truncated-gaussian"
+    fits: ClassVar[tuple[str, ...]] = ("torch", "mlp")
     decodes: ClassVar[tuple[str, ...]] = ("truncated-mean", "clip", "mean")
 
     def fitted(self, columns: dict[str, NDArray[np.float32]]) -> TruncatedGaussian:

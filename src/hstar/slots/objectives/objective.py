@@ -30,13 +30,15 @@ BATCHES = ("states", "pairs")
 class Objective:
     """`batches` says what a training step sees: "states", or the "pairs" of one problem. `score` is
     the metric that the best weights are chosen by: "loss", or "mse" where outputs are estimates of
-    h*. `decodes` names the decodes that fit, the default first."""
+    h*. `decodes` names the decodes that fit, the default first. `fits` names what can train it:
+    "torch" takes `loss`, and "mlp" and "linear" have the same loss in the core."""
 
     name: ClassVar[str]
     form: ClassVar[str]
     batches: ClassVar[str] = "states"
     score: ClassVar[str] = "loss"
     decodes: ClassVar[tuple[str, ...]]
+    fits: ClassVar[tuple[str, ...]] = ("torch",)
     training: ClassVar[dict[str, Any]] = {}  # training options that suit it
     statistic_names: ClassVar[tuple[str, ...]] = ()  # of what `statistics` returns
 

@@ -28,6 +28,7 @@ class Squared(ValueObjective):
 
     name: ClassVar[str] = "squared"
     score: ClassVar[str] = "mse"
+    fits: ClassVar[tuple[str, ...]] = ("torch", "mlp", "linear")
 
     def loss(self, outputs: Tensor, targets: Targets) -> Tensor:
         error: Tensor = outputs[:, 0] + targets["base"] - targets["h_star"]
@@ -40,6 +41,7 @@ class Interval(ValueObjective):
     the label. `scale` is that of the logistic distribution."""
 
     name: ClassVar[str] = "interval"
+    fits: ClassVar[tuple[str, ...]] = ("torch", "mlp")
 
     lower: str = "hmax"
     scale: float = 1.0
