@@ -52,18 +52,18 @@ class Candidate:
 
 
 # Different domains reward different teachers, so each kind has its turn.
-MANY_ROLLOUTS: Mapping[str, Any] = {
-    "rollouts": 100,
+MANY_WALKS: Mapping[str, Any] = {
+    "walks": 100,
     "length": 200,
     "completion": "variables",
     "h2": True,
     "random": 0.2,
 }
 CANDIDATES = (
-    Candidate("regression", {**MANY_ROLLOUTS, "improve": True}),
+    Candidate("regression", {**MANY_WALKS, "improve": True}),
     Candidate("fsm", {"completion": "variables"}),
     Candidate("regression"),
-    Candidate("regression", MANY_ROLLOUTS, "l-gbfs"),
+    Candidate("regression", MANY_WALKS, "l-gbfs"),
 )
 
 

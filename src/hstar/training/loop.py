@@ -25,7 +25,7 @@ from hstar.slots.models import MODELS
 from hstar.training.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from hstar.training.options import TrainOptions
 from hstar.training.recorded import RecordedStep
-from hstar.training.source import Source
+from hstar.training.source import BatchSource
 
 CALIBRATION_BATCHES = 50
 CALIBRATED_STATES = 8192
@@ -60,8 +60,8 @@ class Loop:
     def __init__(
         self,
         network: nn.Module,
-        source: Source,
-        validation: Source | None,
+        source: BatchSource,
+        validation: BatchSource | None,
         options: TrainOptions,
         fingerprint: str,
         is_rounding: bool = False,

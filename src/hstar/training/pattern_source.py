@@ -13,7 +13,7 @@ from hstar.slots.features.digits import first_rows, one_hot
 from hstar.slots.features.pattern_states import PatternStates, states_to_learn
 from hstar.slots.objectives.objective import Objective, Targets
 from hstar.training.draws import Draws, Sampling
-from hstar.training.source import Source
+from hstar.training.source import BatchSource
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class TableData:
         return states_to_learn(self.database, self.space, device)
 
 
-class PatternSource(Source):
+class PatternSource(BatchSource):
     """Draws indices; digits and labels are gathered on the device."""
 
     is_recordable = True

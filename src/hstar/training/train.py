@@ -26,11 +26,11 @@ from hstar.training.loop import Line, Loop, Report
 from hstar.training.options import TABLE_DEFAULTS, TrainOptions
 from hstar.training.pair_source import PairSource
 from hstar.training.pattern_source import PatternSource, TableData
-from hstar.training.source import RowOptions, Source
+from hstar.training.source import BatchSource, RowOptions
 from hstar.training.state_source import StateSource
 from hstar.training.targets import fitted
 
-ROW_SOURCES: dict[str, type[Source]] = {"states": StateSource, "pairs": PairSource}
+ROW_SOURCES: dict[str, type[BatchSource]] = {"states": StateSource, "pairs": PairSource}
 RISE = 8  # how many times its best the validation score may end at without a warning
 
 

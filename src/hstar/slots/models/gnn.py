@@ -26,7 +26,7 @@ from torch.nn.functional import relu
 
 from hstar.slots.features.atoms import Batch
 from hstar.slots.features.feature import Config
-from hstar.slots.features.operators import Choices, Schemas, most_parameters
+from hstar.slots.features.operators import ApplicableOperators, Schemas, most_parameters
 from hstar.slots.features.vocabulary import Vocabulary
 from hstar.slots.models.model import Model, whole_number
 from hstar.slots.models.object_graph import WIDEST, ObjectGraphs, object_graphs
@@ -169,7 +169,7 @@ class GNN(nn.Module):
     def forward(self, batch: Batch) -> Tensor:
         return self._values(*self._embed(batch))
 
-    def policy(self, batch: Batch, choices: Choices) -> tuple[Tensor, Tensor]:
+    def policy(self, batch: Batch, choices: ApplicableOperators) -> tuple[Tensor, Tensor]:
         """log pi float[A] of all applicable operators, and the logit of V float[B]. Every state
         must have an applicable operator."""
         v, u, graphs = self._embed(batch)

@@ -1,6 +1,6 @@
 """Sets of facts sampled backwards from the goal of one task, with bounds on their distance to it.
 
-    regression   rollouts from the goal, completed to whole states (O'Toole et al. 2022: RSL, N-RSL)
+    regression   walks from the goal, completed to whole states (O'Toole et al. 2022: RSL, N-RSL)
     fsm          breadth-first regression and walks from its leaves (Bettker et al. 2024)
 
 Everything per state runs in the core (cpp/regression). A completed state is a set of facts: it may
@@ -81,12 +81,12 @@ def h2_seconds(budget: Budget) -> float:
     return min(MOST_H2_SECONDS, max(0.0, H2_SHARE * budget.seconds_left))
 
 
-def sample_rollouts(
+def sample_walks(
     task: Task,
     budget: Budget,
     *,
     states: int = 100_000,
-    rollouts: int = 5,
+    walks: int = 5,
     length: int = 500,
     novelty: str = "both",
     random: float = 0.5,
@@ -95,10 +95,10 @@ def sample_rollouts(
     improve: bool = False,
     seed: int = 0,
 ) -> FactSets:
-    """States around rollouts from the goal. The defaults are the published settings of N-RSL."""
+    """States around walks from the goal. The defaults are the published settings of N-RSL."""
     regression = regression_of(task, budget, h2=h2)
     with budget.native():
-        images = regression.rollouts(rollouts, length, novelty, seed, *budget.limits)
+        images = regression.rollouts(walks, length, novelty, seed, *budget.limits)
     _prepare(images, improve, budget)
     return _completed(
         images, _by_depth(images.depth, states, random, seed), completion, seed, budget

@@ -15,7 +15,7 @@ TEACHERS: Registry[Teacher] = Registry(
         "optimal": "hstar.slots.teachers.optimal:TEACHER",
         "plans": "hstar.slots.teachers.plans:TEACHER",
         "exhaustive": "hstar.slots.teachers.exhaustive:TEACHER",
-        "regression": "hstar.slots.teachers.regression:ROLLOUTS",
+        "regression": "hstar.slots.teachers.regression:WALKS",
         "fsm": "hstar.slots.teachers.regression:FOCUSED",
         "given-states": "hstar.slots.teachers.given_states:TEACHER",
         "bootstrap": "hstar.training.teachers.bootstrap:TEACHER",

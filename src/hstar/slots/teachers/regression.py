@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from hstar.slots.teachers.backward import KINDS, NOVELTIES, sample_focused, sample_rollouts
+from hstar.slots.teachers.backward import KINDS, NOVELTIES, sample_focused, sample_walks
 from hstar.slots.teachers.sampler import sampling_teacher
 from hstar.slots.teachers.teacher import one_of, share, whole_number
 
-ROLLOUTS = sampling_teacher(
-    "states around rollouts from the goal, with upper bounds (RSL, N-RSL)",
-    sample_rollouts,
+WALKS = sampling_teacher(
+    "states around walks from the goal, with upper bounds (RSL, N-RSL)",
+    sample_walks,
     KINDS,
     {
-        "rollouts": (whole_number(1), "from the goal"),
-        "length": (whole_number(1), "steps of a rollout"),
-        "novelty": (one_of(*NOVELTIES), "what a rollout prefers"),
+        "walks": (whole_number(1), "backward from the goal"),
+        "length": (whole_number(1), "steps of a walk"),
+        "novelty": (one_of(*NOVELTIES), "what a walk prefers"),
     },
 )
 

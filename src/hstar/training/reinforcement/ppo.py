@@ -88,7 +88,7 @@ class PPOOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Trained:
+class TrainedPolicy:
     """`history` has a row per update: steps, share of episodes that reached the goal, and more."""
 
     file: ModelFile
@@ -109,7 +109,7 @@ def train_policy(
     options: PPOOptions | None = None,
     checkpoint: Path | None = None,
     report: Report = lambda row: None,
-) -> Trained:
+) -> TrainedPolicy:
     """Learn a policy and a value on the problems of a folder, all of one domain.
 
     With the file `checkpoint` a run that was killed goes on from it; delete it to start anew.
@@ -126,7 +126,7 @@ def train_on(
     options: PPOOptions,
     checkpoint: Path | None = None,
     report: Report = lambda row: None,
-) -> Trained:
+) -> TrainedPolicy:
     """The same for problems of one domain."""
     from hstar.slots.models.gnn import GNN_MODEL
 
@@ -144,7 +144,7 @@ def train_on(
         raise ValueError("every problem is solved already or has no applicable operator")
     contents = [str(problem) for problem in problems]
     fingerprint = digest_of(json.dumps([_without_ends(options), config, contents]))
-    run = _Run(arenas, options, config, checkpoint, fingerprint)
+    run = _PolicyRun(arenas, options, config, checkpoint, fingerprint)
     run.go(report)
     metadata = model_metadata(
         features=(ATOMS.name, vocabulary.to_dict()),
@@ -154,14 +154,14 @@ def train_on(
         domain=domain,
         training={**asdict(options), "problems": len(problems), "done": len(run.history)},
     )
-    return Trained(ModelFile(metadata, run.best), run.history)
+    return TrainedPolicy(ModelFile(metadata, run.best), run.history)
 
 
 def _without_ends(options: PPOOptions) -> dict[str, Any]:
     return {k: v for k, v in asdict(options).items() if k not in ("updates", "seconds")}
 
 
-class _Run:
+class _PolicyRun:
     def __init__(
         self,
         arenas: list[Arena],
