@@ -27,7 +27,7 @@ from hstar.planning.search import SearchOptions, run
 from hstar.planning.task import Task, load_task
 from hstar.runtime.resources import Budget
 from hstar.slots.learned_heuristic import LearnedHeuristic
-from hstar.slots.teachers.backward import sample_walks
+from hstar.slots.teachers.regression import sample_walks
 from hstar.training.native import MlpOptions, train_mlp
 
 STATES = 100_000

@@ -37,7 +37,8 @@ from hstar.planning.atoms import atom_name
 from hstar.planning.heuristics import make_heuristic
 from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget
-from hstar.slots.teachers.backward import FactSets, sample_focused, sample_walks
+from hstar.slots.teachers.backward import FactSets
+from hstar.slots.teachers.regression import sample_focused, sample_walks
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 import downward

@@ -18,7 +18,7 @@ from hstar import _core
 from hstar.pddl import parse
 from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget
-from hstar.slots.teachers.backward import sample_focused, sample_walks
+from hstar.slots.teachers.regression import sample_focused, sample_walks
 
 SEEDS = range(120)
 SECONDS = 600.0

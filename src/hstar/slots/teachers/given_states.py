@@ -10,6 +10,8 @@ is greedy with h^FF.
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
 from hstar import _core
@@ -18,7 +20,7 @@ from hstar.planning.search import STRONGEST, SearchOptions
 from hstar.planning.task import Task
 from hstar.runtime.resources import Budget, OutOfResources, stopped
 from hstar.slots.teachers.backward import FactSets, check_goal
-from hstar.slots.teachers.sampler import sampling_teacher
+from hstar.slots.teachers.sampler import Seed, StateCount, sampling_teacher
 from hstar.slots.teachers.teacher import one_of, whole_number
 from hstar.slots.teachers.whole_states import LatestStates, fact_sets
 
@@ -41,12 +43,14 @@ def sample_given_states(
     task: Task,
     budget: Budget,
     *,
-    states: int = 100_000,
-    walks: int = 1000,
-    steps: int = 200,
-    search: str = "default",
-    expansions: int = 100_000,
-    seed: int = 0,
+    states: StateCount = 100_000,
+    walks: Annotated[int, whole_number(0), "from the initial state, at most"] = 1000,
+    steps: Annotated[int, whole_number(0), "of a walk"] = 200,
+    search: Annotated[
+        str, one_of(*SEARCHES), "that of hstar plan, or greedy with h^FF"
+    ] = "default",
+    expansions: Annotated[int, whole_number(1), "of a search, at most"] = 100_000,
+    seed: Seed = 0,
 ) -> FactSets:
     """At most so many states, from plans of at most so many walks. The time limit ends it with the
     states so far. Raises NothingToRegress, NothingSolved, OutOfResources."""
@@ -91,10 +95,4 @@ TEACHER = sampling_teacher(
     "states on plans from where random walks end, with upper bounds (h^TSL)",
     sample_given_states,
     ("plan",),
-    {
-        "walks": (whole_number(0), "from the initial state, at most"),
-        "steps": (whole_number(0), "of a walk"),
-        "search": (one_of(*SEARCHES), "that of hstar plan, or greedy with h^FF"),
-        "expansions": (whole_number(1), "of a search, at most"),
-    },
 )

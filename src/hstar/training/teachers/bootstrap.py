@@ -15,6 +15,8 @@ nearest states finds no way to them from any other. So all labels are upper boun
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
 from hstar import _core
@@ -23,7 +25,7 @@ from hstar.planning.task import Task
 from hstar.runtime.resources import Budget, OutOfResources, stopped
 from hstar.slots.teachers.backward import FactSets, NothingToRegress
 from hstar.slots.teachers.given_states import earlier
-from hstar.slots.teachers.sampler import sampling_teacher
+from hstar.slots.teachers.sampler import Seed, StateCount, UseH2, sampling_teacher
 from hstar.slots.teachers.teacher import share, whole_number
 from hstar.slots.teachers.whole_states import LatestStates, fact_sets
 from hstar.training.fact_network import NETWORK, FactNetwork
@@ -38,14 +40,14 @@ def sample_bootstrap(
     task: Task,
     budget: Budget,
     *,
-    states: int = 100_000,
-    rounds: int = 200,
-    searches: int = 100,
-    expansions: int = 1000,
-    solved: float = 0.95,
-    batches: int = 200,
-    h2: bool = True,
-    seed: int = 0,
+    states: StateCount = 100_000,
+    rounds: Annotated[int, whole_number(1), "of searches and training"] = 200,
+    searches: Annotated[int, whole_number(1), "in a round"] = 100,
+    expansions: Annotated[int, whole_number(1), "of a search, at most"] = 1000,
+    solved: Annotated[float, share, "of the searches, for walks to become longer"] = 0.95,
+    batches: Annotated[int, whole_number(1), "to train on, in a round"] = 200,
+    h2: UseH2 = True,
+    seed: Seed = 0,
 ) -> FactSets:
     """The states labelled last, at most `states`. The time limit ends it with the states so far.
 
@@ -98,11 +100,4 @@ TEACHER = sampling_teacher(
     "states on plans that a growing network finds, with upper bounds (h^Boot)",
     sample_bootstrap,
     ("plan",),
-    {
-        "rounds": (whole_number(1), "of searches and training"),
-        "searches": (whole_number(1), "in a round"),
-        "expansions": (whole_number(1), "of a search, at most"),
-        "solved": (share, "of the searches, for walks to become longer"),
-        "batches": (whole_number(1), "to train on, in a round"),
-    },
 )

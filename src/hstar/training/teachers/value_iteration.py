@@ -12,6 +12,8 @@ last are labelled once more, with the last network.
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
 from hstar import _core
@@ -19,7 +21,7 @@ from hstar.planning.task import Task
 from hstar.runtime.resources import Budget, OutOfResources
 from hstar.slots.teachers.backward import FactSets, NothingToRegress
 from hstar.slots.teachers.given_states import earlier
-from hstar.slots.teachers.sampler import sampling_teacher
+from hstar.slots.teachers.sampler import Seed, StateCount, UseH2, sampling_teacher
 from hstar.slots.teachers.teacher import whole_number
 from hstar.slots.teachers.whole_states import LatestStates, States, fact_sets
 from hstar.training.fact_network import NETWORK, FactNetwork
@@ -33,13 +35,13 @@ def sample_value_iteration(
     task: Task,
     budget: Budget,
     *,
-    states: int = 100_000,
-    rounds: int = 500,
-    drawn: int = 1000,
-    length: int = 500,
-    batches: int = 100,
-    h2: bool = True,
-    seed: int = 0,
+    states: StateCount = 100_000,
+    rounds: Annotated[int, whole_number(1), "of labels and training"] = 500,
+    drawn: Annotated[int, whole_number(1), "states in a round"] = 1000,
+    length: Annotated[int, whole_number(1), "steps of a walk from the goal, at most"] = 500,
+    batches: Annotated[int, whole_number(1), "to train on, in a round"] = 100,
+    h2: UseH2 = True,
+    seed: Seed = 0,
 ) -> FactSets:
     """The states drawn last, at most `states`. The time limit ends it with the states so far.
 
@@ -101,10 +103,4 @@ TEACHER = sampling_teacher(
     "states around the goal, with the value of a network one step ahead (h^AVI)",
     sample_value_iteration,
     ("lookahead",),
-    {
-        "rounds": (whole_number(1), "of labels and training"),
-        "drawn": (whole_number(1), "states in a round"),
-        "length": (whole_number(1), "steps of a walk from the goal, at most"),
-        "batches": (whole_number(1), "to train on, in a round"),
-    },
 )
