@@ -10,7 +10,7 @@ import kill_label
 import numpy as np
 import polars as pl
 import pytest
-from label_folders import QUICK, write_folder
+from label_folders import QUICK, atom_names, write_folder
 from program import hstar
 from small_domains import problem_text
 
@@ -36,7 +36,7 @@ def test_reading(sample: Path) -> None:
     assert (labels.teacher, labels.cost, labels.hstar != "") == ("optimal", "one", True)
     assert labels.limits["time_limit"] == 300.0
     assert labels.domain == (sample.parent / "problems/domain.pddl").read_text()
-    assert labels.problem("p01.pddl").pddl == (sample.parent / "problems/p01.pddl").read_text()
+    assert labels.problems[0].pddl == (sample.parent / "problems/p01.pddl").read_text()
     times = json.loads(sample.with_suffix(".times.json").read_text())
     assert [attempt["problem"] for attempt in times["attempts"]] == ["p00.pddl", "p01.pddl"]
     assert all(attempt["total_time"] >= attempt["search_time"] for attempt in times["attempts"])
@@ -156,7 +156,7 @@ def test_plans_with_steps_that_grounding_drops(tmp_path: Path) -> None:
     label(tmp_path, output, replace(given(tmp_path), cost="normal"))
     labels = read_labels(output)
     assert labels.rows.upper.tolist() == [10, 8, 7, 2, 0]
-    states = labels.atom_names("p.pddl")
+    states = atom_names(labels, "p.pddl")
     places = [[atom for atom in state if atom.startswith("at")] for state in states]
     assert places == [["at(a)"], ["at(a)"], ["at(a)"], ["at(b)"], ["at(c)"]]
     data = load_dataset(output)
