@@ -36,7 +36,7 @@ def test_reading(sample: Path) -> None:
     assert (labels.teacher, labels.cost, labels.hstar != "") == ("optimal", "one", True)
     assert labels.limits["time_limit"] == 300.0
     assert labels.domain == (sample.parent / "problems/domain.pddl").read_text()
-    assert labels.problems[0].pddl == (sample.parent / "problems/p01.pddl").read_text()
+    assert labels.problem("p01.pddl").pddl == (sample.parent / "problems/p01.pddl").read_text()
     times = json.loads(sample.with_suffix(".times.json").read_text())
     assert [attempt["problem"] for attempt in times["attempts"]] == ["p00.pddl", "p01.pddl"]
     assert all(attempt["total_time"] >= attempt["search_time"] for attempt in times["attempts"])

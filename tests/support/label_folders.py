@@ -57,8 +57,7 @@ def files(output: Path) -> tuple[bytes, bytes]:
 
 def atom_names(labels: Labels, name: str) -> list[list[str]]:
     """The true atoms of each labelled state of a problem, such as "on(a, b)"."""
-    number = [problem.problem for problem in labels.problems].index(name)
-    rows, names = labels.rows.of_problem(number), labels.problems[number].atoms
+    rows, names = labels.rows_of(name), labels.problem(name).atoms
     states = np.split(rows.atoms, rows.starts[1:-1]) if len(rows) else []
     named = ([names[atom] for atom in state] for state in states)
     return [[atom for atom in state if not atom.startswith("not ")] for state in named]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hstar.pddl.model import Domain
 from hstar.planning.task import Task
+from hstar.slots.features.feature import gathered
 
 NO_OBJECT = -1
 ARTIFICIAL = "reach-goal"  # an operator of disjunctive goals, which is no step of a plan
@@ -77,10 +78,8 @@ class ApplicableOperators:
 
     def select(self, rows: NDArray[np.int64]) -> ApplicableOperators:
         """Those of the states with these numbers, in this order."""
-        counts = self.counts[rows]
-        begin = np.cumsum(counts) - counts
-        gather = np.arange(counts.sum()) + np.repeat(self.starts[rows] - begin, counts)
-        return ApplicableOperators(counts, self.schema[gather], self.arguments[gather])
+        _, places = gathered(self.starts, rows)
+        return ApplicableOperators(self.counts[rows], self.schema[places], self.arguments[places])
 
     @staticmethod
     def concatenate(parts: Sequence[ApplicableOperators]) -> ApplicableOperators:

@@ -28,7 +28,7 @@ from hstar.slots.features.atoms import Batch
 from hstar.slots.features.feature import Config
 from hstar.slots.features.operators import ApplicableOperators, Schemas, most_parameters
 from hstar.slots.features.vocabulary import Vocabulary
-from hstar.slots.models.model import Model, whole_number
+from hstar.slots.models.model import Model, defaults_of, whole_number
 from hstar.slots.models.object_graph import WIDEST, ObjectGraphs, object_graphs
 
 
@@ -216,7 +216,7 @@ class GNNModel(Model):
 
     name = "gnn"
     features = ("atoms",)
-    options = {"hidden": 64, "rounds": 4, "attention": False}  # noqa: RUF012
+    options = defaults_of(GNNConfig)
     training = {"learning_rate": 1e-3, "weight_decay": 0.0}  # noqa: RUF012
 
     def configure(self, features: Config, outputs: int, options: Config) -> Config:

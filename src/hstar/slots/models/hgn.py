@@ -31,7 +31,7 @@ from torch.nn.functional import leaky_relu_
 from hstar.slots.features.feature import Config
 from hstar.slots.features.hypergraph import Bags, Wiring
 from hstar.slots.features.hypergraph_inputs import HypergraphBatch
-from hstar.slots.models.model import Model
+from hstar.slots.models.model import Model, defaults_of, whole_number
 
 SLOPE = 0.01
 
@@ -48,10 +48,7 @@ class HGNConfig:
     normalise: bool = True
 
     def __post_init__(self) -> None:
-        for name in ("hidden", "steps", "outputs"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or value < 1:
-                raise ValueError(f"'{name}' of a hypergraph network must be a positive number")
+        whole_number(asdict(self), "hidden", "steps", "outputs")
         if not isinstance(self.normalise, bool):
             raise ValueError("'normalise' of a hypergraph network must be true or false")
 
@@ -217,7 +214,7 @@ class HGNModel(Model):
 
     name = "hgn"
     features = ("hypergraph",)
-    options = {"hidden": 32, "steps": 4, "normalise": True}  # noqa: RUF012
+    options = defaults_of(HGNConfig)
     training = {"learning_rate": 1e-3, "weight_decay": 0.0}  # noqa: RUF012
 
     def configure(self, features: Config, outputs: int, options: Config) -> Config:

@@ -7,6 +7,7 @@ the numbers mean is the objective's business. A configuration is plain JSON and 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any
 
 from hstar.slots.features.feature import Config
@@ -64,6 +65,12 @@ class Model:
     def native(self, config: Config, tensors: dict[str, Any]) -> Config | None:
         """What the core needs to evaluate the network; None if search runs it in torch."""
         return None
+
+
+def defaults_of(kind: Any) -> Config:
+    """The options of a network, of the dataclass that describes it."""
+    known = {one.name: one.default for one in fields(kind) if one.default is not MISSING}
+    return {name: value for name, value in known.items() if name not in ("outputs", "schemas")}
 
 
 def whole_number(options: dict[str, Any], *names: str, least: int = 1) -> None:

@@ -18,23 +18,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hstar.slots.objectives.cap import fitted_cap
-from hstar.slots.objectives.objective import Objective, Targets
+from hstar.slots.objectives.objective import (
+    BASES,
+    LOWER_BOUNDS,
+    Objective,
+    Targets,
+    check_known,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-BASES = ("none", "ff", "lmcut", "hmax", "hadd", "goalcount")
-LOWER_BOUNDS = ("lmcut", "hmax", "blind", "none")
 
 # The paper says 1/sqrt(2); its runs used sqrt(2). For a Gaussian both give squared errors.
 FIXED_SIGMA = math.sqrt(2)
 LEAST_SIGMA, SIGMA_RANGE = 0.1, 10.0
 HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
-
-
-def check_known(what: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise ValueError(f"unknown {what} '{value}'; choose one of {', '.join(known)}")
 
 
 @dataclass(frozen=True)

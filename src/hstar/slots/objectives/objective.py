@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 Targets = dict[str, Any]  # columns of a batch, float[B] each
 BATCHES = ("states", "pairs")
+BASES = ("none", "ff", "lmcut", "hmax", "hadd", "goalcount")
+LOWER_BOUNDS = ("lmcut", "hmax", "blind", "none")
 
 
 @dataclass(frozen=True)
@@ -89,3 +91,28 @@ class Objective:
 
     def to_dict(self) -> dict[str, Any]:
         return {"name": self.name, **{f.name: getattr(self, f.name) for f in fields(self)}}
+
+
+@dataclass(frozen=True)
+class ValueObjective(Objective):
+    """One output per state: h(s) = output + base(s). `base` is a heuristic, or "none"."""
+
+    form: ClassVar[str] = "value"
+    decodes: ClassVar[tuple[str, ...]] = ("value", "floor")
+
+    base: str = "none"
+
+    def __post_init__(self) -> None:
+        check_known("base", self.base, BASES)
+
+    @property
+    def outputs(self) -> int:
+        return 1
+
+    def constants(self) -> dict[str, Any]:
+        return {"base": self.base, "lower": "none", "cap": None}
+
+
+def check_known(what: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise ValueError(f"unknown {what} '{value}'; choose one of {', '.join(known)}")

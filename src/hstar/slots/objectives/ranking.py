@@ -10,8 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from hstar.slots.objectives.objective import Targets
-from hstar.slots.objectives.value import ValueObjective
+from hstar.slots.objectives.objective import Targets, ValueObjective
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -12,9 +12,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from hstar.slots.objectives.likelihood import LOWER_BOUNDS, check_known
-from hstar.slots.objectives.objective import Targets
-from hstar.slots.objectives.value import ValueObjective
+from hstar.slots.objectives.objective import LOWER_BOUNDS, Targets, ValueObjective, check_known
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -148,6 +148,17 @@ class Labels:
     hstar: str
     rows: LabelRows
 
+    def problem(self, name: str) -> LabelledProblem:
+        """The problem of that file name. Raises KeyError."""
+        return self.problems[self._number(name)]
+
+    def rows_of(self, name: str) -> LabelRows:
+        """The rows of the problem of that file name. Raises KeyError."""
+        return self.rows.of_problem(self._number(name))
+
+    def _number(self, name: str) -> int:
+        return {problem.problem: i for i, problem in enumerate(self.problems)}[name]
+
 
 def manifest_path(path: Path) -> Path:
     """Where the manifest of a Parquet file lies."""

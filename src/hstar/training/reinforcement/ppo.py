@@ -38,7 +38,14 @@ from hstar.slots.learned_heuristic import LearnedHeuristic
 from hstar.slots.model_file import ModelFile, model_metadata
 from hstar.slots.models.model import whole_number
 from hstar.slots.teachers.folder import read_folder
-from hstar.training.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+from hstar.training.checkpoint import (
+    Checkpoint,
+    groups_of,
+    read_checkpoint,
+    restore_groups,
+    weights_of,
+    write_checkpoint,
+)
 from hstar.training.reinforcement.episodes import Arena, Episodes, play
 
 if TYPE_CHECKING:
@@ -179,7 +186,7 @@ class _PolicyRun:
         self.adam = torch.optim.Adam(self.network.parameters(), options.learning_rate, eps=1e-5)
         self.rng = np.random.default_rng(options.seed)
         self.history: list[dict[str, float]] = []
-        self.best = self._weights()
+        self.best = weights_of(self.network)
         self.best_return = 0.0
         self.seconds = 0.0  # of earlier runs
         self.path, self.fingerprint = checkpoint, fingerprint
@@ -225,7 +232,7 @@ class _PolicyRun:
         last = [row["return"] for row in self.history[1 - AVERAGED :]] + [discounted]
         if sum(last) / AVERAGED >= self.best_return:
             self.best_return = sum(last) / AVERAGED
-            self.best = self._weights()
+            self.best = weights_of(self.network)
 
     def _update(self, played: Episodes) -> dict[str, float]:
         """Change the weights; mean losses, entropy and divergence over all batches."""
@@ -280,23 +287,15 @@ class _PolicyRun:
 
     # -- checkpoints
 
-    def _weights(self) -> dict[str, Any]:
-        return {k: v.detach().numpy().copy() for k, v in self.network.state_dict().items()}
-
     def _save(self, seconds: float) -> None:
         assert self.path is not None
-        moments = {
-            f"{i}.{name}": value.numpy()
-            for i, state in self.adam.state_dict()["state"].items()
-            for name, value in state.items()
-        }
         notes = {
             "history": self.history,
             "seconds": seconds,
             "best_return": self.best_return,
             "random": self.rng.bit_generator.state,
         }
-        groups = {"network": self._weights(), "best": self.best, "adam": moments}
+        groups = {"best": self.best, **groups_of(self.network, self.adam)}
         write_checkpoint(self.path, Checkpoint(self.fingerprint, notes, groups))
 
     def _resume(self, held: Checkpoint | None) -> None:
@@ -308,10 +307,4 @@ class _PolicyRun:
         self.seconds = held.notes["seconds"]
         self.best, self.best_return = held.groups["best"], held.notes["best_return"]
         self.rng.bit_generator.state = held.notes["random"]
-        weights = {k: torch.from_numpy(v.copy()) for k, v in held.groups["network"].items()}
-        self.network.load_state_dict(weights)
-        moments: dict[int, dict[str, Any]] = {}
-        for key, array in held.groups.get("adam", {}).items():
-            number, _, name = key.partition(".")
-            moments.setdefault(int(number), {})[name] = torch.from_numpy(array.copy())
-        self.adam.load_state_dict({**self.adam.state_dict(), "state": moments})
+        restore_groups(self.network, self.adam, held.groups, torch.device("cpu"))
