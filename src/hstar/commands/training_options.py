@@ -7,15 +7,13 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hstar.commands.arguments import Parser, UsageError, add_option, as_usage_error, positive
 from hstar.slots.features import FEATURES
 from hstar.slots.models import MODELS
-from hstar.slots.objectives import OBJECTIVES
-
-if TYPE_CHECKING:
-    from hstar.training.options import TrainOptions
+from hstar.slots.objectives import OBJECTIVES, make_objective
+from hstar.training.options import Sampling, TrainOptions, default_options
 
 Options = Sequence[tuple[Any, ...]]  # what `add` takes of each: usage, help, type
 
@@ -45,26 +43,10 @@ OBJECTIVE: Options = (
     ("--eta X", "of cea (default 0.01)", float),
     ("--pace {fixed,phases}", "of cea: phases lower beta and eta at stalls (default fixed)"),
 )
-TRAINING: Options = (
-    ("--steps N", "default 4000, tables 3000", positive),
-    ("--batch N", "states a step (256; tables 4096)", positive),
-    ("--learning-rate X", "default 0.01; mlp 0.003; hgn 0.001", float),
-    ("--weight-decay X", "default 0.01 for nlm, else 0", float),
-    ("--clip X", "norm of gradients (default 0.1; mlp 0: no bound)", float),
-    ("--schedule NAME", "cosine (default) or constant"),
-    ("--evaluate-every N", "steps (200; tables 250)", positive),
-    ("--patience N", "stop after N evaluations without progress; 0: never (default 8)", int),
-    ("--device NAME", "auto (default), cpu or cuda"),
-)
 SHAPE: Options = (
     ("--hidden N", "of mlp: first layer (200)", positive),
     ("--width N", "of mlp: residual blocks (100)", positive),
     ("--blocks N", "of mlp: how many of them (2)", int),
-)
-ROUNDING: Options = (
-    ("--bits N", "of a weight, 2 to 8 (default 8); 0: floating point", int),
-    ("--quantize-from X", "share of steps in floats (default 0.6)", float),
-    ("--coarser X", "with --start: round weights to X times larger steps (default 1)", float),
 )
 START = """\
 go on from the network of this file, in its shape and bits and rounded from the start; needs a lower
@@ -78,8 +60,8 @@ def add_training(parser: Parser) -> None:
     training = parser.add_argument_group("training")
     table = parser.add_argument_group("training on a table")
     for group, options in (
-        *((what, WHAT), (how, OBJECTIVE), (training, TRAINING), (table, SHAPE)),
-        *((table, ROUNDING), (table, DECODE)),
+        *((what, WHAT), (how, OBJECTIVE), (training, flags_of(of_table=False)), (table, SHAPE)),
+        *((table, flags_of(of_table=True)), (table, DECODE)),
     ):
         for option in options:
             add_option(group, *option)
@@ -91,6 +73,18 @@ def add_training(parser: Parser) -> None:
     about = "which states a batch holds (default uniform)"
     add_option(table, "--sampling {uniform,proportional,tempered}", about, default="uniform")
     add_option(table, "--alpha X", "of tempered (default 0.5)", float, default=0.5)
+
+
+def flags_of(of_table: bool) -> Options:
+    """Those of training itself."""
+    found = []
+    for one in fields(TrainOptions):
+        if one.metadata.get("of_table") is of_table:
+            kind = type(one.default)
+            read = positive if one.metadata["least"] == 1 else kind
+            metavar = {int: "N", float: "X", str: "NAME"}[kind]
+            found.append((f"--{one.name.replace('_', '-')} {metavar}", one.metadata["help"], read))
+    return found
 
 
 def add_sweep(parser: Parser, batch: str) -> None:
@@ -118,9 +112,8 @@ DECODE: Options = (
 
 def training_options(given: argparse.Namespace, seed: int, of_table: bool) -> TrainOptions:
     """What the flags say. Raises UsageError for pieces that do not fit together."""
-    from hstar.slots.objectives import OBJECTIVES, make_objective
-    from hstar.training.draws import Sampling
-    from hstar.training.options import TrainOptions, default_options
+    from hstar.slots.objectives import OBJECTIVES
+    from hstar.training.options import TrainOptions
 
     model = given.model or ("mlp" if of_table else "nlm")
     name = given.objective or ("cea" if of_table else "truncated-gaussian")
@@ -136,7 +129,7 @@ def training_options(given: argparse.Namespace, seed: int, of_table: bool) -> Tr
         if decode is None and of_table and objective.form == "logits" and given.bits != 0:
             decode = "strict"
         options = default_options(model, objective, of_table)
-        options |= _given(given, (*TRAINING, *ROUNDING))
+        options |= _given(given, (*flags_of(of_table=False), *flags_of(of_table=True)))
         if of_table and objective.form != "logits" and given.bits is None:
             options["bits"] = 0
         options |= {

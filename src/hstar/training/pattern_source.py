@@ -12,7 +12,8 @@ from hstar.pdb import PatternDatabase
 from hstar.slots.features.digits import first_rows, one_hot
 from hstar.slots.features.pattern_states import PatternStates, states_to_learn
 from hstar.slots.objectives.objective import Objective, Targets
-from hstar.training.draws import Draws, Sampling
+from hstar.training.draws import Draws
+from hstar.training.options import Sampling
 from hstar.training.source import BatchSource
 
 
