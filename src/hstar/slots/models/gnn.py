@@ -16,7 +16,6 @@ reach the goal.
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -28,7 +27,7 @@ from hstar.slots.features.atoms import Batch
 from hstar.slots.features.feature import Config
 from hstar.slots.features.operators import ApplicableOperators, Schemas, most_parameters
 from hstar.slots.features.vocabulary import Vocabulary
-from hstar.slots.models.model import Model, defaults_of, whole_number
+from hstar.slots.models.model import Model, defaults_of, draw_linear_layers, whole_number
 from hstar.slots.models.object_graph import WIDEST, ObjectGraphs, object_graphs
 
 
@@ -151,11 +150,7 @@ class GNN(nn.Module):
 
     @torch.no_grad()
     def _draw(self, generator: torch.Generator | None) -> None:
-        for layer in self.modules():
-            if isinstance(layer, nn.Linear):
-                bound = 1 / math.sqrt(layer.in_features)
-                layer.weight.uniform_(-bound, bound, generator=generator)
-                layer.bias.uniform_(-bound, bound, generator=generator)
+        draw_linear_layers(self, generator)
         if not self.config.schemas:
             return
         self.schema.normal_(generator=generator)

@@ -19,7 +19,6 @@ slots got. The weights for e0, r0, s0 and v0 are applied once, before the steps.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -31,7 +30,7 @@ from torch.nn.functional import leaky_relu_
 from hstar.slots.features.feature import Config
 from hstar.slots.features.hypergraph import Bags, Wiring
 from hstar.slots.features.hypergraph_inputs import HypergraphBatch
-from hstar.slots.models.model import Model, defaults_of, whole_number
+from hstar.slots.models.model import Model, defaults_of, draw_linear_layers, whole_number
 
 SLOPE = 0.01
 
@@ -146,12 +145,7 @@ class HGN(nn.Module):
         self.core = _Update(2 * hidden * (1 + slots), 3 * hidden, 4 * hidden, hidden)
         self.decoder = MLP(hidden, hidden)
         self.output = nn.Linear(hidden, config.outputs)
-        with torch.no_grad():
-            for layer in self.modules():
-                if isinstance(layer, nn.Linear):
-                    bound = 1 / math.sqrt(layer.in_features)
-                    layer.weight.uniform_(-bound, bound, generator=generator)
-                    layer.bias.uniform_(-bound, bound, generator=generator)
+        draw_linear_layers(self, generator)
 
     def forward(self, batch: HypergraphBatch) -> Tensor:
         weights = self.core.edge.first.weight

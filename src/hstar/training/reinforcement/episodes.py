@@ -39,16 +39,11 @@ class Arena:
         self.start = task.initial_state
         h = float(make_heuristic(task, "ff", "one").evaluate(self.start)[0])
         self.most_steps = int(5 * h) if h and math.isfinite(h) else 50
-        self._goal = np.array(task.goal, dtype=np.int32).reshape(-1, 2)
-
-    def is_goal(self, state: States) -> bool:
-        reached = state[self._goal[:, 0]] == self._goal[:, 1]
-        return not self.task.goal_is_false and bool(reached.all())
 
     @property
     def is_of_use(self) -> bool:
         """Whether there is anything to do and to choose at the start."""
-        return not self.is_goal(self.start) and len(self.task.successors(self.start)[0]) > 0
+        return not self.task.is_goal(self.start) and len(self.task.successors(self.start)[0]) > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +78,7 @@ class _Running:
     def enter(self, state: States) -> None:
         self.state = state
         self.ops, self.children = self.arena.task.successors(state)
-        self.reward = float(self.arena.is_goal(state))
+        self.reward = float(self.arena.task.is_goal(state))
 
     @property
     def is_over(self) -> bool:
