@@ -35,22 +35,22 @@ WHAT: Options = (
 )
 OBJECTIVE: Options = (
     ("--sigma SIGMA", "'learn' (default) or a positive number"),
-    ("--base H", "heuristic to correct, or none (default ff)"),
-    ("--lower H", "lower bound: lmcut (default), hmax, blind or none"),
-    ("--cap fit|none|X", "bound of the base: X times the lower bound (default: fit to the labels)"),
-    ("--epsilon X", "how far bounds are opened (default 0.1)", float),
-    ("--beta X", "of cea (default 1)", float),
-    ("--eta X", "of cea (default 0.01)", float),
-    ("--pace {fixed,phases}", "of cea: phases lower beta and eta at stalls (default fixed)"),
+    ("--base H", "built-in heuristic that the model corrects, or none (default: ff)"),
+    ("--lower H", "lower bound of h*: lmcut (default), hmax, blind or none"),
+    ("--cap fit|none|X", "limit the base to X times the lower bound (default: fit X)"),
+    ("--epsilon X", "widen bounds by this much (default: 0.1)", float),
+    ("--beta X", "beta of the loss cea (default: 1)", float),
+    ("--eta X", "eta of the loss cea (default: 0.01)", float),
+    ("--pace {fixed,phases}", "cea: fixed beta and eta (default), or lower ones at stalls"),
 )
 SHAPE: Options = (
-    ("--hidden N", "of mlp: first layer (200)", positive),
-    ("--width N", "of mlp: residual blocks (100)", positive),
-    ("--blocks N", "of mlp: how many of them (2)", int),
+    ("--hidden N", "mlp: width of the first layer (default: 200)", positive),
+    ("--width N", "mlp: width of the residual blocks (default: 100)", positive),
+    ("--blocks N", "mlp: number of residual blocks (default: 2)", int),
 )
 START = """\
-go on from the network of this file, in its shape and bits and rounded from the start; needs a lower
---learning-rate, such as 2e-4"""
+continue with the network of this file, with its shape and bits, and round from the first step; use
+a low --learning-rate, such as 2e-4"""
 
 
 def add_training(parser: Parser) -> None:
@@ -65,14 +65,14 @@ def add_training(parser: Parser) -> None:
     ):
         for option in options:
             add_option(group, *option)
-    about = "of the model, its features or the objective: width, depth, hidden, types, ..."
+    about = "an option of the model, its features or the objective, such as width=16"
     add_option(what, "--option NAME=VALUE", about, action="append", default=[])
-    add_option(training, "--threads N", "CPU threads (default: all)", positive)
-    add_option(training, "--compile", "compile the network (GPU)")
+    add_option(training, "--threads N", "number of CPU threads (default: all)", positive)
+    add_option(training, "--compile", "compile the network with torch (on a GPU)")
     add_option(table, "--start FILE", START)
-    about = "which states a batch holds (default uniform)"
+    about = "how states are drawn for a batch (default: uniform)"
     add_option(table, "--sampling {uniform,proportional,tempered}", about, default="uniform")
-    add_option(table, "--alpha X", "of tempered (default 0.5)", float, default=0.5)
+    add_option(table, "--alpha X", "exponent of tempered (default: 0.5)", float, default=0.5)
 
 
 def flags_of(of_table: bool) -> Options:
@@ -88,7 +88,7 @@ def flags_of(of_table: bool) -> Options:
 
 
 def add_sweep(parser: Parser, batch: str) -> None:
-    about = "states that a sweep computes at once; changes no result (default 4096)"
+    about = "states that a sweep computes at once; does not change results (default: 4096)"
     parser.add(f"{batch} N", about, positive, dest="sweep_batch", default=4096)
     parser.add_json()
 
@@ -102,19 +102,16 @@ def size(text: str) -> int:
 
 
 DECODE: Options = (
-    ("--budget SIZE", "strict: strongest within 240k, 1.95M, ...", size),
-    ("--mean X", "strict: smallest with this mean", float),
-    ("--tau X", "of quantile (default 0.99)", float),
-    ("--temperature X", "of quantile, strict (1)", float),
-    ("--share N", "strict: choose by one in N states (default 1)", positive),
+    ("--budget SIZE", "strict: largest mean within so many bytes, such as 240k", size),
+    ("--mean X", "strict: smallest file with this mean", float),
+    ("--tau X", "probability for quantile (default: 0.99)", float),
+    ("--temperature X", "divide logits by X, for quantile and strict (default: 1)", float),
+    ("--share N", "strict: choose thresholds on one in N states (default: 1)", positive),
 )
 
 
 def training_options(given: argparse.Namespace, seed: int, of_table: bool) -> TrainOptions:
     """What the flags say. Raises UsageError for pieces that do not fit together."""
-    from hstar.slots.objectives import OBJECTIVES
-    from hstar.training.options import TrainOptions
-
     model = given.model or ("mlp" if of_table else "nlm")
     name = given.objective or ("cea" if of_table else "truncated-gaussian")
     with as_usage_error():

@@ -56,24 +56,26 @@ class TrainOptions:
     decode: str | None = None
     model_options: dict[str, Any] = field(default_factory=dict)
     decode_options: dict[str, Any] = field(default_factory=dict)
-    steps: int = flag(4000, "default 4000, tables 3000", 1)
-    batch: int = flag(256, "states a step (256; tables 4096)", 1)
-    learning_rate: float = flag(1e-2, "default 0.01; mlp 0.003; hgn 0.001")
-    weight_decay: float = flag(1e-2, "default 0.01 for nlm, else 0")
-    clip: float = flag(0.1, "norm of gradients (default 0.1; mlp 0: no bound)")
-    schedule: str = flag("cosine", "cosine (default) or constant")
+    steps: int = flag(4000, "number of training steps (default: 4000; tables: 3000)", 1)
+    batch: int = flag(256, "number of states per step (default: 256; tables: 4096)", 1)
+    learning_rate: float = flag(1e-2, "learning rate (default: 0.01; mlp: 0.003; hgn: 0.001)")
+    weight_decay: float = flag(1e-2, "weight decay (default: 0.01 for nlm, 0 for others)")
+    clip: float = flag(0.1, "largest norm of the gradient; 0: no limit (default: 0.1; mlp: 0)")
+    schedule: str = flag("cosine", "how the learning rate changes: cosine (default) or constant")
     warm_up: int = 100
     lowest_rate: float = 0.01
     seed: int = 0
-    evaluate_every: int = flag(200, "steps (200; tables 250)", 1)
-    patience: int = flag(8, "stop after N evaluations without progress; 0: never (default 8)", 0)
-    bits: int = flag(0, "of a weight, 2 to 8 (default 8); 0: floating point", of_table=True)
-    quantize_from: float = flag(0.6, "share of steps in floats (default 0.6)", of_table=True)
+    evaluate_every: int = flag(200, "steps between two evaluations (default: 200; tables: 250)", 1)
+    patience: int = flag(8, "stop after N evaluations without progress; 0: never (default: 8)", 0)
+    bits: int = flag(0, "bits per weight, 2 to 8; 0: floating point (default: 8)", of_table=True)
+    quantize_from: float = flag(
+        0.6, "share of the steps before rounding starts (default: 0.6)", of_table=True
+    )
     coarser: float = flag(
-        1.0, "with --start: round weights to X times larger steps (default 1)", of_table=True
+        1.0, "with --start: make the rounding steps X times as large (default: 1)", of_table=True
     )
     sampling: Sampling = field(default_factory=Sampling)
-    device: str = flag("auto", "auto (default), cpu or cuda")
+    device: str = flag("auto", "where to train: auto (default), cpu or cuda")
     compile: bool = False
 
     def __post_init__(self) -> None:
