@@ -10,6 +10,8 @@ is greedy with h^FF.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sized
+from contextlib import contextmanager
 from typing import Annotated
 
 import numpy as np
@@ -39,6 +41,16 @@ def earlier(budget: Budget) -> Budget:
     return budget.within((1 - END_SHARE) * budget.seconds_left)
 
 
+@contextmanager
+def ended_by_time(found: Sized) -> Iterator[None]:
+    """The limit of time ends what is done inside, if something was found by then."""
+    try:
+        yield
+    except OutOfResources as error:
+        if error.status != "out of time" or not len(found):
+            raise
+
+
 def sample_given_states(
     task: Task,
     budget: Budget,
@@ -61,7 +73,7 @@ def sample_given_states(
     settings.max_expansions = expansions
     found = LatestStates(task, states)
     seeds = np.random.default_rng(seed)
-    try:
+    with ended_by_time(found):
         with own.native():
             bound = bind_heuristic(options.heuristics[0], task, options.cost, own)
         assert isinstance(bound, _core.Heuristic)
@@ -77,9 +89,6 @@ def sample_given_states(
                     break
                 count, own_seed = min(AT_ONCE, walks - walked), int(seeds.integers(2**63))
                 starts = _core.random_walks(task.core, count, steps, own_seed, *own.limits)
-    except OutOfResources as error:
-        if error.status != "out of time" or not len(found):
-            raise
     if not len(found):
         if own.seconds_left <= 0:
             raise stopped("time")

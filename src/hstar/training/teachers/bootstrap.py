@@ -22,9 +22,9 @@ import numpy as np
 from hstar import _core
 from hstar.planning.search import SearchOptions
 from hstar.planning.task import Task
-from hstar.runtime.resources import Budget, OutOfResources, stopped
+from hstar.runtime.resources import Budget, stopped
 from hstar.slots.teachers.backward import FactSets, NothingToRegress
-from hstar.slots.teachers.given_states import earlier
+from hstar.slots.teachers.given_states import earlier, ended_by_time
 from hstar.slots.teachers.sampler import Seed, StateCount, UseH2, sampling_teacher
 from hstar.slots.teachers.teacher import share, whole_number
 from hstar.slots.teachers.whole_states import LatestStates, fact_sets
@@ -59,7 +59,7 @@ def sample_bootstrap(
     settings = SearchOptions(algorithm="gbfs", max_expansions=expansions).for_core(task)
     found = LatestStates(task, states)
     length, doublings = FIRST_LENGTH, 0
-    try:
+    with ended_by_time(found):
         for number in range(rounds):
             starts, walked = walks.draw(searches, length, [seed, number])
             with own.native():
@@ -76,9 +76,6 @@ def sample_bootstrap(
             if len(found) >= 2:
                 with own.native():
                     network.train(rows_of(task, found, [seed, number]), batches, number, own.limits)
-    except OutOfResources as error:
-        if error.status != "out of time" or not len(found):
-            raise
     if not len(found):
         if own.seconds_left <= 0:
             raise stopped("time")

@@ -18,9 +18,9 @@ import numpy as np
 
 from hstar import _core
 from hstar.planning.task import Task
-from hstar.runtime.resources import Budget, OutOfResources
+from hstar.runtime.resources import Budget
 from hstar.slots.teachers.backward import FactSets, NothingToRegress
-from hstar.slots.teachers.given_states import earlier
+from hstar.slots.teachers.given_states import earlier, ended_by_time
 from hstar.slots.teachers.sampler import Seed, StateCount, UseH2, sampling_teacher
 from hstar.slots.teachers.teacher import whole_number
 from hstar.slots.teachers.whole_states import LatestStates, States, fact_sets
@@ -52,7 +52,7 @@ def sample_value_iteration(
     walks = GoalWalks(task, training, h2=h2)
     network = FactNetwork(task, NETWORK, seed)
     found = LatestStates(task, states)
-    try:
+    with ended_by_time(found):
         for number in range(rounds):
             fresh, _ = walks.draw(drawn, min(length, GROWTH * (number + 1)), [seed, number])
             sets = labelled(task, fresh, network.heuristic(), training)
@@ -60,20 +60,14 @@ def sample_value_iteration(
             if len(sets) >= 2:
                 with training.native():
                     network.train(sets, batches, number, training.limits)
-    except OutOfResources as error:
-        if error.status != "out of time" or not len(found):
-            raise
     if not len(found):
         raise NothingToRegress("every state around the goal leaves a variable open")
     heuristic = network.heuristic()
     latest = found.states()[::-1]
-    parts = []
-    try:
+    parts: list[FactSets] = []
+    with ended_by_time(parts):
         for first in range(0, len(latest), drawn):
             parts.append(labelled(task, latest[first : first + drawn], heuristic, own))
-    except OutOfResources as error:
-        if error.status != "out of time" or not parts:
-            raise
     return joined(parts)
 
 
