@@ -12,13 +12,13 @@ from hstar.pddl import Problem
 from hstar.planning.task import ground
 from hstar.runtime.resources import Budget
 from hstar.slots.teachers.attempt import TRIVIAL, Attempt, labelled
-from hstar.slots.teachers.teacher import Teacher, whole_number, yes_or_no
+from hstar.slots.teachers.teacher import Teacher, positive_number, yes_or_no
 
 
 def label_exhaustively(
     problem: Problem,
     budget: Budget,
-    max_states: Annotated[int, whole_number(1), "per problem"] = 100_000,
+    max_states: Annotated[int, positive_number, "per problem"] = 100_000,
     dead_ends: Annotated[bool, yes_or_no, "whether to keep dead ends, with infinite h"] = True,
 ) -> Attempt:
     """Label all states that can be reached, if there are at most `max_states`. Dead ends get an

@@ -17,13 +17,13 @@ from hstar.planning.task import ground
 from hstar.runtime.resources import Budget
 from hstar.slots.teachers.attempt import TRIVIAL, Attempt, labelled
 from hstar.slots.teachers.following import follow
-from hstar.slots.teachers.teacher import Teacher, whole_number
+from hstar.slots.teachers.teacher import Teacher, positive_number
 
 
 def label_optimally(
     problem: Problem,
     budget: Budget,
-    max_expansions: Annotated[int | None, whole_number(1), "per attempt"] = None,
+    max_expansions: Annotated[int | None, positive_number, "per attempt"] = None,
 ) -> Attempt:
     """Solve a problem optimally and label the states of the plan. Raises PddlError."""
     task = ground(problem, budget=budget)

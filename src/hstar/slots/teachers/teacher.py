@@ -93,6 +93,9 @@ def whole_number(least: int, most: int = 2**31 - 1) -> Callable[[str], int]:
     return read
 
 
+positive_number = whole_number(1)
+
+
 def yes_or_no(text: str) -> bool:
     """For `Option.read`."""
     if text not in ("yes", "no"):
