@@ -123,7 +123,9 @@ class Learning:
     def _outcome(self, verdict: Verdict | None, interrupted: bool) -> Outcome:
         chosen, models = self._choose(), self.maker.models
         if verdict is None:
-            verdict = not_compared("the run was interrupted" if interrupted else "the time was over")
+            verdict = not_compared(
+                "the run was interrupted" if interrupted else "the time was over"
+            )
         if not models:
             why = "no training problem was labelled within the limits"
             if self.maker.labelled:

@@ -68,7 +68,7 @@ def _network(teacher: str, objective: str = "squared", **options: Any) -> ModelR
 GREEDY = {"algorithm": "gbfs"}
 GREEDY_PREFERRED = {"algorithm": "gbfs", "preferred_by": "ff", "batch": 32}
 MANY_WALKS: dict[str, Any] = {
-    "rollouts": 100,
+    "walks": 100,
     "length": 200,
     "completion": "variables",
     "h2": True,

@@ -9,14 +9,14 @@ module:attribute           code outside the package
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hstar.pdb import PdbHeuristic, load_heuristic
-from hstar.pdb.heuristic import PREFIX
 from hstar.planning.heuristics import HEURISTICS
 from hstar.slots.learned_heuristic import LearnedHeuristic
 from hstar.slots.model_file import is_model_file, read_model
-from hstar.slots.pattern_network import learned_of, read_learned
+
+if TYPE_CHECKING:
+    from hstar.pdb import PdbHeuristic
 
 
 def find_heuristic(given: Any, decode: str | None = None) -> Any:
@@ -26,7 +26,7 @@ def find_heuristic(given: Any, decode: str | None = None) -> Any:
     text = os.fspath(given)
     if text in HEURISTICS:
         return text
-    if text.startswith(PREFIX):
+    if text.startswith("pdb:"):
         return load_pattern_heuristic(text)
     if text.endswith(".safetensors"):
         return load_model(text, decode)
@@ -40,6 +40,9 @@ def load_model(path: str | os.PathLike[str], decode: str | None = None) -> Any:
     file = read_model(name)
     if file.metadata["form"] != "integers":
         return LearnedHeuristic(file, name, decode)
+    from hstar.pdb import PdbHeuristic
+    from hstar.slots.pattern_network import learned_of
+
     strict = file.metadata["decode"]["name"] == "strict"
     if decode is not None and decode != file.metadata["decode"]["name"]:
         raise ValueError(f"the file was made for decode '{file.metadata['decode']['name']}' alone")
@@ -50,6 +53,9 @@ def load_pattern_heuristic(text: str) -> PdbHeuristic:
     """From "pdb:FILE,FILE+FILE": the maximum of what commas separate, each a sum of files. A file
     is a pattern database or a learned one; a learned one without a certificate that holds is
     refused. Raises PdbFileError, ModelFileError and ValueError."""
+    from hstar.pdb import load_heuristic
+    from hstar.slots.pattern_network import read_learned
+
     return load_heuristic(
         text, lambda name: read_learned(name).model if is_model_file(name) else None
     )
