@@ -72,7 +72,7 @@ def _search(algorithm: str, heuristic: str | None = None, **options: Any) -> Sea
 GREEDY = _search("gbfs")
 GREEDY_PREFERRED = _search("gbfs", preferred_by="ff", batch=32)
 MANY_WALKS: dict[str, Any] = {
-    "rollouts": 100,
+    "walks": 100,
     "length": 200,
     "completion": "variables",
     "h2": True,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,7 @@ from hstar.runtime.resources import Budget, OutOfResources
 from hstar.slots.features.wl import WL, colour_counts
 from hstar.slots.teachers.attempt import TRIVIAL, Attempt, labelled
 from hstar.slots.teachers.following import follow
-from hstar.slots.teachers.teacher import Option, Teacher, positive_number
+from hstar.slots.teachers.teacher import Teacher, positive_number
 
 CHEAPEST = SearchSpecification("lmcut", "astar")
 EVALUATIONS = 3000  # of one search for a distance; enough for most states beside short plans
@@ -38,7 +39,11 @@ ALIKE = {"rounds": 3, "hash": "multiset", "statics": True, "orders": True}
 
 
 def label_with_siblings(
-    problem: Problem, budget: Budget, max_evaluations: int | None = None
+    problem: Problem,
+    budget: Budget,
+    max_evaluations: Annotated[
+        int | None, positive_number, "per attempt, for plan and siblings"
+    ] = None,
 ) -> Attempt:
     """`max_evaluations` limits the search for the plan, and all searches for distances together.
     What the limits leave unknown has no label. Raises PddlError, OutOfResources."""
@@ -113,7 +118,4 @@ TEACHER = Teacher(
     "A* with LM-cut; h* of the states of the plan and of those beside it",
     label_with_siblings,
     kinds=("optimal", "sibling"),
-    options={
-        "max_evaluations": Option(None, positive_number, "per attempt, for plan and siblings")
-    },
 )
