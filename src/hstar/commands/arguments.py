@@ -127,6 +127,7 @@ class Parser(argparse.ArgumentParser):
         about = "try the operators of a state in the order of a model's ranking (first, lazy)"
         self.add("--ranked", about)
         self.add("--decode NAME", "how a model's outputs become a value (default: its own)")
+        self.add("--trust", "let model files run your own code, which they name module:attribute")
         about = "heuristic values requested, duplicates included"
         self.add("--max-evaluations N", about, positive)
         self.add("--max-expansions N", "states expanded", positive)

@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     same = values_of(
         options,
         "suites cost weight batch width preferred_by decode max_evaluations max_expansions "
-        "time_limit memory_limit jobs seed output",
+        "time_limit memory_limit jobs seed output trust",
     )
     with as_usage_error():
         chosen = BenchOptions(

@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any
 
 from hstar.commands.arguments import EPILOG, USAGE_ERROR, Parser, UsageError
-from hstar.pddl.errors import InputFileError, PddlWarning, escape
+from hstar.pddl.errors import InputFileError, escape
 from hstar.planning.search import InvalidPlanError
 from hstar.runtime.progress import Progress
 from hstar.runtime.resources import OutOfResources
@@ -98,8 +98,8 @@ def fail(message: str, code: int) -> int:
 
 def show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     """One line on stderr, as errors have it."""
-    known = issubclass(category, PddlWarning)
-    text = str(message) if known else f"{category.__name__}: {message}"
+    ours = category.__module__.startswith("hstar.")
+    text = str(message) if ours else f"{category.__name__}: {message}"
     print(f"hstar: warning: {escape(text)}", file=sys.stderr)
 
 

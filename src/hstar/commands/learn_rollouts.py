@@ -62,7 +62,7 @@ def run_rollouts(options: argparse.Namespace) -> int:
             say,
             max(seconds - (_core.monotonic_seconds() - start), 1e-9),
             min(MOST_THREADS, len(os.sched_getaffinity(0))),
-            journal.path / "learner.safetensors",
+            journal.file("learner.safetensors"),
             digest_of(json.dumps(described)),
         )
         for warning in learner.rtdp.warnings:

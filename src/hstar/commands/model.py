@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import warnings
 from typing import TYPE_CHECKING
 
 from hstar.commands.arguments import Commands, UsageError, add_command
@@ -32,6 +33,8 @@ def add_parser(commands: Commands) -> None:
 
 
 def run_show(options: argparse.Namespace) -> int:
+    from hstar.slots.model_file import code_outside
+
     model = _read(options.file)
     metadata = model.metadata
     num_bytes = os.stat(options.file).st_size
@@ -45,6 +48,8 @@ def run_show(options: argparse.Namespace) -> int:
     print(f"Form: {metadata['form']}; for {about}, cost {metadata['cost']}.")
     print("; ".join(f"{key.capitalize()}: {name}" for key, name in names.items()) + ".")
     print(f"Size: {num_bytes} bytes; {parameters} numbers in {len(model.tensors)} tensors.")
+    if outside := code_outside(metadata):
+        print(f"With --trust it runs the code {', '.join(outside)}.")
     certificate = metadata["certificate"]
     if certificate is None:
         print("The file has no certificate.")
@@ -66,14 +71,17 @@ def run_convert(options: argparse.Namespace) -> int:
 
 
 def _read(path: str) -> ModelFile:
-    """A file that can be used as a heuristic. Raises ModelFileError."""
+    """A file that can be used as a heuristic; code that it names is not run. Raises
+    ModelFileError."""
     from hstar.slots.learned_heuristic import LearnedHeuristic
-    from hstar.slots.model_file import read_model
+    from hstar.slots.model_file import TrustedCodeWarning, code_outside, read_model
     from hstar.slots.pattern_network import learned_of
 
-    model = read_model(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TrustedCodeWarning)
+        model = read_model(path, trust=True)
     if model.metadata["form"] == "integers":
         learned_of(model, path, need_certificate=False)
-    else:
+    elif not code_outside(model.metadata):
         LearnedHeuristic(model, path)
     return model

@@ -36,6 +36,7 @@ class Configuration:
     decode: str | None = None
     max_evaluations: int | None = None
     max_expansions: int | None = None
+    trust: bool = False  # whether a model file may import code of the user's own
 
     def __post_init__(self) -> None:
         if self.is_default and self.search is not None:
@@ -80,7 +81,7 @@ class Configuration:
             return self._options(self.heuristic_name)
         from hstar.slots.loader import find_heuristic
 
-        return self._options(find_heuristic(self.heuristic, self.decode))
+        return self._options(find_heuristic(self.heuristic, self.decode, trust=self.trust))
 
     def label(self, heuristic: str | None = None) -> str:
         """Such as "gbfs(ff)", "wastar(ff, weight=5)", "default", or with other searches that take
@@ -110,7 +111,7 @@ class Configuration:
     def meant(self) -> dict[str, Any]:
         """The search that a model file names, if no other is given; empty if it names none."""
         name = self.heuristic or ""
-        return meant_search(name) if self.search is None and is_model_file(name) else {}
+        return meant_search(name, self.trust) if self.search is None and is_model_file(name) else {}
 
     @property
     def heuristic_name(self) -> str:
@@ -124,23 +125,23 @@ class Configuration:
         return name
 
     def _options(self, heuristic: AnyHeuristic, left_out: tuple[str, ...] = ()) -> SearchOptions:
-        elsewhere = ("heuristic", "search", "decode", *left_out)
+        elsewhere = ("heuristic", "search", "decode", "trust", *left_out)
         given = {name: value for name, value in asdict(self).items() if name not in elsewhere}
         if self.is_default:
             return choose_options(**given)
         return choose_options(heuristic, self.search, **given)
 
 
-def meant_search(path: str) -> dict[str, Any]:
+def meant_search(path: str, trust: bool = False) -> dict[str, Any]:
     """The search that a model file names; empty if it names none or cannot be read."""
     try:
-        return dict(_meant_search(path, Path(path).stat().st_mtime_ns))
+        return dict(_meant_search(path, Path(path).stat().st_mtime_ns, trust))
     except (OSError, InputFileError):
         return {}
 
 
 @lru_cache
-def _meant_search(path: str, _changed: int) -> dict[str, Any]:
+def _meant_search(path: str, _changed: int, trust: bool) -> dict[str, Any]:
     from hstar.slots.model_file import read_model
 
-    return dict(read_model(path).metadata.get("search", {}))
+    return dict(read_model(path, trust=trust).metadata.get("search", {}))

@@ -19,7 +19,7 @@ from hstar.slots.model_file import is_model_file, read_model
 from hstar.slots.pattern_network import learned_of, read_learned
 
 
-def find_heuristic(given: Any, decode: str | None = None) -> Any:
+def find_heuristic(given: Any, decode: str | None = None, *, trust: bool = False) -> Any:
     """What search takes. Raises ModelFileError, PdbFileError, ValueError."""
     if not isinstance(given, (str, os.PathLike)):
         return given
@@ -29,15 +29,18 @@ def find_heuristic(given: Any, decode: str | None = None) -> Any:
     if text.startswith(PREFIX):
         return load_pattern_heuristic(text)
     if text.endswith(".safetensors"):
-        return load_model(text, decode)
+        return load_model(text, decode, trust=trust)
     return text
 
 
-def load_model(path: str | os.PathLike[str], decode: str | None = None) -> Any:
+def load_model(
+    path: str | os.PathLike[str], decode: str | None = None, *, trust: bool = False
+) -> Any:
     """A learned heuristic from its file. Raises ModelFileError, ValueError for a decode that does
-    not fit. A network in integers whose decode is "strict" must have a certificate that holds."""
+    not fit. A network in integers whose decode is "strict" must have a certificate that holds. Only
+    with `trust` may the file name code outside the installed packages."""
     name = os.fspath(path)
-    file = read_model(name)
+    file = read_model(name, trust=trust)
     if file.metadata["form"] != "integers":
         return LearnedHeuristic(file, name, decode)
     strict = file.metadata["decode"]["name"] == "strict"

@@ -18,9 +18,9 @@ class BenchOptions:
     Every heuristic (a name, a model file, pdb:FILES) runs with every search, or without any with
     the one it is meant for; "default" is the planner without flags and runs once. `cost` to
     `max_expansions` apply to the other combinations (`decode` to model files); `configurations` are
-    further ones. Without `output` there is neither a file nor a journal. `seed` goes into the rows
-    of runs whose heuristic has none, `command` into reports. Raises ValueError for options no run
-    could have.
+    further ones. With `trust` model files may import code of the user's own. Without `output` there
+    is neither a file nor a journal. `seed` goes into the rows of runs whose heuristic has none,
+    `command` into reports. Raises ValueError for options no run could have.
     """
 
     suites: Sequence[str | os.PathLike[str]]
@@ -38,6 +38,7 @@ class BenchOptions:
     max_evaluations: int | None = None
     max_expansions: int | None = None
     configurations: Sequence[Configuration] = ()
+    trust: bool = False
     time_limit: float | None = 300.0
     memory_limit: int | None = 4 * 2**30
     jobs: int = 1
@@ -81,7 +82,7 @@ class BenchOptions:
                 continue
             decode = self.decode if is_model_file(heuristic) else None
             found += [
-                Configuration(heuristic, search, decode=decode, **shared)
+                Configuration(heuristic, search, decode=decode, trust=self.trust, **shared)
                 for search in self.searches or (None,)
             ]
         return [*found, *self.configurations]

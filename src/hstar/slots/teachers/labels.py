@@ -14,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -185,11 +185,11 @@ def write_labels(
     rows: LabelRows,
     manifest: Mapping[str, Any],
     times: Mapping[str, Any],
-    scratch: Path,
+    scratch: Callable[[str], Path],
 ) -> None:
     """Write the three files, the Parquet file last: if it is there, the others are as well.
-    `scratch` is a folder on the same file system. The caller removes it, even after a kill."""
-    parquet = scratch / "rows.parquet"
+    `scratch` names files on the same file system. The caller removes them, even after a kill."""
+    parquet = scratch("rows.parquet")
     rows.to_frame().write_parquet(parquet, compression="zstd")
     rows_digest = digest_of(parquet.read_bytes())
     text = json.dumps({"format": FORMAT, **manifest, "rows": rows_digest}, indent=1) + "\n"
@@ -197,8 +197,9 @@ def write_labels(
         (path.with_suffix(".times.json"), json.dumps(times, indent=1) + "\n"),
         (manifest_path(path), text),
     ):
-        write_atomically(scratch / target.name, content)
-        os.replace(scratch / target.name, target)
+        made = scratch(target.name)
+        write_atomically(made, content)
+        os.replace(made, target)
     os.replace(parquet, path)
 
 
