@@ -16,7 +16,7 @@ COMMANDS = (
     f"train labels.parquet -m linear -o model.safetensors {' '.join(TINY)}",
     "plan PROBLEM",
     "plan PROBLEM -H model.safetensors",
-    "validate PROBLEM sas_plan",
+    "validate problems/train/domain.pddl PROBLEM sas_plan",
     "info PROBLEM",
     "model show model.safetensors",
     "bench PROBLEM -H ff model.safetensors -o runs.parquet",

@@ -15,6 +15,7 @@ from hstar.commands.arguments import (
     values_of,
 )
 from hstar.commands.plan import configuration, switches
+from hstar.pddl.errors import escape
 
 DESCRIPTION = """\
 Run every heuristic with every search on every problem of the suites; write one row per run.
@@ -67,5 +68,5 @@ def run(options: argparse.Namespace) -> int:
         )
         rows = run_bench(chosen)
     print(summary_text(rows))
-    print(f"The rows are in {options.output}.")
+    print(f"The rows are in {escape(options.output)}.")
     return 0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from hstar.commands.arguments import UsageError, input_files
 from hstar.pddl import Problem, parse
-from hstar.pddl.errors import InputFileError
+from hstar.pddl.errors import InputFileError, escape
 from hstar.runtime.atomic import check_writable
 from hstar.runtime.resources import Budget
 
@@ -41,7 +41,7 @@ def output_file(options: argparse.Namespace) -> Path:
 
 
 def warn(line: str) -> None:
-    print(f"hstar: {line}", file=sys.stderr)
+    print(f"hstar: {escape(line)}", file=sys.stderr)
 
 
 def run_learner(
@@ -79,7 +79,8 @@ def run_learner(
     else:
         print(f"{judged_on}: {found.sentence()}.")
         if found.file is not None:
-            print(f"The model is in {output}; use it with 'hstar plan PROBLEM -H {output}'.")
+            name = escape(str(output))
+            print(f"The model is in {name}; use it with 'hstar plan PROBLEM -H {name}'.")
     return 0 if found.file is not None else NOTHING_LEARNED
 
 

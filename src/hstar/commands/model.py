@@ -9,6 +9,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from hstar.commands.arguments import Commands, UsageError, add_command
+from hstar.pddl.errors import escape
 from hstar.runtime.atomic import check_writable
 
 if TYPE_CHECKING:
@@ -45,17 +46,17 @@ def run_show(options: argparse.Namespace) -> int:
     names = {key: metadata[key]["name"] for key in ("features", "model", "objective", "decode")}
     domain = metadata["domain"]
     about = "one space" if domain is None else f"domain {domain['name']}"
-    print(f"Form: {metadata['form']}; for {about}, cost {metadata['cost']}.")
-    print("; ".join(f"{key.capitalize()}: {name}" for key, name in names.items()) + ".")
+    print(escape(f"Form: {metadata['form']}; for {about}, cost {metadata['cost']}."))
+    print(escape("; ".join(f"{key.capitalize()}: {name}" for key, name in names.items()) + "."))
     print(f"Size: {num_bytes} bytes; {parameters} numbers in {len(model.tensors)} tensors.")
     if outside := code_outside(metadata):
-        print(f"With --trust it runs the code {', '.join(outside)}.")
+        print(escape(f"With --trust it runs the code {', '.join(outside)}."))
     certificate = metadata["certificate"]
     if certificate is None:
         print("The file has no certificate.")
     else:
         over, states = certificate.get("overestimates"), certificate.get("states")
-        print(f"Certificate: {over} of {states} states overestimated.")
+        print(escape(f"Certificate: {over} of {states} states overestimated."))
     return 0
 
 
@@ -66,7 +67,7 @@ def run_convert(options: argparse.Namespace) -> int:
         raise UsageError(f"the output must end in .safetensors, not '{options.new}'")
     check_writable(options.new)
     num_bytes = write_model(options.new, _read(options.old))
-    print(f"{options.new}: {num_bytes} bytes")
+    print(escape(f"{options.new}: {num_bytes} bytes"))
     return 0
 
 

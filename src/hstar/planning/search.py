@@ -21,6 +21,7 @@ from hstar.planning.heuristics import (
     bind_heuristic,
     make_heuristic,
 )
+from hstar.planning.outside import fault_of_a_function
 from hstar.planning.result import EXIT_CODES, SearchResult
 from hstar.planning.space import Space, state_rows
 from hstar.planning.task import ground
@@ -319,6 +320,8 @@ def run(
                 turns = [TURN * (len(bound) - 1 if is_default else 1) for is_default in defaults]
                 number, results = _core.search_in_turns(*given, bound, turns, *budget.limits)
     except OverflowError as error:
+        if fault_of_a_function(error):
+            raise
         raise PddlError(str(error), space.path) from error
     if number < 0:  # none came to an end; the one that could have gone on longest says why
         number = results.index(max(results, key=lambda one: _ENDS.index(one["status"])))

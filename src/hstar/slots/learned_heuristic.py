@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hstar import _core
-from hstar.pddl.errors import quote
+from hstar.pddl.errors import escape, quote
 from hstar.planning.heuristics import make_heuristic
 from hstar.slots.decode import DECODES, Decode
 from hstar.slots.features import FEATURES
@@ -62,7 +62,7 @@ class LearnedHeuristic:
 
     @property
     def label(self) -> str:
-        return Path(self.path).stem
+        return escape(Path(self.path).stem)
 
     @property
     def search(self) -> dict[str, Any]:

@@ -190,7 +190,8 @@ def write_labels(
     """Write the three files, the Parquet file last: if it is there, the others are as well.
     `scratch` names files on the same file system. The caller removes them, even after a kill."""
     parquet = scratch("rows.parquet")
-    rows.to_frame().write_parquet(parquet, compression="zstd")
+    with parquet.open("wb") as file:  # polars opens none whose name is not Unicode
+        rows.to_frame().write_parquet(file, compression="zstd")
     rows_digest = digest_of(parquet.read_bytes())
     text = json.dumps({"format": FORMAT, **manifest, "rows": rows_digest}, indent=1) + "\n"
     for target, content in (
@@ -261,7 +262,7 @@ def _read_frame(path: Path) -> pl.DataFrame:
     import polars as pl
 
     try:
-        frame = pl.read_parquet(path)
+        frame = pl.read_parquet(path.read_bytes())
     except (pl.exceptions.PolarsError, OSError) as error:
         raise LabelsError(f"not a Parquet file ({error})", str(path)) from None
     for column, kind in schema().items():
