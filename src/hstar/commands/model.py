@@ -34,7 +34,7 @@ def add_parser(commands: Commands) -> None:
 
 
 def run_show(options: argparse.Namespace) -> int:
-    from hstar.slots.model_file import code_outside
+    from hstar.slots.model_file import refusing_malformed
 
     model = _read(options.file)
     metadata = model.metadata
@@ -43,21 +43,32 @@ def run_show(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps({**metadata, "bytes": num_bytes, "numbers": parameters}))
         return 0
+    with refusing_malformed(options.file):
+        lines = _lines(model, f"{num_bytes} bytes; {parameters} numbers")
+    print("\n".join(map(escape, lines)))
+    return 0
+
+
+def _lines(model: ModelFile, size: str) -> list[str]:
+    """What a model file says of the model. Raises all that malformed metadata may cause."""
+    from hstar.slots.model_file import code_outside
+
+    metadata = model.metadata
     names = {key: metadata[key]["name"] for key in ("features", "model", "objective", "decode")}
     domain = metadata["domain"]
     about = "one space" if domain is None else f"domain {domain['name']}"
-    print(escape(f"Form: {metadata['form']}; for {about}, cost {metadata['cost']}."))
-    print(escape("; ".join(f"{key.capitalize()}: {name}" for key, name in names.items()) + "."))
-    print(f"Size: {num_bytes} bytes; {parameters} numbers in {len(model.tensors)} tensors.")
+    lines = [
+        f"Form: {metadata['form']}; for {about}, cost {metadata['cost']}.",
+        "; ".join(f"{key.capitalize()}: {name}" for key, name in names.items()) + ".",
+        f"Size: {size} in {len(model.tensors)} tensors.",
+    ]
     if outside := code_outside(metadata):
-        print(escape(f"With --trust it runs the code {', '.join(outside)}."))
+        lines.append(f"With --trust it runs the code {', '.join(outside)}.")
     certificate = metadata["certificate"]
     if certificate is None:
-        print("The file has no certificate.")
-    else:
-        over, states = certificate.get("overestimates"), certificate.get("states")
-        print(escape(f"Certificate: {over} of {states} states overestimated."))
-    return 0
+        return [*lines, "The file has no certificate."]
+    over, states = certificate.get("overestimates"), certificate.get("states")
+    return [*lines, f"Certificate: {over} of {states} states overestimated."]
 
 
 def run_convert(options: argparse.Namespace) -> int:
