@@ -18,10 +18,12 @@ from hstar.pddl.validate import validate
 from hstar.planning.algorithms import SEARCHES
 from hstar.planning.heuristics import HEURISTICS, Heuristic, make_heuristic
 from hstar.planning.result import SearchResult
-from hstar.planning.search import SearchOptions, choose_options, plan_problem, uninterrupted
+from hstar.planning.search import plan_problem, uninterrupted
 from hstar.planning.search import search as search_task
+from hstar.planning.specification import SearchSpecification
 from hstar.planning.task import Task, ground, load_task
 from hstar.runtime.resources import Budget, OutOfResources, raising_interrupts
+from hstar.slots.loader import load_search
 
 __all__ = [
     "HEURISTICS",
@@ -30,8 +32,8 @@ __all__ = [
     "OutOfResources",
     "PddlError",
     "Problem",
-    "SearchOptions",
     "SearchResult",
+    "SearchSpecification",
     "Task",
     "UnsupportedPddlError",
     "ground",
@@ -54,21 +56,19 @@ def plan(
     time_limit: float | None = None,
     memory_limit: int | None = None,
     keep_irrelevant: bool = False,
-    trust: bool = False,
     **options: Any,
 ) -> SearchResult:
     """Solve a problem; the plan is validated before it is returned.
 
     `heuristic` is a name from HEURISTICS, a model file, "pdb:FILE,FILE" (pattern databases),
     "module:attribute", a model from load_model, a function from states int32[B, V] to B numbers, or
-    a list of several; `search` is a name from SEARCHES; further options are those of SearchOptions.
-    The defaults are those of `hstar plan`. Limits in seconds and bytes. With `trust` a model file
-    may import code of your own. Raises PddlError, ModelFileError, ValueError, OutOfResources
-    (limits reached while grounding), KeyboardInterrupt.
+    a list of several; `search` is a name from SEARCHES; further options are those of
+    SearchSpecification; with `trust` a model file may import code of your own. The defaults are
+    those of `hstar plan`. Limits in seconds and bytes. Raises PddlError, ModelFileError,
+    ValueError, OutOfResources (limits reached while grounding), KeyboardInterrupt.
     """
-    several = heuristic if isinstance(heuristic, (list, tuple)) else [heuristic]
-    found = [_find(one, trust) for one in several]
-    chosen = choose_options(found[0] if len(found) == 1 else found, search, **options)
+    chosen = load_search(SearchSpecification(heuristic, search, **options))
+    chosen.searches()  # raises what is wrong before the problem is read
     budget = Budget.starting_now(time_limit, memory_limit)
     with raising_interrupts(), budget.enforced():
         return uninterrupted(
@@ -88,11 +88,3 @@ def load_model(
 
     loaded: Heuristic = learned.load_model(path, decode, trust=trust)
     return loaded
-
-
-def _find(heuristic: Any, trust: bool) -> Any:
-    if heuristic is None or (isinstance(heuristic, str) and heuristic in HEURISTICS):
-        return heuristic  # without importing what reads files
-    from hstar.slots.loader import find_heuristic
-
-    return find_heuristic(heuristic, trust=trust)

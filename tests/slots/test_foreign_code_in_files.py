@@ -61,14 +61,14 @@ PLACES = {
     "algorithm": put("search", "algorithm"),
     "preferred_by": put("search", "preferred_by"),
     "heuristic": put("search", "heuristic"),
-    "in turns": put("search", "beside", 0, "algorithm"),
+    "in turns": put("search", "alternating", 0, "algorithm"),
 }
 
 
 def written(task: Task, place: str, path: Path, name: str = "quietmod:S") -> Path:
     held = untrained("linear", task, make_objective("gaussian", sigma=1.0)).file
     metadata = json.loads(json.dumps(held.metadata))
-    metadata["search"] = {"algorithm": "lazy", "beside": [{"algorithm": "gbfs"}]}
+    metadata["search"] = {"algorithm": "lazy", "alternating": [{"algorithm": "gbfs"}]}
     PLACES[place](metadata, name)
     write_model(path, ModelFile(metadata, held.tensors))
     return path

@@ -186,7 +186,8 @@ def test_a_forged_file_loads_or_is_refused(name: str, task: Task, tmp_path: Path
 
 SEARCH = {
     **{"algorithm": "lazy", "heuristic": "ff", "cost": "one", "preferred_by": "ff", "batch": 32},
-    **{"seed": 0, "queues": [[0, False], [0, True]], "weight": 2.0, "width": 5},
+    **{"seed": 0, "queues": [[0, False], [0, True]], "max_expansions": 100},
+    "alternating": [{"algorithm": "default"}, {"algorithm": "first", "look_ahead": False}],
 }
 MUTANT_SECONDS = 4.0  # for each of the files; with --all, all of some thousand mutants
 
@@ -220,7 +221,7 @@ def mutants(metadata: dict[str, Any], rng: random.Random) -> Iterator[tuple[Any,
 def refuse_or_run(name: str, path: Path, task: Task, seconds: float) -> None:
     """Every command that reads a mutant ends as commands do, and not as a bug."""
     metadata, tensors, written = originals(task)[name]
-    pdb = "pdb" in name or metadata["form"] == "integers"
+    pdb = "pdb" in name or metadata.get("form") == "integers"
     if not pdb and not name.startswith("old"):
         metadata = {**metadata, "search": SEARCH}
     strips = [str(DATA / "strips" / f"{one}.pddl") for one in ("domain", "problem")]

@@ -1,4 +1,4 @@
-"""How every configuration does against the default planner: what a report says first."""
+"""How every search does against the default planner: what a report says first."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 from hstar.experiments.report.compare import Comparison
 from hstar.experiments.report.tables import number_text
 from hstar.planning.result import NOTICEABLE
-from hstar.slots.configuration import DEFAULT
+from hstar.planning.specification import DEFAULT
 
 MISSING = (
     "These runs do not include the default planner, the one that 'hstar plan' uses without flags. "
