@@ -37,8 +37,8 @@ def test_no_command_imports_what_lies_around(tmp_path: Path) -> None:
             words[place] = str(sorted((tmp_path / "problems/train").glob("block*.pddl"))[0])
         done = hstar(*words, cwd=tmp_path)
         assert not list(tmp_path.glob("*_ran")), (command, done)
-        # Two problems of three blocks may teach nothing.
-        assert done.code in ((0, 12, 36) if words[0] == "learn" else (0,)), (command, done)
+        # Three blocks may teach nothing, and a second may be too short.
+        assert done.code in ((0, 12, 23, 36) if words[0] == "learn" else (0,)), (command, done)
 
 
 def test_a_module_of_ones_own_comes_after_those_installed(

@@ -40,6 +40,8 @@ class LearnedHeuristic:
             held = DECODES.find(self.metadata["decode"]["name"])
             self.features = FEATURES.find(self.metadata["features"]["name"])
             self.decode: Decode = held
+            if held.is_certified:
+                raise ValueError(f"decode '{held.name}' needs a network in integers")
             self.constants: dict[str, Any] = {**held.options, **self.metadata["decode"]}
         if decode is None:
             return
@@ -172,6 +174,8 @@ class LearnedHeuristic:
                     torch.from_numpy(lower[rows]),
                     self.constants,
                 ).numpy()
+            if np.isnan(h).any():
+                raise self._error("the model's outputs are no numbers; train it again")
             return h
 
         evaluate(np.zeros((0, space.num_variables), dtype=np.int32))  # does the space fit?
