@@ -65,9 +65,7 @@ class SearchSpecification:
         "certified networks), module:attribute, or default (the planner without flags)",
         names=(*HEURISTICS, DEFAULT),
     )
-    algorithm: str | None = option(
-        str, "-s --search NAME", ", ".join(SEARCHES), names=tuple(SEARCHES)
-    )
+    algorithm: str | None = option(str, "-s --search NAME", ", ".join(SEARCHES), names=(*SEARCHES,))
     cost: str | None = option(
         str, "--cost TYPE", f"operator costs inside the heuristic: {', '.join(COST_TYPES)}",
         "cost {}", default="normal", names=COST_TYPES,
@@ -172,8 +170,9 @@ class SearchSpecification:
             raise ValueError(
                 f"preferred operators are turned off; those of {self.preferred_by} cannot be used"
             )
-        names = [h for h in (*self.heuristics, self.preferred_by) if isinstance(h, str)]
-        if self.look_ahead and (self.preferred is False or not set(names) & set(PREFERRING)):
+        named = [h for h in (*self.heuristics, *self.advisers) if isinstance(h, str)]
+        prefers = any(HEURISTICS.find(name).prefers for name in named if not is_file(name))
+        if self.look_ahead and (self.preferred is False or not prefers):
             raise ValueError(
                 "look-ahead takes the relaxed plans of a heuristic with preferred operators; use "
                 "those of ff"

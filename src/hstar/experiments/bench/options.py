@@ -41,11 +41,6 @@ class BenchOptions:
             raise ValueError("searches must be a list")
         if isinstance(self.heuristics, str) or not (self.heuristics or self.specifications):
             raise ValueError("heuristics must be a list of at least one")
-        for kind, given in (("heuristic", self.heuristics), ("search", self.searches)):
-            names = [os.fspath(name) for name in given]
-            for name in names:
-                if names.count(name) > 1:
-                    raise ValueError(f"the {kind} '{name}' is given twice")
         chosen = self.all_specifications()
         for one in chosen:
             if chosen.count(one) > 1:

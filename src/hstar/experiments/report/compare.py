@@ -67,7 +67,7 @@ class Comparison:
         return own.filter(own["instance"].is_in(sorted(self.solved_by_all())))
 
     def own(self, label: str, domain: str | None = None) -> pl.DataFrame:
-        """The rows of a configuration in a domain, None for all."""
+        """The rows of a search in a domain, None for all."""
         own = self.rows.filter(self.rows["label"] == label)
         return own if domain is None else own.filter(own["domain"] == domain)
 
