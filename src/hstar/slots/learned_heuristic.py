@@ -168,12 +168,13 @@ class LearnedHeuristic:
             base = capped_base(base, lower, self.constants["cap"])
             for first in range(0, len(alive), at_once):
                 rows = alive[first : first + at_once]
-                h[rows] = self.decode.value(
-                    outputs(states[rows]),
-                    torch.from_numpy(base[rows]),
-                    torch.from_numpy(lower[rows]),
-                    self.constants,
-                ).numpy()
+                with refusing_malformed(self.path):
+                    h[rows] = self.decode.value(
+                        outputs(states[rows]),
+                        torch.from_numpy(base[rows]),
+                        torch.from_numpy(lower[rows]),
+                        self.constants,
+                    ).numpy()
             if np.isnan(h).any():
                 raise self._error("the model's outputs are no numbers; train it again")
             return h

@@ -53,10 +53,10 @@ def carry_out(job: dict[str, Any]) -> dict[str, Any]:
     except InvalidPlanError as error:
         outcome |= failed("invalid plan", INTERNAL_ERROR, str(error))
     except Exception as error:
-        if fault := fault_of_a_function(error):
-            outcome |= failed("bad input", USAGE_ERROR, fault)
-        elif isinstance(error, ValueError):  # such as a model of another domain
+        if isinstance(error, ValueError):  # such as a model of another domain
             outcome |= failed("bad input", 31, str(error))
+        elif fault := fault_of_a_function(error):
+            outcome |= failed("bad input", USAGE_ERROR, fault)
         else:
             traceback.print_exc()
             outcome |= failed("crashed", INTERNAL_ERROR, f"{type(error).__name__}: {error}")
