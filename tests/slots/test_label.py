@@ -171,7 +171,7 @@ def test_no_two_problems_get_the_same_replacement(
         towers_problem(3, 1),
         towers_problem(3, 2),
     ]
-    monkeypatch.setattr("hstar.domains.DOMAINS.find", lambda name: None)
+    monkeypatch.setattr("hstar.domains.DOMAINS.find_installed", lambda name: None)
     monkeypatch.setattr("hstar.domains.regenerate", lambda *made_with: offers[made_with[-1] - 1])
     results = []
     for jobs in (1, 3):
