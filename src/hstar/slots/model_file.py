@@ -92,8 +92,6 @@ def from_bytes(content: bytes, name: str) -> ModelFile:
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
-    from hstar.slots.old_files import upgraded
-
     try:
         header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
         text = header.get("__metadata__", {}).get("hstar")
@@ -104,12 +102,14 @@ def from_bytes(content: bytes, name: str) -> ModelFile:
         raise ModelFileError("the file has no hstar metadata; it was not made by hstar", name)
     with refusing_malformed(name):
         metadata = json.loads(text)
-        if metadata.get("format") == FORMAT:
-            digest = str(metadata["digest"])
-            intact = hashlib.sha256(with_digest(content, digest, NO_DIGEST)).hexdigest() == digest
-        else:
-            metadata, intact = upgraded(metadata, tensors, content, name)
-        if not intact:
+        if metadata.get("format") != FORMAT:
+            raise ModelFileError(
+                f"the file has format {metadata.get('format')!r}, this hstar reads {FORMAT!r}; "
+                "train the model again",
+                name,
+            )
+        digest = str(metadata["digest"])
+        if hashlib.sha256(with_digest(content, digest, NO_DIGEST)).hexdigest() != digest:
             raise ModelFileError(
                 "the file was changed after training (its digest does not match); "
                 "use the original or train the model again",

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 FORMAT = "hstar-runs-2"
-FIRST_FORMAT = "hstar-runs-1"  # its `evaluations` are our `requested`
 METADATA_KEY = "hstar"
 
 Row = dict[str, Any]
@@ -86,26 +85,14 @@ def read_runs(path: str | os.PathLike[str]) -> Runs:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise RunsError(f"this is no Parquet file of runs ({reason})", name) from error
     written = provenance.pop("format", FORMAT)
-    if written == FIRST_FORMAT:
-        rows, written = _from_first_format(rows), FORMAT
+    if written != FORMAT:
+        raise RunsError(
+            f"the format is {written}, this hstar reads {FORMAT}; run 'hstar bench' again", name
+        )
     missing = [column for column in COLUMNS if column not in rows.columns]
     if missing:
         raise RunsError(
             f"the columns {', '.join(missing)} are missing; is this the output of 'hstar bench'?",
             name,
         )
-    if written != FORMAT:
-        raise RunsError(f"the format is {written}, this hstar reads {FORMAT}", name)
     return Runs(rows.select(list(COLUMNS)), provenance)
-
-
-def _from_first_format(rows: pl.DataFrame) -> pl.DataFrame:
-    import polars as pl
-
-    return rows.with_columns(
-        pl.col("evaluations").alias("requested"),
-        pl.col("evaluated").alias("evaluations"),
-        pl.col("algorithm").alias("search"),
-        pl.format("{}({})", "algorithm", "heuristic").alias("algorithm"),
-        pl.lit(None, pl.String).alias("digest"),
-    )
