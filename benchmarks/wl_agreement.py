@@ -21,6 +21,7 @@ from hstar.experiments.report import markdown_table
 from hstar.planning.task import load_task
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "slots"))
 from test_wl import KINDS, agrees_everywhere
 
 ROUNDS = range(5)
