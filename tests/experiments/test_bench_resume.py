@@ -51,18 +51,6 @@ def entries(journal: Path) -> list[Path]:
     return sorted(journal.glob("[0-9a-f]*[0-9a-f]"))
 
 
-def test_other_code_does_not_continue_a_benchmark(suite: Path, tmp_path: Path) -> None:
-    """Rows that an older hstar made must not be mixed with those of this one."""
-    output = tmp_path / "runs.parquet"
-    options = BenchOptions([suite / "ferry"], ["ff"], output=output)
-    run_and_keep_journal(options)
-    settings = tmp_path / "runs.parquet.partial/run.json"
-    old = json.loads(settings.read_text()) | {"code": "0" * 64}
-    settings.write_text(json.dumps(old))
-    with pytest.raises(JournalError, match="the code changed"):
-        run_bench(options)
-
-
 def test_the_digest_of_the_code_follows_the_source(tmp_path: Path) -> None:
     """A copy of the package has the same digest until a line of it is changed."""
     copy = tmp_path / "hstar"
