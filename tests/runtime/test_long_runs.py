@@ -105,7 +105,10 @@ OTHERS: dict[str, list[tuple[str, str]]] = {
         ("--time-limit 1h", "time limit was 300.0, is now 3600.0"),
         ("--limit-problems 2", "problems: p01.pddl, p02.pddl changed"),
     ],
-    "bench": [("-s astar --max-evaluations 9", "search was")],
+    "bench": [
+        ("-s astar", "search was gbfs, is now astar"),
+        ("--max-evaluations 9", "max evaluations was not given, is now 9"),
+    ],
     "learn FOLDER": [("--seed 3", "seed was 0, is now 3")],
     "learn PROBLEM": [("--seed 3", "other settings")],
     "learn rollouts": [
