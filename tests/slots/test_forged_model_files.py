@@ -101,7 +101,7 @@ def originals(task: Task, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
         )
     }
     path = tmp_path_factory.mktemp("integers") / "learned.safetensors"
-    learn(data_of("pancake-6", "pancakes"), path, OPTIONS)
+    learn(data_of("cube2", "corners:0,1"), path, OPTIONS)
     return found | {"integers": read_model(path)}
 
 
