@@ -217,6 +217,27 @@ def test_files_searches_and_suites_are_told_apart(rows: pl.DataFrame) -> None:
     assert found.domains[::2] == ["blocks (suite/blocks)", "blocks (train/blocks)"]
 
 
+def test_models_with_the_same_search_are_told_apart(rows: pl.DataFrame) -> None:
+    default = rows.filter(rows["heuristic"] == "blind").with_columns(algorithm=pl.lit("default"))
+    learned = rows.filter(rows["heuristic"] == "ff").with_columns(
+        algorithm=pl.lit("learned + default"), heuristic=pl.lit("one")
+    )
+    other = learned.with_columns(heuristic=pl.lit("two"))
+    assert compare([Runs(pl.concat([learned, default]), {})]).labels == [
+        "learned + default",
+        "default",
+    ]
+    both = pl.concat([learned, other, default])
+    assert compare([Runs(both, {})]).labels == [
+        "one: learned + default",
+        "two: learned + default",
+        "default",
+    ]
+    full = {"searches": {"learned + default": "greedy best-first search, eager; heuristic one"}}
+    page = build_page([Runs(learned, full)], ["runs"]).to_html()
+    assert "search learned + default" in page and "eager; heuristic one" in page
+
+
 def test_scatter_puts_unsolved_on_a_line_and_counts_wins(rows: pl.DataFrame) -> None:
     (axes,) = scatter(rows, "ff", "blind").axes
     assert "better on 2" in axes.get_xlabel() and "better on 1" in axes.get_ylabel()

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from label_folders import write_folder
-
 from hstar.learning.attempts import DEFAULT, Effort, is_spent
 from hstar.learning.candidates import Candidate
 from hstar.learning.ladder import FIRST_RUNG, Ladder, Rung
-from hstar.learning.race import KEPT, race
 from hstar.learning.rungs import RungTrials
+from label_folders import write_folder
+
+from hstar.learning.race import KEPT, race
 from hstar.learning.trials import Trial
 from hstar.pddl import Problem
 from hstar.planning.task import load_task
@@ -81,7 +81,7 @@ def test_a_rung_of_one_problem_that_some_have_not_tried(tmp_path: Path) -> None:
 def test_trials_cover_the_first_problems_of_a_rung(tmp_path: Path) -> None:
     rung = Ladder("race", problems_in(tmp_path / "p"), 0).rung(0)
     assert rung is not None
-    ways = {"one": DEFAULT, "two": {"algorithm": "lazy", "heuristic": "ff", "follow": True}}
+    ways = {"one": DEFAULT, "two": {"algorithm": "lazy", "heuristic": "ff", "look_ahead": True}}
     kept: dict[str, bytes] = {}
     shown: list[str] = []
 

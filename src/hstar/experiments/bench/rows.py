@@ -21,7 +21,8 @@ METADATA_KEY = "hstar"
 
 Row = dict[str, Any]
 
-# Column -> type. `algorithm` names the whole configuration, `digest` the content of the problem.
+# Column -> type. `algorithm` is the label of the search; with `heuristic` it tells searches apart.
+# `digest` is that of the problem's content.
 # `coverage` is 1 for a validated plan, else 0; `error` is the status of the run, "solved" where all
 # went well. `evaluated`, `evaluations` and `requested` are those of SearchResult. Times are in
 # seconds, `memory` is the peak resident size in KB. Null: there is no such number.
