@@ -151,6 +151,7 @@ def from_bytes(content: bytes, name: str) -> ModelFile:
                 name,
             )
         digest = str(metadata["digest"])
+        metadata = {"search": None, "verdict": None, **metadata}  # nulls are not written
         if hashlib.sha256(with_digest(content, digest, NO_DIGEST)).hexdigest() != digest:
             raise ModelFileError(
                 "the file was changed after training (its digest does not match); "
