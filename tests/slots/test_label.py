@@ -7,7 +7,6 @@ from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
-import kill_label
 import numpy as np
 import pytest
 from hard_tasks import large_grounding
@@ -315,7 +314,7 @@ def test_bad_folders(case: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(InputFileError) as caught:
         label(tmp_path if case == "parent" else folder, output)
     assert message in str(caught.value) and caught.value.exit_code == 31
-    assert not output.exists() and not kill_label.journal_of(output).exists()
+    assert not output.exists() and not Path(f"{output}.partial").exists()
 
 
 BAD_ARGUMENTS: list[tuple[list[str], str]] = [

@@ -1,4 +1,4 @@
-"""`hstar model`: show a model file, or write one of an earlier version in today's format."""
+"""`hstar model show`: what a model file holds."""
 
 from __future__ import annotations
 
@@ -8,29 +8,19 @@ import os
 import warnings
 from typing import TYPE_CHECKING
 
-from hstar.commands.arguments import Commands, UsageError, add_command
+from hstar.commands.arguments import Commands, add_command
 from hstar.pddl.errors import escape
-from hstar.runtime.atomic import check_writable
 
 if TYPE_CHECKING:
     from hstar.slots.model_file import ModelFile
 
-CONVERT = """\
-Read a model file of any version of hstar and write it in today's format. Weights, options and the
-certificate stay as they are; 'hstar pdb verify' checks a certified network from scratch.
-"""
-
 
 def add_parser(commands: Commands) -> None:
-    parser = add_command(commands, "model", "show or convert a model file")
+    parser = add_command(commands, "model", "show a model file")
     actions = parser.add_subparsers(metavar="ACTION", required=True)
     show = add_command(actions, "show", "describe a model file", run_show)
     show.add_argument("file", metavar="FILE", help=".safetensors")
     show.add_json()
-    about = "write a model file in today's format"
-    convert = add_command(actions, "convert", about, run_convert, CONVERT)
-    convert.add_argument("old", metavar="OLD", help="a model file of any version")
-    convert.add_argument("new", metavar="NEW", help="where to write it (.safetensors)")
 
 
 def run_show(options: argparse.Namespace) -> int:
@@ -69,17 +59,6 @@ def _lines(model: ModelFile, size: str) -> list[str]:
         return [*lines, "The file has no certificate."]
     over, states = certificate.get("overestimates"), certificate.get("states")
     return [*lines, f"Certificate: {over} of {states} states overestimated."]
-
-
-def run_convert(options: argparse.Namespace) -> int:
-    from hstar.slots.model_file import write_model
-
-    if not options.new.endswith(".safetensors"):
-        raise UsageError(f"the output must end in .safetensors, not '{options.new}'")
-    check_writable(options.new)
-    num_bytes = write_model(options.new, _read(options.old))
-    print(escape(f"{options.new}: {num_bytes} bytes"))
-    return 0
 
 
 def _read(path: str) -> ModelFile:

@@ -52,15 +52,15 @@ def load_model(
     """A learned heuristic from its file. Raises ModelFileError, ValueError for a decode that does
     not fit. A network in integers whose decode is "strict" must have a certificate that holds. Only
     with `trust` may the file name code outside the installed packages."""
-    from hstar.pdb import PdbHeuristic
     from hstar.slots.learned_heuristic import LearnedHeuristic
     from hstar.slots.model_file import read_model
-    from hstar.slots.pattern_network import learned_of
 
     name = os.fspath(path)
     file = read_model(name, trust=trust)
     if file.metadata["form"] != "integers":
         return LearnedHeuristic(file, name, decode)
+    from hstar.pdb import PdbHeuristic
+    from hstar.slots.pattern_network import learned_of
 
     strict = file.metadata["decode"]["name"] == "strict"
     if decode is not None and decode != file.metadata["decode"]["name"]:

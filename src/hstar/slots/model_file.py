@@ -141,8 +141,6 @@ def from_bytes(content: bytes, name: str, *, trust: bool = False) -> ModelFile:
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
-    from hstar.slots.old_files import upgraded
-
     try:
         header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
         text = header.get("__metadata__", {}).get("hstar")
@@ -153,13 +151,15 @@ def from_bytes(content: bytes, name: str, *, trust: bool = False) -> ModelFile:
         raise ModelFileError("the file has no hstar metadata; it was not made by hstar", name)
     with refusing_malformed(name):
         metadata = json.loads(text)
-        if metadata.get("format") == FORMAT:
-            digest = str(metadata["digest"])
-            intact = hashlib.sha256(with_digest(content, digest, NO_DIGEST)).hexdigest() == digest
-        else:
-            metadata, intact = upgraded(metadata, tensors, content, name)
-        metadata = {"search": None, "verdict": None, **metadata}
-        if not intact:
+        if metadata.get("format") != FORMAT:
+            raise ModelFileError(
+                f"the file has format {metadata.get('format')!r}, this hstar reads {FORMAT!r}; "
+                "train the model again",
+                name,
+            )
+        digest = str(metadata["digest"])
+        metadata = {"search": None, "verdict": None, **metadata}  # nulls are not written
+        if hashlib.sha256(with_digest(content, digest, NO_DIGEST)).hexdigest() != digest:
             raise ModelFileError(
                 "the file was changed after training (its digest does not match); "
                 "use the original or train the model again",

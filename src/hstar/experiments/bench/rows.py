@@ -89,13 +89,15 @@ def read_runs(path: str | os.PathLike[str]) -> Runs:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise RunsError(f"this is no Parquet file of runs ({reason})", name) from error
     written = provenance.pop("format", FORMAT)
+    if written != FORMAT:
+        raise RunsError(
+            f"the format is {written}, this hstar reads {FORMAT}; run 'hstar bench' again", name
+        )
     missing = [column for column in COLUMNS if column not in rows.columns]
     if missing:
         raise RunsError(
             f"the columns {', '.join(missing)} are missing; is this the output of 'hstar bench'?",
             name,
         )
-    if written != FORMAT:
-        raise RunsError(f"the format is {written}, this hstar reads {FORMAT}", name)
     texts = pl.col(pl.String).map_elements(escape, pl.String)
     return Runs(rows.select(list(COLUMNS)).with_columns(texts), provenance)

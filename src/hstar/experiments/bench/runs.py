@@ -85,11 +85,11 @@ def run_bench(options: BenchOptions) -> pl.DataFrame:
     check_writable(output)
     journal = Journal(output, _settings(options, algorithms, instances), _warn)
     with journal.held():
-        kept = {run.row["run"]: journal.read(run.row["run"]) for run in runs}
+        kept = {run.row["run"]: journal.read(run.row["run"], run.row["run"]) for run in runs}
         finished = {name: json.loads(content) for name, content in kept.items() if content}
 
         def keep(row: Row) -> None:
-            journal.write(row["run"], json.dumps(row).encode())
+            journal.write(row["run"], json.dumps(row).encode(), row["run"])
 
         try:
             rows = _carry_out(runs, options, finished, keep)
