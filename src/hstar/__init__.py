@@ -6,6 +6,11 @@ result = hstar.plan("domain.pddl", "problem.pddl", heuristic="ff", search="gbfs"
 from __future__ import annotations
 
 import os
+import sys
+
+if sys.argv[:1] == ["-m"] and "hstar" in sys.orig_argv and not sys.flags.safe_path:
+    sys.path.pop(0)  # `python -m hstar` imports nothing that lies in the current directory
+
 from typing import Any
 
 from hstar.pddl import PddlError, Problem, UnsupportedPddlError, parse
@@ -13,10 +18,12 @@ from hstar.pddl.validate import validate
 from hstar.planning.algorithms import SEARCHES
 from hstar.planning.heuristics import HEURISTICS, Heuristic, make_heuristic
 from hstar.planning.result import SearchResult
-from hstar.planning.search import SearchOptions, choose_options, plan_problem, uninterrupted
+from hstar.planning.search import plan_problem, uninterrupted
 from hstar.planning.search import search as search_task
+from hstar.planning.specification import SearchSpecification
 from hstar.planning.task import Task, ground, load_task
 from hstar.runtime.resources import Budget, OutOfResources, raising_interrupts
+from hstar.slots.loader import load_search
 
 __all__ = [
     "HEURISTICS",
@@ -25,8 +32,8 @@ __all__ = [
     "OutOfResources",
     "PddlError",
     "Problem",
-    "SearchOptions",
     "SearchResult",
+    "SearchSpecification",
     "Task",
     "UnsupportedPddlError",
     "ground",
@@ -55,13 +62,13 @@ def plan(
 
     `heuristic` is a name from HEURISTICS, a model file, "pdb:FILE,FILE" (pattern databases),
     "module:attribute", a model from load_model, a function from states int32[B, V] to B numbers, or
-    a list of several; `search` is a name from SEARCHES; further options are those of SearchOptions.
-    The defaults are those of `hstar plan`. Limits in seconds and bytes. Raises PddlError,
-    ModelFileError, ValueError, OutOfResources (limits reached while grounding), KeyboardInterrupt.
+    a list of several; `search` is a name from SEARCHES; further options are those of
+    SearchSpecification; with `trust` a model file may import code of your own. The defaults are
+    those of `hstar plan`. Limits in seconds and bytes. Raises PddlError, ModelFileError,
+    ValueError, OutOfResources (limits reached while grounding), KeyboardInterrupt.
     """
-    several = heuristic if isinstance(heuristic, (list, tuple)) else [heuristic]
-    found = [_find(one) for one in several]
-    chosen = choose_options(found[0] if len(found) == 1 else found, search, **options)
+    chosen = load_search(SearchSpecification(heuristic, search, **options))
+    chosen.searches()  # raises what is wrong before the problem is read
     budget = Budget.starting_now(time_limit, memory_limit)
     with raising_interrupts(), budget.enforced():
         return uninterrupted(
@@ -69,20 +76,15 @@ def plan(
         )
 
 
-def load_model(path: str | os.PathLike[str], decode: str | None = None) -> Heuristic:
+def load_model(
+    path: str | os.PathLike[str], decode: str | None = None, *, trust: bool = False
+) -> Heuristic:
     """A learned heuristic from its file, for any task of its domain. Raises ModelFileError.
 
     `decode` overrides how outputs become a value: "mean", "clip", "truncated-mean" or "value".
+    With `trust` the file may import code of your own, which it names as module:attribute.
     """
     from hstar.slots import loader as learned
 
-    loaded: Heuristic = learned.load_model(path, decode)
+    loaded: Heuristic = learned.load_model(path, decode, trust=trust)
     return loaded
-
-
-def _find(heuristic: Any) -> Any:
-    if heuristic is None or (isinstance(heuristic, str) and heuristic in HEURISTICS):
-        return heuristic  # without importing what reads files
-    from hstar.slots.loader import find_heuristic
-
-    return find_heuristic(heuristic)

@@ -1,117 +1,130 @@
-"""Types of the native core; see cpp/bindings. A deadline or a number of bytes of 0 is no limit."""
+"""
+The native core of hstar: grounding, heuristics, search, pattern databases, small models.
+"""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any
 
-import numpy as np
+import numpy
 from numpy.typing import NDArray
 
-_Bytes = NDArray[np.uint8]
-_Ints = NDArray[np.int32]
-_Longs = NDArray[np.int64]
-_Floats = NDArray[np.float32]
-_Doubles = NDArray[np.float64]
-_Facts = list[tuple[int, int]]  # variables and values
-_Table = tuple[_Bytes, int]  # its bytes, and the bits of an entry
+class Stopped(Exception):
+    pass
 
-source_digest: str
+class Unsupported(Exception):
+    pass
 
-class Stopped(Exception): ...
-class Unsupported(Exception): ...
-class Space: ...
+class Space:
+    pass
 
 class Task(Space):
-    domain_sizes: list[int]
-    num_facts: int
-    num_operators: int
-    has_conditional_effects: bool
-    goal: _Facts
-    goal_is_false: bool
-    initial_values: list[int]
-    mutex_groups: list[list[int]]
-    state_bytes: int
-    def atom_name(self, fact: int) -> str: ...
+    @property
+    def domain_sizes(self) -> list[int]: ...
+    @property
+    def num_facts(self) -> int: ...
+    @property
+    def num_operators(self) -> int: ...
+    @property
+    def has_conditional_effects(self) -> bool: ...
+    @property
+    def goal(self) -> list[tuple[int, int]]: ...
+    @property
+    def goal_is_false(self) -> bool: ...
+    @property
+    def initial_values(self) -> list[int]: ...
+    @property
+    def mutex_groups(self) -> list[list[int]]: ...
+    @property
+    def state_bytes(self) -> int: ...
+    def atom_name(self, arg: int, /) -> str: ...
     def positive_atoms(self) -> list[str]: ...
-    def operator_name(self, op: int) -> str: ...
-    def is_artificial(self, op: int) -> bool: ...
-    def operator_parts(self, op: int) -> tuple[str, int, _Facts, list[tuple[_Facts, int, int]]]: ...
-    def successors(self, state: _Ints) -> tuple[_Ints, _Ints]: ...
+    def operator_name(self, arg: int, /) -> str: ...
+    def is_artificial(self, arg: int, /) -> bool: ...
+    def operator_parts(
+        self, arg: int, /
+    ) -> tuple[str, int, list[tuple[int, int]], list[tuple[list[tuple[int, int]], int, int]]]: ...
+    def successors(
+        self,
+        arg: Annotated[
+            NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ],
+        /,
+    ) -> tuple[
+        Annotated[NDArray[numpy.int32], dict(shape=(None,))],
+        Annotated[NDArray[numpy.int32], dict(shape=(None, None))],
+    ]: ...
 
-class WlFeatures:
-    def __init__(self, task: Task, spec: dict[str, Any]) -> None: ...
-    def collect(
-        self, states: _Ints
-    ) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.int32]]: ...
-    def counts(self, states: _Ints) -> NDArray[np.int32]: ...
-    def operator_colours(
-        self, states: _Ints, ops: _Ints, actions: list[int]
-    ) -> NDArray[np.uint64]: ...
-
-def rank_svm(
-    starts: NDArray[np.int64],
-    columns: _Ints,
-    values: NDArray[np.float32],
-    width: int,
-    penalty: float = 1.0,
-    tolerance: float = 0.01,
-    max_passes: int = 1000,
-    seed: int = 0,
-    deadline: float = 0.0,
-    memory_bytes: int = 0,
-) -> tuple[NDArray[np.float64], int, bool]: ...
-def newton_fit(
-    starts: NDArray[np.int64],
-    columns: _Ints,
-    values: NDArray[np.float32],
-    width: int,
-    loss: str,
-    targets: NDArray[np.float64],
-    penalty: float = 1.0,
-    tolerance: float = 1e-6,
-    max_steps: int = 100,
-    deadline: float = 0.0,
-    memory_bytes: int = 0,
-) -> tuple[NDArray[np.float64], int, bool]: ...
+def ground(
+    spec: dict[str, Any],
+    keep_irrelevant: bool,
+    keep_constant: bool,
+    deadline: float,
+    memory_bytes: int,
+) -> Task: ...
+def random_walks(
+    task: Task, count: int, steps: int, seed: int, deadline: float, memory_bytes: int
+) -> Annotated[NDArray[numpy.int32], dict(shape=(None, None))]: ...
 
 class PreImages:
-    facts: tuple[NDArray[np.int64], NDArray[np.int32]]
-    depth: NDArray[np.int32]
-    parent: NDArray[np.int32]
-    op: NDArray[np.int32]
-    rollout: NDArray[np.int32]
     def __len__(self) -> int: ...
+    @property
+    def facts(
+        self,
+    ) -> tuple[
+        Annotated[NDArray[numpy.int64], dict(shape=(None,))],
+        Annotated[NDArray[numpy.int32], dict(shape=(None,))],
+    ]: ...
+    @property
+    def depth(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+    @property
+    def parent(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+    @property
+    def op(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+    @property
+    def walk(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
     def improve(self, seconds: float, deadline: float, memory_bytes: int) -> bool: ...
     def complete(
         self,
-        chosen: NDArray[np.int32],
+        chosen: Annotated[
+            NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
         way: str,
         seed: int,
         deadline: float,
         memory_bytes: int,
-    ) -> tuple[NDArray[np.int64], NDArray[np.int32]]: ...
+    ) -> tuple[
+        Annotated[NDArray[numpy.int64], dict(shape=(None,))],
+        Annotated[NDArray[numpy.int32], dict(shape=(None,))],
+    ]: ...
     def smallest_depths(
         self,
-        starts: NDArray[np.int64],
-        facts: NDArray[np.int32],
+        starts: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        facts: Annotated[
+            NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
         deadline: float,
         memory_bytes: int,
-    ) -> NDArray[np.int32]: ...
+    ) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
 
 class Regression:
-    num_left_out: int
-    num_mutexes: int
     def __init__(self, task: Task, deadline: float, memory_bytes: int) -> None: ...
     def add_h2(self, seconds: float, deadline: float, memory_bytes: int) -> bool: ...
-    def exclusive(self, a: int, b: int) -> bool: ...
-    def operators(self, facts: NDArray[np.int32]) -> list[int]: ...
-    def rollouts(
+    @property
+    def num_left_out(self) -> int: ...
+    @property
+    def num_mutexes(self) -> int: ...
+    def exclusive(self, arg0: int, arg1: int, /) -> bool: ...
+    def operators(
         self,
-        count: int,
-        length: int,
-        novelty: str,
-        seed: int,
-        deadline: float,
-        memory_bytes: int,
+        arg: Annotated[
+            NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        /,
+    ) -> list[int]: ...
+    def backward_walks(
+        self, count: int, length: int, novelty: str, seed: int, deadline: float, memory_bytes: int
     ) -> PreImages: ...
     def focused(
         self,
@@ -124,340 +137,174 @@ class Regression:
         memory_bytes: int,
     ) -> PreImages: ...
 
-def random_walks(
-    task: Task, count: int, steps: int, seed: int, deadline: float, memory_bytes: int
-) -> NDArray[np.int32]: ...
-
-class SearchOptions:
-    g_weight: float
-    h_weight: float
-    tie_by_h: bool
-    use_h: bool
-    early_goal_test: bool
-    reopen: bool
-    lazy: bool
-    deepen: bool
-    follow: bool
-    ranked: bool
-    lookahead: int
-    queues: list[tuple[int, int]]
-    boost: int
-    advisers: int
-    batch: int
-    width: int
-    seed: int
-    max_evaluations: int
-    max_expansions: int
-
-def search(
-    space: Space,
-    initial_state: _Ints | None,
-    heuristics: list[Heuristic | Callable[[Any], Any]],
-    options: SearchOptions,
-    deadline: float,
-    memory_bytes: int,
-) -> dict[str, Any]: ...
-def search_in_turns(
-    space: Space,
-    initial_state: _Ints | None,
-    searches: list[tuple[list[Heuristic | Callable[[Any], Any]], SearchOptions]],
-    seconds: list[float],
-    deadline: float,
-    memory_bytes: int,
-) -> tuple[int, list[dict[str, Any]]]: ...
 def label_by_search(
     task: Task,
-    starts: _Ints,
+    starts: Annotated[
+        NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
     heuristic: Heuristic,
     options: SearchOptions,
     seconds: float,
     deadline: float,
     memory_bytes: int,
-) -> tuple[_Ints, _Ints, NDArray[np.uint8]]: ...
+) -> tuple[
+    Annotated[NDArray[numpy.int32], dict(shape=(None, None))],
+    Annotated[NDArray[numpy.int32], dict(shape=(None,))],
+    Annotated[NDArray[numpy.uint8], dict(shape=(None,))],
+]: ...
 def distances(
     task: Task,
-    states: _Ints,
+    states: Annotated[
+        NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
     heuristic: Heuristic,
     options: SearchOptions,
     max_evaluations: int,
     deadline: float,
     memory_bytes: int,
-) -> tuple[_Doubles, int]: ...
+) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], int]: ...
 def bellman_values(
-    task: Task, states: _Ints, heuristic: Heuristic, deadline: float, memory_bytes: int
-) -> _Floats: ...
-def explore(
-    task: Task, max_states: int, deadline: float, memory_bytes: int
-) -> tuple[_Ints, _Floats, list[str]] | None: ...
-
-class Shaping:
-    def __init__(self, gamma: float, reward: str, potential: str) -> None: ...
-
-class TabularOptions:
-    steps: int
-    depth: int
-    temperature: float
-    sample: bool
-    expectation: bool
-    random_starts: bool
-    seed: int
-
-class StateTable:
-    states: _Ints
-    is_goal: _Bytes
-    def value_iteration(
-        self, shaping: Shaping, h: _Doubles, tolerance: float, deadline: float, memory_bytes: int
-    ) -> _Doubles: ...
-    def rtdp(
-        self,
-        shaping: Shaping,
-        h: _Doubles,
-        options: TabularOptions,
-        deadline: float,
-        memory_bytes: int,
-    ) -> tuple[_Doubles, int, int]: ...
-
-def tabulate(
-    task: Task, max_states: int, deadline: float, memory_bytes: int
-) -> StateTable | None: ...
-
-class Heuristic:
-    network_states: int
-    def __init__(
-        self, space: Space, name: str, cost: str, deadline: float = 0.0, memory_bytes: int = 0
-    ) -> None: ...
-    @staticmethod
-    def learned(task: Task, spec: dict[str, Any]) -> Heuristic: ...
-    @staticmethod
-    def pdb(space: Space, sums: list[list[Pdb | LearnedPdb]]) -> Heuristic: ...
-    def evaluate(self, states: _Ints) -> _Floats: ...
-    def preferred_operators(self, states: _Ints) -> list[list[int]]: ...
-    def plan_features(self, states: _Ints) -> _Floats: ...
-    @property
-    def seconds_spent(self) -> float: ...
-    def set_wide_threshold(self, count: int) -> None: ...
-    def states_side_by_side(self) -> int: ...
-
-class Puzzle(Space):
-    name: str
-    domain_sizes: list[int]
-    goal: list[int]
-    move_names: list[str]
-    inverse_moves: list[int]
-    groups: list[tuple[str, int, int, int, int]]
-    num_states: int | None
-    def __init__(self, name: str) -> None: ...
-    def may_follow(self, last: int, next: int) -> bool: ...
-    def check(self, states: _Ints) -> None: ...
-    def expand(self, states: _Ints) -> tuple[_Ints, _Ints, _Ints]: ...
-    def apply(self, states: _Ints, moves: _Ints) -> _Ints: ...
-    def rank(self, states: _Ints) -> _Longs: ...
-    def unrank(self, ranks: _Longs) -> _Ints: ...
-    def random_moves(self, count: int, seed: int) -> list[int]: ...
-
-class PatternIndex:
-    size: int
-    variables: list[int]
-    multiplicities: list[int]
-    @staticmethod
-    def pieces(
-        puzzle: Puzzle, variables: list[int], order: str, symmetric: bool
-    ) -> PatternIndex: ...
-    @staticmethod
-    def projection(task: Task, variables: list[int]) -> PatternIndex: ...
-    def rank(self, states: _Ints) -> _Longs: ...
-    def unrank(self, ranks: _Longs) -> _Ints: ...
-    def build(self, additive: bool, cost: str, deadline: float, memory_bytes: int) -> _Table: ...
-
-class Pdb:
-    def __init__(
-        self,
-        index: PatternIndex,
-        grouping: str,
-        number: int,
-        table: _Bytes,
-        bits: int,
-        levels: list[int],
-        base: Pdb | None,
-    ) -> None: ...
-    def lookup(self, states: _Ints) -> _Floats: ...
-    def regrouped(
-        self, index: PatternIndex, grouping: str, number: int, deadline: float, memory_bytes: int, /
-    ) -> _Table: ...
-    def subtracted(self, base: Pdb, deadline: float, memory_bytes: int, /) -> _Table: ...
-    def quantized(self, levels: list[int], deadline: float, memory_bytes: int, /) -> _Table: ...
-
-class IntegerNetwork:
-    def __init__(
-        self,
-        domain_sizes: list[int],
-        layers: list[tuple[NDArray[np.int8], list[int], list[int], int, int]],
-        kernel: str = "",
-    ) -> None: ...
-    def forward(self, digits: _Ints) -> _Ints: ...
-
-class RiceSet:
-    def __init__(self, universe: int, count: int, parameter: int, code: _Bytes) -> None: ...
-    def __len__(self) -> int: ...
-    def __contains__(self, number: int) -> bool: ...
-    def members(self) -> list[int]: ...
-
-class LearnedPdb:
-    def __init__(
-        self,
-        index: PatternIndex,
-        network: IntegerNetwork,
-        ratio: int,
-        thresholds: list[int] | None,
-        values: list[int],
-        exceptions: list[tuple[int, int, _Bytes]],
-        base: Pdb | None,
-    ) -> None: ...
-    def lookup(self, states: _Ints) -> _Floats: ...
-    def count_levels(self, exact: Pdb, order: SweepOrder, grid: list[int]) -> dict[str, Any]: ...
-    def find_overestimates(self, exact: Pdb, order: SweepOrder) -> list[NDArray[np.uint64]]: ...
-    def count_values(self, exact: Pdb, order: SweepOrder) -> dict[str, Any]: ...
-
-class SweepOrder:
-    def __init__(
-        self, first: int, end: int, threads: int, batch: int, deadline: float, memory_bytes: int, /
-    ) -> None: ...
-
-class NlmShape:
-    num_parameters: int
-    weight_shapes: list[tuple[int, int, int, int]]
-    def __init__(
-        self,
-        breadth: int,
-        depth: int,
-        width: int,
-        outputs: int,
-        exclude_self: bool,
-        dense: bool,
-        activation: str,
-        channels: list[int],
-        sums: bool = False,
-    ) -> None: ...
-
-# A batch is sizes, starts, entries and values; then a number of threads, after the gradient of the
-# outputs for nlm_backward.
-def nlm_forward(
-    shape: NlmShape, theta: _Floats, /, *batch: *tuple[_Ints, _Longs, _Ints, _Floats, int]
-) -> _Floats: ...
-def nlm_backward(
-    shape: NlmShape, theta: _Floats, /, *batch: *tuple[_Ints, _Longs, _Ints, _Floats, _Floats, int]
-) -> _Floats: ...
-def ground(
-    spec: dict[str, Any],
-    keep_irrelevant: bool,
-    keep_constant: bool,
+    task: Task,
+    states: Annotated[
+        NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    heuristic: Heuristic,
     deadline: float,
     memory_bytes: int,
-) -> Task: ...
-def table_histogram(
-    table: _Bytes, cells: int, bits: int, levels: list[int], weights: list[int]
-) -> list[int]: ...
-def integer_kernel_names() -> list[str]: ...
-def decode_levels(logits: _Ints, ratio: int, thresholds: list[int]) -> _Ints: ...
-def encode_set(members: list[int]) -> tuple[int, bytes]: ...
-def encode_weights(weights: NDArray[np.int8], bits: int) -> bytes: ...
-def decode_weights(code: _Bytes, rows: int, columns: int, bits: int) -> NDArray[np.int8]: ...
-def task_fingerprint(task: Task) -> int: ...
-def cube_place_names() -> tuple[list[str], list[str]]: ...
-def monotonic_seconds() -> float: ...
-def peak_resident_bytes() -> int: ...
+) -> Annotated[NDArray[numpy.float32], dict(shape=(None,))]: ...
 
-MlpLayers = list[tuple[NDArray[np.float32], NDArray[np.float32], str, bool]]
-
-class TrainingRows:
-    def __init__(
-        self,
-        num_atoms: int,
-        starts: NDArray[np.int64],
-        atoms: NDArray[np.int32],
-        h: NDArray[np.float32],
-        lower: NDArray[np.float32],
-        upper: NDArray[np.float32],
-        weights: NDArray[np.float32],
-    ) -> None: ...
-    def __len__(self) -> int: ...
-
-class MlpTrainer:
-    kernel: str
-    def __init__(
-        self,
-        rows: TrainingRows,
-        layers: MlpLayers,
-        objective: str = "squared",
-        scale: float = 1.0,
-        epsilon: float = 0.1,
-        kernel: str = "",
-    ) -> None: ...
-    def epoch(
-        self,
-        order: NDArray[np.int32],
-        batch: int,
-        learning_rate: float,
-        deadline: float = 0.0,
-        memory_bytes: int = 0,
-    ) -> float: ...
-    def loss(
-        self, rows: NDArray[np.int32], deadline: float = 0.0, memory_bytes: int = 0
-    ) -> float: ...
-    def outputs(
-        self, rows: NDArray[np.int32], deadline: float = 0.0, memory_bytes: int = 0
-    ) -> NDArray[np.float32]: ...
-    def weights(self) -> MlpLayers: ...
-    def state(self) -> dict[str, Any]: ...
-    def load(self, layers: MlpLayers, state: dict[str, Any] | None = None) -> None: ...
-
-def mlp_training_kernels() -> list[str]: ...
-
-# Problems are (task, encoding); the encoding is what the features "atoms" make for the core
 class Environment:
     def __init__(
         self,
-        problems: list[tuple[Task, dict[str, Any]]],
+        problems: Sequence[tuple[Task, dict[str, Any]]],
         heuristic: str,
         lower: str,
         deadline: float = 0.0,
         memory_bytes: int = 0,
     ) -> None: ...
     def __len__(self) -> int: ...
-    def num_states(self, problem: int) -> int: ...
-    def add(self, problem: int, state: _Ints) -> int: ...
-    def values(self, problem: int, state: int) -> _Ints: ...
-    def about(self, problems: _Ints, states: _Longs) -> dict[str, NDArray[Any]]: ...
-    def expand(self, problems: _Ints, states: _Longs) -> tuple[_Longs, _Ints, _Longs]: ...
-    def inputs(self, problems: _Ints, states: _Longs) -> tuple[_Ints, _Longs, _Ints, _Floats]: ...
+    def num_states(self, arg: int, /) -> int: ...
+    def add(
+        self,
+        problem: int,
+        state: Annotated[
+            NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ],
+    ) -> int: ...
+    def values(
+        self, problem: int, state: int
+    ) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+    def about(
+        self,
+        problems: Annotated[
+            NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        states: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+    ) -> dict[str, Any]: ...
+    def expand(
+        self,
+        problems: Annotated[
+            NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        states: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+    ) -> tuple[
+        Annotated[NDArray[numpy.int64], dict(shape=(None,))],
+        Annotated[NDArray[numpy.int32], dict(shape=(None,))],
+        Annotated[NDArray[numpy.int64], dict(shape=(None,))],
+    ]: ...
+    def inputs(
+        self,
+        problems: Annotated[
+            NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        states: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+    ) -> tuple[
+        Annotated[NDArray[numpy.int32], dict(shape=(None,))],
+        Annotated[NDArray[numpy.int64], dict(shape=(None,))],
+        Annotated[NDArray[numpy.int32], dict(shape=(None, None))],
+        Annotated[NDArray[numpy.float32], dict(shape=(None,))],
+    ]: ...
 
 class RtdpOptions:
-    gamma: float
-    episode_steps: int
-    temperature: float
-    samples_actions: bool
-    max_backup: bool
-    batch: int
-    capacity: int
-    least_states: int
-    fresh_first: bool
-    target_period: int
-    learns_dead_ends: bool
-    searches: bool
-    bounded: bool
-    average: float
-    weight_decay: float
     def __init__(self) -> None: ...
-    def set_reward(self, name: str) -> None: ...
-    def set_potential(self, name: str) -> None: ...
+    @property
+    def gamma(self) -> float: ...
+    @gamma.setter
+    def gamma(self, arg: float, /) -> None: ...
+    def set_reward(self, arg: str, /) -> None: ...
+    def set_potential(self, arg: str, /) -> None: ...
+    @property
+    def episode_steps(self) -> int: ...
+    @episode_steps.setter
+    def episode_steps(self, arg: int, /) -> None: ...
+    @property
+    def temperature(self) -> float: ...
+    @temperature.setter
+    def temperature(self, arg: float, /) -> None: ...
+    @property
+    def samples_actions(self) -> bool: ...
+    @samples_actions.setter
+    def samples_actions(self, arg: bool, /) -> None: ...
+    @property
+    def max_backup(self) -> bool: ...
+    @max_backup.setter
+    def max_backup(self, arg: bool, /) -> None: ...
+    @property
+    def batch(self) -> int: ...
+    @batch.setter
+    def batch(self, arg: int, /) -> None: ...
+    @property
+    def capacity(self) -> int: ...
+    @capacity.setter
+    def capacity(self, arg: int, /) -> None: ...
+    @property
+    def least_states(self) -> int: ...
+    @least_states.setter
+    def least_states(self, arg: int, /) -> None: ...
+    @property
+    def fresh_first(self) -> bool: ...
+    @fresh_first.setter
+    def fresh_first(self, arg: bool, /) -> None: ...
+    @property
+    def target_period(self) -> int: ...
+    @target_period.setter
+    def target_period(self, arg: int, /) -> None: ...
+    @property
+    def learns_dead_ends(self) -> bool: ...
+    @learns_dead_ends.setter
+    def learns_dead_ends(self, arg: bool, /) -> None: ...
+    @property
+    def searches(self) -> bool: ...
+    @searches.setter
+    def searches(self, arg: bool, /) -> None: ...
+    @property
+    def bounded(self) -> bool: ...
+    @bounded.setter
+    def bounded(self, arg: bool, /) -> None: ...
+    @property
+    def average(self) -> float: ...
+    @average.setter
+    def average(self, arg: float, /) -> None: ...
+    @property
+    def weight_decay(self) -> float: ...
+    @weight_decay.setter
+    def weight_decay(self, arg: float, /) -> None: ...
 
 class RtdpLearner:
     def __init__(
         self,
         environment: Environment,
-        buckets: list[int],
+        buckets: Sequence[int],
         shape: NlmShape,
-        theta: _Floats,
+        theta: Annotated[
+            NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
         options: RtdpOptions,
         seed: int,
         threads: int,
@@ -470,8 +317,623 @@ class RtdpLearner:
         deadline: float = 0.0,
         memory_bytes: int = 0,
     ) -> None: ...
-    def values(self, problems: _Ints, states: _Longs) -> _Floats: ...
-    def progress(self) -> dict[str, float]: ...
-    def weights(self) -> _Floats: ...
+    def values(
+        self,
+        problems: Annotated[
+            NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        states: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+    ) -> Annotated[NDArray[numpy.float32], dict(shape=(None,))]: ...
+    def progress(self) -> dict[str, Any]: ...
+    def weights(self) -> Annotated[NDArray[numpy.float32], dict(shape=(None,))]: ...
     def memory(self) -> dict[str, Any]: ...
     def restore(self, memory: dict[str, Any]) -> None: ...
+
+class Heuristic:
+    def __init__(
+        self, space: Space, name: str, cost: str, deadline: float = 0.0, memory_bytes: int = 0
+    ) -> None: ...
+    @staticmethod
+    def learned(task: Task, spec: dict[str, Any]) -> Heuristic: ...
+    @staticmethod
+    def pdb(space: Space, sums: list[Any]) -> Heuristic: ...
+    @property
+    def network_states(self) -> int: ...
+    def evaluate(
+        self,
+        arg: Annotated[
+            NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ],
+        /,
+    ) -> Annotated[NDArray[numpy.float32], dict(shape=(None,))]: ...
+    def preferred_operators(
+        self,
+        arg: Annotated[
+            NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ],
+        /,
+    ) -> list[list[int]]: ...
+    def plan_features(
+        self,
+        arg: Annotated[
+            NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ],
+        /,
+    ) -> Annotated[NDArray[numpy.float32], dict(shape=(None, None))]: ...
+    @property
+    def seconds_spent(self) -> float: ...
+    def set_wide_threshold(self, arg: int, /) -> None: ...
+    def states_side_by_side(self) -> int: ...
+
+class SearchOptions:
+    def __init__(self) -> None: ...
+    @property
+    def g_weight(self) -> float: ...
+    @g_weight.setter
+    def g_weight(self, arg: float, /) -> None: ...
+    @property
+    def h_weight(self) -> float: ...
+    @h_weight.setter
+    def h_weight(self, arg: float, /) -> None: ...
+    @property
+    def tie_by_h(self) -> bool: ...
+    @tie_by_h.setter
+    def tie_by_h(self, arg: bool, /) -> None: ...
+    @property
+    def use_h(self) -> bool: ...
+    @use_h.setter
+    def use_h(self, arg: bool, /) -> None: ...
+    @property
+    def early_goal_test(self) -> bool: ...
+    @early_goal_test.setter
+    def early_goal_test(self, arg: bool, /) -> None: ...
+    @property
+    def reopen(self) -> bool: ...
+    @reopen.setter
+    def reopen(self, arg: bool, /) -> None: ...
+    @property
+    def lazy(self) -> bool: ...
+    @lazy.setter
+    def lazy(self, arg: bool, /) -> None: ...
+    @property
+    def partial(self) -> bool: ...
+    @partial.setter
+    def partial(self, arg: bool, /) -> None: ...
+    @property
+    def deepen(self) -> bool: ...
+    @deepen.setter
+    def deepen(self, arg: bool, /) -> None: ...
+    @property
+    def follow(self) -> bool: ...
+    @follow.setter
+    def follow(self, arg: bool, /) -> None: ...
+    @property
+    def ranked(self) -> bool: ...
+    @ranked.setter
+    def ranked(self, arg: bool, /) -> None: ...
+    @property
+    def lookahead(self) -> int: ...
+    @lookahead.setter
+    def lookahead(self, arg: int, /) -> None: ...
+    @property
+    def boost(self) -> int: ...
+    @boost.setter
+    def boost(self, arg: int, /) -> None: ...
+    @property
+    def advisers(self) -> int: ...
+    @advisers.setter
+    def advisers(self, arg: int, /) -> None: ...
+    @property
+    def batch(self) -> int: ...
+    @batch.setter
+    def batch(self, arg: int, /) -> None: ...
+    @property
+    def width(self) -> int: ...
+    @width.setter
+    def width(self, arg: int, /) -> None: ...
+    @property
+    def seed(self) -> int: ...
+    @seed.setter
+    def seed(self, arg: int, /) -> None: ...
+    @property
+    def max_evaluations(self) -> int: ...
+    @max_evaluations.setter
+    def max_evaluations(self, arg: int, /) -> None: ...
+    @property
+    def max_expansions(self) -> int: ...
+    @max_expansions.setter
+    def max_expansions(self, arg: int, /) -> None: ...
+    @property
+    def queues(self) -> list[tuple[int, int]]: ...
+    @queues.setter
+    def queues(self, arg: Sequence[tuple[int, int]], /) -> None: ...
+
+def search(
+    space: Space,
+    initial_state: Annotated[
+        NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    heuristics: list[Any],
+    options: SearchOptions,
+    deadline: float,
+    memory_bytes: int,
+) -> dict[str, Any]: ...
+def search_in_turns(
+    space: Space,
+    initial_state: Annotated[
+        NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    searches: Sequence[tuple[list[Any], SearchOptions]],
+    seconds: Sequence[float],
+    deadline: float,
+    memory_bytes: int,
+) -> tuple[int, list[dict[str, Any]]]: ...
+def explore(
+    task: Task, max_states: int, deadline: float, memory_bytes: int
+) -> (
+    tuple[
+        Annotated[NDArray[numpy.int32], dict(shape=(None, None))],
+        Annotated[NDArray[numpy.float32], dict(shape=(None,))],
+        list[str],
+    ]
+    | None
+): ...
+
+class NlmShape:
+    def __init__(
+        self,
+        breadth: int,
+        depth: int,
+        width: int,
+        outputs: int,
+        exclude_self: bool,
+        dense: bool,
+        activation: str,
+        channels: Sequence[int],
+        sums: bool = False,
+    ) -> None: ...
+    @property
+    def num_parameters(self) -> int: ...
+    @property
+    def weight_shapes(self) -> list[tuple[int, int, int, int]]: ...
+
+def nlm_forward(
+    arg0: NlmShape,
+    arg1: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    arg2: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    arg3: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    arg4: Annotated[
+        NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    arg5: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    arg6: int,
+    /,
+) -> Annotated[NDArray[numpy.float32], dict(shape=(None, None))]: ...
+def nlm_backward(
+    arg0: NlmShape,
+    arg1: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    arg2: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    arg3: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    arg4: Annotated[
+        NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    arg5: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    arg6: Annotated[
+        NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    arg7: int,
+    /,
+) -> Annotated[NDArray[numpy.float32], dict(shape=(None,))]: ...
+
+class WlFeatures:
+    def __init__(self, task: Task, spec: dict[str, Any]) -> None: ...
+    def collect(
+        self,
+        arg: Annotated[
+            NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ],
+        /,
+    ) -> tuple[
+        Annotated[NDArray[numpy.int64], dict(shape=(None,))],
+        Annotated[NDArray[numpy.uint64], dict(shape=(None,))],
+        Annotated[NDArray[numpy.int32], dict(shape=(None,))],
+    ]: ...
+    def counts(
+        self,
+        arg: Annotated[
+            NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ],
+        /,
+    ) -> Annotated[NDArray[numpy.int32], dict(shape=(None, None))]: ...
+    def operator_colours(
+        self,
+        states: Annotated[
+            NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ],
+        ops: Annotated[
+            NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        actions: Sequence[int],
+    ) -> Annotated[NDArray[numpy.uint64], dict(shape=(None, None))]: ...
+
+class TrainingRows:
+    def __init__(
+        self,
+        num_atoms: int,
+        starts: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        atoms: Annotated[
+            NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        h: Annotated[
+            NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        lower: Annotated[
+            NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        upper: Annotated[
+            NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        weights: Annotated[
+            NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+    ) -> None: ...
+    def __len__(self) -> int: ...
+
+class MlpTrainer:
+    def __init__(
+        self,
+        rows: TrainingRows,
+        layers: list[Any],
+        objective: str = "squared",
+        scale: float = 1.0,
+        epsilon: float = 0.1,
+        kernel: str = "",
+    ) -> None: ...
+    def epoch(
+        self,
+        order: Annotated[
+            NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        batch: int,
+        learning_rate: float,
+        deadline: float = 0.0,
+        memory_bytes: int = 0,
+    ) -> float: ...
+    def loss(
+        self,
+        rows: Annotated[
+            NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        deadline: float = 0.0,
+        memory_bytes: int = 0,
+    ) -> float: ...
+    def outputs(
+        self,
+        rows: Annotated[
+            NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        deadline: float = 0.0,
+        memory_bytes: int = 0,
+    ) -> Annotated[NDArray[numpy.float32], dict(shape=(None,))]: ...
+    def weights(
+        self,
+    ) -> list[
+        tuple[
+            Annotated[NDArray[numpy.float32], dict(shape=(None, None))],
+            Annotated[NDArray[numpy.float32], dict(shape=(None,))],
+            str,
+            bool,
+        ]
+    ]: ...
+    def state(self) -> dict[str, Any]: ...
+    def load(self, layers: list[Any], state: dict[str, Any] | None = None) -> None: ...
+    @property
+    def kernel(self) -> str: ...
+
+def rank_svm(
+    starts: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    columns: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    values: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    width: int,
+    penalty: float = 1.0,
+    tolerance: float = 0.01,
+    max_passes: int = 1000,
+    seed: int = 0,
+    deadline: float = 0.0,
+    memory_bytes: int = 0,
+) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], int, bool]: ...
+def newton_fit(
+    starts: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    columns: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    values: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    width: int,
+    loss: str,
+    targets: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    penalty: float = 1.0,
+    tolerance: float = 1e-06,
+    max_steps: int = 100,
+    deadline: float = 0.0,
+    memory_bytes: int = 0,
+) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], int, bool]: ...
+def mlp_training_kernels() -> list[str]: ...
+
+class Puzzle(Space):
+    def __init__(self, arg: str, /) -> None: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def domain_sizes(self) -> list[int]: ...
+    @property
+    def goal(self) -> list[int]: ...
+    @property
+    def move_names(self) -> list[str]: ...
+    @property
+    def inverse_moves(self) -> list[int]: ...
+    @property
+    def groups(self) -> list[tuple[str, int, int, int, int]]: ...
+    @property
+    def num_states(self) -> int | None: ...
+    def may_follow(self, arg0: int, arg1: int, /) -> bool: ...
+    def check(
+        self,
+        arg: Annotated[
+            NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ],
+        /,
+    ) -> None: ...
+    def expand(
+        self,
+        arg: Annotated[
+            NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ],
+        /,
+    ) -> tuple[
+        Annotated[NDArray[numpy.int32], dict(shape=(None,))],
+        Annotated[NDArray[numpy.int32], dict(shape=(None,))],
+        Annotated[NDArray[numpy.int32], dict(shape=(None, None))],
+    ]: ...
+    def apply(
+        self,
+        arg0: Annotated[
+            NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ],
+        arg1: Annotated[
+            NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        /,
+    ) -> Annotated[NDArray[numpy.int32], dict(shape=(None, None))]: ...
+    def rank(
+        self,
+        arg: Annotated[
+            NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ],
+        /,
+    ) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
+    def unrank(
+        self,
+        arg: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        /,
+    ) -> Annotated[NDArray[numpy.int32], dict(shape=(None, None))]: ...
+    def random_moves(self, arg0: int, arg1: int, /) -> list[int]: ...
+
+def cube_place_names() -> tuple[list[str], list[str]]: ...
+
+class PatternIndex:
+    @staticmethod
+    def pieces(
+        puzzle: Puzzle, variables: Sequence[int], order: str, symmetric: bool
+    ) -> PatternIndex: ...
+    @staticmethod
+    def projection(task: Task, variables: Sequence[int]) -> PatternIndex: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def variables(self) -> list[int]: ...
+    @property
+    def multiplicities(self) -> list[int]: ...
+    def rank(
+        self,
+        arg: Annotated[
+            NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ],
+        /,
+    ) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
+    def unrank(
+        self,
+        arg: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        /,
+    ) -> Annotated[NDArray[numpy.int32], dict(shape=(None, None))]: ...
+    def build(
+        self, additive: bool, cost: str, deadline: float, memory_bytes: int
+    ) -> tuple[Annotated[NDArray[numpy.uint8], dict(shape=(None,))], int]: ...
+
+class Pdb:
+    def __init__(
+        self,
+        index: PatternIndex,
+        grouping: str,
+        number: int,
+        table: Annotated[
+            NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        bits: int,
+        levels: Sequence[int],
+        base: Pdb | None,
+    ) -> None: ...
+    def lookup(
+        self,
+        arg: Annotated[
+            NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ],
+        /,
+    ) -> Annotated[NDArray[numpy.float32], dict(shape=(None,))]: ...
+    def regrouped(
+        self, arg0: PatternIndex, arg1: str, arg2: int, arg3: float, arg4: int, /
+    ) -> tuple[Annotated[NDArray[numpy.uint8], dict(shape=(None,))], int]: ...
+    def subtracted(
+        self, arg0: Pdb, arg1: float, arg2: int, /
+    ) -> tuple[Annotated[NDArray[numpy.uint8], dict(shape=(None,))], int]: ...
+    def quantized(
+        self, arg0: Sequence[int], arg1: float, arg2: int, /
+    ) -> tuple[Annotated[NDArray[numpy.uint8], dict(shape=(None,))], int]: ...
+
+def table_histogram(
+    arg0: Annotated[
+        NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    arg1: int,
+    arg2: int,
+    arg3: Sequence[int],
+    arg4: Sequence[int],
+    /,
+) -> list[int]: ...
+def task_fingerprint(arg: Task, /) -> int: ...
+
+class IntegerNetwork:
+    def __init__(
+        self,
+        domain_sizes: Sequence[int],
+        layers: Sequence[
+            tuple[
+                Annotated[
+                    NDArray[numpy.int8],
+                    dict(shape=(None, None), order="C", device="cpu", writable=False),
+                ],
+                Sequence[int],
+                Sequence[int],
+                int,
+                int,
+            ]
+        ],
+        kernel: str = "",
+    ) -> None: ...
+    def forward(
+        self,
+        arg: Annotated[
+            NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ],
+        /,
+    ) -> Annotated[NDArray[numpy.int32], dict(shape=(None, None))]: ...
+
+class RiceSet:
+    def __init__(
+        self,
+        arg0: int,
+        arg1: int,
+        arg2: int,
+        arg3: Annotated[
+            NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        /,
+    ) -> None: ...
+    def __len__(self) -> int: ...
+    def __contains__(self, arg: int, /) -> bool: ...
+    def members(self) -> list[int]: ...
+
+class SweepOrder:
+    def __init__(
+        self, arg0: int, arg1: int, arg2: int, arg3: int, arg4: float, arg5: int, /
+    ) -> None: ...
+
+class LearnedPdb:
+    def __init__(
+        self,
+        index: PatternIndex,
+        network: IntegerNetwork,
+        ratio: int,
+        thresholds: Sequence[int] | None,
+        values: Sequence[int],
+        exceptions: Sequence[
+            tuple[
+                int,
+                int,
+                Annotated[
+                    NDArray[numpy.uint8],
+                    dict(shape=(None,), order="C", device="cpu", writable=False),
+                ],
+            ]
+        ],
+        base: Pdb | None,
+    ) -> None: ...
+    def lookup(
+        self,
+        arg: Annotated[
+            NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ],
+        /,
+    ) -> Annotated[NDArray[numpy.float32], dict(shape=(None,))]: ...
+    def count_levels(
+        self, exact: Pdb, order: SweepOrder, grid: Sequence[int]
+    ) -> dict[str, Any]: ...
+    def find_overestimates(
+        self, exact: Pdb, order: SweepOrder
+    ) -> list[Annotated[NDArray[numpy.uint64], dict(shape=(None,))]]: ...
+    def count_values(self, exact: Pdb, order: SweepOrder) -> dict[str, Any]: ...
+
+def integer_kernel_names() -> list[str]: ...
+def decode_levels(
+    logits: Annotated[
+        NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    ratio: int,
+    thresholds: Sequence[int],
+) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+def encode_set(arg: Sequence[int], /) -> tuple[int, bytes]: ...
+def encode_weights(
+    weights: Annotated[
+        NDArray[numpy.int8], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    bits: int,
+) -> bytes: ...
+def decode_weights(
+    code: Annotated[
+        NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    rows: int,
+    columns: int,
+    bits: int,
+) -> Annotated[NDArray[numpy.int8], dict(shape=(None, None))]: ...
+def monotonic_seconds() -> float: ...
+def peak_resident_bytes() -> int: ...
+
+source_digest: str = ...

@@ -30,11 +30,13 @@ from hstar.pddl import PddlError
 from hstar.planning.heuristics import make_heuristic
 from hstar.planning.puzzle import make_puzzle
 from hstar.planning.search import search
+from hstar.planning.specification import SearchSpecification
 from hstar.planning.task import Task
 from hstar.runtime import pool as runtime_pool
 from hstar.slots import loader as learned
 
 PROBLEMS = COUNTS["blocks"]
+FEW = SearchSpecification(max_evaluations=5)
 RENAMED = {  # columns that are called otherwise in results of single searches
     "error": "status",
     "cost": "plan_cost",
@@ -98,7 +100,7 @@ def test_the_number_of_jobs_changes_times_only(suite: Path) -> None:
 
 
 def test_limits_end_runs_and_not_the_benchmark(suite: Path, hard: Path) -> None:
-    few = run_bench(BenchOptions([suite / "blocks"], ["blind"], max_evaluations=5))
+    few = run_bench(BenchOptions([suite / "blocks"], ["blind"], shared=FEW))
     assert set(few["error"]) == {"gave up", "solved"}
     assert few.filter(few["error"] == "gave up")["coverage"].sum() == 0
     assert few["requested"].max() <= 5
@@ -189,7 +191,7 @@ def test_models_are_called_by_their_stem_and_seed(
         paths.append(str(path))
 
     class Model:
-        def __init__(self, path: str, decode: str | None = None) -> None:
+        def __init__(self, path: str, decode: str | None = None, trust: bool = False) -> None:
             self.metadata: dict[str, Any] = {}
             if path.endswith("x.safetensors"):
                 self.metadata["training"] = {"options": {"seed": 42}}
@@ -213,7 +215,7 @@ main()
 class GoalCount:
     """As load_model returns them: a heuristic without a task, here one that counts open goals."""
 
-    def __init__(self, path: str, decode: str | None = None) -> None:
+    def __init__(self, path: str, decode: str | None = None, trust: bool = False) -> None:
         self.label = path
         self.metadata: dict[str, Any] = {"seed": 7}
 
@@ -327,7 +329,7 @@ def test_every_search_runs_with_every_heuristic(suite: Path, tmp_path: Path) -> 
         ("gbfs(blind)", "gbfs", "blind"),
         ("astar(blind)", "astar", "blind"),
         ("default", "lazy", "ff"),
-        ("wastar(hmax, weight=5, batch=2)", "wastar", "hmax"),
+        ("wastar(hmax, weight 5, batch 2)", "wastar", "hmax"),
         ("lazy(ff)", "lazy", "ff"),
     ]
     assert rows.height == 3 * first.height
@@ -390,14 +392,3 @@ def test_mistakes_in_configurations_are_named_before_any_run(
     assert (done.code, done.err.count("\n")) == (code, 1)
     assert says in done.err
     assert not list(tmp_path.iterdir())
-
-
-def test_pattern_databases_run_in_benchmarks(tmp_path: Path) -> None:
-    """Certified networks are given in the same way: pdb:FILE."""
-    table = tmp_path / "tiles.pdb"
-    assert hstar("pdb", "build", "tiles-2x2", "--pattern", "1-3", "-o", table).code == 0
-    suite = "tiles-2x2:scramble=10:count=2"
-    rows = run_bench(BenchOptions([suite], [f"pdb:{table}", "blind"], ["astar"]))
-    assert set(rows["error"]) == {"solved"}
-    assert rows["cost"][0] == rows["cost"][1] == rows["initial_h_value"][0]
-    assert set(rows["model"]) == {f"pdb:{table}", ""}

@@ -12,6 +12,7 @@ from label_folders import write_folder
 
 from hstar.learning.judge import DEFAULT, Difference, Verdict, judge, weigh
 from hstar.learning.race import Ladder, Rung, problem_starts
+from hstar.learning.recipe import GREEDY
 from hstar.learning.trials import Score, Searcher, Trial
 from hstar.pddl import Problem, parse
 
@@ -149,7 +150,7 @@ class Rungs:
 
 def judged(folder: Path, rungs: Rungs, count: int = 3) -> Verdict | None:
     ladder = Ladder("verdict", problem_starts("verdict", problems_in(folder, count)), 0)
-    return judge({"own": Searcher({})}, ladder, rungs, LIMIT, "s")
+    return judge({"own": Searcher(GREEDY)}, ladder, rungs, LIMIT, "s")
 
 
 def test_a_clear_difference_needs_no_further_problems(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from program import COMMAND, check_one_line, hstar
 
 import hstar as package
 from hstar.domains import generate
-from hstar.planning.search import STRONGEST, choose_options
+from hstar.planning.specification import SearchSpecification
 from hstar.slots.loader import find_heuristic
 from hstar.slots.model_file import ModelFile, read_model, write_model
 
@@ -83,7 +83,7 @@ def test_the_verdict_is_kept(
     file = read_model(given)
     folder = given.parent / "problems"
     problem = input_of("problem", folder)
-    own = {"algorithm": "gbfs", "cost": "one", "beside": [{"algorithm": "default"}]}
+    own = {"algorithm": "gbfs", "cost": "one", "alternating": [{"algorithm": "default"}]}
     cases = {"default": {"algorithm": "default"}, "learned": own, "trade": own}
     for use, search in cases.items():
         model = tmp_path / f"{use}.safetensors"
@@ -93,10 +93,11 @@ def test_the_verdict_is_kept(
         )
         heuristic = find_heuristic(str(model), None)
         is_default = use == "default"
-        chosen = choose_options(heuristic)
-        assert (chosen == STRONGEST) == is_default
-        assert [one == STRONGEST for one in chosen.beside] == ([] if is_default else [True])
-        assert choose_options(heuristic, "gbfs").heuristics == [heuristic]
+        chosen = SearchSpecification(heuristic).searches()
+        expected = [True] if is_default else [False, True]
+        assert [one.is_default_planner for one in chosen] == expected
+        (forced,) = SearchSpecification(heuristic, "gbfs").searches()
+        assert forced.heuristics == [heuristic]
         found = package.plan(folder / "domain.pddl", problem, heuristic=str(model))
         assert found.solved and (found.found_by is None) == is_default
         if use == "trade":
@@ -107,7 +108,7 @@ def test_the_verdict_is_kept(
             assert ("found_by" in json.loads(run.out)) == takes_turns
         rows = tmp_path / f"{use}.parquet"
         bench = hstar("bench", problem, "-H", model, "ff", "-o", rows, "--time-limit", "60s")
-        assert bench.code == 0 and ("default(" in bench.out) == is_default
+        assert bench.code == 0 and (": default" in bench.out) == is_default
 
 
 def test_what_a_learner_says_is_what_its_file_does(learned: dict[str, tuple[Path, str]]) -> None:
@@ -117,7 +118,7 @@ def test_what_a_learner_says_is_what_its_file_does(learned: dict[str, tuple[Path
             assert held["search"] == {"algorithm": "default"}
             assert "runs the default planner, and with -s gbfs the model" in said
         else:
-            assert held["search"]["beside"][-1] == {"algorithm": "default"}
+            assert held["search"]["alternating"][-1] == {"algorithm": "default"}
             assert f"use it with 'hstar plan PROBLEM -H {model}'" in said
 
 

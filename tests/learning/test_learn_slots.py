@@ -20,7 +20,8 @@ from hstar.learning.outcome import Outcome
 from hstar.learning.pipeline import learn
 from hstar.learning.recipe import GREEDY, RECIPES, Recipe, SlotChoice
 from hstar.pddl import Problem, parse
-from hstar.planning.search import meant_options, run
+from hstar.planning.search import run
+from hstar.planning.specification import SearchSpecification
 from hstar.planning.task import ground
 from hstar.runtime.resources import Budget
 from hstar.slots.features import FEATURES
@@ -133,8 +134,8 @@ def test_slots_in_the_learner(
     assert held["objective"]["name"] == objective
     assert held["verdict"] == json.loads(json.dumps(outcome.verdict.to_dict()))
     heuristic = LearnedHeuristic(outcome.file, "learned")
-    for search in (held["search"], GREEDY):
-        found = run(ground(some[-1]), meant_options(heuristic, search), Budget())
+    for search in (SearchSpecification(heuristic), replace(GREEDY, heuristic=heuristic)):
+        found = run(ground(some[-1]), search, Budget())
         assert found.solved
 
 

@@ -19,7 +19,7 @@ from small_domains import ALL, BLOCKS, problem_text
 from hstar.learning import planning
 from hstar.learning.planning import LEARNED, plan_with_learning, search_for
 from hstar.pddl import parse
-from hstar.planning.search import DEFAULT, STRONGEST, SearchOptions
+from hstar.planning.specification import DEFAULT, DEFAULT_PLANNER, SearchSpecification
 from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget
 from hstar.slots.model_file import read_model
@@ -161,12 +161,12 @@ def tower(tmp_path: Path) -> Task:
     return ground(parse(problem.with_name("domain.pddl"), problem))
 
 
-def fails_first(monkeypatch: pytest.MonkeyPatch) -> list[SearchOptions]:
+def fails_first(monkeypatch: pytest.MonkeyPatch) -> list[SearchSpecification]:
     """The default planner finds nothing in its first time; what is searched with after that."""
-    searched: list[SearchOptions] = []
+    searched: list[SearchSpecification] = []
     original = planning.search_for
 
-    def search(task: Task, options: SearchOptions, seconds: float, budget: Budget):  # type: ignore[no-untyped-def]
+    def search(task: Task, options: SearchSpecification, seconds: float, budget: Budget):  # type: ignore[no-untyped-def]
         if not searched:
             seconds = 1e-9
         searched.append(options)
@@ -187,7 +187,7 @@ def test_learning_goes_before_turns_and_may_find_the_plan_itself(
     if len(searched) == 1:
         assert found.found_by == LEARNED
     else:
-        assert found.found_by in (LEARNED, DEFAULT) and STRONGEST in searched[1].beside
+        assert found.found_by in (LEARNED, DEFAULT) and DEFAULT_PLANNER in searched[1].searches()
 
 
 @pytest.mark.parametrize("text", [None, "(handempty)"])
@@ -202,7 +202,7 @@ def test_what_cannot_be_learned_is_left_to_the_default_planner(
         tower = ground(parse(problem.with_name("domain.pddl"), problem))
     plan_with_learning(tower, 4.0, Budget.starting_now(SECONDS, memory), said.append)
     assert any(line.startswith("Nothing can be learned: ") for line in said), said
-    assert searched == [STRONGEST, STRONGEST]
+    assert searched == [DEFAULT_PLANNER, DEFAULT_PLANNER]
 
 
 def test_planning_with_learning_says_who_found_the_plan(tmp_path: Path) -> None:
@@ -260,10 +260,10 @@ class SlowToValidate(Task):
 
 def test_a_plan_found_at_the_end_of_a_turn_is_validated(tower: Task) -> None:
     tower.__class__ = SlowToValidate
-    result = search_for(tower, STRONGEST, 1.0, Budget.starting_now(SECONDS, None))
+    result = search_for(tower, DEFAULT_PLANNER, 1.0, Budget.starting_now(SECONDS, None))
     assert result.solved and result.unchecked is None
 
 
 def test_a_turn_too_short_to_begin_is_out_of_time(tower: Task) -> None:
-    result = search_for(tower, STRONGEST, 1e-9, Budget())
+    result = search_for(tower, DEFAULT_PLANNER, 1e-9, Budget())
     assert result.status == "out of time" and result.plan is None

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hstar.learning.portfolio import Candidate, choose_schedule, in_turns
 from hstar.learning.trials import Score, Trial
+from hstar.planning.specification import DEFAULT_PLANNER, SearchSpecification
 
 
-def candidate(model: str | None, **search: object) -> Candidate:
-    return Candidate(model, tuple(search.items()))
+def candidate(model: str | None, **search: Any) -> Candidate:
+    return Candidate(model, SearchSpecification(cost="one", **search))
 
 
 PLAIN = candidate(None, algorithm="lazy", heuristic="ff")
@@ -47,8 +50,8 @@ def test_the_schedule_that_solves_most_is_chosen() -> None:
     chosen = choose_schedule(scores, 10.0)
     assert chosen is not None and chosen.candidates == (gbfs, lazy) and chosen.model == "one"
     search = chosen.search()
-    assert search["algorithm"] == "gbfs" and search["beside"][0]["algorithm"] == "lazy"
-    assert search["beside"][-1] == {"algorithm": "default"}
+    assert search.algorithm == "gbfs" and search.alternating[0].algorithm == "lazy"
+    assert search.alternating[-1] == DEFAULT_PLANNER
     alone = choose_schedule({two: scores[two]}, 10.0)
     assert alone is not None and alone.candidates == (two,)
     assert choose_schedule({}, 10.0) is None
@@ -61,4 +64,4 @@ def test_models_do_not_mix_in_a_schedule() -> None:
     assert chosen is not None and chosen.candidates == (one, none) and chosen.model == "one"
     chosen = choose_schedule({none: scores[none]}, 10.0)
     assert chosen is not None and chosen.model is None
-    assert chosen.search()["heuristic"] == "ff"
+    assert chosen.search().heuristic == "ff"

@@ -18,6 +18,7 @@ from hstar.learning.race import (
 )
 from hstar.learning.trials import DEFAULT_SEARCHER, Effort, Searcher, Trial, Workers, is_spent
 from hstar.pddl import Problem, parse
+from hstar.planning.specification import SearchSpecification
 from hstar.runtime.pool import Pool
 
 LIMIT = 10.0
@@ -87,7 +88,7 @@ def test_a_rung_of_one_problem_that_some_have_not_tried(tmp_path: Path) -> None:
 def test_trials_cover_the_first_problems_of_a_rung(tmp_path: Path) -> None:
     rung = ladder_of(problems_in(tmp_path / "p")).rung(0)
     assert rung is not None
-    following = {"algorithm": "lazy", "heuristic": "ff", "follow": True}
+    following = SearchSpecification("ff", "lazy", look_ahead=True)
     ways = {"one": DEFAULT_SEARCHER, "two": Searcher(following)}
     kept: dict[str, bytes] = {}
     shown: list[str] = []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from hstar.learning.recipe import RECIPES, Recipe, SlotChoice, value_of
-from hstar.planning.search import meant_options
 from hstar.slots.teachers import TEACHERS
 from hstar.training.fit import FITS, fit_for
 
@@ -22,7 +21,7 @@ def test_a_recipe_fits_together(name: str) -> None:
         if not fit.acts:
             TEACHERS.find(row.teacher).settings(row.teacher_options)
     for search in recipe.plain_searches:
-        assert meant_options(None, search).heuristics == [search["heuristic"]]
+        assert search.heuristic is not None
     assert recipe.labelling <= recipe.fitting <= recipe.racing < 1
 
 

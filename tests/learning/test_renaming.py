@@ -14,7 +14,8 @@ from program import hstar
 from hstar.domains import generate
 from hstar.pddl import parse
 from hstar.pddl.model import Problem
-from hstar.planning.search import STRONGEST, SearchOptions, run
+from hstar.planning.search import run
+from hstar.planning.specification import DEFAULT_PLANNER, SearchSpecification
 from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget
 from hstar.slots.learned_heuristic import LearnedHeuristic
@@ -85,12 +86,15 @@ def test_models_and_searches_stay_the_same(domain: str, tmp_path: Path) -> None:
     h, renamed_h = LearnedHeuristic(one, "model"), LearnedHeuristic(two, "model")
     for task, other in zip(before, after, strict=True):
         for options, its in (
-            (STRONGEST, STRONGEST),
-            (SearchOptions(h, "gbfs"), SearchOptions(renamed_h, "gbfs")),
-            (SearchOptions(h, "first"), SearchOptions(renamed_h, "first")),
+            (DEFAULT_PLANNER, DEFAULT_PLANNER),
+            (SearchSpecification(h, "gbfs"), SearchSpecification(renamed_h, "gbfs")),
             (
-                SearchOptions(h, "lazy", preferred_by="ff", follow=True),
-                SearchOptions(renamed_h, "lazy", preferred_by="ff", follow=True),
+                SearchSpecification(h, "first-improvement"),
+                SearchSpecification(renamed_h, "first-improvement"),
+            ),
+            (
+                SearchSpecification(h, "lazy", preferred_by="ff", look_ahead=True),
+                SearchSpecification(renamed_h, "lazy", preferred_by="ff", look_ahead=True),
             ),
         ):
             mine, theirs = run(task, options, Budget()), run(other, its, Budget())

@@ -13,7 +13,8 @@ from small_domains import BLOCKS, problem_text
 from hstar.learning.race import FIRST_RUNG, Ladder, problem_starts
 from hstar.learning.split import MOST_STATES, split, usable_tasks, walk_states
 from hstar.pddl import parse
-from hstar.planning.search import STRONGEST, run
+from hstar.planning.search import run
+from hstar.planning.specification import DEFAULT_PLANNER
 from hstar.planning.task import Task, ground, load_task
 from hstar.runtime.resources import Budget, OutOfResources
 
@@ -89,7 +90,7 @@ def test_rungs_double(tasks: list[Task]) -> None:
     again, before = ladder.rung(2), ladder.rung(2)
     assert again is not None and before is not None
     assert [s.problem.objects for s in again.starts] == [s.problem.objects for s in before.starts]
-    assert run(ground(again.starts[0].problem), STRONGEST, Budget()).solved
+    assert run(ground(again.starts[0].problem), DEFAULT_PLANNER, Budget()).solved
     second = ladder.rung(0, draw=1)
     assert second is not None and [s.problem for s in second.starts] == problems[:-FIRST_RUNG]
     assert ladder.rung(0, draw=2) is None and ladder.rung(1, draw=2) is not None

@@ -1,7 +1,7 @@
 """The pages of docs that can go stale: their patches apply, their commands run, their lists are
 those of the registries.
 
-`python tests/test_docs.py` prints the lists of docs/slots.md.
+`python tests/project/test_docs.py` prints the lists of docs/slots.md.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from pathlib import Path
 import hstar
 from hstar.domains import DOMAINS
 from hstar.papers import RECIPES
+from hstar.planning.algorithms import SEARCHES
 from hstar.planning.heuristics import HEURISTICS
-from hstar.planning.search import SEARCHES
 from hstar.runtime.registry import import_attribute
 from hstar.slots.decode import DECODES
 from hstar.slots.features import FEATURES
@@ -135,7 +135,7 @@ def lists() -> str:
 
 
 def test_the_lists_of_slots() -> None:
-    """If this fails, put what `python tests/test_docs.py` prints at the end of docs/slots.md."""
+    """If this fails, put what this file prints when it is run at the end of docs/slots.md."""
     _, _, found = (DOCS / "slots.md").read_text().partition("<!-- lists -->\n")
     assert found == lists()
 

@@ -7,6 +7,7 @@ import subprocess
 import time
 from pathlib import Path
 
+from long_runs import NO_PIECES
 from program import COMMAND, SECONDS, Argument, Outcome, environment, hstar
 
 # A small network of reinforcement learning.
@@ -54,20 +55,30 @@ def started(source: Path, model: Path, *options: Argument) -> subprocess.Popen[s
     return subprocess.Popen(command, env=environment(), stdout=pipe, stderr=pipe, text=True)
 
 
-def pieces(model: Path, start: str = "") -> list[str]:
+def pieces(model: Path) -> list[str]:
     """Names of what a run has kept so far."""
     folder = partial_of(model)
-    return [one.name for one in folder.glob(f"{start}*")] if folder.is_dir() else []
+    names = [one.name for one in folder.glob("[!.]*")] if folder.is_dir() else []
+    return [name for name in names if name not in NO_PIECES]
 
 
-def wait_for_pieces(run: subprocess.Popen[str], model: Path, count: int, start: str = "") -> bool:
-    """Whether a run has kept so many pieces with such names before it ended."""
+def wait_for_pieces(run: subprocess.Popen[str], model: Path, count: int) -> bool:
+    """Whether a run has kept so many pieces before it ended."""
     end = time.monotonic() + SECONDS
     while run.poll() is None and time.monotonic() < end:
-        if len(pieces(model, start)) >= count:
+        if len(pieces(model)) >= count:
             return True
         time.sleep(0.005)
     return False
+
+
+def wait_for_line(run: subprocess.Popen[str], start: str) -> None:
+    """Until a run says a line with this beginning."""
+    assert run.stdout is not None
+    line = " "
+    while line and not line.startswith(start):
+        line = run.stdout.readline()
+    assert line
 
 
 def ended(run: subprocess.Popen[str], number: int) -> Outcome:

@@ -16,10 +16,11 @@ from hstar.learning.recipe import RECIPES
 from hstar.planning.task import Task, load_task
 from hstar.slots.learned_heuristic import LearnedHeuristic
 from hstar.slots.model_file import to_bytes
+from hstar.slots.objectives import objectives_of
 from hstar.training.fit import Lesson
 from hstar.training.fit.choices import Choices
-from hstar.training.fit.linear import OBJECTIVES
 
+OBJECTIVES = list(objectives_of("linear"))
 FEATURES = {"rounds": 2, "orders": True}
 
 
@@ -104,8 +105,8 @@ def test_only_the_squared_objective_needs_distances(tasks: list[Task]) -> None:
     """Without values beside plans the distances of the plans' own states remain."""
     plan, plain = optimal_plan(tasks[0]), from_plans(tasks[:1])
     assert np.isfinite(choices_of(plain)[0].distances).sum() == len(plan) + 1
-    rows = [linear_model(plain, FEATURES, o).metadata["training"]["rows"] for o in OBJECTIVES]
-    assert rows[2] == len(plan) + 1 and rows[0] == rows[1] > len(plan)
+    rows = {o: linear_model(plain, FEATURES, o).metadata["training"]["rows"] for o in OBJECTIVES}
+    assert rows["squared"] == len(plan) + 1 and rows["rank-svm"] == rows["l-gbfs"] > len(plan)
 
 
 CORRIDOR = """(define (domain corridor) (:requirements :strips)
@@ -125,9 +126,9 @@ def test_without_choices_there_is_no_ranking(tmp_path: Path) -> None:
     file = linear_model(from_siblings([task]), {"rounds": 2, "statics": True})
     assert "operators" not in file.metadata and "operators" not in file.tensors
     recipe = RECIPES["domain"]
-    assert not any(search.get("ranked") for search in recipe.searches_with(file))
+    assert not any(search.ranked for search in recipe.searches_with(file))
     ranked = linear_model(from_siblings([with_a_choice(tmp_path)]), {"rounds": 2})
-    assert any(search.get("ranked") for search in recipe.searches_with(ranked))
+    assert any(search.ranked for search in recipe.searches_with(ranked))
 
 
 def with_a_choice(folder: Path) -> Task:

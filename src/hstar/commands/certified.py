@@ -18,6 +18,7 @@ from hstar.commands.arguments import (
 )
 from hstar.commands.spaces import find_space
 from hstar.commands.training_options import add_sweep, add_training, training_options
+from hstar.pddl.errors import escape
 from hstar.runtime.atomic import check_writable
 from hstar.runtime.progress import Progress
 from hstar.runtime.resources import Budget
@@ -27,11 +28,11 @@ if TYPE_CHECKING:
     from hstar.training.loop import Line
 
 LEARN = """\
-Learn a network that replaces a pattern database, and certify it: every state is looked at, those
-that the network overestimates are stored as exceptions, and a second look at every state finds
-none. FILE is a pattern database (or a difference to a smaller one) made by 'hstar pdb'; for one of
-a planning task, add its PDDL files. A killed run goes on where it was when it is started again.
-This is 'hstar train FILE' for tables.
+Learn a network that replaces a pattern database, and certify it: hstar checks every state, stores
+those that the network overestimates as exceptions, and checks every state again. FILE is a pattern
+database (or a difference to a smaller one) made by 'hstar pdb'. For a database of a planning task,
+add its PDDL files. A killed run continues when it is run again. This command is the same as
+'hstar train FILE' with a table.
 """
 
 VERIFY = """\
@@ -47,8 +48,8 @@ def add_learn(actions: Commands) -> None:
         actions, "learn", about, lambda options: learn_table(options, options.file), LEARN
     )
     _add_source(parser, "a pattern database")
-    parser.add("-o --output FILE", "a .safetensors file", required=True)
-    parser.add("--seed N", "of all random numbers (default 0)", dest="seeds", default="0")
+    parser.add("-o --output FILE", "the model file to write (.safetensors)", required=True)
+    parser.add("--seed N", "seed of all random numbers (default: 0)", dest="seeds", default="0")
     add_training(parser)
     add_sweep(parser, "--sweep-batch")
 
@@ -57,14 +58,14 @@ def add_verify(actions: Commands) -> None:
     about = "check a learned pattern database from scratch"
     parser = add_command(actions, "verify", about, run_verify, VERIFY)
     _add_source(parser, "a learned pattern database")
-    parser.add("--threads N", "default: all cores", positive)
+    parser.add("--threads N", "number of threads (default: all cores)", positive)
     add_sweep(parser, "--batch")
     parser.add_limits()
 
 
 def _add_source(parser: Parser, what: str) -> None:
     parser.add_argument("file", metavar="FILE", help=what)
-    parser.add_argument("pddl", nargs="*", metavar="PDDL", help="[DOMAIN] PROBLEM of its task")
+    parser.add_argument("pddl", nargs="*", metavar="PDDL", help="[DOMAIN] PROBLEM, for a task")
 
 
 def learn_table(options: argparse.Namespace, path: str) -> int:
@@ -144,6 +145,7 @@ def run_verify(options: argparse.Namespace) -> int:
 
 def show(path: str, as_json: bool) -> None:
     """Print what a learned file holds and what its certificate says, without checking it anew."""
+    from hstar.slots.model_file import refusing_malformed
     from hstar.slots.pattern_network import read_learned
 
     file = read_learned(path, need_certificate=False)
@@ -158,7 +160,9 @@ def show(path: str, as_json: bool) -> None:
     if as_json:
         print(json.dumps(held))
         return
-    print("\n".join(_certificate_lines(file.certificate or {})))
+    with refusing_malformed(path):
+        lines = _certificate_lines(file.certificate or {})
+    print("\n".join(lines))
     print(_size_line(held))
     network = held["network"]
     print(f"Layers: {network['widths']}; bits of weights: {network['bits']}.")
@@ -191,4 +195,5 @@ def _certificate_lines(certificate: dict[str, Any]) -> list[str]:
         f"Mean: {certificate['mean']:.6f} (the table: {exact:.6f})",
         "Value: states",
     ]
-    return lines + [f"{value:5}: {count}" for value, count in certificate["histogram"]]
+    lines += [f"{value:5}: {count}" for value, count in certificate["histogram"]]
+    return [escape(line) for line in lines]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from hstar.commands.arguments import Commands, add_command
+from hstar.pddl.errors import escape
 from hstar.runtime.atomic import check_writable
 
 DESCRIPTION = """\
@@ -15,8 +16,8 @@ Write one self-contained HTML page about the runs of 'hstar bench', and print it
 def add_parser(commands: Commands) -> None:
     parser = add_command(commands, "report", "tables and plots from runs", run, DESCRIPTION)
     parser.add_argument("runs", nargs="+", metavar="RUNS", help="files written by 'hstar bench'")
-    parser.add("-o --output FILE", "such as report.html", required=True)
-    parser.add("--title TITLE", "of the page", default="Benchmark")
+    parser.add("-o --output FILE", "the HTML file to write", required=True)
+    parser.add("--title TITLE", "title of the page", default="Benchmark")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -24,5 +25,5 @@ def run(options: argparse.Namespace) -> int:
 
     check_writable(options.output)
     print(comparison_text(write_report(options.runs, options.output, options.title)))
-    print(f"The report is in {options.output}.")
+    print(f"The report is in {escape(options.output)}.")
     return 0

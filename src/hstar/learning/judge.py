@@ -60,7 +60,8 @@ class Verdict:
 
 
 def not_compared(why: str) -> Verdict:
-    return Verdict("unknown", f"the best so far is kept; {why}")
+    says = f"the best so far is kept; it was not compared with the default planner, because {why}"
+    return Verdict("unknown", says)
 
 
 def nothing_learned(why: str) -> Verdict:
@@ -138,7 +139,7 @@ def _balance(
             ("solves more", "", solved.chance) if is_gain else ("", "solves fewer", solved.chance)
         )
     if ratio is None:
-        return "", "solves no more", solved.chance
+        return "", "is not noticeably better", solved.chance
     if effort.favours > 0 and ratio * NOTICEABLE <= 1:
         return "solves as many, faster", "", effort.chance
     if effort.favours < 0 and ratio >= NOTICEABLE:

@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
 from itertools import count
 from typing import Any
 
@@ -116,7 +115,7 @@ class ModelMaker:
         jobs = []
         for key, (teacher, options) in teachers.items():
             for number, task in enumerate(training):
-                kept = self.watch.kept(_label_name(key, teacher, number))
+                kept = self.watch.read(_label_name(key, teacher, number))
                 if kept:
                     self.labels[key][number] = Attempt.from_bytes(kept)
                 elif kept is None and number not in self.labels[key]:
@@ -173,8 +172,8 @@ class ModelMaker:
                 self.models[name] = found[name]
 
     def _kept_model(self, name: str) -> ModelFile | None:
-        kept = self.watch.kept(f"model {name}")
-        return None if kept is None else from_bytes(kept, name)
+        kept = self.watch.read(f"model {name}")
+        return None if kept is None else from_bytes(kept, name, trust=True)
 
     def _lesson(self, row: ModelRow, labels: Labels, generation: int) -> tuple[Any, ...]:
         """What fit_job takes first: a name of the labels, the labels, and the seed."""
@@ -191,22 +190,21 @@ class ModelMaker:
                 continue
             self.watch.keep(f"model {name}", answer)
             self.watch.show(f"{name} is trained")
-            yield name, from_bytes(answer, name)
+            yield name, from_bytes(answer, name, trust=True)
 
     def _fit_by_acting(self, name: str, row: ModelRow, found: dict[str, ModelFile]) -> None:
         """In this process: it takes most of the time, and keeps a checkpoint of its own."""
         left = self.recipe.fitting * self.options.seconds - self.watch.gone()
-        path = self.watch.journal.path
         limits = Limits(
             self.budget.within(left) if self.options.is_timed else self.budget,
             self.options.seed,
             self.options.steps,
             min(MOST_THREADS, self.options.processes),
-            None if path is None else path / "learner.safetensors",
+            self.watch.journal.file("learner.safetensors"),
             json.dumps([asdict(one) for one in self.recipe.rows], sort_keys=True),
             self.workers.say,
             self.watch.progress.update,
-            partial(self.models.__setitem__, name),
+            lambda file: self.models.update({name: file}),
         )
         lesson = Lesson(tasks=self.split.training, others=self.split.others)
         file = fit_for(row).run(lesson, row, limits)

@@ -13,14 +13,12 @@ from hstar.runtime.journal import digest_of
 from hstar.runtime.progress import Progress
 
 SPENT = "spent"
-LONGEST_NAME = 120  # of a file
 
 
 class Kept(Protocol):
     """What is finished, so that a run that was stopped goes on: a journal."""
 
-    @property
-    def path(self) -> Path | None: ...
+    def file(self, name: str) -> Path | None: ...
     def read(self, name: str) -> bytes | None: ...
     def write(self, name: str, content: bytes) -> None: ...
 
@@ -28,7 +26,8 @@ class Kept(Protocol):
 class NotKept:
     """Forgets everything."""
 
-    path = None
+    def file(self, name: str) -> Path | None:
+        return None
 
     def read(self, name: str) -> bytes | None:
         return None
@@ -60,13 +59,6 @@ class LearnOptions:
         return Effort(min(max(share * self.seconds, 0.1), most), work, self.memory_bytes)
 
 
-def file_name(piece: str) -> str:
-    """Names of pieces hold options, so they may be too long for a file, or hold a "/"."""
-    if len(piece.encode()) <= LONGEST_NAME and "/" not in piece:
-        return piece
-    return f"{piece[: LONGEST_NAME // 4].replace('/', '-')} {digest_of(piece)}"
-
-
 class Watch:
     """The clock of a run, which goes on where an earlier one was stopped, and what it shows."""
 
@@ -85,11 +77,12 @@ class Watch:
             return lambda: True
         return lambda: self.gone() + needed < share * self.options.seconds
 
-    def kept(self, name: str) -> bytes | None:
-        return self.journal.read(file_name(name))
+    def read(self, name: str) -> bytes | None:
+        """What was kept under a name of any length."""
+        return self.journal.read(digest_of(name))
 
     def keep(self, name: str, content: bytes) -> None:
-        self.journal.write(file_name(name), content)
+        self.journal.write(digest_of(name), content)
         if self.options.is_timed:
             self.journal.write(SPENT, json.dumps(self.gone()).encode())
 

@@ -30,7 +30,6 @@ from hstar.learning.race import Rung, RungTrials, race
 from hstar.learning.recipe import Recipe
 from hstar.learning.split import split, usable_tasks
 from hstar.learning.trials import (
-    DEFAULT_SEARCHER,
     ITSELF,
     Say,
     Score,
@@ -41,6 +40,7 @@ from hstar.learning.trials import (
     is_spent,
 )
 from hstar.pddl import Problem
+from hstar.planning.specification import DEFAULT_PLANNER
 from hstar.runtime.pool import Pool
 from hstar.runtime.progress import Progress
 from hstar.runtime.resources import Budget, OutOfResources, stopped
@@ -101,7 +101,7 @@ class Learning:
         self.split, self.workers, self.watch = maker.split, maker.workers, maker.watch
         self.say = maker.workers.say
         self.effort = options.effort(recipe.trial_share, MOST_TRYING)
-        read, keep, show = self.watch.kept, self.watch.keep, self.watch.show
+        read, keep, show = self.watch.read, self.watch.keep, self.watch.show
         self.trials = RungTrials(self.workers, self.effort.limit, read, keep, show)
         self.ladder = self.split.choice
         if not options.is_judged:
@@ -136,8 +136,9 @@ class Learning:
     def _outcome(self, verdict: Verdict | None, interrupted: bool) -> Outcome:
         chosen, models = self._choose(), self.maker.models
         if verdict is None:
-            why = "learning was interrupted" if interrupted else "the time was over"
-            verdict = not_compared(f"{why} before it was compared with the default planner")
+            verdict = not_compared(
+                "the run was interrupted" if interrupted else "the time was over"
+            )
         if not models:
             why = "no training problem was labelled within the limits"
             if self.maker.labelled:
@@ -149,9 +150,9 @@ class Learning:
                 chosen = Schedule((self._candidates(next(iter(models)))[0],))
             label = chosen.label
             file = models[chosen.model or next(iter(models))]
-            search = DEFAULT_SEARCHER.search if verdict.use == "default" else chosen.search()
+            search = DEFAULT_PLANNER if verdict.use == "default" else chosen.search()
             training = {**file.metadata["training"], "chosen": label}
-            told = {"training": training, "search": search, "verdict": verdict.to_dict()}
+            told = {"training": training, "search": search.to_dict(), "verdict": verdict.to_dict()}
             file = ModelFile({**file.metadata, **told}, file.tensors)
         gone = self.watch.gone()
         if self.options.is_timed and not interrupted and gone < 0.9 * self.options.seconds:
@@ -164,12 +165,12 @@ class Learning:
 
     def _candidates(self, model: str) -> list[Candidate]:
         searches = self.recipe.searches_with(self.maker.models[model])
-        return [Candidate(model, tuple(search.items())) for search in searches]
+        return [Candidate(model, search) for search in searches]
 
     def _race_all(self) -> None:
         """All models, in all searches that fit, and the searches that need no model."""
         candidates = [one for model in self.maker.models for one in self._candidates(model)]
-        plain = [Candidate(None, tuple(one.items())) for one in self.recipe.plain_searches]
+        plain = [Candidate(None, search) for search in self.recipe.plain_searches]
         self._race([*candidates, *plain])
 
     def _race(self, candidates: Sequence[Candidate]) -> None:
@@ -203,7 +204,7 @@ class Learning:
 
     def _searcher(self, one: Candidate) -> Searcher:
         content = None if one.model is None else to_bytes(self.maker.models[one.model])
-        return Searcher(one.options, content)
+        return Searcher(one.search, content)
 
     def _choose(self) -> Schedule | None:
         """By all that was tried, even if the race came to no end."""
@@ -245,7 +246,7 @@ class Learning:
         """Local minima of a model, by the training problem."""
         content, found, jobs = to_bytes(self.maker.models[model]), {}, []
         for number, attempt in sorted(labels.items()):
-            kept = self.watch.kept(f"minima {model} {number}")
+            kept = self.watch.read(f"minima {model} {number}")
             if kept is not None:
                 found[str(number)] = Minima(*json.loads(kept))
                 continue

@@ -18,7 +18,8 @@ from hstar.learning.pipeline import learn
 from hstar.learning.recipe import RECIPES
 from hstar.learning.trials import Say
 from hstar.planning.result import SearchResult, stopped_before_search
-from hstar.planning.search import DEFAULT, STRONGEST, SearchOptions, meant_options, run, validated
+from hstar.planning.search import run, validated
+from hstar.planning.specification import DEFAULT, DEFAULT_PLANNER, SearchSpecification
 from hstar.planning.task import Task
 from hstar.runtime.resources import Budget, OutOfResources, stopped
 from hstar.slots.learned_heuristic import LearnedHeuristic
@@ -32,13 +33,13 @@ def plan_with_learning(task: Task, seconds: float, budget: Budget, say: Say) -> 
     """Search for a plan of a task, learning for at most `seconds`. Raises OutOfResources."""
     first = min(seconds, budget.seconds_left / 4)
     say(f"The default planner searches for {first:.3g} s.")
-    result = search_for(task, STRONGEST, first, budget)
+    result = search_for(task, DEFAULT_PLANNER, first, budget)
     if result.status not in LIMITS or budget.seconds_left <= 0:
         return told(result, 0.0, DEFAULT)
     own = min(seconds, budget.seconds_left / 2)
     say(f"Learning for {own:.3g} s.")
     began = _core.monotonic_seconds()
-    searching = STRONGEST
+    searching = DEFAULT_PLANNER
     try:
         memory = budget.memory_bytes // 2 or WORKER_MEMORY
         recipe = replace(RECIPES["problem"], racing=1.0)
@@ -51,7 +52,7 @@ def plan_with_learning(task: Task, seconds: float, budget: Budget, say: Say) -> 
             return told(checked, _core.monotonic_seconds() - began, LEARNED)
         if outcome.file is not None:
             heuristic = LearnedHeuristic(outcome.file, LEARNED)
-            searching = meant_options(heuristic, heuristic.search)
+            searching = SearchSpecification(heuristic)
     except ValueError as error:
         say(f"Nothing can be learned: {error}.")
     except (OutOfResources, MemoryError) as error:
@@ -72,14 +73,16 @@ def told(result: SearchResult, training_time: float, finder: str) -> SearchResul
     return replace(result, training_time=training_time, found_by=found_by)
 
 
-def search_for(task: Task, options: SearchOptions, seconds: float, budget: Budget) -> SearchResult:
+def search_for(
+    task: Task, searching: SearchSpecification, seconds: float, budget: Budget
+) -> SearchResult:
     """Search for at most so many seconds. A plan is validated in the time that is left to all.
 
     A search that cannot even begin within its seconds, or within the memory, has a result as well.
     """
     start = _core.monotonic_seconds()
     try:
-        result = run(task, options, budget.within(seconds))
+        result = run(task, searching, budget.within(seconds))
     except (OutOfResources, MemoryError) as caught:
         error = caught if isinstance(caught, OutOfResources) else stopped("memory")
         if error.status not in LIMITS:

@@ -4,41 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
 
-from hstar.learning.trials import DEFAULT_SEARCHER, Score, Trial, cheapest
+from hstar.learning.trials import Score, Trial, cheapest
+from hstar.planning.specification import DEFAULT_PLANNER, SearchSpecification
 
 MOST_CANDIDATES = 2  # that take turns
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """The name of a model, None for a search that needs none, and the options of the search."""
+    """The name of a model, None for a search that needs none, and how to search with it."""
 
     model: str | None
-    search: tuple[tuple[str, Any], ...]
-
-    @property
-    def options(self) -> dict[str, Any]:
-        return dict(self.search)
+    search: SearchSpecification
 
     @property
     def label(self) -> str:
-        return f"{self.model or 'no model'}, {search_text(self.options)}"
-
-
-def search_text(search: Mapping[str, Any]) -> str:
-    """Such as "gbfs, preferred by ff"."""
-    said = {
-        "heuristic": " with {}",
-        "preferred_by": ", preferred by {}",
-        "follow": ", following",
-        "ranked": ", ranked",
-    }
-    known = (text.format(search[name]) for name, text in said.items() if search.get(name))
-    return "".join([str(search["algorithm"]), *known])
+        """Such as "linear model (rounds 2), gbfs, preferred by ff"."""
+        own = self.model or f"no model, {self.search.names}"
+        return ", ".join([own, str(self.search.algorithm), *self.search.phrases()])
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +41,10 @@ class Schedule:
     def label(self) -> str:
         return " + ".join(one.label for one in self.candidates)
 
-    def search(self) -> dict[str, Any]:
-        """As a model file names it, in turns with the default planner."""
-        first, *others = ({"cost": "one", **one.options} for one in self.candidates)
-        return {**first, "beside": [*others, dict(DEFAULT_SEARCHER.search)]}
+    def search(self) -> SearchSpecification:
+        """As a model file recommends it, in turns with the default planner."""
+        first, *others = (one.search for one in self.candidates)
+        return replace(first, alternating=(*others, DEFAULT_PLANNER))
 
 
 def choose_schedule(scores: Mapping[Candidate, Score], limit: float) -> Schedule | None:

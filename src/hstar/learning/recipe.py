@@ -11,12 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from hstar.planning.specification import SearchSpecification
 from hstar.slots.model_file import ModelFile
 from hstar.slots.models import MODELS
 from hstar.slots.teachers.registry import TEACHERS
 from hstar.training.fit import ModelRow, fit_for
-
-Search = Mapping[str, Any]  # as a model file names it
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +27,8 @@ class Recipe:
     search."""
 
     rows: tuple[ModelRow, ...]
-    searches: tuple[Search, ...]
-    plain_searches: tuple[Search, ...] = ()
+    searches: tuple[SearchSpecification, ...]
+    plain_searches: tuple[SearchSpecification, ...] = ()
     fallback: str | None = None
     fewest: int = 5
     seconds: float = 600.0  # unless the user says
@@ -53,10 +52,10 @@ class Recipe:
                 said.append(str(getattr(row, slot)))
         return f"{row.model} model ({', '.join(said)})"
 
-    def searches_with(self, file: ModelFile) -> list[Search]:
+    def searches_with(self, file: ModelFile) -> list[SearchSpecification]:
         """All searches that a model can be used in."""
         ranks = "operators" in file.metadata
-        return [search for search in self.searches if ranks or not search.get("ranked")]
+        return [search for search in self.searches if ranks or not search.ranked]
 
 
 def _linear(objective: str = "rank-svm", **options: Any) -> ModelRow:
@@ -68,10 +67,15 @@ def _network(teacher: str, objective: str = "squared", **options: Any) -> ModelR
     return ModelRow(teacher, "facts", "mlp", objective, teacher_options=options)
 
 
-GREEDY = {"algorithm": "gbfs"}
-GREEDY_PREFERRED = {"algorithm": "gbfs", "preferred_by": "ff", "batch": 32}
+def _search(algorithm: str, heuristic: str | None = None, **options: Any) -> SearchSpecification:
+    """With the model, unless another heuristic is named."""
+    return SearchSpecification(heuristic, algorithm, cost="one", **options)
+
+
+GREEDY = _search("gbfs")
+GREEDY_PREFERRED = _search("gbfs", preferred_by="ff", batch=32)
 MANY_WALKS: dict[str, Any] = {
-    "rollouts": 100,
+    "walks": 100,
     "length": 200,
     "completion": "variables",
     "h2": True,
@@ -95,15 +99,15 @@ RECIPES: dict[str, Recipe] = {
         ),
         searches=(
             GREEDY,
-            {"algorithm": "first"},
+            _search("first-improvement"),
             GREEDY_PREFERRED,
-            {"algorithm": "lazy", "preferred_by": "ff", "batch": 32},
-            {"algorithm": "lazy", "preferred_by": "ff", "batch": 32, "follow": True},
-            {"algorithm": "first", "ranked": True},
-            {"algorithm": "lazy", "preferred": False, "ranked": True},
+            _search("lazy", preferred_by="ff", batch=32),
+            _search("lazy", preferred_by="ff", batch=32, look_ahead=True),
+            _search("first-improvement", ranked=True),
+            _search("lazy", preferred=False, ranked=True),
         ),
         # A domain may need another search than the default planner's, and no model.
-        plain_searches=({"algorithm": "lazy", "heuristic": "ff", "batch": 32, "follow": True},),
+        plain_searches=(_search("lazy", "ff", batch=32, look_ahead=True),),
         fallback="planner",
         corrections=2,
     ),
@@ -115,7 +119,7 @@ RECIPES: dict[str, Recipe] = {
             _network("regression"),
             _network("regression", "l-gbfs", **MANY_WALKS),
         ),
-        searches=(GREEDY_PREFERRED, GREEDY, {"algorithm": "beam"}),
+        searches=(GREEDY_PREFERRED, GREEDY, _search("beam")),
         seconds=120.0,
         labelling=0.2,
         fitting=0.55,
@@ -126,7 +130,7 @@ RECIPES: dict[str, Recipe] = {
     # Reinforcement learning: episodes take most of the time.
     "rollouts": Recipe(
         rows=(ModelRow("rollouts", "atoms", "nlm", "bellman", "rtdp"),),
-        searches=(GREEDY, GREEDY_PREFERRED, {"algorithm": "first"}),
+        searches=(GREEDY, GREEDY_PREFERRED, _search("first-improvement")),
         labelling=0.0,
         fitting=0.8,
         racing=0.9,

@@ -17,7 +17,8 @@ import numpy as np
 from hstar import _core
 from hstar.pddl import PddlError, Problem
 from hstar.planning.result import NOTICEABLE, SearchResult
-from hstar.planning.search import DEFAULT, SearchOptions, meant_options, run
+from hstar.planning.search import run
+from hstar.planning.specification import DEFAULT_PLANNER, SearchSpecification
 from hstar.planning.task import Task, ground
 from hstar.runtime.pool import Lost, Pool
 from hstar.runtime.resources import Budget, OutOfResources
@@ -85,21 +86,19 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Searcher:
-    """How to search: what a model file says of it, and the content of that file if it is used."""
+    """How to search, and the content of the model's file if the heuristic is a model."""
 
-    search: Mapping[str, Any]
+    search: SearchSpecification
     model: bytes | None = None
 
-    def options(self) -> SearchOptions:
-        heuristic = None
-        if self.model is not None:
-            heuristic = LearnedHeuristic(from_bytes(self.model, "learned"), "learned")
-        if self.search["algorithm"] == DEFAULT:
-            return meant_options(heuristic, self.search)
-        return meant_options(heuristic, {"cost": "one", **self.search})
+    def specification(self) -> SearchSpecification:
+        if self.model is None:
+            return self.search
+        heuristic = LearnedHeuristic(from_bytes(self.model, "learned", trust=True), "learned")
+        return replace(self.search, heuristic=heuristic)
 
 
-DEFAULT_SEARCHER = Searcher({"algorithm": DEFAULT})
+DEFAULT_SEARCHER = Searcher(DEFAULT_PLANNER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +176,7 @@ def try_search(start: Start, searcher: Searcher, effort: Effort) -> Trial:
         task = grounded(start.name, start.problem, effort)
         if task is None:
             return failed
-        options, budget = searcher.options(), effort.budget()
+        options, budget = searcher.specification(), effort.budget()
         if effort.work is not None:
             options = within_work(options, effort.work)
         began = _core.monotonic_seconds()
@@ -207,7 +206,7 @@ def raise_signals(error: Exception) -> None:
         raise error
 
 
-def within_work(options: SearchOptions, work: int) -> SearchOptions:
+def within_work(options: SearchSpecification, work: int) -> SearchSpecification:
     advice = advice_price(options)
     return replace(
         options,
@@ -216,11 +215,11 @@ def within_work(options: SearchOptions, work: int) -> SearchOptions:
     )
 
 
-def price(options: SearchOptions) -> int:
+def price(options: SearchSpecification) -> int:
     return sum(WORK.get(h, 1) if isinstance(h, str) else 1 for h in options.heuristics)
 
 
-def advice_price(options: SearchOptions) -> int:
+def advice_price(options: SearchSpecification) -> int:
     """Of the heuristic that prefers operators in each expansion."""
     return sum(WORK.get(h, 1) for h in options.advisers if isinstance(h, str))
 

@@ -19,12 +19,14 @@ attribute `is_of_edges`, which says whether it returns such a function.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from hstar import _core
+from hstar.planning.outside import noting_faults, outside
 from hstar.planning.space import Space, state_rows
 from hstar.runtime.registry import Registry
 from hstar.runtime.resources import Budget
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+PATTERNS = "pdb:"  # before the names of pattern databases
 COST_TYPES = ("normal", "one", "plusone")
 
 HeuristicFunction = Callable[[Any], Any]  # int32[B, V] -> B numbers
@@ -139,10 +142,18 @@ def bind_heuristic(
                 f"the heuristic '{heuristic}' does not work on a {space.kind}; "
                 f"choose one of {fitting}, or pdb:FILE (pattern databases)"
             )
-        return entry.make(space, cost, budget or Budget())
-    bind: Any = getattr(heuristic, "bind", lambda _: heuristic)
-    found: BoundHeuristic = bind(space)
-    return found
+        if heuristic in HEURISTICS:
+            return entry.make(space, cost, budget or Budget())
+        make, name = entry.make, heuristic
+    else:
+        bind: Any = getattr(heuristic, "bind", lambda _: heuristic)
+        if type(heuristic).__module__.startswith("hstar."):
+            found: BoundHeuristic = bind(space)
+            return found
+        make, name = lambda space, *_: bind(space), heuristic_name(heuristic)
+    with noting_faults(name):
+        made = make(space, cost, budget or Budget())
+    return made if isinstance(made, _core.Heuristic) else outside(made, name)
 
 
 class NativeHeuristic:
@@ -190,3 +201,16 @@ def make_heuristic(space: Space, name: str, cost: str = "normal") -> NativeHeuri
 def is_model_file(name: str) -> bool:
     """Whether the name of a heuristic is that of a model file."""
     return name.endswith(".safetensors")
+
+
+def is_file(heuristic: object) -> bool:
+    """Whether a heuristic is the name of files that must be read."""
+    name = os.fspath(heuristic) if isinstance(heuristic, (str, os.PathLike)) else ""
+    return is_model_file(name) or name.startswith(PATTERNS)
+
+
+def heuristic_name(heuristic: AnyHeuristic) -> str:
+    """What to call it in logs and tables."""
+    if isinstance(heuristic, (str, os.PathLike)):
+        return os.fspath(heuristic)
+    return str(getattr(heuristic, "label", "your function"))

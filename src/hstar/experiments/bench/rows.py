@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hstar.pddl.errors import InputFileError
+from hstar.pddl.errors import InputFileError, escape
 
 if TYPE_CHECKING:
     import polars as pl
 
 FORMAT = "hstar-runs-2"
-FIRST_FORMAT = "hstar-runs-1"  # its `evaluations` are our `requested`
 METADATA_KEY = "hstar"
 
 Row = dict[str, Any]
 
-# Column -> type. `algorithm` names the whole configuration, `digest` the content of the problem.
+# Column -> type. `algorithm` is the label of the search; with `heuristic` it tells searches apart.
+# `digest` is that of the problem's content.
 # `coverage` is 1 for a validated plan, else 0; `error` is the status of the run, "solved" where all
 # went well. `evaluated`, `evaluations` and `requested` are those of SearchResult. Times are in
 # seconds, `memory` is the peak resident size in KB. Null: there is no such number.
@@ -57,11 +57,13 @@ class Runs:
 
 
 def frame(rows: Iterable[Row]) -> pl.DataFrame:
-    """Rows as a table with the columns above, in their order."""
+    """Rows as a table with the columns above, in their order. Texts are safe to show, and are
+    characters that a table can hold, whatever the names of files are."""
     import polars as pl
 
     types = {str: pl.String, int: pl.Int64, float: pl.Float64}
-    return pl.DataFrame(list(rows), schema={name: types[kind] for name, kind in COLUMNS.items()})
+    safe = [{k: escape(v) if isinstance(v, str) else v for k, v in row.items()} for row in rows]
+    return pl.DataFrame(safe, schema={name: types[kind] for name, kind in COLUMNS.items()})
 
 
 def to_parquet(rows: pl.DataFrame, provenance: Mapping[str, Any]) -> bytes:
@@ -79,33 +81,23 @@ def read_runs(path: str | os.PathLike[str]) -> Runs:
     if not Path(path).is_file():
         raise RunsError("there is no such file; make one with 'hstar bench'", name)
     try:
-        rows = pl.read_parquet(name)
-        text = pl.read_parquet_metadata(name).get(METADATA_KEY, "{}")
+        content = Path(path).read_bytes()  # polars opens no file whose name is not Unicode
+        rows = pl.read_parquet(content)
+        text = pl.read_parquet_metadata(content).get(METADATA_KEY, "{}")
         provenance = json.loads(text)
     except (pl.exceptions.PolarsError, OSError, ValueError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise RunsError(f"this is no Parquet file of runs ({reason})", name) from error
     written = provenance.pop("format", FORMAT)
-    if written == FIRST_FORMAT:
-        rows, written = _from_first_format(rows), FORMAT
+    if written != FORMAT:
+        raise RunsError(
+            f"the format is {written}, this hstar reads {FORMAT}; run 'hstar bench' again", name
+        )
     missing = [column for column in COLUMNS if column not in rows.columns]
     if missing:
         raise RunsError(
             f"the columns {', '.join(missing)} are missing; is this the output of 'hstar bench'?",
             name,
         )
-    if written != FORMAT:
-        raise RunsError(f"the format is {written}, this hstar reads {FORMAT}", name)
-    return Runs(rows.select(list(COLUMNS)), provenance)
-
-
-def _from_first_format(rows: pl.DataFrame) -> pl.DataFrame:
-    import polars as pl
-
-    return rows.with_columns(
-        pl.col("evaluations").alias("requested"),
-        pl.col("evaluated").alias("evaluations"),
-        pl.col("algorithm").alias("search"),
-        pl.format("{}({})", "algorithm", "heuristic").alias("algorithm"),
-        pl.lit(None, pl.String).alias("digest"),
-    )
+    texts = pl.col(pl.String).map_elements(escape, pl.String)
+    return Runs(rows.select(list(COLUMNS)).with_columns(texts), provenance)

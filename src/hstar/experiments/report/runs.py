@@ -13,6 +13,7 @@ from hstar.experiments.report.page import Page
 from hstar.experiments.report.plots import cactus, scatter
 from hstar.experiments.report.tables import MISSING, Cell, number_text, text_table
 from hstar.experiments.report.verdict import verdict_table, verdict_text
+from hstar.pddl.errors import escape
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,9 +29,9 @@ def write_report(
 ) -> Comparison:
     """Write an HTML page about the runs in Parquet files. Raises RunsError and OSError."""
     runs = [read_runs(path) for path in inputs]
-    names = [Path(path).name for path in inputs]
+    names = [escape(Path(path).name) for path in inputs]
     if len(set(names)) < len(names):
-        names = [str(path) for path in inputs]
+        names = [escape(str(path)) for path in inputs]
     build_page(runs, names, title).write(output)
     return compare(runs, names)
 
@@ -137,6 +138,7 @@ def _add_provenance(page: Page, runs: Sequence[Runs], names: Sequence[str]) -> N
                 facts[limit] = f"{facts[limit] / size:g} {unit}"
         for column in ("hstar", "commit", "machine"):
             facts[column] = ", ".join(part.rows[column].unique(maintain_order=True).drop_nulls())
+        facts |= {f"search {label}": text for label, text in made.get("searches", {}).items()}
         rows += [[key, value] for key, value in facts.items() if value not in (None, "")]
     page.add_heading("How it was measured")
     page.add_table(["setting", ""], rows, text=True)

@@ -9,20 +9,26 @@ Hart, Nilsson and Raphael (1968) for A*, Helmert and Domshlak (2009) for LM-cut.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Annotated
 
 from hstar.pddl import Problem
-from hstar.planning.search import SearchOptions, run
+from hstar.planning.search import run
+from hstar.planning.specification import SearchSpecification
 from hstar.planning.task import ground
 from hstar.runtime.resources import Budget
 from hstar.slots.teachers.attempt import TRIVIAL, Attempt, labelled
 from hstar.slots.teachers.following import follow
-from hstar.slots.teachers.teacher import Option, Teacher, positive_number
+from hstar.slots.teachers.teacher import Teacher, positive_number
 
 
-def label_optimally(problem: Problem, budget: Budget, max_expansions: int | None = None) -> Attempt:
+def label_optimally(
+    problem: Problem,
+    budget: Budget,
+    max_expansions: Annotated[int | None, positive_number, "per attempt"] = None,
+) -> Attempt:
     """Solve a problem optimally and label the states of the plan. Raises PddlError."""
     task = ground(problem, budget=budget)
-    result = run(task, SearchOptions("lmcut", "astar", max_expansions=max_expansions), budget)
+    result = run(task, SearchSpecification("lmcut", "astar", max_expansions=max_expansions), budget)
     attempt = Attempt(TRIVIAL if result.plan == [] else result.status, plan_cost=result.plan_cost)
     if result.plan:
         states, remaining = follow(task, result.plan)
@@ -39,5 +45,4 @@ TEACHER = Teacher(
     "A* with LM-cut; h* of every state of the plan",
     label_optimally,
     kinds=("optimal",),
-    options={"max_expansions": Option(None, positive_number, "per attempt")},
 )

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Annotated
 
 from hstar.pddl.errors import escape
 from hstar.pddl.model import Problem
 from hstar.pddl.planfile import PlanFileError, read_plan
 from hstar.pddl.validate import validate
-from hstar.planning.search import STRONGEST, run
+from hstar.planning.search import run
+from hstar.planning.specification import DEFAULT_PLANNER
 from hstar.planning.task import ground
 from hstar.runtime.resources import Budget
 from hstar.slots.teachers.attempt import TRIVIAL, Attempt, labelled, read_problem_text
 from hstar.slots.teachers.folder import ProblemFolder, ProblemFolderError
 from hstar.slots.teachers.following import follow
-from hstar.slots.teachers.teacher import Option, Teacher, positive_number
+from hstar.slots.teachers.teacher import Teacher, positive_number
 
 SUFFIXES = (".plan", ".soln")
 
@@ -51,7 +53,10 @@ def read_plans(folder: ProblemFolder, cost: str, plans: str) -> dict[str, list[s
 
 
 def label_given_plan(
-    problem: Problem, budget: Budget, plans: str = "", given: Sequence[str] = ()
+    problem: Problem,
+    budget: Budget,
+    plans: Annotated[str, str, "folder with NAME.plan or NAME.soln"] = "",
+    given: Sequence[str] = (),
 ) -> Attempt:
     """Label the states of a valid plan. Grounding keeps what cannot matter for the goal, because
     the plan may use it."""
@@ -67,7 +72,6 @@ TEACHER = Teacher(
     "plans that you give; an upper bound for every state of the plan",
     label_given_plan,
     kinds=("plan",),
-    options={"plans": Option("", str, "folder with NAME.plan or NAME.soln")},
     prepare=read_plans,
     not_given="no plan file",
     replaces=False,
@@ -75,11 +79,13 @@ TEACHER = Teacher(
 
 
 def label_found_plan(
-    problem: Problem, budget: Budget, max_evaluations: int | None = None
+    problem: Problem,
+    budget: Budget,
+    max_evaluations: Annotated[int | None, positive_number, "per attempt"] = None,
 ) -> Attempt:
     """Label the states of a plan that the default planner finds. Raises PddlError."""
     task = ground(problem, budget=budget)
-    result = run(task, replace(STRONGEST, max_evaluations=max_evaluations), budget)
+    result = run(task, replace(DEFAULT_PLANNER, max_evaluations=max_evaluations), budget)
     if not result.plan:
         return Attempt(TRIVIAL if result.plan == [] else result.status)
     states, remaining = follow(task, result.plan)
@@ -90,5 +96,4 @@ PLANNER = Teacher(
     "plans that the default planner finds; an upper bound for every state of the plan",
     label_found_plan,
     kinds=("plan",),
-    options={"max_evaluations": Option(None, positive_number, "per attempt")},
 )

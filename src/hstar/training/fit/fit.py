@@ -62,8 +62,7 @@ class Lesson:
 @dataclass(frozen=True, slots=True)
 class Limits:
     """`steps` is the number of updates where time does not count, None where it does. `checkpoint`
-    is a file to go on from, for fits that can; `keep` gets their best model before they raise a
-    signal."""
+    is a file to go on from, for fits that can. `keep` gets the best so far if a signal ends it."""
 
     budget: Budget
     seed: int = 0
@@ -73,7 +72,7 @@ class Limits:
     fingerprint: str = ""
     say: Say = lambda _: None
     report: Callable[[int, str], None] = lambda _step, _text: None
-    keep: Callable[[ModelFile], None] = lambda _file: None
+    keep: Callable[[ModelFile], None] = lambda _: None
 
 
 @dataclass(frozen=True, slots=True)

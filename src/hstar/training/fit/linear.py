@@ -21,14 +21,13 @@ from numpy.typing import NDArray
 from hstar import _core
 from hstar.runtime.resources import Budget
 from hstar.slots.features.feature import Config
-from hstar.slots.features.vocabulary import domain_hash
 from hstar.slots.features.wl import WL
 from hstar.slots.model_file import ModelFile, model_metadata
+from hstar.slots.objectives import objectives_of
 from hstar.training.fit.choices import Choices, all_choices
 from hstar.training.fit.fit import Fit, Lesson, Limits, ModelRow
 from hstar.training.fit.operator_ranking import rank_operators
 
-OBJECTIVES = ("rank-svm", "l-gbfs", "squared")
 AT_ONCE = 1_000_000  # numbers of a dense matrix of features
 
 # starts int64[R + 1], columns int32, values float32
@@ -50,12 +49,11 @@ def fit_linear(lesson: Lesson, row: ModelRow, limits: Limits) -> ModelFile:
     if ranking is not None:
         optional["operators"], tensors["operators"] = ranking
     metadata = model_metadata(
-        features={"name": WL.name, "config": config},
-        model={"name": "linear", "config": {"inputs": config["width"], "outputs": 1}},
+        features=(WL.name, config),
+        model=("linear", {"inputs": config["width"], "outputs": 1}),
         objective={"name": row.objective, "base": "none"},
         decode={"name": "value", "base": "none", "lower": "none", "cap": None},
-        cost="one",
-        domain={"name": domain.name, "hash": domain_hash(domain)},
+        domain=domain,
         training=training,
         **optional,
     )
@@ -157,14 +155,16 @@ def check_options(row: ModelRow) -> None:
 
 
 def takes(row: ModelRow) -> bool:
-    return (row.model, row.features) == ("linear", "wl") and row.objective in OBJECTIVES
+    return (row.model, row.features) == ("linear", "wl") and row.objective in objectives_of(
+        "linear"
+    )
 
 
 LINEAR = Fit(
     "a linear model on Weisfeiler-Leman features, in the core",
     fit_linear,
     takes,
-    f"takes model linear on features wl with objective {', '.join(OBJECTIVES)}",
+    f"takes model linear on features wl with objective {', '.join(objectives_of('linear'))}",
     check_options,
     corrected=True,
     seeded=False,

@@ -7,7 +7,6 @@ objects and goal. A trained one is best at the end of an epoch (hstar.training.n
 from __future__ import annotations
 
 import dataclasses
-import json
 from typing import Any
 
 import numpy as np
@@ -17,12 +16,12 @@ from hstar.planning.goals import REACH_GOAL
 from hstar.planning.task import Task
 from hstar.runtime.resources import stopped
 from hstar.slots.features.facts import FACTS, true_atoms
-from hstar.slots.features.vocabulary import domain_hash
 from hstar.slots.model_file import ModelFile, model_metadata
+from hstar.slots.objectives import objectives_of
 from hstar.training.dataset import Dataset
 from hstar.training.fact_network import NETWORK
 from hstar.training.fit.fit import Fit, Lesson, Limits, ModelRow
-from hstar.training.native import OBJECTIVES, FactRows, MlpOptions, train_mlp
+from hstar.training.native import FactRows, MlpOptions, train_mlp
 
 BOUNDED = ("interval", "truncated-gaussian")  # objectives that use bounds
 
@@ -41,19 +40,18 @@ def fit_mlp(lesson: Lesson, row: ModelRow, limits: Limits) -> ModelFile:
     if trained.stopped not in (None, "time"):
         raise stopped(trained.stopped)
     metadata = model_metadata(
-        features={"name": FACTS.name, "config": features},
-        model={"name": "mlp", "config": options.config(features["width"])},
+        features=(FACTS.name, features),
+        model=("mlp", options.config(features["width"])),
         objective={"name": options.objective},
         decode={"name": "value", "base": "none", "lower": "none", "cap": None},
-        cost="one",
-        domain={"name": dataset.domain.name, "hash": domain_hash(dataset.domain)},
+        domain=dataset.domain,
         training={
             "teacher": {"name": row.teacher, **row.teacher_options},
             "states": len(rows),
             **trained.summary(),
         },
     )
-    return ModelFile(json.loads(json.dumps(metadata)), trained.tensors())
+    return ModelFile(metadata, trained.tensors())
 
 
 def network_options(row: ModelRow) -> MlpOptions:
@@ -117,7 +115,9 @@ def goal_count_bounds(task: Task, states: NDArray[np.int32]) -> NDArray[np.float
 MLP = Fit(
     "a network on the facts of one task, in the core",
     fit_mlp,
-    lambda row: (row.model, row.features) == ("mlp", "facts") and row.objective in OBJECTIVES,
-    f"takes model mlp on features facts with objective {', '.join(OBJECTIVES)}",
+    lambda row: (
+        (row.model, row.features) == ("mlp", "facts") and row.objective in objectives_of("mlp")
+    ),
+    f"takes model mlp on features facts with objective {', '.join(objectives_of('mlp'))}",
     network_options,
 )

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hstar import _core
-from hstar.planning.search import SearchOptions
 from hstar.planning.search import run as run_search
+from hstar.planning.specification import SearchSpecification
 from hstar.runtime.resources import OutOfResources
 from hstar.slots.learned_heuristic import LearnedHeuristic
 from hstar.slots.model_file import ModelFile
@@ -88,17 +88,18 @@ class ActingLearner:
             self._restore(held)
 
     def run(self) -> ModelFile | None:
-        """The best weights. Raises OutOfResources for memory before there were any, and for
-        signals, but then the best ones are kept first."""
+        """The best weights. Raises OutOfResources for signals, and for memory before there were
+        any."""
         try:
             self._learn()
-        except (OutOfResources, KeyboardInterrupt) as error:
+        except (KeyboardInterrupt, OutOfResources) as error:
             status = error.status if isinstance(error, OutOfResources) else "interrupted"
-            has_best = self.best is not None
-            if status != "out of time" and not (has_best and status == "out of memory"):
-                if (file := self._file()) is not None:
-                    self.limits.keep(file)
-                raise
+            file = self._file()
+            if status == "out of time" or (status == "out of memory" and file is not None):
+                return file
+            if file is not None:
+                self.limits.keep(file)
+            raise
         return self._file()
 
     def _learn(self) -> None:
@@ -175,7 +176,7 @@ class ActingLearner:
         heuristic = LearnedHeuristic(self.rtdp.model_file(theta, {}), "model.safetensors")
         solved, total = 0, 0.0
         for task, limit in self.choice:
-            options = SearchOptions(heuristic, "gbfs", cost="one", max_evaluations=limit)
+            options = SearchSpecification(heuristic, "gbfs", cost="one", max_evaluations=limit)
             result = run_search(task, options, self.budget)
             if result.status not in ("solved", "gave up", "unsolvable"):
                 raise OutOfResources(result.status, result.exit_code)

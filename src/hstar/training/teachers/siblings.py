@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,15 +21,16 @@ from numpy.typing import NDArray
 from hstar import _core
 from hstar.pddl import Problem
 from hstar.planning.heuristics import bind_heuristic
-from hstar.planning.search import SearchOptions, run
+from hstar.planning.search import run
+from hstar.planning.specification import SearchSpecification
 from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget, OutOfResources
 from hstar.slots.features.wl import WL, colour_counts
 from hstar.slots.teachers.attempt import TRIVIAL, Attempt, labelled
 from hstar.slots.teachers.following import follow
-from hstar.slots.teachers.teacher import Option, Teacher, positive_number, yes_or_no
+from hstar.slots.teachers.teacher import Teacher, positive_number, yes_or_no
 
-CHEAPEST = SearchOptions("lmcut", "astar")
+CHEAPEST = SearchSpecification("lmcut", "astar")
 EVALUATIONS = 3000  # of one search for a distance; enough for most states beside short plans
 PLAN_SHARE = 0.5  # of the time that is left after grounding; distances have the rest
 OPTIMAL, SIBLING = 0, 1  # kinds of labels
@@ -40,7 +42,12 @@ ALIKE = {"rounds": 3, "hash": "multiset", "statics": True, "orders": True}
 
 
 def label_with_siblings(
-    problem: Problem, budget: Budget, max_evaluations: int | None = None, alike: bool = False
+    problem: Problem,
+    budget: Budget,
+    max_evaluations: Annotated[
+        int | None, positive_number, "per attempt, for plan and siblings"
+    ] = None,
+    alike: Annotated[bool, yes_or_no, "whether WL features decide what is searched once"] = False,
 ) -> Attempt:
     """`max_evaluations` limits the search for the plan, and all searches for distances together.
     What the limits leave unknown has no label. Raises PddlError, OutOfResources."""
@@ -86,7 +93,7 @@ def successor_values(
     settings = CHEAPEST.for_core(task)
     settings.max_evaluations = EVALUATIONS
     with budget.native():
-        heuristic = bind_heuristic(CHEAPEST.heuristics[0], task, CHEAPEST.cost, budget)
+        heuristic = bind_heuristic("lmcut", task, "normal", budget)
         assert isinstance(heuristic, _core.Heuristic)
         h, _ = _core.distances(
             task.core, together[distinct], heuristic, settings, evaluations or 0, *budget.limits
@@ -121,8 +128,4 @@ TEACHER = Teacher(
     "A* with LM-cut; h* of the states of the plan and of those beside it",
     label_with_siblings,
     kinds=("optimal", "sibling"),
-    options={
-        "max_evaluations": Option(None, positive_number, "per attempt, for plan and siblings"),
-        "alike": Option(False, yes_or_no, "whether WL features decide what is searched once"),
-    },
 )

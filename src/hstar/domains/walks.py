@@ -1,0 +1,99 @@
+"""New initial states for a problem: where random walks from its own initial state end.
+
+Objects, goal and everything else stay as in the file. A state that satisfies the goal, or that
+another problem of the folder or the original has already, is left out.
+"""
+
+from __future__ import annotations
+
+import errno
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hstar import _core
+from hstar.domains.generated_problem import atom_text
+from hstar.pddl import Problem, parse
+from hstar.pddl.source import load_source
+from hstar.planning.atoms import atom_name, parse_atom
+from hstar.planning.goals import satisfies_goal
+from hstar.planning.task import Task, ground
+from hstar.runtime.atomic import write_atomically
+from hstar.runtime.resources import Budget
+
+INIT = re.compile(r"\(\s*:init\b")
+ATTEMPTS = 4  # walks per problem wanted
+
+
+def write_walks(
+    domain: Path, problem: Path, folder: Path, walks: int, steps: int, seed: int
+) -> int:
+    """Write at most `walks` problems to a folder, p01.pddl and so on, and domain.pddl.
+
+    Raises PddlError, OutOfResources, OSError, and FileExistsError if the folder holds other
+    problems.
+    """
+    lifted = parse(domain, problem)
+    texts = list(walk_problems(lifted, problem, walks, steps, seed))
+    files = {"domain.pddl": domain.read_bytes()}
+    digits = max(2, len(str(walks)))
+    files |= {f"p{n:0{digits}}.pddl": text.encode() for n, text in enumerate(texts, 1)}
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        path = folder / name
+        if path.exists() and path.read_bytes() != content:
+            raise FileExistsError(
+                errno.EEXIST, "it holds something else; choose another -o", str(path)
+            )
+    for name, content in files.items():
+        write_atomically(folder / name, content)
+    return len(texts)
+
+
+def walk_problems(problem: Problem, path: Path, walks: int, steps: int, seed: int) -> Iterable[str]:
+    """The texts of the new problems, at most `walks`."""
+    task = ground(problem, keep_irrelevant=True, keep_constant=True)
+    budget = Budget()
+    with budget.native():  # for Ctrl-C
+        seed %= 2**64
+        states = _core.random_walks(task.core, ATTEMPTS * walks, steps, seed, *budget.limits)
+    known = {task.initial_state.tobytes()}
+    source = load_source(path).text
+    count = 0
+    for state in states:
+        if count == walks:
+            return
+        if state.tobytes() in known or satisfies_goal(task, state):
+            continue
+        known.add(state.tobytes())
+        count += 1
+        yield with_initial_state(source, problem, atoms_of(task, state))
+
+
+def atoms_of(task: Task, state: NDArray[np.int32]) -> list[tuple[str, ...]]:
+    """All atoms that hold in a state, those included that no operator changes."""
+    tracked = {task.core.atom_name(fact) for fact in range(task.num_facts)}
+    tracked |= {name.removeprefix("not ") for name in tracked}
+    never_change = [atom for atom in task.problem.init if atom_name(*atom) not in tracked]
+    held = filter(None, map(parse_atom, task.atoms(state)))
+    return sorted({*never_change, *held})
+
+
+def with_initial_state(text: str, problem: Problem, atoms: Iterable[tuple[str, ...]]) -> str:
+    """The text of a problem with another initial state; the values of functions are kept."""
+    found = INIT.search(text)
+    assert found is not None  # it was parsed before
+    depth, end = 0, (start := found.start())
+    while True:
+        depth += {"(": 1, ")": -1}.get(text[end], 0)
+        end += 1
+        if depth == 0:
+            break
+    lines = [atom_text(atom) for atom in atoms]
+    lines += [f"(= {atom_text(call)} {value})" for call, value in problem.function_values.items()]
+    init = "".join(f"\n    {line}" for line in lines)
+    kept = (line.rstrip() for line in f"{text[:start]}(:init{init}){text[end:]}".splitlines())
+    return "\n".join(line for line in kept if line) + "\n"
