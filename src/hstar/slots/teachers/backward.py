@@ -98,7 +98,7 @@ def sample_rollouts(
     """States around rollouts from the goal. The defaults are the published settings of N-RSL."""
     regression = regression_of(task, budget, h2=h2)
     with budget.native():
-        images = regression.rollouts(rollouts, length, novelty, seed, *budget.limits)
+        images = regression.backward_walks(rollouts, length, novelty, seed, *budget.limits)
     _prepare(images, improve, budget)
     return _completed(
         images, _by_depth(images.depth, states, random, seed), completion, seed, budget
