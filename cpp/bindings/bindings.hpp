@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "bindings/exclusive.hpp"
 #include "heuristics/evaluator.hpp"
 #include "networks/mlp/network.hpp"
 #include "networks/nlm/encoding.hpp"
@@ -42,10 +43,6 @@ auto copied(const Numbers& array) {
     using T = std::remove_const_t<typename Numbers::Scalar>;
     return std::vector<T>(array.data(), array.data() + array.size());
 }
-
-struct StoppedError : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
 
 // What Python gets. Types of results are written out in the stub, so `nb::object` says too little.
 template <class T, int dimensions = 1>
@@ -96,8 +93,7 @@ auto guarded(Work work) {
     try {
         return work();
     } catch (const Stopped& stopped) {
-        constexpr const char* kReasons[] = {"time", "memory", "interrupt", "terminate"};
-        throw StoppedError(kReasons[static_cast<int>(stopped.reason)]);
+        throw StoppedError(stopped);
     }
 }
 
@@ -158,7 +154,7 @@ struct BoundHeuristic {
     nb::object owner;  // keeps the space alive
     const BoundSpace& space;
     std::unique_ptr<Evaluator> evaluator;
-    std::mutex mutex;  // evaluators have work space of their own, and threads may share one
+    Exclusive use;  // evaluators have work space of their own, and threads may share one
 
     // IDA* with pattern databases of a puzzle; null for other heuristics. Throws Stopped.
     const PieceDeepening* deepening(const Limits& limits);

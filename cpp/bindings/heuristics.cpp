@@ -27,7 +27,7 @@ Numpy<float> BoundHeuristic::evaluate(States states) {
     const StateRows rows = space.checked(states);
     std::vector<float> h(rows.count);
     without_gil([&] {
-        std::lock_guard lock(mutex);
+        const auto lock = use.lock();
         evaluator->evaluate(rows.batch(), h.data(), nullptr);
     });
     return to_numpy(std::move(h));
@@ -40,7 +40,7 @@ std::vector<Ints> BoundHeuristic::preferred_operators(States states) {
     std::vector<float> h(rows.count);
     Rows<int> preferred;
     without_gil([&] {
-        std::lock_guard lock(mutex);
+        const auto lock = use.lock();
         evaluator->evaluate(rows.batch(), h.data(), &preferred);
     });
     for (int i = 0; i < preferred.size(); ++i) result[i].assign(preferred[i].begin(), preferred[i].end());
@@ -55,7 +55,7 @@ Numpy<float, 2> BoundHeuristic::plan_features(States states) {
     size_t columns = RelaxationHeuristic::kNumFeatures;
     std::vector<float> features(rows.count * columns);
     without_gil([&] {
-        std::lock_guard lock(mutex);
+        const auto lock = use.lock();
         relaxation->plan_features(rows.batch(), features.data());
     });
     return to_numpy(std::move(features), {rows.count, columns});

@@ -13,7 +13,7 @@ struct BoundEnvironment {
     std::vector<nb::object> owners;  // keep the tasks alive
     std::vector<std::unique_ptr<Evaluator>> heuristics, lower;
     std::vector<std::unique_ptr<EnvironmentProblem>> problems;
-    std::mutex mutex;
+    Exclusive use;
 
     EnvironmentProblem& at(int problem) {
         require(problem >= 0 && static_cast<size_t>(problem) < problems.size(), "there is no problem ",
@@ -63,7 +63,7 @@ void make_environment(BoundEnvironment* self, const std::vector<std::pair<Object
 }
 
 Dict about(BoundEnvironment& self, const Flat& of, const Longs& states) {
-    std::lock_guard lock(self.mutex);
+    const auto lock = self.use.lock();
     const std::vector<Place> places = self.checked(of, states);
     std::vector<float> h;
     std::vector<uint8_t> goals, dead_ends;
@@ -81,7 +81,7 @@ Dict about(BoundEnvironment& self, const Flat& of, const Longs& states) {
 }
 
 auto expand(BoundEnvironment& self, const Flat& of, const Longs& states) {
-    std::lock_guard lock(self.mutex);
+    const auto lock = self.use.lock();
     const std::vector<Place> places = self.checked(of, states);
     std::vector<int64_t> starts{0}, successors;
     Ints ops;
@@ -98,7 +98,7 @@ auto expand(BoundEnvironment& self, const Flat& of, const Longs& states) {
 }
 
 auto inputs(BoundEnvironment& self, const Flat& of, const Longs& states) {
-    std::lock_guard lock(self.mutex);
+    const auto lock = self.use.lock();
     Ints sizes;
     std::vector<int64_t> starts{0};
     std::vector<NlmEntry> entries;
@@ -116,14 +116,14 @@ auto inputs(BoundEnvironment& self, const Flat& of, const Longs& states) {
 }
 
 int64_t add_state(BoundEnvironment& self, int problem, const States& given) {
-    std::lock_guard lock(self.mutex);
+    const auto lock = self.use.lock();
     EnvironmentProblem& world = self.at(problem);
     const StateRows row = nb::cast<const BoundTask&>(self.owners[problem]).checked_one(given);
     return guarded([&] { return world.add(row.row(0)); });
 }
 
 Numpy<int> state_values(BoundEnvironment& self, int problem, int64_t state) {
-    std::lock_guard lock(self.mutex);
+    const auto lock = self.use.lock();
     const Place place = self.checked(problem, state);
     const EnvironmentProblem& world = self.at(problem);
     Ints values(world.task().num_variables());
@@ -185,7 +185,7 @@ std::vector<Place> to_places(BoundEnvironment& environment, const nb::tuple& giv
 }
 
 Dict memory(BoundLearner& self) {
-    std::lock_guard lock(self.environment.mutex);
+    const auto lock = self.environment.use.lock();
     const RtdpLearner::Memory held = self.learner.memory();
     Dict result;
     result["theta"] = to_numpy(held.theta);
@@ -229,7 +229,7 @@ Dict memory(BoundLearner& self) {
 }
 
 void restore(BoundLearner& self, const Dict& given) {
-    std::lock_guard lock(self.environment.mutex);
+    const auto lock = self.environment.use.lock();
     RtdpLearner::Memory held;
     const auto floats = [&](const char* name) { return copied(nb::cast<Floats>(given[name])); };
     held.theta = floats("theta");
@@ -261,7 +261,7 @@ void restore(BoundLearner& self, const Dict& given) {
 }
 
 Numpy<float> learner_values(BoundLearner& self, const Flat& of, const Longs& states) {
-    std::lock_guard lock(self.environment.mutex);
+    const auto lock = self.environment.use.lock();
     const std::vector<Place> places = self.environment.checked(of, states);
     std::vector<float> result(places.size());
     guarded([&] { self.learner.values(places, result.data()); });
@@ -325,7 +325,7 @@ void bind_reinforcement(nb::module_& m) {
             "run",
             [](BoundLearner& self, int64_t until, int64_t last, double learning_rate, double deadline,
                uint64_t memory_bytes) {
-                std::lock_guard lock(self.environment.mutex);
+                const auto lock = self.environment.use.lock();
                 guarded([&] { self.learner.run(until, last, learning_rate, {deadline, memory_bytes}); });
             },
             nb::arg("until"), nb::arg("last"), nb::arg("learning_rate"), nb::arg("deadline") = 0.0,

@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <cmath>
-#include <set>
 #include <thread>
 
 #include "bindings/bindings.hpp"
@@ -90,15 +89,6 @@ Dict to_dict(const SearchResult& result) {
     return d;
 }
 
-// Everyone locks them in this order, and all at once, so that nobody waits in a circle.
-using Mutexes = std::set<std::mutex*>;
-
-std::vector<std::unique_lock<std::mutex>> locked(const Mutexes& mutexes) {
-    std::vector<std::unique_lock<std::mutex>> locks;
-    for (std::mutex* mutex : mutexes) locks.emplace_back(*mutex);
-    return locks;
-}
-
 // A search that is ready to run without Python, which reads its heuristics. They are of class Heuristic, or
 // Python callables; those with a method evaluate_edges value edges.
 class PreparedSearch {
@@ -113,7 +103,7 @@ class PreparedSearch {
                 if (!given->space.is_same(bound)) refuse("the heuristic was made for another task or puzzle");
                 if (evaluators_.empty()) first_ = given;
                 evaluators_.push_back(given->evaluator.get());
-                mutexes_.insert(&given->mutex);
+                used_.insert(&given->use);
             } else {
                 if (nb::hasattr(heuristic, "evaluate_edges"))
                     made_.push_back(std::make_unique<EdgeEvaluator>(nb::borrow(heuristic)));
@@ -125,8 +115,10 @@ class PreparedSearch {
     }
 
     const Limits& limits() const { return options_.limits; }
-    const Mutexes& mutexes() const { return mutexes_; }  // to be locked while it runs
-    SearchResult run(const StateSpace& space) const {
+    const Exclusive::Set& used() const { return used_; }  // to be locked while it runs
+    // `held` are locked, by this thread or by one that waits for it.
+    SearchResult run(const StateSpace& space, const Exclusive::Set& held) const {
+        const Exclusive::Holder holder(held);
         if (!options_.deepen || !first_) return run_search(space, evaluators_, options_);
         double start = monotonic_seconds();
         SearchResult result;
@@ -146,7 +138,7 @@ class PreparedSearch {
     SearchOptions options_;
     std::vector<std::unique_ptr<Evaluator>> made_;
     std::vector<Evaluator*> evaluators_;
-    Mutexes mutexes_;
+    Exclusive::Set used_;
     BoundHeuristic* first_ = nullptr;
 };
 
@@ -179,8 +171,8 @@ Dict search(const BoundSpace& bound, std::optional<States> state, const Heuristi
     std::unique_ptr<StateSpace> space;
     const SearchResult result = guarded([&] {
         space = bound.make_space(std::move(initial), prepared.limits());
-        const auto locks = locked(prepared.mutexes());
-        return prepared.run(*space);
+        const auto locks = Exclusive::lock_all(prepared.used());
+        return prepared.run(*space, prepared.used());
     });
     return with_plan(bound, *space, result);
 }
@@ -197,12 +189,12 @@ std::pair<int, std::vector<Dict>> search_in_turns(
         if (!(length > 0 && std::isfinite(length))) refuse("the length of turns must be positive and finite");
     Turns turns(std::move(seconds));
     std::vector<std::unique_ptr<PreparedSearch>> prepared;
-    Mutexes mutexes;
+    Exclusive::Set used;
     for (const auto& [heuristics, options] : searches) {
         const Limits limits{deadline, memory_bytes, &turns, prepared.size()};
         prepared.push_back(std::make_unique<PreparedSearch>(bound, heuristics, options, limits));
-        for (std::mutex* mutex : prepared.back()->mutexes())
-            if (!mutexes.insert(mutex).second) refuse("searches in turns cannot share a heuristic");
+        for (Exclusive* one : prepared.back()->used())
+            if (!used.insert(one).second) refuse("searches in turns cannot share a heuristic");
     }
     std::vector<std::unique_ptr<StateSpace>> spaces;
     std::vector<SearchResult> results(prepared.size());
@@ -212,7 +204,7 @@ std::pair<int, std::vector<Dict>> search_in_turns(
         bool ends_all = true;
         try {
             turns.enter(i);
-            results[i] = prepared[i]->run(*spaces[i]);
+            results[i] = prepared[i]->run(*spaces[i], used);
             const SearchStatus status = results[i].status;
             ends_all = status == SearchStatus::Solved || status == SearchStatus::Unsolvable;
             if (ends_all) winner = static_cast<int>(i);
@@ -228,11 +220,11 @@ std::pair<int, std::vector<Dict>> search_in_turns(
         turns.leave(i, ends_all);
     };
     guarded([&] {
-        // Before the turns: whoever waits for a mutex in a turn keeps all others waiting, and if one of them
-        // holds it, forever.
+        // Before the turns: whoever waits for a heuristic in a turn keeps all others waiting, and if one of
+        // them holds it, forever.
         for (size_t i = 0; i < prepared.size(); ++i)
             spaces.push_back(bound.make_space(initial, Limits{deadline, memory_bytes}));
-        const auto locks = locked(mutexes);
+        const auto locks = Exclusive::lock_all(used);
         std::vector<std::thread> threads;
         threads.reserve(prepared.size());
         for (size_t i = 0; i < prepared.size(); ++i) try {

@@ -19,7 +19,7 @@ auto label(const BoundTask& bound, const States& starts, BoundHeuristic& heurist
     options.limits = Limits{deadline, memory_bytes};
     PlanLabels labels = guarded([&] {
         const auto space = bound.make_space(bound.task.initial_state, options.limits);
-        std::lock_guard lock(heuristic.mutex);
+        const auto lock = heuristic.use.lock();
         return label_by_search(*space, rows.batch(), {heuristic.evaluator.get()}, options, seconds,
                                [&](int op) { return bound.is_artificial(op); });
     });
@@ -35,7 +35,7 @@ Numpy<float> bellman(const BoundTask& bound, const States& states, BoundHeuristi
     const Limits limits{deadline, memory_bytes};
     std::vector<float> values = guarded([&] {
         const auto space = bound.make_space(bound.task.initial_state, limits);
-        std::lock_guard lock(heuristic.mutex);
+        const auto lock = heuristic.use.lock();
         return bellman_values(
             *space, rows.batch(), *heuristic.evaluator, [&](int op) { return bound.is_artificial(op); },
             limits);
@@ -50,7 +50,7 @@ auto distances(const BoundTask& bound, const States& states, BoundHeuristic& heu
     options.limits = Limits{deadline, memory_bytes};
     Distances found = guarded([&] {
         const auto space = bound.make_space(bound.task.initial_state, options.limits);
-        std::lock_guard lock(heuristic.mutex);
+        const auto lock = heuristic.use.lock();
         return distances_by_search(*space, rows.batch(), {heuristic.evaluator.get()}, options,
                                    max_evaluations);
     });

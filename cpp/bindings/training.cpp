@@ -24,12 +24,12 @@ struct BoundRows {
 // A trainer, and what keeps threads from using it at once.
 struct BoundTrainer {
     MlpTrainer trainer;
-    std::mutex mutex;
+    Exclusive use;
 
     template <class Work>
     auto run(double deadline, uint64_t memory_bytes, Work work) {
         return guarded([&] {
-            std::lock_guard lock(mutex);
+            const auto lock = use.lock();
             return work(Limits{deadline, memory_bytes});
         });
     }
@@ -73,7 +73,7 @@ Numpy<float> outputs(BoundTrainer& self, Flat rows, double deadline, uint64_t me
 }
 
 Dict state(BoundTrainer& self) {
-    std::lock_guard lock(self.mutex);
+    const auto lock = self.use.lock();
     Dict result;
     result["step"] = self.trainer.steps();
     result["mean"] = from_layers(self.trainer.layers(Part::Mean));
@@ -82,7 +82,7 @@ Dict state(BoundTrainer& self) {
 }
 
 void load(BoundTrainer& self, const Layers& layers, std::optional<Dict> state) {
-    std::lock_guard lock(self.mutex);
+    const auto lock = self.use.lock();
     self.trainer.load(Part::Weights, to_layers(layers));
     if (!state) return;
     const Dict& held = *state;
@@ -202,7 +202,7 @@ void bind_training(nb::module_& m) {
         .def("outputs", &outputs, nb::arg("rows"), deadline, memory)
         .def("weights",
              [](BoundTrainer& self) {
-                 std::lock_guard lock(self.mutex);
+                 const auto lock = self.use.lock();
                  return from_layers(self.trainer.layers(Part::Weights));
              })
         .def("state", &state)

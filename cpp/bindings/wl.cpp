@@ -50,7 +50,7 @@ class BoundWlFeatures {
         const size_t features = static_cast<size_t>(wl_.num_features());
         Ints counts;
         guarded([&] {
-            std::lock_guard lock(mutex_);
+            const auto lock = use_.lock();
             const Limits none;
             LimitClock clock(none);
             counts.reserve(states.count * features);
@@ -74,7 +74,7 @@ class BoundWlFeatures {
         const WlOperators operators(bound_.task, actions);
         std::vector<WlColour> found, all;
         guarded([&] {
-            std::lock_guard lock(mutex_);
+            const auto lock = use_.lock();
             const Limits none;
             LimitClock clock(none);
             for (size_t s = 0; s < states.count; ++s) {
@@ -94,7 +94,7 @@ class BoundWlFeatures {
     }
     nb::object owner_;  // keeps the task alive
     const BoundTask& bound_;
-    std::mutex mutex_;  // threads may share the features
+    Exclusive use_;  // threads may share the features
     IncrementalWl wl_;
 };
 
