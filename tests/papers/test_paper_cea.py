@@ -208,7 +208,7 @@ def test_a_killed_run_ends_like_an_undisturbed_one(
 ) -> None:
     """Killed with its processes at work, then started again."""
     command = [sys.executable, "-c", RUN, str(tmp_path)]
-    paths = os.pathsep.join([PACKAGES, str(Path(__file__).parent)])
+    paths = os.pathsep.join([PACKAGES, str(Path(__file__).parents[1] / "support")])
     changed = environment({"PYTHONPATH": paths})
     with subprocess.Popen(command, env=changed, stdout=subprocess.DEVNULL) as process:
         deadline = time.monotonic() + 4 * SECONDS  # processes that load torch on a busy machine
