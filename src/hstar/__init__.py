@@ -56,13 +56,15 @@ def plan(
     `heuristic` is a name from HEURISTICS, a model file, "pdb:FILE,FILE" (pattern databases),
     "module:attribute", a model from load_model, a function from states int32[B, V] to B numbers, or
     a list of several; `search` is a name from SEARCHES; further options are those of SearchOptions.
-    The defaults are those of `hstar plan`. Limits in seconds and bytes. Raises PddlError,
+    The defaults are those of `hstar plan`. Limits in seconds and bytes; by default there is none of
+    time, and of memory half of what is left on the machine. Raises PddlError,
     ModelFileError, ValueError, OutOfResources (limits reached while grounding), KeyboardInterrupt.
     """
     several = heuristic if isinstance(heuristic, (list, tuple)) else [heuristic]
     found = [_find(one) for one in several]
     chosen = choose_options(found[0] if len(found) == 1 else found, search, **options)
-    budget = Budget.starting_now(time_limit, memory_limit)
+    memory = Budget.by_default().memory_bytes if memory_limit is None else memory_limit
+    budget = Budget.starting_now(time_limit, memory)
     with raising_interrupts(), budget.enforced():
         return uninterrupted(
             plan_problem(parse(domain, problem), chosen, budget, keep_irrelevant=keep_irrelevant)

@@ -38,8 +38,8 @@ ROOMS = """(define (domain rooms) (:requirements :strips :action-costs)
 
 
 class Exact:
-    """A task with its reachable states int32[N, V], the initial one first, their successors, and the
-    number of steps to the goal from each."""
+    """A task with its reachable states int32[N, V], the initial one first, their successors, and
+    the number of steps to the goal from each."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
@@ -55,11 +55,7 @@ class Exact:
             if space.is_goal(state) or any(name == REACH_GOAL for name, _, _ in out)
         }
         self.successors = [
-            [
-                number[next_]
-                for name, _, next_ in found.transitions[state]
-                if name != REACH_GOAL
-            ]
+            [number[next_] for name, _, next_ in found.transitions[state] if name != REACH_GOAL]
             for state in states
         ]
         before: dict[oracle.State, list[tuple[float, oracle.State]]] = {s: [] for s in states}
@@ -119,8 +115,8 @@ def assert_close(values: Values, expected: Values) -> None:
 
 
 def value_iteration(space: Exact, shaping: Shaping, h: Values) -> Values:
-    """The optimal values after shaping with h, on shaped rewards as they are defined. Goals have the
-    value 0, and dead ends that of endless steps, less the potential."""
+    """The optimal values after shaping with h, on shaped rewards as they are defined. Goals have
+    the value 0, and dead ends that of endless steps, less the potential."""
     goal, dead = space.steps == 0, np.isinf(space.steps)
     phi = np.where(goal, 0.0, shaping.phi(h))
     earned = {"step": -1.0, "free-last": np.where(goal, 0.0, -1.0), "goal": goal.astype(float)}

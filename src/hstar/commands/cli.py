@@ -13,11 +13,12 @@ from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import Any
 
+from hstar import _core
 from hstar.commands.arguments import EPILOG, USAGE_ERROR, Parser, UsageError
 from hstar.pddl.errors import InputFileError, PddlWarning, escape
 from hstar.planning.search import InvalidPlanError
 from hstar.runtime.progress import Progress
-from hstar.runtime.resources import OutOfResources
+from hstar.runtime.resources import OutOfResources, process_age
 from hstar.runtime.version import VERSION
 
 # Modules of hstar.commands, in the order of `hstar --help`.
@@ -36,11 +37,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.stdout = io.StringIO()
     if isinstance(sys.stdout, io.TextIOWrapper):  # it may not know the letters of PDDL names
         sys.stdout.reconfigure(errors="backslashreplace")
-    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+    if arguments is not None:
+        sys.exit(run(arguments))
+    sys.exit(run(sys.argv[1:], _core.monotonic_seconds() - process_age()))
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Carry out a command line and return the exit code."""
+def run(arguments: Sequence[str], start: float | None = None) -> int:
+    """Carry out a command line and return the exit code. Limits of time count from `start`, by
+    default now."""
+    start = start or _core.monotonic_seconds()
     warnings.showwarning = show_warning
     try:
         try:
@@ -48,6 +53,7 @@ def run(arguments: Sequence[str]) -> int:
             # and errors name all of them.
             alone = arguments and arguments[0] in COMMANDS and arguments[0] != "completion"
             options = build_parser(arguments[:1] if alone else COMMANDS).parse_args(arguments)
+            options.start = start
             with quiet(options):
                 code: int = options.command(options)
             return code

@@ -22,6 +22,7 @@ from hstar.commands.arguments import (
     input_files,
 )
 from hstar.pddl import parse
+from hstar.planning.heuristics import HEURISTICS
 from hstar.planning.result import SearchResult, stopped_before_search
 from hstar.planning.search import STRONGEST, SearchOptions
 from hstar.planning.search import run as search
@@ -66,19 +67,20 @@ def switches(options: argparse.Namespace) -> dict[str, Any]:
 def run(options: argparse.Namespace) -> int:
     start = _core.monotonic_seconds()
     domain_path, problem_path = input_files(options.files)
-    with as_usage_error():
-        asked = configuration(options)
-        chosen = asked.load()
-    if options.learn is not None:
-        check_learn(options, chosen)
-    check_writable(options.plan_file)
-    budget = budget_of(options)
-    if options.learn is not None:
-        # Its libraries end the process if they do not fit into a memory limit in force.
-        import_module("hstar.learning.planning")
     say = print if not options.json else lambda *_, **__: None  # stdout is for the JSON object
+    budget = budget_of(options)
     log_limits("planner", budget, say)
+    if options.heuristic not in (None, *HEURISTICS):
+        import_module("hstar.slots.loader")  # what its libraries reserve is not to count
     try:
+        with budget.enforced(), as_usage_error():
+            asked = configuration(options)
+            chosen = asked.load()
+        if options.learn is not None:
+            check_learn(options, chosen)
+            # Its libraries end the process if they do not fit into a memory limit in force.
+            import_module("hstar.learning.planning")
+        check_writable(options.plan_file)
         with budget.enforced():
             problem = parse(domain_path, problem_path)
             say(f"Domain: {problem.domain.name}. Problem: {problem.name}.")
