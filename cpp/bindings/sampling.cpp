@@ -164,15 +164,21 @@ Numpy<int, 2> walk(const BoundTask& bound, int count, int steps, uint64_t seed, 
 }  // namespace
 
 void bind_sampling(nb::module_& m) {
+    constexpr auto kOwned = nb::rv_policy::automatic;  // the arrays are no part of the object
     m.def("random_walks", &walk, nb::arg("task"), nb::arg("count"), nb::arg("steps"), nb::arg("seed"),
           nb::arg("deadline"), nb::arg("memory_bytes"));
     nb::class_<BoundPreImages>(m, "PreImages")
         .def("__len__", [](const BoundPreImages& p) { return p.images.size(); })
-        .def_prop_ro("facts", [](const BoundPreImages& p) { return to_arrays(p.images.facts); })
-        .def_prop_ro("depth", [](const BoundPreImages& p) { return to_numpy(p.images.depth); })
-        .def_prop_ro("parent", [](const BoundPreImages& p) { return to_numpy(p.images.parent); })
-        .def_prop_ro("op", [](const BoundPreImages& p) { return to_numpy(p.images.op); })
-        .def_prop_ro("walk", [](const BoundPreImages& p) { return to_numpy(p.images.walk); })
+        .def_prop_ro(
+            "facts", [](const BoundPreImages& p) { return to_arrays(p.images.facts); }, kOwned)
+        .def_prop_ro(
+            "depth", [](const BoundPreImages& p) { return to_numpy(p.images.depth); }, kOwned)
+        .def_prop_ro(
+            "parent", [](const BoundPreImages& p) { return to_numpy(p.images.parent); }, kOwned)
+        .def_prop_ro(
+            "op", [](const BoundPreImages& p) { return to_numpy(p.images.op); }, kOwned)
+        .def_prop_ro(
+            "walk", [](const BoundPreImages& p) { return to_numpy(p.images.walk); }, kOwned)
         .def("improve", &improve, nb::arg("seconds"), nb::arg("deadline"), nb::arg("memory_bytes"))
         .def("complete", &complete_images, nb::arg("chosen"), nb::arg("way"), nb::arg("seed"),
              nb::arg("deadline"), nb::arg("memory_bytes"))
