@@ -31,7 +31,7 @@ pattern databases, idastar and astar find a shortest solution.
 
 def add_parser(commands: Commands) -> None:
     parser = add_command(commands, "solve", "solve a puzzle", run, DESCRIPTION)
-    parser.add_argument("puzzle", metavar="PUZZLE", help="such as cube3 or tiles-4x4")
+    parser.add_argument("puzzle", metavar="PUZZLE", help="a puzzle such as cube3 or tiles-4x4")
     start = parser.add_mutually_exclusive_group(required=True)
     add_option(start, "--state STATE", "the piece in each place")
     add_option(start, "--moves MOVES", 'start from the goal after these moves, such as "R U2 F\'"')
