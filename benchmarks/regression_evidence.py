@@ -139,7 +139,9 @@ def replay_rollouts(task: Task, count: int, length: int, found: Evidence) -> Non
         if not has_h2 and seed >= count // 2:  # the second half of the rollouts knows h^2
             has_h2 = regression.add_h2(H2_SECONDS, *NO_LIMIT)
         novelty = ("both", "none", "preconditions", "adds", "deletes")[seed // CHUNK % 5]
-        images = regression.backward_walks(min(CHUNK, count - seed), length, novelty, seed, *NO_LIMIT)
+        images = regression.backward_walks(
+            min(CHUNK, count - seed), length, novelty, seed, *NO_LIMIT
+        )
         way = WAYS[seed // CHUNK % 3]
         every = np.arange(len(images), dtype=np.int32)
         completed = rows(*images.complete(every, way, seed, *NO_LIMIT))

@@ -1,4 +1,4 @@
-"""Limits hold from the start of a command, also while it reads a model; and without any asked for."""
+"""Limits hold from the start of a command, while it reads a model, and with none asked for."""
 
 from __future__ import annotations
 
