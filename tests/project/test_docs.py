@@ -18,8 +18,8 @@ from pathlib import Path
 import hstar
 from hstar.domains import DOMAINS
 from hstar.papers import RECIPES
+from hstar.planning.algorithms import SEARCHES
 from hstar.planning.heuristics import HEURISTICS
-from hstar.planning.search import SEARCHES
 from hstar.runtime.registry import import_attribute
 from hstar.slots.decode import DECODES
 from hstar.slots.features import FEATURES

@@ -15,7 +15,7 @@ from typing import Any
 
 from hstar.learning.instance import LearnOptions, Way
 from hstar.learning.networks import Candidate
-from hstar.planning.search import STRONGEST, SearchOptions
+from hstar.planning.specification import DEFAULT_PLANNER, SearchSpecification
 from hstar.training.fact_network import NETWORK
 from hstar.training.native import MlpOptions
 
@@ -64,15 +64,15 @@ class Column:
     learner: str | None = None
     way: Way = field(default_factory=dict)
     decode: str | None = None
-    search: SearchOptions | None = None
+    search: SearchSpecification | None = None
     learns: bool = False
 
 
 PLANNERS: dict[str, Column] = {
     **{name: Column(name, decode="floor") for name in ("RSL", "N-RSL", "Boot", "AVI", "TSL")},
-    "FF": Column(search=SearchOptions("ff", "gbfs", cost="one")),
-    "goal count": Column(search=SearchOptions("goalcount", "gbfs", cost="one")),
-    "plan": Column(search=STRONGEST),
+    "FF": Column(search=SearchSpecification("ff", "gbfs", cost="one")),
+    "goal count": Column(search=SearchSpecification("goalcount", "gbfs", cost="one")),
+    "plan": Column(search=DEFAULT_PLANNER),
     "learn": Column(HSTAR),
     "plan --learn": Column(learns=True),
     # The ablation

@@ -42,7 +42,8 @@ from hstar.papers.regression_sampling.scales import GENERATED, Scale, Study
 from hstar.pddl import Problem, parse
 from hstar.pddl.errors import InputFileError
 from hstar.planning.result import SearchResult
-from hstar.planning.search import SearchOptions, plan_problem
+from hstar.planning.search import plan_problem
+from hstar.planning.specification import SearchSpecification
 from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget, OutOfResources
 from hstar.slots.features.facts import true_atoms
@@ -299,7 +300,7 @@ def plan_and_learn(problem: Problem, study: Study, budget: Budget) -> SearchResu
 
 def search_options(
     experiment: Experiment, study: Study, task: TaskFolder, column: Column
-) -> SearchOptions | None:
+) -> SearchSpecification | None:
     """None if there is no network."""
     if column.learner is None:
         return column.search
@@ -308,7 +309,7 @@ def search_options(
         return None
     heuristic = LearnedHeuristic(read_model(path), str(path), column.decode)
     way = {"cost": "one", **column.way} if column.way else heuristic.search
-    return SearchOptions(heuristic, **way)
+    return SearchSpecification(heuristic, **way)
 
 
 def rows_of(rows: list[dict[str, Any]], **fields: Any) -> Iterator[dict[str, Any]]:

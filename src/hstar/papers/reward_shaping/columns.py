@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from hstar.planning.search import STRONGEST, SearchOptions
+from hstar.planning.specification import DEFAULT_PLANNER, SearchSpecification
 from hstar.slots.learned_heuristic import LearnedHeuristic
 from hstar.slots.model_file import read_model
 
@@ -29,15 +29,15 @@ class Column:
     base: str | None = None
     has_seeds: bool = False
 
-    def search(self, model: Path, max_evaluations: int | None) -> SearchOptions:
+    def search(self, model: Path, max_evaluations: int | None) -> SearchSpecification:
         """How to search with the model file. Raises ModelFileError."""
         heuristics: list[str | LearnedHeuristic] = list(self.beside)
         if self.learner is not None:
             learned = LearnedHeuristic(read_model(model), str(model), self.decode)
             heuristics.insert(0, learned)
         if not heuristics:
-            return STRONGEST
-        return SearchOptions(
+            return DEFAULT_PLANNER
+        return SearchSpecification(
             heuristics,
             self.algorithm,
             cost="one",
@@ -50,7 +50,7 @@ DEFAULT = "plan"  # what 'hstar plan' runs; only time limits it
 BASES = ("h^blind", "h^add", "h^FF")
 SHAPED = {"H^blind": "h^blind", "H^add": "h^add", "H^FF": "h^FF"}  # learned column -> its base
 OWN, BESIDE_BASE = "own H", "own H + h^FF"
-FIRST_BASE, FIRST_OWN = "h^FF, first", "own H, first"  # with the search `first`
+FIRST_BASE, FIRST_OWN = "h^FF, first", "own H, first"  # with the search first-improvement
 LAZY_BASE, LAZY_OWN = "h^FF, lazy", "own H + h^FF, lazy"  # with h^FF's preferred operators
 ROLLOUTS, LABELS = "rollouts", "label + train"
 PEERS = ("GBFS-HGN", "GBFS-H", "GBFS-V", "GBFLS-H", "GBFLS-V")
@@ -65,8 +65,8 @@ COLUMNS: dict[str, Column] = {
     "GBFLS-V": Column("gnn", algorithm="gbfls", decode="policy-value"),
     OWN: Column("own", base="h^FF", has_seeds=True),
     BESIDE_BASE: Column("own", beside=("ff",), base="h^FF", has_seeds=True),
-    FIRST_BASE: Column(beside=("ff",), algorithm="first", base="h^FF"),
-    FIRST_OWN: Column("own", algorithm="first", base="h^FF", has_seeds=True),
+    FIRST_BASE: Column(beside=("ff",), algorithm="first-improvement", base="h^FF"),
+    FIRST_OWN: Column("own", algorithm="first-improvement", base="h^FF", has_seeds=True),
     LAZY_BASE: Column(None, ("ff",), "lazy", "ff", base="h^FF"),
     LAZY_OWN: Column("own", ("ff",), "lazy", "ff", base="h^FF", has_seeds=True),
     ROLLOUTS: Column("rollouts"),

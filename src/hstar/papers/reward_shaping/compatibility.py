@@ -15,7 +15,8 @@ from hstar.papers.tables import Table
 from hstar.pddl import find_domain, parse
 from hstar.pddl.errors import InputFileError
 from hstar.pddl.locate import find_problems
-from hstar.planning.search import SearchOptions, run
+from hstar.planning.search import run
+from hstar.planning.specification import SearchSpecification
 from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget, OutOfResources
 from hstar.slots.learned_heuristic import LearnedHeuristic
@@ -71,7 +72,7 @@ def _learn(tasks: list[Task], asked: Compatibility, budget: Budget) -> Rtdp:
 
 
 def _is_solved(task: Task, heuristic: LearnedHeuristic, limit: float, memory: int) -> bool:
-    options = SearchOptions(heuristic, "gbfs", cost="one")
+    options = SearchSpecification(heuristic, "gbfs", cost="one")
     found = search_within(limit, memory, lambda budget: run(task, options, budget))
     return bool(found["solved"])
 

@@ -24,6 +24,7 @@ from hstar.papers import experiment as shared
 from hstar.papers.experiment import in_processes, read_part, say_nothing, write_part
 from hstar.papers.page import DEFAULT, FF, compare_runs
 from hstar.papers.truncated_gaussian.scales import DECODINGS, DOMAINS, OURS, Scale, Variant
+from hstar.planning.specification import SearchSpecification
 from hstar.runtime.progress import Progress
 from hstar.slots.teachers import LabelOptions, label
 
@@ -200,7 +201,8 @@ def plan_with_models(experiment: Experiment, domain: str) -> None:
             run_default(options)
         else:
             limit = scale.max_evaluations
-            run_bench(replace(options, cost="one", max_evaluations=limit, time_limit=None))
+            counted = SearchSpecification(cost="one", max_evaluations=limit)
+            run_bench(replace(options, shared=counted, time_limit=None))
 
 
 def _planners(experiment: Experiment, domain: str) -> Iterator[tuple[str, str, int]]:
