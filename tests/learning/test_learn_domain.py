@@ -11,10 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from label_folders import write_folder
-from program import COMMAND, Outcome, check_one_line, hstar
-
-from hstar.domains import generate
 from hstar.learning.candidates import RECIPES
 from hstar.learning.choices import choices_along
 from hstar.learning.domain import DomainLearner, DomainOptions, split_by_size

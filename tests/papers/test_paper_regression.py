@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from program import check_one_line, hstar
-
 from hstar.learning.initial_states import with_initial_state
 from hstar.learning.instance import InstanceLearner, LearnOptions
+from program import check_one_line, hstar
+
 from hstar.papers.claims import FAILS, HOLDS, UNKNOWN
 from hstar.papers.experiment import read_part
 from hstar.papers.peers import run_peer
@@ -37,10 +37,10 @@ from hstar.papers.regression_sampling.tables import (
     coverage_table,
     together_table,
 )
+from hstar.planning.atoms import parse_atom
 from hstar.planning.task import ground
 from hstar.runtime.journal import JournalError
 from hstar.runtime.resources import Budget, OutOfResources, stopped
-from hstar.slots.teachers.states import parse_atom
 from hstar.training.native import MlpOptions
 
 QUICK = MlpOptions(hidden=8, width=8, batch=256, epochs=2)

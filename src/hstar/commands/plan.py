@@ -122,8 +122,7 @@ def learn_and_search(
 ) -> SearchResult:
     from hstar.learning.planning import plan_with_learning
 
-    found = plan_with_learning(task, options.learn, budget, lambda line: say(line, flush=True))
-    return replace(found.result, training_time=found.training_time, found_by=found.found_by)
+    return plan_with_learning(task, options.learn, budget, lambda line: say(line, flush=True))
 
 
 # The lines below are those of Fast Downward where it has one, so that tools that parse its logs,

@@ -22,7 +22,6 @@ from hstar.slots.features.vocabulary import domain_hash
 from hstar.slots.model_file import ModelFile, ModelFileError, refusing_malformed
 from hstar.slots.models import MODELS
 from hstar.slots.objectives.cap import capped_base
-from hstar.slots.policy_heuristic import PolicyHeuristic
 
 if TYPE_CHECKING:
     import torch
@@ -67,7 +66,7 @@ class LearnedHeuristic:
     @property
     def search(self) -> dict[str, Any]:
         """The search that the file recommends (SearchSpecification.to_dict); empty if none."""
-        return dict(self.metadata.get("search", {}))
+        return dict(self.metadata.get("search") or {})
 
     @property
     def is_of_edges(self) -> bool:
@@ -92,6 +91,8 @@ class LearnedHeuristic:
             native = is_ours and self.decode.is_native and None not in (network, inputs)
             try:
                 if self.decode.is_of_edges:
+                    from hstar.slots.policy_heuristic import PolicyHeuristic
+
                     described = self.metadata["features"]["config"]
                     return PolicyHeuristic(self.network(), self.decode, described, space)
                 if not native and self.ranks_operators:

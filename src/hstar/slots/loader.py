@@ -57,6 +57,7 @@ def load_model(path: str | os.PathLike[str], decode: str | None = None) -> Any:
     file = read_model(name)
     if file.metadata["form"] != "integers":
         return LearnedHeuristic(file, name, decode)
+
     strict = file.metadata["decode"]["name"] == "strict"
     if decode is not None and decode != file.metadata["decode"]["name"]:
         raise ValueError(f"the file was made for decode '{file.metadata['decode']['name']}' alone")

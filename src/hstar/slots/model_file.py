@@ -13,13 +13,17 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hstar.pddl.errors import InputFileError
 from hstar.runtime.atomic import write_atomically
+from hstar.slots.features.vocabulary import domain_hash
+
+if TYPE_CHECKING:
+    from hstar.pddl import Domain
 
 FORMAT = "hstar-model-2"
 NO_DIGEST = "0" * 64
@@ -37,19 +41,20 @@ DTYPES = {  # of tensors, as NumPy has them
 PIECE = 2**20  # bytes that are read and digested at once
 
 NAMED = {"name": str, "config": dict}
-SCHEMA: dict[str, Any] = {
+SCHEMA: dict[str, Any] = {  # (schema,): that, or null
     "form": str,
     "features": NAMED,
     "model": NAMED,
     "objective": {"name": str},
     "decode": {"name": str},
     "cost": str,
-    "domain": (dict, type(None)),
+    "domain": (dict,),
     "training": dict,
-    "certificate": (dict, type(None)),
+    "certificate": (dict,),
 }
 OPTIONAL: dict[str, Any] = {
-    "search": {"algorithm": str},  # what 'hstar plan -H FILE' uses
+    "search": ({"algorithm": str},),  # what 'hstar plan -H FILE' uses
+    "verdict": ({"sentence": str, "use": str},),  # "learned", "default", "trade" or "unknown"
     "operators": {"actions": list, "colours": list},  # with a tensor of weights: ranks operators
 }
 
@@ -60,17 +65,54 @@ class ModelFileError(InputFileError):
 
 @dataclass(frozen=True, slots=True)
 class ModelFile:
-    """What a model file holds. `metadata` has the keys of SCHEMA, and perhaps some of OPTIONAL."""
+    """What a model file holds. `metadata` is as `model_metadata` makes it."""
 
     metadata: dict[str, Any]
     tensors: dict[str, NDArray[Any]] = field(repr=False)
 
 
+def model_metadata(
+    *,
+    features: tuple[str, dict[str, Any]],
+    model: tuple[str, dict[str, Any]],
+    objective: dict[str, Any],
+    decode: dict[str, Any],
+    domain: Domain | None,
+    training: dict[str, Any],
+    form: str = "float",
+    cost: str = "one",
+    certificate: dict[str, Any] | None = None,
+    search: dict[str, Any] | None = None,
+    verdict: dict[str, Any] | None = None,
+    **optional: Any,
+) -> dict[str, Any]:
+    """The metadata of a model file, as plain JSON. `features` and `model` are names with their
+    configurations. No domain: the model belongs to one space. No search: greedy best-first search.
+    No verdict: nothing compared the model with the default planner. `optional` is of OPTIONAL."""
+    described = {
+        "form": form,
+        "features": dict(zip(NAMED, features, strict=True)),
+        "model": dict(zip(NAMED, model, strict=True)),
+        "objective": objective,
+        "decode": decode,
+        "cost": cost,
+        "domain": domain and {"name": domain.name, "hash": domain_hash(domain)},
+        "training": training,
+        "certificate": certificate,
+        "search": search,
+        "verdict": verdict,
+        **optional,
+    }
+    plain: dict[str, Any] = json.loads(json.dumps(described))
+    return plain
+
+
 def to_bytes(model: ModelFile) -> bytes:
-    """The file's content; equal models give equal bytes."""
+    """The file's content; equal models give equal bytes. What is optional and null takes none."""
     from safetensors.numpy import save
 
-    metadata = {"format": FORMAT, **model.metadata, "digest": NO_DIGEST}
+    held = {k: v for k, v in model.metadata.items() if v is not None or k not in OPTIONAL}
+    metadata = {"format": FORMAT, **held, "digest": NO_DIGEST}
     text = json.dumps(metadata, sort_keys=True, separators=(",", ":"))
     tensors = {name: np.asarray(array, order="C") for name, array in model.tensors.items()}
     content = save(tensors, metadata={"hstar": text})
@@ -117,6 +159,7 @@ def from_bytes(content: bytes | bytearray, name: str) -> ModelFile:
             intact = _digest_without(digest, content) == digest
         else:
             metadata, intact = upgraded(metadata, tensors, bytes(content), name)
+        metadata = {"search": None, "verdict": None, **metadata}
         if not intact:
             raise ModelFileError(
                 "the file was changed after training (its digest does not match); "
@@ -195,6 +238,10 @@ def _digest_without(digest: str, content: bytes | bytearray) -> str:
 
 
 def _check_schema(held: Any, schema: Any, where: str) -> None:
+    if isinstance(schema, tuple):
+        if held is None:
+            return
+        (schema,) = schema
     if not isinstance(schema, dict):
         if not isinstance(held, schema):
             raise ValueError(f"{where} has the wrong type")

@@ -39,13 +39,6 @@ class HypergraphBatch:
     edges: Tensor  # float32[edges, 3]
     globals: Tensor  # float32[graphs, 2]: number of nodes, number of edges
 
-    @staticmethod
-    def build(groups: Sequence[tuple[Hypergraph, NDArray[Any]]], slots: Slots) -> HypergraphBatch:
-        """All states of all groups in order; a group is a graph and its states' bits [S, nodes].
-        Raises ValueError if a graph needs more slots than the network has."""
-        inputs = HypergraphInputs(groups, slots)
-        return inputs.select(np.arange(len(inputs.graphs)))
-
     def to(self, device: torch.device) -> HypergraphBatch:
         if self.nodes.device == device:
             return self

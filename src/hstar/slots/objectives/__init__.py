@@ -34,6 +34,11 @@ OBJECTIVES: Registry[type[Objective]] = Registry(
 )
 
 
+def objectives_of(fit: str) -> list[str]:
+    """The names of all that this fit can train ("torch", "mlp" or "linear")."""
+    return [name for name in OBJECTIVES if fit in OBJECTIVES.find(name).fits]
+
+
 def make_objective(name: str, **options: object) -> Objective:
     """The objective of a name with these options. Raises ValueError for those it does not have."""
     kind = OBJECTIVES.find(name)

@@ -45,14 +45,8 @@ from hstar.slots.teachers.registry import TEACHERS
 TIMES_FORMAT = "hstar-label-times-1"
 COUNTS = ("expanded", "evaluated")
 TIMES = ("status", "search_time", "total_time", "peak_memory_kb", *COUNTS)
-SHARED = (
-    "status",
-    "plan",
-    "plan_cost",
-    "atoms",
-    "has_irrelevant",
-    "has_open",
-)  # with LabelledProblem
+# What LabelledProblem has too.
+SHARED = ("status", "plan", "plan_cost", "atoms", "has_irrelevant", "has_open")
 LARGE_WORKER_KB = 256 << 10  # a worker that needed more is replaced by a fresh one
 
 Key = tuple[int, int]  # the position of a problem in the folder, and the number of the retry

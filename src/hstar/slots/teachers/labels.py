@@ -156,13 +156,6 @@ class Labels:
         """The rows of the problem of that file name. Raises KeyError."""
         return self.rows.of_problem(self._number(name))
 
-    def atom_names(self, name: str) -> list[list[str]]:
-        """The true atoms of each labelled state of a problem, such as "on(a, b)"."""
-        rows, names = self.rows_of(name), self.problem(name).atoms
-        states = np.split(rows.atoms, rows.starts[1:-1]) if len(rows) else []
-        named = ([names[atom] for atom in state] for state in states)
-        return [[atom for atom in state if not atom.startswith("not ")] for state in named]
-
     def _number(self, name: str) -> int:
         return {problem.problem: i for i, problem in enumerate(self.problems)}[name]
 
