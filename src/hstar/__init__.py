@@ -6,6 +6,11 @@ result = hstar.plan("domain.pddl", "problem.pddl", heuristic="ff", search="gbfs"
 from __future__ import annotations
 
 import os
+import sys
+
+if sys.argv[:1] == ["-m"] and "hstar" in sys.orig_argv and not sys.flags.safe_path:
+    sys.path.pop(0)  # `python -m hstar` imports nothing that lies in the current directory
+
 from typing import Any
 
 from hstar.pddl import PddlError, Problem, UnsupportedPddlError, parse
@@ -58,10 +63,10 @@ def plan(
     `heuristic` is a name from HEURISTICS, a model file, "pdb:FILE,FILE" (pattern databases),
     "module:attribute", a model from load_model, a function from states int32[B, V] to B numbers, or
     a list of several; `search` is a name from SEARCHES; further options are those of
-    SearchSpecification. The defaults are those of `hstar plan`. Limits in seconds and bytes; by
-    default there is none of time, and of memory half of what is left on the machine. Raises
-    PddlError, ModelFileError, ValueError, OutOfResources (limits reached before the search),
-    KeyboardInterrupt.
+    SearchSpecification; with `trust` a model file may import code of your own. The defaults are
+    those of `hstar plan`. Limits in seconds and bytes; by default there is none of time, and of
+    memory half of what is left on the machine. Raises PddlError, ModelFileError, ValueError,
+    OutOfResources (limits reached before the search), KeyboardInterrupt.
     """
     memory = Budget.by_default().memory_bytes if memory_limit is None else memory_limit
     budget = Budget.starting_now(time_limit, memory)
@@ -73,12 +78,15 @@ def plan(
         )
 
 
-def load_model(path: str | os.PathLike[str], decode: str | None = None) -> Heuristic:
+def load_model(
+    path: str | os.PathLike[str], decode: str | None = None, *, trust: bool = False
+) -> Heuristic:
     """A learned heuristic from its file, for any task of its domain. Raises ModelFileError.
 
     `decode` overrides how outputs become a value: "mean", "clip", "truncated-mean" or "value".
+    With `trust` the file may import code of your own, which it names as module:attribute.
     """
     from hstar.slots import loader as learned
 
-    loaded: Heuristic = learned.load_model(path, decode)
+    loaded: Heuristic = learned.load_model(path, decode, trust=trust)
     return loaded
