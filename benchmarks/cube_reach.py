@@ -15,11 +15,11 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from hstar.papers.admissible_cea.classical import build_table, classical_rows, describe, strongest
+from hstar.papers.admissible_cea.published import TABLE_2, TABLE_5, PublishedHeuristic
 from provenance import describe_run
 
 from hstar.experiments.report import markdown_table
-from hstar.papers.admissible_cea.classical import build_table, classical_rows, describe, strongest
-from hstar.papers.admissible_cea.published import TABLE_2, TABLE_5, PublishedHeuristic
 from hstar.papers.admissible_cea.scales import SUBJECTS, Subject
 from hstar.runtime.progress import Progress
 from hstar.slots.model_file import ModelFileError

@@ -15,17 +15,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hstar.papers.admissible_cea.classical import table_row
+from hstar.papers.admissible_cea.published import TABLE_3
+from hstar.papers.admissible_cea.recipe import Experiment, Results, collect, run_experiment
 from program import PACKAGES, SECONDS, environment, hstar
 from small_patterns import database_of
 from tiny_cea_scale import PAIR, TILES, TINY
 
 from hstar import plan
 from hstar.papers.admissible_cea import recipe as admissible_cea
-from hstar.papers.admissible_cea.classical import table_row
 from hstar.papers.admissible_cea.frontier import frontier, verdict
 from hstar.papers.admissible_cea.page import build_page, main_tables, write_results
-from hstar.papers.admissible_cea.published import TABLE_3
-from hstar.papers.admissible_cea.recipe import Experiment, Results, collect, run_experiment
 from hstar.papers.admissible_cea.scales import SCALES
 from hstar.papers.admissible_cea.tables import table_1, table_2, table_3
 from hstar.papers.page import planning_table

@@ -8,9 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from small_patterns import OPTIONS, data_of, database_of
-from tiny_cea_scale import DIFFERENCE, PANCAKES, TILES
-
 from hstar.papers.admissible_cea.classical import (
     build_table,
     classical_rows,
@@ -18,6 +15,10 @@ from hstar.papers.admissible_cea.classical import (
     strongest,
     table_row,
 )
+from hstar.papers.admissible_cea.published import TABLE_1, TABLE_2, TABLE_3, TABLE_4, TABLE_5
+from small_patterns import OPTIONS, data_of, database_of
+from tiny_cea_scale import DIFFERENCE, PANCAKES, TILES
+
 from hstar.papers.admissible_cea.figures import decay, mean_error, overestimates, quantile
 from hstar.papers.admissible_cea.generalisation import (
     SomeStates,
@@ -25,7 +26,6 @@ from hstar.papers.admissible_cea.generalisation import (
     next_on_path,
     restricted,
 )
-from hstar.papers.admissible_cea.published import TABLE_1, TABLE_2, TABLE_3, TABLE_4, TABLE_5
 from hstar.papers.admissible_cea.scales import CORNERS, Compressions
 from hstar.pdb import compress
 from hstar.planning.puzzle import make_puzzle

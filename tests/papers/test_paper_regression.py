@@ -9,14 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from program import check_one_line, hstar
-
-from hstar.learning.initial_states import with_initial_state
-from hstar.learning.instance import InstanceLearner, LearnOptions
-from hstar.papers.claims import FAILS, HOLDS, UNKNOWN
 from hstar.papers.experiment import read_part
 from hstar.papers.peers import run_peer
-from hstar.papers.regression_sampling import recipe
 from hstar.papers.regression_sampling.claims import claims
 from hstar.papers.regression_sampling.columns import LEARNERS, PLANNERS
 from hstar.papers.regression_sampling.page import summary_text, write_results
@@ -29,6 +23,12 @@ from hstar.papers.regression_sampling.recipe import (
     unused_states,
 )
 from hstar.papers.regression_sampling.scales import GENERATED, SCALES, Scale, Study
+from program import check_one_line, hstar
+
+from hstar.learning.initial_states import with_initial_state
+from hstar.learning.instance import InstanceLearner, LearnOptions
+from hstar.papers.claims import FAILS, HOLDS, UNKNOWN
+from hstar.papers.regression_sampling import recipe
 from hstar.papers.regression_sampling.tables import (
     AVERAGES,
     COLUMNS,

@@ -7,26 +7,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from label_folders import write_folder
-from program import check_one_line, hstar
-
 from hstar.papers.experiment import read_part
-from hstar.papers.reward_shaping import recipe
 from hstar.papers.reward_shaping.columns import COLUMNS, SHAPED
-from hstar.papers.reward_shaping.compatibility import (
-    WORKS,
-    check_domain,
-    compatibility_table,
-    compatible_folders,
-)
-from hstar.papers.reward_shaping.learners import LEARNERS
 from hstar.papers.reward_shaping.page import failures, summary_text, write_results
-from hstar.papers.reward_shaping.problems import (
-    DomainProblems,
-    Entry,
-    SuiteError,
-    read_problems,
-)
 from hstar.papers.reward_shaping.recipe import Experiment, Results, run_experiment
 from hstar.papers.reward_shaping.scales import (
     EQUAL_TIME,
@@ -36,6 +19,23 @@ from hstar.papers.reward_shaping.scales import (
     Generated,
     Scale,
     Study,
+)
+from label_folders import write_folder
+from program import check_one_line, hstar
+
+from hstar.papers.reward_shaping import recipe
+from hstar.papers.reward_shaping.compatibility import (
+    WORKS,
+    check_domain,
+    compatibility_table,
+    compatible_folders,
+)
+from hstar.papers.reward_shaping.learners import LEARNERS
+from hstar.papers.reward_shaping.problems import (
+    DomainProblems,
+    Entry,
+    SuiteError,
+    read_problems,
 )
 from hstar.runtime.journal import JournalError
 from hstar.runtime.resources import OutOfResources, stopped

@@ -9,13 +9,13 @@ from typing import Any
 
 import polars as pl
 import pytest
+from hstar.papers.truncated_gaussian.claims import claims
+from hstar.papers.truncated_gaussian.page import figure2
 
 from hstar.experiments.report import Page
 from hstar.papers.claims import FAILS, HOLDS, UNKNOWN
 from hstar.papers.truncated_gaussian import published
-from hstar.papers.truncated_gaussian.claims import claims
 from hstar.papers.truncated_gaussian.measured import Measured, format_value, published_value
-from hstar.papers.truncated_gaussian.page import figure2
 from hstar.papers.truncated_gaussian.published import (
     DOMAINS,
     LEARN_FF,

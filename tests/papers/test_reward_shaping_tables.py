@@ -7,10 +7,14 @@ import math
 from typing import Any
 
 import pytest
+from hstar.papers.reward_shaping.claims import claims, large_share
+from hstar.papers.reward_shaping.ranksum import doubled_ranks, least_p, rank_sum_p
+from hstar.papers.reward_shaping.recipe import Results
+from hstar.papers.reward_shaping.scales import EQUAL_TIME, PAPER, Study
+from hstar.papers.tables import Table
 
 from hstar.experiments.report import Cell
 from hstar.papers.claims import FAILS, HOLDS, UNKNOWN
-from hstar.papers.reward_shaping.claims import claims, large_share
 from hstar.papers.reward_shaping.figures import goal_curve, rates
 from hstar.papers.reward_shaping.measured import (
     COVERAGE,
@@ -23,9 +27,6 @@ from hstar.papers.reward_shaping.measured import (
     searches_of,
 )
 from hstar.papers.reward_shaping.problems import DomainProblems, Entry
-from hstar.papers.reward_shaping.ranksum import doubled_ranks, least_p, rank_sum_p
-from hstar.papers.reward_shaping.recipe import Results
-from hstar.papers.reward_shaping.scales import EQUAL_TIME, PAPER, Study
 from hstar.papers.reward_shaping.tables import (
     best_columns,
     coverage_table,
@@ -35,7 +36,6 @@ from hstar.papers.reward_shaping.tables import (
     problems_table,
     seeds_table,
 )
-from hstar.papers.tables import Table
 
 COLUMNS = ("h^blind", "h^add", "h^FF", "H^blind", "H^add", "H^FF")
 STUDY = Study(PAPER, COLUMNS, (0, 1), 0, 60.0, {"paper": 100}, max_evaluations=1000)

@@ -3,6 +3,7 @@
 Build one of a puzzle or of a planning task, compress it, store it, and search with several.
 """
 
+from hstar.pdb.alternatives import Compressions, describe_compression, list_compressions, strongest
 from hstar.pdb.compression import best_levels, compress, subtract
 from hstar.pdb.database import Layout, PatternDatabase, build_pdb, make_index
 from hstar.pdb.file import PdbFileError, read_pdb, write_pdb
@@ -11,6 +12,7 @@ from hstar.pdb.pattern import parse_pattern
 from hstar.pdb.selection import choose_pattern
 
 __all__ = [
+    "Compressions",
     "Layout",
     "PatternDatabase",
     "PdbFileError",
@@ -19,10 +21,13 @@ __all__ = [
     "build_pdb",
     "choose_pattern",
     "compress",
+    "describe_compression",
+    "list_compressions",
     "load_heuristic",
     "make_index",
     "parse_pattern",
     "read_pdb",
+    "strongest",
     "subtract",
     "write_pdb",
 ]

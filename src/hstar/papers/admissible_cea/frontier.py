@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from hstar.experiments.report import Cell
-from hstar.papers.admissible_cea.classical import describe
-from hstar.papers.admissible_cea.published import MB
-from hstar.papers.admissible_cea.recipe import Results
+from hstar.experiments.report import Cell, Table
+from hstar.papers.admissible_cea.scales import MB
 from hstar.papers.admissible_cea.tables import certified_heuristics
-from hstar.papers.tables import Table
+from hstar.pdb import describe_compression
+
+if TYPE_CHECKING:
+    from hstar.papers.admissible_cea.study import PatternResults
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +25,10 @@ class Point:
     leads: bool = False  # nothing that is no larger has a larger mean
 
 
-def frontier(results: Results, name: str) -> list[Point]:
+def frontier(results: PatternResults, name: str) -> list[Point]:
     """All heuristics of a space by size, with those marked that nothing smaller or equal beats."""
     classical, certified = results.classical.get(name, []), certified_heuristics(results, name)
-    rows = [(describe(row), False, row) for row in classical]
+    rows = [(describe_compression(row), False, row) for row in classical]
     rows += [(f"network {kind}", True, row) for kind, row in certified.items()]
     points = [Point(what, learned, row["bytes"], row["total"]) for what, learned, row in rows]
     marked, best = [], float("-inf")
@@ -36,7 +38,7 @@ def frontier(results: Results, name: str) -> list[Point]:
     return marked
 
 
-def leading_table(results: Results, name: str) -> Table:
+def leading_table(results: PatternResults, name: str) -> Table:
     """Those that lead, and every network."""
     points = frontier(results, name)
     shown = (
@@ -48,7 +50,7 @@ def leading_table(results: Results, name: str) -> Table:
     return _table(f"leading-{name}", f"{name}: mean against bytes", leading, shown)
 
 
-def whole_table(results: Results, name: str) -> Table:
+def whole_table(results: PatternResults, name: str) -> Table:
     """Every heuristic of a space."""
     points = frontier(results, name)
     title = f"{name}: all {len(points)} heuristics"

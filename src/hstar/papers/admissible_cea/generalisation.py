@@ -16,22 +16,21 @@ import copy
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hstar.papers.admissible_cea.networks import predict
-from hstar.papers.experiment import write_part
+from hstar.papers.run import Row
 from hstar.pdb import PatternDatabase, read_pdb
-from hstar.planning.puzzle import Puzzle, make_puzzle
-from hstar.training.pattern_source import TableData
+from hstar.planning import Puzzle, make_puzzle
+from hstar.training import TableData
 
 if TYPE_CHECKING:
     import torch
 
-    from hstar.slots.features.pattern_states import PatternStates
-    from hstar.training.options import TrainOptions
+    from hstar.slots.features import PatternStates
+    from hstar.training import TrainOptions
 
 SLICE = 2**17
 Distances = NDArray[np.int64]
@@ -66,16 +65,13 @@ def inadmissibility(h: Distances, distance: Distances, following: Indices) -> Di
     return psi
 
 
-def measure_generalisation(
-    table: Path, options: TrainOptions, size: int, seed: int, part: Path
-) -> str:
+def measure_generalisation(table: Path, options: TrainOptions, size: int, seed: int) -> Row:
     """Train on `size` states drawn once, and compare them with the whole space."""
     import torch
 
-    from hstar.slots.features.pattern_states import PatternStates
-    from hstar.slots.models.export import export
-    from hstar.slots.models.rounding import RoundedNet
-    from hstar.training.train import prepare_table
+    from hstar.slots.features import PatternStates
+    from hstar.training import prepare_table
+    from hstar.training.certified import integer_network, predict
 
     started = time.monotonic()
     torch.set_num_threads(1)
@@ -91,7 +87,7 @@ def measure_generalisation(
     data = SomeStates(database, puzzle, restricted(states, sample))
     loop = prepare_table(data, replace(options, seed=seed, device="cpu")).loop
     loop.run()
-    network = export(cast(RoundedNet, loop.network), states.domain_sizes)
+    network = integer_network(loop)
     h = np.zeros(states.cells, dtype=np.int64)
     for first in range(0, len(reached), SLICE):
         index = reached[first : first + SLICE]
@@ -105,9 +101,7 @@ def measure_generalisation(
         for where, chosen in (("sample", sample), ("whole", reached))
     }
     means["overestimated"] = float((excess[reached] > 0).mean())
-    write_part(part, {**row, **means, "seconds": round(time.monotonic() - started, 1)})
-    off = abs(means["state_whole"] - means["state_sample"])
-    return f"{database.layout.space}, {len(sample)} training states: off by {off:.3f}"
+    return {**row, **means, "seconds": round(time.monotonic() - started, 1)}
 
 
 @dataclass(frozen=True)
@@ -124,7 +118,7 @@ def restricted(states: PatternStates, kept: Indices) -> PatternStates:
     """The same space with labels for some states only, so that no others are drawn."""
     import torch
 
-    from hstar.slots.features.pattern_states import UNREACHED
+    from hstar.slots.features import UNREACHED
 
     known = copy.copy(states)
     places = torch.from_numpy(kept)

@@ -4,14 +4,26 @@ line under each says what the paper shows and what ours shows."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hstar.experiments.report import MISSING, Cell
-from hstar.papers.admissible_cea.classical import describe, strongest
-from hstar.papers.admissible_cea.published import MB, TABLE_1, TABLE_2, TABLE_3, TABLE_5
-from hstar.papers.admissible_cea.recipe import Results, Row
-from hstar.papers.admissible_cea.scales import CE, CEA, CORNERS, MODELS, PHASES
-from hstar.papers.tables import Table
+from hstar.experiments.report import MISSING, Cell, Table
+from hstar.papers.admissible_cea.scales import (
+    CE,
+    CEA,
+    CORNERS,
+    MB,
+    MODELS,
+    PHASES,
+    TABLE_1,
+    TABLE_2,
+    TABLE_3,
+    TABLE_5,
+)
+from hstar.papers.run import Row
+from hstar.pdb import describe_compression, strongest
+
+if TYPE_CHECKING:
+    from hstar.papers.admissible_cea.study import PatternResults
 
 PAPER, HERE = "paper", "here"
 NOT_BUILT, NOT_LEARNED = "not built", "not learned"
@@ -19,11 +31,11 @@ LABELS = {CEA: "CEA loss", PHASES: "CEA loss in phases", CE: "CE loss"}
 CLOSE = 0.01  # the paper rounds some means and cuts others off
 
 
-def build_tables(results: Results) -> list[Table]:
+def build_tables(results: PatternResults) -> list[Table]:
     return [table_1(results), table_2(results), table_3(results), table_5(results)]
 
 
-def table_1(results: Results) -> Table:
+def table_1(results: PatternResults) -> Table:
     """Databases: mean, states, size; the paper's beneath ours."""
     rows, compared, off = [], [], []
     for name in dict.fromkeys([*results.tables, *TABLE_1]):
@@ -55,7 +67,7 @@ def table_1(results: Results) -> Table:
     )
 
 
-def table_2(results: Results) -> Table:
+def table_2(results: PatternResults) -> Table:
     """Networks against compressed tables, by database."""
     names = [name for name in results.tables if results.classical.get(name)]
     every = dict.fromkeys([*names, *TABLE_2])
@@ -73,7 +85,7 @@ def table_2(results: Results) -> Table:
     )
 
 
-def _comparison(results: Results, name: str) -> Iterator[list[str]]:
+def _comparison(results: PatternResults, name: str) -> Iterator[list[str]]:
     """The rows of one database, first the paper's."""
     exact, printed = results.tables.get(name), TABLE_2.get(name)
 
@@ -105,11 +117,11 @@ def _comparison(results: Results, name: str) -> Iterator[list[str]]:
     ):
         if found:
             mean = found["total"] - (exact["total"] - exact["mean"])  # without the base's
-            kind = f"{title}: {describe(found)}"
+            kind = f"{title}: {describe_compression(found)}"
             yield row(kind, mean, 0.0, found["bytes"], exact["table_bytes"])
 
 
-def _own_heuristics(results: Results, name: str) -> list[tuple[str, Row | None]]:
+def _own_heuristics(results: PatternResults, name: str) -> list[tuple[str, Row | None]]:
     """Networks as the paper decodes them, then certified; None for what is missing."""
     likeliest = likeliest_heuristics(results, name)
     certified: dict[str, Row | None] = {
@@ -123,7 +135,7 @@ def _own_heuristics(results: Results, name: str) -> list[tuple[str, Row | None]]
     return [*found, *(certified or {"certified NN": None}).items()]
 
 
-def likeliest_heuristics(results: Results, name: str) -> dict[str, Row]:
+def likeliest_heuristics(results: PatternResults, name: str) -> dict[str, Row]:
     """The networks of a database as the paper decodes them, by label; a file's stands for CEA."""
     found = {label: one["argmax"] for label, one in results.networks.get(name, {}).items()}
     shipped = results.models.get(name)
@@ -132,7 +144,7 @@ def likeliest_heuristics(results: Results, name: str) -> dict[str, Row]:
     return found
 
 
-def certified_heuristics(results: Results, name: str) -> dict[str, Row]:
+def certified_heuristics(results: PatternResults, name: str) -> dict[str, Row]:
     """All certified networks of a database, by what they are called."""
     found = {label: one["certified"] for label, one in results.networks.get(name, {}).items()}
     for model, subject in MODELS.items():
@@ -141,13 +153,13 @@ def certified_heuristics(results: Results, name: str) -> dict[str, Row]:
     return found
 
 
-def main_certified(results: Results, name: str) -> Row | None:
+def main_certified(results: PatternResults, name: str) -> Row | None:
     """The one to compare with: the file of that name, or else CEA trained here."""
     found = certified_heuristics(results, name)
     return found.get(f"{name}.safetensors") or found.get(CEA)
 
 
-def size_to_meet(results: Results, name: str) -> float:
+def size_to_meet(results: PatternResults, name: str) -> float:
     """The bytes that a classical table may take: those of our network, or of the paper's."""
     network, printed = main_certified(results, name), TABLE_2.get(name)
     if network:
@@ -155,7 +167,7 @@ def size_to_meet(results: Results, name: str) -> float:
     return printed.cea.size * MB if printed else 0.0
 
 
-def _as_in_paper(results: Results, name: str) -> Row | None:
+def _as_in_paper(results: PatternResults, name: str) -> Row | None:
     """Minima over neighbours in Myrvold and Ruskey's order: of the paper's factor, or otherwise of
     the network's size."""
     every, printed = results.classical.get(name, []), TABLE_2.get(name)
@@ -168,7 +180,7 @@ def _as_in_paper(results: Results, name: str) -> Row | None:
     return strongest(rows, size_to_meet(results, name))
 
 
-def _against_classical(results: Results, name: str) -> str:
+def _against_classical(results: PatternResults, name: str) -> str:
     network = main_certified(results, name)
     best = strongest(results.classical.get(name, []), size_to_meet(results, name))
     if network is None or best is None:
@@ -181,7 +193,7 @@ def _against_classical(results: Results, name: str) -> str:
     )
 
 
-def table_3(results: Results) -> Table:
+def table_3(results: PatternResults) -> Table:
     """How many states have each value; the paper's beneath ours."""
     bases = ("4-edge", "5-edge")
     held = {name: one["counts"] for name, one in results.tables.items() if name not in bases}
@@ -208,7 +220,7 @@ def table_3(results: Results) -> Table:
     )
 
 
-def table_5(results: Results) -> Table:
+def table_5(results: PatternResults) -> Table:
     """Networks of different sizes."""
     rows, verdicts = [], []
     for number, (hidden, width, (mean, rate, size)) in enumerate(TABLE_5, start=1):

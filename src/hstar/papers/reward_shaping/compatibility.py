@@ -7,22 +7,19 @@ test of a heuristic, since both are the same problems.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-from hstar.papers.experiment import read_published, search_within, write_part
-from hstar.papers.reward_shaping.scales import Compatibility
-from hstar.papers.tables import Table
-from hstar.pddl import find_domain, parse
-from hstar.pddl.errors import InputFileError
-from hstar.pddl.locate import find_problems
-from hstar.planning.search import SearchOptions, run
-from hstar.planning.task import Task, ground
-from hstar.runtime.resources import Budget, OutOfResources
-from hstar.slots.learned_heuristic import LearnedHeuristic
-from hstar.training.reinforcement.presets import changed, find_preset
-from hstar.training.reinforcement.rtdp import Rtdp
+import hstar
+from hstar.experiments.report import Table
+from hstar.papers.reward_shaping.problems import HELD
+from hstar.papers.run import Row, search_within
+from hstar.papers.trials import Compatibility
+from hstar.pddl import InputFileError, find_domain, find_problems, parse
+from hstar.planning import Task, ground
+from hstar.runtime import Budget, OutOfResources
+from hstar.slots import LearnedHeuristic
+from hstar.training.reinforcement import Rtdp, changed, find_preset
 
-DOMAINS: list[str] = read_published(__file__)["compatible"]["domains"]
+DOMAINS: list[str] = HELD["compatible"]["domains"]
 WORKS = "works"
 ABSENT = "not in the suite"
 
@@ -32,9 +29,9 @@ def compatible_folders(suite: Path) -> dict[str, Path]:
     return {name: suite / name for name in DOMAINS if find_problems(suite / name)}
 
 
-def check_domain(domain: str, folder: Path, asked: Compatibility, memory: int, part: Path) -> str:
+def check_domain(domain: str, folder: Path, asked: Compatibility, memory: int) -> Row:
     """Learn on the first problems and search. What goes wrong becomes part of the row."""
-    row: dict[str, Any] = {"domain": domain, "problems": 0, "steps": 0, "goals": 0, "solved": 0}
+    row: Row = {"domain": domain, "problems": 0, "steps": 0, "goals": 0, "solved": 0}
     try:
         budget = Budget(memory_bytes=memory)
         with budget.enforced():
@@ -53,8 +50,7 @@ def check_domain(domain: str, folder: Path, asked: Compatibility, memory: int, p
         if error.status != "out of memory":
             raise
         row["outcome"] = error.status
-    write_part(part, row)
-    return f"{domain}: {row['outcome']}"
+    return row
 
 
 def _learn(tasks: list[Task], asked: Compatibility, budget: Budget) -> Rtdp:
@@ -71,12 +67,13 @@ def _learn(tasks: list[Task], asked: Compatibility, budget: Budget) -> Rtdp:
 
 
 def _is_solved(task: Task, heuristic: LearnedHeuristic, limit: float, memory: int) -> bool:
-    options = SearchOptions(heuristic, "gbfs", cost="one")
-    found = search_within(limit, memory, lambda budget: run(task, options, budget))
-    return bool(found["solved"])
+    def search(budget: Budget) -> hstar.SearchResult:
+        return hstar.search_task(task, heuristic, "gbfs", cost="one", budget=budget)
+
+    return bool(search_within(limit, memory, search)["solved"])
 
 
-def compatibility_table(rows: list[dict[str, Any]], asked: Compatibility) -> Table:
+def compatibility_table(rows: list[Row], asked: Compatibility) -> Table:
     """A line for each domain of the appendix, whether the suite has it or not."""
     known = {row["domain"]: row for row in rows}
     counts = ("problems", "steps", "goals", "solved")

@@ -6,12 +6,12 @@ import bisect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from hstar.experiments.report import new_figure, scatter
-from hstar.experiments.report.plots import COLOURS
-from hstar.papers.reward_shaping.columns import BASES, BESIDE_BASE, COLUMNS, OWN, SHAPED
-from hstar.papers.reward_shaping.measured import Searches, searches_of, trainings_of
+from hstar.experiments.report import COLOURS, new_figure, scatter
+from hstar.papers.page import Figures
+from hstar.papers.reward_shaping.learners import BASES, BESIDE_BASE, COLUMNS, OWN, SHAPED
+from hstar.papers.reward_shaping.measured import searches_of, trainings_of
 from hstar.papers.reward_shaping.problems import PRINTED
-from hstar.papers.reward_shaping.recipe import Results
+from hstar.papers.trials import Searches, TrialResults
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +28,16 @@ ABOUT_GOALS = (
 )
 
 
-def evaluation_figures(results: Results) -> list[tuple[Figure, str]]:
+def figures(results: TrialResults) -> list[Figures]:
+    """Those of the paper, in rows."""
+    return [
+        tuple(evaluation_figures(results)),
+        ((rate_figure(results), f"Figures 1 (right) and 3. {ABOUT_RATES}"),),
+        ((goals_figure(results), f"Figures 4 and 5. {ABOUT_GOALS}"),),
+    ]
+
+
+def evaluation_figures(results: TrialResults) -> list[tuple[Figure, str]]:
     """Figure 1, left: a plot for each learned column, all domains."""
     import polars as pl
 
@@ -63,7 +72,7 @@ def rates(found: Searches, domain: str, column: str, limit: int) -> list[tuple[i
     return [(size, sum(one) / len(one)) for size, one in sorted(by_size.items())]
 
 
-def rate_figure(results: Results) -> Figure:
+def rate_figure(results: TrialResults) -> Figure:
     """Figure 3, and for blocks Figure 1, right."""
     found = searches_of(results)
 
@@ -94,7 +103,7 @@ def goal_curve(goal_steps: list[list[int]], steps: int) -> list[tuple[int, float
     ]
 
 
-def goals_figure(results: Results) -> Figure:
+def goals_figure(results: TrialResults) -> Figure:
     """Figures 4 and 5."""
 
     def draw(axes: Axes, domain: str) -> None:

@@ -17,77 +17,60 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from hstar.learning.rollouts import RolloutLearner, usable_tasks
-from hstar.papers.experiment import say_nothing
-from hstar.papers.reward_shaping.problems import PRINTED, DomainProblems
-from hstar.papers.reward_shaping.scales import Study
+from hstar.learning import RolloutLearner, usable_tasks
+from hstar.papers.reward_shaping.problems import PRINTED
+from hstar.papers.run import say_nothing
+from hstar.papers.trials import DEFAULT, GREEDY, Column, Learner, Learnt, Lesson
 from hstar.pddl import find_domain, parse
-from hstar.planning.task import Task
-from hstar.runtime.resources import Budget
-from hstar.slots.model_file import ModelFile
-from hstar.training.reinforcement.presets import RtdpSettings, changed, find_preset
-from hstar.training.reinforcement.rtdp import Rtdp
+from hstar.planning import Task
+from hstar.runtime import Budget
+from hstar.slots import ModelFile
+from hstar.slots.objectives import make_objective
+from hstar.slots.teachers import LabelOptions, label
+from hstar.training import TrainOptions, default_options, load_dataset, prepare
+from hstar.training.reinforcement import (
+    PPOOptions,
+    Rtdp,
+    RtdpSettings,
+    changed,
+    find_preset,
+    train_policy,
+)
 
 if TYPE_CHECKING:
-    from hstar.training.dataset import Dataset
-    from hstar.training.options import TrainOptions
+    from hstar.training import Dataset
 
 HELD_OUT = 0.1  # of the labelled problems, to choose weights on
 
 
-@dataclass(frozen=True, slots=True)
-class Lesson:
-    """What a learner gets. `scratch` is a folder for files that it needs on the way."""
-
-    problems: DomainProblems
-    study: Study
-    seed: int
-    budget: Budget
-    scratch: Path
-    device: str
-
-    def tasks(self) -> list[Task]:
-        files = [entry.path for entry in self.problems.train]
-        problems = [parse(find_domain(path), path) for path in files]
-        return usable_tasks(problems, self.budget, say_nothing)
+def tasks_of(lesson: Lesson) -> list[Task]:
+    files = [entry.path for entry in lesson.subject.train]
+    problems = [parse(find_domain(path), path) for path in files]
+    return usable_tasks(problems, lesson.budget, say_nothing)
 
 
 @dataclass(frozen=True, slots=True)
-class Learned:
-    """`facts` are for the tables: steps, and for rollouts the steps at which goals were reached."""
-
-    file: ModelFile
-    facts: dict[str, Any]
-
-
-class Learner(Protocol):
-    def learn(self, lesson: Lesson) -> Learned:
-        """Raises ValueError for problems that it cannot learn on, and OutOfResources."""
-
-
-@dataclass(frozen=True, slots=True)
-class Dynamic:
+class DynamicProgramming:
     """Real-time dynamic programming with the paper's settings, changed by `options`; the last
     weights. The paper's network has another depth for some domains."""
 
     options: Mapping[str, Any] = field(default_factory=dict)
 
-    def learn(self, lesson: Lesson) -> Learned:
-        printed = PRINTED.get(lesson.problems.domain)
+    def learn(self, lesson: Lesson) -> Learnt:
+        printed = PRINTED.get(lesson.subject.domain)
         depth = {"depth": printed["layers"]} if printed else {}
         steps = lesson.study.steps["paper"]
         settings = changed(find_preset("paper"), updates=steps, **depth, **self.options)
-        return learn_by_steps(lesson.tasks(), settings, lesson.seed, lesson.budget)
+        return learn_by_steps(tasks_of(lesson), settings, lesson.seed, lesson.budget)
 
 
-def learn_by_steps(tasks: list[Task], settings: RtdpSettings, seed: int, budget: Budget) -> Learned:
+def learn_by_steps(tasks: list[Task], settings: RtdpSettings, seed: int, budget: Budget) -> Learnt:
     learner = Rtdp(tasks, settings, seed, budget=budget)
     learner.run(settings.updates)
     training = {"settings": settings.to_dict(), "seed": seed, "problems": len(tasks)}
-    return Learned(learner.model_file(learner.weights(), training), facts_of(learner))
+    return Learnt(learner.model_file(learner.weights(), training), facts_of(learner))
 
 
 def facts_of(learner: Rtdp) -> dict[str, Any]:
@@ -97,19 +80,19 @@ def facts_of(learner: Rtdp) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Rollouts:
+class FolderRollouts:
     """What hstar learns from a folder: for some steps, or with `is_timed` for as long as the study
     says."""
 
     is_timed: bool = False
 
-    def learn(self, lesson: Lesson) -> Learned:
+    def learn(self, lesson: Lesson) -> Learnt:
         start, study = time.monotonic(), lesson.study
         settings, seconds, checkpoint = find_preset("own"), study.learn, None
         if not self.is_timed:
             settings, seconds = changed(settings, updates=study.steps["own"]), math.inf
             checkpoint = lesson.scratch / "learner.safetensors"
-        tasks = lesson.tasks()
+        tasks = tasks_of(lesson)
         left = seconds - (time.monotonic() - start)
         about = tasks, settings, lesson.seed, lesson.budget, say_nothing, left
         learner = RolloutLearner(*about, checkpoint=checkpoint)
@@ -118,11 +101,11 @@ class Rollouts:
             raise KeyboardInterrupt
         if found.file is None:
             raise ValueError("the time was over before anything was learned")
-        return Learned(found.file, facts_of(learner.rtdp))
+        return Learnt(found.file, facts_of(learner.rtdp))
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class LabelAndTrain:
     """Optimal plans, then supervised learning: for some steps, or with `is_timed` for as long as
     the study says, labelling included."""
 
@@ -131,34 +114,27 @@ class Labelled:
     options: Mapping[str, Any] = field(default_factory=dict)
     is_timed: bool = False
 
-    def learn(self, lesson: Lesson) -> Learned:
-        from hstar.slots.teachers import LabelOptions, label
-        from hstar.training.dataset import load_dataset
-
+    def learn(self, lesson: Lesson) -> Learnt:
         start = time.monotonic()
         study, labels = lesson.study, lesson.scratch / "labels.parquet"
         limit = study.label_limit
         if self.is_timed:  # labelling takes half the time at most
-            limit = study.learn / 2 / len(lesson.problems.train)
+            limit = study.learn / 2 / len(lesson.subject.train)
         memory = lesson.budget.memory_bytes or None
         asked = LabelOptions(time_limit=limit, memory_limit=memory, jobs=1, retries=0)
-        summary = label(lesson.problems.train_folder, labels, asked)
+        summary = label(lesson.subject.train_folder, labels, asked)
         if summary.solved < 2:
             raise ValueError(f"optimal plans were found for {summary.solved} training problems")
         labelling = time.monotonic() - start
         data = load_dataset(labels).split(HELD_OUT, seed=0)
         end = start + study.learn if self.is_timed else None
         file, facts = self._train(data, lesson, end)
-        return Learned(file, {"labelled": summary.solved, "label_seconds": labelling, **facts})
+        return Learnt(file, {"labelled": summary.solved, "label_seconds": labelling, **facts})
 
     def _train(
         self, data: tuple[Dataset, Dataset], lesson: Lesson, end: float | None
     ) -> tuple[ModelFile, dict[str, Any]]:
         import torch
-
-        from hstar.slots.objectives import make_objective
-        from hstar.training.options import TrainOptions, default_options
-        from hstar.training.train import prepare
 
         torch.set_num_threads(1)
         objective = make_objective(self.objective, **self.options)
@@ -180,8 +156,6 @@ class Labelled:
 
 def _affordable_steps(data: tuple[Dataset, Dataset], options: TrainOptions, end: float) -> int:
     """How many steps fit until then, by the time of a few: the learning rate falls to its end."""
-    from hstar.training.train import prepare
-
     few = 10
     trial = prepare(*data, replace(options, steps=few, evaluate_every=few)).loop
     trial.run()
@@ -189,20 +163,18 @@ def _affordable_steps(data: tuple[Dataset, Dataset], options: TrainOptions, end:
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class PolicyGradient:
     """A graph network by proximal policy optimisation, reward 1 at the goal."""
 
-    def learn(self, lesson: Lesson) -> Learned:
+    def learn(self, lesson: Lesson) -> Learnt:
         import torch
-
-        from hstar.training.reinforcement.ppo import PPOOptions, train_policy
 
         torch.set_num_threads(1)
         options = PPOOptions(seed=lesson.seed, updates=lesson.study.steps["gnn"])
         checkpoint = lesson.scratch / "policy.partial"
-        trained = train_policy(lesson.problems.train_folder, options, checkpoint)
+        trained = train_policy(lesson.subject.train_folder, options, checkpoint)
         steps = int(sum(row["steps"] for row in trained.history))
-        return Learned(trained.file, {"steps": steps})
+        return Learnt(trained.file, {"steps": steps})
 
 
 POTENTIALS: dict[str, Mapping[str, Any]] = {
@@ -211,10 +183,44 @@ POTENTIALS: dict[str, Mapping[str, Any]] = {
     "H^FF": {"heuristic": "ff"},
 }
 LEARNERS: dict[str, Learner] = {
-    **{name: Dynamic(options) for name, options in POTENTIALS.items()},
-    "own": Rollouts(),
-    "hgn": Labelled("hgn", "squared", {"base": "none"}),
-    "gnn": Policy(),
-    "rollouts": Rollouts(is_timed=True),
-    "label + train": Labelled("nlm", "truncated-gaussian", is_timed=True),
+    **{name: DynamicProgramming(options) for name, options in POTENTIALS.items()},
+    "own": FolderRollouts(),
+    "hgn": LabelAndTrain("hgn", "squared", {"base": "none"}),
+    "gnn": PolicyGradient(),
+    "rollouts": FolderRollouts(is_timed=True),
+    "label + train": LabelAndTrain("nlm", "truncated-gaussian", is_timed=True),
+}
+
+# The columns of the tables. The paper's blind heuristic is 0 everywhere, so its greedy search is
+# breadth-first; hstar's is 1 at states that are no goals, which orders them alike. Without a
+# potential there is nothing that the network corrects: H^blind.
+BASES = {"h^blind": "blind", "h^add": "hadd", "h^FF": "ff"}
+SHAPED = {"H^blind": "h^blind", "H^add": "h^add", "H^FF": "h^FF"}  # learned column -> its base
+OWN, BESIDE_BASE = "own H", "own H + h^FF"
+PEERS = ("GBFS-HGN", "GBFS-H", "GBFS-V", "GBFLS-H", "GBFLS-V")
+LOOKAHEAD, FIRST = {"algorithm": "gbfls"}, {"algorithm": "first"}
+LAZY = {"algorithm": "lazy", "preferred_by": "ff"}  # with h^FF's preferred operators
+
+
+def _own(*beside: str, way: Mapping[str, Any] = GREEDY) -> Column:
+    return Column("own", beside, way, base="h^FF", has_seeds=True)
+
+
+COLUMNS: dict[str, Column] = {
+    **{name: Column(beside=(heuristic,)) for name, heuristic in BASES.items()},
+    **{name: Column(name, base=base, has_seeds=True) for name, base in SHAPED.items()},
+    "GBFS-HGN": Column("hgn"),
+    "GBFS-H": Column("gnn", decode="h-adjusted"),
+    "GBFS-V": Column("gnn", decode="policy-value"),
+    "GBFLS-H": Column("gnn", way=LOOKAHEAD, decode="h-adjusted"),
+    "GBFLS-V": Column("gnn", way=LOOKAHEAD, decode="policy-value"),
+    OWN: _own(),
+    BESIDE_BASE: _own("ff"),
+    "h^FF, first": Column(None, ("ff",), FIRST, base="h^FF"),
+    "own H, first": _own(way=FIRST),
+    "h^FF, lazy": Column(None, ("ff",), LAZY, base="h^FF"),
+    "own H + h^FF, lazy": _own("ff", way=LAZY),
+    "rollouts": Column("rollouts"),
+    "label + train": Column("label + train"),
+    DEFAULT: Column(),
 }

@@ -8,31 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from hstar.domains import generate
-from hstar.papers.experiment import read_part, read_published, write_part
-from hstar.papers.reward_shaping.scales import Generated
-from hstar.pddl import find_domain, parse
-from hstar.pddl.errors import InputFileError
-from hstar.pddl.locate import find_problems, natural_order
-from hstar.slots.teachers.folder import content_digest
+from hstar.experiments.bench import SuiteError
+from hstar.papers.run import read_part, spread, write_part
+from hstar.papers.scales import build, read_toml
+from hstar.papers.trials import Entry, Generated
+from hstar.pddl import find_domain, find_problems, natural_order, parse
+from hstar.slots.teachers import content_digest
 
 SPLITS = ("train", "test")
-PRINTED: dict[str, Any] = read_published(__file__)["domains"]
-
-
-class SuiteError(InputFileError):
-    """A folder of problems is missing or holds something else."""
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A problem file and how many objects the problem has, those of the domain included."""
-
-    file: str
-    objects: int
-
-    @property
-    def path(self) -> Path:
-        return Path(self.file)
+HELD = read_toml(__file__, "published.toml")
+PRINTED: dict[str, Any] = HELD["domains"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +31,10 @@ class DomainProblems:
     left_out: tuple[str, ...]
 
     @property
+    def name(self) -> str:
+        return self.domain
+
+    @property
     def train_folder(self) -> Path:
         return self.train[0].path.parent
 
@@ -57,10 +46,7 @@ class DomainProblems:
 
     def chosen(self, per_size: int) -> tuple[Entry, ...]:
         """So many test problems for each size, at even distances; all for 0."""
-        count, total = per_size * self.sizes, len(self.test)
-        if per_size == 0 or count >= total:
-            return self.test
-        return tuple(self.test[i * total // count] for i in range(count))
+        return tuple(spread(self.test, per_size * self.sizes)) if per_size else self.test
 
 
 def domain_folders(suite: Path) -> dict[str, Path]:
@@ -91,12 +77,12 @@ def read_problems(domain: str, folder: Path, part: Path) -> DomainProblems:
     """Read the problems of a domain once; what is found stays in the file `part`. Raises PddlError
     and SuiteError."""
     held = read_part(part)
-    if held is None:
-        found = _read(domain, folder)
-        write_part(part, asdict(found))
+    if held is not None:
+        found: DomainProblems = build(DomainProblems, held)
         return found
-    entries = {split: tuple(Entry(**one) for one in held[split]) for split in SPLITS}
-    return DomainProblems(domain, entries["train"], entries["test"], tuple(held["left_out"]))
+    found = _read(domain, folder)
+    write_part(part, asdict(found))
+    return found
 
 
 def _read(domain: str, folder: Path) -> DomainProblems:

@@ -2,67 +2,49 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Sequence
 
-from hstar.experiments.report import Cell
-from hstar.experiments.report.tables import MISSING, number_text
-from hstar.papers.reward_shaping.columns import (
-    BASES,
-    BESIDE_BASE,
-    COLUMNS,
-    DEFAULT,
-    FIRST_BASE,
-    FIRST_OWN,
-    LAZY_BASE,
-    LAZY_OWN,
-    OWN,
-    PEERS,
-    SHAPED,
-)
+from hstar.experiments.report import MISSING, Cell, Table, least_p, number_text, rank_sum_p
+from hstar.papers.numbers import Spread, text_of
 from hstar.papers.reward_shaping.compatibility import compatibility_table
+from hstar.papers.reward_shaping.learners import BASES, COLUMNS, PEERS, SHAPED
 from hstar.papers.reward_shaping.measured import (
     COVERAGE,
+    EQUAL_TIME,
     GOALS,
-    HELD,
-    Searches,
-    Spread,
+    PAPER,
     goals_of,
     is_better,
     is_worse,
     printed_share,
     searches_of,
-    text_of,
 )
-from hstar.papers.reward_shaping.problems import PRINTED, SPLITS, Entry
-from hstar.papers.reward_shaping.ranksum import least_p, rank_sum_p
-from hstar.papers.reward_shaping.recipe import Results
-from hstar.papers.reward_shaping.scales import EQUAL_TIME, PAPER, Scale, Study
-from hstar.papers.tables import Table
+from hstar.papers.reward_shaping.problems import HELD, PRINTED, SPLITS
+from hstar.papers.trials import DEFAULT, Searches, TrialResults, TrialScale, TrialStudy
 
 BETTER, WORSE = "▲", "▼"
 GROUPS = (
-    ("baselines", BASES),
+    ("baselines", tuple(BASES)),
     ("learned (max of seeds)", tuple(SHAPED)),
     ("other systems", PEERS),
-    ("hstar", (OWN, BESIDE_BASE, FIRST_BASE, FIRST_OWN, LAZY_BASE, LAZY_OWN, DEFAULT)),
 )
 
 
-def coverage_table(results: Results, study: Study) -> Table:
+def coverage_table(results: TrialResults, study: TrialStudy) -> Table:
     """Table 1: solved test problems."""
     found = searches_of(results)
-    groups = [(text, [c for c in names if c in found.columns]) for text, names in GROUPS]
+    others = [name for name in found.columns if not any(name in names for _, names in GROUPS)]
+    known = [*GROUPS, ("hstar", others)]
+    groups = [(text, [c for c in names if c in found.columns]) for text, names in known]
     columns = [column for _, names in groups for column in names]
     lines: list[list[Cell | str]] = []
     for domain in found.domains:
         tests = max(found.tests(domain, column) for column in columns)
         total = COVERAGE.get(domain, {}).get("total")
-        line: list[Cell | str] = [domain, Cell(str(tests), below=text_of(total) if total else "")]
-        for column in columns:
-            line.append(_coverage_cell(found, domain, column, tests))
-        lines.append(line)
+        count = Cell(str(tests), below=text_of(total) if total else "")
+        cells = (_coverage_cell(found, domain, column, tests) for column in columns)
+        lines.append([domain, count, *cells])
     seeds = len(study.seeds)
     alone = "With one seed there is no deviation: every difference is marked. "
     shown = (
@@ -100,28 +82,30 @@ def _coverage_cell(found: Searches, domain: str, column: str, tests: int) -> Cel
     return Cell(text + marks[0], bold[0], below + marks[1] if below else "", bold[1])
 
 
-def seeds_table(results: Results) -> Table:
+def seeds_table(results: TrialResults) -> Table:
     """How much seeds differ: shares of solved problems, ours and the paper's."""
     found = searches_of(results)
     columns = [column for column in found.columns if COLUMNS[column].has_seeds]
-    lines: list[list[Cell | str]] = []
-    for domain in found.domains:
-        line: list[Cell | str] = [domain]
-        for column in columns:
-            share, printed = found.share(domain, column), printed_share(domain, column)
-            text = MISSING
-            if share is not None:
-                text = f"{share.mean:.3f} ± {share.std:.3f}, {min(share.values):.3f}"
-            below = "" if printed is None else f"{printed.mean:.3f} ± {printed.std:.3f}"
-            line.append(Cell(text, below=below))
-        lines.append(line)
+
+    def cell(domain: str, column: str) -> Cell:
+        share, printed = found.share(domain, column), printed_share(domain, column)
+        text, below = MISSING, ""
+        if share is not None:
+            text = f"{share.mean:.3f} ± {share.std:.3f}, {min(share.values):.3f}"
+        if printed is not None:
+            below = f"{printed.mean:.3f} ± {printed.std:.3f}"
+        return Cell(text, below=below)
+
+    lines: list[list[Cell | str]] = [
+        [domain, *(cell(domain, column) for column in columns)] for domain in found.domains
+    ]
     shown = (
         "Share of test problems solved: mean ± standard deviation over seeds, and the worst seed."
     )
     return Table("seeds", "Spread over seeds", ["domain", *columns], lines, shown)
 
 
-def goals_table(results: Results, study: Study) -> Table:
+def goals_table(results: TrialResults, study: TrialStudy) -> Table:
     """Table 2: goals reached in training; the best in bold, and what cannot be told from it."""
     columns = [column for column in SHAPED if column in study.columns]
     seeds, limit = len(study.seeds), HELD["least_p"]
@@ -129,21 +113,14 @@ def goals_table(results: Results, study: Study) -> Table:
     lines: list[list[Cell | str]] = []
     for domain in results.problems:
         values = [goals_of(results, domain, column) for column in columns]
-        starred = _starred(domain)
-        lines.append(
-            [
-                domain,
-                *(
-                    Cell(
-                        _without_most(value),
-                        column in best_columns(columns, values, limit),
-                        _without_most(GOALS.get(domain, {}).get(column), ""),
-                        column in starred,
-                    )
-                    for column, value in zip(columns, values, strict=True)
-                ),
-            ]
+        best, starred = best_columns(columns, values, limit), _starred(domain)
+        ours = [_without_most(value) for value in values]
+        theirs = [_without_most(GOALS.get(domain, {}).get(column), "") for column in columns]
+        cells = (
+            Cell(text, column in best, below, column in starred)
+            for text, below, column in zip(ours, theirs, columns, strict=True)
         )
+        lines.append([domain, *cells])
     shown = (
         f"Goals reached in {study.steps['paper']} steps of training, mean ± standard deviation of "
         f"{seeds} seed(s); below, the paper's in {HELD['steps']} steps, of {HELD['seeds']}. "
@@ -193,16 +170,15 @@ def best_columns(columns: Sequence[str], values: Sequence[Spread | None], limit:
     return found
 
 
-def problems_table(results: Results) -> Table:
+def problems_table(results: TrialResults) -> Table:
     """Table 3: the problems, ours and the paper's."""
     lines: list[list[Cell | str]] = []
     for domain, problems in results.problems.items():
         for split in SPLITS:
-            entries: Sequence[Entry] = getattr(problems, split)
-            sizes = [entry.objects for entry in entries]
+            sizes = [entry.objects for entry in getattr(problems, split)]
             printed = PRINTED.get(domain, {}).get(split, {})
             left_out = str(len(problems.left_out)) if split == "test" else ""
-            counts = [str(len(entries)), str(printed.get("problems", ""))]
+            counts = [str(len(sizes)), str(printed.get("problems", ""))]
             objects = [f"{min(sizes)}-{max(sizes)}", printed.get("objects", "")]
             about = printed.get("parameters", "")
             lines.append([f"{domain}/{split}", about, *counts, *objects, left_out])
@@ -216,21 +192,20 @@ def problems_table(results: Results) -> Table:
     return Table("problems", "Table 3: problems", headers, lines, shown)
 
 
-def effort_table(results: Results) -> Table:
+def effort_table(results: TrialResults) -> Table:
     """Evaluations of the learned columns against their bases, in the same run."""
     found = searches_of(results)
     columns = [column for column in found.columns if COLUMNS[column].base in found.columns]
-    lines: list[list[Cell | str]] = []
-    logs: dict[str, list[float]] = {column: [] for column in columns}
-    for domain in found.domains:
-        line: list[Cell | str] = [domain]
-        for column in columns:
-            ratio = found.effort(domain, column, str(COLUMNS[column].base))
-            if ratio is not None:
-                logs[column].append(math.log(ratio))
-            line.append(Cell(number_text(ratio, 3), ratio is not None and ratio < 1))
-        lines.append(line)
-    means = [math.exp(statistics.fmean(one)) if one else None for one in logs.values()]
+    ratios = {
+        domain: [found.effort(domain, column, str(COLUMNS[column].base)) for column in columns]
+        for domain in found.domains
+    }
+    lines: list[list[Cell | str]] = [
+        [domain, *(Cell(number_text(one, 3), one is not None and one < 1) for one in line)]
+        for domain, line in ratios.items()
+    ]
+    known = [[one for one in column if one] for column in zip(*ratios.values(), strict=True)]
+    means = [statistics.geometric_mean(one) if one else None for one in known]
     lines.append(["geometric mean", *(number_text(mean, 3) for mean in means)])
     shown = (
         "Evaluations of the learned heuristic / those of the heuristic it was shaped by: geometric "
@@ -241,7 +216,7 @@ def effort_table(results: Results) -> Table:
     return Table("effort", "Evaluations against the base", ["domain", *names], lines, shown)
 
 
-def equal_time_table(results: Results, study: Study) -> Table:
+def equal_time_table(results: TrialResults, study: TrialStudy) -> Table:
     """What the same time for learning is worth, beside the default planner."""
     found = searches_of(results, study.name)
     lines: list[list[Cell | str]] = []
@@ -267,14 +242,13 @@ def _equal_time_cells(found: Searches, domains: Sequence[str], limit: float) -> 
         if not own:
             cells += [MISSING, MISSING]
             continue
-        spent = [row["seconds"] if row["solved"] else limit for row in own]
-        logs = [math.log(max(1e-3, seconds)) for seconds in spent]
+        spent = [max(1e-3, row["seconds"] if row["solved"] else limit) for row in own]
         is_best = solved[column] == max(solved.values())
-        cells += [Cell(str(solved[column]), is_best), f"{math.exp(statistics.fmean(logs)):.3g}"]
+        cells += [Cell(str(solved[column]), is_best), f"{statistics.geometric_mean(spent):.3g}"]
     return cells
 
 
-def all_tables(results: Results, scale: Scale) -> list[Table]:
+def all_tables(results: TrialResults, scale: TrialScale) -> list[Table]:
     tables = []
     for study in results.studies:
         if study.name == PAPER:

@@ -10,11 +10,21 @@ from __future__ import annotations
 import math
 import re
 import statistics
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hstar.papers.truncated_gaussian.published import NAMES, TABLES, Column, Group, Value
+from hstar.papers.claims import HOLDS, Check, Claim, Conclusion, Look, judge
+from hstar.papers.numbers import Spread
+from hstar.papers.scales import read_toml
+from hstar.papers.truncated_gaussian.published import (
+    DOMAINS,
+    LEARN_FF,
+    NAMES,
+    Configured,
+    Group,
+    published_value,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,7 +39,7 @@ CURVES_COLUMNS = [*_KEYS, "loss", "step", "val_mse"]
 
 
 @dataclass(frozen=True)
-class Measured:
+class Frames:
     """What was measured; either frame may be None or empty. Raises ValueError if a column is
     missing."""
 
@@ -40,7 +50,7 @@ class Measured:
         check_columns(self.metrics, METRICS_COLUMNS, "metrics")
         check_columns(self.planning, PLANNING_COLUMNS, "planning")
 
-    def value(self, metric: str, domain: str, column: Column, model: str) -> Value | None:
+    def value(self, metric: str, domain: str, column: Configured, model: str) -> Spread | None:
         """Mean and deviation over seeds; None where nothing was measured."""
         planning = metric in ("coverage", "evaluations")
         frame = self.planning if planning else self.metrics
@@ -61,16 +71,6 @@ class Measured:
         return summarize(metric, own.drop_nulls(known_as), known_as)
 
 
-def published_value(metric: str, domain: str, column: Column, model: str) -> Value | None:
-    """The paper's number, from the first table that has it."""
-    for table in TABLES.values():
-        if table.model == model or column.group is None:
-            value = table.cells.get((metric, domain, column))
-            if value is not None:
-                return value
-    return None
-
-
 def in_group(frame: pl.DataFrame, group: Group, *, bound_matters: bool) -> pl.DataFrame:
     """The rows of a configuration. A Gaussian that is not clipped never sees its lower bound; where
     it was trained once and not for each bound again, those rows are meant."""
@@ -81,7 +81,7 @@ def in_group(frame: pl.DataFrame, group: Group, *, bound_matters: bool) -> pl.Da
     return own.filter(own["lower"] == own["lower"].sort()[0])
 
 
-def summarize(metric: str, rows: pl.DataFrame, column: str) -> Value | None:
+def summarize(metric: str, rows: pl.DataFrame, column: str) -> Spread | None:
     """Mean and deviation of one number per seed, in the order of seeds."""
     import polars as pl
 
@@ -92,7 +92,7 @@ def summarize(metric: str, rows: pl.DataFrame, column: str) -> Value | None:
     mean = math.fsum(values) / len(values)
     finite = len(values) > 1 and all(map(math.isfinite, values))
     std = statistics.stdev(values) if finite else None
-    return Value(mean, std, format_value(metric, mean, std))
+    return Spread(mean, std, shown=format_value(metric, mean, std))
 
 
 def format_value(metric: str, mean: float, std: float | None) -> str:
@@ -121,6 +121,61 @@ def check_columns(frame: pl.DataFrame | None, columns: Sequence[str], name: str)
     missing = [] if frame is None or frame.is_empty() else set(columns) - set(frame.columns)
     if missing:
         raise ValueError(f"the {name} frame has no column {', '.join(sorted(missing))}")
+
+
+def claims(
+    metrics: pl.DataFrame | None,
+    planning: pl.DataFrame | None,
+    curves: pl.DataFrame | None = None,
+) -> list[Claim]:
+    """The paper's claims with verdicts. Raises ValueError for a frame that lacks a column."""
+    check_columns(curves, CURVES_COLUMNS, "curves")
+    measured = Frames(metrics, planning)
+    found = []
+    for one in read_toml(__file__, "claims.toml").items():
+        conclusion = replace(Conclusion.read(*one), name=_called)
+        model = conclusion.about or "nlm"
+        ours, theirs = (_look(value, model) for value in (measured.value, published_value))
+        found.append(conclusion.judged((ours, DOMAINS), (theirs, DOMAINS)))
+    verdict = judge([_converges(curves, domain) for domain in DOMAINS])
+    text = "TN converges faster than N (validation MSE, learn/h^FF)"
+    return [*found, Claim(text, *verdict, HOLDS, "Figure 2")]
+
+
+def _look(value: Callable[[str, str, Configured, str], Spread | None], model: str) -> Look:
+    """Numbers by the columns of claims.toml."""
+
+    def look(metric: str, domain: str, column: str) -> Spread | None:
+        variant, _, group = column.partition(":")
+        of = Group(*group.split("/")) if group else None
+        names = ("N", "TN") if variant == "best" else (variant,)
+        values = [value(metric or "mse", domain, Configured(one, of), model) for one in names]
+        known = [one for one in values if one is not None]
+        return max(known, key=lambda one: one.mean) if known else None
+
+    return look
+
+
+def _called(column: str) -> str:
+    """Such as "TN learn/h^FF" for "TN:learn/ff"."""
+    variant, _, group = column.partition(":")
+    names = [NAMES.get(part, part) for part in group.split("/")]
+    return f"{NAMES.get(variant, variant)} {'/'.join(names)}".rstrip()
+
+
+def _converges(curves: pl.DataFrame | None, domain: str) -> Check:
+    """TN below N in validation error at most of the training steps, means over seeds (Figure 2)."""
+    if curves is None or curves.is_empty():
+        return Check(None)
+    means = []
+    for loss in ("truncated-gaussian", "gaussian"):
+        own = learning_curves(curves, domain, loss, LEARN_FF)
+        means.append(dict(own.select("step", "val_mse").group_by("step").mean().iter_rows()))
+    common = means[0].keys() & means[1].keys()
+    if not common:
+        return Check(None)
+    lower = sum(means[0][step] < means[1][step] for step in common)
+    return Check(lower * 2 > len(common), f"{domain} lower at {lower} of {len(common)} steps")
 
 
 def _spread(numbers: Sequence[float], digits: int) -> str:

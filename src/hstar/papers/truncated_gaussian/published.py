@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from hstar.papers.experiment import read_published
+from hstar.papers.numbers import Spread, read_rows
+from hstar.papers.scales import read_toml
 
 DOMAINS = ("blocks", "ferry", "gripper", "visitall")
 VARIANTS = ("N", "N+clip", "TN")
 NAMES = {"ff": "h^FF", "lmcut": "h^LMcut", "hmax": "h^max", "blind": "h^blind", "none": "none"}
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """A mean over seeds, its standard deviation where that is known, and how it is printed."""
-
-    mean: float
-    std: float | None = None
-    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +26,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class Configured:
     """A column of a table: a baseline (`group` None, `variant` its name) or a learned variant."""
 
     variant: str
@@ -52,8 +42,8 @@ class PublishedTable:
     model: str  # nlm, hgn, linear
     caption: str
     metrics: tuple[str, ...]
-    columns: tuple[Column, ...]
-    cells: dict[tuple[str, str, Column], Value | None]
+    columns: tuple[Configured, ...]
+    cells: dict[tuple[str, str, Configured], Spread | None]
 
     @property
     def groups(self) -> tuple[Group, ...]:
@@ -61,49 +51,41 @@ class PublishedTable:
 
 
 LEARN_FF = Group("learn", "ff")
-
-_VALUE = re.compile(r"\(?([\d.]+)(?:±([\d.]+))?(?:\)e(\d))?")
-
-
-def read_value(text: str) -> Value | None:
-    """Reads ".88±.14", "1", "(8.9±1.8)e8", "3225±?"; None for "-" and "?". Raises ValueError."""
-    if text in ("-", "?"):
-        return None
-    text = text.removesuffix("±?")
-    found = _VALUE.fullmatch(text)
-    if found is None:
-        raise ValueError(f"'{text}' is no number of the paper")
-    mean, std, power = found.groups()
-    scale = 10.0 ** int(power or 0)
-    return Value(float(mean) * scale, float(std) * scale if std else None, text)
-
-
-def _cells(
-    text: str, metrics: tuple[str, ...], columns: tuple[Column, ...]
-) -> Iterator[tuple[tuple[str, str, Column], Value | None]]:
-    for metric, section in zip(metrics, text.strip().split("\n\n"), strict=True):
-        for domain, line in zip(DOMAINS, section.strip().splitlines(), strict=True):
-            name, *numbers = line.replace("|", " ").split()
-            if name != domain:
-                raise ValueError(f"expected the row of {domain}, found {name}")
-            for column, number in zip(columns, numbers, strict=True):
-                yield (metric, domain, column), read_value(number)
+GRID = ("learn/ff/lmcut", "learn/none/lmcut", "fixed/ff/lmcut", "fixed/none/lmcut")
+METRICS = {1: ("mse",), 2: ("coverage", "evaluations")}  # by the number of sections
 
 
 def _table(number: int, held: dict[str, Any], numbers: str) -> PublishedTable:
-    metrics = tuple(held["metrics"])
-    groups = [Group(*text.split("/")) for text in held["groups"]]
+    sections = numbers.strip().split("\n\n")
+    metrics = tuple(held.get("metrics", METRICS[len(sections)]))
+    groups = [Group(*text.split("/")) for text in held.get("groups", GRID)]
     columns = (
-        *map(Column, ["ff"] if "coverage" in metrics else ["ff", "lmcut"]),
-        *(Column(variant, group) for group in groups for variant in VARIANTS),
-        *map(Column, held.get("extra", ())),
+        *map(Configured, ["ff"] if "coverage" in metrics else ["ff", "lmcut"]),
+        *(Configured(variant, group) for group in groups for variant in VARIANTS),
+        *map(Configured, held.get("extra", ())),
     )
-    cells = dict(_cells(numbers, metrics, columns))
-    return PublishedTable(number, held["model"], held["caption"], metrics, columns, cells)
+    cells = {
+        (metric, domain, column): row[column]
+        for metric, section in zip(metrics, sections, strict=True)
+        for domain, row in read_rows(columns, section).items()
+        for column in columns
+    }
+    about = held.get("model", "nlm"), held["caption"]
+    return PublishedTable(number, *about, metrics, columns, cells)
 
 
-_HELD = read_published(__file__)
+_HELD = read_toml(__file__, "published.toml")
 TABLES = {
     int(number): _table(int(number), one, _HELD[str(one.get("numbers_of", number))]["numbers"])
     for number, one in _HELD.items()
 }
+
+
+def published_value(metric: str, domain: str, column: Configured, model: str) -> Spread | None:
+    """The paper's number, from the first table that has it."""
+    for table in TABLES.values():
+        if table.model == model or column.group is None:
+            value = table.cells.get((metric, domain, column))
+            if value is not None:
+                return value
+    return None

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hstar.experiments.report import MISSING, Cell
-from hstar.papers.tables import Table
-from hstar.papers.truncated_gaussian.measured import Measured
-from hstar.papers.truncated_gaussian.published import DOMAINS, NAMES, TABLES, Column, Value
+from hstar.experiments.report import MISSING, Cell, Table
+from hstar.papers.numbers import Spread
+from hstar.papers.truncated_gaussian.measured import Frames
+from hstar.papers.truncated_gaussian.published import DOMAINS, NAMES, TABLES, Configured
 
 if TYPE_CHECKING:
     import polars as pl
@@ -30,11 +30,11 @@ def build_tables(
 ) -> list[Table]:
     """Tables by their numbers in the paper. For the frames see `measured`. Raises ValueError if a
     frame lacks a column, KeyError for a number that is no such table."""
-    measured = Measured(metrics, planning)
+    measured = Frames(metrics, planning)
     return [build_table(number, measured) for number in numbers]
 
 
-def build_table(number: int, measured: Measured) -> Table:
+def build_table(number: int, measured: Frames) -> Table:
     table = TABLES[number]
     ours = {key: measured.value(*key, table.model) for key in table.cells}
     planning = "coverage" in table.metrics
@@ -50,7 +50,7 @@ def build_table(number: int, measured: Measured) -> Table:
     rows: list[list[Cell]] = []
     for metric in table.metrics:
         for domain in DOMAINS:
-            cells: dict[Column, Cell] = {}
+            cells: dict[Configured, Cell] = {}
             for columns in _competing(table.columns):
                 printed, measured_here = (
                     [values[metric, domain, column] for column in columns]
@@ -61,7 +61,7 @@ def build_table(number: int, measured: Measured) -> Table:
             head = Cell(ROWS[metric], below="paper")
             rows.append([Cell(domain), head, *(cells[column] for column in shown)])
             if not planning:  # a second row has N+clip under N
-                clipped = [Column("N+clip", c.group) if c.variant == "N" else c for c in shown]
+                clipped = [Configured("N+clip", c.group) if c.variant == "N" else c for c in shown]
                 below = [cells[c] if c.variant == "N+clip" else Cell("") for c in clipped]
                 rows.append([Cell(""), Cell("+clip", below="paper"), *below])
     return Table(
@@ -78,26 +78,26 @@ def build_table(number: int, measured: Measured) -> Table:
     )
 
 
-def _competing(columns: Sequence[Column]) -> list[list[Column]]:
+def _competing(columns: Sequence[Configured]) -> list[list[Configured]]:
     """Columns of which one is the best: those of a configuration or, where its only one stands
     beside another method, all of them."""
     if any(column.variant == "L-GBFS" for column in columns):
         return [list(columns)]
-    parts: dict[object, list[Column]] = {}
+    parts: dict[object, list[Configured]] = {}
     for column in columns:
         parts.setdefault(column.group or column, []).append(column)
     return list(parts.values())
 
 
 def _cells(
-    metric: str, ours: list[Value | None], theirs: list[Value | None], margin: float
+    metric: str, ours: list[Spread | None], theirs: list[Spread | None], margin: float
 ) -> list[Cell]:
-    texts = [[MISSING if v is None else v.text for v in values] for values in (ours, theirs)]
+    texts = [[MISSING if v is None else v.shown for v in values] for values in (ours, theirs)]
     best, best_below = (best_of(metric, values, margin) for values in (ours, theirs))
     return list(map(Cell, texts[0], best, texts[1], best_below))
 
 
-def best_of(metric: str, values: Sequence[Value | None], margin: float) -> list[bool]:
+def best_of(metric: str, values: Sequence[Spread | None], margin: float) -> list[bool]:
     """Which of some numbers are the best, as printed, by more than the margin; equals share it."""
     digits = 0 if metric == "evaluations" else 2
     sign = -1 if metric == "coverage" else 1

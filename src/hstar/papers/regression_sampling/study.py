@@ -1,0 +1,171 @@
+"""The experiment of "Sampling from Pre-Images to Learn Heuristic Functions for Classical Planning"
+(O'Toole, Ramirez, Lipovetzky and Pearce, 2022), with every second counted.
+
+    tasks      one problem and other initial states of it, generated or from a suite
+    models     every learner, the same time for each; learners see p1 only
+    searches   every column on the other initial states, the same limit for each
+
+A state that a learner trained on or tried is not planned for.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from hstar.domains import generate
+from hstar.experiments.bench import FAILED, INVALID, SuiteError, run_peer
+from hstar.learning import write_walks
+from hstar.papers.claims import claims_table
+from hstar.papers.page import Report
+from hstar.papers.regression_sampling.learners import COLUMNS, LEARNERS, TaskFolder
+from hstar.papers.regression_sampling.tables import all_tables, claims, coverage_table
+from hstar.papers.run import Row, read_part
+from hstar.papers.scales import build, named_scale, read_toml
+from hstar.papers.trials import Entry, TrialResults, TrialRun, TrialScale, TrialStudy
+from hstar.pddl import find_domain
+
+GENERATED = "generated"  # the suite that needs no folder
+INTRODUCTION = (
+    "A small network is learned for one planning task, from states sampled around regressions of "
+    "its goal (O'Toole, Ramirez, Lipovetzky and Pearce, 2022), and used in greedy search from "
+    "other initial states of the task. Learning has a clock of its own here, and 'plan --learn' "
+    "counts it."
+)
+_HELD = read_toml(__file__, "scales.toml")
+_COLUMNS = _HELD.pop("columns")
+SCALES: dict[str, TrialScale] = {}
+for _name, _scale in _HELD.items():
+    for _study in _scale["studies"]:
+        _study["columns"] = _COLUMNS[_study["columns"]]
+    SCALES[_name] = build(TrialScale, _scale)
+
+
+class RegressionSampling(TrialRun[TrialResults]):
+    """`suite` is a folder with the folders that studies name."""
+
+    columns = COLUMNS
+    learners = LEARNERS
+
+    def __post_init__(self) -> None:
+        for name in self.peers:
+            if name in COLUMNS:
+                raise ValueError(f"the name {name} is that of a planner of ours; choose another")
+
+    @classmethod
+    def scale_of(cls, name: str, **options: Any) -> TrialScale:
+        return named_scale(SCALES, name).changed(COLUMNS, **options)
+
+    def execute(self) -> TrialResults:
+        studies = self.scale.studies
+        tasks = {study.name: self.find_tasks(study) for study in studies}
+        self.keep_settings()
+        self.forget_other_peers()
+        results = TrialResults(studies, {}, {})
+        for study in studies:
+            if study.suite == GENERATED:
+                self.make_tasks(study, tasks[study.name])
+            self.learn_and_search(study, tasks[study.name], results)
+        return results
+
+    def forget_other_peers(self) -> None:
+        """Runs of a planner of the same name but with another command."""
+        for name, command in self.peers.items():
+            for part in self.directory.glob(f"searches/**/{name} *.json"):
+                if read_part(part).get("command") != command:
+                    part.unlink()
+
+    def find_tasks(self, study: TrialStudy) -> list[TaskFolder]:
+        """The tasks of a study in order. Raises SuiteError."""
+        if study.suite == GENERATED:
+            folders = {name: self.directory / "tasks" / name for name in self.scale.generated}
+            chosen = self.scale.select(folders)
+            return [TaskFolder(name, folder / "task") for name, folder in chosen.items()]
+        if self.suite is None:
+            raise SuiteError("this scale plans for given tasks; name their folder with --suite", "")
+        suite = self.suite / study.suite
+        found, folders = [], {path.name: path for path in sorted(suite.glob("*/"))}
+        for name, folder in self.scale.select(folders).items():
+            tasks = sorted(path for path in folder.iterdir() if (path / "p1.pddl").is_file())
+            if study.tasks == "ends":
+                tasks = list(dict.fromkeys([*tasks[:1], *tasks[-1:]]))
+            found += [TaskFolder(name.partition("-")[0], path) for path in tasks]
+        if not found:
+            raise SuiteError(
+                "there are no folders DOMAIN/TASK with domain.pddl and p1.pddl", str(suite)
+            )
+        return found
+
+    def make_tasks(self, study: TrialStudy, tasks: list[TaskFolder]) -> None:
+        """Generate a problem for each task, and other initial states of it by random walks."""
+        for task in tasks:
+            if task.path.is_dir():
+                continue
+            self.say(f"generating a {task.domain} problem")
+            folder, asked = task.path.parent, self.scale.generated[task.domain]
+            generate(asked.domain, folder, ["test"], self.seed, count=1, ranges=asked.test)
+            test = folder / "test"
+            (problem,) = (path for path in test.glob("*.pddl") if path.name != "domain.pddl")
+            with tempfile.TemporaryDirectory(dir=folder) as scratch:
+                walks, made = Path(scratch) / "task", Path(scratch) / "made"
+                seed = self.seed + 2**16  # other walks than those of the trials
+                write_walks(test / "domain.pddl", problem, walks, max(study.states) - 1, 200, seed)
+                made.mkdir()
+                for number, path in enumerate(sorted(walks.glob("p*.pddl")), start=2):
+                    path.rename(made / f"p{number}.pddl")
+                shutil.copy(problem, made / "p1.pddl")
+                shutil.copy(walks / "domain.pddl", made)
+                made.rename(task.path)
+
+    def problems(self, study: TrialStudy, subject: TaskFolder, column: str) -> Sequence[Entry]:
+        """The states that no learner of the study used."""
+        used: set[int] = set()
+        for learner in self.learners_of(study):
+            part = read_part(self.model(study, subject.name, learner, study.seeds[0]))
+            used |= set(part.get("used", ()))
+        return subject.entries([state for state in subject.states(study) if state not in used])
+
+    def can_search(self, *_: Any) -> bool:
+        """Where nothing was learned, nothing is solved."""
+        return True
+
+    def search_once(
+        self, study: TrialStudy, subject: Any, entry: Entry, column: str, seed: int
+    ) -> Row:
+        if column not in self.peers:
+            return super().search_once(study, subject, entry, column, seed)
+        path = entry.path
+        about = {"domain": subject.domain, "subject": subject.name, "problem": path.stem}
+        row = run_peer(self.peers[column], find_domain(path), path, study.limit)
+        return {**about, "column": column, "seed": seed, **row}
+
+    def report(self, results: TrialResults, scale: str) -> Report:
+        study = results.studies[0]  # the one that Table 1 is about
+        facts = [
+            f"{one.name}: {one.tasks} of the tasks, states {', '.join(f'p{s}' for s in one.states)}"
+            f", {one.learn:g} s for each learner, {one.limit:g} s for each search"
+            for one in results.studies
+        ]
+        memory = self.scale.memory_limit / 2**30
+        facts.append(f"{self.jobs} runs at a time, {memory:g} GiB for each of ours")
+        facts += [
+            f"{name}, its start included, without a limit of memory: {given}"
+            for name, given in self.peers.items()
+        ]
+        statuses = [row["status"] for rows in results.searches.values() for row in rows]
+        counts = [f"plans that are invalid: {statuses.count(INVALID)}"]
+        facts.append("; ".join([*counts, f"peers that failed: {statuses.count(FAILED)}"]))
+        about = f"By the means of the domains ({study.name})."
+        return Report(
+            f"Learning for one task from regressions of its goal ({scale})",
+            INTRODUCTION,
+            facts,
+            {
+                "Tables": all_tables(results),
+                "Claims": [claims_table(claims(results.searches[study.name]), about)],
+            },
+            "\n\n".join(coverage_table(results, one).text() for one in results.studies),
+        )

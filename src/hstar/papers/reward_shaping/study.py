@@ -1,0 +1,190 @@
+"""The experiments of "Reinforcement Learning for Classical Planning: Viewing Heuristics as Dense
+Reward Generators" (Gehring, Asai, Chitnis, Silver, Kaelbling, Sohrabi and Katz, ICAPS 2022).
+
+    problems   generated or given, smaller ones to train and larger ones to test with
+    models     every learner and seed, on the training problems
+    searches   every column on the test problems, a limited number of evaluations
+    domains    those of appendix A.7: does learning work on them at all?
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from hstar.experiments.bench import EXPLAINED, SuiteError
+from hstar.papers.claims import Claim, Conclusion, claims_table
+from hstar.papers.page import Report
+from hstar.papers.reward_shaping.compatibility import WORKS, check_domain, compatible_folders
+from hstar.papers.reward_shaping.figures import figures
+from hstar.papers.reward_shaping.learners import COLUMNS, LEARNERS, SHAPED
+from hstar.papers.reward_shaping.measured import COVERAGE, PAPER, look_of, printed, searches_of
+from hstar.papers.reward_shaping.problems import (
+    DomainProblems,
+    domain_folders,
+    make_problems,
+    read_problems,
+)
+from hstar.papers.reward_shaping.tables import all_tables
+from hstar.papers.scales import build, named_scale, read_toml
+from hstar.papers.trials import Entry, TrialResults, TrialRun, TrialScale, TrialStudy
+
+INTRODUCTION = (
+    "A value function of a domain is learned by reinforcement, without labels: from episodes on "
+    "small problems, with the discounted value of a classical heuristic as potential (Gehring, "
+    "Asai, Chitnis, Silver, Kaelbling, Sohrabi and Katz, 2022). Greedy search with it solves "
+    "larger problems. No checkpoint, seed or setting was chosen on test problems, and no test "
+    "problem is a training problem too."
+)
+_HELD = read_toml(__file__, "scales.toml")
+_COLUMNS = _HELD.pop("columns")
+SCALES: dict[str, TrialScale] = {}
+for _name, _scale in _HELD.items():
+    for _study in _scale["studies"]:
+        groups = _study["columns"]
+        _study["columns"] = [name for group in groups for name in _COLUMNS.get(group, [group])]
+    SCALES[_name] = build(TrialScale, _scale)
+
+
+class RewardShaping(TrialRun[TrialResults]):
+    """`suite` is a folder of domains: DOMAIN/train and DOMAIN/test, or for the domains of appendix
+    A.7 DOMAIN with its problems."""
+
+    columns = COLUMNS
+    learners = LEARNERS
+
+    @classmethod
+    def scale_of(cls, name: str, **options: Any) -> TrialScale:
+        scale = named_scale(SCALES, name).changed(COLUMNS, **options)
+        for study in scale.studies:
+            for column in study.columns if study.steps else ():
+                learner = COLUMNS[column].learner
+                kind = "paper" if learner in SHAPED else learner
+                if kind is not None and kind not in study.steps:
+                    raise ValueError(f"the column {column} needs steps; add --steps {kind}=NUMBER")
+        return scale
+
+    def execute(self) -> TrialResults:
+        """Raises SuiteError and PddlError for the problems, too."""
+        folders, compatible = self.find_folders()
+        self.keep_settings()
+        problems = dict(self.all_problems(folders))
+        results = TrialResults(self.scale.studies, {}, {}, problems)
+        for study in self.scale.studies:
+            self.learn_and_search(study, list(problems.values()), results)
+        about = self.scale.compatibility, self.scale.memory_limit
+        checks = [
+            (self.directory / "domains" / f"{domain}.json", check_domain, (domain, folder, *about))
+            for domain, folder in compatible.items()
+        ]
+        results.domains.extend(self.carry_out("domains of appendix A.7", checks))
+        return results
+
+    def find_folders(self) -> tuple[dict[str, Path], dict[str, Path]]:
+        """The folders of domains to train and test with, and those of appendix A.7. Raises
+        SuiteError if the scale needs some that there are not."""
+        scale, suite = self.scale, self.suite
+        given = domain_folders(suite) if suite is not None and scale.studies else {}
+        compatible = {}
+        if scale.compatibility is not None and suite is not None:
+            compatible = compatible_folders(suite)
+        if not given and scale.generated and (suite is None or compatible):
+            given = {name: self.directory / "problems" / name for name in scale.generated}
+        if not given and (scale.studies or not compatible):
+            wanted = "DOMAIN/train and DOMAIN/test of problems"
+            if not scale.studies:
+                wanted = "of problems with the names of appendix A.7"
+            if suite is None:
+                raise SuiteError(f"this scale needs folders {wanted}; name theirs with --suite", "")
+            raise SuiteError(f"there are no folders {wanted}", str(suite))
+        chosen = scale.select({**compatible, **given})
+        kept = [{n: one[n] for n in one if n in chosen} for one in (given, compatible)]
+        return kept[0], kept[1]
+
+    def all_problems(self, folders: Mapping[str, Path]) -> Iterator[tuple[str, DomainProblems]]:
+        for domain, folder in folders.items():
+            part = self.directory / "problems" / f"{domain}.json"
+            is_ours = folder.is_relative_to(self.directory)
+            if self.begins(part, f"reading problems of {domain}") and is_ours:
+                make_problems(folder, self.scale.generated[domain], self.seed)
+            yield domain, read_problems(domain, folder, part)
+
+    def problems(self, study: TrialStudy, subject: DomainProblems, column: str) -> Sequence[Entry]:
+        return subject.chosen(study.fewer_tests.get(column, study.tests))
+
+    def report(self, results: TrialResults, scale: str) -> Report:
+        found, failed = claims(results), failures(results)
+        parts: dict[str, Sequence[Any]] = {"Tables": all_tables(results, self.scale)}
+        if found:
+            parts["Claims"] = [claims_table(found)]
+        if results.searches.get(PAPER):
+            parts["Figures"] = figures(results)
+        if failed:
+            parts["What failed"] = [failed]
+        lines = [f"{claim.verdict:<14} {claim.text}" for claim in found]
+        if results.domains:
+            good = sum(row["outcome"] == WORKS for row in results.domains)
+            lines.append(f"{good} of {len(results.domains)} domains of appendix A.7 work")
+        title = f"Heuristics as dense rewards ({scale})"
+        return Report(title, INTRODUCTION, self.facts(results), parts, "\n".join(lines))
+
+    def facts(self, results: TrialResults) -> list[str]:
+        """What was run."""
+        memory = self.scale.memory_limit / 2**30
+        facts = [_described(study) for study in results.studies]
+        facts.append(f"{self.jobs} runs at a time, {memory:g} GiB for each")
+        facts.append(
+            "problems generated here" if self.suite is None else f"problems of {self.suite}"
+        )
+        if results.problems:
+            left_out = sum(len(one.left_out) for one in results.problems.values())
+            facts.append(f"test problems left out because they are training problems: {left_out}")
+        for study in results.studies:
+            spent = sum(row["seconds"] for row in results.trainings[study.name])
+            searched = sum(row["seconds"] for row in results.searches[study.name])
+            facts.append(f"{study.name}: {spent:.0f} s of learning, {searched:.0f} s of searching")
+        return facts
+
+
+def _described(study: TrialStudy) -> str:
+    steps = ", ".join(f"{name} {count}" for name, count in study.steps.items())
+    learning = f"steps: {steps}" if steps else f"{study.learn:g} s for each learner"
+    tests = f"{study.tests} test problems per size" if study.tests else "all test problems"
+    fewer = {f"{count} for {name}" for name, count in study.fewer_tests.items()}
+    tests += f" ({', '.join(sorted(fewer))})" if fewer else ""
+    limit = study.max_evaluations
+    most = "" if limit is None else f"{limit} evaluations and "
+    return (
+        f"{study.name}: {len(study.seeds)} seed(s), {learning}; {tests}, at most "
+        f"{most}{study.limit:g} s a search"
+    )
+
+
+def claims(results: TrialResults) -> list[Claim]:
+    """Those of the studies that were run, in the order of the paper."""
+    made = []
+    for one in read_toml(__file__, "claims.toml").items():
+        conclusion = Conclusion.read(*one)
+        study = conclusion.about or PAPER
+        if results.searches.get(study):
+            ours = look_of(results, study), searches_of(results, study).domains
+            made.append(conclusion.judged(ours, (printed, COVERAGE)))
+    return made
+
+
+def failures(results: TrialResults) -> list[str]:
+    """Trainings and searches that ended in a way that says nothing about the method."""
+    found = [
+        f"{name}: {row['domain']} {row['learner']} (seed {row['seed']}) was not learned: "
+        f"{row['error']}"
+        for name, rows in results.trainings.items()
+        for row in rows
+        if row["error"]
+    ]
+    return found + [
+        f"{name}: {row['domain']} {row['problem']} {row['column']}: {row['status']}"
+        for name, rows in results.searches.items()
+        for row in rows
+        if row["status"] not in EXPLAINED
+    ]
