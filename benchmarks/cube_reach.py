@@ -15,12 +15,18 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from hstar.papers.admissible_cea.classical import build_table, classical_rows, describe, strongest
-from hstar.papers.admissible_cea.published import TABLE_2, TABLE_5, PublishedHeuristic
 from provenance import describe_run
 
 from hstar.experiments.report import markdown_table
-from hstar.papers.admissible_cea.scales import SUBJECTS, Subject
+from hstar.papers.admissible_cea.scales import (
+    SUBJECTS,
+    TABLE_2,
+    TABLE_5,
+    PatternStudied,
+    PrintedHeuristic,
+)
+from hstar.papers.admissible_cea.study import build_table, classical_rows
+from hstar.pdb import describe_compression, strongest
 from hstar.runtime.progress import Progress
 from hstar.slots.model_file import ModelFileError
 from hstar.slots.pattern_network import read_learned
@@ -34,9 +40,9 @@ class Aim:
     """At least this mean within the bytes of the goal, no state overestimated; `paper` has the same
     pattern and about the same size or more."""
 
-    subject: Subject
+    subject: PatternStudied
     mean: float
-    paper: PublishedHeuristic
+    paper: PrintedHeuristic
 
 
 AIMS = {
@@ -100,7 +106,8 @@ def main() -> int:
                 "yes" if reached else "no",
                 "none"
                 if rival is None
-                else f"{rival['total'] - of_base:.4f}: {describe(rival)}, {rival['bytes']:,} bytes",
+                else f"{rival['total'] - of_base:.4f}: {describe_compression(rival)}, "
+                f"{rival['bytes']:,} bytes",
             ]
         )
         print(f"- {name}: {found['mean']:.4f} in {size:,} bytes", flush=True)

@@ -89,11 +89,11 @@ class Conclusion:
         if self.where_none:
             found = {one: look(self.metrics[0], one, self.where_none) for one in domains}
             domains = [one for one, value in found.items() if value is not None and value.mean == 0]
-        for case in self.cases:
-            match = _CASE.fullmatch(case)
-            assert match is not None
-            left, order, right, sign, by, where = match.groups()
-            for domain in [one for one in domains if not where or one in where.split()]:
+        matches = [match.groups() for match in map(_CASE.fullmatch, self.cases) if match]
+        for domain in domains:
+            for left, order, right, sign, by, where in matches:
+                if where and domain not in where.split():
+                    continue
                 both = ([look(one, domain, of) for one in self.metrics] for of in (left, right))
                 a, b = ([value for value in side if value is not None] for side in both)
                 if len(a) < len(self.metrics) or len(b) < len(self.metrics):

@@ -26,7 +26,8 @@ Figures: TypeAlias = "tuple[tuple[Figure, str], ...]"  # side by side, with capt
 
 @dataclass(frozen=True)
 class Report:
-    """What a paper's page shows: `parts` by heading, each a table, a text, a list or figures. The
+    """What a paper's page shows: `parts` by heading, each a table, a text ("# " begins a
+    heading), a list or figures. The
     terminal shows `summary`; `files` are written as they are."""
 
     title: str
@@ -51,6 +52,8 @@ class Report:
             for part in parts:
                 if isinstance(part, Table):
                     part.add_to(page)
+                elif isinstance(part, str) and part.startswith("# "):
+                    page.add_heading(part[2:], level=3)
                 elif isinstance(part, str):
                     page.add_text(part)
                 elif isinstance(part, list):

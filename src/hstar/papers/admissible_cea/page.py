@@ -57,15 +57,18 @@ def parts(results: PatternResults) -> dict[str, Sequence[Any]]:
         part for name in spaces(results) for part in _space(results, name)
     ]
     found["The paper's tables"] = build_tables(results)
-    found["Figure 2: generalisation error"] = [
+    found["The paper's figures"] = [
+        "# Figure 2: generalisation error",
         tuple(
             (figures.figure_2(rows, name), f"{name}: {generalisation_text(rows)}")
             for name, rows in results.generalisation.items()
         ),
         ABOUT_FIGURE_2,
+        "# Figure 5: beta and eta during training",
+        *_phases(results),
+        "# Figures 6 to 9: overestimated states",
+        *_overestimates(results),
     ]
-    found["Figure 5: beta and eta during training"] = list(_phases(results))
-    found["Figures 6 to 9: overestimated states"] = list(_overestimates(results))
     return found
 
 
