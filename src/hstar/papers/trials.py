@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Protocol
 
 from hstar.papers.numbers import Spread
 from hstar.papers.run import EXPECTED, PaperRun, Piece, R, Row, read_part, search_within
-from hstar.papers.scales import changed_steps, choose
+from hstar.papers.scales import build, changed_steps, choose, read_toml
 from hstar.pddl import InputFileError, find_domain, parse
 from hstar.planning import STRONGEST, SearchOptions, SearchResult, plan_problem
 from hstar.runtime import Budget, OutOfResources
@@ -135,6 +135,17 @@ class TrialScale:
         return {name: folders[name] for name in names}
 
 
+def read_scales(module: str) -> dict[str, TrialScale]:
+    """Those of scales.toml, whose studies name groups of columns or single ones."""
+    held = read_toml(module, "scales.toml")
+    groups = held.pop("columns")
+    for scale in held.values():
+        for study in scale["studies"]:
+            columns = (groups.get(name, [name]) for name in study["columns"])
+            study["columns"] = [name for group in columns for name in group]
+    return {name: build(TrialScale, scale) for name, scale in held.items()}
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A problem file and how many objects the problem has, those of the domain included."""
@@ -148,7 +159,7 @@ class Entry:
 
 
 class Subject(Protocol):
-    """What is learned from; `name` is that of its folder in the output."""
+    """What is learned from. Its folder in the output has its name."""
 
     @property
     def name(self) -> str: ...
@@ -177,9 +188,8 @@ class Learnt:
     facts: Row
 
 
-class Learner(Protocol):
-    def learn(self, lesson: Lesson) -> Learnt:
-        """Raises ValueError for problems that it cannot learn on, and OutOfResources."""
+# Raises ValueError for problems that it cannot learn on, and OutOfResources.
+Learner = Callable[[Lesson], Learnt]
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +278,7 @@ class TrialRun(PaperRun[TrialScale, R]):
         start, facts = time.monotonic(), {}
         try:
             with budget.enforced():
-                learned = self.learners[learner].learn(lesson)
+                learned = self.learners[learner](lesson)
         except (OutOfResources, ValueError, FloatingPointError) as error:
             if isinstance(error, OutOfResources) and error.status not in EXPECTED:
                 raise

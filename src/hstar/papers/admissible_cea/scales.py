@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from hstar.papers.scales import build, choose, read_toml
@@ -162,55 +163,26 @@ CORNERS = SUBJECTS["8-corner"]
 SCALES = {name: _scale(name) for name in _HELD["scales"]}
 
 
-class PrintedTable(NamedTuple):
-    """A row of Table 1."""
-
-    mean: float
-    states: int
-    size: float
-
-
 class PrintedHeuristic(NamedTuple):
-    """A row of Table 2 or 5: `rate` is the share of overestimated states."""
+    """Of Table 2 or 5: `rate` is the share of overestimated states."""
 
     mean: float
     rate: float
     size: float
 
 
-class PrintedComparison(NamedTuple):
-    """Table 2 for one database: networks with both losses and the compressed table, which keeps
-    the minimum of `factor` neighbours."""
-
-    cea: PrintedHeuristic
-    ce: PrintedHeuristic
-    compressed: PrintedHeuristic
-    factor: int
-
-
-class PrintedModel(NamedTuple):
-    """A row of Table 5, which is about 8-corner."""
-
-    hidden: int
-    width: int
-    result: PrintedHeuristic
-
-
 _PRINTED = read_toml(__file__, "published.toml")
-TABLE_1 = {name: PrintedTable(**row) for name, row in _PRINTED["table_1"].items()}
-TABLE_2 = {
-    name: PrintedComparison(
-        PrintedHeuristic(*row["cea"]),
-        PrintedHeuristic(*row["ce"]),
-        PrintedHeuristic(*row["compressed"]),
-        row["factor"],
+TABLE_1 = {name: SimpleNamespace(**row) for name, row in _PRINTED["table_1"].items()}
+TABLE_2 = {  # the compressed table keeps the minimum of `factor` neighbours
+    name: SimpleNamespace(
+        **{k: PrintedHeuristic(*v) if isinstance(v, list) else v for k, v in row.items()}
     )
     for name, row in _PRINTED["table_2"].items()
 }
 TABLE_3 = {name: tuple(counts) for name, counts in _PRINTED["table_3"].items()}
 TABLE_4: dict[str, tuple[float, float]] = {k: tuple(p) for k, p in _PRINTED["table_4"].items()}
 TABLE_5 = [
-    PrintedModel(hidden, width, PrintedHeuristic(*result))
+    SimpleNamespace(hidden=hidden, width=width, result=PrintedHeuristic(*result))
     for hidden, width, *result in _PRINTED["table_5"]["models"]
 ]
 FIGURE_OF = {"6-edge": 6, "8-corner": 7, "delta-6-4": 8, "7-edge": 9}

@@ -98,8 +98,9 @@ def _comparison(results: PatternResults, name: str) -> Iterator[list[str]]:
 
     if printed:
         whole = (TABLE_1.get(name) or TABLE_1["6-edge"]).size  # the difference is of six edges
-        kinds = ("NN, CEA loss", "NN, CE loss", "compressed PDB")
-        for kind, (mean, rate, size) in zip(kinds, printed[:3], strict=True):
+        kinds = {"NN, CEA loss": "cea", "NN, CE loss": "ce", "compressed PDB": "compressed"}
+        for kind, column in kinds.items():
+            mean, rate, size = getattr(printed, column)
             shown = f"{mean:.2f}", _rate(rate), _mb(size * MB), f"{whole / size:.1f}x"
             yield [kind, name, PAPER, *shown]
     for kind, one in _own_heuristics(results, name):
@@ -223,8 +224,9 @@ def table_3(results: PatternResults) -> Table:
 def table_5(results: PatternResults) -> Table:
     """Networks of different sizes."""
     rows, verdicts = [], []
-    for number, (hidden, width, (mean, rate, size)) in enumerate(TABLE_5, start=1):
-        about = [f"Model {number}", CORNERS.name, PAPER, str(hidden), str(width)]
+    for number, model in enumerate(TABLE_5, start=1):
+        mean, rate, size = model.result
+        about = [f"Model {number}", CORNERS.name, PAPER, str(model.hidden), str(model.width)]
         rows.append([*about, _mb(size * MB), f"{mean:.2f}", _rate(rate), *[MISSING] * 3])
     for name, networks in results.networks.items():
         own = {label: one for label, one in networks.items() if label.startswith("model-")}

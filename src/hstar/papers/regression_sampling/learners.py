@@ -65,7 +65,7 @@ class OneTask:
 
     options: LearnOptions
 
-    def learn(self, lesson: Lesson) -> Learnt:
+    def __call__(self, lesson: Lesson) -> Learnt:
         task, study = lesson.subject, lesson.study
         options = replace(self.options, seconds=study.learn, seed=lesson.seed)
         start = time.monotonic()

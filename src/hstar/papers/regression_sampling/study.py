@@ -24,8 +24,8 @@ from hstar.papers.page import Report
 from hstar.papers.regression_sampling.learners import COLUMNS, LEARNERS, TaskFolder
 from hstar.papers.regression_sampling.tables import all_tables, claims, coverage_table
 from hstar.papers.run import Row, read_part
-from hstar.papers.scales import build, named_scale, read_toml
-from hstar.papers.trials import Entry, TrialResults, TrialRun, TrialScale, TrialStudy
+from hstar.papers.scales import named_scale
+from hstar.papers.trials import Entry, TrialResults, TrialRun, TrialScale, TrialStudy, read_scales
 from hstar.pddl import find_domain
 
 GENERATED = "generated"  # the suite that needs no folder
@@ -35,13 +35,7 @@ INTRODUCTION = (
     "other initial states of the task. Learning has a clock of its own here, and 'plan --learn' "
     "counts it."
 )
-_HELD = read_toml(__file__, "scales.toml")
-_COLUMNS = _HELD.pop("columns")
-SCALES: dict[str, TrialScale] = {}
-for _name, _scale in _HELD.items():
-    for _study in _scale["studies"]:
-        _study["columns"] = _COLUMNS[_study["columns"]]
-    SCALES[_name] = build(TrialScale, _scale)
+SCALES = read_scales(__file__)
 
 
 class RegressionSampling(TrialRun[TrialResults]):

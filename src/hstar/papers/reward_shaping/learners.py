@@ -16,7 +16,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hstar.learning import RolloutLearner, usable_tasks
@@ -25,15 +26,12 @@ from hstar.papers.run import say_nothing
 from hstar.papers.trials import DEFAULT, GREEDY, Column, Learner, Learnt, Lesson
 from hstar.pddl import find_domain, parse
 from hstar.planning import Task
-from hstar.runtime import Budget
-from hstar.slots import ModelFile
-from hstar.slots.objectives import make_objective
+from hstar.slots.objectives import Objective, make_objective
 from hstar.slots.teachers import LabelOptions, label
 from hstar.training import TrainOptions, default_options, load_dataset, prepare
 from hstar.training.reinforcement import (
     PPOOptions,
     Rtdp,
-    RtdpSettings,
     changed,
     find_preset,
     train_policy,
@@ -51,25 +49,17 @@ def tasks_of(lesson: Lesson) -> list[Task]:
     return usable_tasks(problems, lesson.budget, say_nothing)
 
 
-@dataclass(frozen=True, slots=True)
-class DynamicProgramming:
-    """Real-time dynamic programming with the paper's settings, changed by `options`; the last
+def dynamic_programming(lesson: Lesson, **options: Any) -> Learnt:
+    """Real-time dynamic programming with the paper's settings, changed by options; the last
     weights. The paper's network has another depth for some domains."""
-
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-    def learn(self, lesson: Lesson) -> Learnt:
-        printed = PRINTED.get(lesson.subject.domain)
-        depth = {"depth": printed["layers"]} if printed else {}
-        steps = lesson.study.steps["paper"]
-        settings = changed(find_preset("paper"), updates=steps, **depth, **self.options)
-        return learn_by_steps(tasks_of(lesson), settings, lesson.seed, lesson.budget)
-
-
-def learn_by_steps(tasks: list[Task], settings: RtdpSettings, seed: int, budget: Budget) -> Learnt:
-    learner = Rtdp(tasks, settings, seed, budget=budget)
+    printed = PRINTED.get(lesson.subject.domain)
+    depth = {"depth": printed["layers"]} if printed else {}
+    steps = lesson.study.steps["paper"]
+    settings = changed(find_preset("paper"), updates=steps, **depth, **options)
+    tasks = tasks_of(lesson)
+    learner = Rtdp(tasks, settings, lesson.seed, budget=lesson.budget)
     learner.run(settings.updates)
-    training = {"settings": settings.to_dict(), "seed": seed, "problems": len(tasks)}
+    training = {"settings": settings.to_dict(), "seed": lesson.seed, "problems": len(tasks)}
     return Learnt(learner.model_file(learner.weights(), training), facts_of(learner))
 
 
@@ -79,79 +69,57 @@ def facts_of(learner: Rtdp) -> dict[str, Any]:
     return {**facts, "goal_steps": learner.memory()[0]["goal_steps"].tolist()}
 
 
-@dataclass(frozen=True, slots=True)
-class FolderRollouts:
-    """What hstar learns from a folder: for some steps, or with `is_timed` for as long as the study
-    says."""
-
-    is_timed: bool = False
-
-    def learn(self, lesson: Lesson) -> Learnt:
-        start, study = time.monotonic(), lesson.study
-        settings, seconds, checkpoint = find_preset("own"), study.learn, None
-        if not self.is_timed:
-            settings, seconds = changed(settings, updates=study.steps["own"]), math.inf
-            checkpoint = lesson.scratch / "learner.safetensors"
-        tasks = tasks_of(lesson)
-        left = seconds - (time.monotonic() - start)
-        about = tasks, settings, lesson.seed, lesson.budget, say_nothing, left
-        learner = RolloutLearner(*about, checkpoint=checkpoint)
-        found = learner.run()
-        if found.interrupted:
-            raise KeyboardInterrupt
-        if found.file is None:
-            raise ValueError("the time was over before anything was learned")
-        return Learnt(found.file, facts_of(learner.rtdp))
+def from_rollouts(lesson: Lesson, is_timed: bool = False) -> Learnt:
+    """What hstar learns from a folder: for some steps, or for as long as the study says."""
+    start, study = time.monotonic(), lesson.study
+    settings, seconds, checkpoint = find_preset("own"), study.learn, None
+    if not is_timed:
+        settings, seconds = changed(settings, updates=study.steps["own"]), math.inf
+        checkpoint = lesson.scratch / "learner.safetensors"
+    tasks = tasks_of(lesson)
+    left = seconds - (time.monotonic() - start)
+    about = tasks, settings, lesson.seed, lesson.budget, say_nothing, left
+    learner = RolloutLearner(*about, checkpoint=checkpoint)
+    found = learner.run()
+    if found.interrupted:
+        raise KeyboardInterrupt
+    if found.file is None:
+        raise ValueError("the time was over before anything was learned")
+    return Learnt(found.file, facts_of(learner.rtdp))
 
 
-@dataclass(frozen=True, slots=True)
-class LabelAndTrain:
-    """Optimal plans, then supervised learning: for some steps, or with `is_timed` for as long as
-    the study says, labelling included."""
+def label_and_train(
+    lesson: Lesson, model: str, objective: Objective, is_timed: bool = False
+) -> Learnt:
+    """Optimal plans, then supervised learning: for some steps, or for as long as the study says,
+    labelling included."""
+    start, study = time.monotonic(), lesson.study
+    import torch
 
-    model: str
-    objective: str
-    options: Mapping[str, Any] = field(default_factory=dict)
-    is_timed: bool = False
-
-    def learn(self, lesson: Lesson) -> Learnt:
-        start = time.monotonic()
-        study, labels = lesson.study, lesson.scratch / "labels.parquet"
-        limit = study.label_limit
-        if self.is_timed:  # labelling takes half the time at most
-            limit = study.learn / 2 / len(lesson.subject.train)
-        memory = lesson.budget.memory_bytes or None
-        asked = LabelOptions(time_limit=limit, memory_limit=memory, jobs=1, retries=0)
-        summary = label(lesson.subject.train_folder, labels, asked)
-        if summary.solved < 2:
-            raise ValueError(f"optimal plans were found for {summary.solved} training problems")
-        labelling = time.monotonic() - start
-        data = load_dataset(labels).split(HELD_OUT, seed=0)
-        end = start + study.learn if self.is_timed else None
-        file, facts = self._train(data, lesson, end)
-        return Learnt(file, {"labelled": summary.solved, "label_seconds": labelling, **facts})
-
-    def _train(
-        self, data: tuple[Dataset, Dataset], lesson: Lesson, end: float | None
-    ) -> tuple[ModelFile, dict[str, Any]]:
-        import torch
-
-        torch.set_num_threads(1)
-        objective = make_objective(self.objective, **self.options)
-        given = {**default_options(self.model, objective), "seed": lesson.seed, "patience": 0}
-        options = TrainOptions(self.model, objective=objective, device=lesson.device, **given)
-        if end is None:
-            steps = lesson.study.steps[self.model]
-        else:
-            steps = _affordable_steps(data, options, end)
-        every = max(1, min(options.evaluate_every, steps // 10))
-        prepared = prepare(*data, replace(options, steps=steps, evaluate_every=every))
-        # Where time ends it, it must not end later for having been stopped.
-        checkpoint = lesson.scratch / "training.safetensors" if end is None else None
-        prepared.loop.run(checkpoint, deadline=end)
-        if not prepared.loop.curve:
-            raise ValueError("the time was over before the first steps of training were done")
-        return prepared.model_file(), {"steps": prepared.loop.step}
+    torch.set_num_threads(1)
+    labels, limit = lesson.scratch / "labels.parquet", study.label_limit
+    if is_timed:  # labelling takes half the time at most
+        limit = study.learn / 2 / len(lesson.subject.train)
+    memory = lesson.budget.memory_bytes or None
+    asked = LabelOptions(time_limit=limit, memory_limit=memory, jobs=1, retries=0)
+    solved = label(lesson.subject.train_folder, labels, asked).solved
+    if solved < 2:
+        raise ValueError(f"optimal plans were found for {solved} training problems")
+    labelling = time.monotonic() - start
+    data = load_dataset(labels).split(HELD_OUT, seed=0)
+    end = start + study.learn if is_timed else None
+    given = {**default_options(model, objective), "seed": lesson.seed, "patience": 0}
+    options = TrainOptions(model, objective=objective, device=lesson.device, **given)
+    steps = study.steps[model] if end is None else _affordable_steps(data, options, end)
+    every = max(1, min(options.evaluate_every, steps // 10))
+    prepared = prepare(*data, replace(options, steps=steps, evaluate_every=every))
+    # Where time ends it, it must not end later for having been stopped.
+    checkpoint = lesson.scratch / "training.safetensors" if end is None else None
+    prepared.loop.run(checkpoint, deadline=end)
+    if not prepared.loop.curve:
+        raise ValueError("the time was over before the first steps of training were done")
+    facts = {"labelled": solved, "label_seconds": labelling, "steps": prepared.loop.step}
+    return Learnt(prepared.model_file(), facts)
 
 
 def _affordable_steps(data: tuple[Dataset, Dataset], options: TrainOptions, end: float) -> int:
@@ -162,33 +130,31 @@ def _affordable_steps(data: tuple[Dataset, Dataset], options: TrainOptions, end:
     return max(few, int(0.9 * (end - time.monotonic()) / trial.seconds * few))
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyGradient:
+def policy_gradient(lesson: Lesson) -> Learnt:
     """A graph network by proximal policy optimisation, reward 1 at the goal."""
+    import torch
 
-    def learn(self, lesson: Lesson) -> Learnt:
-        import torch
-
-        torch.set_num_threads(1)
-        options = PPOOptions(seed=lesson.seed, updates=lesson.study.steps["gnn"])
-        checkpoint = lesson.scratch / "policy.partial"
-        trained = train_policy(lesson.subject.train_folder, options, checkpoint)
-        steps = int(sum(row["steps"] for row in trained.history))
-        return Learnt(trained.file, {"steps": steps})
+    torch.set_num_threads(1)
+    options = PPOOptions(seed=lesson.seed, updates=lesson.study.steps["gnn"])
+    checkpoint = lesson.scratch / "policy.partial"
+    trained = train_policy(lesson.subject.train_folder, options, checkpoint)
+    return Learnt(trained.file, {"steps": int(sum(row["steps"] for row in trained.history))})
 
 
-POTENTIALS: dict[str, Mapping[str, Any]] = {
-    "H^blind": {"potential": "none"},
-    "H^add": {"heuristic": "hadd"},
-    "H^FF": {"heuristic": "ff"},
-}
 LEARNERS: dict[str, Learner] = {
-    **{name: DynamicProgramming(options) for name, options in POTENTIALS.items()},
-    "own": FolderRollouts(),
-    "hgn": LabelAndTrain("hgn", "squared", {"base": "none"}),
-    "gnn": PolicyGradient(),
-    "rollouts": FolderRollouts(is_timed=True),
-    "label + train": LabelAndTrain("nlm", "truncated-gaussian", is_timed=True),
+    "H^blind": partial(dynamic_programming, potential="none"),
+    "H^add": partial(dynamic_programming, heuristic="hadd"),
+    "H^FF": partial(dynamic_programming, heuristic="ff"),
+    "own": from_rollouts,
+    "hgn": partial(label_and_train, model="hgn", objective=make_objective("squared", base="none")),
+    "gnn": policy_gradient,
+    "rollouts": partial(from_rollouts, is_timed=True),
+    "label + train": partial(
+        label_and_train,
+        model="nlm",
+        objective=make_objective("truncated-gaussian"),
+        is_timed=True,
+    ),
 }
 
 # The columns of the tables. The paper's blind heuristic is 0 everywhere, so its greedy search is

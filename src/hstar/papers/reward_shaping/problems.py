@@ -17,7 +17,10 @@ from hstar.slots.teachers import content_digest
 
 SPLITS = ("train", "test")
 HELD = read_toml(__file__, "published.toml")
-PRINTED: dict[str, Any] = HELD["domains"]
+PRINTED: dict[str, Any] = {
+    domain: {**held, **{name: HELD["of_domains"][name][domain] for name in HELD["of_domains"]}}
+    for domain, held in HELD["domains"].items()
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,8 @@ from hstar.papers.reward_shaping.problems import (
     read_problems,
 )
 from hstar.papers.reward_shaping.tables import all_tables
-from hstar.papers.scales import build, named_scale, read_toml
-from hstar.papers.trials import Entry, TrialResults, TrialRun, TrialScale, TrialStudy
+from hstar.papers.scales import named_scale, read_toml
+from hstar.papers.trials import Entry, TrialResults, TrialRun, TrialScale, TrialStudy, read_scales
 
 INTRODUCTION = (
     "A value function of a domain is learned by reinforcement, without labels: from episodes on "
@@ -37,14 +37,7 @@ INTRODUCTION = (
     "larger problems. No checkpoint, seed or setting was chosen on test problems, and no test "
     "problem is a training problem too."
 )
-_HELD = read_toml(__file__, "scales.toml")
-_COLUMNS = _HELD.pop("columns")
-SCALES: dict[str, TrialScale] = {}
-for _name, _scale in _HELD.items():
-    for _study in _scale["studies"]:
-        groups = _study["columns"]
-        _study["columns"] = [name for group in groups for name in _COLUMNS.get(group, [group])]
-    SCALES[_name] = build(TrialScale, _scale)
+SCALES = read_scales(__file__)
 
 
 class RewardShaping(TrialRun[TrialResults]):
