@@ -94,8 +94,8 @@ def test_a_tiny_run_writes_every_table_and_continues(tmp_path: Path) -> None:
     tables = (tmp_path / "tables.md").read_text()
     for title in ("Table 1", "Table 2", "Table 3", "Equal time", "Q5", "Spread over seeds"):
         assert title in tables
-    report = (tmp_path / "report.html").read_text()
-    assert all(f"Figures {number}" in report for number in ("1 (right) and 3", "4 and 5"))
+    page = (tmp_path / "report.html").read_text()
+    assert all(f"Figures {number}" in page for number in ("1 (right) and 3", "4 and 5"))
     assert "Q1" in report.summary
     assert not list(tmp_path.glob("**/*.partial"))
 

@@ -20,16 +20,16 @@ from hstar.papers.truncated_gaussian.published import (
     LEARN_FF,
     TABLES,
     VARIANTS,
+    ColumnGroup,
     Configured,
-    Group,
     published_value,
 )
 from hstar.papers.truncated_gaussian.study import figure2
 from hstar.papers.truncated_gaussian.tables import best_of, build_tables
 
-LEARN_NONE, LEARN_LMCUT = Group("learn", "none"), Group("learn", "lmcut")
-FIXED_FF, FIXED_NONE = Group("fixed", "ff"), Group("fixed", "none")
-BOUNDS = (LEARN_FF, Group("learn", "ff", "hmax"), Group("learn", "ff", "blind"))
+LEARN_NONE, LEARN_LMCUT = ColumnGroup("learn", "none"), ColumnGroup("learn", "lmcut")
+FIXED_FF, FIXED_NONE = ColumnGroup("fixed", "ff"), ColumnGroup("fixed", "none")
+BOUNDS = (LEARN_FF, ColumnGroup("learn", "ff", "hmax"), ColumnGroup("learn", "ff", "blind"))
 
 # The paper's numbers.
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ INTRODUCTION = (
 SCALES = read_scales(__file__)
 
 
+@dataclass(frozen=True)
 class RegressionSampling(TrialRun[TrialResults]):
     """`suite` is a folder with the folders that studies name."""
 

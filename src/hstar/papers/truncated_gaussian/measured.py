@@ -21,8 +21,8 @@ from hstar.papers.truncated_gaussian.published import (
     DOMAINS,
     LEARN_FF,
     NAMES,
+    ColumnGroup,
     Configured,
-    Group,
     published_value,
 )
 
@@ -71,7 +71,7 @@ class Frames:
         return summarize(metric, own.drop_nulls(known_as), known_as)
 
 
-def in_group(frame: pl.DataFrame, group: Group, *, bound_matters: bool) -> pl.DataFrame:
+def in_group(frame: pl.DataFrame, group: ColumnGroup, *, bound_matters: bool) -> pl.DataFrame:
     """The rows of a configuration. A Gaussian that is not clipped never sees its lower bound; where
     it was trained once and not for each bound again, those rows are meant."""
     own = frame.filter((frame["sigma"] == group.sigma) & (frame["base"] == group.base))
@@ -108,7 +108,9 @@ def format_value(metric: str, mean: float, std: float | None) -> str:
     return _spread(numbers, 0 if metric == "evaluations" else 2)
 
 
-def learning_curves(curves: pl.DataFrame, domain: str, loss: str, group: Group) -> pl.DataFrame:
+def learning_curves(
+    curves: pl.DataFrame, domain: str, loss: str, group: ColumnGroup
+) -> pl.DataFrame:
     """The rows of one curve per seed, of NLM where the frame tells models apart."""
     own = curves.filter((curves["domain"] == domain) & (curves["loss"] == loss))
     if "model" in own.columns:
@@ -147,7 +149,7 @@ def _look(value: Callable[[str, str, Configured, str], Spread | None], model: st
 
     def look(metric: str, domain: str, column: str) -> Spread | None:
         variant, _, group = column.partition(":")
-        of = Group(*group.split("/")) if group else None
+        of = ColumnGroup(*group.split("/")) if group else None
         names = ("N", "TN") if variant == "best" else (variant,)
         values = [value(metric or "mse", domain, Configured(one, of), model) for one in names]
         known = [one for one in values if one is not None]

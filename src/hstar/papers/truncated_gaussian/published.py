@@ -14,7 +14,7 @@ NAMES = {"ff": "h^FF", "lmcut": "h^LMcut", "hmax": "h^max", "blind": "h^blind", 
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ColumnGroup:
     """A configuration: how sigma is found, what the model corrects, and the lower bound."""
 
     sigma: str  # learn, fixed
@@ -30,7 +30,7 @@ class Configured:
     """A column of a table: a baseline (`group` None, `variant` its name) or a learned variant."""
 
     variant: str
-    group: Group | None = None
+    group: ColumnGroup | None = None
 
 
 @dataclass(frozen=True)
@@ -46,11 +46,11 @@ class PublishedTable:
     cells: dict[tuple[str, str, Configured], Spread | None]
 
     @property
-    def groups(self) -> tuple[Group, ...]:
+    def groups(self) -> tuple[ColumnGroup, ...]:
         return tuple(dict.fromkeys(c.group for c in self.columns if c.group is not None))
 
 
-LEARN_FF = Group("learn", "ff")
+LEARN_FF = ColumnGroup("learn", "ff")
 GRID = ("learn/ff/lmcut", "learn/none/lmcut", "fixed/ff/lmcut", "fixed/none/lmcut")
 METRICS = {1: ("mse",), 2: ("coverage", "evaluations")}  # by the number of sections
 
@@ -58,7 +58,7 @@ METRICS = {1: ("mse",), 2: ("coverage", "evaluations")}  # by the number of sect
 def _table(number: int, held: dict[str, Any], numbers: str) -> PublishedTable:
     sections = numbers.strip().split("\n\n")
     metrics = tuple(held.get("metrics", METRICS[len(sections)]))
-    groups = [Group(*text.split("/")) for text in held.get("groups", GRID)]
+    groups = [ColumnGroup(*text.split("/")) for text in held.get("groups", GRID)]
     columns = (
         *map(Configured, ["ff"] if "coverage" in metrics else ["ff", "lmcut"]),
         *(Configured(variant, group) for group in groups for variant in VARIANTS),
