@@ -20,8 +20,8 @@ from small_patterns import database_of
 from tiny_cea_scale import PAIR, TILES, TINY
 
 from hstar import plan
-from hstar.papers import run as paper_run
-from hstar.papers.admissible_cea.frontier import frontier, verdict
+from hstar.experiments.study import planning_table
+from hstar.experiments.study import run as study_run
 from hstar.papers.admissible_cea.scales import MODELS, SCALES, TABLE_3
 from hstar.papers.admissible_cea.study import (
     AdmissibleCea,
@@ -29,8 +29,7 @@ from hstar.papers.admissible_cea.study import (
     make_classical,
     table_row,
 )
-from hstar.papers.admissible_cea.tables import table_1, table_2, table_3
-from hstar.papers.page import planning_table
+from hstar.papers.admissible_cea.tables import frontier, table_1, table_2, table_3, verdict
 from hstar.planning.puzzle import make_puzzle
 from hstar.planning.search import search
 from hstar.runtime.journal import JournalError
@@ -188,8 +187,8 @@ def test_a_stopped_run_goes_on(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> N
     part = experiment.part("classical", "tiles")
     part.unlink()
     done: list[object] = []
-    original = paper_run.make
-    monkeypatch.setattr(paper_run, "make", lambda *a: (done.append(a[1]), original(*a))[1])
+    original = study_run.make
+    monkeypatch.setattr(study_run, "make", lambda *a: (done.append(a[1]), original(*a))[1])
     again = experiment.execute()
     assert done == [make_classical]
     assert again == results

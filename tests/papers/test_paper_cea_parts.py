@@ -12,12 +12,6 @@ from small_patterns import OPTIONS, data_of, database_of
 from tiny_cea_scale import DIFFERENCE, PANCAKES, TILES
 
 from hstar.papers.admissible_cea.figures import decay, mean_error, overestimates, quantile
-from hstar.papers.admissible_cea.generalisation import (
-    SomeStates,
-    inadmissibility,
-    next_on_path,
-    restricted,
-)
 from hstar.papers.admissible_cea.scales import (
     CORNERS,
     TABLE_1,
@@ -29,6 +23,12 @@ from hstar.papers.admissible_cea.scales import (
 from hstar.papers.admissible_cea.study import build_table, classical_rows, table_row
 from hstar.pdb import Compressions, compress, describe_compression, strongest
 from hstar.planning.puzzle import make_puzzle
+from hstar.training.certified.generalisation import (
+    SomeStates,
+    inadmissibility,
+    next_on_path,
+    restricted,
+)
 from hstar.training.train import prepare_table
 
 # -- the published numbers

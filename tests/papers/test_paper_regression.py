@@ -12,10 +12,20 @@ import pytest
 from program import check_one_line, hstar
 
 from hstar.experiments.bench import SuiteError, run_peer
+from hstar.experiments.study import (
+    FAILS,
+    HOLDS,
+    UNKNOWN,
+    Generated,
+    TrialResults,
+    TrialScale,
+    TrialStudy,
+    make,
+    read_part,
+    trials,
+)
 from hstar.learning.initial_states import with_initial_state
 from hstar.learning.instance import InstanceLearner, LearnOptions
-from hstar.papers import trials
-from hstar.papers.claims import FAILS, HOLDS, UNKNOWN
 from hstar.papers.regression_sampling import learners
 from hstar.papers.regression_sampling.learners import COLUMNS, LEARNERS, OneTask, used_states
 from hstar.papers.regression_sampling.study import GENERATED, SCALES, RegressionSampling
@@ -28,8 +38,6 @@ from hstar.papers.regression_sampling.tables import (
     coverage_table,
     together_table,
 )
-from hstar.papers.run import make, read_part
-from hstar.papers.trials import Generated, TrialResults, TrialScale, TrialStudy
 from hstar.planning.task import ground
 from hstar.runtime.journal import JournalError
 from hstar.runtime.resources import Budget, OutOfResources, stopped

@@ -11,7 +11,16 @@ from label_folders import write_folder
 from program import check_one_line, hstar
 
 from hstar.experiments.bench import SuiteError
-from hstar.papers import trials
+from hstar.experiments.study import (
+    Compatibility,
+    Entry,
+    Generated,
+    TrialResults,
+    TrialScale,
+    TrialStudy,
+    make,
+    trials,
+)
 from hstar.papers.reward_shaping.compatibility import (
     WORKS,
     check_domain,
@@ -22,15 +31,6 @@ from hstar.papers.reward_shaping.learners import COLUMNS, LEARNERS, SHAPED
 from hstar.papers.reward_shaping.measured import EQUAL_TIME, PAPER
 from hstar.papers.reward_shaping.problems import DomainProblems, read_problems
 from hstar.papers.reward_shaping.study import SCALES, RewardShaping, failures
-from hstar.papers.run import make
-from hstar.papers.trials import (
-    Compatibility,
-    Entry,
-    Generated,
-    TrialResults,
-    TrialScale,
-    TrialStudy,
-)
 from hstar.runtime.journal import JournalError
 from hstar.runtime.resources import OutOfResources, stopped
 

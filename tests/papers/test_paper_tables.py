@@ -11,17 +11,18 @@ import polars as pl
 import pytest
 
 from hstar.experiments.report import Page
-from hstar.papers.claims import FAILS, HOLDS, UNKNOWN
-from hstar.papers.numbers import Spread, read_number
-from hstar.papers.truncated_gaussian import published
-from hstar.papers.truncated_gaussian.measured import Frames, claims, format_value
-from hstar.papers.truncated_gaussian.published import (
+from hstar.experiments.study import FAILS, HOLDS, UNKNOWN, Spread, read_number
+from hstar.papers.truncated_gaussian import measured as published
+from hstar.papers.truncated_gaussian.measured import (
     DOMAINS,
     LEARN_FF,
     TABLES,
     VARIANTS,
     ColumnGroup,
     Configured,
+    Frames,
+    claims,
+    format_value,
     published_value,
 )
 from hstar.papers.truncated_gaussian.study import figure2

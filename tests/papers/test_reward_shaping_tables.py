@@ -10,8 +10,16 @@ import pytest
 
 from hstar.experiments.report import Cell, Table, least_p, rank_sum_p
 from hstar.experiments.report.ranksum import doubled_ranks
-from hstar.papers.claims import FAILS, HOLDS, UNKNOWN
-from hstar.papers.numbers import Spread
+from hstar.experiments.study import (
+    FAILS,
+    HOLDS,
+    UNKNOWN,
+    Entry,
+    Searches,
+    Spread,
+    TrialResults,
+    TrialStudy,
+)
 from hstar.papers.reward_shaping.figures import goal_curve, rates
 from hstar.papers.reward_shaping.measured import (
     COVERAGE,
@@ -34,7 +42,6 @@ from hstar.papers.reward_shaping.tables import (
     problems_table,
     seeds_table,
 )
-from hstar.papers.trials import Entry, Searches, TrialResults, TrialStudy
 
 COLUMNS = ("h^blind", "h^add", "h^FF", "H^blind", "H^add", "H^FF")
 STUDY = TrialStudy(PAPER, COLUMNS, 60.0, (0, 1), steps={"paper": 100}, max_evaluations=1000)

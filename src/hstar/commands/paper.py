@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
             settings.setdefault("models", MODELS)
         if options.peer:
             settings["peers"] = dict(options.peer)
-        from hstar.papers.run import timed
+        from hstar.experiments.study import timed
 
         output = Path(options.output or f"build/{paper}-{scale}")
         settings["say"] = timed(partial(print, flush=True))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from hstar.runtime import Registry, of_class
 
 if TYPE_CHECKING:
-    from hstar.papers.run import PaperRun
+    from hstar.experiments.study import StudyRun
 
 # What may be given in place of a scale's own values, and what it says of them.
 OVERRIDES = {
@@ -30,7 +30,7 @@ FLAGS = {"peers": "peer"}  # where the command names an option otherwise
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """`study` is its subclass of PaperRun, "module:class", imported only to run it. `options` are
+    """`study` is its subclass of StudyRun, "module:class", imported only to run it. `options` are
     those of OVERRIDES that mean something for it, and of "models", "suite" and "peers"."""
 
     title: str
@@ -74,15 +74,15 @@ PAPERS: Registry[Paper] = Registry(
 
 def prepare_paper(
     paper: str, scale: str, directory: Path, options: Mapping[str, Any], **settings: Any
-) -> PaperRun[Any, Any]:
+) -> StudyRun[Any, Any]:
     """A paper's experiments with these options in place of the scale's own, to `execute` and
-    `report`. `settings` are fields of PaperRun. Raises ValueError for what the paper does not
+    `report`. `settings` are fields of StudyRun. Raises ValueError for what the paper does not
     have."""
     module, _, name = PAPERS.find(paper).study.partition(":")
     given = [name for name in ("models", "suite", "peers") if settings.get(name)]
     for option in [*options, *given]:
         check_option(paper, option)
-    study: type[PaperRun[Any, Any]] = getattr(import_module(module), name)
+    study: type[StudyRun[Any, Any]] = getattr(import_module(module), name)
     return study(study.scale_of(scale, **options), directory, **settings)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hstar.experiments.report.compare import Comparison, compare
 from hstar.experiments.report.page import Page
-from hstar.experiments.report.plots import COLOURS, cactus, new_figure, scatter
+from hstar.experiments.report.plots import COLOURS, cactus, new_figure, panels, scatter
 from hstar.experiments.report.ranksum import least_p, rank_sum_p
 from hstar.experiments.report.runs import build_page, comparison_text, summary_text, write_report
 from hstar.experiments.report.tables import (
@@ -35,6 +35,7 @@ __all__ = [
     "markdown_table",
     "new_figure",
     "number_text",
+    "panels",
     "rank_sum_p",
     "scatter",
     "summary_text",

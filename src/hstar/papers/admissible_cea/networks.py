@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hstar.experiments.study import Row
 from hstar.papers.admissible_cea.scales import MODELS, Learning
-from hstar.papers.run import Row
 from hstar.pdb import read_pdb
 from hstar.planning import make_puzzle
 from hstar.runtime import Progress

@@ -6,12 +6,16 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hstar.experiments.report import Table
+from hstar.experiments.study import Row, planning_table
 from hstar.papers.admissible_cea import figures
-from hstar.papers.admissible_cea.frontier import frontier, leading_table, whole_table
 from hstar.papers.admissible_cea.scales import CE, CEA, FIGURE_OF, PHASES, TABLE_4
-from hstar.papers.admissible_cea.tables import build_tables, likeliest_heuristics
-from hstar.papers.page import planning_table
-from hstar.papers.run import Row
+from hstar.papers.admissible_cea.tables import (
+    build_tables,
+    frontier,
+    leading_table,
+    likeliest_heuristics,
+    whole_table,
+)
 
 INTRODUCTION = (
     "Pattern databases are compressed into small networks. The paper trains them with a loss, CEA, "

@@ -13,9 +13,8 @@ import numpy as np
 
 from hstar.domains import DOMAINS, Parameters, random_board
 from hstar.experiments.bench import BenchOptions, run_bench, run_default
+from hstar.experiments.study import BASELINE, DEFAULT_PLANNER, StudyRun
 from hstar.papers.admissible_cea.scales import PatternScale
-from hstar.papers.page import DEFAULT, FF
-from hstar.papers.run import PaperRun
 from hstar.planning import make_puzzle
 from hstar.runtime import write_atomically
 
@@ -23,8 +22,8 @@ MEMORY = 2 * 2**30
 LABELS = {
     "network": "A*, certified network",
     "table": "A*, exact table",
-    "ff": FF,
-    "default": DEFAULT,
+    "ff": BASELINE,
+    "default": DEFAULT_PLANNER,
 }
 
 
@@ -35,7 +34,7 @@ def planning_files(directory: Path, puzzle: str) -> list[tuple[str, str, Path]]:
     return [one for one in files if one[2].is_file()]
 
 
-def plan_on_boards(run: PaperRun[PatternScale, Any], puzzle: str, table: Path, model: Path) -> None:
+def plan_on_boards(run: StudyRun[PatternScale, Any], puzzle: str, table: Path, model: Path) -> None:
     """Let all of them plan on as many boards as the scale asks for."""
     folder = run.directory / "planning" / puzzle
     if not run.scale.boards or len(planning_files(run.directory, puzzle)) == len(LABELS):

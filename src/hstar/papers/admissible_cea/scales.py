@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from hstar.papers.scales import build, choose, read_toml
+from hstar.experiments.study import build, choose, read_toml
 from hstar.pdb import Compressions
 from hstar.slots.objectives import make_objective
 from hstar.training import TABLE_DEFAULTS, TrainOptions

@@ -23,7 +23,17 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hstar.papers.admissible_cea.generalisation import measure_generalisation
+from hstar.experiments.study import (
+    Piece,
+    Report,
+    Row,
+    StudyRun,
+    compare_runs,
+    make,
+    named_scale,
+    read_part,
+    write_part,
+)
 from hstar.papers.admissible_cea.networks import (
     certified_row,
     digest_of,
@@ -43,9 +53,6 @@ from hstar.papers.admissible_cea.scales import (
     PatternStudied,
 )
 from hstar.papers.admissible_cea.tables import table_2
-from hstar.papers.page import Report, compare_runs
-from hstar.papers.run import PaperRun, Piece, Row, make, read_part, write_part
-from hstar.papers.scales import named_scale
 from hstar.pdb import (
     PatternDatabase,
     build_pdb,
@@ -57,6 +64,7 @@ from hstar.pdb import (
 )
 from hstar.planning import make_puzzle
 from hstar.slots import LearnedFile
+from hstar.training.certified import measure_generalisation
 
 if TYPE_CHECKING:
     from hstar.experiments.report import Comparison
@@ -95,7 +103,7 @@ def _finite(held: Any) -> Any:
     return None if isinstance(held, float) and not math.isfinite(held) else held
 
 
-class AdmissibleCea(PaperRun[PatternScale, PatternResults]):
+class AdmissibleCea(StudyRun[PatternScale, PatternResults]):
     @classmethod
     def scale_of(cls, name: str, **options: Any) -> PatternScale:
         return named_scale(SCALES, name).changed(**options)

@@ -18,10 +18,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hstar.experiments.study import (
+    DEFAULT,
+    GREEDY,
+    Column,
+    Entry,
+    Learnt,
+    Lesson,
+    TrialStudy,
+    say_nothing,
+)
 from hstar.learning import Candidate, InstanceLearner, LearnOptions, Way, hashes_of, search_of
 from hstar.learning import plan_with_learning as plan_within
-from hstar.papers.run import say_nothing
-from hstar.papers.trials import DEFAULT, GREEDY, Column, Entry, Learnt, Lesson, TrialStudy
 from hstar.pddl import Problem, find_domain, parse
 from hstar.planning import SearchResult, Task, ground
 from hstar.runtime import Budget

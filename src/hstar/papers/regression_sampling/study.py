@@ -19,14 +19,22 @@ from typing import Any
 
 from hstar.domains import generate
 from hstar.experiments.bench import FAILED, INVALID, SuiteError, run_peer
+from hstar.experiments.study import (
+    Entry,
+    Report,
+    Row,
+    TrialResults,
+    TrialRun,
+    TrialScale,
+    TrialStudy,
+    claims_table,
+    named_scale,
+    read_part,
+    read_scales,
+)
 from hstar.learning import write_walks
-from hstar.papers.claims import claims_table
-from hstar.papers.page import Report
 from hstar.papers.regression_sampling.learners import COLUMNS, LEARNERS, TaskFolder
 from hstar.papers.regression_sampling.tables import all_tables, claims, coverage_table
-from hstar.papers.run import Row, read_part
-from hstar.papers.scales import named_scale
-from hstar.papers.trials import Entry, TrialResults, TrialRun, TrialScale, TrialStudy, read_scales
 from hstar.pddl import find_domain
 
 GENERATED = "generated"  # the suite that needs no folder

@@ -7,11 +7,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from hstar.experiments.report import Cell, Table, number_text
-from hstar.papers.claims import Claim, Conclusion
-from hstar.papers.numbers import Spread, read_rows
+from hstar.experiments.study import (
+    DEFAULT,
+    Claim,
+    Conclusion,
+    Searches,
+    Spread,
+    TrialResults,
+    TrialStudy,
+    mean_ratio,
+    read_rows,
+    read_toml,
+)
 from hstar.papers.regression_sampling.learners import COLUMNS, HSTAR
-from hstar.papers.scales import read_toml
-from hstar.papers.trials import DEFAULT, Searches, TrialResults, TrialStudy, mean_ratio
 
 HELD = read_toml(__file__, "published.toml")
 PAPER: list[str] = HELD["columns"]

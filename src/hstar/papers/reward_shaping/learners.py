@@ -20,10 +20,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from hstar.experiments.study import DEFAULT, GREEDY, Column, Learner, Learnt, Lesson, say_nothing
 from hstar.learning import RolloutLearner, usable_tasks
 from hstar.papers.reward_shaping.problems import PRINTED
-from hstar.papers.run import say_nothing
-from hstar.papers.trials import DEFAULT, GREEDY, Column, Learner, Learnt, Lesson
 from hstar.pddl import find_domain, parse
 from hstar.planning import Task
 from hstar.slots.objectives import Objective, make_objective

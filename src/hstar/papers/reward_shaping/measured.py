@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hstar.papers.claims import Look
-from hstar.papers.numbers import Spread, read_rows
+from hstar.experiments.study import Look, Row, Searches, Spread, TrialResults, read_rows
 from hstar.papers.reward_shaping.learners import COLUMNS
 from hstar.papers.reward_shaping.problems import HELD, PRINTED
-from hstar.papers.run import Row
-from hstar.papers.trials import Searches, TrialResults
 
 PAPER, EQUAL_TIME = "paper", "equal-time"  # names of studies
 COVERAGE = read_rows(HELD["coverage_columns"], HELD["coverage"])  # solved problems, and "total"

@@ -9,9 +9,15 @@ from typing import Any
 
 from hstar.domains import generate
 from hstar.experiments.bench import SuiteError
-from hstar.papers.run import read_part, spread, write_part
-from hstar.papers.scales import build, read_toml
-from hstar.papers.trials import Entry, Generated
+from hstar.experiments.study import (
+    Entry,
+    Generated,
+    build,
+    read_part,
+    read_toml,
+    spread,
+    write_part,
+)
 from hstar.pddl import find_domain, find_problems, natural_order, parse
 from hstar.slots.teachers import content_digest
 

@@ -14,8 +14,20 @@ from pathlib import Path
 from typing import Any
 
 from hstar.experiments.bench import EXPLAINED, SuiteError
-from hstar.papers.claims import Claim, Conclusion, claims_table
-from hstar.papers.page import Report
+from hstar.experiments.study import (
+    Claim,
+    Conclusion,
+    Entry,
+    Report,
+    TrialResults,
+    TrialRun,
+    TrialScale,
+    TrialStudy,
+    claims_table,
+    named_scale,
+    read_scales,
+    read_toml,
+)
 from hstar.papers.reward_shaping.compatibility import WORKS, check_domain, compatible_folders
 from hstar.papers.reward_shaping.figures import figures
 from hstar.papers.reward_shaping.learners import COLUMNS, LEARNERS, SHAPED
@@ -27,8 +39,6 @@ from hstar.papers.reward_shaping.problems import (
     read_problems,
 )
 from hstar.papers.reward_shaping.tables import all_tables
-from hstar.papers.scales import named_scale, read_toml
-from hstar.papers.trials import Entry, TrialResults, TrialRun, TrialScale, TrialStudy, read_scales
 
 INTRODUCTION = (
     "A value function of a domain is learned by reinforcement, without labels: from episodes on "
@@ -104,7 +114,7 @@ class RewardShaping(TrialRun[TrialResults]):
             yield domain, read_problems(domain, folder, part)
 
     def problems(self, study: TrialStudy, subject: DomainProblems, column: str) -> Sequence[Entry]:
-        return subject.chosen(study.fewer_tests.get(column, study.tests))
+        return subject.chosen(study.tests)
 
     def report(self, results: TrialResults, scale: str) -> Report:
         found, failed = claims(results), failures(results)
@@ -144,8 +154,6 @@ def _described(study: TrialStudy) -> str:
     steps = ", ".join(f"{name} {count}" for name, count in study.steps.items())
     learning = f"steps: {steps}" if steps else f"{study.learn:g} s for each learner"
     tests = f"{study.tests} test problems per size" if study.tests else "all test problems"
-    fewer = {f"{count} for {name}" for name, count in study.fewer_tests.items()}
-    tests += f" ({', '.join(sorted(fewer))})" if fewer else ""
     limit = study.max_evaluations
     most = "" if limit is None else f"{limit} evaluations and "
     return (

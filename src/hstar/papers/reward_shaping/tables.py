@@ -6,7 +6,15 @@ import statistics
 from collections.abc import Sequence
 
 from hstar.experiments.report import MISSING, Cell, Table, least_p, number_text, rank_sum_p
-from hstar.papers.numbers import Spread, text_of
+from hstar.experiments.study import (
+    DEFAULT,
+    Searches,
+    Spread,
+    TrialResults,
+    TrialScale,
+    TrialStudy,
+    text_of,
+)
 from hstar.papers.reward_shaping.compatibility import compatibility_table
 from hstar.papers.reward_shaping.learners import BASES, COLUMNS, PEERS, SHAPED
 from hstar.papers.reward_shaping.measured import (
@@ -21,7 +29,6 @@ from hstar.papers.reward_shaping.measured import (
     searches_of,
 )
 from hstar.papers.reward_shaping.problems import HELD, PRINTED, SPLITS
-from hstar.papers.trials import DEFAULT, Searches, TrialResults, TrialScale, TrialStudy
 
 BETTER, WORSE = "▲", "▼"
 GROUPS = (

@@ -1,6 +1,7 @@
-"""Our own numbers by the coordinates of the paper's tables: metric, domain, model, column.
+"""The numbers that the paper prints (published.toml), and ours by the same coordinates: metric,
+domain, model, column.
 
-They come from three frames with the columns below: metrics (model "ff" or "lmcut" for the symbolic
+Ours come from three frames with the columns below: metrics (model "ff" or "lmcut" for the symbolic
 baselines), planning (a row per problem) and curves ("model" where there are several). Means and
 deviations (of a sample) are over seeds; planning rows are averaged over problems first.
 """
@@ -12,22 +13,105 @@ import re
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from hstar.papers.claims import HOLDS, Check, Claim, Conclusion, Look, judge
-from hstar.papers.numbers import Spread
-from hstar.papers.scales import read_toml
-from hstar.papers.truncated_gaussian.published import (
-    DOMAINS,
-    LEARN_FF,
-    NAMES,
-    ColumnGroup,
-    Configured,
-    published_value,
+from hstar.experiments.study import (
+    HOLDS,
+    Check,
+    Claim,
+    Conclusion,
+    Look,
+    Spread,
+    judge,
+    read_rows,
+    read_toml,
 )
 
 if TYPE_CHECKING:
     import polars as pl
+
+DOMAINS = ("blocks", "ferry", "gripper", "visitall")
+VARIANTS = ("N", "N+clip", "TN")
+NAMES = {"ff": "h^FF", "lmcut": "h^LMcut", "hmax": "h^max", "blind": "h^blind", "none": "none"}
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnGroup:
+    """A configuration: how sigma is found, what the model corrects, and the lower bound."""
+
+    sigma: str  # learn, fixed
+    base: str  # ff, none, lmcut
+    lower: str = "lmcut"  # lmcut, hmax, blind
+
+    def __str__(self) -> str:
+        return f"{self.sigma}/{NAMES[self.base]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Configured:
+    """A column of a table: a baseline (`group` None, `variant` its name) or a learned variant."""
+
+    variant: str
+    group: ColumnGroup | None = None
+
+
+@dataclass(frozen=True)
+class PublishedTable:
+    """`metrics` are the sections of the table: mse, nll, coverage, evaluations. `cells` maps
+    (metric, domain, column) to what is printed, None for an empty cell."""
+
+    number: int
+    model: str  # nlm, hgn, linear
+    caption: str
+    metrics: tuple[str, ...]
+    columns: tuple[Configured, ...]
+    cells: dict[tuple[str, str, Configured], Spread | None]
+
+    @property
+    def groups(self) -> tuple[ColumnGroup, ...]:
+        return tuple(dict.fromkeys(c.group for c in self.columns if c.group is not None))
+
+
+LEARN_FF = ColumnGroup("learn", "ff")
+GRID = ("learn/ff/lmcut", "learn/none/lmcut", "fixed/ff/lmcut", "fixed/none/lmcut")
+METRICS = {1: ("mse",), 2: ("coverage", "evaluations")}  # by the number of sections
+
+
+def _table(number: int, held: dict[str, Any], numbers: str) -> PublishedTable:
+    sections = numbers.strip().split("\n\n")
+    metrics = tuple(held.get("metrics", METRICS[len(sections)]))
+    groups = [ColumnGroup(*text.split("/")) for text in held.get("groups", GRID)]
+    columns = (
+        *map(Configured, ["ff"] if "coverage" in metrics else ["ff", "lmcut"]),
+        *(Configured(variant, group) for group in groups for variant in VARIANTS),
+        *map(Configured, held.get("extra", ())),
+    )
+    cells = {
+        (metric, domain, column): row[column]
+        for metric, section in zip(metrics, sections, strict=True)
+        for domain, row in read_rows(columns, section).items()
+        for column in columns
+    }
+    about = held.get("model", "nlm"), held["caption"]
+    return PublishedTable(number, *about, metrics, columns, cells)
+
+
+_HELD = read_toml(__file__, "published.toml")
+TABLES = {
+    int(number): _table(int(number), one, _HELD[str(one.get("numbers_of", number))]["numbers"])
+    for number, one in _HELD.items()
+}
+
+
+def published_value(metric: str, domain: str, column: Configured, model: str) -> Spread | None:
+    """The paper's number, from the first table that has it."""
+    for table in TABLES.values():
+        if table.model == model or column.group is None:
+            value = table.cells.get((metric, domain, column))
+            if value is not None:
+                return value
+    return None
+
 
 LOSSES = {"N": "gaussian", "N+clip": "gaussian", "TN": "truncated-gaussian"}
 HUGE = 1e5  # beyond, a number is printed with its power of ten

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hstar.domains import SPLITS
-from hstar.papers.scales import build, changed_steps, choose, read_toml
+from hstar.experiments.study import build, changed_steps, choose, read_toml
 from hstar.slots.objectives import FIXED_SIGMA, OBJECTIVES, Objective, make_objective
 
 DOMAINS = {"blocks": "blocksworld", "ferry": "ferry", "gripper": "gripper", "visitall": "visitall"}

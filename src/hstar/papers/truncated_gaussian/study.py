@@ -19,18 +19,28 @@ from typing import TYPE_CHECKING, Any
 
 from hstar.domains import SPLITS, generate
 from hstar.experiments.bench import BenchOptions, read_runs, run_bench, run_default
-from hstar.experiments.report import COLOURS, Table, cactus, new_figure, scatter
-from hstar.papers.claims import claims_table
-from hstar.papers.page import DEFAULT, FF, Report, compare_runs, planning_table
-from hstar.papers.run import PaperRun, Piece, Row, read_part, spread
-from hstar.papers.scales import named_scale
+from hstar.experiments.report import COLOURS, Table, cactus, panels, scatter
+from hstar.experiments.study import (
+    BASELINE,
+    DEFAULT_PLANNER,
+    Piece,
+    Report,
+    Row,
+    StudyRun,
+    claims_table,
+    compare_runs,
+    named_scale,
+    planning_table,
+    read_part,
+    spread,
+)
 from hstar.papers.truncated_gaussian.measured import (
     CURVES_COLUMNS,
+    LEARN_FF,
     check_columns,
     claims,
     learning_curves,
 )
-from hstar.papers.truncated_gaussian.published import LEARN_FF
 from hstar.papers.truncated_gaussian.scales import (
     DECODINGS,
     DOMAINS,
@@ -45,6 +55,7 @@ from hstar.slots.teachers import LabelOptions, label, read_labels
 
 if TYPE_CHECKING:
     import polars as pl
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from hstar.experiments.report import Comparison
@@ -78,7 +89,7 @@ class GaussianResults:
     compared: Comparison
 
 
-class TruncatedGaussians(PaperRun[GaussianScale, GaussianResults]):
+class TruncatedGaussians(StudyRun[GaussianScale, GaussianResults]):
     @classmethod
     def scale_of(cls, name: str, **options: Any) -> GaussianScale:
         return named_scale(SCALES, name).changed(**options)
@@ -261,8 +272,8 @@ class TruncatedGaussians(PaperRun[GaussianScale, GaussianResults]):
             for seed in self.scale.seeds if OURS in self.scale.variants else ():
                 name = LEARNED if len(self.scale.seeds) == 1 else f"{LEARNED}, seed {seed}"
                 yield domain, name, self.runs(domain, self.model(domain, OURS, seed).stem)
-            yield domain, FF, self.runs(domain, "ff")
-            yield domain, DEFAULT, self.runs(domain, "default")
+            yield domain, BASELINE, self.runs(domain, "ff")
+            yield domain, DEFAULT_PLANNER, self.runs(domain, "default")
 
     def report(self, results: GaussianResults, scale: str) -> Report:
         training = [f"{model} {steps} steps" for model, steps in self.scale.steps.items()]
@@ -280,8 +291,8 @@ class TruncatedGaussians(PaperRun[GaussianScale, GaussianResults]):
             (cactus(rows), "Problems solved within a number of evaluations."),
             (cactus(rows, "search_time"), "Problems solved within a number of seconds."),
         ]
-        if learned != FF:
-            figures.append((scatter(rows, FF, learned), better))
+        if learned != BASELINE:
+            figures.append((scatter(rows, BASELINE, learned), better))
         failures = [
             f"{row['domain']} {row['problem']}, {row['model']} {row['variant']}: {row['error']}"
             for row in results.planning.iter_rows(named=True)
@@ -330,12 +341,8 @@ def figure2(curves: pl.DataFrame) -> Figure:
     check_columns(curves, CURVES_COLUMNS, "curves")
     present = set() if curves.is_empty() else set(curves["domain"].unique())
     domains = [domain for domain in DOMAINS if domain in present] or list(DOMAINS)
-    columns = min(2, len(domains))
-    rows = -(-len(domains) // columns)
-    figure, panels = new_figure(3.6 * columns, 2.6 * rows, rows, columns)
-    for panel in panels[len(domains) :]:
-        panel.set_axis_off()
-    for axes, domain in zip(panels, domains, strict=False):
+
+    def draw(axes: Axes, domain: str) -> None:
         for loss, colour in zip(LOSSES if present else (), COLOURS[1::-1], strict=False):
             own = learning_curves(curves, domain, loss, LEARN_FF)
             for i, seed in enumerate(sorted(own["seed"].unique())):
@@ -344,9 +351,8 @@ def figure2(curves: pl.DataFrame) -> Figure:
                 label = LOSSES[loss] if i == 0 else None
                 axes.plot(*points, color=colour, linewidth=0.9, alpha=0.8, label=label)
         axes.set(title=domain, yscale="log", xlabel="training step", ylabel="validation MSE")
-    if panels[0].get_legend_handles_labels()[1]:
-        panels[0].legend(fontsize=8, frameon=False)
-    return figure
+
+    return panels(domains, draw, 2, (3.6, 2.6), 8)
 
 
 def _write_decoding(source: Path, target: Path, decode: str) -> None:

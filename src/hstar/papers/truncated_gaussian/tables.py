@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hstar.experiments.report import MISSING, Cell, Table
-from hstar.papers.numbers import Spread
-from hstar.papers.truncated_gaussian.measured import Frames
-from hstar.papers.truncated_gaussian.published import DOMAINS, NAMES, TABLES, Configured
+from hstar.experiments.study import Spread
+from hstar.papers.truncated_gaussian.measured import DOMAINS, NAMES, TABLES, Configured, Frames
 
 if TYPE_CHECKING:
     import polars as pl

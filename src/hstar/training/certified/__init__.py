@@ -13,6 +13,9 @@ from hstar.runtime.exports import lazy
 if TYPE_CHECKING:
     from hstar.training.certified.cube import GOALS as GOALS
     from hstar.training.certified.device_sweep import DeviceSweep as DeviceSweep
+    from hstar.training.certified.generalisation import (
+        measure_generalisation as measure_generalisation,
+    )
     from hstar.training.certified.learning import integer_network as integer_network
     from hstar.training.certified.learning import learn as learn
     from hstar.training.certified.sampled_sweep import SampledSweep as SampledSweep

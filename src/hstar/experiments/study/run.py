@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from hstar.papers.page import Report
+from hstar.experiments.study.page import Report
 from hstar.planning import SearchResult
 from hstar.runtime import (
     Budget,
@@ -28,13 +28,13 @@ Say = Callable[[str], None]
 Piece = tuple[Path, Callable[..., Any], tuple[Any, ...]]  # its file, what makes it, of what
 S = TypeVar("S")
 R = TypeVar("R")
-Own = TypeVar("Own", bound="PaperRun[Any, Any]")
+Own = TypeVar("Own", bound="StudyRun[Any, Any]")
 
 EXPECTED = ("out of time", "out of memory")
 
 
 @dataclass(frozen=True)
-class PaperRun(ABC, Generic[S, R]):
+class StudyRun(ABC, Generic[S, R]):
     """The experiments of a paper with the settings `scale`, below a directory. A stopped run makes
     only what is missing. `jobs` pieces are made at once, one thread each. `suite` is a folder of
     given problems, `models` one of certified files; `peers` maps the names of other planners to

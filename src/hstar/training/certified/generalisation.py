@@ -16,21 +16,20 @@ import copy
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
-from hstar.papers.run import Row
 from hstar.pdb import PatternDatabase, read_pdb
-from hstar.planning import Puzzle, make_puzzle
-from hstar.training import TableData
-
-if TYPE_CHECKING:
-    import torch
-
-    from hstar.slots.features import PatternStates
-    from hstar.training import TrainOptions
+from hstar.planning.puzzle import Puzzle, make_puzzle
+from hstar.slots.features.pattern_states import UNREACHED, PatternStates
+from hstar.training.certified.learning import integer_network
+from hstar.training.certified.sampled_sweep import predict
+from hstar.training.options import TrainOptions
+from hstar.training.pattern_source import TableData
+from hstar.training.train import prepare_table
 
 SLICE = 2**17
 Distances = NDArray[np.int64]
@@ -65,14 +64,10 @@ def inadmissibility(h: Distances, distance: Distances, following: Indices) -> Di
     return psi
 
 
-def measure_generalisation(table: Path, options: TrainOptions, size: int, seed: int) -> Row:
+def measure_generalisation(
+    table: Path, options: TrainOptions, size: int, seed: int
+) -> dict[str, Any]:
     """Train on `size` states drawn once, and compare them with the whole space."""
-    import torch
-
-    from hstar.slots.features import PatternStates
-    from hstar.training import prepare_table
-    from hstar.training.certified import integer_network, predict
-
     started = time.monotonic()
     torch.set_num_threads(1)
     database = read_pdb(table)
@@ -116,10 +111,6 @@ class SomeStates(TableData):
 
 def restricted(states: PatternStates, kept: Indices) -> PatternStates:
     """The same space with labels for some states only, so that no others are drawn."""
-    import torch
-
-    from hstar.slots.features import UNREACHED
-
     known = copy.copy(states)
     places = torch.from_numpy(kept)
     known.labels = torch.full_like(states.labels, UNREACHED)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from hstar.experiments.report import Table
-from hstar.papers.numbers import Spread
+from hstar.experiments.study.numbers import Spread
 
 HOLDS, FAILS, UNKNOWN = "holds", "does not hold", "not measured"
 

@@ -19,9 +19,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
-from hstar.papers.numbers import Spread
-from hstar.papers.run import EXPECTED, PaperRun, Piece, R, Row, read_part, search_within
-from hstar.papers.scales import build, changed_steps, choose, read_toml
+from hstar.experiments.study.numbers import Spread
+from hstar.experiments.study.run import EXPECTED, Piece, R, Row, StudyRun, read_part, search_within
+from hstar.experiments.study.scales import build, changed_steps, choose, read_toml
 from hstar.pddl import InputFileError, find_domain, parse
 from hstar.planning import STRONGEST, SearchOptions, SearchResult, plan_problem
 from hstar.runtime import Budget, OutOfResources
@@ -77,7 +77,6 @@ class TrialStudy:
     steps: Mapping[str, int] = field(default_factory=dict)
     learn: float = 0.0
     label_limit: float = 0.0
-    fewer_tests: Mapping[str, int] = field(default_factory=dict)
     fewer_seeds: Mapping[str, int] = field(default_factory=dict)
     max_evaluations: int | None = None
 
@@ -204,7 +203,7 @@ class TrialResults:
     domains: list[Row] = field(default_factory=list)
 
 
-class TrialRun(PaperRun[TrialScale, R]):
+class TrialRun(StudyRun[TrialScale, R]):
     """A paper of learners and columns."""
 
     columns: ClassVar[Mapping[str, Column]]

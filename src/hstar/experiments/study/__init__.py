@@ -1,0 +1,112 @@
+"""A study: what is learned and searched, as pieces that a stopped run keeps; its claims; its page.
+
+A paper is a subclass of StudyRun with its settings and tables. One of learners and columns is a
+subclass of TrialRun, whose two stages are the same for all.
+"""
+
+from __future__ import annotations
+
+from hstar.experiments.study.claims import (
+    FAILS,
+    HOLDS,
+    UNKNOWN,
+    Check,
+    Claim,
+    Conclusion,
+    Look,
+    claims_table,
+    judge,
+)
+from hstar.experiments.study.numbers import Spread, read_number, read_rows, text_of
+from hstar.experiments.study.page import (
+    BASELINE,
+    DEFAULT_PLANNER,
+    Figures,
+    Report,
+    compare_runs,
+    planning_table,
+)
+from hstar.experiments.study.run import (
+    Piece,
+    Row,
+    StudyRun,
+    make,
+    read_part,
+    say_nothing,
+    search_within,
+    spread,
+    timed,
+    write_part,
+)
+from hstar.experiments.study.scales import build, changed_steps, choose, named_scale, read_toml
+from hstar.experiments.study.trials import (
+    DEFAULT,
+    GREEDY,
+    Column,
+    Compatibility,
+    Entry,
+    Generated,
+    Learner,
+    Learnt,
+    Lesson,
+    Searches,
+    TrialResults,
+    TrialRun,
+    TrialScale,
+    TrialStudy,
+    mean_ratio,
+    read_scales,
+)
+
+__all__ = [
+    "BASELINE",
+    "DEFAULT",
+    "DEFAULT_PLANNER",
+    "FAILS",
+    "GREEDY",
+    "HOLDS",
+    "UNKNOWN",
+    "Check",
+    "Claim",
+    "Column",
+    "Compatibility",
+    "Conclusion",
+    "Entry",
+    "Figures",
+    "Generated",
+    "Learner",
+    "Learnt",
+    "Lesson",
+    "Look",
+    "Piece",
+    "Report",
+    "Row",
+    "Searches",
+    "Spread",
+    "StudyRun",
+    "TrialResults",
+    "TrialRun",
+    "TrialScale",
+    "TrialStudy",
+    "build",
+    "changed_steps",
+    "choose",
+    "claims_table",
+    "compare_runs",
+    "judge",
+    "make",
+    "mean_ratio",
+    "named_scale",
+    "planning_table",
+    "read_number",
+    "read_part",
+    "read_rows",
+    "read_scales",
+    "read_toml",
+    "say_nothing",
+    "search_within",
+    "spread",
+    "text_of",
+    "timed",
+    "write_part",
+]
