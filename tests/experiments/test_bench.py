@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 from pathlib import Path
@@ -235,7 +236,8 @@ def test_models_run_in_the_workers(
     suite: Path, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runtime_pool, "COMMAND", (sys.executable, "-c", MODEL_WORKER))
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+    folders = [Path(__file__).parent, Path(__file__).parents[1] / "support"]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, folders)))
     rows = run_bench(BenchOptions([suite], ["goalcount", model]))
     named, ours = (rows.filter(rows["heuristic"] == name) for name in ("goalcount", "mine"))
     assert set(ours["model"]) == {str(model)}

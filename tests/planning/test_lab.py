@@ -28,7 +28,7 @@ def parsed(directory: Path, *arguments: Any, code: int = 0) -> dict[str, dict[st
     (directory / "driver.log").write_text(
         f"INFO node: here\nINFO planner wall-clock time: 1.00s\nINFO planner exit code: {code}\n"
     )
-    script = Path(__file__).parent / "lab_parsers.py"
+    script = Path(__file__).parents[1] / "support" / "lab_parsers.py"
     command = [sys.executable, "-P", script, directory]  # tests/ has a downward.py too
     output = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=True)
     found: dict[str, dict[str, Any]] = json.loads(output.stdout.splitlines()[-1])

@@ -227,16 +227,16 @@ def test_errors_use_the_constants_of_the_file(dataset: Dataset, tmp_path: Path) 
     assert errors[0] != pytest.approx(errors[1])
 
 
-ENTRY_POINT = """[hstar.slots.models]
+ENTRY_POINT = """[hstar.models]
 mine = my_model:MODEL
 
-[hstar.slots.objectives]
+[hstar.objectives]
 pinball = my_objective:Pinball
 
-[hstar.planning.heuristics]
+[hstar.heuristics]
 open-goals = my_heuristic:OpenGoals
 
-[hstar.slots.teachers]
+[hstar.teachers]
 walks = teacher_random_walks:TEACHER
 """
 

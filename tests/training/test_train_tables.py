@@ -266,7 +266,7 @@ def test_a_partial_file_of_another_run_is_refused_and_kept(
         with pytest.raises(CheckpointError, match="other labels, options or code; delete it"):
             run(other, model, changed)
     with monkeypatch.context() as patch:
-        patch.setattr(training, "training_code", lambda: "another version of the code")
+        patch.setattr(training, "code_digest", lambda: "another version of the code")
         with pytest.raises(CheckpointError, match="other labels, options or code"):
             run(data, model, options)
     assert partial.read_bytes() == kept and not model.exists()

@@ -16,7 +16,7 @@ from small_domains import BLOCKS, problem_text
 
 from hstar import _core
 from hstar.learning.instance import InstanceLearner, LearnOptions
-from hstar.learning.networks import NETWORK, NetworkMaker
+from hstar.learning.networks import NetworkMaker
 from hstar.learning.planning import Clock, networks, search_for, take_turns
 from hstar.learning.trials import Score, sentence
 from hstar.pddl import Problem, parse
@@ -24,6 +24,7 @@ from hstar.planning.search import STRONGEST, SearchOptions
 from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget
 from hstar.slots.teachers.backward import FactSets
+from hstar.training.fact_network import NETWORK
 
 SLIDING = """\
 (define (domain sliding) (:requirements :strips)
