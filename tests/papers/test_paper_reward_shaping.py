@@ -13,12 +13,14 @@ from program import check_one_line, hstar
 from hstar.experiments.bench import SuiteError
 from hstar.experiments.study import (
     Compatibility,
+    DomainProblems,
     Entry,
     Generated,
     TrialResults,
     TrialScale,
     TrialStudy,
     make,
+    read_problems,
     trials,
 )
 from hstar.papers.reward_shaping.compatibility import (
@@ -28,9 +30,8 @@ from hstar.papers.reward_shaping.compatibility import (
     compatible_folders,
 )
 from hstar.papers.reward_shaping.learners import COLUMNS, LEARNERS, SHAPED
-from hstar.papers.reward_shaping.measured import EQUAL_TIME, PAPER
-from hstar.papers.reward_shaping.problems import DomainProblems, read_problems
 from hstar.papers.reward_shaping.study import SCALES, RewardShaping, failures
+from hstar.papers.reward_shaping.tables import EQUAL_TIME, PAPER
 from hstar.runtime.journal import JournalError
 from hstar.runtime.resources import OutOfResources, stopped
 

@@ -14,6 +14,7 @@ from hstar.experiments.study import (
     FAILS,
     HOLDS,
     UNKNOWN,
+    DomainProblems,
     Entry,
     Searches,
     Spread,
@@ -21,25 +22,23 @@ from hstar.experiments.study import (
     TrialStudy,
 )
 from hstar.papers.reward_shaping.figures import goal_curve, rates
-from hstar.papers.reward_shaping.measured import (
+from hstar.papers.reward_shaping.learners import HELD
+from hstar.papers.reward_shaping.study import claims
+from hstar.papers.reward_shaping.tables import (
     COVERAGE,
     EQUAL_TIME,
     GOALS,
     PAPER,
-    is_better,
-    is_worse,
-    large_share,
-    searches_of,
-)
-from hstar.papers.reward_shaping.problems import HELD, DomainProblems
-from hstar.papers.reward_shaping.study import claims
-from hstar.papers.reward_shaping.tables import (
     best_columns,
     coverage_table,
     effort_table,
     equal_time_table,
     goals_table,
+    is_better,
+    is_worse,
+    large_share,
     problems_table,
+    searches_of,
     seeds_table,
 )
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
+from hstar.experiments.bench import run_peer
 from hstar.experiments.study.numbers import Spread
 from hstar.experiments.study.run import EXPECTED, Piece, R, Row, StudyRun, read_part, search_within
 from hstar.experiments.study.scales import build, changed_steps, choose, read_toml
@@ -203,11 +204,17 @@ class TrialResults:
     domains: list[Row] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
 class TrialRun(StudyRun[TrialScale, R]):
     """A paper of learners and columns."""
 
     columns: ClassVar[Mapping[str, Column]]
     learners: ClassVar[Mapping[str, Learner]]
+
+    def __post_init__(self) -> None:
+        for name in self.peers:
+            if name in self.columns:
+                raise ValueError(f"the name {name} is that of a planner of ours; choose another")
 
     @abstractmethod
     def problems(self, study: TrialStudy, subject: Any, column: str) -> Sequence[Entry]:
@@ -245,7 +252,12 @@ class TrialRun(StudyRun[TrialScale, R]):
     def learn_and_search(
         self, study: TrialStudy, subjects: Sequence[Subject], results: TrialResults
     ) -> None:
-        """Both stages of a study; adds their rows to the results."""
+        """Both stages of a study; adds their rows to the results. Runs of another planner of the
+        same name are made again."""
+        for name, command in self.peers.items():
+            for part in self.directory.glob(f"searches/{study.name}/**/{name} *.json"):
+                if read_part(part).get("command") != command:
+                    part.unlink()
         learned = self.carry_out(f"{study.name}: learning", self.trainings(study, subjects))
         results.trainings[study.name] = learned
         searches: list[Piece] = []
@@ -261,7 +273,7 @@ class TrialRun(StudyRun[TrialScale, R]):
 
     def can_search(self, study: TrialStudy, subject: Subject, column: str, seed: int) -> bool:
         """Whether what the column needs was learned."""
-        learner = self.columns[column].learner
+        learner = None if column in self.peers else self.columns[column].learner
         if learner is None:
             return True
         return not read_part(self.model(study, subject.name, learner, seed))["error"]
@@ -294,7 +306,13 @@ class TrialRun(StudyRun[TrialScale, R]):
         self, study: TrialStudy, subject: Subject, entry: Entry, column: str, seed: int
     ) -> Row:
         """Plan for one problem; reading and grounding count."""
-        chosen, path = self.columns[column], entry.path
+        path = entry.path
+        row: Row = {"domain": subject.domain, "subject": subject.name, "problem": path.stem}
+        row |= {"objects": entry.objects, "column": column, "seed": seed}
+        row |= {"seconds": study.limit, "requested": 0}
+        if column in self.peers:
+            return row | run_peer(self.peers[column], find_domain(path), path, study.limit)
+        chosen = self.columns[column]
         model = self.model(study, subject.name, chosen.learner or "", seed)
 
         def search(budget: Budget) -> SearchResult | None:
@@ -304,9 +322,6 @@ class TrialRun(StudyRun[TrialScale, R]):
             options = chosen.search(model.with_suffix(".safetensors"), study.max_evaluations)
             return None if options is None else plan_problem(problem, options, budget)
 
-        row: Row = {"domain": subject.domain, "subject": subject.name, "problem": path.stem}
-        row |= {"objects": entry.objects, "column": column, "seed": seed}
-        row |= {"seconds": study.limit, "requested": 0}
         try:
             row |= search_within(study.limit, self.scale.memory_limit, search)
         except (InputFileError, ValueError) as error:  # a network that cannot read the problem

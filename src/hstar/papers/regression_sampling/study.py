@@ -13,16 +13,14 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hstar.domains import generate
-from hstar.experiments.bench import FAILED, INVALID, SuiteError, run_peer
+from hstar.experiments.bench import FAILED, INVALID, SuiteError
 from hstar.experiments.study import (
     Entry,
     Report,
-    Row,
     TrialResults,
     TrialRun,
     TrialScale,
@@ -35,7 +33,6 @@ from hstar.experiments.study import (
 from hstar.learning import write_walks
 from hstar.papers.regression_sampling.learners import COLUMNS, LEARNERS, TaskFolder
 from hstar.papers.regression_sampling.tables import all_tables, claims, coverage_table
-from hstar.pddl import find_domain
 
 GENERATED = "generated"  # the suite that needs no folder
 INTRODUCTION = (
@@ -47,17 +44,11 @@ INTRODUCTION = (
 SCALES = read_scales(__file__)
 
 
-@dataclass(frozen=True)
 class RegressionSampling(TrialRun[TrialResults]):
     """`suite` is a folder with the folders that studies name."""
 
     columns = COLUMNS
     learners = LEARNERS
-
-    def __post_init__(self) -> None:
-        for name in self.peers:
-            if name in COLUMNS:
-                raise ValueError(f"the name {name} is that of a planner of ours; choose another")
 
     @classmethod
     def scale_of(cls, name: str, **options: Any) -> TrialScale:
@@ -67,20 +58,12 @@ class RegressionSampling(TrialRun[TrialResults]):
         studies = self.scale.studies
         tasks = {study.name: self.find_tasks(study) for study in studies}
         self.keep_settings()
-        self.forget_other_peers()
         results = TrialResults(studies, {}, {})
         for study in studies:
             if study.suite == GENERATED:
                 self.make_tasks(study, tasks[study.name])
             self.learn_and_search(study, tasks[study.name], results)
         return results
-
-    def forget_other_peers(self) -> None:
-        """Runs of a planner of the same name but with another command."""
-        for name, command in self.peers.items():
-            for part in self.directory.glob(f"searches/**/{name} *.json"):
-                if read_part(part).get("command") != command:
-                    part.unlink()
 
     def find_tasks(self, study: TrialStudy) -> list[TaskFolder]:
         """The tasks of a study in order. Raises SuiteError."""
@@ -135,16 +118,6 @@ class RegressionSampling(TrialRun[TrialResults]):
     def can_search(self, *_: Any) -> bool:
         """Where nothing was learned, nothing is solved."""
         return True
-
-    def search_once(
-        self, study: TrialStudy, subject: Any, entry: Entry, column: str, seed: int
-    ) -> Row:
-        if column not in self.peers:
-            return super().search_once(study, subject, entry, column, seed)
-        path = entry.path
-        about = {"domain": subject.domain, "subject": subject.name, "problem": path.stem}
-        row = run_peer(self.peers[column], find_domain(path), path, study.limit)
-        return {**about, "column": column, "seed": seed, **row}
 
     def report(self, results: TrialResults, scale: str) -> Report:
         study = results.studies[0]  # the one that Table 1 is about

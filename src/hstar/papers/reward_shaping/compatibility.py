@@ -11,7 +11,7 @@ from pathlib import Path
 import hstar
 from hstar.experiments.report import Table
 from hstar.experiments.study import Compatibility, Row, search_within
-from hstar.papers.reward_shaping.problems import HELD
+from hstar.papers.reward_shaping.learners import HELD
 from hstar.pddl import InputFileError, find_domain, find_problems, parse
 from hstar.planning import Task, ground
 from hstar.runtime import Budget, OutOfResources

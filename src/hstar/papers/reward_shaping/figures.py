@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from hstar.experiments.report import COLOURS, panels, scatter
 from hstar.experiments.study import Figures, Searches, TrialResults
-from hstar.papers.reward_shaping.learners import BASES, BESIDE_BASE, COLUMNS, OWN, SHAPED
-from hstar.papers.reward_shaping.measured import searches_of, trainings_of
-from hstar.papers.reward_shaping.problems import PRINTED
+from hstar.papers.reward_shaping.learners import BASES, BESIDE_BASE, COLUMNS, OWN, PRINTED, SHAPED
+from hstar.papers.reward_shaping.tables import searches_of, trainings_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

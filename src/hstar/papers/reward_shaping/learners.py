@@ -20,9 +20,17 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from hstar.experiments.study import DEFAULT, GREEDY, Column, Learner, Learnt, Lesson, say_nothing
+from hstar.experiments.study import (
+    DEFAULT,
+    GREEDY,
+    Column,
+    Learner,
+    Learnt,
+    Lesson,
+    read_toml,
+    say_nothing,
+)
 from hstar.learning import RolloutLearner, usable_tasks
-from hstar.papers.reward_shaping.problems import PRINTED
 from hstar.pddl import find_domain, parse
 from hstar.planning import Task
 from hstar.slots.objectives import Objective, make_objective
@@ -39,6 +47,11 @@ from hstar.training.reinforcement import (
 if TYPE_CHECKING:
     from hstar.training import Dataset
 
+HELD = read_toml(__file__, "published.toml")
+PRINTED: dict[str, Any] = {
+    domain: {**held, **{name: HELD["of_domains"][name][domain] for name in HELD["of_domains"]}}
+    for domain, held in HELD["domains"].items()
+}
 HELD_OUT = 0.1  # of the labelled problems, to choose weights on
 
 

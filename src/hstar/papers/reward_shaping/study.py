@@ -17,6 +17,7 @@ from hstar.experiments.bench import EXPLAINED, SuiteError
 from hstar.experiments.study import (
     Claim,
     Conclusion,
+    DomainProblems,
     Entry,
     Report,
     TrialResults,
@@ -24,21 +25,24 @@ from hstar.experiments.study import (
     TrialScale,
     TrialStudy,
     claims_table,
+    domain_folders,
+    make_problems,
     named_scale,
+    read_problems,
     read_scales,
     read_toml,
 )
 from hstar.papers.reward_shaping.compatibility import WORKS, check_domain, compatible_folders
 from hstar.papers.reward_shaping.figures import figures
-from hstar.papers.reward_shaping.learners import COLUMNS, LEARNERS, SHAPED
-from hstar.papers.reward_shaping.measured import COVERAGE, PAPER, look_of, printed, searches_of
-from hstar.papers.reward_shaping.problems import (
-    DomainProblems,
-    domain_folders,
-    make_problems,
-    read_problems,
+from hstar.papers.reward_shaping.learners import COLUMNS, LEARNERS, PRINTED, SHAPED
+from hstar.papers.reward_shaping.tables import (
+    COVERAGE,
+    PAPER,
+    all_tables,
+    look_of,
+    printed,
+    searches_of,
 )
-from hstar.papers.reward_shaping.tables import all_tables
 
 INTRODUCTION = (
     "A value function of a domain is learned by reinforcement, without labels: from episodes on "
@@ -88,7 +92,7 @@ class RewardShaping(TrialRun[TrialResults]):
         """The folders of domains to train and test with, and those of appendix A.7. Raises
         SuiteError if the scale needs some that there are not."""
         scale, suite = self.scale, self.suite
-        given = domain_folders(suite) if suite is not None and scale.studies else {}
+        given = domain_folders(suite, PRINTED) if suite is not None and scale.studies else {}
         compatible = {}
         if scale.compatibility is not None and suite is not None:
             compatible = compatible_folders(suite)
@@ -114,7 +118,8 @@ class RewardShaping(TrialRun[TrialResults]):
             yield domain, read_problems(domain, folder, part)
 
     def problems(self, study: TrialStudy, subject: DomainProblems, column: str) -> Sequence[Entry]:
-        return subject.chosen(study.tests)
+        sizes = PRINTED.get(subject.domain, {}).get("sizes", 0)
+        return subject.chosen(study.tests, sizes)
 
     def report(self, results: TrialResults, scale: str) -> Report:
         found, failed = claims(results), failures(results)

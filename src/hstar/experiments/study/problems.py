@@ -1,32 +1,21 @@
-"""The problems of the experiment: generated, or those of a suite with the folders DOMAIN/train and
-DOMAIN/test. A test problem that says the same as a training problem is left out."""
+"""Domains with problems to learn from and others to search: generated, or those of a suite with the
+folders DOMAIN/train and DOMAIN/test. What says the same as a training problem is no test problem."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from hstar.domains import generate
 from hstar.experiments.bench import SuiteError
-from hstar.experiments.study import (
-    Entry,
-    Generated,
-    build,
-    read_part,
-    read_toml,
-    spread,
-    write_part,
-)
+from hstar.experiments.study.run import read_part, spread, write_part
+from hstar.experiments.study.scales import build
+from hstar.experiments.study.trials import Entry, Generated
 from hstar.pddl import find_domain, find_problems, natural_order, parse
 from hstar.slots.teachers import content_digest
 
 SPLITS = ("train", "test")
-HELD = read_toml(__file__, "published.toml")
-PRINTED: dict[str, Any] = {
-    domain: {**held, **{name: HELD["of_domains"][name][domain] for name in HELD["of_domains"]}}
-    for domain, held in HELD["domains"].items()
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,19 +36,15 @@ class DomainProblems:
     def train_folder(self) -> Path:
         return self.train[0].path.parent
 
-    @property
-    def sizes(self) -> int:
-        """How many sizes the test problems have."""
-        distinct = len({entry.objects for entry in self.test})
-        return int(PRINTED.get(self.domain, {}).get("sizes", distinct))
-
-    def chosen(self, per_size: int) -> tuple[Entry, ...]:
-        """So many test problems for each size, at even distances; all for 0."""
-        return tuple(spread(self.test, per_size * self.sizes)) if per_size else self.test
+    def chosen(self, per_size: int, sizes: int = 0) -> tuple[Entry, ...]:
+        """So many test problems for each size, at even distances; all for 0. `sizes` is how many
+        sizes count, 0 for those that there are."""
+        counted = sizes or len({entry.objects for entry in self.test})
+        return tuple(spread(self.test, per_size * counted)) if per_size else self.test
 
 
-def domain_folders(suite: Path) -> dict[str, Path]:
-    """The folders of a suite that have problems to train and to test with, the paper's first."""
+def domain_folders(suite: Path, first: Iterable[str] = ()) -> dict[str, Path]:
+    """The folders of a suite that have problems to train and to test with; some come first."""
     inside = sorted(path for path in suite.iterdir() if path.is_dir())
     found = {
         path.name: path
@@ -70,7 +55,7 @@ def domain_folders(suite: Path) -> dict[str, Path]:
         raise SuiteError(
             "there are no folders DOMAIN/train and DOMAIN/test of problems", str(suite)
         )
-    names = [*(name for name in PRINTED if name in found), *found]
+    names = [*(name for name in first if name in found), *found]
     return {name: found[name] for name in names}
 
 
