@@ -21,6 +21,7 @@ from hstar.experiments.study import (
     TrialScale,
     TrialStudy,
     make,
+    make_task,
     read_part,
     trials,
 )
@@ -133,7 +134,7 @@ def test_states_that_a_learner_saw_are_not_planned_for(
     options = dataclasses.replace(options, ways=LEARNERS["RSL"].options.ways)
     monkeypatch.setitem(LEARNERS, "RSL", OneTask(options))
     (task,) = small.find_tasks(STUDY)
-    small.make_tasks(STUDY, [task])
+    make_task(task, small.scale.generated["blocksworld"], 2, 0)
     small.carry_out("learning", small.trainings(STUDY, [task]))
     part = read_part(small.model(STUDY, task.name, "RSL", 0))
     there = [n for n in STUDY.states if (task.path / f"p{n}.pddl").is_file()]
@@ -249,7 +250,7 @@ def test_a_planner_that_does_not_end_is_killed_with_its_children(tmp_path: Path)
 def test_an_interrupt_is_no_result(experiment: RegressionSampling, monkeypatch: Any) -> None:
     """A search that Ctrl-C ended must not count as one that found nothing."""
     (task,) = experiment.find_tasks(STUDY)
-    experiment.make_tasks(STUDY, [task])
+    make_task(task, experiment.scale.generated["blocksworld"], 2, 0)
     (entry,) = task.entries([2])
     (training,) = (p for p in experiment.trainings(STUDY, [task]) if p[0].name == "RSL 0.json")
     part = experiment.search(STUDY, task.name, entry, "FF", 0)
@@ -271,7 +272,7 @@ def test_states_are_compared_with_the_atoms_that_never_change(tmp_path: Path) ->
     """In visitall, a visited cell stays visited, so its atom is no fact of the grounded task."""
     experiment = RegressionSampling(scale_of("visitall", side=[12]), tmp_path, say=lambda _: None)
     (task,) = experiment.find_tasks(STUDY)
-    experiment.make_tasks(STUDY, [task])
+    make_task(task, experiment.scale.generated["visitall"], 2, 0)
     options = LearnOptions(seconds=600.0)
     learner = InstanceLearner(task.problem(1), options, Budget(), lambda _: None)
     text = task.file(1).read_text()

@@ -12,6 +12,7 @@ from program import check_one_line, hstar
 
 from hstar.experiments.bench import SuiteError
 from hstar.experiments.study import (
+    WORKS,
     Compatibility,
     DomainProblems,
     Entry,
@@ -19,19 +20,14 @@ from hstar.experiments.study import (
     TrialResults,
     TrialScale,
     TrialStudy,
+    check_domain,
     make,
     read_problems,
     trials,
 )
-from hstar.papers.reward_shaping.compatibility import (
-    WORKS,
-    check_domain,
-    compatibility_table,
-    compatible_folders,
-)
 from hstar.papers.reward_shaping.learners import COLUMNS, LEARNERS, SHAPED
 from hstar.papers.reward_shaping.study import SCALES, RewardShaping, failures
-from hstar.papers.reward_shaping.tables import EQUAL_TIME, PAPER
+from hstar.papers.reward_shaping.tables import EQUAL_TIME, PAPER, compatibility_table
 from hstar.runtime.journal import JournalError
 from hstar.runtime.resources import OutOfResources, stopped
 
@@ -239,11 +235,11 @@ def test_domains_of_the_appendix_are_tried_one_by_one(tmp_path: Path) -> None:
     broken = write_folder(tmp_path / "suite" / "blocks", "blocks", count=1)
     (broken / "p00.pddl").write_text("(define (problem x) (:domain blocks) (:init (oops)))")
     write_folder(tmp_path / "suite" / "unheard-of", "ferry", count=1)
-    folders = compatible_folders(tmp_path / "suite")
-    assert list(folders) == ["blocks", "gripper"]
     scale = TrialScale(2**31, compatibility=asked)
     experiment = experiment_in(tmp_path / "run", scale, tmp_path / "suite")
     experiment.directory.mkdir()
+    _, folders = experiment.find_folders()
+    assert list(folders) == ["blocks", "gripper"]
     results = experiment.execute()
     rows = {row["domain"]: row for row in results.domains}
     assert rows["gripper"]["outcome"] == WORKS

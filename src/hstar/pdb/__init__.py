@@ -4,7 +4,7 @@ Build one of a puzzle or of a planning task, compress it, store it, and search w
 """
 
 from hstar.pdb.alternatives import Compressions, describe_compression, list_compressions, strongest
-from hstar.pdb.compression import best_levels, compress, subtract
+from hstar.pdb.compression import best_levels, build_difference, compress, subtract
 from hstar.pdb.database import Layout, PatternDatabase, build_pdb, make_index
 from hstar.pdb.file import PdbFileError, read_pdb, write_pdb
 from hstar.pdb.heuristic import PdbHeuristic, load_heuristic
@@ -18,6 +18,7 @@ __all__ = [
     "PdbFileError",
     "PdbHeuristic",
     "best_levels",
+    "build_difference",
     "build_pdb",
     "choose_pattern",
     "compress",

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from hstar.runtime.code import code_digest as code_digest
     from hstar.runtime.journal import JournalError as JournalError
     from hstar.runtime.journal import claim_settings as claim_settings
+    from hstar.runtime.journal import digest_of as digest_of
     from hstar.runtime.pool import Lost as Lost
     from hstar.runtime.pool import Pool as Pool
     from hstar.runtime.progress import Progress as Progress

@@ -17,6 +17,7 @@ from hstar.experiments.study.claims import (
     claims_table,
     judge,
 )
+from hstar.experiments.study.compatibility import WORKS, check_domain
 from hstar.experiments.study.numbers import Spread, read_number, read_rows, text_of
 from hstar.experiments.study.page import (
     BASELINE,
@@ -46,6 +47,7 @@ from hstar.experiments.study.run import (
     write_part,
 )
 from hstar.experiments.study.scales import build, changed_steps, choose, named_scale, read_toml
+from hstar.experiments.study.tasks import TaskFolder, find_tasks, make_task
 from hstar.experiments.study.trials import (
     DEFAULT,
     GREEDY,
@@ -74,6 +76,7 @@ __all__ = [
     "HOLDS",
     "SPLITS",
     "UNKNOWN",
+    "WORKS",
     "Check",
     "Claim",
     "Column",
@@ -93,19 +96,23 @@ __all__ = [
     "Searches",
     "Spread",
     "StudyRun",
+    "TaskFolder",
     "TrialResults",
     "TrialRun",
     "TrialScale",
     "TrialStudy",
     "build",
     "changed_steps",
+    "check_domain",
     "choose",
     "claims_table",
     "compare_runs",
     "domain_folders",
+    "find_tasks",
     "judge",
     "make",
     "make_problems",
+    "make_task",
     "mean_ratio",
     "named_scale",
     "planning_table",

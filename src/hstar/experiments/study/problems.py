@@ -1,5 +1,5 @@
-"""Domains with problems to learn from and others to search: generated, or those of a suite with the
-folders DOMAIN/train and DOMAIN/test. What says the same as a training problem is no test problem."""
+"""Domains with problems to learn from and others to search: generated, or those of a suite with
+folders DOMAIN/train and DOMAIN/test. What says the same as a training problem is no test."""
 
 from __future__ import annotations
 

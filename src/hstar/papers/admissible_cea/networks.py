@@ -3,24 +3,19 @@ overestimates some states; "certified" has thresholds and exceptions and overest
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from hstar.experiments.study import Row
 from hstar.papers.admissible_cea.scales import MODELS, Learning
 from hstar.pdb import read_pdb
 from hstar.planning import make_puzzle
 from hstar.runtime import Progress
-from hstar.slots import Decoding, LearnedDatabase, LearnedFile, read_learned, to_bytes
+from hstar.slots import LearnedFile, read_learned
 
 if TYPE_CHECKING:
     from hstar.training import Line
-    from hstar.training.certified import ValueCounts
 
 CURVE = ("train_loss", "overestimates", "beta", "eta")
 DEVICE_BATCH = 2**16
@@ -34,7 +29,13 @@ def learn_network(
     import torch
 
     from hstar.training import TableData, choose_device
-    from hstar.training.certified import SweepOptions, learn
+    from hstar.training.certified import (
+        SweepOptions,
+        argmax_row,
+        certified_row,
+        learn,
+        without_exceptions,
+    )
 
     if choose_device(device).type == "cpu":
         torch.set_num_threads(threads)
@@ -62,55 +63,10 @@ def learn_network(
     }
 
 
-def without_exceptions(model: LearnedDatabase) -> LearnedDatabase:
-    """The network as the paper decodes it: the likeliest class."""
-    return replace(model, decoding=Decoding.argmax(), exceptions=())
-
-
-def certified_row(file: LearnedFile, num_bytes: int) -> Row:
-    """What the certificate in a file says. `total` counts the base's mean, too."""
-    certificate: Mapping[str, Any] = file.certificate or {}
-    model = file.model
-    return {
-        "bytes": num_bytes,
-        "mean": certificate["mean"],
-        "total": certificate["mean"] + (model.base.mean if model.base else 0.0),
-        "exact": certificate["exact_total"] / certificate["states"],
-        "states": certificate["states"],
-        "overestimates": certificate["overestimates"],
-        "exceptions": sum(one.count for one in model.exceptions),
-        "exception_bytes": sum(len(one.code) for one in model.exceptions),
-        "parameters": model.network.num_parameters,
-    }
-
-
-def argmax_row(model: LearnedDatabase, counts: ValueCounts) -> Row:
-    """`overestimates` lists [exact value, predicted value, states]; `bytes` are those of a file
-    without certificate."""
-    values = model.values
-    total = sum(value * int(n) for value, n in zip(values, counts.classes, strict=True))
-    pairs = [
-        [values[exact], values[guess], int(counts.overestimates[exact, guess])]
-        for exact, guess in np.argwhere(counts.overestimates).tolist()
-    ]
-    return {
-        "bytes": len(to_bytes(LearnedFile(model, None, {}).to_model_file())),
-        "mean": total / max(counts.states, 1),
-        "rate": sum(pair[2] for pair in pairs) / max(counts.states, 1),
-        "states": counts.states,
-        "overestimates": pairs,
-    }
-
-
 def read_certified(folder: Path | None) -> dict[str, tuple[Path, LearnedFile]]:
     """The certified models in a folder, by name. Raises CertifiedFileError for a damaged one."""
     paths = {name: folder / f"{name}.safetensors" for name in MODELS} if folder else {}
     return {name: (path, read_learned(path)) for name, path in paths.items() if path.is_file()}
-
-
-def digest_of(path: Path) -> str:
-    """Tells models of one name apart."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
 
 
 def measure_argmax(path: Path, table: Path, device: str, sampled: int) -> Row:
@@ -118,7 +74,7 @@ def measure_argmax(path: Path, table: Path, device: str, sampled: int) -> Row:
     with a GPU, otherwise on `sampled` ones."""
     from hstar.slots.features import PatternStates
     from hstar.training import choose_device
-    from hstar.training.certified import DeviceSweep, SampledSweep
+    from hstar.training.certified import DeviceSweep, SampledSweep, argmax_row, without_exceptions
 
     database = read_pdb(table)
     model = without_exceptions(read_learned(path).model)

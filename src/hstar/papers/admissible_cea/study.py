@@ -35,8 +35,6 @@ from hstar.experiments.study import (
     write_part,
 )
 from hstar.papers.admissible_cea.networks import (
-    certified_row,
-    digest_of,
     learn_network,
     measure_argmax,
     read_certified,
@@ -55,16 +53,15 @@ from hstar.papers.admissible_cea.scales import (
 from hstar.papers.admissible_cea.tables import table_2
 from hstar.pdb import (
     PatternDatabase,
-    build_pdb,
+    build_difference,
     list_compressions,
-    parse_pattern,
     read_pdb,
-    subtract,
     write_pdb,
 )
 from hstar.planning import make_puzzle
+from hstar.runtime import digest_of
 from hstar.slots import LearnedFile
-from hstar.training.certified import measure_generalisation
+from hstar.training.certified import certified_row, measure_generalisation
 
 if TYPE_CHECKING:
     from hstar.experiments.report import Comparison
@@ -196,7 +193,7 @@ class AdmissibleCea(StudyRun[PatternScale, PatternResults]):
                 yield self.argmax_part(name, path), measure_argmax, about
 
     def argmax_part(self, name: str, path: Path) -> Path:
-        return self.part("models", f"{name}-{digest_of(path)}")
+        return self.part("models", f"{name}-{digest_of(path.read_bytes())[:12]}")
 
     def collect(self) -> PatternResults:
         """What the finished pieces say."""
@@ -236,12 +233,7 @@ class AdmissibleCea(StudyRun[PatternScale, PatternResults]):
 
 
 def build_table(subject: PatternStudied) -> PatternDatabase:
-    """The exact table of a subject, less its base where it has one."""
-    puzzle = make_puzzle(subject.puzzle)
-    database = build_pdb(puzzle, parse_pattern(puzzle, subject.pattern))
-    if subject.base is None:
-        return database
-    return subtract(database, build_pdb(puzzle, parse_pattern(puzzle, subject.base)), puzzle)
+    return build_difference(make_puzzle(subject.puzzle), subject.pattern, subject.base)
 
 
 def table_row(database: PatternDatabase, seconds: float) -> Row:

@@ -22,15 +22,15 @@ from hstar.experiments.study import (
     DEFAULT,
     GREEDY,
     Column,
-    Entry,
     Learnt,
     Lesson,
+    TaskFolder,
     TrialStudy,
     say_nothing,
 )
 from hstar.learning import Candidate, InstanceLearner, LearnOptions, Way, hashes_of, search_of
 from hstar.learning import plan_with_learning as plan_within
-from hstar.pddl import Problem, find_domain, parse
+from hstar.pddl import find_domain, parse
 from hstar.planning import SearchResult, Task, ground
 from hstar.runtime import Budget
 from hstar.slots.features import true_atoms
@@ -39,32 +39,6 @@ from hstar.training import NETWORK, FactRows, MlpOptions
 PUBLISHED = MlpOptions(precision="int16")
 HSTAR = "hstar"
 WAY: Way = {**GREEDY}
-
-
-@dataclass(frozen=True, slots=True)
-class TaskFolder:
-    """A task with several initial states: domain.pddl, p1.pddl, p2.pddl and so on. p1 is learned
-    from."""
-
-    domain: str
-    path: Path
-
-    @property
-    def name(self) -> str:
-        return f"{self.domain}/{self.path.name}"
-
-    def file(self, number: int) -> Path:
-        return self.path / f"p{number}.pddl"
-
-    def problem(self, number: int) -> Problem:
-        return parse(self.path / "domain.pddl", self.file(number))
-
-    def states(self, study: TrialStudy) -> list[int]:
-        """Those of the study that there are: a tiny task has few."""
-        return [number for number in study.states if self.file(number).is_file()]
-
-    def entries(self, numbers: list[int]) -> list[Entry]:
-        return [Entry(str(self.file(number))) for number in numbers]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +76,7 @@ def used_states(learner: InstanceLearner, task: TaskFolder, study: TrialStudy) -
     seen = [hashes(learner.task, one) for one in (learner.states, learner.verdict_states)]
     seen += learner.maker.used or []
     used = []
-    for number in task.states(study):
+    for number in task.states(study.states):
         test = ground(task.problem(number))
         if np.isin(hashes(test, test.initial_state[None]), np.concatenate(seen)).any():
             used.append(number)

@@ -10,28 +10,26 @@ A state that a learner trained on or tried is not planned for.
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from hstar.domains import generate
 from hstar.experiments.bench import FAILED, INVALID, SuiteError
 from hstar.experiments.study import (
     Entry,
     Report,
+    TaskFolder,
     TrialResults,
     TrialRun,
     TrialScale,
     TrialStudy,
     claims_table,
+    find_tasks,
+    make_task,
     named_scale,
     read_part,
     read_scales,
 )
-from hstar.learning import write_walks
-from hstar.papers.regression_sampling.learners import COLUMNS, LEARNERS, TaskFolder
+from hstar.papers.regression_sampling.learners import COLUMNS, LEARNERS
 from hstar.papers.regression_sampling.tables import all_tables, claims, coverage_table
 
 GENERATED = "generated"  # the suite that needs no folder
@@ -60,8 +58,11 @@ class RegressionSampling(TrialRun[TrialResults]):
         self.keep_settings()
         results = TrialResults(studies, {}, {})
         for study in studies:
-            if study.suite == GENERATED:
-                self.make_tasks(study, tasks[study.name])
+            for task in tasks[study.name] if study.suite == GENERATED else ():
+                if not task.path.is_dir():
+                    self.say(f"generating a {task.domain} problem")
+                    asked = self.scale.generated[task.domain]
+                    make_task(task, asked, max(study.states) - 1, self.seed)
             self.learn_and_search(study, tasks[study.name], results)
         return results
 
@@ -74,38 +75,8 @@ class RegressionSampling(TrialRun[TrialResults]):
         if self.suite is None:
             raise SuiteError("this scale plans for given tasks; name their folder with --suite", "")
         suite = self.suite / study.suite
-        found, folders = [], {path.name: path for path in sorted(suite.glob("*/"))}
-        for name, folder in self.scale.select(folders).items():
-            tasks = sorted(path for path in folder.iterdir() if (path / "p1.pddl").is_file())
-            if study.tasks == "ends":
-                tasks = list(dict.fromkeys([*tasks[:1], *tasks[-1:]]))
-            found += [TaskFolder(name.partition("-")[0], path) for path in tasks]
-        if not found:
-            raise SuiteError(
-                "there are no folders DOMAIN/TASK with domain.pddl and p1.pddl", str(suite)
-            )
-        return found
-
-    def make_tasks(self, study: TrialStudy, tasks: list[TaskFolder]) -> None:
-        """Generate a problem for each task, and other initial states of it by random walks."""
-        for task in tasks:
-            if task.path.is_dir():
-                continue
-            self.say(f"generating a {task.domain} problem")
-            folder, asked = task.path.parent, self.scale.generated[task.domain]
-            generate(asked.domain, folder, ["test"], self.seed, count=1, ranges=asked.test)
-            test = folder / "test"
-            (problem,) = (path for path in test.glob("*.pddl") if path.name != "domain.pddl")
-            with tempfile.TemporaryDirectory(dir=folder) as scratch:
-                walks, made = Path(scratch) / "task", Path(scratch) / "made"
-                seed = self.seed + 2**16  # other walks than those of the trials
-                write_walks(test / "domain.pddl", problem, walks, max(study.states) - 1, 200, seed)
-                made.mkdir()
-                for number, path in enumerate(sorted(walks.glob("p*.pddl")), start=2):
-                    path.rename(made / f"p{number}.pddl")
-                shutil.copy(problem, made / "p1.pddl")
-                shutil.copy(walks / "domain.pddl", made)
-                made.rename(task.path)
+        folders = self.scale.select({path.name: path for path in sorted(suite.glob("*/"))})
+        return find_tasks(suite, folders, study.tasks == "ends")
 
     def problems(self, study: TrialStudy, subject: TaskFolder, column: str) -> Sequence[Entry]:
         """The states that no learner of the study used."""
@@ -113,7 +84,9 @@ class RegressionSampling(TrialRun[TrialResults]):
         for learner in self.learners_of(study):
             part = read_part(self.model(study, subject.name, learner, study.seeds[0]))
             used |= set(part.get("used", ()))
-        return subject.entries([state for state in subject.states(study) if state not in used])
+        return subject.entries(
+            [state for state in subject.states(study.states) if state not in used]
+        )
 
     def can_search(self, *_: Any) -> bool:
         """Where nothing was learned, nothing is solved."""

@@ -15,6 +15,7 @@ from typing import Any
 
 from hstar.experiments.bench import EXPLAINED, SuiteError
 from hstar.experiments.study import (
+    WORKS,
     Claim,
     Conclusion,
     DomainProblems,
@@ -24,6 +25,7 @@ from hstar.experiments.study import (
     TrialRun,
     TrialScale,
     TrialStudy,
+    check_domain,
     claims_table,
     domain_folders,
     make_problems,
@@ -32,10 +34,10 @@ from hstar.experiments.study import (
     read_scales,
     read_toml,
 )
-from hstar.papers.reward_shaping.compatibility import WORKS, check_domain, compatible_folders
 from hstar.papers.reward_shaping.figures import figures
 from hstar.papers.reward_shaping.learners import COLUMNS, LEARNERS, PRINTED, SHAPED
 from hstar.papers.reward_shaping.tables import (
+    COMPATIBLE,
     COVERAGE,
     PAPER,
     all_tables,
@@ -43,6 +45,7 @@ from hstar.papers.reward_shaping.tables import (
     printed,
     searches_of,
 )
+from hstar.pddl import find_problems
 
 INTRODUCTION = (
     "A value function of a domain is learned by reinforcement, without labels: from episodes on "
@@ -95,7 +98,7 @@ class RewardShaping(TrialRun[TrialResults]):
         given = domain_folders(suite, PRINTED) if suite is not None and scale.studies else {}
         compatible = {}
         if scale.compatibility is not None and suite is not None:
-            compatible = compatible_folders(suite)
+            compatible = {name: suite / name for name in COMPATIBLE if find_problems(suite / name)}
         if not given and scale.generated and (suite is None or compatible):
             given = {name: self.directory / "problems" / name for name in scale.generated}
         if not given and (scale.studies or not compatible):

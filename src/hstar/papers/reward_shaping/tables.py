@@ -11,6 +11,8 @@ from hstar.experiments.report import MISSING, Cell, Table, least_p, number_text,
 from hstar.experiments.study import (
     DEFAULT,
     SPLITS,
+    WORKS,
+    Compatibility,
     Look,
     Row,
     Searches,
@@ -21,11 +23,11 @@ from hstar.experiments.study import (
     read_rows,
     text_of,
 )
-from hstar.papers.reward_shaping.compatibility import compatibility_table
 from hstar.papers.reward_shaping.learners import BASES, COLUMNS, HELD, PEERS, PRINTED, SHAPED
 
 PAPER, EQUAL_TIME = "paper", "equal-time"  # names of studies
 COVERAGE = read_rows(HELD["coverage_columns"], HELD["coverage"])  # solved problems, and "total"
+COMPATIBLE: list[str] = HELD["compatible"]["domains"]
 GOALS = read_rows(HELD["goals_columns"], HELD["goals"])
 
 
@@ -329,6 +331,27 @@ def _equal_time_cells(found: Searches, domains: Sequence[str], limit: float) -> 
         is_best = solved[column] == max(solved.values())
         cells += [Cell(str(solved[column]), is_best), f"{statistics.geometric_mean(spent):.3g}"]
     return cells
+
+
+def compatibility_table(rows: list[Row], asked: Compatibility) -> Table:
+    """A line for each domain of the appendix, whether the suite has it or not."""
+    known = {row["domain"]: row for row in rows}
+    counts = ("problems", "steps", "goals", "solved")
+    lines = []
+    for domain in COMPATIBLE:
+        row = known.get(domain)
+        shown = [str(row[name]) for name in counts] if row else [""] * len(counts)
+        lines.append([domain, *shown, row["outcome"] if row else "not in the suite"])
+    good = sum(row["outcome"] == WORKS for row in rows)
+    text = (
+        f"{good} of {len(rows)} domains work without errors. Of each, the first "
+        f"{asked.problems} problem(s) are learned from for {asked.steps} steps "
+        f"({asked.learn:g} s at most) with h^FF as potential, and then searched for at most "
+        f"{asked.limit:g} s each with what was learned. "
+        "'Goals' were reached while learning."
+    )
+    headers = ["domain", *counts, "outcome"]
+    return Table("compatibility", "Domains of appendix A.7", headers, lines, text)
 
 
 def all_tables(results: TrialResults, scale: TrialScale) -> list[Table]:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from hstar.training.certified.sampled_sweep import predict as predict
     from hstar.training.certified.sweep import SweepOptions as SweepOptions
     from hstar.training.certified.sweep import ValueCounts as ValueCounts
+    from hstar.training.certified.worth import argmax_row as argmax_row
+    from hstar.training.certified.worth import certified_row as certified_row
+    from hstar.training.certified.worth import without_exceptions as without_exceptions
 
 if not TYPE_CHECKING:
     __getattr__ = lazy(__name__, __file__)

@@ -1,4 +1,4 @@
-"""The domains of appendix A.7: does learning work on them without errors?
+"""Does learning work on some domains without errors?
 
 Of each, the first problems are learned from and then searched with what was learned. That is no
 test of a heuristic, since both are the same problems.
@@ -9,23 +9,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import hstar
-from hstar.experiments.report import Table
-from hstar.experiments.study import Compatibility, Row, search_within
-from hstar.papers.reward_shaping.learners import HELD
+from hstar.experiments.study.run import Row, search_within
+from hstar.experiments.study.trials import Compatibility
 from hstar.pddl import InputFileError, find_domain, find_problems, parse
 from hstar.planning import Task, ground
 from hstar.runtime import Budget, OutOfResources
 from hstar.slots import LearnedHeuristic
 from hstar.training.reinforcement import Rtdp, changed, find_preset
 
-DOMAINS: list[str] = HELD["compatible"]["domains"]
 WORKS = "works"
-ABSENT = "not in the suite"
-
-
-def compatible_folders(suite: Path) -> dict[str, Path]:
-    """The folders of the appendix that the suite has."""
-    return {name: suite / name for name in DOMAINS if find_problems(suite / name)}
 
 
 def check_domain(domain: str, folder: Path, asked: Compatibility, memory: int) -> Row:
@@ -70,24 +62,3 @@ def _is_solved(task: Task, heuristic: LearnedHeuristic, limit: float, memory: in
         return hstar.search_task(task, heuristic, "gbfs", cost="one", budget=budget)
 
     return bool(search_within(limit, memory, search)["solved"])
-
-
-def compatibility_table(rows: list[Row], asked: Compatibility) -> Table:
-    """A line for each domain of the appendix, whether the suite has it or not."""
-    known = {row["domain"]: row for row in rows}
-    counts = ("problems", "steps", "goals", "solved")
-    lines = []
-    for domain in DOMAINS:
-        row = known.get(domain)
-        shown = [str(row[name]) for name in counts] if row else [""] * len(counts)
-        lines.append([domain, *shown, row["outcome"] if row else ABSENT])
-    good = sum(row["outcome"] == WORKS for row in rows)
-    text = (
-        f"{good} of {len(rows)} domains work without errors. Of each, the first "
-        f"{asked.problems} problem(s) are learned from for {asked.steps} steps "
-        f"({asked.learn:g} s at most) with h^FF as potential, and then searched for at most "
-        f"{asked.limit:g} s each with what was learned. "
-        "'Goals' were reached while learning."
-    )
-    headers = ["domain", *counts, "outcome"]
-    return Table("compatibility", "Domains of appendix A.7", headers, lines, text)
