@@ -12,8 +12,9 @@ import pytest
 
 from hstar.experiments.report import Page
 from hstar.experiments.study import FAILS, HOLDS, UNKNOWN, Spread, read_number
-from hstar.papers.truncated_gaussian import measured as published
-from hstar.papers.truncated_gaussian.measured import (
+from hstar.papers.truncated_gaussian import tables as published
+from hstar.papers.truncated_gaussian.study import figure2
+from hstar.papers.truncated_gaussian.tables import (
     DOMAINS,
     LEARN_FF,
     TABLES,
@@ -21,12 +22,12 @@ from hstar.papers.truncated_gaussian.measured import (
     ColumnGroup,
     Configured,
     Frames,
+    best_of,
+    build_tables,
     claims,
     format_value,
     published_value,
 )
-from hstar.papers.truncated_gaussian.study import figure2
-from hstar.papers.truncated_gaussian.tables import best_of, build_tables
 
 LEARN_NONE, LEARN_LMCUT = ColumnGroup("learn", "none"), ColumnGroup("learn", "lmcut")
 FIXED_FF, FIXED_NONE = ColumnGroup("fixed", "ff"), ColumnGroup("fixed", "none")

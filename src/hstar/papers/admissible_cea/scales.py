@@ -157,7 +157,11 @@ def _scale(name: str) -> PatternScale:
 
 
 SUBJECTS: dict[str, PatternStudied] = {
-    name: build(PatternStudied, {"name": name, **held}) for name, held in _HELD["subjects"].items()
+    name: build(
+        PatternStudied,
+        {"name": name, **held, "compressions": _HELD["compressions"].get(name)},
+    )
+    for name, held in _HELD["subjects"].items()
 }
 CORNERS = SUBJECTS["8-corner"]
 SCALES = {name: _scale(name) for name in _HELD["scales"]}

@@ -34,13 +34,6 @@ from hstar.experiments.study import (
     read_part,
     spread,
 )
-from hstar.papers.truncated_gaussian.measured import (
-    CURVES_COLUMNS,
-    LEARN_FF,
-    check_columns,
-    claims,
-    learning_curves,
-)
 from hstar.papers.truncated_gaussian.scales import (
     DECODINGS,
     DOMAINS,
@@ -49,7 +42,14 @@ from hstar.papers.truncated_gaussian.scales import (
     GaussianScale,
     Variant,
 )
-from hstar.papers.truncated_gaussian.tables import build_tables
+from hstar.papers.truncated_gaussian.tables import (
+    CURVES_COLUMNS,
+    LEARN_FF,
+    build_tables,
+    check_columns,
+    claims,
+    learning_curves,
+)
 from hstar.slots import ModelFile, read_model, write_model
 from hstar.slots.teachers import LabelOptions, label, read_labels
 
