@@ -83,7 +83,8 @@ def prepare_paper(
     for option in [*options, *given]:
         check_option(paper, option)
     study: type[StudyRun[Any, Any]] = getattr(import_module(module), name)
-    return study(study.scale_of(scale, **options), directory, **settings)
+    asked = {n: tuple(v) if isinstance(v, list) else v for n, v in options.items()}
+    return study(study.scale_of(scale, **asked), directory, **settings)
 
 
 def check_option(paper: str, name: str) -> None:

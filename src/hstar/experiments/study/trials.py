@@ -124,8 +124,7 @@ class TrialScale:
         for number, one in enumerate(self.studies):
             own = [n for n in wanted if n in one.columns or (n in new and number == 0)]
             if own or not wanted:
-                more = {n: tuple(v) if isinstance(v, list) else v for n, v in options.items()}
-                more["columns"] = tuple(own or one.columns)
+                more = {**options, "columns": tuple(own or one.columns)}
                 more["steps"] = changed_steps(one.steps, steps)
                 studies.append(replace(one, **more))
         return replace(self, studies=tuple(studies), domains=domains)
