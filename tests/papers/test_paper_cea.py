@@ -27,9 +27,9 @@ from hstar.papers.admissible_cea.study import (
     AdmissibleCea,
     PatternResults,
     make_classical,
-    table_row,
 )
 from hstar.papers.admissible_cea.tables import frontier, table_1, table_2, table_3, verdict
+from hstar.pdb import table_row
 from hstar.planning.puzzle import make_puzzle
 from hstar.planning.search import search
 from hstar.runtime.journal import JournalError

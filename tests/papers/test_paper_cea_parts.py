@@ -20,8 +20,8 @@ from hstar.papers.admissible_cea.scales import (
     TABLE_4,
     TABLE_5,
 )
-from hstar.papers.admissible_cea.study import build_table, classical_rows, table_row
-from hstar.pdb import Compressions, compress, describe_compression, strongest
+from hstar.papers.admissible_cea.study import build_table, classical_rows
+from hstar.pdb import Compressions, compress, describe_compression, strongest, table_row
 from hstar.planning.puzzle import make_puzzle
 from hstar.training.certified.generalisation import (
     SomeStates,

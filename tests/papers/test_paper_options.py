@@ -78,7 +78,7 @@ def test_what_means_nothing_is_refused(
 
 def test_every_option_is_of_some_paper() -> None:
     used = {option for paper in PAPERS.values() for option in paper.options}
-    assert used == {*OVERRIDES, "models", "suite", "peers"}
+    assert used == {*OVERRIDES, "models", "suite", "peer"}
 
 
 def test_the_command_takes_them(tmp_path: Path) -> None:

@@ -20,13 +20,15 @@ from hstar.experiments.study import (
     TrialResults,
     TrialScale,
     TrialStudy,
+    all_problems,
     check_domain,
+    failures,
     make,
     read_problems,
     trials,
 )
 from hstar.papers.reward_shaping.learners import COLUMNS, LEARNERS, SHAPED
-from hstar.papers.reward_shaping.study import SCALES, RewardShaping, failures
+from hstar.papers.reward_shaping.study import SCALES, RewardShaping
 from hstar.papers.reward_shaping.tables import EQUAL_TIME, PAPER, compatibility_table
 from hstar.runtime.journal import JournalError
 from hstar.runtime.resources import OutOfResources, stopped
@@ -128,7 +130,7 @@ def test_a_network_that_cannot_read_a_problem_solves_nothing(tmp_path: Path) -> 
     """One such problem must not end a run of hours."""
     experiment = experiment_in(tmp_path / "run")
     other = read_problems("mine", suite_in(tmp_path / "suite") / "mine", tmp_path / "mine.json")
-    ((_, blocks),) = experiment.all_problems(experiment.find_folders()[0])
+    ((_, blocks),) = all_problems(experiment, experiment.find_folders()[0])
     experiment.learn_once(STUDY, other, "H^FF", 0)
     row = experiment.search_once(STUDY, other, blocks.test[0], "H^FF", 0)
     assert not row["solved"] and "was trained on domain" in row["status"]
@@ -146,7 +148,7 @@ def test_an_interrupt_is_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     """What Ctrl-C ended must not count as a search or a training that found nothing."""
     experiment = experiment_in(tmp_path)
     folders, _ = experiment.find_folders()
-    ((_, problems),) = experiment.all_problems(folders)
+    ((_, problems),) = all_problems(experiment, folders)
     pieces = experiment.trainings(STUDY, [problems])
     (training,) = (piece for piece in pieces if piece[0].name == "H^FF 0.json")
     entry = problems.test[0]

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from hstar.learning.initial_states import write_walks as write_walks
     from hstar.learning.instance import InstanceLearner as InstanceLearner
     from hstar.learning.instance import LearnOptions as LearnOptions
-    from hstar.learning.instance import Way as Way
-    from hstar.learning.instance import search_of as search_of
     from hstar.learning.networks import Candidate as Candidate
     from hstar.learning.networks import hashes_of as hashes_of
     from hstar.learning.planning import plan_with_learning as plan_with_learning

@@ -25,13 +25,12 @@ OVERRIDES = {
     "columns": "what is compared: learned heuristics, planners, losses",
     "domains": "domains (admissible-cea: pattern databases)",
 }
-FLAGS = {"peers": "peer"}  # where the command names an option otherwise
 
 
 @dataclass(frozen=True, slots=True)
 class Paper:
     """`study` is its subclass of StudyRun, "module:class", imported only to run it. `options` are
-    those of OVERRIDES that mean something for it, and of "models", "suite" and "peers"."""
+    those of OVERRIDES that mean something for it, and of "models", "suite" and "peer"."""
 
     title: str
     scales: tuple[str, ...]
@@ -58,7 +57,7 @@ PAPERS: Registry[Paper] = Registry(
             "networks for one task from regressions of its goal",
             ("smoke", "quick", "small", "full"),
             "hstar.papers.regression_sampling.study:RegressionSampling",
-            ("states", "limit", "learn", "columns", "domains", "suite", "peers"),
+            ("states", "limit", "learn", "columns", "domains", "suite", "peer"),
         ),
         "reward-shaping": Paper(
             "value functions of a domain by reinforcement learning",
@@ -79,8 +78,8 @@ def prepare_paper(
     `report`. `settings` are fields of StudyRun. Raises ValueError for what the paper does not
     have."""
     module, _, name = PAPERS.find(paper).study.partition(":")
-    given = [name for name in ("models", "suite", "peers") if settings.get(name)]
-    for option in [*options, *given]:
+    given = {"models": "models", "suite": "suite", "peers": "peer"}
+    for option in [*options, *(flag for name, flag in given.items() if settings.get(name))]:
         check_option(paper, option)
     study: type[StudyRun[Any, Any]] = getattr(import_module(module), name)
     asked = {n: tuple(v) if isinstance(v, list) else v for n, v in options.items()}
@@ -92,5 +91,5 @@ def check_option(paper: str, name: str) -> None:
     known = PAPERS.find(paper).options
     if name not in known:
         others = ", ".join(other for other, one in PAPERS.items() if name in one.options)
-        flag, *own = (f"--{FLAGS.get(option, option)}" for option in (name, *known))
-        raise ValueError(f"{flag} is for {others}; {paper} has {', '.join(own)}")
+        own = ", ".join(f"--{option}" for option in known)
+        raise ValueError(f"--{name} is for {others}; {paper} has {own}")

@@ -3,7 +3,13 @@
 Build one of a puzzle or of a planning task, compress it, store it, and search with several.
 """
 
-from hstar.pdb.alternatives import Compressions, describe_compression, list_compressions, strongest
+from hstar.pdb.alternatives import (
+    Compressions,
+    describe_compression,
+    list_compressions,
+    strongest,
+    table_row,
+)
 from hstar.pdb.compression import best_levels, build_difference, compress, subtract
 from hstar.pdb.database import Layout, PatternDatabase, build_pdb, make_index
 from hstar.pdb.file import PdbFileError, read_pdb, write_pdb
@@ -30,5 +36,6 @@ __all__ = [
     "read_pdb",
     "strongest",
     "subtract",
+    "table_row",
     "write_pdb",
 ]

@@ -146,3 +146,17 @@ def strongest(rows: list[dict[str, Any]], num_bytes: float) -> dict[str, Any] | 
     """The classical table with the largest mean within so many bytes."""
     fitting = [row for row in rows if row["bytes"] <= num_bytes]
     return max(fitting, key=lambda row: float(row["total"]), default=None)
+
+
+def table_row(database: PatternDatabase, seconds: float) -> dict[str, Any]:
+    """What an exact table holds. `states` are those that can reach the goal."""
+    counts, _ = database.histogram
+    return {
+        "states": sum(counts),
+        "mean": database.mean,
+        "total": database.mean + (database.base.mean if database.base else 0.0),
+        "bytes": database.num_bytes,
+        "table_bytes": database.table.nbytes,
+        "counts": counts,
+        "seconds": round(seconds, 2),
+    }

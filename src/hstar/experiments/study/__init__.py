@@ -30,6 +30,7 @@ from hstar.experiments.study.page import (
 from hstar.experiments.study.problems import (
     SPLITS,
     DomainProblems,
+    all_problems,
     domain_folders,
     make_problems,
     read_problems,
@@ -38,6 +39,7 @@ from hstar.experiments.study.run import (
     Piece,
     Row,
     StudyRun,
+    finite,
     make,
     read_part,
     say_nothing,
@@ -47,6 +49,7 @@ from hstar.experiments.study.run import (
     write_part,
 )
 from hstar.experiments.study.scales import build, changed_steps, choose, named_scale, read_toml
+from hstar.experiments.study.searches import Searches, failures, mean_ratio
 from hstar.experiments.study.tasks import TaskFolder, find_tasks, make_task
 from hstar.experiments.study.trials import (
     DEFAULT,
@@ -58,12 +61,10 @@ from hstar.experiments.study.trials import (
     Learner,
     Learnt,
     Lesson,
-    Searches,
     TrialResults,
     TrialRun,
     TrialScale,
     TrialStudy,
-    mean_ratio,
     read_scales,
 )
 
@@ -101,6 +102,7 @@ __all__ = [
     "TrialRun",
     "TrialScale",
     "TrialStudy",
+    "all_problems",
     "build",
     "changed_steps",
     "check_domain",
@@ -108,7 +110,9 @@ __all__ = [
     "claims_table",
     "compare_runs",
     "domain_folders",
+    "failures",
     "find_tasks",
+    "finite",
     "judge",
     "make",
     "make_problems",

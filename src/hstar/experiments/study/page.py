@@ -26,9 +26,9 @@ Figures: TypeAlias = "tuple[tuple[Figure, str], ...]"  # side by side, with capt
 
 @dataclass(frozen=True)
 class Report:
-    """What a paper's page shows: `parts` by heading, each a table, a text ("# " begins a
-    heading), a list or figures. The
-    terminal shows `summary`; `files` are written as they are."""
+    """What a paper's page shows: `parts` by heading, where there are any, each a table, a text (one
+    with "# " begins a heading), a list or figures. The terminal shows `summary`; `files` are
+    written as they are."""
 
     title: str
     introduction: str
@@ -48,7 +48,8 @@ class Report:
         about = [f"command: {command}", f"machine: {machine}; {seconds:.0f} s in all"]
         page.add_list([*about, *self.facts])
         for heading, parts in self.parts.items():
-            page.add_heading(heading)
+            if parts:
+                page.add_heading(heading)
             for part in parts:
                 if isinstance(part, Table):
                     part.add_to(page)

@@ -3,15 +3,16 @@ folders DOMAIN/train and DOMAIN/test. What says the same as a training problem i
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from hstar.domains import generate
 from hstar.experiments.bench import SuiteError
-from hstar.experiments.study.run import read_part, spread, write_part
+from hstar.experiments.study.run import StudyRun, read_part, spread, write_part
 from hstar.experiments.study.scales import build
-from hstar.experiments.study.trials import Entry, Generated
+from hstar.experiments.study.trials import Entry, Generated, TrialScale
 from hstar.pddl import find_domain, find_problems, natural_order, parse
 from hstar.slots.teachers import content_digest
 
@@ -98,3 +99,15 @@ def _read(domain: str, folder: Path) -> DomainProblems:
     if not entries["test"]:
         raise SuiteError("every test problem is a training problem too", str(folder / "test"))
     return DomainProblems(domain, entries["train"], entries["test"], tuple(left_out))
+
+
+def all_problems(
+    run: StudyRun[TrialScale, Any], folders: Mapping[str, Path]
+) -> Iterator[tuple[str, DomainProblems]]:
+    """Those of each domain, generated if the folder is that of the run."""
+    for domain, folder in folders.items():
+        part = run.directory / "problems" / f"{domain}.json"
+        is_ours = folder.is_relative_to(run.directory)
+        if run.begins(part, f"reading problems of {domain}") and is_ours:
+            make_problems(folder, run.scale.generated[domain], run.seed)
+        yield domain, read_problems(domain, folder, part)

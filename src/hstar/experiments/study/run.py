@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -132,6 +133,15 @@ def write_part(path: Path, content: Any) -> None:
 def read_part(path: Path) -> Any:
     """None if the part is not finished yet."""
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+
+
+def finite(held: Any) -> Any:
+    """Plain data with None for NaN and infinity, which JSON does not have."""
+    if isinstance(held, dict):
+        return {name: finite(value) for name, value in held.items()}
+    if isinstance(held, list):
+        return [finite(value) for value in held]
+    return None if isinstance(held, float) and not math.isfinite(held) else held
 
 
 def spread(items: Sequence[R], count: int) -> list[R]:

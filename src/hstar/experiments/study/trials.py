@@ -9,9 +9,7 @@ learner made. Of each training and each search there is a row.
 
 from __future__ import annotations
 
-import math
 import shutil
-import statistics
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,7 +18,6 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from hstar.experiments.bench import run_peer
-from hstar.experiments.study.numbers import Spread
 from hstar.experiments.study.run import EXPECTED, Piece, R, Row, StudyRun, read_part, search_within
 from hstar.experiments.study.scales import build, changed_steps, choose, read_toml
 from hstar.pddl import InputFileError, find_domain, parse
@@ -80,6 +77,18 @@ class TrialStudy:
     label_limit: float = 0.0
     fewer_seeds: Mapping[str, int] = field(default_factory=dict)
     max_evaluations: int | None = None
+
+    def described(self) -> str:
+        """What it runs, in a line."""
+        steps = ", ".join(f"{name} {count}" for name, count in self.steps.items())
+        learning = f"steps: {steps}" if steps else f"{self.learn:g} s for each learner"
+        tests = f"{self.tests} test problems per size" if self.tests else "all test problems"
+        limit = self.max_evaluations
+        most = "" if limit is None else f"{limit} evaluations and "
+        return (
+            f"{self.name}: {len(self.seeds)} seed(s), {learning}; {tests}, at most "
+            f"{most}{self.limit:g} s a search"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,56 +335,3 @@ class TrialRun(StudyRun[TrialScale, R]):
         except (InputFileError, ValueError) as error:  # a network that cannot read the problem
             row |= {"solved": False, "status": str(error)}
         return row
-
-
-class Searches:
-    """The searches of a study, by domain and column. Unsolved problems count as the limit."""
-
-    def __init__(self, rows: Iterable[Row], limit: int | None = None) -> None:
-        self.limit = limit
-        self.by_cell: dict[tuple[str, str], list[Row]] = {}
-        for row in rows:
-            self.by_cell.setdefault((row["domain"], row["column"]), []).append(row)
-
-    @property
-    def domains(self) -> list[str]:
-        return list(dict.fromkeys(domain for domain, _ in self.by_cell))
-
-    @property
-    def columns(self) -> list[str]:
-        return list(dict.fromkeys(column for _, column in self.by_cell))
-
-    def rows(self, domain: str, column: str) -> list[Row]:
-        return self.by_cell.get((domain, column), [])
-
-    def tests(self, domain: str, column: str) -> int:
-        return len({(row["subject"], row["problem"]) for row in self.rows(domain, column)})
-
-    def solved(self, domain: str, column: str) -> Spread | None:
-        """How many problems each seed solved."""
-        rows = self.rows(domain, column)
-        seeds = sorted({row["seed"] for row in rows})
-        if not seeds:
-            return None
-        return Spread.of([sum(r["solved"] for r in rows if r["seed"] == seed) for seed in seeds])
-
-    def share(self, domain: str, column: str) -> Spread | None:
-        solved, tests = self.solved(domain, column), self.tests(domain, column)
-        return None if solved is None else Spread.of([value / tests for value in solved.values])
-
-    def cost(self, row: Row) -> float:
-        """Evaluations of a search."""
-        return float(row["requested"] if row["solved"] or self.limit is None else self.limit)
-
-    def effort(self, domain: str, column: str, base: str) -> float | None:
-        """The geometric mean of evaluations, as a ratio to those of another column on the same
-        problems."""
-        theirs = {row["problem"]: self.cost(row) for row in self.rows(domain, base)}
-        rows = [row for row in self.rows(domain, column) if row["problem"] in theirs]
-        return mean_ratio([(self.cost(row), theirs[row["problem"]]) for row in rows], 1.0)
-
-
-def mean_ratio(pairs: Iterable[tuple[float, float]], least: float) -> float | None:
-    """The geometric mean; numbers below the least count as that."""
-    logs = [math.log(max(a, least) / max(b, least)) for a, b in pairs]
-    return math.exp(statistics.fmean(logs)) if logs else None

@@ -54,26 +54,26 @@ def spaces(results: PatternResults) -> list[str]:
 def parts(results: PatternResults) -> dict[str, Sequence[Any]]:
     """What planning is worth, mean against bytes of each space, then the paper's tables and
     figures."""
-    found: dict[str, Sequence[Any]] = {}
-    if planning := planning_tables(results):
-        found["What the learned heuristics are worth"] = [ABOUT_PLANNING, *planning]
-    found["Mean against bytes"] = [
-        part for name in spaces(results) for part in _space(results, name)
+    planning = planning_tables(results)
+    shown = [part for name in spaces(results) for part in _space(results, name)]
+    curves = [
+        (figures.figure_2(rows, name), f"{name}: {generalisation_text(rows)}")
+        for name, rows in results.generalisation.items()
     ]
-    found["The paper's tables"] = build_tables(results)
-    found["The paper's figures"] = [
-        "# Figure 2: generalisation error",
-        tuple(
-            (figures.figure_2(rows, name), f"{name}: {generalisation_text(rows)}")
-            for name, rows in results.generalisation.items()
-        ),
-        ABOUT_FIGURE_2,
-        "# Figure 5: beta and eta during training",
-        *_phases(results),
-        "# Figures 6 to 9: overestimated states",
-        *_overestimates(results),
-    ]
-    return found
+    return {
+        "What the learned heuristics are worth": [ABOUT_PLANNING, *planning] if planning else (),
+        "Mean against bytes": shown,
+        "The paper's tables": build_tables(results),
+        "The paper's figures": [
+            "# Figure 2: generalisation error",
+            tuple(curves),
+            ABOUT_FIGURE_2,
+            "# Figure 5: beta and eta during training",
+            *_phases(results),
+            "# Figures 6 to 9: overestimated states",
+            *_overestimates(results),
+        ],
+    }
 
 
 def _space(results: PatternResults, name: str) -> Iterator[Any]:

@@ -16,7 +16,6 @@ folder of certified files.
 from __future__ import annotations
 
 import json
-import math
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
@@ -29,6 +28,7 @@ from hstar.experiments.study import (
     Row,
     StudyRun,
     compare_runs,
+    finite,
     make,
     named_scale,
     read_part,
@@ -56,6 +56,7 @@ from hstar.pdb import (
     build_difference,
     list_compressions,
     read_pdb,
+    table_row,
     write_pdb,
 )
 from hstar.planning import make_puzzle
@@ -83,21 +84,13 @@ class PatternResults:
 
     def to_dict(self) -> Row:
         """For rows.json: None stands for NaN and infinity, which JSON does not have."""
-        held: Row = _finite({**asdict(self), "planning": None})
+        held: Row = finite({**asdict(self), "planning": None})
         del held["planning"]
         return held
 
     @property
     def compared(self) -> Comparison | None:
         return compare_runs(self.planning) if self.planning else None
-
-
-def _finite(held: Any) -> Any:
-    if isinstance(held, dict):
-        return {name: _finite(value) for name, value in held.items()}
-    if isinstance(held, list):
-        return [_finite(value) for value in held]
-    return None if isinstance(held, float) and not math.isfinite(held) else held
 
 
 class AdmissibleCea(StudyRun[PatternScale, PatternResults]):
@@ -234,20 +227,6 @@ class AdmissibleCea(StudyRun[PatternScale, PatternResults]):
 
 def build_table(subject: PatternStudied) -> PatternDatabase:
     return build_difference(make_puzzle(subject.puzzle), subject.pattern, subject.base)
-
-
-def table_row(database: PatternDatabase, seconds: float) -> Row:
-    """What Tables 1 and 3 say of a table. `states` are those that can reach the goal."""
-    counts, _ = database.histogram
-    return {
-        "states": sum(counts),
-        "mean": database.mean,
-        "total": database.mean + (database.base.mean if database.base else 0.0),
-        "bytes": database.num_bytes,
-        "table_bytes": database.table.nbytes,
-        "counts": counts,
-        "seconds": round(seconds, 2),
-    }
 
 
 def classical_rows(database: PatternDatabase, subject: PatternStudied) -> list[Row]:

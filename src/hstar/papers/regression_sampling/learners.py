@@ -28,7 +28,7 @@ from hstar.experiments.study import (
     TrialStudy,
     say_nothing,
 )
-from hstar.learning import Candidate, InstanceLearner, LearnOptions, Way, hashes_of, search_of
+from hstar.learning import Candidate, InstanceLearner, LearnOptions, hashes_of
 from hstar.learning import plan_with_learning as plan_within
 from hstar.pddl import find_domain, parse
 from hstar.planning import SearchResult, Task, ground
@@ -38,7 +38,6 @@ from hstar.training import NETWORK, FactRows, MlpOptions
 
 PUBLISHED = MlpOptions(precision="int16")
 HSTAR = "hstar"
-WAY: Way = {**GREEDY}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +58,6 @@ class OneTask:
             raise KeyboardInterrupt
         facts = {**found.to_dict(), "networks": found.finished, "seconds": seconds}
         facts["used"] = used_states(learner, task, study)
-        if found.file is not None:
-            facts["way"] = search_of(found.file)
         return Learnt(found.file, facts)
 
 
@@ -93,13 +90,13 @@ def plan_and_learn(path: Path, study: TrialStudy, budget: Budget) -> SearchResul
 def published(teacher: str, **options: Any) -> OneTask:
     """A learner with the network and the search of the paper."""
     candidates = (Candidate(teacher, options),)
-    return OneTask(LearnOptions(network=PUBLISHED, candidates=candidates, ways=(WAY,)))
+    return OneTask(LearnOptions(network=PUBLISHED, candidates=candidates, ways=({**GREEDY},)))
 
 
 def ours(objective: str = "squared", **options: Any) -> OneTask:
     """One kind of candidate with hstar's own network, for the ablation."""
     candidate = Candidate("fsm", {"completion": "variables", **options}, objective)
-    return OneTask(LearnOptions(network=NETWORK, candidates=(candidate,), ways=(WAY,)))
+    return OneTask(LearnOptions(network=NETWORK, candidates=(candidate,), ways=({**GREEDY},)))
 
 
 def fast(learner: OneTask) -> OneTask:

@@ -106,8 +106,8 @@ class RegressionSampling(TrialRun[TrialResults]):
             for name, given in self.peers.items()
         ]
         statuses = [row["status"] for rows in results.searches.values() for row in rows]
-        counts = [f"plans that are invalid: {statuses.count(INVALID)}"]
-        facts.append("; ".join([*counts, f"peers that failed: {statuses.count(FAILED)}"]))
+        invalid, failed = (statuses.count(status) for status in (INVALID, FAILED))
+        facts.append(f"plans that are invalid: {invalid}; peers that failed: {failed}")
         about = f"By the means of the domains ({study.name})."
         return Report(
             f"Learning for one task from regressions of its goal ({scale})",

@@ -28,8 +28,6 @@ AVERAGES = dict(zip(PAPER, HELD["average"], strict=True))
 TRAINING = dict(zip(PAPER, HELD["training"], strict=False))
 PAPER_SUITE = "hard"
 
-Rows = Sequence[dict[str, Any]]
-
 
 def percent(found: Searches, domain: str, column: str) -> float | None:
     share = found.share(domain, column)
@@ -43,7 +41,7 @@ def mean_of_domains(found: Searches, column: str) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def claims(rows: Rows) -> list[Claim]:
+def claims(rows: Sequence[dict[str, Any]]) -> list[Claim]:
     """Verdicts by the means of the domains, ours and the paper's."""
     found = Searches(rows)
 

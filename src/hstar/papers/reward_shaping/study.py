@@ -9,11 +9,11 @@ Reward Generators" (Gehring, Asai, Chitnis, Silver, Kaelbling, Sohrabi and Katz,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hstar.experiments.bench import EXPLAINED, SuiteError
+from hstar.experiments.bench import SuiteError
 from hstar.experiments.study import (
     WORKS,
     Claim,
@@ -25,12 +25,12 @@ from hstar.experiments.study import (
     TrialRun,
     TrialScale,
     TrialStudy,
+    all_problems,
     check_domain,
     claims_table,
     domain_folders,
-    make_problems,
+    failures,
     named_scale,
-    read_problems,
     read_scales,
     read_toml,
 )
@@ -79,7 +79,7 @@ class RewardShaping(TrialRun[TrialResults]):
         """Raises SuiteError and PddlError for the problems, too."""
         folders, compatible = self.find_folders()
         self.keep_settings()
-        problems = dict(self.all_problems(folders))
+        problems = dict(all_problems(self, folders))
         results = TrialResults(self.scale.studies, {}, {}, problems)
         for study in self.scale.studies:
             self.learn_and_search(study, list(problems.values()), results)
@@ -112,42 +112,33 @@ class RewardShaping(TrialRun[TrialResults]):
         kept = [{n: one[n] for n in one if n in chosen} for one in (given, compatible)]
         return kept[0], kept[1]
 
-    def all_problems(self, folders: Mapping[str, Path]) -> Iterator[tuple[str, DomainProblems]]:
-        for domain, folder in folders.items():
-            part = self.directory / "problems" / f"{domain}.json"
-            is_ours = folder.is_relative_to(self.directory)
-            if self.begins(part, f"reading problems of {domain}") and is_ours:
-                make_problems(folder, self.scale.generated[domain], self.seed)
-            yield domain, read_problems(domain, folder, part)
-
     def problems(self, study: TrialStudy, subject: DomainProblems, column: str) -> Sequence[Entry]:
         sizes = PRINTED.get(subject.domain, {}).get("sizes", 0)
         return subject.chosen(study.tests, sizes)
 
     def report(self, results: TrialResults, scale: str) -> Report:
         found, failed = claims(results), failures(results)
-        parts: dict[str, Sequence[Any]] = {"Tables": all_tables(results, self.scale)}
-        if found:
-            parts["Claims"] = [claims_table(found)]
-        if results.searches.get(PAPER):
-            parts["Figures"] = figures(results)
-        if failed:
-            parts["What failed"] = [failed]
+        parts: dict[str, Sequence[Any]] = {
+            "Tables": all_tables(results, self.scale),
+            "Claims": [claims_table(found)] if found else (),
+            "Figures": figures(results) if results.searches.get(PAPER) else (),
+            "What failed": [failed] if failed else (),
+        }
         lines = [f"{claim.verdict:<14} {claim.text}" for claim in found]
         if results.domains:
             good = sum(row["outcome"] == WORKS for row in results.domains)
             lines.append(f"{good} of {len(results.domains)} domains of appendix A.7 work")
-        title = f"Heuristics as dense rewards ({scale})"
-        return Report(title, INTRODUCTION, self.facts(results), parts, "\n".join(lines))
+        about = f"Heuristics as dense rewards ({scale})", INTRODUCTION, self.facts(results)
+        return Report(*about, parts, "\n".join(lines))
 
     def facts(self, results: TrialResults) -> list[str]:
         """What was run."""
         memory = self.scale.memory_limit / 2**30
-        facts = [_described(study) for study in results.studies]
-        facts.append(f"{self.jobs} runs at a time, {memory:g} GiB for each")
-        facts.append(
-            "problems generated here" if self.suite is None else f"problems of {self.suite}"
-        )
+        facts = [
+            *(study.described() for study in results.studies),
+            f"{self.jobs} runs at a time, {memory:g} GiB for each",
+            "problems generated here" if self.suite is None else f"problems of {self.suite}",
+        ]
         if results.problems:
             left_out = sum(len(one.left_out) for one in results.problems.values())
             facts.append(f"test problems left out because they are training problems: {left_out}")
@@ -156,18 +147,6 @@ class RewardShaping(TrialRun[TrialResults]):
             searched = sum(row["seconds"] for row in results.searches[study.name])
             facts.append(f"{study.name}: {spent:.0f} s of learning, {searched:.0f} s of searching")
         return facts
-
-
-def _described(study: TrialStudy) -> str:
-    steps = ", ".join(f"{name} {count}" for name, count in study.steps.items())
-    learning = f"steps: {steps}" if steps else f"{study.learn:g} s for each learner"
-    tests = f"{study.tests} test problems per size" if study.tests else "all test problems"
-    limit = study.max_evaluations
-    most = "" if limit is None else f"{limit} evaluations and "
-    return (
-        f"{study.name}: {len(study.seeds)} seed(s), {learning}; {tests}, at most "
-        f"{most}{study.limit:g} s a search"
-    )
 
 
 def claims(results: TrialResults) -> list[Claim]:
@@ -180,20 +159,3 @@ def claims(results: TrialResults) -> list[Claim]:
             ours = look_of(results, study), searches_of(results, study).domains
             made.append(conclusion.judged(ours, (printed, COVERAGE)))
     return made
-
-
-def failures(results: TrialResults) -> list[str]:
-    """Trainings and searches that ended in a way that says nothing about the method."""
-    found = [
-        f"{name}: {row['domain']} {row['learner']} (seed {row['seed']}) was not learned: "
-        f"{row['error']}"
-        for name, rows in results.trainings.items()
-        for row in rows
-        if row["error"]
-    ]
-    return found + [
-        f"{name}: {row['domain']} {row['problem']} {row['column']}: {row['status']}"
-        for name, rows in results.searches.items()
-        for row in rows
-        if row["status"] not in EXPLAINED
-    ]

@@ -254,8 +254,7 @@ class TruncatedGaussians(StudyRun[GaussianScale, GaussianResults]):
                     metrics.append({**row, "mse": baseline_mse(test, name), **sizes})
         for part, _, (domain, variant, seed) in self.trainings():
             found = read_part(part)
-            curve = found.pop("curve")
-            found.pop("seconds")
+            curve, _ = found.pop("curve"), found.pop("seconds")
             metrics.append({**found, "nll_clip": None})  # clipping has no likelihood
             about = {"domain": domain, **asdict(variant)}
             curves += [{**about, "seed": seed, "step": step, "val_mse": mse} for step, mse in curve]
@@ -299,25 +298,23 @@ class TruncatedGaussians(StudyRun[GaussianScale, GaussianResults]):
             if row["error"] not in EXPLAINED
         ]
         counted = "They count as unsolved above; their numbers say nothing about a heuristic."
-        failed: dict[str, Any] = {"Runs that failed": [counted, failures]} if failures else {}
         curves = (figure2(results.curves), "Figure 2 of the paper: error on validation problems.")
         tables = build_tables(results.metrics, results.planning)
+        judged = claims(results.metrics, results.planning, results.curves)
         return Report(
             f"Learned heuristics: truncated Gaussians ({scale})",
             INTRODUCTION,
             facts,
             {
                 "What the learned heuristic is worth": [worth, tuple(figures)],
-                **failed,
+                "Runs that failed": [counted, failures] if failures else (),
                 "Learning": [(curves,)],
                 "The paper's tables": [
                     ABOUT_LABELS,
                     self.labelled(results),
                     *(table for table in tables if table.measured),
                 ],
-                "The paper's claims": [
-                    claims_table(claims(results.metrics, results.planning, results.curves))
-                ],
+                "The paper's claims": [claims_table(judged)],
             },
             worth.text(),
         )
