@@ -23,7 +23,8 @@ import provenance
 
 from hstar.learning.networks import Candidate, NetworkMaker
 from hstar.pddl import parse
-from hstar.planning.search import SearchOptions, run
+from hstar.planning.search import run
+from hstar.planning.specification import SearchSpecification
 from hstar.planning.task import Task, load_task
 from hstar.runtime.resources import Budget
 from hstar.slots.learned_heuristic import LearnedHeuristic
@@ -40,7 +41,7 @@ def first_tasks(suite: Path) -> Iterator[Path]:
         yield min(path for path in domain.iterdir() if path.is_dir())
 
 
-def speed(task: Task, options: SearchOptions, seconds: float) -> tuple[float, float]:
+def speed(task: Task, options: SearchSpecification, seconds: float) -> tuple[float, float]:
     """Distinct states and expansions per CPU second."""
     start = time.process_time()
     found = run(task, options, Budget.starting_now(seconds, None))
@@ -64,8 +65,8 @@ def measured(folder: Path, seconds: float, epochs: int) -> list[str | float]:
         options = replace(network, precision=precision)
         file = maker.model_file(Candidate("regression"), options, trained, len(sets))
         heuristic = LearnedHeuristic(file, precision)
-        speeds[precision] = speed(task, SearchOptions(heuristic, "gbfs", cost="one"), seconds)
-    speeds["ff"] = speed(task, SearchOptions("ff", "gbfs", cost="one"), seconds)
+        speeds[precision] = speed(task, SearchSpecification(heuristic, "gbfs", cost="one"), seconds)
+    speeds["ff"] = speed(task, SearchSpecification("ff", "gbfs", cost="one"), seconds)
     return [
         f"{folder.parent.name}/{folder.name}",
         *(speeds[name][0] for name in ("int16", "float32", "ff")),

@@ -25,7 +25,8 @@ import torch
 from hstar.domains import generate
 from hstar.experiments.report import markdown_table
 from hstar.pddl import parse
-from hstar.planning.search import SearchOptions, run
+from hstar.planning.search import run
+from hstar.planning.specification import SearchSpecification
 from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget
 from hstar.slots.features import FEATURES
@@ -103,7 +104,7 @@ def search_row(kind: str, name: str, domain: Path, problems: list[Path]) -> list
     seconds = 0.0
     for problem in problems:
         task = ground(parse(domain, problem))
-        options = SearchOptions(untrained(kind, task), "gbfs", max_evaluations=10_000)
+        options = SearchSpecification(untrained(kind, task), "gbfs", max_evaluations=10_000)
         start = time.process_time()
         result = run(task, options, Budget())
         seconds += time.process_time() - start

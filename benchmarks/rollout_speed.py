@@ -20,7 +20,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from hstar.experiments.report import markdown_table
 from hstar.pddl import parse
-from hstar.planning.search import SearchOptions, run
+from hstar.planning.search import run
+from hstar.planning.specification import SearchSpecification
 from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget
 from hstar.slots.learned_heuristic import LearnedHeuristic
@@ -61,7 +62,9 @@ def evaluations_per_second(folder: Path, learner: Rtdp, seconds: float) -> tuple
     while True:
         heuristic = LearnedHeuristic(model, "rollouts.safetensors")
         start = time.process_time()
-        result = run(task, SearchOptions(heuristic, "gbfs", max_evaluations=evaluations), Budget())
+        result = run(
+            task, SearchSpecification(heuristic, "gbfs", max_evaluations=evaluations), Budget()
+        )
         used = time.process_time() - start
         if used >= seconds or result.evaluated < evaluations // 2:
             return result.evaluated / used, len(task.problem.objects)

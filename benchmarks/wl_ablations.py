@@ -89,7 +89,7 @@ VARIANTS = (
     *(Variant("search, statics", way_text(way), {**BASIC, "statics": True}, way=way)
       for way in WITH_MODEL[1:]),
     Variant("turns", "gbfs + default",
-            way={**WITH_MODEL[0], "beside": [{"algorithm": "default"}]}),
+            way={**WITH_MODEL[0], "alternating": [{"algorithm": "default"}]}),
 )  # fmt: skip
 
 

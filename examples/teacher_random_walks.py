@@ -9,7 +9,8 @@ new state is that of the old one plus this cost.
 
 import numpy as np
 
-from hstar.planning.search import SearchOptions, run
+from hstar.planning.search import run
+from hstar.planning.specification import SearchSpecification
 from hstar.planning.task import ground
 from hstar.slots.teachers import Attempt, Option, Teacher, labelled
 from hstar.slots.teachers.following import follow
@@ -17,7 +18,7 @@ from hstar.slots.teachers.following import follow
 
 def label_walks(problem, budget, walks=10, length=5, seed=0):
     task = ground(problem, budget=budget)
-    result = run(task, SearchOptions("ff", "lazy"), budget)
+    result = run(task, SearchSpecification("ff", "lazy"), budget)
     if not result.plan:
         return Attempt("trivial" if result.plan == [] else result.status)
     states, remaining = follow(task, result.plan)

@@ -13,10 +13,12 @@ from hstar.pddl.validate import validate
 from hstar.planning.algorithms import SEARCHES
 from hstar.planning.heuristics import HEURISTICS, Heuristic, make_heuristic
 from hstar.planning.result import SearchResult
-from hstar.planning.search import SearchOptions, choose_options, plan_problem, uninterrupted
+from hstar.planning.search import plan_problem, uninterrupted
 from hstar.planning.search import search as search_task
+from hstar.planning.specification import SearchSpecification
 from hstar.planning.task import Task, ground, load_task
 from hstar.runtime.resources import Budget, OutOfResources, raising_interrupts
+from hstar.slots.loader import load_search
 
 __all__ = [
     "HEURISTICS",
@@ -25,8 +27,8 @@ __all__ = [
     "OutOfResources",
     "PddlError",
     "Problem",
-    "SearchOptions",
     "SearchResult",
+    "SearchSpecification",
     "Task",
     "UnsupportedPddlError",
     "ground",
@@ -55,13 +57,13 @@ def plan(
 
     `heuristic` is a name from HEURISTICS, a model file, "pdb:FILE,FILE" (pattern databases),
     "module:attribute", a model from load_model, a function from states int32[B, V] to B numbers, or
-    a list of several; `search` is a name from SEARCHES; further options are those of SearchOptions.
-    The defaults are those of `hstar plan`. Limits in seconds and bytes. Raises PddlError,
-    ModelFileError, ValueError, OutOfResources (limits reached while grounding), KeyboardInterrupt.
+    a list of several; `search` is a name from SEARCHES; further options are those of
+    SearchSpecification. The defaults are those of `hstar plan`. Limits in seconds and bytes. Raises
+    PddlError, ModelFileError, ValueError, OutOfResources (limits reached while grounding),
+    KeyboardInterrupt.
     """
-    several = heuristic if isinstance(heuristic, (list, tuple)) else [heuristic]
-    found = [_find(one) for one in several]
-    chosen = choose_options(found[0] if len(found) == 1 else found, search, **options)
+    chosen = load_search(SearchSpecification(heuristic, search, **options))
+    chosen.searches()  # raises what is wrong before the problem is read
     budget = Budget.starting_now(time_limit, memory_limit)
     with raising_interrupts(), budget.enforced():
         return uninterrupted(
@@ -78,11 +80,3 @@ def load_model(path: str | os.PathLike[str], decode: str | None = None) -> Heuri
 
     loaded: Heuristic = learned.load_model(path, decode)
     return loaded
-
-
-def _find(heuristic: Any) -> Any:
-    if heuristic is None or (isinstance(heuristic, str) and heuristic in HEURISTICS):
-        return heuristic  # without importing what reads files
-    from hstar.slots.loader import find_heuristic
-
-    return find_heuristic(heuristic)

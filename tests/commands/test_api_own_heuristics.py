@@ -41,7 +41,8 @@ def test_own_heuristic_in_every_search(search: str) -> None:
         seen.append(states)
         return np.zeros(len(states), dtype=np.float32)
 
-    result = hstar.plan(*STRIPS, zero, search, batch=4)
+    options = {"batch": 4} if "batch" in hstar.SEARCHES[search].options else {}
+    result = hstar.plan(*STRIPS, zero, search, **options)
     assert result.solved
     assert sum(map(len, seen)) == result.evaluated
     assert all(states.dtype == np.int32 and states.ndim == 2 for states in seen)

@@ -229,7 +229,7 @@ plan problem.pddl --max-evaluations 0 | '0' is not a positive whole number
 plan problem.pddl --max-evaluations nan | 'nan' is not a positive whole number
 plan problem.pddl --max-expansions 1.5 | '1.5' is not a positive whole number
 plan problem.pddl --max-expansions -1 | '-1' is not a positive whole number
-plan problem.pddl --max-expansions 999999999999999999999999999999 | limits must be between 1 and
+plan problem.pddl --max-expansions 999999999999999999999999999999 | max expansions must be
 plan problem.pddl --overall-time-limit 0 | '0' is not a time; write for
 plan problem.pddl --overall-time-limit '5 m' | '5 m' is not a time
 plan problem.pddl --overall-time-limit nan | 'nan' is not a time

@@ -228,7 +228,7 @@ def test_max_evaluations_of_the_default_search(tmp_path: Path) -> None:
     assert unsolved(outcome, "gave up", 12, searched=True)["requested"] == 10
 
 
-@pytest.mark.parametrize("search", [*SEARCHES, "first", "idastar"])
+@pytest.mark.parametrize("search", [*SEARCHES, "first-improvement", "idastar"])
 def test_one_evaluation(search: str, tmp_path: Path) -> None:
     _, problem = large_search(tmp_path, blocks=12)
     outcome = hstar("plan", problem, "--json", "-s", search, "--max-evaluations", "1")
@@ -244,7 +244,7 @@ SWITCH = """(define (domain switch) (:requirements :strips :negative-preconditio
 """
 
 
-@pytest.mark.parametrize("search", [*SEARCHES, "first", "idastar"])
+@pytest.mark.parametrize("search", [*SEARCHES, "first-improvement", "idastar"])
 @pytest.mark.parametrize("limit", [1, 2, 3])
 def test_a_limit_is_no_proof(search: str, limit: int, tmp_path: Path) -> None:
     """The first action leads nowhere. Where the limit cuts off the others nothing is left to

@@ -30,11 +30,13 @@ from hstar.pddl import PddlError
 from hstar.planning.heuristics import make_heuristic
 from hstar.planning.puzzle import make_puzzle
 from hstar.planning.search import search
+from hstar.planning.specification import SearchSpecification
 from hstar.planning.task import Task
 from hstar.runtime import pool as runtime_pool
 from hstar.slots import loader as learned
 
 PROBLEMS = COUNTS["blocks"]
+FEW = SearchSpecification(max_evaluations=5)
 RENAMED = {  # columns that are called otherwise in results of single searches
     "error": "status",
     "cost": "plan_cost",
@@ -98,7 +100,7 @@ def test_the_number_of_jobs_changes_times_only(suite: Path) -> None:
 
 
 def test_limits_end_runs_and_not_the_benchmark(suite: Path, hard: Path) -> None:
-    few = run_bench(BenchOptions([suite / "blocks"], ["blind"], max_evaluations=5))
+    few = run_bench(BenchOptions([suite / "blocks"], ["blind"], shared=FEW))
     assert set(few["error"]) == {"gave up", "solved"}
     assert few.filter(few["error"] == "gave up")["coverage"].sum() == 0
     assert few["requested"].max() <= 5
@@ -327,7 +329,7 @@ def test_every_search_runs_with_every_heuristic(suite: Path, tmp_path: Path) -> 
         ("gbfs(blind)", "gbfs", "blind"),
         ("astar(blind)", "astar", "blind"),
         ("default", "lazy", "ff"),
-        ("wastar(hmax, weight=5, batch=2)", "wastar", "hmax"),
+        ("wastar(hmax, weight 5, batch 2)", "wastar", "hmax"),
         ("lazy(ff)", "lazy", "ff"),
     ]
     assert rows.height == 3 * first.height

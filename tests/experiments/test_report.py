@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from program import hstar
 
-from hstar.experiments.bench import COLUMNS, Runs, read_runs
+from hstar.experiments.bench import COLUMNS, Runs
 from hstar.experiments.bench.rows import frame, to_parquet
 from hstar.experiments.report import (
     Cell,
@@ -217,6 +217,27 @@ def test_files_searches_and_suites_are_told_apart(rows: pl.DataFrame) -> None:
     assert found.domains[::2] == ["blocks (suite/blocks)", "blocks (train/blocks)"]
 
 
+def test_models_with_the_same_search_are_told_apart(rows: pl.DataFrame) -> None:
+    default = rows.filter(rows["heuristic"] == "blind").with_columns(algorithm=pl.lit("default"))
+    learned = rows.filter(rows["heuristic"] == "ff").with_columns(
+        algorithm=pl.lit("learned + default"), heuristic=pl.lit("one")
+    )
+    other = learned.with_columns(heuristic=pl.lit("two"))
+    assert compare([Runs(pl.concat([learned, default]), {})]).labels == [
+        "learned + default",
+        "default",
+    ]
+    both = pl.concat([learned, other, default])
+    assert compare([Runs(both, {})]).labels == [
+        "one: learned + default",
+        "two: learned + default",
+        "default",
+    ]
+    full = {"searches": {"learned + default": "greedy best-first search, eager; heuristic one"}}
+    page = build_page([Runs(learned, full)], ["runs"]).to_html()
+    assert "search learned + default" in page and "eager; heuristic one" in page
+
+
 def test_scatter_puts_unsolved_on_a_line_and_counts_wins(rows: pl.DataFrame) -> None:
     (axes,) = scatter(rows, "ff", "blind").axes
     assert "better on 2" in axes.get_xlabel() and "better on 1" in axes.get_ylabel()
@@ -316,18 +337,6 @@ def test_the_report_begins_with_the_verdict_against_the_default_planner(
     assert page.index(text.split(".")[0]) < page.index("Unexplained errors")
     assert text in summary_text(both)
     assert "do not include the default planner" in summary_text(rows)
-
-
-def test_runs_of_the_first_format_are_read(rows: pl.DataFrame, tmp_path: Path) -> None:
-    old = rows.with_columns(
-        pl.lit("gbfs").alias("algorithm"), (pl.col("evaluations") - 1).alias("evaluated")
-    ).drop("digest", "search", "requested")
-    path = tmp_path / "old.parquet"
-    old.write_parquet(path, metadata={"hstar": '{"format": "hstar-runs-1"}'})
-    found = read_runs(path).rows
-    assert found["requested"].to_list() == rows["evaluations"].to_list()
-    assert found["evaluations"].to_list() == old["evaluated"].to_list()
-    assert found["algorithm"].to_list() == rows["algorithm"].to_list()
 
 
 def with_cost_of(rows: pl.DataFrame, algorithm: str, cost: float) -> pl.DataFrame:

@@ -23,7 +23,8 @@ from hstar.learning.counterexamples import (
 )
 from hstar.learning.linear_model import linear_model
 from hstar.planning.heuristics import bind_heuristic
-from hstar.planning.search import SearchOptions, run
+from hstar.planning.search import run
+from hstar.planning.specification import SearchSpecification
 from hstar.planning.task import Task, load_task
 from hstar.runtime.resources import Budget
 from hstar.slots.learned_heuristic import LearnedHeuristic
@@ -45,7 +46,7 @@ def tasks() -> list[Task]:
 @functools.cache
 def weak_model() -> ModelFile:
     """Of atoms alone, from one plan."""
-    plan = run(tasks()[0], SearchOptions("lmcut", "astar"), Budget()).plan
+    plan = run(tasks()[0], SearchSpecification("lmcut", "astar"), Budget()).plan
     assert plan
     return linear_model([choices_along(tasks()[0], plan)], {"rounds": 0}, Budget())
 
@@ -90,7 +91,7 @@ def test_the_walk_is_the_plain_one() -> None:
 
 def test_the_goal_ends_the_way() -> None:
     for task in tasks():
-        plan = run(task, SearchOptions("lmcut", "astar"), Budget()).plan
+        plan = run(task, SearchSpecification("lmcut", "astar"), Budget()).plan
         assert plan
         good = linear_model([choices_along(task, plan)], {"rounds": 3, "orders": True}, Budget())
         assert len(local_minima(task, LearnedHeuristic(good, "good"), 200, Budget())) <= 2

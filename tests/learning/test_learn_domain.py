@@ -21,7 +21,8 @@ from hstar.learning.domain import DomainLearner, DomainOptions, split_by_size
 from hstar.learning.domain_outcome import DomainOutcome
 from hstar.learning.ladder import Ladder
 from hstar.learning.linear_model import linear_model
-from hstar.planning.search import STRONGEST, SearchOptions, choose_options, run
+from hstar.planning.search import run
+from hstar.planning.specification import DEFAULT_PLANNER, SearchSpecification
 from hstar.planning.task import Task, ground, load_task
 from hstar.runtime.resources import Budget, OutOfResources
 from hstar.slots.loader import find_heuristic
@@ -192,9 +193,9 @@ def test_its_ranking_of_operators_can_be_used_alone(
 ) -> None:
     problem, plan = learned[0] / "p00.pddl", tmp_path / "plan"
     given = ("plan", problem, "-H", model_in(learned[0]), "--plan-file", plan)
-    said = hstar(*given, "-s", "first", "--ranked")
-    assert said.code == 0 and "best operators first" in said.out
-    check_one_line(hstar(*given, "-s", "gbfs", "--ranked"), 36, "gbfs ranks no operators")
+    said = hstar(*given, "-s", "first-improvement", "--ranked")
+    assert said.code == 0 and "ranked" in said.out
+    check_one_line(hstar(*given, "-s", "gbfs", "--ranked"), 36, "gbfs does not take 'ranked'")
     wrong = hstar("plan", problem, "-H", "ff", "-s", "lazy", "--ranked", "--plan-file", plan)
     check_one_line(wrong, 36, "the heuristic ranks no operators")
 
@@ -206,14 +207,14 @@ def test_a_model_that_did_not_help_plans_as_the_default_does(
     file.metadata["search"] = {"algorithm": "default", "cost": "one"}
     write_model(tmp_path / "m.safetensors", file)
     heuristic = find_heuristic(str(tmp_path / "m.safetensors"), None)
-    assert choose_options(heuristic) == STRONGEST
-    assert choose_options(heuristic, "gbfs").heuristics == [heuristic]
+    assert SearchSpecification(heuristic).searches() == [DEFAULT_PLANNER]
+    assert SearchSpecification(heuristic, "gbfs").searches()[0].heuristics == [heuristic]
     problem, model = learned[0] / "p00.pddl", tmp_path / "m.safetensors"
     said = hstar("plan", problem, "-H", model, "--plan-file", tmp_path / "plan")
     assert said.code == 0 and "did not beat the default planner" in said.out
     rows = tmp_path / "rows.parquet"
     compared = hstar("bench", problem, "-H", model, "default", "-o", rows, "--time-limit", "60s")
-    assert compared.code == 0 and "default(m)" in compared.out
+    assert compared.code == 0 and "m: default" in compared.out
 
 
 def test_disjunctive_goals_do_not_end_the_run(tmp_path: Path) -> None:
@@ -305,7 +306,7 @@ def test_split_by_size(folder: Path) -> None:
 
 def test_choices_prefer_the_plan(folder: Path) -> None:
     task = tasks_in(folder)[5]
-    found = run(task, SearchOptions("lmcut", "astar"), Budget())
+    found = run(task, SearchSpecification("lmcut", "astar"), Budget())
     assert found.plan
     choices = choices_along(task, found.plan)
     path = len(found.plan) + 1
@@ -343,7 +344,7 @@ def test_rungs_double(folder: Path) -> None:
     again, before = Ladder("verdict", problems, 0).rung(2), ladder.rung(2)
     assert again is not None and before is not None
     assert [p.objects for p in again.problems] == [p.objects for p in before.problems]
-    plan = run(ground(again.problems[0]), STRONGEST, Budget())
+    plan = run(ground(again.problems[0]), DEFAULT_PLANNER, Budget())
     assert plan.solved
 
 

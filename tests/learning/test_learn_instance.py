@@ -21,10 +21,10 @@ from hstar.pddl import parse
 from hstar.pddl.validate import validate
 from hstar.planning.algorithms import SEARCHES
 from hstar.planning.search import search
+from hstar.planning.specification import SearchSpecification
 from hstar.planning.task import ground, load_task
 from hstar.runtime.resources import Budget
-from hstar.slots.configuration import Configuration
-from hstar.slots.loader import find_heuristic
+from hstar.slots.loader import find_heuristic, load_search
 from hstar.slots.model_file import read_model, write_model
 
 QUICK = ("--time", "2s", "--states", "2000", "--width", "16")
@@ -277,12 +277,12 @@ def test_a_model_is_used_in_the_search_that_it_names(tower: Path) -> None:
         model, with_search(read_model(learned), {"algorithm": "lazy", "preferred_by": "ff"})
     )
     plan = ("plan", tower, "--plan-file", tower.parent / "plan", "-H")
-    assert "lazy, with preferred operators; heuristic lazy, preferred operators of ff" in (
+    assert "lazy, with preferred operators; heuristic lazy, cost one, preferred by ff" in (
         hstar(*plan, model).out
     )
     assert "Search: A* with reopening; heuristic lazy." in hstar(*plan, model, "-s", "astar").out
-    assert Configuration(str(model)).label() == f"lazy({model}, preferred_by=ff)"
-    assert Configuration(str(model), "gbfs").label() == f"gbfs({model})"
+    assert load_search(SearchSpecification(str(model))).label() == "learned"
+    assert load_search(SearchSpecification(str(model), "gbfs")).label() == "gbfs(lazy)"
     for way in ({"algorithm": "no such search"}, {"algorithm": "gbfs", "no such option": "1"}):
         write_model(model, with_search(read_model(learned), way))
         run = hstar(*plan, model)
@@ -327,7 +327,7 @@ def test_no_preferred_operators_means_also_those_that_a_model_names(tower: Path)
     way = {"algorithm": "gbfs", "preferred_by": "ff"}
     write_model(model, with_search(read_model(model), way))
     run = hstar("plan", tower, "-H", model, "--no-preferred", "--plan-file", tower.parent / "plan")
-    assert run.code == 0 and "preferred operators of" not in run.out
+    assert run.code == 0 and "preferred by" not in run.out
 
 
 def test_the_verdict_is_measured_on_states_that_chose_nothing(tower: Path) -> None:

@@ -20,7 +20,7 @@ from hstar.learning.networks import NetworkMaker
 from hstar.learning.planning import Clock, networks, search_for, take_turns
 from hstar.learning.trials import Score, sentence
 from hstar.pddl import Problem, parse
-from hstar.planning.search import STRONGEST, SearchOptions
+from hstar.planning.specification import DEFAULT_PLANNER, SearchSpecification
 from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget
 from hstar.slots.teachers.backward import FactSets
@@ -187,7 +187,7 @@ def test_a_search_that_runs_out_of_memory_leaves_its_turns_to_the_other(tmp_path
     task = ground(read(write(tmp_path, BLOCKS, text)))
     lines: list[str] = []
     memory = _core.peak_resident_bytes() + 100 * 2**20
-    ways = {"learned": SearchOptions("blind", "astar"), "default": STRONGEST}
+    ways = {"learned": SearchSpecification("blind", "astar"), "default": DEFAULT_PLANNER}
     result, name = take_turns(task, ways, 600.0, Budget(memory_bytes=memory), lines.append)
     assert result is not None and result.solved and name == "default"
     assert lines == [
@@ -211,7 +211,7 @@ class SlowToValidate(Task):
 def test_a_plan_found_at_the_end_of_a_turn_is_validated(tower: Path) -> None:
     task = ground(read(tower))
     task.__class__ = SlowToValidate
-    ways = {"learned": STRONGEST, "default": STRONGEST}
+    ways = {"learned": DEFAULT_PLANNER, "default": DEFAULT_PLANNER}
     budget = Budget.starting_now(SECONDS, None)
     result, name = take_turns(task, ways, 1.0, budget, lambda _: None)
     assert result is not None and result.solved and name == "learned"
@@ -225,5 +225,5 @@ def test_the_verdict_says_if_nothing_was_tried() -> None:
 
 
 def test_a_turn_too_short_to_begin_is_out_of_time(tower: Path) -> None:
-    result = search_for(ground(read(tower)), STRONGEST, 1e-9, Budget())
+    result = search_for(ground(read(tower)), DEFAULT_PLANNER, 1e-9, Budget())
     assert result.status == "out of time" and result.plan is None

@@ -81,7 +81,7 @@ def test_a_rung_of_one_problem_that_some_have_not_tried(tmp_path: Path) -> None:
 def test_trials_cover_the_first_problems_of_a_rung(tmp_path: Path) -> None:
     rung = Ladder("race", problems_in(tmp_path / "p"), 0).rung(0)
     assert rung is not None
-    ways = {"one": DEFAULT, "two": {"algorithm": "lazy", "heuristic": "ff", "follow": True}}
+    ways = {"one": DEFAULT, "two": {"algorithm": "lazy", "heuristic": "ff", "look_ahead": True}}
     kept: dict[str, bytes] = {}
     shown: list[str] = []
 

@@ -15,7 +15,8 @@ from hstar.learning.choices import choices_along
 from hstar.learning.linear_model import linear_model
 from hstar.pddl import parse
 from hstar.pddl.model import Problem
-from hstar.planning.search import STRONGEST, SearchOptions, run
+from hstar.planning.search import run
+from hstar.planning.specification import DEFAULT_PLANNER, SearchSpecification
 from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget
 from hstar.slots.learned_heuristic import LearnedHeuristic
@@ -66,7 +67,7 @@ def tasks_in(folder: Path) -> list[Task]:
 
 
 def model_of(tasks: list[Task]) -> ModelFile:
-    plans = [run(task, SearchOptions("lmcut", "astar"), Budget()).plan for task in tasks]
+    plans = [run(task, SearchSpecification("lmcut", "astar"), Budget()).plan for task in tasks]
     choices = [choices_along(task, plan) for task, plan in zip(tasks, plans, strict=True) if plan]
     features = {"rounds": 2, "orders": True, "statics": True}
     return linear_model(choices, features, Budget())
@@ -87,12 +88,15 @@ def test_models_and_searches_stay_the_same(domain: str, tmp_path: Path) -> None:
     h, renamed_h = LearnedHeuristic(one, "model"), LearnedHeuristic(two, "model")
     for task, other in zip(before, after, strict=True):
         for options, its in (
-            (STRONGEST, STRONGEST),
-            (SearchOptions(h, "gbfs"), SearchOptions(renamed_h, "gbfs")),
-            (SearchOptions(h, "first"), SearchOptions(renamed_h, "first")),
+            (DEFAULT_PLANNER, DEFAULT_PLANNER),
+            (SearchSpecification(h, "gbfs"), SearchSpecification(renamed_h, "gbfs")),
             (
-                SearchOptions(h, "lazy", preferred_by="ff", follow=True),
-                SearchOptions(renamed_h, "lazy", preferred_by="ff", follow=True),
+                SearchSpecification(h, "first-improvement"),
+                SearchSpecification(renamed_h, "first-improvement"),
+            ),
+            (
+                SearchSpecification(h, "lazy", preferred_by="ff", look_ahead=True),
+                SearchSpecification(renamed_h, "lazy", preferred_by="ff", look_ahead=True),
             ),
         ):
             mine, theirs = run(task, options, Budget()), run(other, its, Budget())

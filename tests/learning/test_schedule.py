@@ -41,8 +41,8 @@ def test_the_schedule_that_solves_most_is_chosen() -> None:
     chosen = choose_schedule(scores, 10.0)
     assert chosen is not None and chosen.candidates == (gbfs, lazy) and chosen.model == "one"
     search = chosen.search()
-    assert search["algorithm"] == "gbfs" and search["beside"][0]["algorithm"] == "lazy"
-    assert search["beside"][-1] == {"algorithm": "default"}
+    assert search["algorithm"] == "gbfs" and search["alternating"][0]["algorithm"] == "lazy"
+    assert search["alternating"][-1] == {"algorithm": "default"}
     alone = choose_schedule({two: scores[two]}, 10.0)
     assert alone is not None and alone.candidates == (two,)
     assert choose_schedule({}, 10.0) is None

@@ -18,8 +18,8 @@ import hstar
 from hstar.experiments.bench import BenchOptions
 from hstar.planning.puzzle import make_puzzle
 from hstar.planning.result import SearchResult
-from hstar.planning.search import SearchOptions, search
-from hstar.slots.configuration import Configuration
+from hstar.planning.search import search
+from hstar.planning.specification import SearchSpecification
 
 FILES = DATA / "strips" / "domain.pddl", DATA / "strips" / "problem.pddl"
 DOUBLE = [(0, False), (0, True)]
@@ -153,7 +153,9 @@ def test_second_queues_find_a_plan_just_where_there_is_one(seed: int) -> None:
     for algorithm in ("gbfs", "lazy", "beam"):
         for heuristic in ("goalcount", "blind", ["goalcount", "hadd"]):
             for options in ({}, {"preferred_by": "ff"}, {"preferred_by": "ff", "seed": 3}):
-                run = functools.partial(search, case.task, heuristic, algorithm, width=2, **options)
+                width = {"width": 2} if algorithm == "beam" else {}
+                options = {**options, **width}
+                run = functools.partial(search, case.task, heuristic, algorithm, **options)
                 result = run()
                 assert result.solved == np.isfinite(case.optimal_cost), (algorithm, options)
                 assert result.solved or result.status == "unsolvable"
@@ -169,7 +171,8 @@ def test_an_adviser_prefers_as_the_heuristic_itself_does(seed: int, batch: int) 
         pytest.skip("a large state space")
     function = hstar.make_heuristic(case.task, "ff").evaluate
     for algorithm in ("gbfs", "lazy", "beam"):
-        run = functools.partial(search, case.task, algorithm=algorithm, batch=batch, queues=DOUBLE)
+        size = {} if algorithm == "beam" else {"batch": batch}
+        run = functools.partial(search, case.task, algorithm=algorithm, queues=DOUBLE, **size)
         own = outcome(run("ff"))
         assert outcome(run("ff", preferred_by="ff")) == own
         advised = outcome(run(function, preferred_by="ff"))
@@ -220,7 +223,7 @@ def test_what_does_not_fit_is_refused(task: hstar.Task) -> None:
         search(task, "ff", "gbfs", preferred_by="hmax")
     with pytest.raises(ValueError, match="did you mean 'ff'"):
         search(task, "ff", "gbfs", preferred_by="fff")
-    with pytest.raises(ValueError, match="astar takes no preferred operators; choose one of gbfs"):
+    with pytest.raises(ValueError, match="astar does not take 'preferred_by'; choose gbfs"):
         search(task, "ff", "astar", preferred_by="ff")
     with pytest.raises(ValueError, match="preferred operators are turned off"):
         search(task, "ff", "lazy", preferred_by="ff", preferred=False)
@@ -228,13 +231,13 @@ def test_what_does_not_fit_is_refused(task: hstar.Task) -> None:
         puzzle = make_puzzle("tiles-3x3")
         search(puzzle, "blind", "gbfs", state=puzzle.scramble(5, 1), preferred_by="ff")
     with pytest.raises(ValueError, match="no preferred operators"):
-        BenchOptions(["suite"], preferred_by="lmcut")
+        BenchOptions(["suite"], shared=SearchSpecification(preferred_by="lmcut"))
 
 
 def test_the_command_line(task: hstar.Task, tmp_path: Any) -> None:
     flags = ["-H", "goalcount", "-s", "beam", "--width", "3", "--preferred", "ff"]
     done = program("plan", *FILES, *flags, "--plan-file", tmp_path / "plan")
-    assert done.code == 0 and "preferred operators of ff" in done.out
+    assert done.code == 0 and "preferred by ff" in done.out
     expected = search(task, "goalcount", "beam", width=3, preferred_by="ff")
     assert f"Expanded {expected.expanded} state(s)." in done.out
     for wrong, said in {
@@ -247,6 +250,6 @@ def test_the_command_line(task: hstar.Task, tmp_path: Any) -> None:
 
 
 def test_labels_say_what_was_chosen() -> None:
-    chosen = Configuration("goalcount", "beam", width=3, preferred_by="ff")
-    assert chosen.label() == "beam(goalcount, width=3, preferred_by=ff)"
-    assert chosen.load() == SearchOptions("goalcount", "beam", width=3, preferred_by="ff")
+    chosen = SearchSpecification("goalcount", "beam", width=3, preferred_by="ff")
+    assert chosen.label() == "beam(goalcount, width 3, preferred by ff)"
+    assert chosen.searches() == [chosen]

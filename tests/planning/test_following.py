@@ -12,7 +12,8 @@ from random_tasks import random_task
 from hstar.domains import generate
 from hstar.pddl import parse
 from hstar.pddl.validate import validate
-from hstar.planning.search import STRONGEST, choose_options, search
+from hstar.planning.search import search
+from hstar.planning.specification import DEFAULT_PLANNER, SearchSpecification
 from hstar.planning.task import Task, ground, load_task
 
 SIZES = {
@@ -37,13 +38,13 @@ def tasks_of(domain: str, split: str = "train") -> list[Task]:
 @pytest.mark.parametrize("batch", [1, 32])
 def test_plans_are_valid_and_the_same_again(domain: str, batch: int) -> None:
     for task in tasks_of(domain):
-        found = search(task, "ff", "lazy", batch=batch, follow=True)
+        found = search(task, "ff", "lazy", batch=batch, look_ahead=True)
         assert found.solved and found.plan is not None
         steps = [tuple(step.strip("()").split()) for step in found.plan]
         assert validate(task.problem, steps).valid
-        again = search(task, "ff", "lazy", batch=batch, follow=True)
+        again = search(task, "ff", "lazy", batch=batch, look_ahead=True)
         assert (again.plan, again.evaluated) == (found.plan, found.evaluated)
-        goals = search(task, "goalcount", "lazy", batch=batch, preferred_by="ff", follow=True)
+        goals = search(task, "goalcount", "lazy", batch=batch, preferred_by="ff", look_ahead=True)
         assert goals.solved
 
 
@@ -51,10 +52,10 @@ def test_it_needs_fewer_evaluations_where_goals_are_independent() -> None:
     for domain in ("logistics", "satellite"):
         plain, following = (
             sum(
-                search(task, "ff", "lazy", follow=follow).evaluated
+                search(task, "ff", "lazy", look_ahead=look_ahead).evaluated
                 for task in tasks_of(domain, "test")
             )
-            for follow in (False, True)
+            for look_ahead in (False, True)
         )
         assert following < plain / 2
 
@@ -71,7 +72,7 @@ def test_it_solves_what_lazy_search_solves(block: int) -> None:
                 (Path(name) / f"{file}.pddl").write_text(text)
             task = ground(parse(Path(name) / "domain.pddl", Path(name) / "problem.pddl"))
         plain = search(task, "ff", "lazy", max_expansions=3000)
-        following = search(task, "ff", "lazy", max_expansions=3000, follow=True)
+        following = search(task, "ff", "lazy", max_expansions=3000, look_ahead=True)
         if "gave up" not in (plain.status, following.status):
             assert plain.status == following.status
         outcomes.add(following.status)
@@ -80,24 +81,26 @@ def test_it_solves_what_lazy_search_solves(block: int) -> None:
 
 def test_limits_hold() -> None:
     task = tasks_of("logistics")[-1]
-    whole = search(task, "ff", "lazy", batch=32, follow=True).evaluated
+    whole = search(task, "ff", "lazy", batch=32, look_ahead=True).evaluated
     for most in range(1, whole + 2):
-        found = search(task, "ff", "lazy", batch=32, follow=True, max_evaluations=most)
+        found = search(task, "ff", "lazy", batch=32, look_ahead=True, max_evaluations=most)
         assert found.evaluated <= most
         assert found.solved or found.status == "gave up"
 
 
-def test_what_cannot_follow_is_refused() -> None:
+def test_what_cannot_look_ahead_is_refused() -> None:
     task = tasks_of("logistics")[0]
-    with pytest.raises(ValueError, match="gbfs follows no relaxed plans; choose lazy"):
-        search(task, "ff", "gbfs", follow=True)
+    with pytest.raises(ValueError, match="gbfs does not take 'look_ahead'; choose lazy"):
+        search(task, "ff", "gbfs", look_ahead=True)
     for options in ({"heuristic": "hadd"}, {"heuristic": "ff", "preferred": False}):
-        with pytest.raises(ValueError, match="have plans to follow; use those of ff"):
-            search(task, algorithm="lazy", follow=True, **options)
+        with pytest.raises(
+            ValueError, match="relaxed plans of a heuristic with preferred operators"
+        ):
+            search(task, algorithm="lazy", look_ahead=True, **options)
 
 
-def test_the_default_planner_can_follow() -> None:
-    options = choose_options(follow=True)
-    assert options.follow and options.heuristics == STRONGEST.heuristics
-    assert "following relaxed plans" in options.describe()
-    assert not STRONGEST.follow
+def test_the_default_planner_can_look_ahead() -> None:
+    (chosen,) = SearchSpecification(look_ahead=True).searches()
+    assert chosen.look_ahead and chosen.heuristics == DEFAULT_PLANNER.heuristics
+    assert "look-ahead" in chosen.describe()
+    assert not DEFAULT_PLANNER.look_ahead

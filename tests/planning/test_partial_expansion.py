@@ -1,4 +1,4 @@
-"""The search `first`, which expands states in parts, against a plain implementation of it."""
+"""The search first-improvement, which expands states in parts, against a plain implementation."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Reference:
 def test_it_agrees_with_a_plain_implementation(domain: str, heuristic: str, tmp_path: Path) -> None:
     saved = 0
     for task in tasks_of(domain, tmp_path):
-        found = search(task, heuristic, "first", cost="one")
+        found = search(task, heuristic, "first-improvement", cost="one")
         reference = Reference(task, make_heuristic(task, heuristic, cost="one"))
         length = reference.run()
         assert found.solved and found.plan_length == length
@@ -116,7 +116,8 @@ def test_two_heuristics_take_turns(tmp_path: Path) -> None:
     counts = []
     for heuristics in (["ff"], ["goalcount"], ["ff", "goalcount"]):
         found = [
-            search(t, heuristics, "first", cost="one") for t in tasks_of("blocksworld", tmp_path)
+            search(t, heuristics, "first-improvement", cost="one")
+            for t in tasks_of("blocksworld", tmp_path)
         ]
         assert all(one.solved for one in found)
         counts.append([one.requested for one in found])
@@ -125,5 +126,8 @@ def test_two_heuristics_take_turns(tmp_path: Path) -> None:
 
 def test_a_seed_changes_which_successor_is_first(tmp_path: Path) -> None:
     task = tasks_of("gripper", tmp_path)[0]
-    counts = {search(task, "ff", "first", cost="one", seed=seed).requested for seed in range(5)}
+    counts = {
+        search(task, "ff", "first-improvement", cost="one", seed=seed).requested
+        for seed in range(5)
+    }
     assert len(counts) > 1

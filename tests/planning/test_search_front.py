@@ -17,7 +17,8 @@ from hstar.pdb import build_pdb, write_pdb
 from hstar.pdb.pattern import parse_pattern
 from hstar.planning.puzzle import make_puzzle
 from hstar.planning.result import SearchResult
-from hstar.planning.search import STRONGEST, choose_options, search
+from hstar.planning.search import search
+from hstar.planning.specification import DEFAULT_PLANNER, SearchSpecification
 
 FILES = DATA / "strips" / "domain.pddl", DATA / "strips" / "problem.pddl"
 
@@ -127,7 +128,7 @@ def test_a_seed_shuffles_operators_and_is_recorded(tmp_path: Path, task: hstar.T
 
 
 def test_a_seed_that_changes_nothing_is_refused(task: hstar.Task) -> None:
-    with pytest.raises(ValueError, match="nothing that a seed could change"):
+    with pytest.raises(ValueError, match="idastar does not take 'seed'"):
         search(task, "blind", "idastar", seed=1)
     assert program("plan", *FILES, "-s", "idastar", "--seed", "1").code == 36
 
@@ -150,8 +151,8 @@ def test_plan_has_the_defaults_of_the_command(tmp_path: Path) -> None:
         assert {name: printed[name] for name in names} == {
             name: getattr(result, name) for name in names
         }
-    assert choose_options() == STRONGEST
-    assert choose_options(search="astar").heuristic == "lmcut"
+    assert SearchSpecification().searches() == [DEFAULT_PLANNER]
+    assert SearchSpecification(algorithm="astar").searches()[0].heuristic == "lmcut"
 
 
 # -- heuristics from elsewhere

@@ -19,7 +19,8 @@ from program import SECONDS, environment
 
 import hstar
 from hstar import _core
-from hstar.planning.search import STRONGEST, SearchOptions, run, search
+from hstar.planning.search import run, search
+from hstar.planning.specification import DEFAULT_PLANNER, SearchSpecification
 from hstar.runtime.resources import Budget
 
 Values = Callable[[Any], Any]
@@ -49,7 +50,7 @@ def misleading(task: hstar.Task) -> Values:
 
 def perfect(task: hstar.Task) -> Values:
     """Leads straight along a plan."""
-    plan = run(task, STRONGEST, Budget()).plan
+    plan = run(task, DEFAULT_PLANNER, Budget()).plan
     assert plan is not None
     state, left = task.initial_state, {task.initial_state.tobytes(): len(plan)}
     for number, name in enumerate(plan, 1):
@@ -67,8 +68,8 @@ def test_a_useless_heuristic_leaves_the_plan_to_the_default_planner(
     useless: str, towers: hstar.Task
 ) -> None:
     heuristic = constant if useless == "constant" else misleading(towers)
-    result = search(towers, heuristic, "lazy", beside=[STRONGEST])
-    alone = run(towers, STRONGEST, Budget())
+    result = search(towers, heuristic, "lazy", alternating=[DEFAULT_PLANNER])
+    alone = run(towers, DEFAULT_PLANNER, Budget())
     assert (result.found_by, result.plan) == ("default", alone.plan)
     assert (result.evaluated, result.initial_h) == (alone.evaluated, alone.initial_h)
     assert result.plan is not None and result.unchecked is None
@@ -80,22 +81,24 @@ def test_a_perfect_heuristic_wins(tmp_path: Path) -> None:
     # The other search would not get there.
     task = hstar.load_task(*large_search(tmp_path, 12))
     heuristic = perfect(task)
-    first = search(task, heuristic, beside=[SearchOptions("blind", "astar")])
-    second = search(task, "blind", "astar", beside=[SearchOptions(heuristic)])
+    first = search(task, heuristic, alternating=[SearchSpecification("blind", "astar")])
+    second = search(task, "blind", "astar", alternating=[SearchSpecification(heuristic)])
     assert first.found_by == second.found_by == "learned"
-    assert first.plan == second.plan == run(task, SearchOptions(heuristic), Budget()).plan
+    assert first.plan == second.plan == run(task, SearchSpecification(heuristic), Budget()).plan
     assert first.expanded == second.expanded
 
 
 def test_three_searches(towers: hstar.Task) -> None:
-    options = SearchOptions(constant, beside=[SearchOptions(misleading(towers)), STRONGEST])
+    options = SearchSpecification(
+        constant, alternating=[SearchSpecification(misleading(towers)), DEFAULT_PLANNER]
+    )
     assert "in turns with" in options.describe() and "default planner" in options.describe()
     result = run(towers, options, Budget())
     assert result.solved and result.found_by in ("learned", "default")
 
 
 def test_a_search_alone_has_no_finder(towers: hstar.Task) -> None:
-    result = run(towers, STRONGEST, Budget())
+    result = run(towers, DEFAULT_PLANNER, Budget())
     assert result.solved and result.found_by is None
     assert "found_by" not in json.loads(result.to_json())
 
@@ -105,7 +108,9 @@ def test_turns_on_a_puzzle() -> None:
 
     puzzle = make_puzzle("pancake-6")
     start = puzzle.scramble(5, 1)
-    result = search(puzzle, constant, beside=[SearchOptions("blind", "astar")], state=start)
+    result = search(
+        puzzle, constant, alternating=[SearchSpecification("blind", "astar")], state=start
+    )
     assert result.solved and puzzle.replay(result.plan or [], start) == result.plan_cost
 
 
@@ -115,10 +120,10 @@ def test_a_proof_that_there_is_no_plan_ends_all(tmp_path: Path) -> None:
     def hopeless(states: Any) -> Any:
         return np.full(len(states), np.inf)
 
-    result = search(task, hopeless, beside=[STRONGEST])
+    result = search(task, hopeless, alternating=[DEFAULT_PLANNER])
     assert (result.status, result.exit_code, result.found_by) == ("unsolvable", 11, None)
     # None of these proves anything.
-    assert search(task, hopeless, beside=[SearchOptions(hopeless)]).status == "gave up"
+    assert search(task, hopeless, alternating=[SearchSpecification(hopeless)]).status == "gave up"
 
 
 # -- limits
@@ -126,7 +131,7 @@ def test_a_proof_that_there_is_no_plan_ends_all(tmp_path: Path) -> None:
 
 def test_time_is_for_all(endless: hstar.Task) -> None:
     budget = Budget.starting_now(0.3, None)
-    result = run(endless, SearchOptions("goalcount", beside=[STRONGEST]), budget)
+    result = run(endless, SearchSpecification("goalcount", alternating=[DEFAULT_PLANNER]), budget)
     assert (result.status, result.exit_code) == ("out of time", 23)
     assert result.evaluated > 1 and result.found_by is None
 
@@ -141,8 +146,10 @@ def test_the_limits_of_evaluations_hold_for_each_search(endless: hstar.Task) -> 
 
         return values
 
-    options = SearchOptions(
-        counting(0), beside=[SearchOptions(counting(1)), STRONGEST], max_evaluations=100
+    options = SearchSpecification(
+        counting(0),
+        alternating=[SearchSpecification(counting(1)), DEFAULT_PLANNER],
+        max_evaluations=100,
     )
     result = run(endless, options, Budget())
     assert result.status == "gave up"
@@ -167,8 +174,8 @@ def test_an_error_in_a_heuristic_is_raised(first: bool, endless: hstar.Task) -> 
             raise ZeroDivisionError("in the heuristic")
         return np.zeros(len(states))
 
-    one, other = SearchOptions(failing), STRONGEST
-    options = replace(one, beside=[other]) if first else replace(other, beside=[one])
+    one, other = SearchSpecification(failing), DEFAULT_PLANNER
+    options = replace(one, alternating=[other]) if first else replace(other, alternating=[one])
     with pytest.raises(ZeroDivisionError, match="in the heuristic"):
         run(endless, options, Budget())
 
@@ -176,13 +183,15 @@ def test_an_error_in_a_heuristic_is_raised(first: bool, endless: hstar.Task) -> 
 def test_a_heuristic_shared_by_searches_is_refused(towers: hstar.Task) -> None:
     ff = hstar.make_heuristic(towers, "ff").core
     with pytest.raises(ValueError, match="cannot share a heuristic"):
-        search(towers, ff, beside=[SearchOptions(ff)])
+        search(towers, ff, alternating=[SearchSpecification(ff)])
     assert search(towers, ff).solved  # it was not left locked
-    assert search(towers, constant, beside=[SearchOptions(constant), STRONGEST]).solved
+    assert search(
+        towers, constant, alternating=[SearchSpecification(constant), DEFAULT_PLANNER]
+    ).solved
 
 
 def test_the_lengths_of_turns_are_checked(towers: hstar.Task) -> None:
-    searches = [([constant], STRONGEST.for_core(towers))] * 2
+    searches = [([constant], DEFAULT_PLANNER.for_core(towers))] * 2
     for lengths in ([1.0], [0.0, 1.0], [-1.0, 1.0], [np.nan, 1.0], [np.inf, 1.0]):
         with pytest.raises(ValueError, match="length of"):
             _core.search_in_turns(towers.core, None, searches, lengths, 0.0, 0)
@@ -190,11 +199,12 @@ def test_the_lengths_of_turns_are_checked(towers: hstar.Task) -> None:
 
 
 @pytest.mark.parametrize(
-    "beside", [[3], [{"algorithm": "gbfs"}], [replace(STRONGEST, beside=[STRONGEST])]]
+    "alternating",
+    [[3], [{"algorithm": "gbfs"}], [replace(DEFAULT_PLANNER, alternating=[DEFAULT_PLANNER])]],
 )
-def test_what_is_beside_a_search_is_checked(beside: Any) -> None:
-    with pytest.raises(ValueError, match="beside a search are SearchOptions"):
-        SearchOptions("ff", beside=beside)
+def test_what_alternates_with_a_search_is_checked(alternating: Any) -> None:
+    with pytest.raises(ValueError, match="must be a list of SearchSpecification"):
+        SearchSpecification("ff", alternating=alternating)
 
 
 # -- threads and signals
@@ -226,13 +236,14 @@ import numpy as np
 import hstar
 from hstar import _core
 from hstar.runtime.resources import Budget
-from hstar.planning.search import STRONGEST, SearchOptions, run
+from hstar.planning.search import run
+from hstar.planning.specification import DEFAULT_PLANNER, SearchSpecification
 task = hstar.load_task(sys.argv[1], sys.argv[2])
 """
 
 CROSSED = """
 one, other = (hstar.make_heuristic(task, "ff").core for _ in range(2))
-options = STRONGEST.for_core(task)
+options = DEFAULT_PLANNER.for_core(task)
 both = threading.Barrier(2)
 def meeting(states):
     try:
@@ -263,7 +274,7 @@ def waiting(states):  # hardly grows
     if len(calls) == 1000:
         raise RuntimeError("it went on")
     return np.zeros(len(states))
-options = SearchOptions("blind", batch=2**14, beside=[SearchOptions(waiting)])
+options = SearchSpecification("blind", batch=2**14, alternating=[SearchSpecification(waiting)])
 try:
     print(run(task, options, Budget.starting_now(120, resident_bytes() + 150 * 2**20)).status)
 except RuntimeError as error:
@@ -279,7 +290,7 @@ NO_THREADS = """
 data = next(int(line.split()[1]) for line in open("/proc/self/status") if "VmData" in line) * 1024
 room = data + int(sys.argv[3])
 resource.setrlimit(resource.RLIMIT_DATA, (room, room))
-result = run(task, SearchOptions("ff", beside=[STRONGEST]), Budget())
+result = run(task, SearchSpecification("ff", alternating=[DEFAULT_PLANNER]), Budget())
 print(result.status, result.found_by)
 """
 
@@ -301,8 +312,8 @@ def interrupting(states):
     os.kill(os.getpid(), signal.SIGINT)
     return np.zeros(len(states))
 for options in (
-    SearchOptions(hopeless, beside=[SearchOptions(interrupting)]),
-    SearchOptions(interrupting, beside=[SearchOptions(hopeless)]),
+    SearchSpecification(hopeless, alternating=[SearchSpecification(interrupting)]),
+    SearchSpecification(interrupting, alternating=[SearchSpecification(hopeless)]),
 ):
     print(run(task, options, Budget()).status)
 """

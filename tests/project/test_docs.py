@@ -20,8 +20,8 @@ import pytest
 import hstar
 from hstar.domains import DOMAINS
 from hstar.papers import PAPERS, prepare_paper
+from hstar.planning.algorithms import SEARCHES
 from hstar.planning.heuristics import HEURISTICS
-from hstar.planning.search import SEARCHES
 from hstar.slots.decode import DECODES
 from hstar.slots.features import FEATURES
 from hstar.slots.models import MODELS

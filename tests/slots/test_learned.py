@@ -184,9 +184,9 @@ def test_plans_found_with_learned_heuristics_are_valid(
 ) -> None:
     for name in ("blocks", "gripper", "briefcase"):
         task = read_task(tmp_path, *small_domains.ALL[name](random.Random(1)))
-        result = search(
-            task, untrained(kind, task, make_objective("truncated-gaussian")), algorithm, batch=3
-        )
+        heuristic = untrained(kind, task, make_objective("truncated-gaussian"))
+        batch = {"batch": 3} if "batch" in SEARCHES[algorithm].options else {}
+        result = search(task, heuristic, algorithm, **batch)
         assert result.solved, result.status
         steps = [tuple(step[1:-1].split()) for step in result.plan or ()]
         assert validate(task.problem, steps).valid

@@ -23,8 +23,9 @@ import hstar
 from hstar.commands.cli import main
 from hstar.domains import generate
 from hstar.pdb import build_pdb, choose_pattern
+from hstar.planning.algorithms import SEARCHES
 from hstar.planning.puzzle import make_puzzle
-from hstar.planning.search import SEARCHES, search
+from hstar.planning.search import search
 from hstar.slots.decode import DECODES
 from hstar.slots.features import FEATURES
 from hstar.slots.models import MODELS

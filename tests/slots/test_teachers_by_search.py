@@ -20,7 +20,7 @@ from hstar import _core
 from hstar.commands.cli import main
 from hstar.domains import generate
 from hstar.pddl import parse
-from hstar.planning.search import SearchOptions
+from hstar.planning.specification import SearchSpecification
 from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget, OutOfResources
 from hstar.slots.teachers import TEACHERS, LabelOptions, label, read_labels
@@ -53,7 +53,7 @@ def task_from(folder: Path, domain: str, problem: str) -> Task:
 def distances(task: Task, states: Any) -> list[float]:
     """h* by breadth-first search from each state, reachable or not."""
     blind = _core.Heuristic(task.core, "blind", "one")
-    settings = SearchOptions("blind", "bfs").for_core(task)
+    settings = SearchSpecification("blind", "bfs").for_core(task)
     found = []
     for state in states:
         _, steps, solved = _core.label_by_search(
@@ -90,7 +90,7 @@ def test_states_of_plans_follow_each_other(seed: int, tmp_path: Path) -> None:
     if task.goal_is_false:
         return
     ff = _core.Heuristic(task.core, "ff", "one")
-    settings = SearchOptions(max_expansions=500).for_core(task)
+    settings = SearchSpecification(max_expansions=500).for_core(task)
     starts = np.concatenate(
         [task.initial_state[None], _core.random_walks(task.core, 6, 10, seed, *NO_LIMIT)]
     )

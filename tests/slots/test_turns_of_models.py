@@ -1,4 +1,4 @@
-"""Models that are meant to take turns with the default planner, or to leave all to it."""
+"""Models that recommend to take turns with the default planner, or to leave all to it."""
 
 from __future__ import annotations
 
@@ -20,45 +20,46 @@ from program import hstar as program
 import hstar
 from hstar.learning.choices import choices_along
 from hstar.learning.linear_model import linear_model
-from hstar.planning.search import STRONGEST, run
+from hstar.planning.search import run
+from hstar.planning.specification import DEFAULT_PLANNER
 from hstar.runtime.resources import Budget
 from hstar.slots.model_file import ModelFile, write_model
 
 BLOCKS = 8
 
 
-def model_for(files: tuple[Path, Path], path: Path, meant: Any) -> Path:
-    """A model learned from one plan, meant for such a search."""
+def model_for(files: tuple[Path, Path], path: Path, recommended: Any) -> Path:
+    """A model learned from one plan, recommended for such a search."""
     task = hstar.load_task(*files)
-    plan = run(task, STRONGEST, Budget()).plan
+    plan = run(task, DEFAULT_PLANNER, Budget()).plan
     assert plan is not None
     file = linear_model([choices_along(task, plan)], {}, Budget())
-    write_model(path, ModelFile({**file.metadata, "search": meant}, file.tensors))
+    write_model(path, ModelFile({**file.metadata, "search": recommended}, file.tensors))
     return path
 
 
-def plan(folder: Path, meant: Any, *flags: str | Path) -> Outcome:
+def plan(folder: Path, recommended: Any, *flags: str | Path) -> Outcome:
     files = large_search(folder, BLOCKS)
-    model = model_for(files, folder / "model.safetensors", meant)
+    model = model_for(files, folder / "model.safetensors", recommended)
     return program("plan", *files, "-H", model, "--plan-file", folder / "plan", *flags)
 
 
-IN_TURNS = {"algorithm": "gbfs", "cost": "one", "beside": [{"algorithm": "default"}]}
+IN_TURNS = {"algorithm": "gbfs", "cost": "one", "alternating": [{"algorithm": "default"}]}
 
 
-def test_a_model_that_is_meant_for_turns(tmp_path: Path) -> None:
+def test_a_model_that_recommends_turns(tmp_path: Path) -> None:
     done = plan(tmp_path, IN_TURNS)
     assert done.code == 0, done
-    assert "; heuristic model; in turns with default planner.\n" in done.out
+    assert "; heuristic model, cost one; in turns with default planner.\n" in done.out
     finder = "(The learned search|The default planner) found the plan; it is in "
     assert len(re.findall(finder, done.out)) == 1
     found = json.loads(plan(tmp_path, IN_TURNS, "--json").out)
     assert found["found_by"] in ("learned", "default")
-    named = plan(tmp_path, IN_TURNS, "-s", "gbfs", "--json")  # another search, and nothing beside
+    named = plan(tmp_path, IN_TURNS, "-s", "gbfs", "--json")  # another search, alone
     assert "found_by" not in json.loads(named.out)
 
 
-def test_a_model_that_is_meant_for_the_default_planner(tmp_path: Path) -> None:
+def test_a_model_that_recommends_the_default_planner(tmp_path: Path) -> None:
     found = json.loads(plan(tmp_path, {"algorithm": "default", "cost": "one"}, "--json").out)
     files = tmp_path / "domain.pddl", tmp_path / "problem.pddl"
     alone = json.loads(program("plan", *files, "--json", "--plan-file", tmp_path / "plan").out)
@@ -68,31 +69,39 @@ def test_a_model_that_is_meant_for_the_default_planner(tmp_path: Path) -> None:
 
 
 MALFORMED: list[tuple[dict[str, Any], str]] = [
-    ({"beside": 3}, "must be a list of objects"),
-    ({"beside": None}, "must be a list of objects"),
-    ({"beside": {"algorithm": "default"}}, "must be a list of objects"),
-    ({"beside": ["default"]}, "must be a list of objects"),
-    ({"beside": [{"algorithm": "magic"}]}, "unknown search 'magic'"),
-    ({"beside": [{"algorithm": ["gbfs"]}]}, "unknown search"),
-    ({"beside": [{"algorithm": None}]}, "unknown search"),
-    ({"beside": [{"algorithm": "gbfs", "speed": 3}]}, "unknown search"),
-    ({"beside": [{"algorithm": "gbfs", "batch": "many"}]}, "unknown search"),
-    ({"beside": [{"algorithm": "gbfs", "beside": [{"algorithm": "lazy"}]}]}, "none beside those"),
-    ({"beside": [{"algorithm": "default", "weight": 5}]}, "default planner takes no options"),
-    ({"heuristic": 5}, "unknown one: 5"),
-    ({"heuristic": None}, "unknown one: None"),
-    ({"heuristic": ["ff", "hadd"]}, "unknown one"),
-    ({"heuristic": "os:getcwd"}, "unknown one: 'os:getcwd'"),
-    ({"algorithm": "lazy", "heuristic": "ff", "follow": "yes"}, "must be true or false, not 'yes'"),
-    ({"algorithm": "lazy", "follow": True}, "use those of ff"),
-    ({"algorithm": "default", "beside": [{}]}, "default planner takes no options"),
+    ({"alternating": 3}, "must be a list of objects"),
+    ({"alternating": None}, "says nothing"),
+    ({"alternating": {"algorithm": "default"}}, "must be a list of objects"),
+    ({"alternating": ["default"]}, "must be an object with options, not 'default'"),
+    ({"alternating": [{"algorithm": "magic"}]}, "unknown search 'magic'"),
+    ({"alternating": [{"algorithm": ["gbfs"]}]}, "must be a text"),
+    ({"alternating": [{"algorithm": None}]}, "says nothing"),
+    ({"alternating": [{"algorithm": "gbfs", "speed": 3}]}, "no option 'speed'"),
+    ({"alternating": [{"algorithm": "gbfs", "batch": "many"}]}, "must be a whole number"),
+    (
+        {"alternating": [{"algorithm": "gbfs", "alternating": [{"algorithm": "lazy"}]}]},
+        "none alternates with those",
+    ),
+    ({"alternating": [{"algorithm": "default", "weight": 5}]}, "default planner takes no options"),
+    ({"heuristic": 5}, "unknown heuristic: 5"),
+    ({"heuristic": None}, "unknown heuristic: None"),
+    ({"heuristic": ["ff", "hadd"]}, "unknown heuristic"),
+    ({"heuristic": "os:getcwd"}, "unknown heuristic: 'os:getcwd'"),
+    (
+        {"algorithm": "lazy", "heuristic": "ff", "look_ahead": "yes"},
+        "must be true or false, not 'yes'",
+    ),
+    ({"algorithm": "lazy", "look_ahead": True}, "use those of ff"),
+    ({"algorithm": "default", "alternating": [{}]}, "default planner takes no options"),
 ]
 
 
 def test_malformed_searches_in_a_model_are_refused(tmp_path: Path) -> None:
     files = large_search(tmp_path, 3)
-    for meant, message in MALFORMED:
-        model = model_for(files, tmp_path / "model.safetensors", {"algorithm": "gbfs", **meant})
+    for recommended, message in MALFORMED:
+        model = model_for(
+            files, tmp_path / "model.safetensors", {"algorithm": "gbfs", **recommended}
+        )
         with pytest.raises(ValueError, match=message):
             hstar.plan(*files, str(model))
     check_one_line(program("plan", *files, "-H", model), 36, MALFORMED[-1][1])
@@ -142,22 +151,22 @@ def test_signals_end_all_searches(number: int, code: int, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    "meant",
+    "recommended",
     [
         {"algorithm": "default", "cost": "one"},
         {
             "algorithm": "lazy",
             "heuristic": "ff",
-            "follow": True,
-            "beside": [{"algorithm": "default"}],
+            "look_ahead": True,
+            "alternating": [{"algorithm": "default"}],
         },
     ],
 )
 def test_a_model_of_another_domain_is_refused_even_if_it_is_not_used(
-    meant: dict[str, Any], tmp_path: Path
+    recommended: dict[str, Any], tmp_path: Path
 ) -> None:
     files = large_search(tmp_path, BLOCKS)
-    model = model_for(files, tmp_path / "model.safetensors", meant)
+    model = model_for(files, tmp_path / "model.safetensors", recommended)
     used = program("plan", *files, "-H", model, "--plan-file", tmp_path / "plan")
     assert used.code == 0, used.err
     other = write_folder(tmp_path / "others", "gripper", 1) / "p00.pddl"
@@ -166,16 +175,16 @@ def test_a_model_of_another_domain_is_refused_even_if_it_is_not_used(
     assert not (tmp_path / "other_plan").exists()
 
 
-def test_switches_change_a_search_that_a_model_means(tmp_path: Path) -> None:
-    following = {"algorithm": "lazy", "preferred_by": "ff", "follow": True}
+def test_switches_change_a_search_that_a_model_recommends(tmp_path: Path) -> None:
+    following = {"algorithm": "lazy", "preferred_by": "ff", "look_ahead": True}
     without = plan(tmp_path, following, "--no-preferred", "-q")
     assert without.code == 0, without.err
-    lazily = plan(tmp_path, {"algorithm": "lazy", "preferred_by": "ff"}, "--follow")
-    assert lazily.code == 0 and "following relaxed plans" in lazily.out
-    check_one_line(plan(tmp_path, {"algorithm": "gbfs"}, "--follow"), 36, "choose lazy")
+    lazily = plan(tmp_path, {"algorithm": "lazy", "preferred_by": "ff"}, "--look-ahead")
+    assert lazily.code == 0 and "look-ahead" in lazily.out
+    check_one_line(plan(tmp_path, {"algorithm": "gbfs"}, "--look-ahead"), 36, "choose lazy")
 
 
-def test_a_heuristic_of_ones_own_may_mean_the_default_planner(tmp_path: Path) -> None:
+def test_a_heuristic_of_ones_own_may_recommend_the_default_planner(tmp_path: Path) -> None:
     class Own:
         search = {"algorithm": "default"}  # noqa: RUF012
 

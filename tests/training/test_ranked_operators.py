@@ -17,7 +17,8 @@ from hstar.learning.choices import choices_along
 from hstar.learning.linear_model import linear_model
 from hstar.pddl.validate import validate
 from hstar.planning.heuristics import bind_heuristic
-from hstar.planning.search import SearchOptions, search
+from hstar.planning.search import search
+from hstar.planning.specification import SearchSpecification
 from hstar.planning.task import Task, load_task
 from hstar.runtime.resources import Budget
 from hstar.slots.features.wl import operator_colours
@@ -105,7 +106,7 @@ def test_the_ranking_prefers_the_steps_of_the_plan(domain: str, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("domain", ["blocksworld", "ferry", "gripper", "visitall"])
-@pytest.mark.parametrize("algorithm", ["first", "lazy"])
+@pytest.mark.parametrize("algorithm", ["first-improvement", "lazy"])
 def test_ranked_searches_find_plans(domain: str, algorithm: str, tmp_path: Path) -> None:
     task = generated(tmp_path, domain)
     model = learned(task)
@@ -132,10 +133,10 @@ def reached_first(task: Task, model: LearnedHeuristic, algorithm: str) -> list[A
     return seen[1:]
 
 
-@pytest.mark.parametrize("algorithm", ["first", "lazy"])
+@pytest.mark.parametrize("algorithm", ["first-improvement", "lazy"])
 def test_operators_are_tried_in_the_order_of_their_ranks(algorithm: str, tmp_path: Path) -> None:
     """All states have the same value, so a search begins with the best operator of the initial
-    state; `first` evaluates four at once."""
+    state; first-improvement evaluates four at once."""
     generate("gripper", tmp_path, ["train"], count=1, ranges={"balls": [6]})
     problem = next((tmp_path / "train").glob("balls*.pddl"))
     task = load_task(tmp_path / "train" / "domain.pddl", problem)
@@ -153,7 +154,9 @@ def test_operators_are_tried_in_the_order_of_their_ranks(algorithm: str, tmp_pat
         ranks = [sum(value.get(c, 0.0) for c in row) for row in colours.tolist()]
         order = np.argsort(ranks, kind="stable").tolist()
         found = reached_first(task, LearnedHeuristic(file, "learned"), algorithm)
-        for place, state in zip(order[: 4 if algorithm == "first" else 1], found, strict=False):
+        for place, state in zip(
+            order[: 4 if algorithm == "first-improvement" else 1], found, strict=False
+        ):
             assert np.array_equal(state, successors[place])
         orders.add(order[0])
     assert len(orders) > 1
@@ -194,11 +197,13 @@ def test_models_without_a_ranking_are_refused(tmp_path: Path) -> None:
     plain = LearnedHeuristic(ModelFile(metadata, model.file.tensors), "plain")
     for heuristic in (plain, "ff"):
         with pytest.raises(ValueError, match="the heuristic ranks no operators; models of"):
-            SearchOptions(heuristic, "first", ranked=True)
-    with pytest.raises(ValueError, match="gbfs ranks no operators; choose first, lazy"):
-        SearchOptions(model, "gbfs", ranked=True)
+            SearchSpecification(heuristic, "first-improvement", ranked=True)
+    with pytest.raises(
+        ValueError, match="gbfs does not take 'ranked'; choose first-improvement, lazy"
+    ):
+        SearchSpecification(model, "gbfs", ranked=True)
     with pytest.raises(ValueError, match="'ranked' must be true or false, not 1"):
-        SearchOptions(model, "first", ranked=1)  # type: ignore[arg-type]
+        SearchSpecification(model, "first-improvement", ranked=1)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,12 @@ from hstar.pddl import find_domain
 from hstar.pddl.errors import did_you_mean, escape
 from hstar.pddl.locate import is_domain_file
 from hstar.planning.algorithms import SEARCHES
-from hstar.planning.heuristics import COST_TYPES, HEURISTICS
+from hstar.planning.specification import SearchSpecification
 from hstar.runtime.resources import Budget, parse_memory, parse_time
 
 USAGE_ERROR = 36
+SEVERAL = ("heuristic", "algorithm")  # what `bench` takes more than one of
+FEW = 4  # algorithms, for help to name those that take an option
 EPILOG = """\
 exit codes: 0 plan found (or plan valid), 1 plan invalid, 11 no plan exists, 12 gave up,
 22 out of memory, 23 out of time, 31 bad input file, 34 unsupported PDDL, 35 internal error,
@@ -104,34 +106,33 @@ class Parser(argparse.ArgumentParser):
         self.add_argument("files", nargs="+", metavar="[DOMAIN] PROBLEM", help=about)
         self.add("--keep-irrelevant", "keep facts and operators that cannot matter for the goal")
 
-    def add_search(self, *, several: bool = False) -> None:
-        """How to search: the same for `plan` and `bench`, which takes several of each name."""
-        many: dict[str, Any] = {"action": "append", "nargs": "+"} if several else {}
-        named = "one or more of" if several else "one of"
-        heuristics = (
-            f"{named} {', '.join(HEURISTICS)}, a model file, pdb:FILE,FILE (pattern databases, "
-            "tables or certified networks), module:attribute, or default (the planner without "
-            "flags)"
-        )
-        costs = f"operator costs inside the heuristic: {', '.join(COST_TYPES)} (default: normal)"
-        suggest(self.add("-H --heuristic NAME", heuristics, **many), (*HEURISTICS, "default"))
-        suggest(self.add("-s --search NAME", f"{named} {', '.join(SEARCHES)}", **many), SEARCHES)
-        suggest(self.add("--cost TYPE", costs), COST_TYPES)
-        self.add("--weight W", "of h in wastar (default: 3)", float)
-        self.add("--batch K", "expand the K best at once (default: 1)", positive)
-        self.add("--width N", "of the beam in beam (default: 100)", positive)
-        about = "a second queue for preferred operators of a heuristic: ff (gbfs, lazy, beam)"
-        self.add("--preferred NAME", about, dest="preferred_by")
-        self.add("--no-preferred", "lazy search without preferred operators")
-        self.add("--follow", "take the steps of relaxed plans as far as they go (lazy)")
-        about = "try the operators of a state in the order of a model's ranking (first, lazy)"
-        self.add("--ranked", about)
-        self.add("--decode NAME", "how a model's outputs become a value (default: its own)")
-        about = "heuristic values requested, duplicates included"
-        self.add("--max-evaluations N", about, positive)
-        self.add("--max-expansions N", "states expanded", positive)
-        if not several:  # the seed of `bench` is that of its random puzzles
-            self.add("--seed N", "shuffle the order of operators (default: 0, no)", int)
+    def add_search(
+        self,
+        *,
+        several: bool = False,
+        leave_out: Sequence[str] = (),
+        kind: type[SearchSpecification] = SearchSpecification,
+    ) -> None:
+        """How to search: an option for each field of the specification that has a flag. `several`
+        takes more than one heuristic and algorithm."""
+        for name, known in kind.options().items():
+            if name in leave_out:
+                continue
+            settings: dict[str, Any] = {"dest": name, "default": None}
+            if known.kind is bool:
+                settings["action"] = "store_false" if known.default else "store_true"
+            else:
+                settings["type"] = (
+                    positive if known.least == 1 and known.kind is int else known.kind
+                )
+            if several and name in SEVERAL:
+                settings |= {"action": "append", "nargs": "+"}
+            takers = [search for search, entry in SEARCHES.items() if name in entry.options]
+            notes = [", ".join(takers)] if 0 < len(takers) <= FEW else []
+            if known.default and known.kind is not bool:
+                notes.append(f"default: {known.default}".removesuffix(".0"))
+            about = f"{known.help} ({'; '.join(notes)})" if notes else known.help
+            suggest(self.add(known.flag, about, **settings), known.names)
 
 
 def add_command(
@@ -160,7 +161,7 @@ def add_option(
     names = [word for word in usage.split() if word.startswith("-")]
     value = " ".join(usage.split()[len(names) :])
     if not value:
-        settings["action"] = "store_true"
+        settings.setdefault("action", "store_true")
     elif value.startswith("{"):
         settings["choices"] = value.strip("{}").split(",")
     else:
@@ -182,6 +183,17 @@ def budget_of(options: argparse.Namespace) -> Budget:
 def values_of(options: argparse.Namespace, names: str) -> dict[str, Any]:
     """The options of these names, separated by blanks."""
     return {name: getattr(options, name) for name in names.split()}
+
+
+def specification_of(
+    options: argparse.Namespace,
+    leave_out: Sequence[str] = (),
+    kind: type[SearchSpecification] = SearchSpecification,
+) -> SearchSpecification:
+    """What the options of `add_search` ask for. Raises UsageError."""
+    names = [name for name in kind.options() if name not in leave_out]
+    with as_usage_error():
+        return kind(**{name: getattr(options, name) for name in names})
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""`hstar bench`: every problem of a suite with every configuration, one row per run."""
+"""`hstar bench`: every problem of a suite with every search, one row per run."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ import shlex
 import sys
 
 from hstar.commands.arguments import (
+    SEVERAL,
     Commands,
     Parser,
     add_command,
     as_usage_error,
     positive,
+    specification_of,
     values_of,
 )
-from hstar.commands.plan import configuration, switches
 
 DESCRIPTION = """\
 Run every heuristic with every search on every problem of the suites; write one row per run.
@@ -25,8 +26,8 @@ When killed, the same command goes on where it was; finished runs are not repeat
 """
 
 
-CONFIG = """\
-one more configuration, in the flags of 'hstar plan': --config='-s wastar -H ff --weight 5'; may be
+SEARCH = """\
+one more search, in the flags of 'hstar plan': --config='-s wastar -H ff --weight 5'; may be
 repeated"""
 
 
@@ -34,12 +35,12 @@ def add_parser(commands: Commands) -> None:
     about = "run heuristics on suites of problems"
     parser = add_command(commands, "bench", about, run, DESCRIPTION)
     parser.add_argument("suites", nargs="+", metavar="SUITE")
-    parser.add_search(several=True)
-    parser.add("--config FLAGS", CONFIG, action="append", default=[])
+    parser.add_search(several=True, leave_out=("seed",))
+    parser.add("--config FLAGS", SEARCH, action="append", default=[])
     parser.add_limits_of("run", "4G")
     parser.add("--jobs N", "runs at a time", positive, default=1)
-    parser.add("--seed N", "of random puzzles, kept in the rows", int)
-    parser.add("-o --output FILE", "such as runs.parquet", required=True)
+    parser.add("--seed N", "number for the column seed, where the heuristic has none", int)
+    parser.add("-o --output FILE", "file to write the rows to, such as runs.parquet", required=True)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -48,22 +49,17 @@ def run(options: argparse.Namespace) -> int:
 
     flags = Parser(prog="hstar bench --config", add_help=False)
     flags.add_search()
-    further = [configuration(flags.parse_args(shlex.split(text))) for text in options.config]
+    further = [specification_of(flags.parse_args(shlex.split(text))) for text in options.config]
     heuristics = [name for names in options.heuristic or [] for name in names]
-    searches = [name for names in options.search or [] for name in names]
-    same = values_of(
-        options,
-        "suites cost weight batch width preferred_by decode max_evaluations max_expansions "
-        "time_limit memory_limit jobs seed output",
-    )
+    searches = [name for names in options.algorithm or [] for name in names]
     with as_usage_error():
         chosen = BenchOptions(
             heuristics=heuristics or ([] if further and not searches else ["ff"]),
             searches=searches,
-            **switches(options),
-            configurations=further,
+            shared=specification_of(options, leave_out=(*SEVERAL, "seed")),
+            specifications=further,
             command=shlex.join(["hstar", *sys.argv[1:]]),
-            **same,
+            **values_of(options, "suites time_limit memory_limit jobs seed output"),
         )
         rows = run_bench(chosen)
     print(summary_text(rows))

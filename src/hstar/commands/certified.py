@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from hstar.training.loop import Line
 
 LEARN = """\
-Learn a network that replaces a pattern database, and certify it: every state is looked at, those
-that the network overestimates are stored as exceptions, and a second look at every state finds
-none. FILE is a pattern database (or a difference to a smaller one) made by 'hstar pdb'; for one of
-a planning task, add its PDDL files. A killed run goes on where it was when it is started again.
-This is 'hstar train FILE' for tables.
+Learn a network that replaces a pattern database, and certify it: hstar checks every state, stores
+those that the network overestimates as exceptions, and checks every state again. FILE is a pattern
+database (or a difference to a smaller one) made by 'hstar pdb'. For a database of a planning task,
+add its PDDL files. A killed run continues when it is run again. This command is the same as
+'hstar train FILE' with a table.
 """
 
 VERIFY = """\
@@ -47,8 +47,8 @@ def add_learn(actions: Commands) -> None:
         actions, "learn", about, lambda options: learn_table(options, options.file), LEARN
     )
     _add_source(parser, "a pattern database")
-    parser.add("-o --output FILE", "a .safetensors file", required=True)
-    parser.add("--seed N", "of all random numbers (default 0)", dest="seeds", default="0")
+    parser.add("-o --output FILE", "the model file to write (.safetensors)", required=True)
+    parser.add("--seed N", "seed of all random numbers (default: 0)", dest="seeds", default="0")
     add_training(parser)
     add_sweep(parser, "--sweep-batch")
 
@@ -57,14 +57,14 @@ def add_verify(actions: Commands) -> None:
     about = "check a learned pattern database from scratch"
     parser = add_command(actions, "verify", about, run_verify, VERIFY)
     _add_source(parser, "a learned pattern database")
-    parser.add("--threads N", "default: all cores", positive)
+    parser.add("--threads N", "number of threads (default: all cores)", positive)
     add_sweep(parser, "--batch")
     parser.add_limits()
 
 
 def _add_source(parser: Parser, what: str) -> None:
     parser.add_argument("file", metavar="FILE", help=what)
-    parser.add_argument("pddl", nargs="*", metavar="PDDL", help="[DOMAIN] PROBLEM of its task")
+    parser.add_argument("pddl", nargs="*", metavar="PDDL", help="[DOMAIN] PROBLEM, for a task")
 
 
 def learn_table(options: argparse.Namespace, path: str) -> int:

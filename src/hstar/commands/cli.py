@@ -106,7 +106,7 @@ def show_warning(message: Warning | str, category: type[Warning], *_: Any, **__:
 def build_parser(names: Sequence[str] = COMMANDS) -> Parser:
     parser = Parser(
         prog="hstar",
-        description="Planning with heuristics, built in or learned: PDDL in, validated plan out.",
+        description="Plan with built-in or learned heuristics: from PDDL to a validated plan.",
         epilog=EPILOG,
     )
     parser.add_argument("--version", action="version", version=f"hstar {VERSION}")

@@ -22,10 +22,10 @@ LEARNING, LIMIT = "40s", "6s"
 
 
 def add_parser(commands: Commands) -> None:
-    about = "learn a heuristic and compare it, in minutes"
+    about = "learn a heuristic and compare it with planners, in minutes"
     parser = add_command(commands, "demo", about, run, STORY)
-    parser.add("-o --output DIR", default="build/demo")
-    parser.add("--jobs N", "searches at a time (default: one per core)", positive)
+    parser.add("-o --output DIR", "folder to write to", default="build/demo")
+    parser.add("--jobs N", "number of searches at a time (default: one per core)", positive)
 
 
 def demo_commands(folder: Path, jobs: int | None) -> list[list[str]]:

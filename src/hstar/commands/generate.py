@@ -41,11 +41,11 @@ def add_parser(commands: Commands) -> None:
     parser.add("-o --output DIR", "the folder to write to")
     splits = ["train", "validation", "test", "all"]
     parser.add("--split SPLIT", f"one of {', '.join(splits)}", choices=splits, default="all")
-    parser.add("--seed N", "another seed gives other problems (default: 0)", int, default=0)
-    parser.add("--count N", "problems per split, spread evenly over the sizes", positive)
+    parser.add("--seed N", "random seed of the problems (default: 0)", int, default=0)
+    parser.add("--count N", "number of problems per split, spread evenly over the sizes", positive)
     parser.add("--list", "list domains and sizes, then exit")
-    parser.add("--walks N", "new initial states of PROBLEM, by random walks", positive)
-    parser.add("--steps N", "of each walk", positive, default=200)
+    parser.add("--walks N", "number of new initial states of PROBLEM", positive)
+    parser.add("--steps N", "length of each random walk", positive, default=200)
     sizes = parser.add_argument_group("sizes", "see --list for the sizes of each domain")
     for name in SIZES:
         add_option(sizes, f"--{name} RANGE", type=numbers)

@@ -12,7 +12,7 @@ from hstar.planning.task import ground
 
 
 def add_parser(commands: Commands) -> None:
-    parser = add_command(commands, "info", "what a problem contains", run)
+    parser = add_command(commands, "info", "describe what a problem contains", run)
     parser.add_files()
     parser.add_json()
     parser.add("--mutex-groups", "list the mutex groups")

@@ -32,19 +32,19 @@ without a generator it is left out. A killed command resumes when it is run agai
 def add_parser(commands: Commands) -> None:
     about = "label states with their cost to the goal, to learn from"
     parser = add_command(commands, "label", about, run, DESCRIPTION)
-    parser.add_argument("directory", metavar="DIR", help="folder of problems")
-    parser.add("-o --output FILE.parquet", required=True)
+    parser.add_argument("directory", metavar="DIR", help="a folder of problems")
+    parser.add("-o --output FILE.parquet", "file to write the labels to", required=True)
     parser.add_limits_of("attempt", "8G")
-    about = "short for --option max_expansions=N; ends alike on every machine, unlike time"
+    about = "short for --option max_expansions=N; a limit that does not depend on the machine"
     parser.add("--max-expansions N", about, positive)
-    parser.add("--jobs N", "processes at a time (default: one per core)", positive)
-    about = "other problems to try in place of an unsolved one, if generated"
+    parser.add("--jobs N", "number of processes (default: one per core)", positive)
+    about = "number of other problems to try in place of an unsolved generated one"
     parser.add("--retries N", about, not_negative, default=20)
     about = "one: every action costs 1 (default); normal: the costs of the problem"
     parser.add("--cost {one,normal}", about, default="one")
-    parser.add("--limit-problems N", "only the first N of the folder", positive)
-    parser.add("--seed N", "draw the problems of --limit-problems at random", int)
-    parser.add("--teacher NAME", "where the labels come from, see --teachers (default optimal)")
+    parser.add("--limit-problems N", "label only the first N problems of the folder", positive)
+    parser.add("--seed N", "draw the problems of --limit-problems at random, with this seed", int)
+    parser.add("--teacher NAME", "what makes labels; --teachers lists them (default: optimal)")
     about = "list the teachers with their options"
     parser.add_argument("--teachers", action=_ListTeachers, nargs=0, help=about)
     about = "an option of the teacher; may be repeated"

@@ -28,7 +28,7 @@ BUILD = """\
 Build a pattern database: the distance of every abstract state to the goal. SPACE is a puzzle
 (cube3, cube2, tiles-RxC, pancake-N, topspin-N-K) or the PDDL files [DOMAIN] PROBLEM.
 
-patterns of a puzzle: corners, edges:0-5, tiles:1,2,5; just 1,2,5 if there is one sort of piece.
+Patterns of a puzzle: corners, edges:0-5, tiles:1,2,5; only 1,2,5 if there is one sort of piece.
 Patterns of a PDDL problem: numbers of variables such as 0,3,7-9; goal for the variables of the
 goal; auto:100000 for goals and what they depend on, with at most 100000 abstract states.
 """
@@ -50,10 +50,10 @@ def add_parser(commands: Commands) -> None:
 def add_build(actions: Commands) -> None:
     parser = add_command(actions, "build", "compute a pattern database", run_build, BUILD)
     parser.add_argument("space", nargs="+", metavar="SPACE", help="a puzzle, or [DOMAIN] PROBLEM")
-    parser.add("--pattern PATTERN", "what is kept", required=True)
-    parser.add("-o --output FILE", "where to write it", required=True)
-    parser.add("--additive", "tiles: count only moves of the pattern's tiles")
-    about, kinds = "PDDL: what an operator costs, normal or one", ["normal", "one"]
+    parser.add("--pattern PATTERN", "the pieces or variables to keep", required=True)
+    parser.add("-o --output FILE", "the database file to write", required=True)
+    parser.add("--additive", "for tiles: count only moves of the pattern's tiles")
+    about, kinds = "for PDDL: what an operator costs, normal or one", ["normal", "one"]
     parser.add("--cost TYPE", about, choices=kinds, default="normal")
     parser.add_json()
     parser.add_limits()
@@ -63,14 +63,14 @@ def add_compress(actions: Commands) -> None:
     about = "make a pattern database smaller"
     parser = add_command(actions, "compress", about, run_compress, COMPRESS)
     parser.add_argument("file", metavar="FILE", help="a pattern database")
-    parser.add("-o --output FILE", "where to write it", required=True)
-    parser.add("--subtract BASE", "keep the difference to this database")
+    parser.add("-o --output FILE", "the database file to write", required=True)
+    parser.add("--subtract BASE", "store only the difference to this database")
     parser.add("--order {mr,lex}", "order of the entries before grouping")
-    about = "cube3 corners: one entry per symmetry class"
+    about = "for corners of cube3: one entry per symmetry class"
     parser.add("--symmetry", about, dest="symmetric")
-    parser.add("--div K", "minimum of K neighbouring entries", positive)
-    parser.add("--mod M", "minimum of entries with equal index modulo M", positive)
-    parser.add("--levels VALUES", "2 bits per entry: four values such as 0,6,7,8, or best")
+    parser.add("--div K", "replace K neighbouring entries by their minimum", positive)
+    parser.add("--mod M", "replace entries with equal index modulo M by their minimum", positive)
+    parser.add("--levels VALUES", "2 bits per entry for four values, such as 0,6,7,8; or best")
     parser.add_json()
     parser.add_limits()
 

@@ -7,9 +7,8 @@ import math
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import replace
 from importlib import import_module
-from typing import Any
 
 from hstar import _core
 from hstar.commands.arguments import (
@@ -20,55 +19,40 @@ from hstar.commands.arguments import (
     budget_of,
     duration,
     input_files,
+    specification_of,
 )
 from hstar.pddl import parse
 from hstar.planning.result import SearchResult, stopped_before_search
-from hstar.planning.search import STRONGEST, SearchOptions
 from hstar.planning.search import run as search
+from hstar.planning.specification import DEFAULT_PLANNER, SearchSpecification
 from hstar.planning.task import Task, ground
 from hstar.runtime.atomic import check_writable, write_atomically
 from hstar.runtime.resources import Budget, OutOfResources
-from hstar.slots.configuration import Configuration
+from hstar.slots.loader import load_search
 
 
 def add_parser(commands: Commands) -> None:
     about = (
-        f"Solve a planning problem. Without flags: {STRONGEST.describe()}, the strongest "
-        "satisficing configuration."
+        f"Solve a planning problem. Without flags the default planner searches: "
+        f"{DEFAULT_PLANNER.describe()}."
     )
     parser = add_command(commands, "plan", "solve a problem", run, about)
     parser.add_files()
     parser.add_search()
     about = "learn a heuristic for this problem for at most TIME, such as 60s"
     parser.add("--learn TIME", about, duration)
-    parser.add("--plan-file FILE", "where it goes", default="sas_plan")
+    parser.add("--plan-file FILE", "file to write the plan to", default="sas_plan")
     parser.add_json()
     parser.add_limits()
-
-
-def configuration(options: argparse.Namespace) -> Configuration:
-    """What the options of `add_search` ask for. Raises UsageError."""
-    names = {one.name for one in fields(Configuration)} - {"preferred", "follow", "ranked"}
-    given = {name: getattr(options, name) for name in names}
-    with as_usage_error():
-        return Configuration(**given, **switches(options))
-
-
-def switches(options: argparse.Namespace) -> dict[str, Any]:
-    """Options of `add_search` that are on or off; None if nothing was said."""
-    return {
-        "preferred": False if options.no_preferred else None,
-        "follow": True if options.follow else None,
-        "ranked": True if options.ranked else None,
-    }
 
 
 def run(options: argparse.Namespace) -> int:
     start = _core.monotonic_seconds()
     domain_path, problem_path = input_files(options.files)
     with as_usage_error():
-        asked = configuration(options)
-        chosen = asked.load()
+        asked = specification_of(options)
+        chosen = load_search(asked)
+        first = chosen.searches()[0]
     if options.learn is not None:
         check_learn(options, chosen)
     check_writable(options.plan_file)
@@ -82,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
         with budget.enforced():
             problem = parse(domain_path, problem_path)
             say(f"Domain: {problem.domain.name}. Problem: {problem.name}.")
-            if asked.is_file and chosen == STRONGEST:
+            if asked.files and first.is_default_planner:
                 say("The model did not beat the default planner when it was learned.")
             say(f"Search: {chosen.describe()}.", flush=True)
             task = ground(problem, budget=budget, keep_irrelevant=options.keep_irrelevant)
@@ -109,9 +93,8 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(result.to_json())
         return result.exit_code
-    heuristic = chosen.heuristic if result.found_by != "default" else STRONGEST.heuristic
-    name = heuristic if isinstance(heuristic, str) else getattr(heuristic, "label", "function")
-    log_result(result, "the last search" if options.learn is not None else name)
+    found_by = DEFAULT_PLANNER if result.found_by == "default" else first
+    log_result(result, "the last search" if options.learn is not None else found_by.names)
     finder = {"default": "The default planner", "learned": "The learned search"}
     if result.found_by is not None:
         print(f"{finder[result.found_by]} found the plan; it is in {options.plan_file}.")
@@ -120,8 +103,8 @@ def run(options: argparse.Namespace) -> int:
     return result.exit_code
 
 
-def check_learn(options: argparse.Namespace, chosen: SearchOptions) -> None:
-    if chosen != STRONGEST:
+def check_learn(options: argparse.Namespace, chosen: SearchSpecification) -> None:
+    if chosen.searches() != [DEFAULT_PLANNER]:
         raise UsageError(
             "--learn takes turns with the default planner; leave out -H, -s and others"
         )

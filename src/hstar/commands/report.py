@@ -15,8 +15,8 @@ Write one self-contained HTML page about the runs of 'hstar bench', and print it
 def add_parser(commands: Commands) -> None:
     parser = add_command(commands, "report", "tables and plots from runs", run, DESCRIPTION)
     parser.add_argument("runs", nargs="+", metavar="RUNS", help="files written by 'hstar bench'")
-    parser.add("-o --output FILE", "such as report.html", required=True)
-    parser.add("--title TITLE", "of the page", default="Benchmark")
+    parser.add("-o --output FILE", "the HTML file to write", required=True)
+    parser.add("--title TITLE", "title of the page", default="Benchmark")
 
 
 def run(options: argparse.Namespace) -> int:

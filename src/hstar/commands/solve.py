@@ -12,15 +12,13 @@ from hstar.commands.arguments import (
     add_option,
     budget_of,
     positive,
-    values_of,
+    specification_of,
 )
 from hstar.commands.plan import log_result
-from hstar.planning.algorithms import SEARCHES
 from hstar.planning.result import SearchResult, stopped_before_search
-from hstar.planning.search import search
+from hstar.planning.search import run as search
 from hstar.runtime.resources import Budget, OutOfResources
-
-FITTING = [name for name, entry in SEARCHES.items() if "puzzle" in entry.spaces]
+from hstar.slots.loader import load_search
 
 DESCRIPTION = """\
 Solve a puzzle: cube3, cube2, tiles-RxC, pancake-N or topspin-N-K. A state lists the piece in each
@@ -31,21 +29,14 @@ pattern databases, idastar and astar find a shortest solution.
 
 def add_parser(commands: Commands) -> None:
     parser = add_command(commands, "solve", "solve a puzzle", run, DESCRIPTION)
-    parser.add_argument("puzzle", metavar="PUZZLE", help="such as cube3 or tiles-4x4")
+    parser.add_argument("puzzle", metavar="PUZZLE", help="a puzzle such as cube3 or tiles-4x4")
     start = parser.add_mutually_exclusive_group(required=True)
     add_option(start, "--state STATE", "the piece in each place")
     add_option(start, "--moves MOVES", 'start from the goal after these moves, such as "R U2 F\'"')
     add_option(start, "--scramble N", "start N random moves from the goal", positive)
     parser.add("--seed N", "random seed of --scramble", int, default=0)
-    about = "blind, pdb:FILE,FILE (maximum of databases) or pdb:FILE+FILE (sum)"
-    parser.add("-H --heuristic NAME", about, default="blind")
-    about = f"one of {', '.join(FITTING)}"
-    parser.add("-s --search NAME", about, choices=FITTING, default="idastar")
-    parser.add("--weight W", "weight of h in wastar", float, default=3.0)
-    parser.add("--batch K", "expand the K best states at once", positive, default=1)
-    parser.add("--width N", "width of the beam in beam", positive, default=100)
-    parser.add("--max-evaluations N", type=positive)
-    parser.add("--max-expansions N", type=positive)
+    parser.add_search(leave_out=("seed",))
+    parser.set_defaults(heuristic="blind", algorithm="idastar")
     parser.add_json()
     parser.add_limits()
 
@@ -74,7 +65,6 @@ def run(options: argparse.Namespace) -> int:
 
 def solve_puzzle(options: argparse.Namespace, budget: Budget) -> SearchResult:
     from hstar.planning.puzzle import make_puzzle
-    from hstar.slots.loader import find_heuristic
 
     puzzle = make_puzzle(options.puzzle)
     if options.state is not None:
@@ -83,10 +73,9 @@ def solve_puzzle(options: argparse.Namespace, budget: Budget) -> SearchResult:
         state = puzzle.after(puzzle.parse_moves(options.moves))
     else:
         state = puzzle.scramble(options.scramble, options.seed)
-    heuristic = find_heuristic(options.heuristic)
+    chosen = load_search(specification_of(options, leave_out=("seed",)))
     if not options.json:
         print(f"Puzzle: {puzzle.name}.")
         print(f"State: {puzzle.format_state(state)}")
-        print(f"Search: {options.search}; heuristic {options.heuristic}.", flush=True)
-    how = values_of(options, "weight batch width max_evaluations max_expansions")
-    return search(puzzle, heuristic, options.search, state=state, budget=budget, **how)
+        print(f"Search: {chosen.describe()}.", flush=True)
+    return search(puzzle, chosen, budget, state)

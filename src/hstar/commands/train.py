@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Learn a heuristic from the labels that 'hstar label' wrote, or from a pattern database (FILE.pdb),
-which holds the exact value of every state of a pattern. A killed run goes on where it was.
+which holds the exact value of every state of a pattern. Run a killed command again to continue it.
 """
 EPILOG = """\
 examples:
@@ -35,15 +35,15 @@ examples:
 def add_parser(commands: Commands) -> None:
     about = "learn a heuristic from labels or from a table"
     parser = add_command(commands, "train", about, run, DESCRIPTION, EPILOG)
-    parser.add_argument("labels", metavar="LABELS", help="labels, or a pattern database")
-    about = "[DOMAIN] PROBLEM of a database of a planning task"
+    parser.add_argument("labels", metavar="LABELS", help="a file of labels, or a pattern database")
+    about = "[DOMAIN] PROBLEM, for a pattern database of a planning task"
     parser.add_argument("pddl", nargs="*", metavar="PDDL", help=about)
-    parser.add("-o --output FILE", ".safetensors", required=True)
-    about = "choose the best weights on these (default: a tenth of the problems)"
+    parser.add("-o --output FILE", "the model file to write (.safetensors)", required=True)
+    about = "labels that choose the best weights (default: a tenth of the problems)"
     parser.add("--validation LABELS", about)
-    parser.add("--test LABELS", "report errors on these at the end")
-    parser.add("--seeds LIST", "such as 0,1,2: a model each (default 0)", default="0")
-    parser.add("--tensorboard DIR", "write curves for TensorBoard")
+    parser.add("--test LABELS", "labels on which to report errors at the end")
+    parser.add("--seeds LIST", "seeds such as 0,1,2: one model for each (default: 0)", default="0")
+    parser.add("--tensorboard DIR", "a folder for learning curves in TensorBoard's format")
     add_training(parser)
     add_sweep(parser, "--sweep-batch")
 

@@ -14,7 +14,8 @@ from typing import Any
 from hstar import _core
 from hstar.learning.sibling_values import sibling_values
 from hstar.pddl import PddlError, Problem
-from hstar.planning.search import STRONGEST, SearchOptions, meant_options, run
+from hstar.planning.search import run
+from hstar.planning.specification import DEFAULT_PLANNER, SearchSpecification
 from hstar.planning.task import Task, ground
 from hstar.runtime.pool import Lost, Pool
 from hstar.runtime.resources import Budget, OutOfResources
@@ -22,7 +23,7 @@ from hstar.slots.learned_heuristic import LearnedHeuristic
 from hstar.slots.model_file import from_bytes
 
 OPTIMAL, DEFAULT = "optimal", "default"
-CHEAPEST = SearchOptions("lmcut", "astar")
+CHEAPEST = SearchSpecification("lmcut", "astar")
 WORK = {"lmcut": 100, "ff": 30}  # units of an evaluation; all others take 1
 LEAST_GROUNDING = 1.0  # seconds
 KEPT_TASKS = 4
@@ -135,7 +136,7 @@ def distance_limits(effort: Effort) -> tuple[int | None, Budget]:
     return max(1, effort.work // WORK["lmcut"]), Budget(0.0, effort.memory_bytes)
 
 
-def _within_work(options: SearchOptions, work: int) -> SearchOptions:
+def _within_work(options: SearchSpecification, work: int) -> SearchSpecification:
     advice = _price_of_advice(options)
     return replace(
         options,
@@ -144,23 +145,23 @@ def _within_work(options: SearchOptions, work: int) -> SearchOptions:
     )
 
 
-def _options(way: Way) -> SearchOptions:
+def _options(way: Way) -> SearchSpecification:
     if way == OPTIMAL:
         return CHEAPEST
     if way == DEFAULT:
-        return STRONGEST
+        return DEFAULT_PLANNER
     if isinstance(way, Mapping):
-        return meant_options(None, {"cost": "one", **way})
+        return SearchSpecification.from_dict({"cost": "one", **way})
     assert isinstance(way, bytes)
     heuristic = LearnedHeuristic(from_bytes(way, "learned"), "learned")
-    return meant_options(heuristic, heuristic.search)
+    return SearchSpecification(heuristic).searches()[0]
 
 
-def _price(options: SearchOptions) -> int:
+def _price(options: SearchSpecification) -> int:
     return sum(WORK.get(h, 1) if isinstance(h, str) else 1 for h in options.heuristics)
 
 
-def _price_of_advice(options: SearchOptions) -> int:
+def _price_of_advice(options: SearchSpecification) -> int:
     """Of the heuristic that prefers operators in each expansion."""
     return sum(WORK.get(h, 1) for h in options.advisers if isinstance(h, str))
 

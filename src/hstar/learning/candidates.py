@@ -40,16 +40,16 @@ RECIPES = (
 )
 WITH_MODEL: tuple[Way, ...] = (
     {"algorithm": "gbfs"},
-    {"algorithm": "first"},
+    {"algorithm": "first-improvement"},
     {"algorithm": "gbfs", "preferred_by": "ff", "batch": 32},
     {"algorithm": "lazy", "preferred_by": "ff", "batch": 32},
-    {"algorithm": "lazy", "preferred_by": "ff", "batch": 32, "follow": True},
-    {"algorithm": "first", "ranked": True},
+    {"algorithm": "lazy", "preferred_by": "ff", "batch": 32, "look_ahead": True},
+    {"algorithm": "first-improvement", "ranked": True},
     {"algorithm": "lazy", "preferred": False, "ranked": True},
 )
 # A domain may need another search than the default planner's, and no model.
 WITHOUT_MODEL: tuple[Way, ...] = (
-    {"algorithm": "lazy", "heuristic": "ff", "batch": 32, "follow": True},
+    {"algorithm": "lazy", "heuristic": "ff", "batch": 32, "look_ahead": True},
 )
 WAYS = WITH_MODEL + WITHOUT_MODEL
 

@@ -22,7 +22,7 @@ from hstar import _core
 from hstar.learning.networks import CANDIDATES, Candidate, NetworkMaker, Say
 from hstar.learning.trials import Score, Trial, run_trials, sentence, trial_states
 from hstar.pddl import Problem
-from hstar.planning.search import STRONGEST, SearchOptions
+from hstar.planning.specification import DEFAULT_PLANNER, SearchSpecification
 from hstar.planning.task import ground
 from hstar.runtime.resources import Budget, OutOfResources, stopped
 from hstar.slots.learned_heuristic import LearnedHeuristic
@@ -34,7 +34,7 @@ END_SHARE = 0.02  # of the time left to the whole program, to write the result
 MOST_CANDIDATES = 1000
 LEAST_SECONDS = 8.0  # for a candidate to be worth trying
 
-Way = Mapping[str, Any]  # of searching: options of SearchOptions
+Way = Mapping[str, Any]  # of searching: what SearchSpecification.to_dict has
 # The first is used if no trial says more: it solved the most in longer searches. With one network
 # for each of 20 tasks, plain greedy search solved 16 of 20 states, and the three ways together 19.
 WAYS: tuple[Way, ...] = (
@@ -141,7 +141,7 @@ class InstanceLearner:
         """
         default = self._kept_score("default")
         if default is None:
-            default = self._judge(STRONGEST, self.verdict_states)
+            default = self._judge(DEFAULT_PLANNER, self.verdict_states)
             self.write("default.json", _score_text(default))
             self.say(f"default: {default.text()}")
         best: tuple[Score, ModelFile] | None = None
@@ -226,7 +226,7 @@ class InstanceLearner:
         return score, file
 
     def _judge(
-        self, options: SearchOptions, states: NDArray[np.int32], least: Score | None = None
+        self, options: SearchSpecification, states: NDArray[np.int32], least: Score | None = None
     ) -> Score:
         return run_trials(self.task, states, options, self.trial_seconds, self.own, least)
 
@@ -258,9 +258,9 @@ def with_search(file: ModelFile, way: Way) -> ModelFile:
     return ModelFile({**file.metadata, "search": {"cost": "one", **way}}, file.tensors)
 
 
-def search_with(file: ModelFile) -> SearchOptions:
+def search_with(file: ModelFile) -> SearchSpecification:
     """How to search with a model, in its own way."""
-    return SearchOptions(heuristic=LearnedHeuristic(file, "learned"), **search_of(file))
+    return SearchSpecification(heuristic=LearnedHeuristic(file, "learned"), **search_of(file))
 
 
 def way_text(way: Way) -> str:
@@ -268,7 +268,7 @@ def way_text(way: Way) -> str:
     said = {
         "heuristic": " with {}",
         "preferred_by": ", preferred by {}",
-        "follow": ", following",
+        "look_ahead": ", look-ahead",
         "ranked": ", ranked",
     }
     known = (text.format(way[name]) for name, text in said.items() if way.get(name))

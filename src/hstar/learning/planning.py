@@ -25,7 +25,8 @@ from hstar.learning.instance import (
 )
 from hstar.learning.networks import NetworkMaker
 from hstar.planning.result import SearchResult, stopped_before_search
-from hstar.planning.search import STRONGEST, SearchOptions, run, validated
+from hstar.planning.search import run, validated
+from hstar.planning.specification import DEFAULT_PLANNER, SearchSpecification
 from hstar.planning.task import Task
 from hstar.runtime.resources import Budget, OutOfResources, stopped
 from hstar.slots.model_file import ModelFile
@@ -55,12 +56,12 @@ def plan_with_learning(task: Task, seconds: float, budget: Budget, say: Say) -> 
     """Search for a plan of a task, learning for at most `seconds`. Raises OutOfResources."""
     first = min(seconds, budget.seconds_left / 4)
     say(f"The default planner searches for {first:.3g} s.")
-    result = search_for(task, STRONGEST, first, budget)
+    result = search_for(task, DEFAULT_PLANNER, first, budget)
     if result.status not in (OUT_OF_TIME, OUT_OF_MEMORY) or budget.seconds_left <= 0:
         return Planned(result, 0.0, DEFAULT if result.solved else None)
     options = LearnOptions(seconds=min(seconds, budget.seconds_left / 2))
     clock = Clock()
-    ways: dict[str, SearchOptions] = {}
+    ways: dict[str, SearchSpecification] = {}
     turn = first
     for file, took in networks(task, options, budget, say, clock):
         turn = max(1.0, took / len(options.ways))
@@ -75,7 +76,7 @@ def plan_with_learning(task: Task, seconds: float, budget: Budget, say: Say) -> 
                 del ways[name]
             elif result.status != OUT_OF_TIME:
                 return Planned(result, clock.seconds, LEARNED if result.solved else None)
-    last, finder = take_turns(task, {**ways, DEFAULT: STRONGEST}, 2 * turn, budget, say)
+    last, finder = take_turns(task, {**ways, DEFAULT: DEFAULT_PLANNER}, 2 * turn, budget, say)
     found_by = None if finder is None else finder.partition(" ")[0]
     return Planned(last or result, clock.seconds, found_by)
 
@@ -114,7 +115,7 @@ def networks(
 
 
 def take_turns(
-    task: Task, ways: Mapping[str, SearchOptions], turn: float, budget: Budget, say: Say
+    task: Task, ways: Mapping[str, SearchSpecification], turn: float, budget: Budget, say: Say
 ) -> tuple[SearchResult | None, str | None]:
     """The last result of searches in turns, and the name of the way that found a plan.
 
@@ -139,7 +140,9 @@ def take_turns(
     return result, None
 
 
-def search_for(task: Task, way: SearchOptions, seconds: float, budget: Budget) -> SearchResult:
+def search_for(
+    task: Task, way: SearchSpecification, seconds: float, budget: Budget
+) -> SearchResult:
     """Search for at most so many seconds. A plan is validated in the time that is left to all.
 
     A search that cannot even begin within its seconds, or within the memory, has a result as well.

@@ -24,8 +24,8 @@ from hstar.learning.trials import Score, Trial, sentence
 from hstar.learning.unions import draw_unions
 from hstar.pddl import Problem
 from hstar.planning.goals import is_dead_end, satisfies_goal
-from hstar.planning.search import STRONGEST, SearchOptions
 from hstar.planning.search import run as run_search
+from hstar.planning.specification import DEFAULT_PLANNER, SearchSpecification
 from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget, OutOfResources, stopped
 from hstar.slots.learned_heuristic import LearnedHeuristic
@@ -301,7 +301,7 @@ class RolloutLearner:
         heuristic = LearnedHeuristic(self.rtdp.model_file(theta, {}), "model.safetensors")
         solved, total = 0, 0.0
         for task, limit in self.choice:
-            options = SearchOptions(heuristic, "gbfs", cost="one", max_evaluations=limit)
+            options = SearchSpecification(heuristic, "gbfs", cost="one", max_evaluations=limit)
             result = run_search(task, options, self.own)
             if result.status not in ("solved", "gave up", "unsolvable"):
                 raise OutOfResources(result.status, result.exit_code)
@@ -317,13 +317,13 @@ class RolloutLearner:
     def _verdict(self, file: ModelFile | None) -> tuple[Score, Score | None]:
         """The default planner's score, and that of the model."""
         each = self._verdict_seconds()
-        default = self._judge(STRONGEST, each)
+        default = self._judge(DEFAULT_PLANNER, each)
         if file is None:
             return default, None
         heuristic = LearnedHeuristic(file, "model.safetensors")
-        return default, self._judge(SearchOptions(heuristic, "gbfs", cost="one"), each)
+        return default, self._judge(SearchSpecification(heuristic, "gbfs", cost="one"), each)
 
-    def _judge(self, options: SearchOptions, seconds: float) -> Score:
+    def _judge(self, options: SearchSpecification, seconds: float) -> Score:
         trials = []
         for task in self.split.verdict:
             start = _core.monotonic_seconds()

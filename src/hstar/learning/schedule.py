@@ -10,7 +10,7 @@ from itertools import combinations
 from hstar.learning.candidates import Candidate
 from hstar.learning.instance import Way
 from hstar.learning.trials import Score, Trial
-from hstar.planning.search import DEFAULT
+from hstar.planning.specification import DEFAULT
 
 MOST_CANDIDATES = 2  # that take turns
 
@@ -32,7 +32,7 @@ class Schedule:
     def search(self) -> Way:
         """As a model file names it, in turns with the default planner."""
         first, *others = ({"cost": "one", **one.way} for one in self.candidates)
-        return {**first, "beside": [*others, {"algorithm": DEFAULT}]}
+        return {**first, "alternating": [*others, {"algorithm": DEFAULT}]}
 
 
 def choose_schedule(scores: Mapping[Candidate, Score], limit: float) -> Schedule | None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hstar import _core
 from hstar.planning.heuristics import bind_heuristic
-from hstar.planning.search import SearchOptions
+from hstar.planning.specification import SearchSpecification
 from hstar.planning.task import Task
 from hstar.runtime.resources import Budget
 from hstar.slots.features.wl import WL, colour_counts
@@ -28,7 +28,11 @@ ALIKE = {"rounds": 3, "hash": "multiset", "statics": True, "orders": True}
 
 
 def sibling_values(
-    task: Task, plan: Sequence[str], optimal: SearchOptions, evaluations: int | None, budget: Budget
+    task: Task,
+    plan: Sequence[str],
+    optimal: SearchSpecification,
+    evaluations: int | None,
+    budget: Budget,
 ) -> list[list[float]]:
     """For each state of a plan, but the last, what successor_values says."""
     path = follow(task, plan)[0][:-1]
@@ -36,7 +40,11 @@ def sibling_values(
 
 
 def successor_values(
-    task: Task, states: States, optimal: SearchOptions, evaluations: int | None, budget: Budget
+    task: Task,
+    states: States,
+    optimal: SearchSpecification,
+    evaluations: int | None,
+    budget: Budget,
 ) -> list[list[float]]:
     """For each of the states int32[n, V] the distances of its successors to the goal, in the order
     of task.successors: infinite in dead ends, NaN where the limits were too tight. All searches
@@ -51,7 +59,7 @@ def successor_values(
     settings = optimal.for_core(task)
     settings.max_evaluations = EVALUATIONS
     with budget.native():
-        heuristic = bind_heuristic(optimal.heuristics[0], task, optimal.cost, budget)
+        heuristic = bind_heuristic(optimal.heuristics[0], task, optimal.value("cost"), budget)
         assert isinstance(heuristic, _core.Heuristic)
         h, _ = _core.distances(
             task.core, together[distinct], heuristic, settings, evaluations or 0, *budget.limits

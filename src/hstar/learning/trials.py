@@ -13,7 +13,7 @@ from hstar import _core
 from hstar.planning.goals import satisfies_goal
 from hstar.planning.heuristics import bind_heuristic
 from hstar.planning.result import EXIT_CODES, NOTICEABLE
-from hstar.planning.search import SearchOptions
+from hstar.planning.specification import SearchSpecification
 from hstar.planning.task import Task
 from hstar.runtime.resources import Budget, OutOfResources
 
@@ -98,7 +98,7 @@ def trial_states(
 def run_trials(
     task: Task,
     states: NDArray[np.int32],
-    options: SearchOptions,
+    options: SearchSpecification,
     seconds: float,
     budget: Budget,
     least: Score | None = None,
@@ -110,7 +110,7 @@ def run_trials(
     """
     settings = options.for_core(task)
     needed = [*options.heuristics, *options.advisers]
-    bound = [bind_heuristic(h, task, options.cost, budget) for h in needed]
+    bound = [bind_heuristic(h, task, options.value("cost"), budget) for h in needed]
     trials: list[Trial] = []
     for number, state in enumerate(states):
         if least is not None and _is_lost(trials, len(states) - number, least):

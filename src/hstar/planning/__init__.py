@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from hstar.planning.puzzle import Puzzle as Puzzle
     from hstar.planning.puzzle import make_puzzle as make_puzzle
     from hstar.planning.result import SearchResult as SearchResult
-    from hstar.planning.search import STRONGEST as STRONGEST
-    from hstar.planning.search import SearchOptions as SearchOptions
     from hstar.planning.search import plan_problem as plan_problem
+    from hstar.planning.specification import DEFAULT_PLANNER as DEFAULT_PLANNER
+    from hstar.planning.specification import SearchSpecification as SearchSpecification
     from hstar.planning.task import Task as Task
     from hstar.planning.task import ground as ground
 

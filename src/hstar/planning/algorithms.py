@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from hstar.planning.heuristics import make_heuristic
+from hstar.planning.space import Space
 from hstar.runtime.registry import Registry
 
 
@@ -13,8 +16,10 @@ from hstar.runtime.registry import Registry
 class SearchEntry:
     """An algorithm.
 
-    `settings` are fields of `_core.SearchOptions`. `options` are the fields of SearchOptions it
-    takes besides heuristic, cost and limits. `heuristic` is the one to use when none is named.
+    `settings` are fields of `_core.SearchOptions`. `options` are the fields of SearchSpecification
+    that only some algorithms take, this one among them. `heuristic` is the one to use when none is
+    named. After each expansion, search goes on along the best successors for as many steps as
+    `walks` says of the space.
     """
 
     description: str
@@ -22,6 +27,7 @@ class SearchEntry:
     options: tuple[str, ...] = ("batch", "seed")
     heuristic: str = "ff"
     spaces: tuple[str, ...] = ("task", "puzzle")
+    walks: Callable[[Space], int] | None = None
 
     def check_edges(self, heuristics: Iterable[object]) -> None:
         """Raises ValueError if a heuristic gives values to edges and they make no sense here: a sum
@@ -36,6 +42,12 @@ class SearchEntry:
             )
 
 
+def length_of_walks(space: Space) -> int:
+    """5 h^FF(I), or 50 where that is infinite (the reward-shaping paper, appendix A.3)."""
+    h = float(make_heuristic(space, "ff", "one").evaluate(space.initial_state)[0])
+    return int(5 * h) if math.isfinite(h) else 50
+
+
 _ASTAR = {"g_weight": 1.0, "tie_by_h": True, "early_goal_test": False, "reopen": True}
 
 SEARCHES: Registry[SearchEntry] = Registry(
@@ -44,7 +56,7 @@ SEARCHES: Registry[SearchEntry] = Registry(
         "gbfs": SearchEntry(
             "greedy best-first search, eager", {}, ("batch", "seed", "preferred_by")
         ),
-        "first": SearchEntry(
+        "first-improvement": SearchEntry(
             "greedy best-first search that stops an expansion at the first better successor",
             {"partial": True},
             ("seed", "ranked"),
@@ -52,7 +64,7 @@ SEARCHES: Registry[SearchEntry] = Registry(
         "lazy": SearchEntry(
             "greedy best-first search, lazy, with preferred operators",
             {"lazy": True, "early_goal_test": False},
-            ("batch", "seed", "preferred", "preferred_by", "follow", "ranked"),
+            ("batch", "seed", "preferred", "preferred_by", "look_ahead", "ranked"),
         ),
         "beam": SearchEntry(
             "beam search, which keeps what does not fit into the beam",
@@ -65,10 +77,10 @@ SEARCHES: Registry[SearchEntry] = Registry(
         ),
         "wastar": SearchEntry("weighted A* with reopening", _ASTAR, ("batch", "seed", "weight")),
         "gbfls": SearchEntry(
-            "greedy best-first search with look-ahead",
+            "greedy best-first search with local search",
             {},
-            ("batch", "seed", "lookahead"),
             spaces=("task",),
+            walks=length_of_walks,
         ),
         "bfs": SearchEntry("breadth-first search", {"use_h": False}),
     },

@@ -19,6 +19,7 @@ attribute `is_of_edges`, which says whether it returns such a function.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+PATTERNS = "pdb:"  # before the names of pattern databases
 COST_TYPES = ("normal", "one", "plusone")
 
 HeuristicFunction = Callable[[Any], Any]  # int32[B, V] -> B numbers
@@ -190,3 +192,16 @@ def make_heuristic(space: Space, name: str, cost: str = "normal") -> NativeHeuri
 def is_model_file(name: str) -> bool:
     """Whether the name of a heuristic is that of a model file."""
     return name.endswith(".safetensors")
+
+
+def is_file(heuristic: object) -> bool:
+    """Whether a heuristic is the name of files that must be read."""
+    name = os.fspath(heuristic) if isinstance(heuristic, (str, os.PathLike)) else ""
+    return is_model_file(name) or name.startswith(PATTERNS)
+
+
+def heuristic_name(heuristic: AnyHeuristic) -> str:
+    """What to call it in logs and tables."""
+    if isinstance(heuristic, (str, os.PathLike)):
+        return os.fspath(heuristic)
+    return str(getattr(heuristic, "label", "your function"))

@@ -66,7 +66,7 @@ class LearnedHeuristic:
 
     @property
     def search(self) -> dict[str, Any]:
-        """The options of the search it is meant for, if the file names one."""
+        """The search that the file recommends (SearchSpecification.to_dict); empty if none."""
         return dict(self.metadata.get("search", {}))
 
     @property

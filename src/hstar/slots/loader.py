@@ -4,19 +4,31 @@ ff, lmcut, ...             a built-in heuristic
 model.safetensors          a learned one, of any form
 pdb:FILE,FILE+FILE         pattern databases, tables and certified networks alike
 module:attribute           code outside the package
+
+What reads the files is imported when there is one to read.
 """
 
 from __future__ import annotations
 
 import os
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from hstar.pdb import PdbHeuristic, load_heuristic
-from hstar.pdb.heuristic import PREFIX
-from hstar.planning.heuristics import HEURISTICS
-from hstar.slots.learned_heuristic import LearnedHeuristic
-from hstar.slots.model_file import is_model_file, read_model
-from hstar.slots.pattern_network import learned_of, read_learned
+from hstar.planning.heuristics import HEURISTICS, PATTERNS, is_model_file
+from hstar.planning.specification import SearchSpecification
+
+if TYPE_CHECKING:
+    from hstar.pdb import PdbHeuristic
+
+
+def load_search(specification: SearchSpecification) -> SearchSpecification:
+    """The specification with heuristics in place of the names of files. Raises ModelFileError,
+    PdbFileError, and ValueError if the files are for another search."""
+    if not specification.files:
+        return specification
+    decode = specification.decode
+    found = [find_heuristic(one, decode) for one in specification.heuristics]
+    return replace(specification, heuristic=found[0] if len(found) == 1 else found)
 
 
 def find_heuristic(given: Any, decode: str | None = None) -> Any:
@@ -26,9 +38,9 @@ def find_heuristic(given: Any, decode: str | None = None) -> Any:
     text = os.fspath(given)
     if text in HEURISTICS:
         return text
-    if text.startswith(PREFIX):
+    if text.startswith(PATTERNS):
         return load_pattern_heuristic(text)
-    if text.endswith(".safetensors"):
+    if is_model_file(text):
         return load_model(text, decode)
     return text
 
@@ -36,6 +48,11 @@ def find_heuristic(given: Any, decode: str | None = None) -> Any:
 def load_model(path: str | os.PathLike[str], decode: str | None = None) -> Any:
     """A learned heuristic from its file. Raises ModelFileError, ValueError for a decode that does
     not fit. A network in integers whose decode is "strict" must have a certificate that holds."""
+    from hstar.pdb import PdbHeuristic
+    from hstar.slots.learned_heuristic import LearnedHeuristic
+    from hstar.slots.model_file import read_model
+    from hstar.slots.pattern_network import learned_of
+
     name = os.fspath(path)
     file = read_model(name)
     if file.metadata["form"] != "integers":
@@ -50,6 +67,9 @@ def load_pattern_heuristic(text: str) -> PdbHeuristic:
     """From "pdb:FILE,FILE+FILE": the maximum of what commas separate, each a sum of files. A file
     is a pattern database or a learned one; a learned one without a certificate that holds is
     refused. Raises PdbFileError, ModelFileError and ValueError."""
+    from hstar.pdb import load_heuristic
+    from hstar.slots.pattern_network import read_learned
+
     return load_heuristic(
         text, lambda name: read_learned(name).model if is_model_file(name) else None
     )

@@ -1,4 +1,4 @@
-"""Benchmarks: every problem of a suite with every configuration, one row per run.
+"""Benchmarks: every problem of a suite with every search, one row per run.
 
     rows = run_bench(BenchOptions(["test"], ["default", "my.safetensors"], output="runs.parquet"))
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 from hstar.planning.heuristics import is_model_file
-from hstar.slots.configuration import DEFAULT, Configuration
+from hstar.planning.specification import DEFAULT, LIMITS, SearchSpecification
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,28 +15,18 @@ class BenchOptions:
     """A benchmark. Limits are per run, in seconds and bytes; None means no limit.
 
     Every heuristic (a name, a model file, pdb:FILES) runs with every search, or without any with
-    the one it is meant for; "default" is the planner without flags and runs once. `cost` to
-    `max_expansions` apply to the other combinations (`decode` to model files); `configurations` are
-    further ones. Without `output` there is neither a file nor a journal. `seed` goes into the rows
-    of runs whose heuristic has none, `command` into reports. Raises ValueError for options no run
-    could have.
+    the one that its file recommends; "default" is the planner without flags and runs once. What
+    `shared` says holds for all these combinations, its `decode` for model files only, and its
+    limits for "default" as well. `specifications` are run besides. Without `output` there is
+    neither a file nor a journal. `seed` goes into the rows of runs whose heuristic has none,
+    `command` into reports. Raises ValueError for options no run could have.
     """
 
     suites: Sequence[str | os.PathLike[str]]
     heuristics: Sequence[str | os.PathLike[str]] = ("ff",)
     searches: Sequence[str] = ()
-    cost: str | None = None
-    weight: float | None = None
-    batch: int | None = None
-    width: int | None = None
-    preferred: bool | None = None
-    preferred_by: str | None = None
-    follow: bool | None = None
-    ranked: bool | None = None
-    decode: str | None = None
-    max_evaluations: int | None = None
-    max_expansions: int | None = None
-    configurations: Sequence[Configuration] = ()
+    shared: SearchSpecification = SearchSpecification()
+    specifications: Sequence[SearchSpecification] = ()
     time_limit: float | None = 300.0
     memory_limit: int | None = 4 * 2**30
     jobs: int = 1
@@ -50,38 +39,27 @@ class BenchOptions:
             raise ValueError("suites must be a list of at least one")
         if isinstance(self.searches, str):
             raise ValueError("searches must be a list")
-        if isinstance(self.heuristics, str) or not (self.heuristics or self.configurations):
+        if isinstance(self.heuristics, str) or not (self.heuristics or self.specifications):
             raise ValueError("heuristics must be a list of at least one")
-        for kind, given in (("heuristic", self.heuristics), ("search", self.searches)):
-            names = [os.fspath(name) for name in given]
-            for name in names:
-                if names.count(name) > 1:
-                    raise ValueError(f"the {kind} '{name}' is given twice")
-        chosen = self.all_configurations()
+        chosen = self.all_specifications()
         for one in chosen:
             if chosen.count(one) > 1:
-                raise ValueError(f"the configuration {one.label()} is given twice")
+                raise ValueError(f"the search {one.label()} is given twice")
         if self.jobs < 1:
             raise ValueError(f"there must be at least one job, not {self.jobs}")
         for limit in (self.time_limit, self.memory_limit):
             if limit is not None and not limit > 0:
                 raise ValueError(f"limits must be positive, not {limit}")
 
-    def all_configurations(self) -> list[Configuration]:
+    def all_specifications(self) -> list[SearchSpecification]:
         """Heuristics by searches, then the further ones."""
-        limits: dict[str, Any] = {
-            n: getattr(self, n) for n in ("max_evaluations", "max_expansions")
-        }
-        names = "cost weight batch width preferred preferred_by follow ranked"
-        shared = limits | {n: getattr(self, n) for n in names.split()}
+        limits = {name: getattr(self.shared, name) for name in LIMITS}
         found = []
         for heuristic in [os.fspath(name) for name in self.heuristics]:
             if heuristic == DEFAULT:
-                found.append(Configuration(DEFAULT, **limits))
+                found.append(SearchSpecification(DEFAULT, **limits))
                 continue
-            decode = self.decode if is_model_file(heuristic) else None
-            found += [
-                Configuration(heuristic, search, decode=decode, **shared)
-                for search in self.searches or (None,)
-            ]
-        return [*found, *self.configurations]
+            decode = self.shared.decode if is_model_file(heuristic) else None
+            shared = replace(self.shared, heuristic=heuristic, decode=decode)
+            found += [replace(shared, algorithm=search) for search in self.searches or (None,)]
+        return [*found, *self.specifications]

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     import polars as pl
 
 FORMAT = "hstar-runs-2"
-FIRST_FORMAT = "hstar-runs-1"  # its `evaluations` are our `requested`
 METADATA_KEY = "hstar"
 
 Row = dict[str, Any]
 
-# Column -> type. `algorithm` names the whole configuration, `digest` the content of the problem.
+# Column -> type. `algorithm` is the label of the search; with `heuristic` it tells searches apart.
+# `digest` is that of the problem's content.
 # `coverage` is 1 for a validated plan, else 0; `error` is the status of the run, "solved" where all
 # went well. `evaluated`, `evaluations` and `requested` are those of SearchResult. Times are in
 # seconds, `memory` is the peak resident size in KB. Null: there is no such number.
@@ -86,8 +86,6 @@ def read_runs(path: str | os.PathLike[str]) -> Runs:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise RunsError(f"this is no Parquet file of runs ({reason})", name) from error
     written = provenance.pop("format", FORMAT)
-    if written == FIRST_FORMAT:
-        rows, written = _from_first_format(rows), FORMAT
     missing = [column for column in COLUMNS if column not in rows.columns]
     if missing:
         raise RunsError(
@@ -97,15 +95,3 @@ def read_runs(path: str | os.PathLike[str]) -> Runs:
     if written != FORMAT:
         raise RunsError(f"the format is {written}, this hstar reads {FORMAT}", name)
     return Runs(rows.select(list(COLUMNS)), provenance)
-
-
-def _from_first_format(rows: pl.DataFrame) -> pl.DataFrame:
-    import polars as pl
-
-    return rows.with_columns(
-        pl.col("evaluations").alias("requested"),
-        pl.col("evaluated").alias("evaluations"),
-        pl.col("algorithm").alias("search"),
-        pl.format("{}({})", "algorithm", "heuristic").alias("algorithm"),
-        pl.lit(None, pl.String).alias("digest"),
-    )

@@ -10,7 +10,7 @@ import platform
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from hstar.experiments.bench.rows import Row, frame, to_parquet
 from hstar.experiments.bench.suite import Instance, find_instances
 from hstar.experiments.bench.worker import carry_out, check_fit, failed
 from hstar.planning.heuristics import is_model_file
+from hstar.planning.specification import DEFAULT, USUAL, SearchSpecification
 from hstar.runtime.atomic import check_writable, write_atomically
 from hstar.runtime.code import code_digest
 from hstar.runtime.journal import Journal
@@ -28,7 +29,7 @@ from hstar.runtime.pool import Lost, Pool
 from hstar.runtime.progress import Progress
 from hstar.runtime.resources import Budget, OutOfResources
 from hstar.runtime.version import VERSION
-from hstar.slots.configuration import DEFAULT, Configuration
+from hstar.slots.loader import load_search
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,14 +37,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Algorithm:
-    """A configuration of the benchmark: what rows and reports call it and its heuristic."""
+    """A search of the benchmark: what rows and reports call it and its heuristic. `loaded` holds
+    the heuristics of its files, whose content is digested."""
 
-    configuration: Configuration
-    label: str
+    specification: SearchSpecification
+    loaded: SearchSpecification
     heuristic: str
-    model: str
     seed: int | None
     digest: str
+
+    @property
+    def label(self) -> str:
+        return self.loaded.label(self.heuristic)
+
+    @property
+    def full_label(self) -> str:
+        """Not that of another model."""
+        is_learned = self.loaded.searches()[0].recommended_by is not None
+        return f"{self.heuristic}: {self.label}" if is_learned else self.label
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +66,7 @@ class _Run:
 
 
 def run_bench(options: BenchOptions) -> pl.DataFrame:
-    """Carry out a benchmark: one row per configuration of each problem, problem by problem.
+    """Carry out a benchmark: one row per search and problem, problem by problem.
 
     With `output`, what a killed call with the same options finished is not repeated, and the file
     appears when all runs are there. Raises PddlError and SuiteError for the suites, what loaders of
@@ -64,8 +75,8 @@ def run_bench(options: BenchOptions) -> pl.DataFrame:
     """
     algorithms = _find_algorithms(options)
     instances = find_instances(options.suites)
-    for algorithm in algorithms:
-        check_fit(algorithm.configuration, instances, options)
+    for one in algorithms:
+        check_fit(one.loaded, bool(one.specification.files), instances, options)
     runs = [_plan(options, one, algorithm) for one in instances for algorithm in algorithms]
     if options.output is None:
         return frame(_carry_out(runs, options, {}, lambda row: None))
@@ -86,14 +97,14 @@ def run_bench(options: BenchOptions) -> pl.DataFrame:
             print(f"{kept_in}; the same command goes on from there", file=sys.stderr)
             raise
         table = frame(rows)
-        write_atomically(output, to_parquet(table, _provenance(options)))
+        write_atomically(output, to_parquet(table, _provenance(options, algorithms)))
         journal.remove()
     return table
 
 
 def run_default(options: BenchOptions) -> pl.DataFrame:
     """The same benchmark with the default planner alone: the rows that others are compared to."""
-    return run_bench(replace(options, heuristics=(DEFAULT,), configurations=()))
+    return run_bench(replace(options, heuristics=(DEFAULT,), specifications=()))
 
 
 def _warn(text: str) -> None:
@@ -129,33 +140,38 @@ def _carry_out(
 
 def _find_algorithms(options: BenchOptions) -> list[_Algorithm]:
     """Loads every model once, so that a broken file is noticed before the first run."""
-    chosen = options.all_configurations()
+    loaded = [(one, load_search(one)) for one in options.all_specifications()]
+    names = [one.names if one.files else ready.searches()[0].names for one, ready in loaded]
     stems: dict[str, set[str]] = {}
-    for one in chosen:
-        stems.setdefault(Path(one.heuristic_name).stem, set()).add(one.heuristic_name)
+    for name in names:
+        stems.setdefault(Path(name).stem, set()).add(name)
     found = []
-    for one in chosen:
-        name = one.heuristic_name
+    for name, (one, ready) in zip(names, loaded, strict=True):
         heuristic = Path(name).stem if is_model_file(name) else name
         heuristic = heuristic if len(stems.get(heuristic, {name})) == 1 else name
-        metadata = getattr(one.load().heuristic, "metadata", None) or {}
+        metadata = getattr(ready.heuristic, "metadata", None) or {}
         training = metadata.get("training", {}).get("options", {})
         seed = metadata.get("seed", training.get("seed"))
         seed = None if seed is None else int(seed)
-        model = name if one.is_file else ""
-        label = one.label(heuristic)
-        found.append(_Algorithm(one, label, heuristic, model, seed, one.digest))
+        found.append(_Algorithm(one, ready, heuristic, seed, _digest(one.files)))
     return found
+
+
+def _digest(files: list[str]) -> str:
+    """Changes with the content of the files; empty without any."""
+    content = hashlib.sha256()
+    for name in files:
+        content.update(Path(name).read_bytes())
+    return content.hexdigest() if files else ""
 
 
 def _plan(options: BenchOptions, instance: Instance, algorithm: _Algorithm) -> _Run:
     """A run is named by all that decides its row: files by their content, and all options."""
-    configuration, seed = algorithm.configuration, algorithm.seed
+    asked, seed = algorithm.specification, algorithm.seed
     limits = {"time_limit": options.time_limit, "memory_limit": options.memory_limit}
-    name = DEFAULT if configuration.is_default else algorithm.heuristic
-    asked = {**asdict(configuration), "heuristic": name}
+    said = {**asked.to_dict(), "heuristic": DEFAULT if asked.is_default else algorithm.heuristic}
     where = instance.suite, instance.problem
-    key = [instance.digest, algorithm.digest, asked, *limits.values(), *where, options.seed]
+    key = [instance.digest, algorithm.digest, said, *limits.values(), *where, options.seed]
     row = {
         "run": hashlib.sha256(json.dumps(key).encode()).hexdigest()[:16],
         "suite": instance.suite,
@@ -163,46 +179,44 @@ def _plan(options: BenchOptions, instance: Instance, algorithm: _Algorithm) -> _
         "problem": instance.problem,
         "digest": instance.digest[:16],
         "algorithm": algorithm.label,
-        "search": configuration.search_name,
+        "search": algorithm.loaded.searches()[0].algorithm,
         "heuristic": algorithm.heuristic,
-        "model": algorithm.model,
+        "model": asked.names if asked.files else "",
         "seed": next((one for one in (seed, options.seed) if one is not None), -1),
-        "max_evaluations": configuration.max_evaluations,
+        "max_evaluations": asked.max_evaluations,
     }
-    return _Run(row, {**instance.source, **limits, "configuration": asdict(configuration)})
+    return _Run(row, {**instance.source, **limits, "search": json.dumps(asked.to_dict())})
 
 
 def _settings(
     options: BenchOptions, algorithms: list[_Algorithm], instances: list[Instance]
 ) -> dict[str, Any]:
     """What the rows depend on, by the names that an error message uses."""
+    shared = options.shared
     return {
         "code": code_digest(),
-        **_options(options),
+        **{name: shared.value(name) for name in shared.options()},
+        "search": ", ".join(options.searches) or USUAL,
+        "time_limit": options.time_limit,
+        "memory_limit": options.memory_limit,
         "seed": options.seed,
-        "heuristics": {one.label: one.digest for one in algorithms},
+        "searches": {one.full_label: one.digest for one in algorithms},
         "problems": {f"{one.suite}/{one.problem}": one.digest for one in instances},
     }
 
 
-def _options(options: BenchOptions) -> dict[str, Any]:
-    plain = "weight batch width preferred_by follow ranked decode max_evaluations max_expansions"
-    return {
-        "search": ", ".join(options.searches) or "gbfs",
-        "cost": options.cost or "normal",
-        **{name: getattr(options, name) for name in plain.split()},
-        "configurations": [one.label() for one in options.configurations],
-        "time_limit": options.time_limit,
-        "memory_limit": options.memory_limit,
-    }
-
-
-def _provenance(options: BenchOptions) -> dict[str, Any]:
-    said = {name: value for name, value in _options(options).items() if value not in (None, [])}
+def _provenance(options: BenchOptions, algorithms: list[_Algorithm]) -> dict[str, Any]:
     return {
         "command": options.command,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "options": {**said, "jobs": options.jobs},
+        "options": {
+            "search": ", ".join(options.searches) or USUAL,
+            **options.shared.to_dict(),
+            "time_limit": options.time_limit,
+            "memory_limit": options.memory_limit,
+            "jobs": options.jobs,
+        },
+        "searches": {one.full_label: one.loaded.describe() for one in algorithms},
     }
 
 

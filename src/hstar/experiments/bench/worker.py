@@ -4,6 +4,7 @@ may take longer than a search. Memory counts from where a run begins."""
 from __future__ import annotations
 
 import functools
+import json
 import traceback
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,11 +17,12 @@ from hstar.pddl import UnsupportedPddlError, parse
 from hstar.pddl.errors import InputFileError
 from hstar.planning.heuristics import bind_heuristic
 from hstar.planning.result import SearchResult, stopped_before_search
-from hstar.planning.search import InvalidPlanError, SearchOptions, plan_problem, run
+from hstar.planning.search import InvalidPlanError, plan_problem, run
+from hstar.planning.specification import SearchSpecification
 from hstar.planning.task import ground
 from hstar.runtime.resources import Budget, OutOfResources
 from hstar.runtime.worker import forget_peak_memory
-from hstar.slots.configuration import Configuration
+from hstar.slots.loader import load_search
 
 INTERNAL_ERROR = 35
 SAME = (  # columns that SearchResult calls alike, and those it does not
@@ -40,10 +42,10 @@ def carry_out(job: dict[str, Any]) -> dict[str, Any]:
     start = _core.monotonic_seconds()
     outcome: dict[str, Any] = {"message": ""}
     try:
-        options = _loaded(Configuration(**job["configuration"]))
+        chosen = _loaded(job["search"])
         start = _core.monotonic_seconds()  # loading the model does not count as solving the problem
         forget_peak_memory()
-        result = _search(job, options, start)
+        result = _search(job, chosen, start)
     except InputFileError as error:
         status = "unsupported" if error.exit_code == 34 else "bad input"
         outcome |= failed(status, error.exit_code, str(error))
@@ -61,55 +63,57 @@ def carry_out(job: dict[str, Any]) -> dict[str, Any]:
     return outcome
 
 
-def _search(job: dict[str, Any], options: SearchOptions, start: float) -> SearchResult:
+def _search(job: dict[str, Any], chosen: SearchSpecification, start: float) -> SearchResult:
     budget = Budget.starting_now(job["time_limit"], job["memory_limit"])
     try:
         with budget.enforced():
             if "puzzle" in job:
-                return _solve(job, options, budget)
-            return plan_problem(parse(job["domain_path"], job["problem_path"]), options, budget)
+                return _solve(job, chosen, budget)
+            return plan_problem(parse(job["domain_path"], job["problem_path"]), chosen, budget)
     except OutOfResources as error:
         return stopped_before_search(error, _core.monotonic_seconds() - start)
 
 
-def _solve(job: dict[str, Any], options: SearchOptions, budget: Budget) -> SearchResult:
+def _solve(job: dict[str, Any], chosen: SearchSpecification, budget: Budget) -> SearchResult:
     import numpy as np
 
     from hstar.planning.puzzle import make_puzzle
 
     state = np.array(job["state"], dtype=np.int32)
-    return run(make_puzzle(job["puzzle"]), options, budget, state)
+    return run(make_puzzle(job["puzzle"]), chosen, budget, state)
 
 
 @functools.cache
-def _loaded(configuration: Configuration) -> SearchOptions:
-    return configuration.load()
+def _loaded(search: str) -> SearchSpecification:
+    return load_search(SearchSpecification.from_dict(json.loads(search)))
 
 
 def check_fit(
-    configuration: Configuration, instances: Sequence[Instance], limits: BenchOptions
+    chosen: SearchSpecification,
+    is_of_files: bool,
+    instances: Sequence[Instance],
+    limits: BenchOptions,
 ) -> None:
-    """Raises what says why, if the heuristic fits no domain of the instances. It is tried on the
-    smallest problem of each domain if it comes from files, and on puzzles. A problem that cannot be
-    grounded within the limits says nothing about it."""
+    """Raises what says why, if the heuristics fit no domain of the instances. They are tried on the
+    smallest problem of each domain if they come from files, and on puzzles. A problem that cannot
+    be grounded within the limits says nothing about it."""
     refused: Exception | None = None
     smallest: dict[str, Instance] = {}
     for instance in sorted(instances, key=lambda one: one.size):
         smallest.setdefault(instance.domain_name, instance)
     for instance in smallest.values():
         job = instance.source
-        if not configuration.is_file and "puzzle" not in job:
+        if not is_of_files and "puzzle" not in job:
             return
-        options = replace(_loaded(configuration), max_evaluations=1)
         budget = Budget.starting_now(limits.time_limit, limits.memory_limit)
         try:
             with budget.enforced():
                 if "puzzle" in job:
-                    _solve(job, options, budget)
+                    _solve(job, replace(chosen, max_evaluations=1), budget)
                 else:
                     task = ground(parse(job["domain_path"], job["problem_path"]), budget=budget)
-                    for heuristic in options.heuristics:
-                        bind_heuristic(heuristic, task, options.cost, budget)
+                    for heuristic in chosen.heuristics:
+                        bind_heuristic(heuristic, task, budget=budget)
             return
         except UnsupportedPddlError:
             return

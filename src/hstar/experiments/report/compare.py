@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hstar.experiments.bench import Runs
-from hstar.slots.configuration import DEFAULT
+from hstar.planning.specification import DEFAULT
 
 if TYPE_CHECKING:
     import polars as pl
@@ -67,14 +67,15 @@ class Comparison:
         return own.filter(own["instance"].is_in(sorted(self.solved_by_all())))
 
     def own(self, label: str, domain: str | None = None) -> pl.DataFrame:
-        """The rows of a configuration in a domain, None for all."""
+        """The rows of a search in a domain, None for all."""
         own = self.rows.filter(self.rows["label"] == label)
         return own if domain is None else own.filter(own["domain"] == domain)
 
 
 def compare(runs: Sequence[Runs], names: Sequence[str] = ()) -> Comparison:
     """Runs of one or more files, told apart. A label is the heuristic if that is enough, else the
-    algorithm, and with the file's name (from `names`) if several files ran it on the same problem.
+    search, with the heuristic if it does not name it and others have the same, and with the file's
+    name (from `names`) if several files ran it on the same problem.
     Problems are the same if domain, suite, file name and content are. A domain that lies in several
     suites is one row of a table per suite."""
     import polars as pl
@@ -89,17 +90,20 @@ def compare(runs: Sequence[Runs], names: Sequence[str] = ()) -> Comparison:
         distinct["heuristic"].n_unique() == distinct.height
         and not (distinct["algorithm"] == DEFAULT).any()
     )
+    shared = [name for name, count in Counter(distinct["algorithm"]).items() if count > 1]
+    full = pl.format("{}: {}", "heuristic", "algorithm")
+    label = pl.when(pl.col("algorithm").is_in(shared)).then(full).otherwise(pl.col("algorithm"))
     digest = pl.col("digest").fill_null("")
     rows = rows.with_columns(
-        pl.col("heuristic" if alone else "algorithm").alias("label"),
+        (pl.col("heuristic") if alone else label).alias("label"),
         pl.format("{}/{}/{} {}", "domain", "suite", "problem", digest).alias("instance"),
     )
     if rows.select("label", "instance").is_duplicated().any():
         rows = rows.with_columns(pl.format("{} ({})", "label", "file").alias("label"))
     suites = {domain: own["suite"].n_unique() for (domain,), own in rows.group_by("domain")}
-    shared = [domain for domain, count in suites.items() if count > 1]
+    several = [domain for domain, count in suites.items() if count > 1]
     rows = rows.with_columns(
-        pl.when(pl.col("domain").is_in(shared))
+        pl.when(pl.col("domain").is_in(several))
         .then(pl.format("{} ({})", "domain", "suite"))
         .otherwise(pl.col("domain"))
         .alias("domain")

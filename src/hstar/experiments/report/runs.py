@@ -137,6 +137,7 @@ def _add_provenance(page: Page, runs: Sequence[Runs], names: Sequence[str]) -> N
                 facts[limit] = f"{facts[limit] / size:g} {unit}"
         for column in ("hstar", "commit", "machine"):
             facts[column] = ", ".join(part.rows[column].unique(maintain_order=True).drop_nulls())
+        facts |= {f"search {label}": text for label, text in made.get("searches", {}).items()}
         rows += [[key, value] for key, value in facts.items() if value not in (None, "")]
     page.add_heading("How it was measured")
     page.add_table(["setting", ""], rows, text=True)

@@ -1,4 +1,4 @@
-"""How every configuration does against the default planner: what a report says first."""
+"""How every search does against the default planner: what a report says first."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 from hstar.experiments.report.compare import Comparison
 from hstar.experiments.report.tables import number_text
 from hstar.planning.result import NOTICEABLE
-from hstar.slots.configuration import DEFAULT
+from hstar.planning.specification import DEFAULT
 
 MISSING = (
     "These runs do not include the default planner, the one that 'hstar plan' uses without flags. "
@@ -17,7 +17,7 @@ HEADERS = ["", "solved", "evaluations", "seconds", "plan cost"]
 
 
 class Numbers(NamedTuple):
-    """Of one configuration: solved problems, and means over the problems that all solved."""
+    """Of one search: solved problems, and means over the problems that all solved."""
 
     solved: int
     run: int
@@ -33,7 +33,7 @@ def numbers(found: Comparison, label: str) -> Numbers:
 
 
 def verdict_text(found: Comparison) -> list[str]:
-    """The sentences with which a report begins: each configuration against the default planner."""
+    """The sentences with which a report begins: each search against the default planner."""
     default = default_label(found)
     if default is None:
         return [MISSING]
@@ -41,7 +41,7 @@ def verdict_text(found: Comparison) -> list[str]:
 
 
 def verdict_table(found: Comparison) -> tuple[list[str], list[list[str]]]:
-    """Solved problems, evaluations, seconds and plan costs of every configuration, the default
+    """Solved problems, evaluations, seconds and plan costs of every search, the default
     planner last. The means are over the problems that all of them solved."""
     default, rows = default_label(found), []
     for label in sorted(found.labels, key=lambda label: label == default):
@@ -58,7 +58,7 @@ def default_label(found: Comparison) -> str | None:
 
 
 def _against(found: Comparison, label: str, other: str) -> str:
-    """One configuration against the default planner, on the problems that both ran on."""
+    """One search against the default planner, on the problems that both ran on."""
     ran = set(found.own(label)["instance"]) & set(found.own(other)["instance"])
     rows = found.rows.filter(found.rows["label"].is_in([label, other]))
     pair = Comparison(rows.filter(rows["instance"].is_in(sorted(ran))), [label, other], [])

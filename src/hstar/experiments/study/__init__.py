@@ -21,7 +21,7 @@ from hstar.experiments.study.compatibility import WORKS, check_domain
 from hstar.experiments.study.numbers import Spread, read_number, read_rows, text_of
 from hstar.experiments.study.page import (
     BASELINE,
-    DEFAULT_PLANNER,
+    DEFAULT_LABEL,
     Figures,
     Report,
     compare_runs,
@@ -71,7 +71,7 @@ from hstar.experiments.study.trials import (
 __all__ = [
     "BASELINE",
     "DEFAULT",
-    "DEFAULT_PLANNER",
+    "DEFAULT_LABEL",
     "FAILS",
     "GREEDY",
     "HOLDS",

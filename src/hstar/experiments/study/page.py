@@ -15,7 +15,7 @@ from hstar.runtime import write_atomically
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-BASELINE, DEFAULT_PLANNER = "eager h^FF", "default planner"
+BASELINE, DEFAULT_LABEL = "eager h^FF", "default planner"
 MEANS = (
     "Evaluations and seconds are geometric means, plan costs means, over the problems of a domain "
     "that every line of it solved. The default planner is what 'hstar plan' runs without flags."

@@ -21,7 +21,7 @@ from hstar.experiments.bench import run_peer
 from hstar.experiments.study.run import EXPECTED, Piece, R, Row, StudyRun, read_part, search_within
 from hstar.experiments.study.scales import build, changed_steps, choose, read_toml
 from hstar.pddl import InputFileError, find_domain, parse
-from hstar.planning import STRONGEST, SearchOptions, SearchResult, plan_problem
+from hstar.planning import DEFAULT_PLANNER, SearchResult, SearchSpecification, plan_problem
 from hstar.runtime import Budget, OutOfResources
 from hstar.slots import LearnedHeuristic, ModelFile, read_model, write_model
 
@@ -44,7 +44,7 @@ class Column:
     has_seeds: bool = False
     plans: Callable[[Path, TrialStudy, Budget], SearchResult] | None = None
 
-    def search(self, model: Path, max_evaluations: int | None) -> SearchOptions | None:
+    def search(self, model: Path, max_evaluations: int | None) -> SearchSpecification | None:
         """How to search with the model file; None if there is none. Raises ModelFileError."""
         heuristics: list[str | LearnedHeuristic] = list(self.beside)
         way = {"cost": "one", **self.way}
@@ -55,8 +55,8 @@ class Column:
             heuristics.insert(0, learned)
             way = way if self.way else learned.search
         if not heuristics:
-            return STRONGEST
-        return SearchOptions(heuristics, max_evaluations=max_evaluations, **way)
+            return DEFAULT_PLANNER
+        return SearchSpecification(heuristics, max_evaluations=max_evaluations, **way)
 
 
 @dataclass(frozen=True, slots=True)

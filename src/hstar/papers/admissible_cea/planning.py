@@ -13,14 +13,14 @@ import numpy as np
 
 from hstar.domains import DOMAINS, Parameters, random_board
 from hstar.experiments.bench import BenchOptions, run_bench, run_default
-from hstar.experiments.study import BASELINE, DEFAULT_PLANNER, StudyRun
+from hstar.experiments.study import BASELINE, DEFAULT_LABEL, StudyRun
 from hstar.papers.admissible_cea.scales import PatternScale
 from hstar.planning import make_puzzle
 from hstar.runtime import write_atomically
 
 MEMORY = 2 * 2**30
 LABELS = {"network": "A*, certified network", "table": "A*, exact table"}
-LABELS |= {"ff": BASELINE, "default": DEFAULT_PLANNER}
+LABELS |= {"ff": BASELINE, "default": DEFAULT_LABEL}
 
 
 def planning_files(directory: Path, puzzle: str) -> list[tuple[str, str, Path]]:

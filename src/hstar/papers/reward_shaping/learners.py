@@ -176,7 +176,7 @@ BASES = {"h^blind": "blind", "h^add": "hadd", "h^FF": "ff"}
 SHAPED = {"H^blind": "h^blind", "H^add": "h^add", "H^FF": "h^FF"}  # learned column -> its base
 OWN, BESIDE_BASE = "own H", "own H + h^FF"
 PEERS = ("GBFS-HGN", "GBFS-H", "GBFS-V", "GBFLS-H", "GBFLS-V")
-LOOKAHEAD, FIRST = {"algorithm": "gbfls"}, {"algorithm": "first"}
+LOOKAHEAD, FIRST = {"algorithm": "gbfls"}, {"algorithm": "first-improvement"}
 LAZY = {"algorithm": "lazy", "preferred_by": "ff"}  # with h^FF's preferred operators
 
 

@@ -22,7 +22,7 @@ from hstar.experiments.bench import BenchOptions, read_runs, run_bench, run_defa
 from hstar.experiments.report import COLOURS, Table, cactus, panels, scatter
 from hstar.experiments.study import (
     BASELINE,
-    DEFAULT_PLANNER,
+    DEFAULT_LABEL,
     Piece,
     Report,
     Row,
@@ -50,6 +50,7 @@ from hstar.papers.truncated_gaussian.tables import (
     claims,
     learning_curves,
 )
+from hstar.planning import SearchSpecification
 from hstar.slots import ModelFile, read_model, write_model
 from hstar.slots.teachers import LabelOptions, label, read_labels
 
@@ -221,8 +222,8 @@ class TruncatedGaussians(StudyRun[GaussianScale, GaussianResults]):
             if name == "default":
                 run_default(options)
             else:
-                limit = scale.max_evaluations
-                run_bench(replace(options, cost="one", max_evaluations=limit, time_limit=None))
+                counted = SearchSpecification(cost="one", max_evaluations=scale.max_evaluations)
+                run_bench(replace(options, shared=counted, time_limit=None))
 
     def _planners(self, domain: str) -> Iterator[tuple[str, str, int]]:
         """Name, heuristic and number of problems."""
@@ -272,7 +273,7 @@ class TruncatedGaussians(StudyRun[GaussianScale, GaussianResults]):
                 name = LEARNED if len(self.scale.seeds) == 1 else f"{LEARNED}, seed {seed}"
                 yield domain, name, self.runs(domain, self.model(domain, OURS, seed).stem)
             yield domain, BASELINE, self.runs(domain, "ff")
-            yield domain, DEFAULT_PLANNER, self.runs(domain, "default")
+            yield domain, DEFAULT_LABEL, self.runs(domain, "default")
 
     def report(self, results: GaussianResults, scale: str) -> Report:
         training = [f"{model} {steps} steps" for model, steps in self.scale.steps.items()]

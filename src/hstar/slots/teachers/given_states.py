@@ -14,7 +14,7 @@ import numpy as np
 
 from hstar import _core
 from hstar.planning.heuristics import bind_heuristic
-from hstar.planning.search import STRONGEST, SearchOptions
+from hstar.planning.specification import DEFAULT_PLANNER, SearchSpecification
 from hstar.planning.task import Task
 from hstar.runtime.resources import Budget, OutOfResources, stopped
 from hstar.slots.teachers.backward import FactSets, check_goal
@@ -22,7 +22,7 @@ from hstar.slots.teachers.sampler import sampling_teacher
 from hstar.slots.teachers.teacher import one_of, whole_number
 from hstar.slots.teachers.whole_states import LatestStates, fact_sets
 
-SEARCHES = {"default": STRONGEST, "ff": SearchOptions("ff", "gbfs", cost="one")}
+SEARCHES = {"default": DEFAULT_PLANNER, "ff": SearchSpecification("ff", "gbfs", cost="one")}
 AT_ONCE = 8  # searches between two looks at the time and the number of states
 SHARE = 0.1  # of the time left, for one search
 END_SHARE = 0.05  # of the time, to hand over what was found
@@ -59,7 +59,7 @@ def sample_given_states(
     seeds = np.random.default_rng(seed)
     try:
         with own.native():
-            bound = bind_heuristic(options.heuristics[0], task, options.cost, own)
+            bound = bind_heuristic(options.heuristics[0], task, options.value("cost"), own)
         assert isinstance(bound, _core.Heuristic)
         starts = task.initial_state[None]
         for walked in range(0, walks + AT_ONCE, AT_ONCE):

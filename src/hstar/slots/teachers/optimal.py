@@ -11,7 +11,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hstar.pddl import Problem
-from hstar.planning.search import SearchOptions, run
+from hstar.planning.search import run
+from hstar.planning.specification import SearchSpecification
 from hstar.planning.task import ground
 from hstar.runtime.resources import Budget
 from hstar.slots.teachers.attempt import TRIVIAL, Attempt, labelled
@@ -22,7 +23,7 @@ from hstar.slots.teachers.teacher import Option, Teacher, positive_number
 def label_optimally(problem: Problem, budget: Budget, max_expansions: int | None = None) -> Attempt:
     """Solve a problem optimally and label the states of the plan. Raises PddlError."""
     task = ground(problem, budget=budget)
-    result = run(task, SearchOptions("lmcut", "astar", max_expansions=max_expansions), budget)
+    result = run(task, SearchSpecification("lmcut", "astar", max_expansions=max_expansions), budget)
     attempt = Attempt(TRIVIAL if result.plan == [] else result.status, plan_cost=result.plan_cost)
     if result.plan:
         states, remaining = follow(task, result.plan)

@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from hstar import _core
-from hstar.planning.search import SearchOptions
+from hstar.planning.specification import SearchSpecification
 from hstar.planning.task import Task
 from hstar.runtime.resources import Budget, OutOfResources, stopped
 from hstar.slots.teachers.backward import FactSets, NothingToRegress
@@ -54,7 +54,7 @@ def sample_bootstrap(
     own = earlier(budget)
     walks = GoalWalks(task, own, h2=h2)
     network = FactNetwork(task, NETWORK, seed)
-    settings = SearchOptions(algorithm="gbfs", max_expansions=expansions).for_core(task)
+    settings = SearchSpecification(algorithm="gbfs", max_expansions=expansions).for_core(task)
     found = LatestStates(task, states)
     length, doublings = FIRST_LENGTH, 0
     try:
