@@ -22,8 +22,7 @@ from hstar.slots.pattern_network import ExceptionSet, LearnedDatabase, read_lear
 from hstar.training.certified.certificate import verify_file
 from hstar.training.certified.learning import learn
 from hstar.training.certified.sweep import SweepOptions
-from hstar.training.draws import Sampling
-from hstar.training.options import TABLE_DEFAULTS, TrainOptions
+from hstar.training.options import TABLE_DEFAULTS, Sampling, TrainOptions
 from hstar.training.pattern_source import TableData
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))

@@ -20,15 +20,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import provenance
-
 from hstar.learning.networks import Candidate, NetworkMaker
+
 from hstar.pddl import parse
 from hstar.planning.search import run
 from hstar.planning.specification import SearchSpecification
 from hstar.planning.task import Task, load_task
 from hstar.runtime.resources import Budget
 from hstar.slots.learned_heuristic import LearnedHeuristic
-from hstar.slots.teachers.backward import sample_rollouts
+from hstar.slots.teachers.regression import sample_walks
 from hstar.training.native import MlpOptions, train_mlp
 
 STATES = 100_000
@@ -54,7 +54,7 @@ def measured(folder: Path, seconds: float, epochs: int) -> list[str | float]:
     network = MlpOptions(precision="int16", epochs=epochs)
     maker = NetworkMaker(parse(domain, folder / "p1.pddl"), network, STATES, Budget(), print)
     start = time.process_time()
-    sets = sample_rollouts(maker.task, Budget(), states=STATES)
+    sets = sample_walks(maker.task, Budget(), states=STATES)
     sampled = time.process_time()
     width = maker.features["width"]
     trained = train_mlp(maker.rows(sets), width, network, 0)

@@ -33,11 +33,12 @@ from provenance import describe_run
 
 from hstar import _core
 from hstar.pddl import Problem, model, parse
+from hstar.planning.atoms import atom_name
 from hstar.planning.heuristics import make_heuristic
 from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget
-from hstar.slots.features.facts import atom_name
-from hstar.slots.teachers.backward import FactSets, sample_focused, sample_rollouts
+from hstar.slots.teachers.backward import FactSets
+from hstar.slots.teachers.regression import sample_focused, sample_walks
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 import downward
@@ -166,8 +167,8 @@ def compare_with_lmcut(task: Task, most: int, seconds: float, found: Evidence) -
     deadline = _core.monotonic_seconds() + seconds
     budget = Budget()
     ways = (
-        sample_rollouts(task, budget, states=SAMPLED, seed=1),
-        sample_rollouts(task, budget, states=SAMPLED, completion="variables", h2=True, seed=2),
+        sample_walks(task, budget, states=SAMPLED, seed=1),
+        sample_walks(task, budget, states=SAMPLED, completion="variables", h2=True, seed=2),
         sample_focused(task, budget, states=SAMPLED, completion="variables", seed=3),
     )
     whole = [full_states(task, sets) for sets in ways]

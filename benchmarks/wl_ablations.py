@@ -23,11 +23,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from learning_track import hstar, problems_in, training_of
-from provenance import describe_run
-
-from hstar import _core
-from hstar.experiments.report import markdown_table
 from hstar.learning.attempts import CHEAPEST, DEFAULT, OPTIMAL, Effort, attempts, is_spent
 from hstar.learning.candidates import WITH_MODEL, WITHOUT_MODEL
 from hstar.learning.choices import Choices, choices_along
@@ -35,6 +30,11 @@ from hstar.learning.counterexamples import Minima, choices_at, local_minima
 from hstar.learning.instance import way_text, with_search
 from hstar.learning.linear_model import OBJECTIVES, linear_model
 from hstar.learning.sibling_values import successor_values
+from learning_track import hstar, problems_in, training_of
+from provenance import describe_run
+
+from hstar import _core
+from hstar.experiments.report import markdown_table
 from hstar.pddl import parse
 from hstar.planning.task import Task, ground
 from hstar.runtime.pool import Pool

@@ -191,7 +191,7 @@ def test_models_are_called_by_their_stem_and_seed(
         paths.append(str(path))
 
     class Model:
-        def __init__(self, path: str, decode: str | None = None) -> None:
+        def __init__(self, path: str, decode: str | None = None, trust: bool = False) -> None:
             self.metadata: dict[str, Any] = {}
             if path.endswith("x.safetensors"):
                 self.metadata["training"] = {"options": {"seed": 42}}
@@ -215,7 +215,7 @@ main()
 class GoalCount:
     """As load_model returns them: a heuristic without a task, here one that counts open goals."""
 
-    def __init__(self, path: str, decode: str | None = None) -> None:
+    def __init__(self, path: str, decode: str | None = None, trust: bool = False) -> None:
         self.label = path
         self.metadata: dict[str, Any] = {"seed": 7}
 

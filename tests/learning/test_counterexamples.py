@@ -9,9 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from label_folders import write_folder
-
-from hstar import _core
 from hstar.learning.attempts import Effort
 from hstar.learning.choices import choices_along
 from hstar.learning.counterexamples import (
@@ -22,6 +19,9 @@ from hstar.learning.counterexamples import (
     local_minima,
 )
 from hstar.learning.linear_model import linear_model
+from label_folders import write_folder
+
+from hstar import _core
 from hstar.planning.heuristics import bind_heuristic
 from hstar.planning.search import run
 from hstar.planning.specification import SearchSpecification

@@ -11,16 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from label_folders import write_folder
-from program import COMMAND, Outcome, check_one_line, hstar
-
-from hstar.domains import generate
 from hstar.learning.candidates import RECIPES
 from hstar.learning.choices import choices_along
 from hstar.learning.domain import DomainLearner, DomainOptions, split_by_size
 from hstar.learning.domain_outcome import DomainOutcome
 from hstar.learning.ladder import Ladder
 from hstar.learning.linear_model import linear_model
+
 from hstar.planning.search import run
 from hstar.planning.specification import DEFAULT_PLANNER, SearchSpecification
 from hstar.planning.task import Task, ground, load_task

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hstar.learning.initial_states import walk_problems
+from hstar.learning.instance import InstanceLearner, LearnOptions, with_search
 from program import COMMAND, SECONDS, check_one_line, environment, hstar
 from small_domains import ALL, BLOCKS, problem_text
 
-from hstar.learning.initial_states import walk_problems
-from hstar.learning.instance import InstanceLearner, LearnOptions, with_search
 from hstar.learning.trials import Score, Trial, sentence, trial_states
 from hstar.pddl import parse
 from hstar.pddl.validate import validate
@@ -23,6 +23,7 @@ from hstar.planning.algorithms import SEARCHES
 from hstar.planning.search import search
 from hstar.planning.specification import SearchSpecification
 from hstar.planning.task import ground, load_task
+from hstar.runtime.journal import Journal
 from hstar.runtime.resources import Budget
 from hstar.slots.loader import find_heuristic, load_search
 from hstar.slots.model_file import read_model, write_model
@@ -131,9 +132,8 @@ def test_a_killed_run_goes_on(tower: Path) -> None:
 
 def test_other_settings_do_not_continue_a_run(tower: Path) -> None:
     model = tower.parent / "m.safetensors"
-    partial = Path(f"{model}.partial")
-    partial.mkdir()
-    (partial / "run.json").write_text(json.dumps({"learn": {"seconds": 1}}))
+    with Journal(model, {"learn": {"seconds": 1}}, print).held():
+        pass
     run = hstar("learn", tower, "-o", model, *QUICK)
     assert run.code == 36 and "other settings" in run.err
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hstar.learning.rollouts import Line, RolloutLearner, split_tasks, usable_tasks
 from label_folders import write_folder
 from program import Outcome, check_one_line, hstar
 
-from hstar.learning.rollouts import Line, RolloutLearner, split_tasks, usable_tasks
 from hstar.planning.heuristics import make_heuristic
 from hstar.planning.search import search
 from hstar.planning.task import Task, load_task

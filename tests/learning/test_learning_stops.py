@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hstar.learning.instance import InstanceLearner, LearnOptions
+from hstar.learning.networks import NetworkMaker
 from program import COMMAND, SECONDS, environment, hstar
 from small_domains import BLOCKS, problem_text
 
 from hstar import _core
-from hstar.learning.instance import InstanceLearner, LearnOptions
-from hstar.learning.networks import NetworkMaker
 from hstar.learning.planning import Clock, networks, search_for, take_turns
 from hstar.learning.trials import Score, sentence
 from hstar.pddl import Problem, parse

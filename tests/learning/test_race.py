@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from label_folders import write_folder
-
 from hstar.learning.attempts import DEFAULT, Effort, is_spent
 from hstar.learning.candidates import Candidate
 from hstar.learning.ladder import FIRST_RUNG, Ladder, Rung
-from hstar.learning.race import KEPT, race
 from hstar.learning.rungs import RungTrials
+from label_folders import write_folder
+
+from hstar.learning.race import KEPT, race
 from hstar.learning.trials import Trial
 from hstar.pddl import Problem
 from hstar.planning.task import load_task

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hstar.learning.choices import choices_along
+from hstar.learning.linear_model import linear_model
 from program import hstar
 
 from hstar.domains import generate
-from hstar.learning.choices import choices_along
-from hstar.learning.linear_model import linear_model
 from hstar.pddl import parse
 from hstar.pddl.model import Problem
 from hstar.planning.search import run

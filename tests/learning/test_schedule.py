@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hstar.learning.candidates import UNTRAINED, Candidate
 from hstar.learning.schedule import choose_schedule, in_turns
+
 from hstar.learning.trials import Score, Trial
 
 

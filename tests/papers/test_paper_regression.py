@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from program import check_one_line, hstar
 
+from hstar.domains.walks import with_initial_state
 from hstar.experiments.bench import SuiteError, run_peer
 from hstar.experiments.study import (
     FAILS,
@@ -25,10 +26,14 @@ from hstar.experiments.study import (
     read_part,
     trials,
 )
-from hstar.learning.initial_states import with_initial_state
-from hstar.learning.instance import InstanceLearner, LearnOptions
 from hstar.papers.regression_sampling import learners
-from hstar.papers.regression_sampling.learners import COLUMNS, LEARNERS, OneTask, used_states
+from hstar.papers.regression_sampling.learners import (
+    COLUMNS,
+    LEARNERS,
+    OneTask,
+    SeenStates,
+    used_states,
+)
 from hstar.papers.regression_sampling.study import GENERATED, SCALES, RegressionSampling
 from hstar.papers.regression_sampling.tables import (
     AVERAGES,
@@ -39,13 +44,19 @@ from hstar.papers.regression_sampling.tables import (
     coverage_table,
     together_table,
 )
+from hstar.planning.atoms import parse_atom
 from hstar.planning.task import ground
 from hstar.runtime.journal import JournalError
 from hstar.runtime.resources import Budget, OutOfResources, stopped
-from hstar.slots.teachers.states import parse_atom
-from hstar.training.native import MlpOptions
 
-QUICK = MlpOptions(hidden=8, width=8, batch=256, epochs=2)
+QUICK = {"hidden": 8, "width": 8, "batch": 256, "epochs": 2}
+
+
+def quick(recipe: Recipe, states: int) -> OneTask:
+    rows = tuple(dataclasses.replace(row, options=QUICK) for row in recipe.rows)
+    return OneTask(dataclasses.replace(recipe, rows=rows, states=states))
+
+
 STUDY = TrialStudy(
     GENERATED,
     ("RSL", "FF", "goal count", "plan", "learn", "plan --learn"),
@@ -71,9 +82,7 @@ subprocess.run([sys.executable, "-m", "hstar", "plan", domain, problem, "--plan-
 @pytest.fixture
 def experiment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RegressionSampling:
     for name in ("RSL", "hstar"):
-        options = LEARNERS[name].options
-        options = dataclasses.replace(options, network=QUICK, states=500, trials=2)
-        monkeypatch.setitem(LEARNERS, name, OneTask(options))
+        monkeypatch.setitem(LEARNERS, name, quick(LEARNERS[name].recipe, 500))
     (tmp_path / "peer.py").write_text(PEER)
     peer = f"{sys.executable} {tmp_path / 'peer.py'} {{domain}} {{problem}} {{plan}}"
     (tmp_path / "run").mkdir()
@@ -130,9 +139,7 @@ def test_states_that_a_learner_saw_are_not_planned_for(
 ) -> None:
     """With many samples of a task of two blocks, training meets every state."""
     small = dataclasses.replace(experiment, scale=scale_of("blocksworld", blocks=[2]))
-    options = LearnOptions(network=QUICK, states=5000, trials=2)
-    options = dataclasses.replace(options, ways=LEARNERS["RSL"].options.ways)
-    monkeypatch.setitem(LEARNERS, "RSL", OneTask(options))
+    monkeypatch.setitem(LEARNERS, "RSL", quick(LEARNERS["RSL"].recipe, 5000))
     (task,) = small.find_tasks(STUDY)
     make_task(task, small.scale.generated["blocksworld"], 2, 0)
     small.carry_out("learning", small.trainings(STUDY, [task]))
@@ -261,7 +268,7 @@ def test_an_interrupt_is_no_result(experiment: RegressionSampling, monkeypatch: 
     monkeypatch.setattr(trials, "plan_problem", interrupted)
     with pytest.raises(OutOfResources, match="interrupted"):
         make(part, experiment.search_once, (STUDY, task, entry, "FF", 0))
-    monkeypatch.setattr(learners.InstanceLearner, "run", interrupted)
+    monkeypatch.setattr(learners, "learn", interrupted)
     with pytest.raises(OutOfResources, match="interrupted"):
         make(*training)
     assert not list(experiment.directory.glob("searches/**/*.json"))
@@ -273,15 +280,16 @@ def test_states_are_compared_with_the_atoms_that_never_change(tmp_path: Path) ->
     experiment = RegressionSampling(scale_of("visitall", side=[12]), tmp_path, say=lambda _: None)
     (task,) = experiment.find_tasks(STUDY)
     make_task(task, experiment.scale.generated["visitall"], 2, 0)
-    options = LearnOptions(seconds=600.0)
-    learner = InstanceLearner(task.problem(1), options, Budget(), lambda _: None)
+    first = ground(task.problem(1))
+    chosen = walk_states(first, MOST_STATES, 0, Budget())
+    others = walk_states(first, 4 * MOST_STATES, 1, Budget(), but=chosen)
     text = task.file(1).read_text()
-    for number, state in ((2, learner.states[0]), (3, learner.verdict_states[0])):
+    for number, state in ((2, chosen[0]), (3, others[0])):
         whole = ground(task.problem(1), keep_irrelevant=True, keep_constant=True)
-        tracked = set(learner.task.atoms(state))
+        tracked = set(first.atoms(state))
         visited = {a for a in whole.atoms(whole.initial_state) if a.startswith("visited")}
         atoms = [parse_atom(atom) for atom in sorted(tracked | visited)]
         static = [atom for atom in task.problem(1).init if atom[0] == "connected"]
         made = with_initial_state(text, task.problem(1), [*static, *filter(None, atoms)])
         task.file(number).write_text(made)
-    assert used_states(learner, task, STUDY) == [2, 3]
+    assert used_states(task, STUDY, SeenStates(), 0) == [2, 3]

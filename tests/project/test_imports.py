@@ -11,8 +11,12 @@ from pathlib import Path
 
 import pytest
 from program import SECONDS, environment
+from untrained_models import untrained
 
 import hstar
+from hstar.planning.task import load_task
+from hstar.slots.model_file import write_model
+from hstar.slots.objectives import make_objective
 
 PACKAGE = Path(hstar.__file__).parent
 
@@ -39,8 +43,9 @@ PLACED = set().union(*LAYERS)
 ONLY: dict[str, set[str]] = {
     "pddl": set(),
     "runtime": {"_core", "pddl"},
-    "domains": {"runtime", "pddl"},
+    "domains": {"runtime", "pddl", "planning", "_core"},
 }
+EXAMPLE = Path(__file__).parents[2] / "examples" / "delivery"
 MOST_ENTRIES = 14  # of the package
 MOST_LINES = 400  # of a file
 HEAVY = ["numpy", "torch", "rich", "polars", "asyncio", "multiprocessing"]
@@ -126,13 +131,40 @@ def test_names_that_are_imported_late_exist(package: Path) -> None:
 @pytest.mark.parametrize("module", ["hstar", "hstar.commands.cli"])
 def test_nothing_heavy_is_imported(module: str) -> None:
     """`hstar plan` solves small problems in a tenth of a second; numpy alone takes as long."""
-    program = f"import {module}, sys; print([m for m in {HEAVY} if m in sys.modules])"
+    assert loaded_by(f"import {module}") & set(HEAVY) == set()
+
+
+# What a search with a learned heuristic of the core has no use for.
+OF_LEARNING = ("torch", "polars", "multiprocessing", "hstar.domains", "hstar.slots.teachers",
+               "hstar.training", "hstar.learning", "hstar.experiments", "hstar.pdb",
+               "hstar.runtime.pool", "hstar.runtime.journal")  # fmt: skip
+
+
+@pytest.mark.parametrize(("model", "features"), [("linear", "wl"), ("mlp", "facts")])
+def test_search_with_a_learned_heuristic_loads_no_learning(
+    model: str, features: str, tmp_path: Path
+) -> None:
+    files = [EXAMPLE / name for name in ("domain.pddl", "problem.pddl")]
+    objective = make_objective("squared")
+    write_model(
+        tmp_path / "m.safetensors",
+        untrained(model, load_task(*files), objective, features=features).file,
+    )
+    command = ["plan", str(files[1]), "-H", str(tmp_path / "m.safetensors"), "--quiet"]
+    limit = ["--max-evaluations", "100"]
+    loaded = loaded_by(f"from hstar.commands import cli; cli.run({[*command, *limit]})")
+    assert "hstar.slots.learned_heuristic" in loaded
+    assert [name for name in sorted(loaded) if name.startswith(OF_LEARNING)] == []
+
+
+def loaded_by(program: str) -> set[str]:
+    """The modules that a program has loaded at its end."""
     done = subprocess.run(
-        [sys.executable, "-c", program],
+        [sys.executable, "-c", f"{program}; import sys; print(*sys.modules)"],
         env=environment(),
         capture_output=True,
         text=True,
         timeout=SECONDS,
         check=True,
     )
-    assert done.stdout == "[]\n"
+    return set(done.stdout.split())

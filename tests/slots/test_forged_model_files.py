@@ -6,6 +6,7 @@ import copy
 import hashlib
 import json
 import random
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from safetensors import safe_open
 from safetensors.numpy import load, save
 from untrained_models import untrained
 
+from hstar.commands.cli import run as run_cli
 from hstar.planning.puzzle import make_puzzle
 from hstar.planning.task import Task, load_task
 from hstar.slots.loader import load_model
@@ -180,3 +182,70 @@ def test_a_forged_file_loads_or_is_refused(name: str, task: Task, tmp_path: Path
         except Exception as error:
             raise AssertionError(f"forgery {number}: {json.dumps(changed)}") from error
     assert {"bound", "read"} <= outcomes
+
+
+SEARCH = {
+    **{"algorithm": "lazy", "heuristic": "ff", "cost": "one", "preferred_by": "ff", "batch": 32},
+    **{"seed": 0, "queues": [[0, False], [0, True]], "max_expansions": 100},
+    "alternating": [{"algorithm": "default"}, {"algorithm": "first", "look_ahead": False}],
+}
+MUTANT_SECONDS = 4.0  # for each of the files; with --all, all of some thousand mutants
+
+
+def routes(held: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The keys that lead to every field."""
+    for key in held if isinstance(held, dict) else range(len(held)):
+        yield (*above, key)
+        if isinstance(held[key], (dict, list)):
+            yield from routes(held[key], (*above, key))
+
+
+def mutants(metadata: dict[str, Any], rng: random.Random) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Each field of the metadata in turn has each odd value, or is gone, in random order."""
+    whole = {key: value for key, value in metadata.items() if key != "training"}
+    gone = object()
+    changes = [(route, value) for route in routes(whole) for value in (*ODD_VALUES, gone)]
+    rng.shuffle(changes)
+    for route, value in changes:
+        changed = copy.deepcopy(metadata)
+        container = changed
+        for key in route[:-1]:
+            container = container[key]
+        if value is gone:
+            del container[route[-1]]
+        else:
+            container[route[-1]] = copy.deepcopy(value)
+        yield (route, "gone" if value is gone else value), changed
+
+
+def refuse_or_run(name: str, path: Path, task: Task, seconds: float) -> None:
+    """Every command that reads a mutant ends as commands do, and not as a bug."""
+    metadata, tensors, written = originals(task)[name]
+    pdb = "pdb" in name or metadata.get("form") == "integers"
+    if not pdb and not name.startswith("old"):
+        metadata = {**metadata, "search": SEARCH}
+    strips = [str(DATA / "strips" / f"{one}.pddl") for one in ("domain", "problem")]
+    few, output = ["--max-expansions", "20"], ["--plan-file", str(path.with_name("plan"))]
+    use = ["plan", *strips, "-H", str(path), *few, *output]
+    if pdb:
+        use = ["solve", "cube2", "--scramble", "2", "-H", f"pdb:{path}", "-s", "gbfs", *few]
+    codes, started = set(), time.monotonic()
+    for change, changed in mutants(metadata, random.Random(name)):
+        path.write_bytes(written(changed, dict(tensors)))
+        for command in (use, ["model", "show", str(path)], ["pdb", "show", str(path)]):
+            codes.add(run_cli(command))
+            assert codes <= {0, 12, 31, 36}, (command[:2], change)
+        if time.monotonic() - started > seconds:
+            break
+    assert codes >= {0, 31}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_mutant_is_refused_or_runs(name: str, task: Task, tmp_path: Path) -> None:
+    refuse_or_run(name, tmp_path / "m.safetensors", task, MUTANT_SECONDS)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", NAMES)
+def test_every_mutant_is_refused_or_runs(name: str, task: Task, tmp_path: Path) -> None:
+    refuse_or_run(name, tmp_path / "m.safetensors", task, float("inf"))

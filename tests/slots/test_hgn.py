@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,14 @@ def network(*graphs: Hypergraph, seed: int = 0, **options: Any) -> HGN:
     return HGN(HGNConfig(receivers, senders, **options), generator)
 
 
+def batch_of(
+    groups: Sequence[tuple[Hypergraph, NDArray[Any]]], slots: tuple[int, int]
+) -> HypergraphBatch:
+    """All states of all groups in order; a group is a graph and its states' bits [S, nodes]."""
+    inputs = HypergraphInputs(groups, slots)
+    return inputs.select(np.arange(len(inputs.graphs)))
+
+
 def slots(config: HGNConfig) -> tuple[int, int]:
     return config.receiver_slots, config.sender_slots
 
@@ -79,7 +88,7 @@ def slots(config: HGNConfig) -> tuple[int, int]:
 def predict(model: HGN, graph: Hypergraph, bits: NDArray[Any]) -> NDArray[np.float32]:
     """float32[S, outputs]"""
     with torch.inference_mode():
-        outputs = model(HypergraphBatch.build([(graph, bits)], slots(model.config)))
+        outputs = model(batch_of([(graph, bits)], slots(model.config)))
     found: NDArray[np.float32] = outputs.float().cpu().numpy()
     return found
 
@@ -92,7 +101,7 @@ def assert_like_oracle(model: HGN, task: Task, states: NDArray[np.int32]) -> Non
     bits = state_bits(graph, task, states)
     expected = np.stack([oracle(model, task, state) for state in states])
     np.testing.assert_allclose(predict(model, graph, bits), expected, rtol=1e-5, atol=1e-5)
-    exact = model.double()(HypergraphBatch.build([(graph, bits)], slots(model.config)))
+    exact = model.double()(batch_of([(graph, bits)], slots(model.config)))
     np.testing.assert_allclose(exact.detach().numpy(), expected, rtol=1e-11, atol=1e-11)
 
 
@@ -136,7 +145,7 @@ def test_gradients(tmp_path: Path) -> None:
         for graph, task in zip(graphs, tasks, strict=True)
     ]
     for chosen in (groups, groups[:1]):  # rows of several graphs, and several states in a row
-        batch = HypergraphBatch.build(chosen, slots(model.config))
+        batch = batch_of(chosen, slots(model.config))
 
         def outputs(*values: torch.Tensor, batch: HypergraphBatch = batch) -> torch.Tensor:
             named = dict(zip(names, values, strict=True))
@@ -240,7 +249,7 @@ def test_a_batch_is_its_states_one_by_one(tmp_path: Path) -> None:
     )
     assert len(np.unique(single[:, 0])) > 5
 
-    together = model(HypergraphBatch.build(groups, slots(model.config))).detach().numpy()
+    together = model(batch_of(groups, slots(model.config))).detach().numpy()
     np.testing.assert_allclose(together, single, rtol=1e-5, atol=1e-6)
     by_graph = np.concatenate([predict(model, graph, bits) for graph, bits in groups])
     np.testing.assert_allclose(by_graph, single, rtol=1e-5, atol=1e-6)
@@ -318,7 +327,7 @@ def test_a_gpu_computes_the_same(tmp_path: Path) -> None:
     results = []
     for device in ("cpu", "cuda"):
         model = network(*graphs).to(device)
-        outputs = model(HypergraphBatch.build(groups, slots(model.config)))
+        outputs = model(batch_of(groups, slots(model.config)))
         slopes = torch.autograd.grad(outputs.sum(), list(model.parameters()))
         alone = torch.from_numpy(predict(model, *groups[0]))
         results.append([outputs.detach().cpu(), alone, *(slope.cpu() for slope in slopes)])

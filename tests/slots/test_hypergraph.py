@@ -11,6 +11,7 @@ import small_domains
 from test_hgn import (
     ODD_DOMAIN,
     assert_like_oracle,
+    batch_of,
     odd_problem,
     predict,
     read_task,
@@ -18,8 +19,7 @@ from test_hgn import (
     some_states,
 )
 
-from hstar.slots.features.hypergraph import build_hypergraph, fact_bits, needed_slots, state_bits
-from hstar.slots.features.hypergraph_inputs import HypergraphBatch
+from hstar.slots.features.hypergraph import build_hypergraph, needed_slots, state_bits
 from hstar.slots.models.hgn import HGN, HGNConfig
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -94,9 +94,6 @@ def test_state_bits(tmp_path: Path) -> None:
     for state, row in zip(states, bits, strict=True):
         true = {atom for atom, bit in zip(graph.atoms, row, strict=True) if bit}
         assert true == set(task.atoms(state))
-    facts = states + np.cumsum([0, *task.domain_sizes[:-1]])
-    np.testing.assert_array_equal(fact_bits(graph, [*facts]), bits)
-    np.testing.assert_array_equal(fact_bits(graph, [facts[0], facts[1][:0]])[1], 0 * bits[0])
 
 
 def test_bits_of_another_task_are_refused(tmp_path: Path) -> None:
@@ -116,7 +113,7 @@ def test_an_action_that_needs_more_slots_is_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"action \((put-down|stack) .*\) has 3 adds.* at most 2"):
         predict(HGN(HGNConfig(receiver_slots=2, sender_slots=3)), graph, bits)
     with pytest.raises(ValueError, match=r"action \((pick-up|unstack) .*\) has 3 preconditions"):
-        HypergraphBatch.build([(graph, bits)], (3, 2))
+        batch_of([(graph, bits)], (3, 2))
 
 
 def test_a_task_without_operators(tmp_path: Path) -> None:

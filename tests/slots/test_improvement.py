@@ -18,7 +18,7 @@ from hstar import _core
 from hstar.pddl import parse
 from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget
-from hstar.slots.teachers.backward import sample_focused, sample_rollouts
+from hstar.slots.teachers.regression import sample_focused, sample_walks
 
 SEEDS = range(120)
 SECONDS = 600.0
@@ -159,7 +159,7 @@ def test_without_time_depths_stay_bounds() -> None:
         )
 
 
-@pytest.mark.parametrize("sample", [sample_rollouts, sample_focused])
+@pytest.mark.parametrize("sample", [sample_walks, sample_focused])
 def test_the_option_lowers_the_labels_of_teachers(sample: object) -> None:
     assert callable(sample)
     task = classic("blocks")

@@ -11,7 +11,7 @@ import kill_label
 import numpy as np
 import pytest
 from hard_tasks import large_grounding
-from label_folders import files, generated, hard_gripper, write_folder
+from label_folders import atom_names, files, generated, hard_gripper, write_folder
 from program import hstar
 from small_domains import ALL, BLOCKS, problem_text
 
@@ -59,8 +59,8 @@ def test_values(domain: str, cost: str, tmp_path: Path) -> None:
         state = task.initial_state
         left = best.plan_cost
         states = states_of_atoms(task, problem.atoms, rows)
-        columns = heuristic_columns(task, states, [*HEURISTICS, "ff_deletes", "ff_deletes_mean"])
-        names = labels.atom_names(problem.problem)
+        columns = heuristic_columns(task, states, HEURISTICS)
+        names = atom_names(labels, problem.problem)
         assert np.isnan(rows.lower).all() and np.isnan(rows.upper).all()
         for step in range(len(rows)):
             row = {name: column[step] for name, column in columns.items()}
@@ -70,8 +70,7 @@ def test_values(domain: str, cost: str, tmp_path: Path) -> None:
             for name in HEURISTICS:
                 assert row[name] == make_heuristic(task, name).evaluate(state)[0]
             features = make_heuristic(task, "ff").plan_features(state)[0]
-            assert (row["ff"], row["ff_deletes"]) == (features[1], features[2])
-            assert row["ff_deletes_mean"] == features[3]
+            assert row["ff"] == features[1]
             assert row["hmax"] <= row["lmcut"] <= left
             if step < len(problem.plan):
                 operators, successors = task.successors(state)
@@ -172,7 +171,7 @@ def test_no_two_problems_get_the_same_replacement(
         towers_problem(3, 1),
         towers_problem(3, 2),
     ]
-    monkeypatch.setattr("hstar.domains.DOMAINS.find", lambda name: None)
+    monkeypatch.setattr("hstar.domains.DOMAINS.find_installed", lambda name: None)
     monkeypatch.setattr("hstar.domains.regenerate", lambda *made_with: offers[made_with[-1] - 1])
     results = []
     for jobs in (1, 3):

@@ -10,7 +10,7 @@ import kill_label
 import numpy as np
 import polars as pl
 import pytest
-from label_folders import QUICK, write_folder
+from label_folders import QUICK, atom_names, write_folder
 from program import hstar
 from small_domains import problem_text
 
@@ -156,7 +156,7 @@ def test_plans_with_steps_that_grounding_drops(tmp_path: Path) -> None:
     label(tmp_path, output, replace(given(tmp_path), cost="normal"))
     labels = read_labels(output)
     assert labels.rows.upper.tolist() == [10, 8, 7, 2, 0]
-    states = labels.atom_names("p.pddl")
+    states = atom_names(labels, "p.pddl")
     places = [[atom for atom in state if atom.startswith("at")] for state in states]
     assert places == [["at(a)"], ["at(a)"], ["at(a)"], ["at(b)"], ["at(c)"]]
     data = load_dataset(output)

@@ -23,7 +23,7 @@ from hstar.commands.cli import run as run_cli
 from hstar.pddl import parse
 from hstar.planning.task import ground, load_task
 from hstar.slots.loader import load_model
-from hstar.slots.model_file import SCHEMA, ModelFileError, read_model, write_model
+from hstar.slots.model_file import SCHEMA, ModelFile, ModelFileError, read_model, write_model
 from hstar.slots.objectives import make_objective
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -200,6 +200,20 @@ def test_a_file_that_lacks_something_is_refused(key: str, saved: Saved) -> None:
     write_model(saved.model, held)
     with pytest.raises(ModelFileError, match=f"lacks '{key}'"):
         load_model(saved.model)
+
+
+def test_a_file_names_its_search_and_its_verdict_or_null(saved: Saved) -> None:
+    held = read_model(saved.model)
+    assert held.metadata["search"] is held.metadata["verdict"] is None
+    assert load_model(saved.model).search == {}
+    said = {"search": {"algorithm": "lazy"}, "verdict": {"sentence": "Use it.", "use": "learned"}}
+    write_model(saved.model, ModelFile({**held.metadata, **said}, held.tensors))
+    assert read_model(saved.model).metadata == {**held.metadata, **said}
+    assert load_model(saved.model).search == said["search"]
+    for key in said:
+        write_model(saved.model, ModelFile({**held.metadata, key: {}}, held.tensors))
+        with pytest.raises(ModelFileError, match=f"'{key}' lacks"):
+            load_model(saved.model)
 
 
 def test_an_unknown_kind_of_model_is_refused(

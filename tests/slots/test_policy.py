@@ -24,12 +24,18 @@ import hstar
 from hstar.planning.search import search
 from hstar.slots.decode import HAdjusted
 from hstar.slots.features.atoms import Encoder
-from hstar.slots.features.operators import ARTIFICIAL, NO_OBJECT, Choices, Operators, schemas_of
+from hstar.slots.features.operators import (
+    ARTIFICIAL,
+    NO_OBJECT,
+    ApplicableOperators,
+    Operators,
+    schemas_of,
+)
 from hstar.slots.features.vocabulary import Vocabulary
 from hstar.slots.model_file import ModelFileError, write_model
 from hstar.slots.models.gnn import GNN, GNN_MODEL
 from hstar.slots.models.object_graph import object_graphs
-from hstar.training.reinforcement.ppo import PPOOptions, Trained, train_on
+from hstar.training.reinforcement.ppo import PPOOptions, TrainedPolicy, train_on
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -57,7 +63,9 @@ def policy_of(
     table = Operators.of(task, encoder.objects, network.config.schemas)
     ops = [task.successors(state)[0] for state in states]
     with torch.no_grad():
-        log_pi, logit = network.policy(encoder.encode(states), Choices.of([table] * len(ops), ops))
+        log_pi, logit = network.policy(
+            encoder.encode(states), ApplicableOperators.of([table] * len(ops), ops)
+        )
     split = np.split(log_pi.exp().numpy(), np.cumsum([len(one) for one in ops])[:-1])
     named: list[dict[str, float]] = []
     for one, found in zip(ops, split, strict=True):
@@ -160,7 +168,9 @@ def test_every_weight_gets_a_finite_gradient(attention: bool, blocks: hstar.Task
     states = reachable(blocks, 20)
     table = Operators.of(blocks, encoder.objects, network.config.schemas)
     ops = [blocks.successors(state)[0] for state in states]
-    log_pi, logit = network.policy(encoder.encode(states), Choices.of([table] * len(ops), ops))
+    log_pi, logit = network.policy(
+        encoder.encode(states), ApplicableOperators.of([table] * len(ops), ops)
+    )
     ((log_pi * torch.arange(len(log_pi))).sum() + logit.square().sum()).backward()
     for name, weight in network.named_parameters():
         assert weight.grad is not None and weight.grad.isfinite().all(), name
@@ -224,7 +234,7 @@ def test_tiny_values_keep_their_order() -> None:
 
 
 @pytest.fixture
-def trained(blocks: hstar.Task) -> Trained:
+def trained(blocks: hstar.Task) -> TrainedPolicy:
     return train_on([blocks.problem], replace(QUICK, updates=1))
 
 
@@ -256,7 +266,7 @@ def test_search_follows_the_policy(algorithm: str, attention: bool, blocks: hsta
         assert getattr(found, name) == getattr(plain, name), name
 
 
-def test_the_value_alone_orders_states(trained: Trained, blocks: hstar.Task) -> None:
+def test_the_value_alone_orders_states(trained: TrainedPolicy, blocks: hstar.Task) -> None:
     bound: Any = trained.heuristic("H").bind(blocks)
 
     def negated(states: States) -> Any:
@@ -271,7 +281,9 @@ def test_the_value_alone_orders_states(trained: Trained, blocks: hstar.Task) -> 
             assert (found.plan, found.evaluated) == (expected.plan, expected.evaluated)
 
 
-def test_models_are_files_like_others(trained: Trained, blocks: hstar.Task, tmp_path: Path) -> None:
+def test_models_are_files_like_others(
+    trained: TrainedPolicy, blocks: hstar.Task, tmp_path: Path
+) -> None:
     model = tmp_path / "policy.safetensors"
     write_model(model, trained.file)
     files = tmp_path / "domain.pddl", tmp_path / "problem.pddl"

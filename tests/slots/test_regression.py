@@ -333,7 +333,7 @@ def test_bad_arguments_are_refused() -> None:
 
 def test_options_that_the_core_cannot_count_are_refused() -> None:
     for name, option, value in (
-        ("regression", "rollouts", "9999999999"),
+        ("regression", "walks", "9999999999"),
         ("regression", "seed", "-1"),
         ("fsm", "length", "-3"),
         ("fsm", "stride", "0"),

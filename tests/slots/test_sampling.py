@@ -23,11 +23,11 @@ def test_a_batch_has_a_fixed_number_of_states_of_every_size(batch: int) -> None:
     sizes = np.array([3] * 11 + [7] * 5 + [5] + [9] * 2)
     sampler = StratifiedSampler(sizes, batch, seed=4)
     drawn = [sampler.rows(step) for step in range(40)]
-    assert {len(rows) for rows in drawn} == {sampler.batch_size}
+    assert {len(rows) for rows in drawn} == {sampler.quotas.sum()}
     assert len({sizes[rows].tobytes() for rows in drawn}) == 1
     assert set(sizes[drawn[0]]) == {3, 5, 7, 9}
-    assert max(4, min(batch, 19)) <= sampler.batch_size <= max(4, min(batch, 19)) + 3
-    assert len(sampler.weights) == sampler.batch_size
+    assert max(4, min(batch, 19)) <= sampler.quotas.sum() <= max(4, min(batch, 19)) + 3
+    assert len(sampler.weights) == sampler.quotas.sum()
 
 
 def test_every_state_is_seen_equally_often_within_its_size() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from label_folders import generated, write_folder
+from label_folders import atom_names, generated, write_folder
 from program import hstar
 from small_domains import ALL, problem_text
 
@@ -83,7 +83,7 @@ def test_dead_ends_and_limits_of_the_exhaustive_teacher(tmp_path: Path) -> None:
     output = tmp_path / "labels.parquet"
     label(folder, output, LabelOptions("exhaustive", jobs=1))
     labels = read_labels(output)
-    places = [atom for (atom,) in labels.atom_names("p.pddl")]
+    places = [atom for (atom,) in atom_names(labels, "p.pddl")]
     found = dict(zip(places, labels.rows.h.tolist(), strict=True))
     reached = {"at(a)": 2, "at(b)": 1, "at(c)": 0}
     assert {atom: h for atom, h in found.items() if h < np.inf} == reached

@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 from hard_tasks import large_search, never_ending
+from hstar.learning.choices import choices_along
+from hstar.learning.linear_model import linear_model
 from label_folders import write_folder
 from program import COMMAND, SECONDS, Outcome, check_one_line, environment
 from program import hstar as program
 
 import hstar
-from hstar.learning.choices import choices_along
-from hstar.learning.linear_model import linear_model
 from hstar.planning.search import run
 from hstar.planning.specification import DEFAULT_PLANNER
 from hstar.runtime.resources import Budget

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from hstar.slots.models import MODELS
-from hstar.slots.objectives.distributions import TruncatedGaussian
+from hstar.slots.objectives.distributions import TruncatedNormal
 from hstar.training.native import FactRows, Layer, MlpOptions, first_layers, to_tensors
 
 ATOMS = 120
@@ -78,7 +78,7 @@ def losses(options: MlpOptions, y: torch.Tensor, rows: FactRows, which: Any) -> 
         low = torch.where(lower.isnan(), -torch.inf, lower - options.epsilon)
         high = torch.where(upper.isnan(), torch.inf, upper + options.epsilon)
         sigma = torch.full_like(y, options.scale)
-        found = -TruncatedGaussian(y, sigma, low, high, validate=False).log_prob(h)
+        found = -TruncatedNormal(y, sigma, low, high).log_prob(h)
     weights = 1.0 if rows.weights is None else torch.from_numpy(rows.weights[which])
     return found * weights
 

@@ -93,9 +93,6 @@ class Exact:
         z = self.standard(x)
         return ((z - 1) * (z + 1) - self.second_less_1) / self.sigma
 
-    def probability_below(self, x: float) -> Any:
-        return self._between(self.a, self.standard(x)) / self.z
-
     def quantities(self, x: float) -> dict[str, Any]:
         return {
             "log p": self.log_prob(x),

@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import numpy as np
 from hard_tasks import write_task
 from small_domains import ALL, GRIPPER, problem_text
 
 from hstar.domains import generate
-from hstar.slots.teachers import LabelOptions
+from hstar.slots.teachers import LabelOptions, Labels
 
 QUICK = LabelOptions(jobs=1)
 HARD = "p00b.pddl"
@@ -52,3 +53,11 @@ def busy_folder(tmp_path: Path) -> Path:
 def files(output: Path) -> tuple[bytes, bytes]:
     """What must be the same on every run."""
     return output.read_bytes(), output.with_suffix(".manifest.json").read_bytes()
+
+
+def atom_names(labels: Labels, name: str) -> list[list[str]]:
+    """The true atoms of each labelled state of a problem, such as "on(a, b)"."""
+    rows, names = labels.rows_of(name), labels.problem(name).atoms
+    states = np.split(rows.atoms, rows.starts[1:-1]) if len(rows) else []
+    named = ([names[atom] for atom in state] for state in states)
+    return [[atom for atom in state if not atom.startswith("not ")] for state in named]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -18,9 +17,8 @@ from small_trainings import TINY
 from hstar.planning.task import Task, load_task
 from hstar.slots.decode import find_decode
 from hstar.slots.features import FEATURES
-from hstar.slots.features.vocabulary import domain_hash
 from hstar.slots.learned_heuristic import LearnedHeuristic
-from hstar.slots.model_file import ModelFile
+from hstar.slots.model_file import ModelFile, model_metadata
 from hstar.slots.models import MODELS
 from hstar.slots.objectives.objective import Objective
 
@@ -45,25 +43,22 @@ def untrained(
     config = model.configure(feature_config, objective.outputs, {**model.options, **chosen})
     network = model.build(config, torch.Generator().manual_seed(seed))
     decode = find_decode(None, objective)
-    metadata = {
-        "form": "float",
-        "features": {"name": feature.name, "config": feature_config},
-        "model": {"name": kind, "config": config},
-        "objective": objective.to_dict(),
-        "decode": {**decode.options, **objective.constants(), "name": decode.name},
-        "cost": cost,
-        "domain": {"name": task.problem.domain.name, "hash": domain_hash(task.problem.domain)},
-        "training": {},
-        "certificate": None,
-    }
+    metadata = model_metadata(
+        features=(feature.name, feature_config),
+        model=(kind, config),
+        objective=objective.to_dict(),
+        decode={**decode.options, **objective.constants(), "name": decode.name},
+        cost=cost,
+        domain=task.problem.domain,
+        training={},
+    )
     # The rounds of "gnn" add up: larger weights would make rounding errors large as well.
     scale = {"linear": 0.2, "gnn": 1.0}.get(kind, 2.0)
     tensors = {
         name: (scale * tensor if tensor.is_floating_point() else tensor).numpy()
         for name, tensor in network.state_dict().items()
     }
-    file = ModelFile(json.loads(json.dumps(metadata)), tensors)
-    return LearnedHeuristic(file, f"{kind}.safetensors")
+    return LearnedHeuristic(ModelFile(metadata, tensors), f"{kind}.safetensors")
 
 
 def values(heuristic: LearnedHeuristic, task: Task, states: States) -> NDArray[np.float32]:

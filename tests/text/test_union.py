@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-
-from hstar.domains import generate
 from hstar.learning.rollouts import RolloutLearner
 from hstar.learning.unions import MOST_OBJECTS, draw_unions
+
+from hstar.domains import generate
 from hstar.pddl import Problem, parse
 from hstar.pddl.union import single_predicates, union
 from hstar.pddl.validate import validate

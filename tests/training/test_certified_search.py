@@ -27,7 +27,7 @@ from hstar.slots.objectives import make_objective
 from hstar.slots.pattern_network import read_learned
 from hstar.training.certified.certificate import verify_file
 from hstar.training.certified.learning import learn
-from hstar.training.draws import Sampling
+from hstar.training.options import Sampling
 from hstar.training.pattern_source import TableData
 
 SPACES = {"tiles-2x3": "tiles", "pancake-6": "pancakes"}

@@ -21,8 +21,8 @@ from fact_reference import (
 )
 
 from hstar import _core
+from hstar.slots.objectives import OBJECTIVES, objectives_of
 from hstar.training.native import (
-    OBJECTIVES,
     FactRows,
     Layer,
     MlpOptions,
@@ -79,7 +79,7 @@ def test_twenty_steps_are_those_of_torch(options: MlpOptions, batch: int) -> Non
     assert len(found_bytes) == 1
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("objective", objectives_of("mlp"))
 def test_slopes_are_those_of_differences(objective: str) -> None:
     """One step of Adam with a tiny rate moves each weight against its slope, by that rate."""
     options = MlpOptions(hidden=9, width=7, output="none", objective=objective, scale=1.3)
@@ -254,6 +254,10 @@ def test_bad_rows_and_networks_are_refused() -> None:
     for given in ({"objective": "cubed"}, {"scale": 0.0}, {"kernel": "abacus"}):
         with pytest.raises(ValueError, match=r"cubed|positive|abacus"):
             _core.MlpTrainer(rows, layers, **given)
+    for name in OBJECTIVES:  # the registry says which of them the core can train
+        if name not in objectives_of("mlp"):
+            with pytest.raises(ValueError, match=name):
+                _core.MlpTrainer(rows, layers, name)
     trainer = _core.MlpTrainer(rows, layers)
     for order in ([10], [-1]):
         with pytest.raises(ValueError, match="no row of such a number"):

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from hstar import _core
-from hstar.domains import generate
 from hstar.learning.attempts import CHEAPEST
 from hstar.learning.candidates import RECIPES, candidates_with
 from hstar.learning.choices import Choices, choices_along
 from hstar.learning.linear_model import OBJECTIVES, linear_model
 from hstar.learning.sibling_values import sibling_values
+
+from hstar import _core
+from hstar.domains import generate
 from hstar.planning.search import search
 from hstar.planning.task import Task, load_task
 from hstar.runtime.resources import Budget

@@ -19,11 +19,10 @@ from hstar.slots.features.pattern_states import UNREACHED, PatternStates
 from hstar.slots.models.export import export
 from hstar.slots.models.rounding import _activate
 from hstar.slots.objectives import make_objective
-from hstar.slots.objectives.classes import CrossEntropy, admissible_weights, cea
-from hstar.slots.objectives.pace import Phases
+from hstar.slots.objectives.classes import CrossEntropy, Phases, admissible_weights, cea
 from hstar.training.certified.learning import learn
-from hstar.training.draws import Draws, Sampling, quotas
-from hstar.training.options import TrainOptions
+from hstar.training.draws import Draws, quotas
+from hstar.training.options import Sampling, TrainOptions
 from hstar.training.train import prepare_table
 
 CPU = torch.device("cpu")

@@ -22,7 +22,7 @@ from hstar.slots.model_file import to_bytes
 from hstar.slots.models.gnn import GNN
 from hstar.training.checkpoint import CheckpointError
 from hstar.training.reinforcement.episodes import Arena, play
-from hstar.training.reinforcement.ppo import Trained, train_on, train_policy
+from hstar.training.reinforcement.ppo import TrainedPolicy, train_on, train_policy
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -90,7 +90,7 @@ def test_equal_seeds_give_equal_bytes_and_runs_go_on(tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "problems", "blocks", count=3)
     options = replace(QUICK, updates=4, episodes=8)
 
-    def content(trained: Trained) -> bytes:
+    def content(trained: TrainedPolicy) -> bytes:
         tensors = trained.file.tensors
         return b"".join(tensors[name].tobytes() for name in sorted(tensors))
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hstar.learning.choices import choices_along
+from hstar.learning.linear_model import linear_model
 from test_wl import KINDS, config_of, generated, random_tasks
 from untrained_models import random_walk
 from wl_oracle import Graph
 
 from hstar.domains import generate
-from hstar.learning.choices import choices_along
-from hstar.learning.linear_model import linear_model
 from hstar.pddl.validate import validate
 from hstar.planning.heuristics import bind_heuristic
 from hstar.planning.search import search

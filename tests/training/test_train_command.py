@@ -69,7 +69,7 @@ BAD_ARGUMENTS = table("""
 --option width=0 | the width of an NLM must be
 --option colour=1 | 'colour'
 -m linear --option width=3 | model 'linear' on 'relaxed-plans' has no option 'width'
--m hgn --option hidden=0 | 'hidden' of a hypergraph network
+-m hgn --option hidden=0 | 'hidden' must be a whole number of at least 1
 -o missing/m.safetensors | cannot write missing/m.safetensors
 """)
 

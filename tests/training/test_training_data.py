@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hard_tasks import write_task
+from label_folders import atom_names
 from small_domains import problem_text
 from small_trainings import LABELLING, TINY, options
 
@@ -38,7 +39,7 @@ def test_the_data_are_those_of_the_labels(labels: Path, dataset: Dataset) -> Non
     names = [dataset.tasks[number].name for number in dataset.task_numbers]
     assert names == [found.problems[number].problem for number in rows.problem]
     for labelled in dataset.tasks:
-        states = found.atom_names(labelled.name)
+        states = atom_names(found, labelled.name)
         assert [labelled.task.atoms(state) for state in labelled.states] == states
     groups = [SpaceStates(labelled.task, labelled.states) for labelled in dataset.tasks]
     features = [make_heuristic(group.space, "ff").plan_features(group.states) for group in groups]

@@ -127,7 +127,7 @@ def test_a_parameter_without_gradient_has_no_optimiser_state(
     steps: list[int] = []
     assert second.run(partial, lambda line, _: steps.append(line.step))
     assert steps == [8, 12]
-    assert "idle" not in second.state().groups["first"]
+    assert "idle" not in second.state().groups["exp_avg"]
     for name, weights in whole.weights().items():
         assert weights.tobytes() == second.weights()[name].tobytes()
 

@@ -7,15 +7,13 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hstar.commands.arguments import Parser, UsageError, add_option, as_usage_error, positive
 from hstar.slots.features import FEATURES
 from hstar.slots.models import MODELS
-from hstar.slots.objectives import OBJECTIVES
-
-if TYPE_CHECKING:
-    from hstar.training.options import TrainOptions
+from hstar.slots.objectives import OBJECTIVES, make_objective
+from hstar.training.options import Sampling, TrainOptions, default_options
 
 Options = Sequence[tuple[Any, ...]]  # what `add` takes of each: usage, help, type
 
@@ -37,38 +35,22 @@ WHAT: Options = (
 )
 OBJECTIVE: Options = (
     ("--sigma SIGMA", "'learn' (default) or a positive number"),
-    ("--base H", "heuristic to correct, or none (default ff)"),
-    ("--lower H", "lower bound: lmcut (default), hmax, blind or none"),
-    ("--cap fit|none|X", "bound of the base: X times the lower bound (default: fit to the labels)"),
-    ("--epsilon X", "how far bounds are opened (default 0.1)", float),
-    ("--beta X", "of cea (default 1)", float),
-    ("--eta X", "of cea (default 0.01)", float),
-    ("--pace {fixed,phases}", "of cea: phases lower beta and eta at stalls (default fixed)"),
-)
-TRAINING: Options = (
-    ("--steps N", "default 4000, tables 3000", positive),
-    ("--batch N", "states a step (256; tables 4096)", positive),
-    ("--learning-rate X", "default 0.01; mlp 0.003; hgn 0.001", float),
-    ("--weight-decay X", "default 0.01 for nlm, else 0", float),
-    ("--clip X", "norm of gradients (default 0.1; mlp 0: no bound)", float),
-    ("--schedule NAME", "cosine (default) or constant"),
-    ("--evaluate-every N", "steps (200; tables 250)", positive),
-    ("--patience N", "stop after N evaluations without progress; 0: never (default 8)", int),
-    ("--device NAME", "auto (default), cpu or cuda"),
+    ("--base H", "built-in heuristic that the model corrects, or none (default: ff)"),
+    ("--lower H", "lower bound of h*: lmcut (default), hmax, blind or none"),
+    ("--cap fit|none|X", "limit the base to X times the lower bound (default: fit X)"),
+    ("--epsilon X", "widen bounds by this much (default: 0.1)", float),
+    ("--beta X", "beta of the loss cea (default: 1)", float),
+    ("--eta X", "eta of the loss cea (default: 0.01)", float),
+    ("--pace {fixed,phases}", "cea: fixed beta and eta (default), or lower ones at stalls"),
 )
 SHAPE: Options = (
-    ("--hidden N", "of mlp: first layer (200)", positive),
-    ("--width N", "of mlp: residual blocks (100)", positive),
-    ("--blocks N", "of mlp: how many of them (2)", int),
-)
-ROUNDING: Options = (
-    ("--bits N", "of a weight, 2 to 8 (default 8); 0: floating point", int),
-    ("--quantize-from X", "share of steps in floats (default 0.6)", float),
-    ("--coarser X", "with --start: round weights to X times larger steps (default 1)", float),
+    ("--hidden N", "mlp: width of the first layer (default: 200)", positive),
+    ("--width N", "mlp: width of the residual blocks (default: 100)", positive),
+    ("--blocks N", "mlp: number of residual blocks (default: 2)", int),
 )
 START = """\
-go on from the network of this file, in its shape and bits and rounded from the start; needs a lower
---learning-rate, such as 2e-4"""
+continue with the network of this file, with its shape and bits, and round from the first step; use
+a low --learning-rate, such as 2e-4"""
 
 
 def add_training(parser: Parser) -> None:
@@ -78,23 +60,35 @@ def add_training(parser: Parser) -> None:
     training = parser.add_argument_group("training")
     table = parser.add_argument_group("training on a table")
     for group, options in (
-        *((what, WHAT), (how, OBJECTIVE), (training, TRAINING), (table, SHAPE)),
-        *((table, ROUNDING), (table, DECODE)),
+        *((what, WHAT), (how, OBJECTIVE), (training, flags_of(of_table=False)), (table, SHAPE)),
+        *((table, flags_of(of_table=True)), (table, DECODE)),
     ):
         for option in options:
             add_option(group, *option)
-    about = "of the model, its features or the objective: width, depth, hidden, types, ..."
+    about = "an option of the model, its features or the objective, such as width=16"
     add_option(what, "--option NAME=VALUE", about, action="append", default=[])
-    add_option(training, "--threads N", "CPU threads (default: all)", positive)
-    add_option(training, "--compile", "compile the network (GPU)")
+    add_option(training, "--threads N", "number of CPU threads (default: all)", positive)
+    add_option(training, "--compile", "compile the network with torch (on a GPU)")
     add_option(table, "--start FILE", START)
-    about = "which states a batch holds (default uniform)"
+    about = "how states are drawn for a batch (default: uniform)"
     add_option(table, "--sampling {uniform,proportional,tempered}", about, default="uniform")
-    add_option(table, "--alpha X", "of tempered (default 0.5)", float, default=0.5)
+    add_option(table, "--alpha X", "exponent of tempered (default: 0.5)", float, default=0.5)
+
+
+def flags_of(of_table: bool) -> Options:
+    """Those of training itself."""
+    found = []
+    for one in fields(TrainOptions):
+        if one.metadata.get("of_table") is of_table:
+            kind = type(one.default)
+            read = positive if one.metadata["least"] == 1 else kind
+            metavar = {int: "N", float: "X", str: "NAME"}[kind]
+            found.append((f"--{one.name.replace('_', '-')} {metavar}", one.metadata["help"], read))
+    return found
 
 
 def add_sweep(parser: Parser, batch: str) -> None:
-    about = "states that a sweep computes at once; changes no result (default 4096)"
+    about = "states that a sweep computes at once; does not change results (default: 4096)"
     parser.add(f"{batch} N", about, positive, dest="sweep_batch", default=4096)
     parser.add_json()
 
@@ -108,20 +102,16 @@ def size(text: str) -> int:
 
 
 DECODE: Options = (
-    ("--budget SIZE", "strict: strongest within 240k, 1.95M, ...", size),
-    ("--mean X", "strict: smallest with this mean", float),
-    ("--tau X", "of quantile (default 0.99)", float),
-    ("--temperature X", "of quantile, strict (1)", float),
-    ("--share N", "strict: choose by one in N states (default 1)", positive),
+    ("--budget SIZE", "strict: largest mean within so many bytes, such as 240k", size),
+    ("--mean X", "strict: smallest file with this mean", float),
+    ("--tau X", "probability for quantile (default: 0.99)", float),
+    ("--temperature X", "divide logits by X, for quantile and strict (default: 1)", float),
+    ("--share N", "strict: choose thresholds on one in N states (default: 1)", positive),
 )
 
 
 def training_options(given: argparse.Namespace, seed: int, of_table: bool) -> TrainOptions:
     """What the flags say. Raises UsageError for pieces that do not fit together."""
-    from hstar.slots.objectives import OBJECTIVES, make_objective
-    from hstar.training.draws import Sampling
-    from hstar.training.options import TrainOptions, default_options
-
     model = given.model or ("mlp" if of_table else "nlm")
     name = given.objective or ("cea" if of_table else "truncated-gaussian")
     with as_usage_error():
@@ -136,7 +126,7 @@ def training_options(given: argparse.Namespace, seed: int, of_table: bool) -> Tr
         if decode is None and of_table and objective.form == "logits" and given.bits != 0:
             decode = "strict"
         options = default_options(model, objective, of_table)
-        options |= _given(given, (*TRAINING, *ROUNDING))
+        options |= _given(given, (*flags_of(of_table=False), *flags_of(of_table=True)))
         if of_table and objective.form != "logits" and given.bits is None:
             options["bits"] = 0
         options |= {

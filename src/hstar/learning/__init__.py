@@ -1,4 +1,9 @@
-"""Learning a heuristic from start to end: sample, train, choose by search, judge."""
+"""Learning a heuristic from start to end: label, fit, choose by search, judge.
+
+    outcome = learn(problems, RECIPES["domain"], LearnOptions(seconds=60), Budget())
+
+The recipe says what to choose from; the outcome has the model file, its search and its verdict.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +12,18 @@ from typing import TYPE_CHECKING
 from hstar.runtime.exports import lazy
 
 if TYPE_CHECKING:
-    from hstar.learning.initial_states import write_walks as write_walks
-    from hstar.learning.instance import InstanceLearner as InstanceLearner
-    from hstar.learning.instance import LearnOptions as LearnOptions
-    from hstar.learning.networks import Candidate as Candidate
-    from hstar.learning.networks import hashes_of as hashes_of
+    from hstar.learning.judge import Verdict as Verdict
+    from hstar.learning.options import LearnOptions as LearnOptions
+    from hstar.learning.options import NotKept as NotKept
+    from hstar.learning.outcome import Outcome as Outcome
+    from hstar.learning.pipeline import learn as learn
     from hstar.learning.planning import plan_with_learning as plan_with_learning
-    from hstar.learning.rollouts import RolloutLearner as RolloutLearner
-    from hstar.learning.rollouts import usable_tasks as usable_tasks
+    from hstar.learning.recipe import RECIPES as RECIPES
+    from hstar.learning.recipe import Recipe as Recipe
+    from hstar.learning.recipe import SlotChoice as SlotChoice
+    from hstar.learning.split import MOST_STATES as MOST_STATES
+    from hstar.learning.split import usable_tasks as usable_tasks
+    from hstar.learning.split import walk_states as walk_states
 
 if not TYPE_CHECKING:
     __getattr__ = lazy(__name__, __file__)

@@ -1,62 +1,138 @@
-"""Short searches that show what a heuristic is worth: solved states and seconds, not a loss."""
+"""Searches that show what a way of searching is worth, as jobs of worker processes.
+
+Limits and results count either seconds or, so that they are the same in every run, work: about as
+many units as evaluations of a linear model on Weisfeiler-Leman features would take the time.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hstar import _core
-from hstar.planning.goals import satisfies_goal
-from hstar.planning.heuristics import bind_heuristic
-from hstar.planning.result import EXIT_CODES, NOTICEABLE
-from hstar.planning.specification import SearchSpecification
-from hstar.planning.task import Task
+from hstar.pddl import PddlError, Problem
+from hstar.planning.result import NOTICEABLE, SearchResult
+from hstar.planning.search import run
+from hstar.planning.specification import DEFAULT_PLANNER, SearchSpecification
+from hstar.planning.task import Task, ground
+from hstar.runtime.pool import Lost, Pool
 from hstar.runtime.resources import Budget, OutOfResources
+from hstar.slots.learned_heuristic import LearnedHeuristic
+from hstar.slots.model_file import from_bytes
 
-WALK_STEPS = 200
+WORK = {"lmcut": 100, "ff": 30}  # units of an evaluation; all others take 1
+LEAST_GROUNDING = 1.0  # seconds
+KEPT_TASKS = 4
+ITSELF = "itself"  # the problem that a learned search is for
+MOST_TRIES = 3  # of a job whose worker dies
 SIGNALS = ("interrupted", "terminated")
+# For a task; PddlError is for costs too large to add up, such as those of a union.
+TOO_MUCH = (OutOfResources, MemoryError, PddlError, OverflowError)
+
+Say = Callable[[str], None]
+MayStart = Callable[[], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """Limits of a job. `work` is None where seconds count."""
+
+    seconds: float
+    work: int | None
+    memory_bytes: int
+    grounding_factor: float = 4.0
+
+    def divided(self, by: int) -> Effort:
+        """A part of it for the search, and as much as before for grounding."""
+        work = None if self.work is None else max(1, self.work // by)
+        factor = self.grounding_factor * by
+        return replace(self, seconds=self.seconds / by, work=work, grounding_factor=factor)
+
+    @property
+    def limit(self) -> float:
+        return self.seconds if self.work is None else float(self.work)
+
+    @property
+    def grounding_seconds(self) -> float:
+        """A problem that takes longer to ground says nothing about the search."""
+        return max(LEAST_GROUNDING, self.grounding_factor * self.seconds)
+
+    @property
+    def unit(self) -> str:
+        return "s" if self.work is None else "units of work"
+
+    def budget(self, seconds: float | None = None) -> Budget:
+        """From now on; where work counts, without a deadline."""
+        if self.work is not None:
+            return Budget(0.0, self.memory_bytes)
+        return Budget.starting_now(seconds or self.seconds, self.memory_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A problem to solve, from its initial state or from another `state` (values of variables).
+    Starts of one `name` are of the same problem."""
+
+    name: Hashable
+    problem: Problem
+    state: tuple[int, ...] | None = None
+    is_union: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Searcher:
+    """How to search, and the content of the model's file if the heuristic is a model."""
+
+    search: SearchSpecification
+    model: bytes | None = None
+
+    def specification(self) -> SearchSpecification:
+        if self.model is None:
+            return self.search
+        heuristic = LearnedHeuristic(from_bytes(self.model, "learned", trust=True), "learned")
+        return replace(self.search, heuristic=heuristic)
+
+
+DEFAULT_SEARCHER = Searcher(DEFAULT_PLANNER)
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One search: whether it found a plan, how long it took, and what the plan costs."""
+    """One search: what it `spent`, in the unit of its limit, and what the plan costs. A worker that
+    `ran_out` of memory may hold too much of it to go on."""
 
     solved: bool
-    seconds: float
-    cost: float | None = None  # unknown, or there is no plan
+    spent: float
+    cost: float | None = None
+    result: SearchResult | None = field(default=None, compare=False)  # of the problem itself
+    ran_out: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Trials of one way to search, from the same states as those of its rivals. Where `tried` is
-    less than all, the rest was given up because it could no longer win; it counts as failed."""
+    """Trials of one way to search, from the same starts as those of its rivals."""
 
-    trials: tuple[Trial, ...]
-    tried: int | None = None
+    trials: tuple[Trial, ...] = ()
 
     @property
     def solved(self) -> int:
         return sum(trial.solved for trial in self.trials)
 
     @property
-    def seconds(self) -> float:
-        """Per trial; one that failed counts with the time it was given."""
-        return sum(trial.seconds for trial in self.trials) / max(1, len(self.trials))
+    def spent(self) -> float:
+        """Per trial; one that failed counts with the limit it was given."""
+        return sum(trial.spent for trial in self.trials) / max(1, len(self.trials))
 
     def beats(self, other: Score) -> bool:
-        """More solved states, or as many in less time, but at least one."""
+        """More solved, or as many with less effort, but at least one."""
         if self.solved != other.solved:
             return self.solved > other.solved
-        return self.solved > 0 and self.seconds < other.seconds
-
-    def clearly_beats(self, other: Score) -> bool:
-        """As `beats`, by more than the noise of a clock."""
-        is_faster = NOTICEABLE * self.seconds < other.seconds
-        return self.beats(other) and (self.solved > other.solved or is_faster)
+        return self.solved > 0 and self.spent < other.spent
 
     def cost_ratio(self, other: Score) -> float | None:
         """What plans cost, as a multiple of the other's: the geometric mean over trials in which
@@ -65,107 +141,160 @@ class Score:
         logs = [math.log(one.cost / two.cost) for one, two in pairs if one.cost and two.cost]
         return math.exp(sum(logs) / len(logs)) if logs else None
 
-    def text(self, unit: str = "s") -> str:
-        """`unit` is what `seconds` count."""
-        if not self.trials:
-            return "there is no state to try"
-        if self.tried is not None and self.tried < len(self.trials):
-            return f"stopped after {self.tried} of {len(self.trials)}, too far behind"
-        each = f"{self.seconds:.2g}" if unit == "s" else f"{self.seconds:,.0f}"
-        return f"{self.solved}/{len(self.trials)} in {each} {unit} each"
+    def text(self, unit: str) -> str:
+        """Such as "6 of 8 solved, 0.9 ms each"."""
+        each = f"{self.spent:,.0f} {unit}"
+        if unit == "s":
+            each = f"{self.spent:.2g} s" if self.spent >= 0.1 else f"{1000 * self.spent:.2g} ms"
+        return f"{self.solved} of {len(self.trials)} solved, {each} each"
 
 
-def trial_states(
-    task: Task, count: int, seed: int, budget: Budget, but: NDArray[np.int32] | None = None
-) -> NDArray[np.int32]:
-    """Distinct states int32[n, V] at the ends of random walks, n at most `count`.
-
-    The initial state, goals and the states `but` are not among them.
-    """
-    with budget.native():
-        found = _core.random_walks(task.core, 4 * count, WALK_STEPS, seed, *budget.limits)
-    kept: dict[bytes, NDArray[np.int32]] = {}
-    left_out = {task.initial_state.tobytes()}
-    if but is not None:
-        left_out |= {state.tobytes() for state in but}
-    for state in found:
-        if state.tobytes() not in left_out and not satisfies_goal(task, state):
-            kept.setdefault(state.tobytes(), state)
-    chosen = list(kept.values())[:count]
-    return np.array(chosen, np.int32).reshape(len(chosen), task.num_variables)
+def cheapest(scores: Mapping[Any, Score]) -> Any:
+    """The key of the best score: most solved, least effort; of those that are about as good, the
+    one with the cheapest plans."""
+    best = next(iter(scores))
+    for key, score in scores.items():
+        if score.beats(scores[best]):
+            best = key
+    top = scores[best]
+    chosen, least = best, 1 / NOTICEABLE
+    for key, score in scores.items():
+        if score.solved == top.solved and score.spent <= AS_GOOD * top.spent:
+            ratio = score.cost_ratio(top)
+            if ratio is not None and ratio < least:
+                chosen, least = key, ratio
+    return chosen
 
 
-def run_trials(
-    task: Task,
-    states: NDArray[np.int32],
-    options: SearchSpecification,
-    seconds: float,
-    budget: Budget,
-    least: Score | None = None,
-) -> Score:
-    """Search from each state for at most `seconds`.
-
-    It stops as soon as the score can no longer beat `least`, or when the budget is spent. Raises
-    OutOfResources for signals.
-    """
-    settings = options.for_core(task)
-    needed = [*options.heuristics, *options.advisers]
-    bound = [bind_heuristic(h, task, options.value("cost"), budget) for h in needed]
-    trials: list[Trial] = []
-    for number, state in enumerate(states):
-        if least is not None and _is_lost(trials, len(states) - number, least):
-            break
-        start = _core.monotonic_seconds()
-        deadline = start + seconds
-        with budget.native():
-            if budget.deadline and budget.deadline < deadline:
-                deadline = budget.deadline
-            found = _core.search(
-                task.core, state[None], bound, settings, deadline, budget.memory_bytes
-            )
-        budget_left = not budget.deadline or _core.monotonic_seconds() < budget.deadline
-        if found["status"] in SIGNALS:
-            raise OutOfResources(found["status"], EXIT_CODES[found["status"]])
-        solved = found["status"] == "solved"
-        took = _core.monotonic_seconds() - start
-        if not solved and not budget_left:
-            break
-        cost = float(found["plan_cost"]) if solved else None
-        trials.append(Trial(solved, took if solved else max(took, seconds), cost))
-    missing = len(states) - len(trials)
-    return Score((*trials, *[Trial(False, seconds)] * missing), len(trials))
+AS_GOOD = 1.5  # times the effort
 
 
-def _is_lost(trials: Sequence[Trial], remaining: int, least: Score) -> bool:
-    solved = sum(trial.solved for trial in trials) + remaining
-    if solved != least.solved:
-        return solved < least.solved
-    return sum(trial.seconds for trial in trials) > least.seconds * len(least.trials)
+def try_search(start: Start, searcher: Searcher, effort: Effort) -> Trial:
+    """A job for a worker. Raises OutOfResources for signals."""
+    failed = Trial(False, effort.limit)
+    try:
+        task = grounded(start.name, start.problem, effort)
+        if task is None:
+            return failed
+        options, budget = searcher.specification(), effort.budget()
+        if effort.work is not None:
+            options = within_work(options, effort.work)
+        began = _core.monotonic_seconds()
+        state = None if start.state is None else np.array(start.state, np.int32)
+        result = run(task, options, budget, state)
+    except TOO_MUCH as error:
+        raise_signals(error)
+        is_memory = isinstance(error, MemoryError) or (
+            isinstance(error, OutOfResources) and error.status != "out of time"
+        )
+        return replace(failed, ran_out=is_memory)
+    if result.status in SIGNALS:
+        raise OutOfResources(result.status, result.exit_code)
+    if result.plan is None:
+        return replace(failed, ran_out=result.status == "out of memory")
+    spent: float = _core.monotonic_seconds() - began
+    if effort.work is not None:
+        spent = float(result.requested * price(options) + result.expanded * advice_price(options))
+        if spent > effort.work:
+            return failed
+    return Trial(True, spent, result.plan_cost, result if start.name == ITSELF else None)
 
 
-def sentence(learned: Score | None, default: Score, unit: str = "s") -> str:
-    """Which of the two to use, and why. `learned` is None if no network was trained."""
-    keep = "keep the default, because"
-    if learned is None:
-        return f"default planner {default.text(unit)}: {keep} no network was trained in time"
-    if not default.trials:
-        return f"{keep} they end only in goals or in the initial state, so nothing was tried"
-    both = f"learned {learned.text(unit)}, default planner {default.text(unit)}"
-    ratio = learned.cost_ratio(default)
-    if ratio is not None:
-        both += f", plans cost {ratio:.2f} times the default's"
-    if learned.clearly_beats(default):
-        return f"{both}: use it"
-    return f"{both}: {keep} {_why_not(learned, default)}"
+def raise_signals(error: Exception) -> None:
+    """Raises the error again if it is a signal, which ends everything."""
+    if isinstance(error, OutOfResources) and error.status in SIGNALS:
+        raise error
 
 
-def _why_not(learned: Score, default: Score) -> str:
-    """Why one that does not beat the default planner does not."""
-    if learned.solved != default.solved:
-        return "learning solves fewer"
-    if not learned.solved:
-        return "neither solves any"
-    ratio = learned.seconds / max(default.seconds, 1e-9)
-    if ratio < NOTICEABLE:
-        return "learning solves as many, and is not noticeably faster"
-    return f"learning solves as many, but takes {ratio:.2g} times as long"
+def within_work(options: SearchSpecification, work: int) -> SearchSpecification:
+    advice = advice_price(options)
+    return replace(
+        options,
+        max_evaluations=max(1, work // price(options)),
+        max_expansions=max(1, work // advice) if advice else None,
+    )
+
+
+def price(options: SearchSpecification) -> int:
+    return sum(WORK.get(h, 1) if isinstance(h, str) else 1 for h in options.heuristics)
+
+
+def advice_price(options: SearchSpecification) -> int:
+    """Of the heuristic that prefers operators in each expansion."""
+    return sum(WORK.get(h, 1) for h in options.advisers if isinstance(h, str))
+
+
+_tasks: OrderedDict[Hashable, Task | None] = OrderedDict()
+
+
+def grounded(name: Hashable, problem: Problem, effort: Effort) -> Task | None:
+    """None if it is too large."""
+    if name not in _tasks:
+        # Where work counts, what other tasks hold must not decide whether this one fits.
+        while len(_tasks) >= (KEPT_TASKS if effort.work is None else 1):
+            _tasks.popitem(last=False)
+        try:
+            _tasks[name] = ground(problem, budget=effort.budget(effort.grounding_seconds))
+        except PddlError:  # a union of goals may have too many disjuncts
+            _tasks[name] = None
+        except OutOfResources as error:
+            if error.status != "out of time":
+                raise
+            _tasks[name] = None
+    _tasks.move_to_end(name)
+    return _tasks[name]
+
+
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """A pool, how many of its processes may work, and who is told of deaths among them."""
+
+    pool: Pool
+    processes: int
+    say: Say
+
+    def answers(
+        self,
+        work: Callable[..., Any],
+        jobs: Iterable[tuple[Hashable, *tuple[Any, ...]]],
+        effort: Effort,
+        may_start: MayStart,
+    ) -> Iterator[tuple[Any, Any]]:
+        """Key and answer of each job (key, *arguments) as they end: work(*arguments, effort). No
+        more are started once `may_start` is false. A job whose worker dies is tried again. If all
+        tries die, it has no answer."""
+        waiting, tries = iter(jobs), Counter[Hashable]()
+        started: dict[Hashable, tuple[Any, ...]] = {}
+        ended = False
+
+        def submit(key: Hashable) -> None:
+            limit = None
+            if effort.work is None:
+                limit = 2 * effort.seconds + effort.grounding_seconds
+            self.pool.submit(key, work, *started[key], effort, time_limit=limit)
+
+        while True:
+            while not ended and len(self.pool) < self.processes:
+                job = next(waiting, None) if may_start() else None
+                ended = job is None
+                if job is not None:
+                    started[job[0]] = job[1:]
+                    submit(job[0])
+            if not len(self.pool):
+                return
+            key, answer = self.pool.next()
+            if not isinstance(answer, Lost):
+                del started[key]
+                yield key, answer
+                continue
+            tries[key] += 1
+            if tries[key] < MOST_TRIES and not answer.overdue:
+                self.say(f"a worker process died ({answer}); its job is done again")
+                submit(key)
+            else:
+                self.say(f"a job is left out: {answer}")
+
+
+def is_spent(answer: object) -> bool:
+    """Whether a worker must be replaced after this answer."""
+    return isinstance(answer, Trial) and answer.ran_out

@@ -118,16 +118,29 @@ class Task:
         return not self.goal_is_false and all(state[v] == value for v, value in self.goal)
 
     def replay(self, plan: Sequence[str], state: States | None = None) -> int | float:
-        """The cost of a plan by the rules of the lifted problem. Raises ValueError if it fails.
-
-        It starts from the initial state, the only one that has a lifted form.
-        """
+        """The cost of a plan by the rules of the lifted problem, from the initial state, or from
+        another state by those of the grounded one. Raises ValueError if it fails."""
         if state is not None:
-            raise ValueError("a task is searched from its own initial state only")
+            return self._replay_from(state, plan)
         verdict = validate(self.problem, [tuple(step.strip("()").split()) for step in plan])
         if not verdict.valid:
             raise ValueError(str(verdict.reason))
         return verdict.cost
+
+    def _replay_from(self, state: States, plan: Sequence[str]) -> int | float:
+        """Only the initial state has a lifted form."""
+        cost: int | float = 0
+        for step in plan:
+            operators, successors = self.successors(state)
+            named = [i for i, op in enumerate(operators) if self.operator_name(int(op)) == step]
+            if not named:
+                raise ValueError(f"the step {step} is not possible where it stands")
+            state = successors[named[0]]
+            cost += self.operator(int(operators[named[0]])).cost
+        reached = [state, *self.successors(state)[1]]  # an artificial goal is a step farther
+        if not any(map(self.is_goal, reached)):
+            raise ValueError("the goal does not hold at the end of the plan")
+        return cost
 
     def unscaled(self, cost: int) -> int | float:
         """A cost of the core in the unit of the problem."""

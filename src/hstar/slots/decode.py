@@ -82,10 +82,10 @@ class TruncatedMean(Decode):
     name, reads, is_native, needs_lower = "truncated-mean", "location-scale", True, True
 
     def value(self, outputs: Tensor, base: Tensor, lower: Tensor, constants: Constants) -> Tensor:
-        from hstar.slots.objectives.distributions import TruncatedGaussian
+        from hstar.slots.objectives.distributions import TruncatedNormal
 
         mu, sigma = location_and_scale(outputs, base, constants)
-        return TruncatedGaussian(mu, sigma, lower - constants["epsilon"], validate=False).mean
+        return TruncatedNormal(mu, sigma, lower - constants["epsilon"]).mean
 
 
 class Shaped(Decode):

@@ -2,7 +2,8 @@
 
 docs/architecture.md describes the metadata, a JSON object under the key "hstar". The digest is that
 of the whole file with zeros in the digest's own place. So a file in which any byte was changed is
-refused before anything in it is used. No code is ever loaded from a file.
+refused before anything in it is used. No code is ever loaded from a file, and a file that names
+code outside the installed packages, as module:attribute, is refused unless the reader trusts it.
 """
 
 from __future__ import annotations
@@ -10,17 +11,22 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hstar.pddl.errors import InputFileError
 from hstar.runtime.atomic import write_atomically
+from hstar.slots.features.vocabulary import domain_hash
+
+if TYPE_CHECKING:
+    from hstar.pddl import Domain
 
 FORMAT = "hstar-model-2"
 NO_DIGEST = "0" * 64
@@ -28,19 +34,20 @@ DIGEST_PLACE = b'\\"digest\\":\\"'  # JSON within JSON
 MOST_HEADER = 2**28  # bytes
 
 NAMED = {"name": str, "config": dict}
-SCHEMA: dict[str, Any] = {
+SCHEMA: dict[str, Any] = {  # (schema,): that, or null
     "form": str,
     "features": NAMED,
     "model": NAMED,
     "objective": {"name": str},
     "decode": {"name": str},
     "cost": str,
-    "domain": (dict, type(None)),
+    "domain": (dict,),
     "training": dict,
-    "certificate": (dict, type(None)),
+    "certificate": (dict,),
 }
 OPTIONAL: dict[str, Any] = {
-    "search": {"algorithm": str},  # what 'hstar plan -H FILE' uses
+    "search": ({"algorithm": str},),  # what 'hstar plan -H FILE' uses
+    "verdict": ({"sentence": str, "use": str},),  # "learned", "default", "trade" or "unknown"
     "operators": {"actions": list, "colours": list},  # with a tensor of weights: ranks operators
 }
 
@@ -49,19 +56,60 @@ class ModelFileError(InputFileError):
     """A model file that cannot be used; the message says why and what to do."""
 
 
+class TrustedCodeWarning(UserWarning):
+    """A model file imports code that came neither with hstar nor with an installed package."""
+
+
 @dataclass(frozen=True, slots=True)
 class ModelFile:
-    """What a model file holds. `metadata` has the keys of SCHEMA, and perhaps some of OPTIONAL."""
+    """What a model file holds. `metadata` is as `model_metadata` makes it."""
 
     metadata: dict[str, Any]
     tensors: dict[str, NDArray[Any]] = field(repr=False)
 
 
+def model_metadata(
+    *,
+    features: tuple[str, dict[str, Any]],
+    model: tuple[str, dict[str, Any]],
+    objective: dict[str, Any],
+    decode: dict[str, Any],
+    domain: Domain | None,
+    training: dict[str, Any],
+    form: str = "float",
+    cost: str = "one",
+    certificate: dict[str, Any] | None = None,
+    search: dict[str, Any] | None = None,
+    verdict: dict[str, Any] | None = None,
+    **optional: Any,
+) -> dict[str, Any]:
+    """The metadata of a model file, as plain JSON. `features` and `model` are names with their
+    configurations. No domain: the model belongs to one space. No search: greedy best-first search.
+    No verdict: nothing compared the model with the default planner. `optional` is of OPTIONAL."""
+    described = {
+        "form": form,
+        "features": dict(zip(NAMED, features, strict=True)),
+        "model": dict(zip(NAMED, model, strict=True)),
+        "objective": objective,
+        "decode": decode,
+        "cost": cost,
+        "domain": domain and {"name": domain.name, "hash": domain_hash(domain)},
+        "training": training,
+        "certificate": certificate,
+        "search": search,
+        "verdict": verdict,
+        **optional,
+    }
+    plain: dict[str, Any] = json.loads(json.dumps(described))
+    return plain
+
+
 def to_bytes(model: ModelFile) -> bytes:
-    """The file's content; equal models give equal bytes."""
+    """The file's content; equal models give equal bytes. What is optional and null takes none."""
     from safetensors.numpy import save
 
-    metadata = {"format": FORMAT, **model.metadata, "digest": NO_DIGEST}
+    held = {k: v for k, v in model.metadata.items() if v is not None or k not in OPTIONAL}
+    metadata = {"format": FORMAT, **held, "digest": NO_DIGEST}
     text = json.dumps(metadata, sort_keys=True, separators=(",", ":"))
     tensors = {name: np.asarray(array, order="C") for name, array in model.tensors.items()}
     content = save(tensors, metadata={"hstar": text})
@@ -75,8 +123,9 @@ def write_model(path: str | os.PathLike[str], model: ModelFile) -> int:
     return len(content)
 
 
-def read_model(path: str | os.PathLike[str]) -> ModelFile:
-    """Read and check a model file. Raises ModelFileError."""
+def read_model(path: str | os.PathLike[str], *, trust: bool = False) -> ModelFile:
+    """Read and check a model file. With `trust` it may name code of the user's own. Raises
+    ModelFileError."""
     name = os.fspath(path)
     try:
         content = Path(name).read_bytes()
@@ -84,10 +133,10 @@ def read_model(path: str | os.PathLike[str]) -> ModelFile:
         raise ModelFileError("no such model file; train one with 'hstar train'", name) from None
     except OSError as error:
         raise ModelFileError(f"cannot read the model: {error.strerror or error}", name) from None
-    return from_bytes(content, name)
+    return from_bytes(content, name, trust=trust)
 
 
-def from_bytes(content: bytes, name: str) -> ModelFile:
+def from_bytes(content: bytes, name: str, *, trust: bool = False) -> ModelFile:
     """Check the content of a model file. Raises ModelFileError with that file name."""
     from safetensors import SafetensorError
     from safetensors.numpy import load
@@ -109,6 +158,7 @@ def from_bytes(content: bytes, name: str) -> ModelFile:
             intact = hashlib.sha256(with_digest(content, digest, NO_DIGEST)).hexdigest() == digest
         else:
             metadata, intact = upgraded(metadata, tensors, content, name)
+        metadata = {"search": None, "verdict": None, **metadata}
         if not intact:
             raise ModelFileError(
                 "the file was changed after training (its digest does not match); "
@@ -117,7 +167,28 @@ def from_bytes(content: bytes, name: str) -> ModelFile:
             )
         known = SCHEMA | {key: schema for key, schema in OPTIONAL.items() if key in metadata}
         _check_schema(metadata, known, "the metadata")
+    if outside := code_outside(metadata):
+        code = ", ".join(outside)
+        if not trust:
+            advice = "if you trust it, say --trust (in Python trust=True)"
+            raise ModelFileError(f"the file wants to run the code {code}; {advice}", name)
+        warnings.warn(f"{name} runs the code {code}", TrustedCodeWarning, stacklevel=2)
     return ModelFile({key: metadata[key] for key in known}, tensors)
+
+
+def code_outside(metadata: dict[str, Any]) -> list[str]:
+    """What a file names as module:attribute in the places whose names are looked up."""
+    named = [metadata[slot]["name"] for slot in ("features", "model")]
+    every = _texts([named, *(metadata.get(slot) for slot in ("objective", "decode", "search"))])
+    return list(dict.fromkeys(text for text in every if ":" in text))
+
+
+def _texts(held: Any) -> Iterator[str]:
+    if isinstance(held, str):
+        yield held
+    elif isinstance(held, (list, dict)):
+        for one in held.values() if isinstance(held, dict) else held:
+            yield from _texts(one)
 
 
 def is_model_file(path: str | os.PathLike[str]) -> bool:
@@ -153,6 +224,10 @@ def with_digest(content: bytes, old: str, new: str) -> bytes:
 
 
 def _check_schema(held: Any, schema: Any, where: str) -> None:
+    if isinstance(schema, tuple):
+        if held is None:
+            return
+        (schema,) = schema
     if not isinstance(schema, dict):
         if not isinstance(held, schema):
             raise ValueError(f"{where} has the wrong type")

@@ -27,6 +27,7 @@ from hstar.slots.levels import Decoding
 from hstar.slots.model_file import (
     ModelFile,
     ModelFileError,
+    model_metadata,
     read_model,
     refusing_malformed,
     write_model,
@@ -112,24 +113,23 @@ class LearnedFile:
         strict = (self.certificate or {}).get("overestimates") == 0
         name = "argmax" if decode.thresholds is None else "strict" if strict else "quantile"
         base = None if model.base is None else asdict(model.base.layout)
-        digits = {"layout": asdict(model.layout), "base": base}
-        metadata = {
-            "form": "integers",
-            "features": {"name": "digits", "config": digits},
-            "model": {"name": "mlp", "config": model.network.to_metadata()},
-            "objective": self.notes.get("objective", {"name": "cea"}),
-            "decode": {
+        metadata = model_metadata(
+            form="integers",
+            features=("digits", {"layout": asdict(model.layout), "base": base}),
+            model=("mlp", model.network.to_metadata()),
+            objective=self.notes.get("objective", {"name": "cea"}),
+            decode={
                 **decode.to_metadata(),
                 "name": name,
                 "values": list(model.values),
                 "exceptions": [[one.count, one.parameter] for one in model.exceptions],
             },
-            "cost": model.layout.cost,
-            "domain": None,
-            "training": {key: note for key, note in self.notes.items() if key != "objective"},
-            "certificate": self.certificate,
-        }
-        return ModelFile(json.loads(json.dumps(metadata)), tensors_of(model))
+            cost=model.layout.cost,
+            domain=None,
+            training={key: note for key, note in self.notes.items() if key != "objective"},
+            certificate=self.certificate,
+        )
+        return ModelFile(metadata, tensors_of(model))
 
     @classmethod
     def of(cls, file: ModelFile) -> LearnedFile:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hstar.planning.task import Task
 from hstar.slots.features.atoms import Encoder
 from hstar.slots.features.feature import Config
-from hstar.slots.features.operators import Choices, Operators
+from hstar.slots.features.operators import ApplicableOperators, Operators
 from hstar.slots.features.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class PolicyHeuristic:
         import torch
 
         applicable = [np.sort(self.task.successors(state)[0]) for state in states]
-        choices = Choices.of([self.operators] * len(states), applicable)
+        choices = ApplicableOperators.of([self.operators] * len(states), applicable)
         with torch.inference_mode():
             log_pi, value = self.network.policy(self.encoder.encode(states), choices)
             counts = torch.from_numpy(choices.counts)

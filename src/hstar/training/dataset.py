@@ -6,19 +6,26 @@ import hashlib
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hstar.pddl import Domain
+from hstar.pddl import Domain, Problem
 from hstar.pddl.domain import read_domain
 from hstar.pddl.source import source_from_bytes
 from hstar.planning.task import Task, ground
 from hstar.slots.features.vocabulary import domain_hash
-from hstar.slots.teachers.attempt import read_problem_text
-from hstar.slots.teachers.labels import SOLVED, Labels, LabelsError, read_labels
+from hstar.slots.teachers.attempt import Attempt, read_problem_text
+from hstar.slots.teachers.labels import (
+    SOLVED,
+    LabelledProblem,
+    LabelRows,
+    Labels,
+    LabelsError,
+    read_labels,
+)
 from hstar.slots.teachers.states import heuristic_columns, states_of_atoms
 
 
@@ -122,27 +129,43 @@ def dataset_of(labels: Labels, path: str, *, dead_ends: bool = False) -> Dataset
             is_kept[rows.problem == number] = False
             continue
         lifted = read_problem_text(problem.problem, problem.pddl, domain, labels.cost)
-        task = ground(lifted, keep_constant=problem.has_open)
         try:
-            states = states_of_atoms(
-                task,
-                problem.atoms,
-                rows.of_problem(number),
-                drop_unknown=problem.has_irrelevant,
-                allow_open=problem.has_open,
-            )
+            whole = labelled_task(problem.problem, lifted, problem, rows.of_problem(number))
         except ValueError as error:
             message = f"{problem.problem} {error}; label the problems again"
             raise LabelsError(message, path) from None
-        plan = tuple(problem.plan)
-        if problem.has_irrelevant:  # leave out steps that change nothing in this task
-            changes = (states[1:] != states[:-1]).any(axis=1)
-            plan = tuple(step for step, change in zip(plan, changes, strict=False) if change)
-        states = states[is_kept[rows.problem == number]]
-        tasks.append(LabelledTask(problem.problem, task, plan, states, problem.has_open))
+        tasks.append(replace(whole, states=whole.states[is_kept[rows.problem == number]]))
     labelled = {"h_star": rows.h, "lower": rows.lower, "upper": rows.upper}
     columns = {name: column[is_kept] for name, column in labelled.items()}
     dataset = Dataset(domain, labels.cost, tuple(tasks), columns)
     if len(dataset) == 0:
         raise LabelsError("there are no labelled states; was any problem solved?", path)
     return dataset
+
+
+def labelled_task(
+    name: str, problem: Problem, about: Attempt | LabelledProblem, rows: LabelRows
+) -> LabelledTask:
+    """A problem, grounded, with its labelled states. `about` says what the rows may hold. Raises
+    ValueError for rows that are not states of the problem."""
+    task = ground(problem, keep_constant=about.has_open)
+    states = states_of_atoms(
+        task, about.atoms, rows, drop_unknown=about.has_irrelevant, allow_open=about.has_open
+    )
+    plan = tuple(about.plan)
+    if about.has_irrelevant:  # leave out steps that change nothing in this task
+        changes = (states[1:] != states[:-1]).any(axis=1)
+        plan = tuple(step for step, change in zip(plan, changes, strict=False) if change)
+    return LabelledTask(name, task, plan, states, about.has_open)
+
+
+def dataset_in_memory(parts: Sequence[tuple[str, Problem, Attempt]]) -> Dataset:
+    """Training data from solved attempts at problems of one domain, dead ends included: there costs
+    count as the problems say."""
+    tasks = []
+    for name, problem, attempt in parts:
+        assert attempt.rows is not None
+        tasks.append(labelled_task(name, problem, attempt, attempt.rows))
+    rows = LabelRows.concatenate([one.rows for _, _, one in parts if one.rows is not None])
+    columns = {"h_star": rows.h, "lower": rows.lower, "upper": rows.upper}
+    return Dataset(parts[0][1].domain, "one", tuple(tasks), columns)

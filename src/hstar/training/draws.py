@@ -9,26 +9,11 @@ Every step has random numbers of its own, so a resumed run draws what an undistu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor
 
 from hstar.slots.features.pattern_states import UNREACHED, PatternStates
-
-MODES = ("uniform", "proportional", "tempered")
-
-
-@dataclass(frozen=True, slots=True)
-class Sampling:
-    mode: str = "uniform"
-    alpha: float = 0.5  # of "tempered"
-
-    def __post_init__(self) -> None:
-        if self.mode not in MODES:
-            raise ValueError(f"unknown sampling '{self.mode}'; choose one of {', '.join(MODES)}")
-        if not 0 <= self.alpha <= 1:
-            raise ValueError("alpha is within 0 and 1")
+from hstar.training.options import Sampling
 
 
 class Draws:

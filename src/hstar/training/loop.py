@@ -17,19 +17,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from hstar.slots.models import MODELS
-from hstar.training.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+from hstar.training.checkpoint import (
+    Arrays,
+    Checkpoint,
+    groups_of,
+    read_checkpoint,
+    restore_groups,
+    weights_of,
+    write_checkpoint,
+)
 from hstar.training.options import TrainOptions
 from hstar.training.recorded import RecordedStep
-from hstar.training.source import Source
+from hstar.training.source import BatchSource
 
 CALIBRATION_BATCHES = 50
 CALIBRATED_STATES = 8192
-Weights = dict[str, np.ndarray[Any, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +66,8 @@ class Loop:
     def __init__(
         self,
         network: nn.Module,
-        source: Source,
-        validation: Source | None,
+        source: BatchSource,
+        validation: BatchSource | None,
         options: TrainOptions,
         fingerprint: str,
         is_rounding: bool = False,
@@ -79,7 +85,7 @@ class Loop:
         self.restarted = 0
         self.seconds = 0.0
         self.curve: list[Line] = []
-        self.best_weights: Weights = {}
+        self.best_weights: Arrays = {}
         self.rounds_from = round(options.quantize_from * options.steps)
         self.sums = ("train_loss", *source.objective.statistic_names)
         self.totals = torch.zeros(len(self.sums), dtype=torch.float64, device=self.device)
@@ -135,9 +141,8 @@ class Loop:
         earlier = min(self.score(line) for line in self.curve[:-patience])
         return all(self.score(line) >= earlier for line in self.curve[-patience:])
 
-    def weights(self) -> Weights:
-        held = self.network.state_dict()
-        return {name: tensor.detach().cpu().numpy().copy() for name, tensor in held.items()}
+    def weights(self) -> Arrays:
+        return weights_of(self.network)
 
     def _advance(self, end: int) -> Line:
         self.totals.zero_()
@@ -240,13 +245,6 @@ class Loop:
         self.network.eval()
 
     def state(self) -> Checkpoint:
-        moments: dict[str, Weights] = {"first": {}, "second": {}, "count": {}}
-        for name, parameter in self.network.named_parameters():
-            held = self.optimiser.state.get(parameter)
-            if held:  # a parameter without gradient has none
-                moments["first"][name] = held["exp_avg"].cpu().numpy()
-                moments["second"][name] = held["exp_avg_sq"].cpu().numpy()
-                moments["count"][name] = np.array([float(held["step"])])
         notes = {
             "step": self.step,
             "restarted": self.restarted,
@@ -255,7 +253,7 @@ class Loop:
             "objective": self.source.objective.progress(),
             "curve": [line.to_dict() for line in self.curve],
         }
-        groups = {"weights": self.weights(), "best": self.best_weights, **moments}
+        groups = {"best": self.best_weights, **groups_of(self.network, self.optimiser)}
         return Checkpoint(self.fingerprint, notes, groups)
 
     def restore(self, checkpoint: Checkpoint) -> None:
@@ -267,14 +265,5 @@ class Loop:
         self.curve = [Line.from_dict(line) for line in notes["curve"]]
         self.best_weights = groups.get("best", {})
         self.source.objective = self.source.objective.resumed(notes["objective"])
-        weights = {n: torch.from_numpy(a.copy()) for n, a in groups["weights"].items()}
-        self.network.load_state_dict(weights)
-        for name, parameter in self.network.named_parameters():
-            if name not in groups.get("first", {}):
-                continue
-            count = torch.tensor(float(groups["count"][name][0]), dtype=torch.float32)
-            self.optimiser.state[parameter] = {
-                "step": count.to(self.device) if self.on_gpu else count,
-                "exp_avg": torch.from_numpy(groups["first"][name].copy()).to(self.device),
-                "exp_avg_sq": torch.from_numpy(groups["second"][name].copy()).to(self.device),
-            }
+        count_on = self.device if self.on_gpu else torch.device("cpu")
+        restore_groups(self.network, self.optimiser, groups, count_on)

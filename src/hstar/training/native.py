@@ -19,11 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hstar import _core
+from hstar.slots.models.mlp import Shape
+from hstar.slots.objectives import objectives_of
+from hstar.slots.objectives.objective import check_known
 
 Floats = NDArray[np.float32]
 Layer = tuple[Floats, Floats, str, bool]  # weight [outputs, inputs], bias, activation, skip
 
-OBJECTIVES = ("squared", "interval", "truncated-gaussian", "l-gbfs")
 PROBE = 1000  # rows that show that a network is not dead
 
 
@@ -83,29 +85,21 @@ class MlpOptions:
     precision: str = "float32"
 
     def __post_init__(self) -> None:
-        for name in ("hidden", "width", "batch", "epochs", "patience", "draws"):
+        self.config(inputs=1)
+        for name in ("batch", "epochs", "patience", "draws"):
             if getattr(self, name) < 1:
                 raise ValueError(f"'{name}' must be at least 1, not {getattr(self, name)}")
-        if self.blocks < 0:
-            raise ValueError(f"'blocks' must not be negative, but is {self.blocks}")
         if not 0 < self.validation < 1:
             raise ValueError(
                 f"the validation share must lie between 0 and 1, not {self.validation}"
             )
-        for value, known, what in (
-            (self.output, ("none", "relu"), "output"),
-            (self.init, tuple(LIMITS), "init"),
-            (self.objective, OBJECTIVES, "objective"),
-            (self.precision, ("float32", "int16"), "precision"),
-        ):
-            if value not in known:
-                raise ValueError(f"unknown {what} '{value}'; choose one of {', '.join(known)}")
+        check_known("init", self.init, tuple(LIMITS))
+        check_known("objective", self.objective, tuple(objectives_of("mlp")))
 
     def config(self, inputs: int) -> dict[str, Any]:
-        """The configuration of this network as a model 'mlp'."""
-        shape = {"hidden": self.hidden, "width": self.width, "blocks": self.blocks}
-        ends = {"norm": False, "output": self.output, "precision": self.precision, "outputs": 1}
-        return {"inputs": inputs, **shape, **ends}
+        """The configuration of this network as a model 'mlp'. Raises ValueError."""
+        sizes = self.hidden, self.width, self.blocks
+        return asdict(Shape(inputs, 1, *sizes, False, self.output, self.precision))
 
 
 # How far from 0 first weights and biases are drawn, by the number of inputs.

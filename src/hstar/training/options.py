@@ -4,34 +4,50 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hstar.slots.decode import Decode, find_decode
 from hstar.slots.features import FEATURES
 from hstar.slots.features.feature import Config, Feature
 from hstar.slots.models import MODELS
-from hstar.slots.models.integer_network import Network
 from hstar.slots.models.model import Model
-from hstar.slots.models.refining import shape_of
 from hstar.slots.objectives import make_objective
 from hstar.slots.objectives.objective import BATCHES, Objective
-from hstar.training.draws import Sampling
+
+if TYPE_CHECKING:
+    from hstar.slots.models.integer_network import Network
 
 SCHEDULES = ("cosine", "constant")
+MODES = ("uniform", "proportional", "tempered")
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """Which states of a table a batch holds (draws.py)."""
+
+    mode: str = "uniform"
+    alpha: float = 0.5  # of "tempered"
+
+    def __post_init__(self) -> None:
+        if self.mode not in MODES:
+            raise ValueError(f"unknown sampling '{self.mode}'; choose one of {', '.join(MODES)}")
+        if not 0 <= self.alpha <= 1:
+            raise ValueError("alpha is within 0 and 1")
+
+
+def flag(default: Any, about: str, least: int | None = None, of_table: bool = False) -> Any:
+    """A field that is an option of `hstar train` as well, with this help."""
+    return field(default=default, metadata={"help": about, "least": least, "of_table": of_table})
 
 
 @dataclass(frozen=True)
 class TrainOptions:
     """What to train, and how.
 
-    `features` and `decode` default to what the model and the objective prefer. `clip` bounds the
-    norm of the gradient; 0 means no bound. Training stops early when the validation score has not
-    improved for `patience` evaluations; 0 means never. The rate begins with `warm_up` steps (at
-    most a twentieth of all), and a cosine takes it down to `lowest_rate` times its value.
-
-    `bits` above 0 rounds weights and activations after `quantize_from` of the steps, so that the
-    model becomes one in integers. A network that training goes on from gets weights in steps
-    `coarser` times as large, which take fewer bytes. `sampling` chooses states from a table.
+    `features` and `decode` default to what the model and the objective prefer. The rate begins with
+    `warm_up` steps (at most a twentieth of all), and a cosine takes it down to `lowest_rate` times
+    its value. With `bits` the model becomes one in integers. A network that training goes on from
+    gets weights in steps `coarser` times as large, which take fewer bytes.
     """
 
     model: str = "nlm"
@@ -40,22 +56,26 @@ class TrainOptions:
     decode: str | None = None
     model_options: dict[str, Any] = field(default_factory=dict)
     decode_options: dict[str, Any] = field(default_factory=dict)
-    steps: int = 4000
-    batch: int = 256
-    learning_rate: float = 1e-2
-    weight_decay: float = 1e-2
-    clip: float = 0.1
-    schedule: str = "cosine"
+    steps: int = flag(4000, "number of training steps (default: 4000; tables: 3000)", 1)
+    batch: int = flag(256, "number of states per step (default: 256; tables: 4096)", 1)
+    learning_rate: float = flag(1e-2, "learning rate (default: 0.01; mlp: 0.003; hgn: 0.001)")
+    weight_decay: float = flag(1e-2, "weight decay (default: 0.01 for nlm, 0 for others)")
+    clip: float = flag(0.1, "largest norm of the gradient; 0: no limit (default: 0.1; mlp: 0)")
+    schedule: str = flag("cosine", "how the learning rate changes: cosine (default) or constant")
     warm_up: int = 100
     lowest_rate: float = 0.01
     seed: int = 0
-    evaluate_every: int = 200
-    patience: int = 8
-    bits: int = 0
-    quantize_from: float = 0.6
-    coarser: float = 1.0
+    evaluate_every: int = flag(200, "steps between two evaluations (default: 200; tables: 250)", 1)
+    patience: int = flag(8, "stop after N evaluations without progress; 0: never (default: 8)", 0)
+    bits: int = flag(0, "bits per weight, 2 to 8; 0: floating point (default: 8)", of_table=True)
+    quantize_from: float = flag(
+        0.6, "share of the steps before rounding starts (default: 0.6)", of_table=True
+    )
+    coarser: float = flag(
+        1.0, "with --start: make the rounding steps X times as large (default: 1)", of_table=True
+    )
     sampling: Sampling = field(default_factory=Sampling)
-    device: str = "auto"
+    device: str = flag("auto", "where to train: auto (default), cpu or cuda")
     compile: bool = False
 
     def __post_init__(self) -> None:
@@ -67,15 +87,16 @@ class TrainOptions:
             )
         if self.schedule not in SCHEDULES:
             raise ValueError(f"unknown schedule '{self.schedule}'; choose cosine or constant")
-        for name in ("steps", "batch", "evaluate_every"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
+        for one in fields(self):
+            least, value = one.metadata.get("least"), getattr(self, one.name)
+            if least is not None and value < least:
+                raise ValueError(f"{one.name} must be at least {least}, not {value}")
         if not (self.learning_rate > 0 and self.weight_decay >= 0 and self.clip >= 0):
             raise ValueError("the learning rate must be positive, weight decay and clip at least 0")
         if self.bits != 0 and not 2 <= self.bits <= 8:
             raise ValueError("weights have 2 to 8 bits, or 0 for floating point")
-        if self.patience < 0 or not 0 <= self.quantize_from <= 1 or not 1 <= self.coarser <= 4:
-            raise ValueError("patience, quantize_from or coarser is out of range")
+        if not 0 <= self.quantize_from <= 1 or not 1 <= self.coarser <= 4:
+            raise ValueError("quantize_from or coarser is out of range")
         if not 0 <= self.seed < 2**31:
             raise ValueError("the seed is within 0 and 2^31 - 1")
 
@@ -143,6 +164,8 @@ class TrainOptions:
 
 def refining(options: TrainOptions, network: Network) -> TrainOptions:
     """Options to go on from a network with: its shape and bits, and rounding throughout."""
+    from hstar.slots.models.refining import shape_of
+
     shape = shape_of(network)
     return replace(
         options,

@@ -17,10 +17,10 @@ from hstar.slots.features.relaxed_plans import large_where_infinite
 from hstar.slots.objectives.objective import Targets
 from hstar.slots.teachers.following import follow
 from hstar.training.dataset import Dataset, LabelledTask
-from hstar.training.source import Metrics, RowOptions, Source, on_device
+from hstar.training.source import BatchSource, Metrics, RowOptions, on_device
 
 
-class PairSource(Source):
+class PairSource(BatchSource):
     """Raises ValueError if no problem has a choice to learn from."""
 
     def __init__(self, dataset: Dataset, options: RowOptions, device: torch.device) -> None:

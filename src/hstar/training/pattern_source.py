@@ -10,10 +10,11 @@ from torch import Tensor
 
 from hstar.pdb import PatternDatabase
 from hstar.slots.features.digits import first_rows, one_hot
-from hstar.slots.features.pattern_states import PatternStates, states_to_learn
+from hstar.slots.features.pattern_states import PatternStates
 from hstar.slots.objectives.objective import Objective, Targets
-from hstar.training.draws import Draws, Sampling
-from hstar.training.source import Source
+from hstar.training.draws import Draws
+from hstar.training.options import Sampling
+from hstar.training.source import BatchSource
 
 
 @dataclass(frozen=True)
@@ -23,12 +24,8 @@ class TableData:
     database: PatternDatabase
     space: Any
 
-    def states(self, device: torch.device) -> PatternStates:
-        """What training sees."""
-        return states_to_learn(self.database, self.space, device)
 
-
-class PatternSource(Source):
+class PatternSource(BatchSource):
     """Draws indices; digits and labels are gathered on the device."""
 
     is_recordable = True

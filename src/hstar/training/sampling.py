@@ -25,12 +25,8 @@ class StratifiedSampler:
         weights = shares / (self.quotas / self.quotas.sum())
         self.weights = np.repeat(weights, self.quotas).astype(np.float32)
 
-    @property
-    def batch_size(self) -> int:
-        return int(self.quotas.sum())
-
     def rows(self, step: int) -> NDArray[np.int64]:
-        """int64[batch_size]: the states of batch number `step`, sizes in the same order always."""
+        """int64[B]: the states of batch number `step`, sizes in the same order always."""
         parts = []
         for group, (members, quota) in enumerate(zip(self.groups, self.quotas, strict=True)):
             first = step * int(quota)

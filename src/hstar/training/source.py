@@ -22,7 +22,7 @@ from hstar.slots.objectives.objective import Objective, Targets
 Metrics = dict[str, float]
 
 
-class Source:
+class BatchSource:
     """`objective` may be replaced between steps."""
 
     is_recordable = False

@@ -15,13 +15,13 @@ from hstar.slots.features.feature import SpaceStates
 from hstar.slots.models.model import Model
 from hstar.training.dataset import Dataset
 from hstar.training.sampling import StratifiedSampler
-from hstar.training.source import Metrics, RowOptions, Source, on_device
+from hstar.training.source import BatchSource, Metrics, RowOptions, on_device
 from hstar.training.targets import target_columns
 
 EVALUATION_TUPLES = 4_000_000  # how many rows of arity 3 are evaluated at once
 
 
-class StateSource(Source):
+class StateSource(BatchSource):
     """States of many problems; every size of state has its share of each batch."""
 
     def __init__(self, dataset: Dataset, options: RowOptions, device: torch.device) -> None:

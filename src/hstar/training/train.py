@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 import torch
 
+from hstar.pddl import Domain
 from hstar.runtime.code import code_digest
 from hstar.slots.features import FEATURES
 from hstar.slots.features.digits import digit_config
 from hstar.slots.features.feature import Config, Feature
-from hstar.slots.features.vocabulary import domain_hash
-from hstar.slots.model_file import ModelFile, write_model
+from hstar.slots.features.pattern_states import states_to_learn
+from hstar.slots.model_file import ModelFile, model_metadata, write_model
 from hstar.slots.models import MODELS
 from hstar.slots.models.integer_network import Network
 from hstar.slots.models.refining import rounded_from, shape_of
@@ -26,11 +27,11 @@ from hstar.training.loop import Line, Loop, Report
 from hstar.training.options import TABLE_DEFAULTS, TrainOptions
 from hstar.training.pair_source import PairSource
 from hstar.training.pattern_source import PatternSource, TableData
-from hstar.training.source import RowOptions, Source
+from hstar.training.source import BatchSource, RowOptions
 from hstar.training.state_source import StateSource
 from hstar.training.targets import fitted
 
-ROW_SOURCES: dict[str, type[Source]] = {"states": StateSource, "pairs": PairSource}
+ROW_SOURCES: dict[str, type[BatchSource]] = {"states": StateSource, "pairs": PairSource}
 RISE = 8  # how many times its best the validation score may end at without a warning
 
 
@@ -84,7 +85,7 @@ class Prepared:
         curve = {"best": loop.best.to_dict(), "curve": [line.to_dict() for line in loop.curve]}
         metadata = {**self.metadata, "training": {**self.metadata["training"], **curve}}
         weights = loop.best_weights or loop.weights()  # a table is not validated
-        return ModelFile(json.loads(json.dumps(metadata)), weights)
+        return ModelFile(metadata, weights)
 
 
 def prepare(training: Dataset, validation: Dataset, options: TrainOptions) -> Prepared:
@@ -118,16 +119,10 @@ def prepare(training: Dataset, validation: Dataset, options: TrainOptions) -> Pr
     digests = [training.digest(), validation.digest(), code_digest()]
     described = [options.to_dict(), feature_config, config, *digests]
     loop = Loop(network, source, make(validation, wanted, device), options, _digest(described))
-    metadata = {
-        **_slots(options, feature_config, config),
-        "cost": training.cost,
-        "domain": {"name": training.domain.name, "hash": domain_hash(training.domain)},
-        "training": {
-            "options": options.chosen(),
-            "problems": len(training.tasks),
-            "states": len(training),
-        },
-    }
+    about = {"problems": len(training.tasks), "states": len(training)}
+    metadata = _metadata(
+        options, feature_config, config, training.cost, options.chosen(), training.domain, **about
+    )
     return Prepared(loop, options, metadata)
 
 
@@ -158,7 +153,7 @@ def prepare_table(data: TableData, options: TrainOptions, start: Network | None 
     ValueError for pieces that do not fit each other."""
     _, model, _ = options.entries()
     _check_table(options, data.database.base is not None)
-    states = data.states(choose_device(options.device))
+    states = states_to_learn(data.database, data.space, choose_device(options.device))
     values = np.array(states.values, dtype=np.float32)
     objective = options.objective.fitted({"h_star": values})
     options = replace(options, objective=objective)
@@ -185,28 +180,33 @@ def prepare_table(data: TableData, options: TrainOptions, start: Network | None 
     described = [options.to_dict(), config, asdict(layout), sha.hexdigest(), code_digest()]
     network, digest = network.to(states.device), _digest(described)
     loop = Loop(network, source, None, options, digest, is_rounding=start is not None)
-    metadata = {
-        **_slots(options, feature_config, config),
-        "cost": layout.cost,
-        "training": {"options": options.chosen(**TABLE_DEFAULTS)},
-    }
+    chosen = options.chosen(**TABLE_DEFAULTS)
+    metadata = _metadata(options, feature_config, config, layout.cost, chosen)
     return Prepared(loop, options, metadata)
 
 
-def _slots(options: TrainOptions, features: Config, model: Config) -> Config:
-    """What a model file says of each slot."""
+def _metadata(
+    options: TrainOptions,
+    features: Config,
+    model: Config,
+    cost: str,
+    chosen: Config,
+    domain: Domain | None = None,
+    **about: int,
+) -> Config:
+    """What a model file says before training; `about` is what it was trained on."""
     _, _, decode = options.entries()
     objective = options.objective
     constants = {**decode.options, **options.decode_options, **objective.constants()}
-    return {
-        "form": "float",
-        "features": {"name": options.features_name, "config": features},
-        "model": {"name": options.model, "config": model},
-        "objective": objective.to_dict(),
-        "decode": {**constants, "name": options.decode_name},
-        "domain": None,
-        "certificate": None,
-    }
+    return model_metadata(
+        features=(options.features_name, features),
+        model=(options.model, model),
+        objective=objective.to_dict(),
+        decode={**constants, "name": options.decode_name},
+        cost=cost,
+        domain=domain,
+        training={"options": chosen, **about},
+    )
 
 
 def _check_table(options: TrainOptions, difference: bool) -> None:

@@ -15,6 +15,7 @@ from hstar.experiments.study.page import Report
 from hstar.planning import SearchResult
 from hstar.runtime import (
     Budget,
+    JournalError,
     Lost,
     OutOfResources,
     Pool,
@@ -67,8 +68,12 @@ class StudyRun(ABC, Generic[S, R]):
 
     def keep_settings(self) -> None:
         """Write the settings to experiment.json, so that files of other settings are not reused.
-        Raises JournalError if the directory holds another experiment."""
-        claim_settings(self.directory / "experiment.json", self.settings())
+        Raises JournalError if the directory holds another experiment, or anything else."""
+        settings = self.directory / "experiment.json"
+        if not settings.exists() and any(self.directory.iterdir()):
+            message = "this folder holds files of other work; choose another -o"
+            raise JournalError(message, str(self.directory))
+        claim_settings(settings, self.settings())
 
     def settings(self) -> dict[str, Any]:
         """All that results depend on."""

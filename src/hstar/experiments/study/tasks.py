@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hstar.domains import generate
+from hstar.domains.walks import write_walks
 from hstar.experiments.bench import SuiteError
 from hstar.experiments.study.trials import Entry, Generated
-from hstar.learning import write_walks
 from hstar.pddl import Problem, parse
 
 STEPS = 200  # of a walk

@@ -33,7 +33,7 @@ DEFAULT = "plan"  # the column of what 'hstar plan' runs; only time limits it
 class Column:
     """A way to search: with what `learner` makes, one for each seed if it `has_seeds`, and beside
     it the heuristics that have a queue of their own. An empty `way` is the search that the network
-    names, or without a heuristic the default planner. `base` is the column that it is measured
+    names, alone, or without a heuristic the default planner. `base` is the column that it is measured
     against. With `plans` it plans by a function of its own."""
 
     learner: str | None = None
@@ -53,7 +53,9 @@ class Column:
                 return None
             learned = LearnedHeuristic(read_model(model), str(model), self.decode)
             heuristics.insert(0, learned)
-            way = way if self.way else learned.search
+            named = {n: v for n, v in learned.search.items() if n != "alternating"}
+            if not self.way and named.get("algorithm") != "default":
+                way = named
         if not heuristics:
             return DEFAULT_PLANNER
         return SearchSpecification(heuristics, max_evaluations=max_evaluations, **way)
@@ -134,7 +136,7 @@ class TrialScale:
             own = [n for n in wanted if n in one.columns or (n in new and number == 0)]
             if own or not wanted:
                 more = {**options, "columns": tuple(own or one.columns)}
-                more["steps"] = changed_steps(one.steps, steps)
+                more["steps"] = changed_steps(one.steps, steps) if one.steps else {}
                 studies.append(replace(one, **more))
         return replace(self, studies=tuple(studies), domains=domains)
 

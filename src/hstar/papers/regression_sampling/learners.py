@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hstar.experiments.study import (
     DEFAULT,
@@ -28,54 +27,79 @@ from hstar.experiments.study import (
     TrialStudy,
     say_nothing,
 )
-from hstar.learning import Candidate, InstanceLearner, LearnOptions, hashes_of
-from hstar.learning import plan_with_learning as plan_within
+from hstar.learning import (
+    MOST_STATES,
+    RECIPES,
+    LearnOptions,
+    NotKept,
+    Recipe,
+    learn,
+    plan_with_learning,
+    walk_states,
+)
 from hstar.pddl import find_domain, parse
-from hstar.planning import SearchResult, Task, ground
+from hstar.planning import SearchResult, SearchSpecification, ground
 from hstar.runtime import Budget
-from hstar.slots.features import true_atoms
-from hstar.training import NETWORK, FactRows, MlpOptions
+from hstar.slots.teachers import Attempt
+from hstar.training import MlpOptions
+from hstar.training.fit import ModelRow
 
 PUBLISHED = MlpOptions(precision="int16")
+NETWORK_OF_PAPER = {f.name: getattr(PUBLISHED, f.name) for f in fields(PUBLISHED)}
+del NETWORK_OF_PAPER["objective"]
+SEARCH = SearchSpecification(None, "gbfs", cost="one")
 HSTAR = "hstar"
+
+
+class SeenStates(NotKept):
+    """Keeps nothing but the states that were labelled, as sets of atoms."""
+
+    def __init__(self) -> None:
+        self.states: list[frozenset[str]] = []
+        self.tracked: set[str] = set()
+
+    def write(self, name: str, content: bytes) -> None:
+        if content[:2] != b"PK":  # labels are an archive of arrays
+            return
+        attempt = Attempt.from_bytes(content)
+        if attempt.rows is not None:
+            self.tracked |= set(attempt.atoms)
+            for atoms in np.split(attempt.rows.atoms, attempt.rows.starts[1:-1]):
+                self.states.append(frozenset(attempt.atoms[atom] for atom in atoms))
 
 
 @dataclass(frozen=True, slots=True)
 class OneTask:
     """Learns for p1 of a task, for as long as the study says."""
 
-    options: LearnOptions
+    recipe: Recipe
 
     def __call__(self, lesson: Lesson) -> Learnt:
-        task, study = lesson.subject, lesson.study
-        options = replace(self.options, seconds=study.learn, seed=lesson.seed)
+        task, study, seen = lesson.subject, lesson.study, SeenStates()
+        memory = lesson.budget.memory_bytes // 2
+        options = LearnOptions(study.learn, seed=lesson.seed, memory_bytes=memory)
         start = time.monotonic()
-        learner = InstanceLearner(task.problem(1), options, lesson.budget, say_nothing)
-        learner.maker.used = []
-        found = learner.run()
-        seconds = time.monotonic() - start
+        found = learn([task.problem(1)], self.recipe, options, lesson.budget, seen)
+        facts = {**found.to_dict(), "seconds": time.monotonic() - start}
         if found.interrupted:
             raise KeyboardInterrupt
-        facts = {**found.to_dict(), "networks": found.finished, "seconds": seconds}
-        facts["used"] = used_states(learner, task, study)
+        facts["pays"] = found.verdict.use == "learned"
+        facts["used"] = used_states(task, study, seen, lesson.seed)
         return Learnt(found.file, facts)
 
 
-def used_states(learner: InstanceLearner, task: TaskFolder, study: TrialStudy) -> list[int]:
-    """The numbers of the states to plan for that training or trials saw, compared by hash."""
-    features = learner.maker.features
-
-    def hashes(of: Task, states: NDArray[np.int32]) -> NDArray[np.uint64]:
-        starts, atoms = true_atoms(features, of, states)
-        none = np.zeros(len(states), np.float32)
-        return hashes_of(FactRows(features["width"], starts, atoms, none, none, none))
-
-    seen = [hashes(learner.task, one) for one in (learner.states, learner.verdict_states)]
-    seen += learner.maker.used or []
+def used_states(task: TaskFolder, study: TrialStudy, seen: SeenStates, seed: int) -> list[int]:
+    """The numbers of the states to plan for that labels, the race or the verdict saw."""
+    first = ground(task.problem(1))
+    chosen = walk_states(first, MOST_STATES, seed, Budget())
+    others = walk_states(first, 4 * MOST_STATES, seed + 1, Budget(), but=chosen)
+    states = [*seen.states, *(frozenset(first.atoms(one)) for one in (*chosen, *others))]
+    tracked = seen.tracked | set().union(*states)
+    known = {state & tracked for state in states}
     used = []
     for number in task.states(study.states):
-        test = ground(task.problem(number))
-        if np.isin(hashes(test, test.initial_state[None]), np.concatenate(seen)).any():
+        whole = ground(task.problem(number), keep_irrelevant=True, keep_constant=True)
+        if frozenset(whole.atoms(whole.initial_state)) & tracked in known:
             used.append(number)
     return used
 
@@ -83,24 +107,23 @@ def used_states(learner: InstanceLearner, task: TaskFolder, study: TrialStudy) -
 def plan_and_learn(path: Path, study: TrialStudy, budget: Budget) -> SearchResult:
     """'hstar plan --learn': learns for the problem within the limit."""
     task = ground(parse(find_domain(path), path), budget=budget)
-    found = plan_within(task, study.limit / 2, budget, say_nothing)
-    return replace(found.result, training_time=found.training_time, found_by=found.found_by)
+    return plan_with_learning(task, study.limit / 2, budget, say_nothing)
+
+
+def alone(teacher: str, objective: str = "squared", network: Any = (), **options: Any) -> OneTask:
+    """One kind of network, in greedy search."""
+    row = ModelRow(teacher, "facts", "mlp", objective, None, options, dict(network))
+    return OneTask(replace(RECIPES["problem"], rows=(row,), searches=(SEARCH,)))
 
 
 def published(teacher: str, **options: Any) -> OneTask:
     """A learner with the network and the search of the paper."""
-    candidates = (Candidate(teacher, options),)
-    return OneTask(LearnOptions(network=PUBLISHED, candidates=candidates, ways=({**GREEDY},)))
+    return alone(teacher, network={**NETWORK_OF_PAPER}, **options)
 
 
 def ours(objective: str = "squared", **options: Any) -> OneTask:
     """One kind of candidate with hstar's own network, for the ablation."""
-    candidate = Candidate("fsm", {"completion": "variables", **options}, objective)
-    return OneTask(LearnOptions(network=NETWORK, candidates=(candidate,), ways=({**GREEDY},)))
-
-
-def fast(learner: OneTask) -> OneTask:
-    return OneTask(replace(learner.options, network=NETWORK))
+    return alone("fsm", objective, completion="variables", **options)
 
 
 LEARNERS: dict[str, OneTask] = {
@@ -109,10 +132,10 @@ LEARNERS: dict[str, OneTask] = {
     "Boot": published("bootstrap"),
     "AVI": published("value-iteration"),
     "TSL": published("given-states"),
-    HSTAR: OneTask(LearnOptions()),
+    HSTAR: OneTask(RECIPES["problem"]),
     # The ablation
-    "fast RSL": fast(published("regression", novelty="none")),
-    "fast N-RSL": fast(published("regression", novelty="both")),
+    "fast RSL": alone("regression", novelty="none"),
+    "fast N-RSL": alone("regression", novelty="both"),
     "FSM": ours(),
     "FSM, labels not improved": ours(improve=False),
     "FSM, bounds": ours("truncated-gaussian"),
@@ -120,14 +143,14 @@ LEARNERS: dict[str, OneTask] = {
 }
 OWN: Mapping[str, Any] = {}  # the search that a network names
 COLUMNS: dict[str, Column] = {
-    **{name: Column(name, way=OWN, decode="floor") for name in list(LEARNERS)[:5]},
+    **{name: Column(name, decode="floor") for name in list(LEARNERS)[:5]},
     "FF": Column(beside=("ff",)),
     "goal count": Column(beside=("goalcount",)),
     DEFAULT: Column(),
     "learn": Column(HSTAR, way=OWN),
     "plan --learn": Column(plans=plan_and_learn),
     # The ablation
-    **{name: Column(name, way=OWN) for name in list(LEARNERS)[6:]},
+    **{name: Column(name) for name in list(LEARNERS)[6:]},
     "FSM, second queue": Column("FSM", way={**GREEDY, "preferred_by": "ff"}),
     "FSM, beam": Column("FSM", way={"algorithm": "beam"}),
 }

@@ -13,7 +13,6 @@ are best on held-out training problems (the policy: in training).
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -30,12 +29,14 @@ from hstar.experiments.study import (
     read_toml,
     say_nothing,
 )
-from hstar.learning import RolloutLearner, usable_tasks
+from hstar.learning import usable_tasks
 from hstar.pddl import find_domain, parse
 from hstar.planning import Task
 from hstar.slots.objectives import Objective, make_objective
 from hstar.slots.teachers import LabelOptions, label
 from hstar.training import TrainOptions, default_options, load_dataset, prepare
+from hstar.training.fit import ActingLearner, Limits, rtdp_settings
+from hstar.training.fit import Lesson as PartsOfFit
 from hstar.training.reinforcement import (
     PPOOptions,
     Rtdp,
@@ -52,6 +53,7 @@ PRINTED: dict[str, Any] = {
     domain: {**held, **{name: HELD["of_domains"][name][domain] for name in HELD["of_domains"]}}
     for domain, held in HELD["domains"].items()
 }
+CHOOSING = 0.2  # of the problems, to choose weights of reinforcement learning on
 HELD_OUT = 0.1  # of the labelled problems, to choose weights on
 
 
@@ -82,22 +84,23 @@ def facts_of(learner: Rtdp) -> dict[str, Any]:
 
 
 def from_rollouts(lesson: Lesson, is_timed: bool = False) -> Learnt:
-    """What hstar learns from a folder: for some steps, or for as long as the study says."""
+    """What hstar learns by reinforcement: for some steps, or for as long as the study says. Larger
+    training problems choose weights."""
     start, study = time.monotonic(), lesson.study
-    settings, seconds, checkpoint = find_preset("own"), study.learn, None
-    if not is_timed:
-        settings, seconds = changed(settings, updates=study.steps["own"]), math.inf
-        checkpoint = lesson.scratch / "learner.safetensors"
-    tasks = tasks_of(lesson)
-    left = seconds - (time.monotonic() - start)
-    about = tasks, settings, lesson.seed, lesson.budget, say_nothing, left
-    learner = RolloutLearner(*about, checkpoint=checkpoint)
+    tasks = sorted(tasks_of(lesson), key=lambda task: (len(task.problem.objects), task.num_facts))
+    held = max(1, round(CHOOSING * len(tasks))) if len(tasks) > 2 else 0
+    parts = PartsOfFit(tasks=tasks[: len(tasks) - held], others=tasks[len(tasks) - held :] or tasks)
+    if is_timed:
+        left = study.learn - (time.monotonic() - start)
+        limits = Limits(lesson.budget.within(max(left, 1e-9)), lesson.seed)
+    else:
+        file = lesson.scratch / "learner.safetensors"
+        limits = Limits(lesson.budget, lesson.seed, study.steps["own"], checkpoint=file)
+    learner = ActingLearner(parts, rtdp_settings({}, limits.steps), limits)
     found = learner.run()
-    if found.interrupted:
-        raise KeyboardInterrupt
-    if found.file is None:
+    if found is None:
         raise ValueError("the time was over before anything was learned")
-    return Learnt(found.file, facts_of(learner.rtdp))
+    return Learnt(found, facts_of(learner.rtdp))
 
 
 def label_and_train(

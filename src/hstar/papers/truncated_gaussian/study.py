@@ -127,7 +127,8 @@ class TruncatedGaussians(StudyRun[GaussianScale, GaussianResults]):
             self.plan_with_models(domain)
         results = self.collect()
         for name in ("metrics", "planning", "curves"):
-            getattr(results, name).write_parquet(self.directory / f"{name}.parquet")
+            with (self.directory / f"{name}.parquet").open("wb") as file:
+                getattr(results, name).write_parquet(file)
         return results
 
     def test_data(self, domain: str) -> Dataset | None:

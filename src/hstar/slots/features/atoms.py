@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hstar.planning.atoms import parse_atom
 from hstar.planning.task import Task
-from hstar.slots.features.feature import Config, Feature, Inputs, SpaceStates
+from hstar.slots.features.feature import Config, Feature, Inputs, SpaceStates, gathered
 from hstar.slots.features.goals import goal_literals
 from hstar.slots.features.vocabulary import Vocabulary
-from hstar.slots.teachers.states import parse_atom
 
 NOTHING = (-1, -1)  # in place of an entry
 
@@ -38,10 +38,8 @@ class Batch(Inputs):
 
     def select(self, rows: NDArray[np.int64]) -> Batch:
         """The states with these numbers, in this order."""
-        lengths = self.starts[rows + 1] - self.starts[rows]
-        starts = _starts(lengths)
-        gather = np.arange(starts[-1]) + np.repeat(self.starts[rows] - starts[:-1], lengths)
-        return Batch(self.sizes[rows], starts, self.entries[gather], self.values[gather])
+        starts, places = gathered(self.starts, rows)
+        return Batch(self.sizes[rows], starts, self.entries[places], self.values[places])
 
     @staticmethod
     def concatenate(batches: Sequence[Batch]) -> Batch:

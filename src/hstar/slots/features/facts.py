@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hstar.pddl.errors import quote
-from hstar.pddl.model import And, Exists, Forall, Formula, Not, Or, Problem, types_text
+from hstar.pddl.model import Formula, Junction, Not, Problem, Quantified, types_text
+from hstar.planning.atoms import atom_name
 from hstar.planning.task import Task
 from hstar.slots.features.feature import Config, Feature, SpaceStates, SparseInputs
 
@@ -119,11 +120,6 @@ def _true_atoms(
     return starts, found[is_known]
 
 
-def atom_name(predicate: str, *arguments: str) -> str:
-    """As the core writes it: "on(a, b)"."""
-    return f"{predicate}({', '.join(arguments)})"
-
-
 def object_names(problem: Problem) -> list[str]:
     """All objects with their types, sorted."""
     return sorted(f"{name} - {types_text(types)}" for name, types in problem.objects.items())
@@ -132,14 +128,12 @@ def object_names(problem: Problem) -> list[str]:
 def goal_text(goal: Formula) -> str:
     """The goal as PDDL; the order of the parts of a conjunction does not matter."""
     match goal:
-        case And(parts) | Or(parts):
-            word = "and" if isinstance(goal, And) else "or"
-            return f"({word} {' '.join(sorted(map(goal_text, parts)))})"
+        case Junction(parts):
+            return f"({goal.word} {' '.join(sorted(map(goal_text, parts)))})"
         case Not(inner):
             return f"(not {goal_text(inner)})"
-        case Forall(variables, body) | Exists(variables, body):
-            word = "forall" if isinstance(goal, Forall) else "exists"
-            return f"({word} ({' '.join(map(str, variables))}) {goal_text(body)})"
+        case Quantified(variables, body):
+            return f"({goal.word} ({' '.join(map(str, variables))}) {goal_text(body)})"
         case _:
             return str(goal)
 

@@ -24,6 +24,16 @@ class SpaceStates:
     states: NDArray[np.int32]
 
 
+def gathered(
+    starts: NDArray[np.int64], rows: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Range r has the places starts[r] : starts[r + 1]. Of these ranges, one after the other: where
+    each begins, int64[R + 1], and the places of all that is in them."""
+    counts = starts[rows + 1] - starts[rows]
+    begins = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+    return begins, np.arange(begins[-1]) + np.repeat(starts[rows] - begins[:-1], counts)
+
+
 class Inputs:
     """The inputs of many states. `sizes` int[S] says what each costs to compute, so that every
     batch can have the same sizes."""
@@ -51,11 +61,9 @@ class SparseInputs(Inputs):
         self.sizes = np.ones(len(starts) - 1, dtype=np.int64)
 
     def select(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        counts = self.starts[rows + 1] - self.starts[rows]
-        ends = np.cumsum(counts)
-        places = np.arange(counts.sum()) + np.repeat(self.starts[rows] - (ends - counts), counts)
+        starts, places = gathered(self.starts, rows)
         dense = np.zeros((len(rows), self.width), dtype=np.float32)
-        owners = np.repeat(np.arange(len(rows)), counts)
+        owners = np.repeat(np.arange(len(rows)), np.diff(starts))
         dense[owners, self.columns[places]] = 1.0 if self.values is None else self.values[places]
         return dense
 

@@ -261,17 +261,9 @@ def state_bits(hypergraph: Hypergraph, task: Task, states: NDArray[Any]) -> Floa
         raise ValueError("the hypergraph belongs to another task")
     if rows.shape[1] != task.num_variables or (rows < 0).any() or (rows >= task.domain_sizes).any():
         raise ValueError("these are no states of the task")
-    return fact_bits(hypergraph, rows + starts(task.domain_sizes)[:-1])
-
-
-def fact_bits(hypergraph: Hypergraph, facts: Ints | Sequence[NDArray[Any]]) -> Floats:
-    """float32[S, nodes]: which nodes are true in states given as the numbers of true facts."""
-    bits = np.zeros((len(facts), hypergraph.num_nodes + 1), dtype=np.float32)
-    if isinstance(facts, np.ndarray):
-        np.put_along_axis(bits, hypergraph.fact_nodes[facts], 1, axis=1)
-    else:
-        for row, true in zip(bits, facts, strict=True):
-            row[hypergraph.fact_nodes[true]] = 1
+    bits = np.zeros((len(rows), hypergraph.num_nodes + 1), dtype=np.float32)
+    nodes = hypergraph.fact_nodes[rows + starts(task.domain_sizes)[:-1]]
+    np.put_along_axis(bits, nodes, 1, axis=1)
     return bits[:, :-1]  # facts without a node, -1, went to the last column
 
 

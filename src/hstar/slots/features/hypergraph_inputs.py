@@ -28,6 +28,7 @@ from hstar.slots.features.hypergraph import (
 
 Slots = tuple[int, int]  # receivers, senders
 ROWS_AT_ONCE = 8192
+MOST_SLOTS = 2**16
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,13 +39,6 @@ class HypergraphBatch:
     nodes: Tensor  # float32[nodes, lanes, 2]: in the state, in the goal
     edges: Tensor  # float32[edges, 3]
     globals: Tensor  # float32[graphs, 2]: number of nodes, number of edges
-
-    @staticmethod
-    def build(groups: Sequence[tuple[Hypergraph, NDArray[Any]]], slots: Slots) -> HypergraphBatch:
-        """All states of all groups in order; a group is a graph and its states' bits [S, nodes].
-        Raises ValueError if a graph needs more slots than the network has."""
-        inputs = HypergraphInputs(groups, slots)
-        return inputs.select(np.arange(len(inputs.graphs)))
 
     def to(self, device: torch.device) -> HypergraphBatch:
         if self.nodes.device == device:
@@ -115,7 +109,10 @@ class HypergraphFeature(Feature):
 
 
 def _slots(config: Config) -> Slots:
-    return int(config["receiver_slots"]), int(config["sender_slots"])
+    slots = int(config["receiver_slots"]), int(config["sender_slots"])
+    if not all(0 <= count <= MOST_SLOTS for count in slots):
+        raise ValueError(f"an operator has at most {MOST_SLOTS} slots, not {max(slots)}")
+    return slots
 
 
 HYPERGRAPH = HypergraphFeature()

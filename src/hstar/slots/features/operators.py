@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hstar.pddl.model import Domain
 from hstar.planning.task import Task
+from hstar.slots.features.feature import gathered
 
 NO_OBJECT = -1
 ARTIFICIAL = "reach-goal"  # an operator of disjunctive goals, which is no step of a plan
@@ -54,7 +55,7 @@ class Operators:
 
 
 @dataclass(frozen=True, slots=True)
-class Choices:
+class ApplicableOperators:
     """The applicable operators of B states, state after state: `counts[i]` of them in state i."""
 
     counts: NDArray[np.int64]  # (B,)
@@ -62,9 +63,9 @@ class Choices:
     arguments: NDArray[np.int64]  # (A, P), numbers of objects within their state
 
     @staticmethod
-    def of(tables: Sequence[Operators], ops: Sequence[NDArray[np.int32]]) -> Choices:
+    def of(tables: Sequence[Operators], ops: Sequence[NDArray[np.int32]]) -> ApplicableOperators:
         """Per state the table of its task and the operators that are applicable."""
-        return Choices(
+        return ApplicableOperators(
             np.array([len(one) for one in ops], dtype=np.int64),
             np.concatenate([t.schema[one] for t, one in zip(tables, ops, strict=True)]),
             np.concatenate([t.arguments[one] for t, one in zip(tables, ops, strict=True)]),
@@ -75,16 +76,14 @@ class Choices:
         """(B + 1,): where the operators of each state begin."""
         return np.concatenate([[0], np.cumsum(self.counts)])
 
-    def select(self, rows: NDArray[np.int64]) -> Choices:
+    def select(self, rows: NDArray[np.int64]) -> ApplicableOperators:
         """Those of the states with these numbers, in this order."""
-        counts = self.counts[rows]
-        begin = np.cumsum(counts) - counts
-        gather = np.arange(counts.sum()) + np.repeat(self.starts[rows] - begin, counts)
-        return Choices(counts, self.schema[gather], self.arguments[gather])
+        _, places = gathered(self.starts, rows)
+        return ApplicableOperators(self.counts[rows], self.schema[places], self.arguments[places])
 
     @staticmethod
-    def concatenate(parts: Sequence[Choices]) -> Choices:
-        return Choices(
+    def concatenate(parts: Sequence[ApplicableOperators]) -> ApplicableOperators:
+        return ApplicableOperators(
             np.concatenate([part.counts for part in parts]),
             np.concatenate([part.schema for part in parts]),
             np.concatenate([part.arguments for part in parts]),

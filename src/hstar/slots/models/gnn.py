@@ -16,7 +16,6 @@ reach the goal.
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -26,9 +25,9 @@ from torch.nn.functional import relu
 
 from hstar.slots.features.atoms import Batch
 from hstar.slots.features.feature import Config
-from hstar.slots.features.operators import Choices, Schemas, most_parameters
+from hstar.slots.features.operators import ApplicableOperators, Schemas, most_parameters
 from hstar.slots.features.vocabulary import Vocabulary
-from hstar.slots.models.model import Model, whole_number
+from hstar.slots.models.model import Model, defaults_of, draw_linear_layers, whole_number
 from hstar.slots.models.object_graph import WIDEST, ObjectGraphs, object_graphs
 
 
@@ -151,11 +150,7 @@ class GNN(nn.Module):
 
     @torch.no_grad()
     def _draw(self, generator: torch.Generator | None) -> None:
-        for layer in self.modules():
-            if isinstance(layer, nn.Linear):
-                bound = 1 / math.sqrt(layer.in_features)
-                layer.weight.uniform_(-bound, bound, generator=generator)
-                layer.bias.uniform_(-bound, bound, generator=generator)
+        draw_linear_layers(self, generator)
         if not self.config.schemas:
             return
         self.schema.normal_(generator=generator)
@@ -169,7 +164,7 @@ class GNN(nn.Module):
     def forward(self, batch: Batch) -> Tensor:
         return self._values(*self._embed(batch))
 
-    def policy(self, batch: Batch, choices: Choices) -> tuple[Tensor, Tensor]:
+    def policy(self, batch: Batch, choices: ApplicableOperators) -> tuple[Tensor, Tensor]:
         """log pi float[A] of all applicable operators, and the logit of V float[B]. Every state
         must have an applicable operator."""
         v, u, graphs = self._embed(batch)
@@ -216,7 +211,7 @@ class GNNModel(Model):
 
     name = "gnn"
     features = ("atoms",)
-    options = {"hidden": 64, "rounds": 4, "attention": False}  # noqa: RUF012
+    options = defaults_of(GNNConfig)
     training = {"learning_rate": 1e-3, "weight_decay": 0.0}  # noqa: RUF012
 
     def configure(self, features: Config, outputs: int, options: Config) -> Config:

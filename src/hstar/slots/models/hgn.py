@@ -19,7 +19,6 @@ slots got. The weights for e0, r0, s0 and v0 are applied once, before the steps.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -31,7 +30,7 @@ from torch.nn.functional import leaky_relu_
 from hstar.slots.features.feature import Config
 from hstar.slots.features.hypergraph import Bags, Wiring
 from hstar.slots.features.hypergraph_inputs import HypergraphBatch
-from hstar.slots.models.model import Model
+from hstar.slots.models.model import Model, defaults_of, draw_linear_layers, whole_number
 
 SLOPE = 0.01
 
@@ -48,10 +47,7 @@ class HGNConfig:
     normalise: bool = True
 
     def __post_init__(self) -> None:
-        for name in ("hidden", "steps", "outputs"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or value < 1:
-                raise ValueError(f"'{name}' of a hypergraph network must be a positive number")
+        whole_number(asdict(self), "hidden", "steps", "outputs")
         if not isinstance(self.normalise, bool):
             raise ValueError("'normalise' of a hypergraph network must be true or false")
 
@@ -149,12 +145,7 @@ class HGN(nn.Module):
         self.core = _Update(2 * hidden * (1 + slots), 3 * hidden, 4 * hidden, hidden)
         self.decoder = MLP(hidden, hidden)
         self.output = nn.Linear(hidden, config.outputs)
-        with torch.no_grad():
-            for layer in self.modules():
-                if isinstance(layer, nn.Linear):
-                    bound = 1 / math.sqrt(layer.in_features)
-                    layer.weight.uniform_(-bound, bound, generator=generator)
-                    layer.bias.uniform_(-bound, bound, generator=generator)
+        draw_linear_layers(self, generator)
 
     def forward(self, batch: HypergraphBatch) -> Tensor:
         weights = self.core.edge.first.weight
@@ -217,7 +208,7 @@ class HGNModel(Model):
 
     name = "hgn"
     features = ("hypergraph",)
-    options = {"hidden": 32, "steps": 4, "normalise": True}  # noqa: RUF012
+    options = defaults_of(HGNConfig)
     training = {"learning_rate": 1e-3, "weight_decay": 0.0}  # noqa: RUF012
 
     def configure(self, features: Config, outputs: int, options: Config) -> Config:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 from hstar.slots.features.feature import Config
-from hstar.slots.models.model import Model
+from hstar.slots.models.model import Model, draw_linear_layers
 
 if TYPE_CHECKING:
     import torch
@@ -27,10 +26,7 @@ class LinearModel(Model):
 
         inputs, outputs = int(config["inputs"]), int(config["outputs"])
         network = torch.nn.Linear(inputs, outputs, device="meta").to_empty(device="cpu")
-        bound = 1 / math.sqrt(inputs)
-        with torch.no_grad():
-            for parameter in network.parameters():
-                parameter.uniform_(-bound, bound, generator=generator)
+        draw_linear_layers(network, generator)
         return network
 
     def native(self, config: Config, tensors: dict[str, Any]) -> Config:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hstar.slots.features.feature import Config
-from hstar.slots.models.model import Model, whole_number
+from hstar.slots.models.model import Model, defaults_of, whole_number
 
 if TYPE_CHECKING:
     import torch
@@ -24,49 +25,59 @@ def is_joined(layer: int) -> bool:
     return layer >= 3 and layer % 2 == 1
 
 
-class MLPModel(Model):
-    """`hidden` channels after the input, `width` in each of the `blocks` residual blocks.
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """`hidden` channels after the `inputs`, `width` in each of the `blocks` residual blocks.
 
     `norm`: layers are batch normalised; if not, they have a bias. `output` is "none", or "relu" for
     a single output that is never negative. `precision` is that of products in search: "float32",
-    or for facts "int16", which is faster. On digits of a table it may be trained towards integers
-    (`bits` of the training options).
+    or for facts "int16", which is faster. Raises ValueError for what makes no network.
     """
+
+    inputs: int
+    outputs: int
+    hidden: int = 200
+    width: int = 100
+    blocks: int = 2
+    norm: bool = True
+    output: str = "none"
+    precision: str = "float32"
+
+    def __post_init__(self) -> None:
+        options = asdict(self)
+        whole_number(options, "hidden", "width")
+        whole_number(options, "blocks", least=0)
+        if not isinstance(self.norm, bool):
+            raise ValueError(f"'norm' must be true or false, not {self.norm!r}")
+        for name, known in (("output", OUTPUTS), ("precision", PRECISIONS)):
+            if options[name] not in known:
+                raise ValueError(f"unknown {name} {options[name]!r}; choose {', '.join(known)}")
+        if self.output == "relu" and self.outputs != 1:
+            raise ValueError(
+                f"output 'relu' is for one output that is never negative, and this objective has "
+                f"{self.outputs} outputs; take output none"
+            )
+
+
+class MLPModel(Model):
+    """On digits of a table it may be trained towards integers (`bits` of the training options)."""
 
     name = "mlp"
     features = ("digits", "relaxed-plans", "facts", "wl")
-    options = {  # noqa: RUF012
-        "hidden": 200,
-        "width": 100,
-        "blocks": 2,
-        "norm": True,
-        "output": "none",
-        "precision": "float32",
-    }
+    options = defaults_of(Shape)
     can_round = True
     training = {"learning_rate": 3e-3, "weight_decay": 0.0, "clip": 0.0}  # noqa: RUF012
 
     def configure(self, features: Config, outputs: int, options: Config) -> Config:
-        whole_number(options, "hidden", "width")
-        whole_number(options, "blocks", least=0)
-        if not isinstance(options["norm"], bool):
-            raise ValueError(f"'norm' must be true or false, not {options['norm']!r}")
-        for name, known in (("output", OUTPUTS), ("precision", PRECISIONS)):
-            if options[name] not in known:
-                raise ValueError(f"unknown {name} {options[name]!r}; choose {', '.join(known)}")
-        if options["precision"] != "float32" and "atoms" not in features:
+        shape = Shape(features["width"], outputs, **options)
+        if shape.precision != "float32" and "atoms" not in features:
             raise ValueError("precision int16 is for features facts; take precision float32")
-        if options["output"] == "relu" and outputs != 1:
-            raise ValueError(
-                f"output 'relu' is for one output that is never negative, and this objective has "
-                f"{outputs} outputs; take output none"
-            )
-        return {"inputs": features["width"], **options, "outputs": outputs}
+        return asdict(shape)
 
     def build(self, config: Config, generator: torch.Generator) -> torch.nn.Module:
         import torch
 
-        from hstar.slots.models.residual import ResidualNet, Shape
+        from hstar.slots.models.residual import ResidualNet
 
         with torch.random.fork_rng(devices=[]):  # layers draw from the global generator
             torch.manual_seed(generator.initial_seed())

@@ -6,7 +6,9 @@ the numbers mean is the objective's business. A configuration is plain JSON and 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
+from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any
 
 from hstar.slots.features.feature import Config
@@ -64,6 +66,24 @@ class Model:
     def native(self, config: Config, tensors: dict[str, Any]) -> Config | None:
         """What the core needs to evaluate the network; None if search runs it in torch."""
         return None
+
+
+def draw_linear_layers(network: torch.nn.Module, generator: torch.Generator | None) -> None:
+    """Weights and biases within 1 / sqrt(inputs), layer after layer."""
+    import torch
+
+    with torch.no_grad():
+        for layer in network.modules():
+            if isinstance(layer, torch.nn.Linear):
+                bound = 1 / math.sqrt(layer.in_features)
+                layer.weight.uniform_(-bound, bound, generator=generator)
+                layer.bias.uniform_(-bound, bound, generator=generator)
+
+
+def defaults_of(kind: Any) -> Config:
+    """The options of a network, of the dataclass that describes it."""
+    known = {one.name: one.default for one in fields(kind) if one.default is not MISSING}
+    return {name: value for name, value in known.items() if name not in ("outputs", "schemas")}
 
 
 def whole_number(options: dict[str, Any], *names: str, least: int = 1) -> None:

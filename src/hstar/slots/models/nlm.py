@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hstar import _core
 from hstar.slots.features.feature import Config
 from hstar.slots.features.vocabulary import Vocabulary
-from hstar.slots.models.model import Model
+from hstar.slots.models.model import Model, defaults_of
 
 if TYPE_CHECKING:
     import torch
@@ -56,15 +56,7 @@ class NLMModel(Model):
 
     name = "nlm"
     features = ("atoms",)
-    options = {  # noqa: RUF012
-        "breadth": 3,
-        "depth": 5,
-        "width": 16,
-        "exclude_self": True,
-        "dense": False,
-        "activation": "sigmoid",
-        "sums": False,
-    }
+    options = defaults_of(NLMConfig)
 
     def configure(self, features: Config, outputs: int, options: Config) -> Config:
         channels = tuple(Vocabulary.from_dict(features).channels)

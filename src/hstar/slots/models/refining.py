@@ -10,8 +10,8 @@ import numpy as np
 import torch
 
 from hstar.slots.models.integer_network import LOGIT_UNITS, Network
-from hstar.slots.models.mlp import is_joined
-from hstar.slots.models.residual import ResidualNet, Shape
+from hstar.slots.models.mlp import Shape, is_joined
+from hstar.slots.models.residual import ResidualNet
 from hstar.slots.models.rounding import RoundedLayer, RoundedNet
 
 USUAL_WEIGHT = 0.05  # root of the mean square
@@ -24,7 +24,7 @@ def shape_of(network: Network) -> Shape:
     blocks = (len(widths) - 3) // 2
     if len(widths) < 3 or len(widths) % 2 == 0 or len(set(widths[1:-1])) != 1:
         raise ValueError("the network does not have the layers of a residual one")
-    return Shape(sum(network.domain_sizes), widths[0], widths[1], blocks, widths[-1])
+    return Shape(sum(network.domain_sizes), widths[-1], widths[0], widths[1], blocks)
 
 
 def rounded_from(network: Network, coarser: float = 1.0) -> RoundedNet:

@@ -7,31 +7,12 @@ Without `norm` a bias is added where bn stands.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
 
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """`hidden` channels after the `inputs`, `width` in the `blocks` residual blocks. `norm` says
-    whether layers are batch normalised, `output` what is applied to the last: "none" or "relu".
-    `precision` is that of the products in the core; torch does not use it."""
-
-    inputs: int
-    hidden: int
-    width: int
-    blocks: int
-    outputs: int
-    norm: bool = True
-    output: str = "none"
-    precision: str = "float32"
-
-    def __post_init__(self) -> None:
-        if min(self.hidden, self.width) < 1 or self.blocks < 0:
-            raise ValueError("a network has at least one channel and no negative number of blocks")
+from hstar.slots.models.mlp import Shape
 
 
 class DenseNorm(nn.Module):

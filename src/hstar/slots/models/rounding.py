@@ -16,8 +16,8 @@ import torch
 from torch import Tensor, nn
 
 from hstar.slots.models.integer_network import LOGIT_UNITS
-from hstar.slots.models.mlp import is_joined
-from hstar.slots.models.residual import ResidualNet, Shape
+from hstar.slots.models.mlp import Shape, is_joined
+from hstar.slots.models.residual import ResidualNet
 
 LARGEST_ACTIVATION = 127
 

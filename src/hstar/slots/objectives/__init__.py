@@ -16,6 +16,8 @@ def _adopt(name: str, found: Any) -> type[Objective]:
         raise ValueError(
             f"'{name}' is not a subclass of hstar.slots.objectives.objective.Objective"
         )
+    if ":" in found.name:  # none of its own: a model file finds it by the one of an entry point
+        found.name = name
     return found
 
 
@@ -36,6 +38,11 @@ OBJECTIVES: Registry[type[Objective]] = Registry(
     "hstar.objectives",
     _adopt,
 )
+
+
+def objectives_of(fit: str) -> list[str]:
+    """The names of all that this fit can train ("torch", "mlp" or "linear")."""
+    return [name for name in OBJECTIVES if fit in OBJECTIVES.find(name).fits]
 
 
 def make_objective(name: str, **options: object) -> Objective:

@@ -13,8 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from hstar.slots.objectives.likelihood import BASES, check_known
-from hstar.slots.objectives.objective import Objective, Targets
+from hstar.slots.objectives.objective import BASES, Objective, Targets, check_known
 
 if TYPE_CHECKING:
     from torch import Tensor

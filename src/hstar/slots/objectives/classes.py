@@ -11,6 +11,7 @@ undefined; adding 1 to both values defines them (then w(0, 0) = 1) and hardly ch
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hstar.slots.objectives.objective import Objective, Targets
-from hstar.slots.objectives.pace import Phases
 
 if TYPE_CHECKING:
     import torch
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 MOST_CLASSES = 64
 PACES = ("fixed", "phases")
+# Of CEA with the pace "phases" (the paper's Appendix J).
+FIRST_BETA, FIRST_ETA = 1.0, 0.1
+LEAST_BETA, LEAST_ETA = 0.05, 1e-4
+PROGRESS = 0.995  # what counts as falling: to less than this share of the best so far
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,32 @@ class CrossEntropy(Objective):
 
     def constants(self) -> dict[str, Any]:
         return {"base": "none", "lower": "none", "cap": None, "values": list(self.values)}
+
+
+@dataclass(slots=True)
+class Phases:
+    """The phase a run is in: whenever neither the loss nor the share of overestimated states has
+    fallen for a while, beta and eta are halved. All of it goes into checkpoints."""
+
+    beta: float = FIRST_BETA
+    eta: float = FIRST_ETA
+    best_loss: float = math.inf
+    best_rate: float = math.inf
+    stalled: int = 0
+
+    def observe(self, loss: float, rate: float, patience: int) -> bool:
+        """After an evaluation; True if a new phase begins."""
+        improved = loss < PROGRESS * self.best_loss or rate < PROGRESS * self.best_rate
+        self.best_loss = min(self.best_loss, loss)
+        self.best_rate = min(self.best_rate, rate)
+        self.stalled = 0 if improved else self.stalled + 1
+        if self.stalled < patience or (self.beta, self.eta) == (LEAST_BETA, LEAST_ETA):
+            return False
+        self.beta = max(self.beta / 2, LEAST_BETA)
+        self.eta = max(self.eta / 2, LEAST_ETA)
+        self.best_loss = math.inf  # another beta is another loss
+        self.stalled = 0
+        return True
 
 
 @dataclass(frozen=True)

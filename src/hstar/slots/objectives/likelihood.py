@@ -18,22 +18,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hstar.slots.objectives.cap import fitted_cap
-from hstar.slots.objectives.objective import Objective, Targets
+from hstar.slots.objectives.objective import (
+    BASES,
+    LOWER_BOUNDS,
+    Objective,
+    Targets,
+    check_known,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-BASES = ("none", "ff", "lmcut", "hmax", "hadd", "goalcount")
-LOWER_BOUNDS = ("lmcut", "hmax", "blind", "none")
-
 # The paper says 1/sqrt(2); its runs used sqrt(2). For a Gaussian both give squared errors.
 FIXED_SIGMA = math.sqrt(2)
 LEAST_SIGMA, SIGMA_RANGE = 0.1, 10.0
-
-
-def check_known(what: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise ValueError(f"unknown {what} '{value}'; choose one of {', '.join(known)}")
+HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 
 
 @dataclass(frozen=True)
@@ -83,10 +82,8 @@ class Gaussian(Objective):
         return replace(self, cap=None) if self.cap == "fit" else self
 
     def loss(self, outputs: Tensor, targets: Targets) -> Tensor:
-        from hstar.slots.objectives import distributions
-
         mu, sigma = location_and_scale(outputs, targets["base"], self.constants())
-        return -distributions.Gaussian(mu, sigma).log_prob(targets["h_star"])
+        return -gaussian_log_prob(targets["h_star"], mu, sigma)
 
     def constants(self) -> dict[str, Any]:
         return {
@@ -105,6 +102,7 @@ class TruncatedGaussian(Gaussian):
     """A Gaussian cut to what the bounds allow."""
 
     name: ClassVar[str] = "truncated-gaussian"
+    fits: ClassVar[tuple[str, ...]] = ("torch", "mlp")
     decodes: ClassVar[tuple[str, ...]] = ("truncated-mean", "clip", "mean")
 
     def fitted(self, columns: dict[str, NDArray[np.float32]]) -> TruncatedGaussian:
@@ -117,11 +115,17 @@ class TruncatedGaussian(Gaussian):
         return replace(self, cap=cap)
 
     def loss(self, outputs: Tensor, targets: Targets) -> Tensor:
-        from hstar.slots.objectives.distributions import TruncatedGaussian, open_bounds
+        from hstar.slots.objectives.distributions import TruncatedNormal, open_bounds
 
         mu, sigma = location_and_scale(outputs, targets["base"], self.constants())
         bounds = open_bounds(targets["lower"], targets["upper"], self.epsilon)
-        return -TruncatedGaussian(mu, sigma, *bounds, validate=False).log_prob(targets["h_star"])
+        return -TruncatedNormal(mu, sigma, *bounds).log_prob(targets["h_star"])
+
+
+def gaussian_log_prob(x: Tensor, mu: Tensor, sigma: Tensor) -> Tensor:
+    """log N(x | mu, sigma), element by element."""
+    z = (x - mu) / sigma
+    return -0.5 * z.square() - sigma.log() - HALF_LOG_TWO_PI
 
 
 def location_and_scale(outputs: Tensor, base: Tensor, constants: Any) -> tuple[Tensor, Tensor]:

@@ -24,19 +24,23 @@ if TYPE_CHECKING:
 
 Targets = dict[str, Any]  # columns of a batch, float[B] each
 BATCHES = ("states", "pairs")
+BASES = ("none", "ff", "lmcut", "hmax", "hadd", "goalcount")
+LOWER_BOUNDS = ("lmcut", "hmax", "blind", "none")
 
 
 @dataclass(frozen=True)
 class Objective:
     """`batches` says what a training step sees: "states", or the "pairs" of one problem. `score` is
     the metric that the best weights are chosen by: "loss", or "mse" where outputs are estimates of
-    h*. `decodes` names the decodes that fit, the default first."""
+    h*. `decodes` names the decodes that fit, the default first. `fits` names what can train it:
+    "torch" takes `loss`, and "mlp" and "linear" have the same loss in the core."""
 
     name: ClassVar[str]
     form: ClassVar[str]
     batches: ClassVar[str] = "states"
     score: ClassVar[str] = "loss"
     decodes: ClassVar[tuple[str, ...]]
+    fits: ClassVar[tuple[str, ...]] = ("torch",)
     training: ClassVar[dict[str, Any]] = {}  # training options that suit it
     statistic_names: ClassVar[tuple[str, ...]] = ()  # of what `statistics` returns
 
@@ -87,3 +91,28 @@ class Objective:
 
     def to_dict(self) -> dict[str, Any]:
         return {"name": self.name, **{f.name: getattr(self, f.name) for f in fields(self)}}
+
+
+@dataclass(frozen=True)
+class ValueObjective(Objective):
+    """One output per state: h(s) = output + base(s). `base` is a heuristic, or "none"."""
+
+    form: ClassVar[str] = "value"
+    decodes: ClassVar[tuple[str, ...]] = ("value", "floor")
+
+    base: str = "none"
+
+    def __post_init__(self) -> None:
+        check_known("base", self.base, BASES)
+
+    @property
+    def outputs(self) -> int:
+        return 1
+
+    def constants(self) -> dict[str, Any]:
+        return {"base": self.base, "lower": "none", "cap": None}
+
+
+def check_known(what: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise ValueError(f"unknown {what} '{value}'; choose one of {', '.join(known)}")

@@ -10,8 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from hstar.slots.objectives.objective import Targets
-from hstar.slots.objectives.value import ValueObjective
+from hstar.slots.objectives.objective import Targets, ValueObjective
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -24,6 +23,7 @@ class LGbfs(ValueObjective):
 
     name: ClassVar[str] = "l-gbfs"
     batches: ClassVar[str] = "pairs"
+    fits: ClassVar[tuple[str, ...]] = ("torch", "mlp", "linear")
     # A step sees one problem, so evaluating on all validation problems costs many steps' time.
     training: ClassVar[dict[str, Any]] = {"learning_rate": 1e-3, "evaluate_every": 500}
 
@@ -49,6 +49,7 @@ class LStar(LGbfs):
     """For A*, which orders by g + h."""
 
     name: ClassVar[str] = "l-star"
+    fits: ClassVar[tuple[str, ...]] = ("torch",)
 
     def order(self, h: Tensor, g: Tensor) -> Tensor:
         return h + g
@@ -59,6 +60,7 @@ class RankSvm(LGbfs):
     """Worse states should be at least 1 above better ones."""
 
     name: ClassVar[str] = "rank-svm"
+    fits: ClassVar[tuple[str, ...]] = ("torch", "linear")
 
     def penalty(self, difference: Tensor) -> Tensor:
         return (1 + difference).clamp(min=0).square()

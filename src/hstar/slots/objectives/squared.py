@@ -12,9 +12,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from hstar.slots.objectives.likelihood import LOWER_BOUNDS, check_known
-from hstar.slots.objectives.objective import Targets
-from hstar.slots.objectives.value import ValueObjective
+from hstar.slots.objectives.objective import LOWER_BOUNDS, Targets, ValueObjective, check_known
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -28,6 +26,7 @@ class Squared(ValueObjective):
 
     name: ClassVar[str] = "squared"
     score: ClassVar[str] = "mse"
+    fits: ClassVar[tuple[str, ...]] = ("torch", "mlp", "linear")
 
     def loss(self, outputs: Tensor, targets: Targets) -> Tensor:
         error: Tensor = outputs[:, 0] + targets["base"] - targets["h_star"]
@@ -40,6 +39,7 @@ class Interval(ValueObjective):
     the label. `scale` is that of the logistic distribution."""
 
     name: ClassVar[str] = "interval"
+    fits: ClassVar[tuple[str, ...]] = ("torch", "mlp")
 
     lower: str = "hmax"
     scale: float = 1.0

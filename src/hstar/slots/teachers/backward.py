@@ -1,8 +1,5 @@
 """Sets of facts sampled backwards from the goal of one task, with bounds on their distance to it.
 
-    regression   rollouts from the goal, completed to whole states (O'Toole et al. 2022: RSL, N-RSL)
-    fsm          breadth-first regression and walks from its leaves (Bettker et al. 2024)
-
 Everything per state runs in the core (cpp/regression). A completed state is a set of facts: it may
 leave a variable of the task without a value, and it need not be reachable. The depth of a
 pre-image that it contains is an upper bound on its distance. A state that contains none gets a
@@ -26,8 +23,6 @@ from hstar.runtime.resources import Budget
 from hstar.slots.teachers.attempt import Attempt
 from hstar.slots.teachers.labels import SOLVED, LabelRows
 
-KINDS = ("regression", "random")
-NOVELTIES = ("none", "preconditions", "adds", "deletes", "both")
 COMPLETIONS = ("atoms", "exclusive", "variables")
 MOST_H2_SECONDS = 20.0
 MOST_IMPROVE_SECONDS = 20.0
@@ -81,60 +76,7 @@ def h2_seconds(budget: Budget) -> float:
     return min(MOST_H2_SECONDS, max(0.0, H2_SHARE * budget.seconds_left))
 
 
-def sample_rollouts(
-    task: Task,
-    budget: Budget,
-    *,
-    states: int = 100_000,
-    rollouts: int = 5,
-    length: int = 500,
-    novelty: str = "both",
-    random: float = 0.5,
-    completion: str = "atoms",
-    h2: bool = False,
-    improve: bool = False,
-    seed: int = 0,
-) -> FactSets:
-    """States around rollouts from the goal. The defaults are the published settings of N-RSL."""
-    regression = regression_of(task, budget, h2=h2)
-    with budget.native():
-        images = regression.rollouts(rollouts, length, novelty, seed, *budget.limits)
-    _prepare(images, improve, budget)
-    return _completed(
-        images, _by_depth(images.depth, states, random, seed), completion, seed, budget
-    )
-
-
-def sample_focused(
-    task: Task,
-    budget: Budget,
-    *,
-    states: int = 100_000,
-    breadth_first: float = 0.1,
-    length: int = 0,
-    stride: int = 1,
-    random: float = 0.2,
-    completion: str = "exclusive",
-    h2: bool = True,
-    improve: bool = True,
-    seed: int = 0,
-) -> FactSets:
-    """States near the goal and along walks away from it, at most `length` steps deep.
-
-    By default that is the number of facts divided by the mean number of effects. A stride over 1
-    spreads the states over more walks.
-    """
-    regression = regression_of(task, budget, h2=h2)
-    count = max(1, round(states * (1 - random)))
-    with budget.native():
-        images = regression.focused(count, breadth_first, length, stride, seed, *budget.limits)
-    _prepare(images, improve, budget)
-    unlabelled = np.full(round(len(images) * random / (1 - random)), -1)
-    chosen = np.concatenate([np.arange(len(images)), unlabelled]).astype(np.int32)
-    return _completed(images, chosen, completion, seed, budget)
-
-
-def _prepare(images: _core.PreImages, improve: bool, budget: Budget) -> None:
+def prepare(images: _core.PreImages, improve: bool, budget: Budget) -> None:
     """Raises NothingToRegress if there is only the goal. Improves depths if asked to."""
     if len(images) and images.depth.max() == 0:
         raise NothingToRegress(
@@ -151,20 +93,7 @@ def _improve_seconds(budget: Budget) -> float:
     return min(MOST_IMPROVE_SECONDS, max(0.0, budget.seconds_left / 5))
 
 
-def _by_depth(depth: NDArray[np.int32], states: int, random: float, seed: int) -> NDArray[np.int32]:
-    """Which pre-image to complete, for each state; -1 for none.
-
-    The same number of states is drawn for each depth i, from all pre-images of depth at most i.
-    """
-    draws = np.random.default_rng(seed)
-    order = np.argsort(depth, kind="stable")
-    slots = np.arange(states, dtype=np.int64) * (int(depth.max()) + 1) // states
-    fitting = np.searchsorted(depth[order], slots, side="right")
-    drawn = order[(draws.random(states) * fitting).astype(np.int64)]
-    return np.where(draws.random(states) < random, -1, drawn).astype(np.int32)
-
-
-def _completed(
+def completed(
     images: _core.PreImages,
     chosen: NDArray[np.int32],
     completion: str,

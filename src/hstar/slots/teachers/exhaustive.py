@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
 import numpy as np
 
@@ -11,11 +12,14 @@ from hstar.pddl import Problem
 from hstar.planning.task import ground
 from hstar.runtime.resources import Budget
 from hstar.slots.teachers.attempt import TRIVIAL, Attempt, labelled
-from hstar.slots.teachers.teacher import Option, Teacher, positive_number, yes_or_no
+from hstar.slots.teachers.teacher import Teacher, positive_number, yes_or_no
 
 
 def label_exhaustively(
-    problem: Problem, budget: Budget, max_states: int = 100_000, dead_ends: bool = True
+    problem: Problem,
+    budget: Budget,
+    max_states: Annotated[int, positive_number, "per problem"] = 100_000,
+    dead_ends: Annotated[bool, yes_or_no, "whether to keep dead ends, with infinite h"] = True,
 ) -> Attempt:
     """Label all states that can be reached, if there are at most `max_states`. Dead ends get an
     infinite h, or are left out. Raises PddlError."""
@@ -39,8 +43,4 @@ TEACHER = Teacher(
     "all reachable states of small problems with their h*",
     label_exhaustively,
     kinds=("exhaustive",),
-    options={
-        "max_states": Option(100_000, positive_number, "per problem"),
-        "dead_ends": Option(True, yes_or_no, "whether to keep dead ends, with infinite h"),
-    },
 )

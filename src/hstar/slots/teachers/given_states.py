@@ -10,6 +10,10 @@ is greedy with h^FF.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sized
+from contextlib import contextmanager
+from typing import Annotated
+
 import numpy as np
 
 from hstar import _core
@@ -18,7 +22,7 @@ from hstar.planning.specification import DEFAULT_PLANNER, SearchSpecification
 from hstar.planning.task import Task
 from hstar.runtime.resources import Budget, OutOfResources, stopped
 from hstar.slots.teachers.backward import FactSets, check_goal
-from hstar.slots.teachers.sampler import sampling_teacher
+from hstar.slots.teachers.sampler import Seed, StateCount, sampling_teacher
 from hstar.slots.teachers.teacher import one_of, whole_number
 from hstar.slots.teachers.whole_states import LatestStates, fact_sets
 
@@ -37,16 +41,28 @@ def earlier(budget: Budget) -> Budget:
     return budget.within((1 - END_SHARE) * budget.seconds_left)
 
 
+@contextmanager
+def ended_by_time(found: Sized) -> Iterator[None]:
+    """The limit of time ends what is done inside, if something was found by then."""
+    try:
+        yield
+    except OutOfResources as error:
+        if error.status != "out of time" or not len(found):
+            raise
+
+
 def sample_given_states(
     task: Task,
     budget: Budget,
     *,
-    states: int = 100_000,
-    walks: int = 1000,
-    steps: int = 200,
-    search: str = "default",
-    expansions: int = 100_000,
-    seed: int = 0,
+    states: StateCount = 100_000,
+    walks: Annotated[int, whole_number(0), "from the initial state, at most"] = 1000,
+    steps: Annotated[int, whole_number(0), "of a walk"] = 200,
+    search: Annotated[
+        str, one_of(*SEARCHES), "that of hstar plan, or greedy with h^FF"
+    ] = "default",
+    expansions: Annotated[int, whole_number(1), "of a search, at most"] = 100_000,
+    seed: Seed = 0,
 ) -> FactSets:
     """At most so many states, from plans of at most so many walks. The time limit ends it with the
     states so far. Raises NothingToRegress, NothingSolved, OutOfResources."""
@@ -57,7 +73,7 @@ def sample_given_states(
     settings.max_expansions = expansions
     found = LatestStates(task, states)
     seeds = np.random.default_rng(seed)
-    try:
+    with ended_by_time(found):
         with own.native():
             bound = bind_heuristic(options.heuristics[0], task, options.value("cost"), own)
         assert isinstance(bound, _core.Heuristic)
@@ -73,9 +89,6 @@ def sample_given_states(
                     break
                 count, own_seed = min(AT_ONCE, walks - walked), int(seeds.integers(2**63))
                 starts = _core.random_walks(task.core, count, steps, own_seed, *own.limits)
-    except OutOfResources as error:
-        if error.status != "out of time" or not len(found):
-            raise
     if not len(found):
         if own.seconds_left <= 0:
             raise stopped("time")
@@ -91,10 +104,4 @@ TEACHER = sampling_teacher(
     "states on plans from where random walks end, with upper bounds (h^TSL)",
     sample_given_states,
     ("plan",),
-    {
-        "walks": (whole_number(0), "from the initial state, at most"),
-        "steps": (whole_number(0), "of a walk"),
-        "search": (one_of(*SEARCHES), "that of hstar plan, or greedy with h^FF"),
-        "expansions": (whole_number(1), "of a search, at most"),
-    },
 )

@@ -45,14 +45,8 @@ from hstar.slots.teachers.registry import TEACHERS
 TIMES_FORMAT = "hstar-label-times-1"
 COUNTS = ("expanded", "evaluated")
 TIMES = ("status", "search_time", "total_time", "peak_memory_kb", *COUNTS)
-SHARED = (
-    "status",
-    "plan",
-    "plan_cost",
-    "atoms",
-    "has_irrelevant",
-    "has_open",
-)  # with LabelledProblem
+# What LabelledProblem has too.
+SHARED = ("status", "plan", "plan_cost", "atoms", "has_irrelevant", "has_open")
 LARGE_WORKER_KB = 256 << 10  # a worker that needed more is replaced by a fresh one
 
 Key = tuple[int, int]  # the position of a problem in the folder, and the number of the retry
@@ -312,7 +306,7 @@ class _Labelling:
             "hstar": VERSION,
             "run": self.digest,
         }
-        write_labels(self.output, rows, manifest, self._times(), self.journal.path)
+        write_labels(self.output, rows, manifest, self._times(), self.journal.file)
         return len(rows)
 
     def _times(self) -> dict[str, Any]:
@@ -383,7 +377,7 @@ def _possible_retries(folder: ProblemFolder, options: LabelOptions) -> int:
     from hstar.domains import DOMAINS
 
     try:
-        DOMAINS.find(folder.generator)
+        DOMAINS.find_installed(folder.generator)
     except ValueError as error:
         raise ProblemFolderError(
             f"{error}; without it nothing can be retried, so ask for no retries",

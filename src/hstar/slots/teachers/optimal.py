@@ -9,6 +9,7 @@ Hart, Nilsson and Raphael (1968) for A*, Helmert and Domshlak (2009) for LM-cut.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Annotated
 
 from hstar.pddl import Problem
 from hstar.planning.search import run
@@ -17,10 +18,14 @@ from hstar.planning.task import ground
 from hstar.runtime.resources import Budget
 from hstar.slots.teachers.attempt import TRIVIAL, Attempt, labelled
 from hstar.slots.teachers.following import follow
-from hstar.slots.teachers.teacher import Option, Teacher, positive_number
+from hstar.slots.teachers.teacher import Teacher, positive_number
 
 
-def label_optimally(problem: Problem, budget: Budget, max_expansions: int | None = None) -> Attempt:
+def label_optimally(
+    problem: Problem,
+    budget: Budget,
+    max_expansions: Annotated[int | None, positive_number, "per attempt"] = None,
+) -> Attempt:
     """Solve a problem optimally and label the states of the plan. Raises PddlError."""
     task = ground(problem, budget=budget)
     result = run(task, SearchSpecification("lmcut", "astar", max_expansions=max_expansions), budget)
@@ -40,5 +45,4 @@ TEACHER = Teacher(
     "A* with LM-cut; h* of every state of the plan",
     label_optimally,
     kinds=("optimal",),
-    options={"max_expansions": Option(None, positive_number, "per attempt")},
 )

@@ -1,21 +1,24 @@
-"""The teacher "plans": the rest of a given plan is an upper bound for each of its states."""
+"""The teachers "plans" and "planner": the rest of a plan bounds the cost of each of its states."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Annotated
 
 from hstar.pddl.errors import escape
 from hstar.pddl.model import Problem
 from hstar.pddl.planfile import PlanFileError, read_plan
 from hstar.pddl.validate import validate
+from hstar.planning.search import run
+from hstar.planning.specification import DEFAULT_PLANNER
 from hstar.planning.task import ground
 from hstar.runtime.resources import Budget
 from hstar.slots.teachers.attempt import TRIVIAL, Attempt, labelled, read_problem_text
 from hstar.slots.teachers.folder import ProblemFolder, ProblemFolderError
 from hstar.slots.teachers.following import follow
-from hstar.slots.teachers.teacher import Option, Teacher
+from hstar.slots.teachers.teacher import Teacher, positive_number
 
 SUFFIXES = (".plan", ".soln")
 
@@ -50,7 +53,10 @@ def read_plans(folder: ProblemFolder, cost: str, plans: str) -> dict[str, list[s
 
 
 def label_given_plan(
-    problem: Problem, budget: Budget, plans: str = "", given: Sequence[str] = ()
+    problem: Problem,
+    budget: Budget,
+    plans: Annotated[str, str, "folder with NAME.plan or NAME.soln"] = "",
+    given: Sequence[str] = (),
 ) -> Attempt:
     """Label the states of a valid plan. Grounding keeps what cannot matter for the goal, because
     the plan may use it."""
@@ -66,8 +72,28 @@ TEACHER = Teacher(
     "plans that you give; an upper bound for every state of the plan",
     label_given_plan,
     kinds=("plan",),
-    options={"plans": Option("", str, "folder with NAME.plan or NAME.soln")},
     prepare=read_plans,
     not_given="no plan file",
     replaces=False,
+)
+
+
+def label_found_plan(
+    problem: Problem,
+    budget: Budget,
+    max_evaluations: Annotated[int | None, positive_number, "per attempt"] = None,
+) -> Attempt:
+    """Label the states of a plan that the default planner finds. Raises PddlError."""
+    task = ground(problem, budget=budget)
+    result = run(task, replace(DEFAULT_PLANNER, max_evaluations=max_evaluations), budget)
+    if not result.plan:
+        return Attempt(TRIVIAL if result.plan == [] else result.status)
+    states, remaining = follow(task, result.plan)
+    return labelled(task, states, result.plan, remaining[0], upper=remaining)
+
+
+PLANNER = Teacher(
+    "plans that the default planner finds; an upper bound for every state of the plan",
+    label_found_plan,
+    kinds=("plan",),
 )

@@ -13,9 +13,11 @@ TEACHERS: Registry[Teacher] = Registry(
     "teacher",
     {
         "optimal": "hstar.slots.teachers.optimal:TEACHER",
+        "siblings": "hstar.training.teachers.siblings:TEACHER",
         "plans": "hstar.slots.teachers.plans:TEACHER",
+        "planner": "hstar.slots.teachers.plans:PLANNER",
         "exhaustive": "hstar.slots.teachers.exhaustive:TEACHER",
-        "regression": "hstar.slots.teachers.regression:ROLLOUTS",
+        "regression": "hstar.slots.teachers.regression:WALKS",
         "fsm": "hstar.slots.teachers.regression:FOCUSED",
         "given-states": "hstar.slots.teachers.given_states:TEACHER",
         "bootstrap": "hstar.training.teachers.bootstrap:TEACHER",

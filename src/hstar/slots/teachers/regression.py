@@ -1,29 +1,103 @@
-"""Teachers that search backwards from the goal: "regression" (RSL, N-RSL) and "fsm"."""
+"""Teachers that search backwards from the goal of one task.
+
+regression   walks from the goal, completed to whole states (O'Toole et al. 2022: RSL, N-RSL)
+fsm          breadth-first regression and walks from its leaves (Bettker et al. 2024)
+"""
 
 from __future__ import annotations
 
-from hstar.slots.teachers.backward import KINDS, NOVELTIES, sample_focused, sample_rollouts
-from hstar.slots.teachers.sampler import sampling_teacher
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hstar.planning.task import Task
+from hstar.runtime.resources import Budget
+from hstar.slots.teachers.backward import FactSets, completed, prepare, regression_of
+from hstar.slots.teachers.sampler import (
+    Completion,
+    Improve,
+    RandomShare,
+    Seed,
+    StateCount,
+    UseH2,
+    sampling_teacher,
+)
 from hstar.slots.teachers.teacher import one_of, share, whole_number
 
-ROLLOUTS = sampling_teacher(
-    "states around rollouts from the goal, with upper bounds (RSL, N-RSL)",
-    sample_rollouts,
-    KINDS,
-    {
-        "rollouts": (whole_number(1), "from the goal"),
-        "length": (whole_number(1), "steps of a rollout"),
-        "novelty": (one_of(*NOVELTIES), "what a rollout prefers"),
-    },
-)
+KINDS = ("regression", "random")
+NOVELTIES = ("none", "preconditions", "adds", "deletes", "both")
 
+
+def sample_walks(
+    task: Task,
+    budget: Budget,
+    *,
+    states: StateCount = 100_000,
+    walks: Annotated[int, whole_number(1), "backward from the goal"] = 5,
+    length: Annotated[int, whole_number(1), "steps of a walk"] = 500,
+    novelty: Annotated[str, one_of(*NOVELTIES), "what a walk prefers"] = "both",
+    random: RandomShare = 0.5,
+    completion: Completion = "atoms",
+    h2: UseH2 = False,
+    improve: Improve = False,
+    seed: Seed = 0,
+) -> FactSets:
+    """States around walks from the goal. The defaults are the published settings of N-RSL."""
+    regression = regression_of(task, budget, h2=h2)
+    with budget.native():
+        images = regression.rollouts(walks, length, novelty, seed, *budget.limits)
+    prepare(images, improve, budget)
+    return completed(images, by_depth(images.depth, states, random, seed), completion, seed, budget)
+
+
+def sample_focused(
+    task: Task,
+    budget: Budget,
+    *,
+    states: StateCount = 100_000,
+    breadth_first: Annotated[float, share, "of the pre-images, found breadth-first"] = 0.1,
+    length: Annotated[int, whole_number(0), "where walks end; 0: facts / mean effects"] = 0,
+    stride: Annotated[int, whole_number(1), "one set in so many along a walk is used"] = 1,
+    random: RandomShare = 0.2,
+    completion: Completion = "exclusive",
+    h2: UseH2 = True,
+    improve: Improve = True,
+    seed: Seed = 0,
+) -> FactSets:
+    """States near the goal and along walks away from it, at most `length` steps deep.
+
+    By default that is the number of facts divided by the mean number of effects. A stride over 1
+    spreads the states over more walks.
+    """
+    regression = regression_of(task, budget, h2=h2)
+    count = max(1, round(states * (1 - random)))
+    with budget.native():
+        images = regression.focused(count, breadth_first, length, stride, seed, *budget.limits)
+    prepare(images, improve, budget)
+    unlabelled = np.full(round(len(images) * random / (1 - random)), -1)
+    chosen = np.concatenate([np.arange(len(images)), unlabelled]).astype(np.int32)
+    return completed(images, chosen, completion, seed, budget)
+
+
+def by_depth(depth: NDArray[np.int32], states: int, random: float, seed: int) -> NDArray[np.int32]:
+    """Which pre-image to complete, for each state; -1 for none.
+
+    The same number of states is drawn for each depth i, from all pre-images of depth at most i.
+    """
+    draws = np.random.default_rng(seed)
+    order = np.argsort(depth, kind="stable")
+    slots = np.arange(states, dtype=np.int64) * (int(depth.max()) + 1) // states
+    fitting = np.searchsorted(depth[order], slots, side="right")
+    drawn = order[(draws.random(states) * fitting).astype(np.int64)]
+    return np.where(draws.random(states) < random, -1, drawn).astype(np.int32)
+
+
+WALKS = sampling_teacher(
+    "states around walks from the goal, with upper bounds (RSL, N-RSL)", sample_walks, KINDS
+)
 FOCUSED = sampling_teacher(
     "states near the goal and along walks away from it, with upper bounds (FSM)",
     sample_focused,
     KINDS,
-    {
-        "breadth_first": (share, "of the pre-images, found breadth-first"),
-        "length": (whole_number(0), "where walks end; 0: facts / mean effects"),
-        "stride": (whole_number(1), "one set in so many along a walk is used"),
-    },
 )

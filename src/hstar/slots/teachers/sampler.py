@@ -3,53 +3,33 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
+from typing import Annotated, Any
 
 from hstar.pddl import Problem
 from hstar.planning.task import ground
 from hstar.runtime.resources import Budget
 from hstar.slots.teachers.attempt import Attempt
 from hstar.slots.teachers.backward import COMPLETIONS, FactSets, attempt_of
-from hstar.slots.teachers.teacher import Option, Teacher, one_of, share, whole_number, yes_or_no
+from hstar.slots.teachers.teacher import Teacher, one_of, share, whole_number, yes_or_no
 
-Read = tuple[Callable[[str], Any], str]  # how a text is read, and what the option means
-SHARED: dict[str, Read] = {
-    "states": (whole_number(1), "per problem, at most"),
-    "random": (share, "states drawn around no pre-image"),
-    "completion": (one_of(*COMPLETIONS), "how open facts are drawn"),
-    "h2": (yes_or_no, "whether to use the mutexes of h^2"),
-    "improve": (yes_or_no, "whether to look for shorter ways between pre-images"),
-    "seed": (whole_number(0), "of all draws"),
-}
+# Options that several of them have.
+StateCount = Annotated[int, whole_number(1), "per problem, at most"]
+RandomShare = Annotated[float, share, "states drawn around no pre-image"]
+Completion = Annotated[str, one_of(*COMPLETIONS), "how open facts are drawn"]
+UseH2 = Annotated[bool, yes_or_no, "whether to use the mutexes of h^2"]
+Improve = Annotated[bool, yes_or_no, "whether to look for shorter ways between pre-images"]
+Seed = Annotated[int, whole_number(0), "of all draws"]
 
 
 def sampling_teacher(
-    description: str,
-    sample: Callable[..., FactSets],
-    kinds: tuple[str, ...],
-    options: Mapping[str, Read],
+    description: str, sample: Callable[..., FactSets], kinds: tuple[str, ...]
 ) -> Teacher:
-    """The teacher of a function `sample(task, budget, *, states, seed, ...)`.
-
-    Its keyword arguments are the options, in their order and with their defaults; `options` says
-    how to read those that are not SHARED.
-    """
-    known = SHARED | dict(options)
-    arguments = inspect.signature(sample).parameters.values()
-    keywords = [one for one in arguments if one.kind is one.KEYWORD_ONLY]
+    """The teacher of a function `sample(task, budget, *, states, seed, ...)`."""
 
     def label(problem: Problem, budget: Budget, **chosen: Any) -> Attempt:
         """The task is grounded for any initial state."""
         task = ground(problem, keep_constant=True, budget=budget)
         return attempt_of(task, sample(task, budget, **chosen))
 
-    return Teacher(
-        description,
-        label,
-        kinds=kinds,
-        options={one.name: Option(one.default, *known[one.name]) for one in keywords},
-        replaces=False,
-        sample=sample,
-    )
+    return Teacher(description, label, kinds, replaces=False, sample=sample)

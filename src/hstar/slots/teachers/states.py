@@ -15,16 +15,7 @@ from hstar.planning.task import Task
 from hstar.slots.teachers.labels import LabelRows
 
 States = NDArray[np.int32]
-PLAN_FEATURES = {"ff_deletes": 2, "ff_deletes_mean": 3}  # columns of plan_features
 NOT_COSTS = ("goalcount",)  # values that are not in the unit of cost
-
-
-def parse_atom(name: str) -> tuple[str, ...] | None:
-    """("on", "a", "b") from "on(a, b)"; None for a negated atom or "<none of those>"."""
-    if name.startswith(("not ", "<")):
-        return None
-    predicate, _, inside = name.removesuffix(")").partition("(")
-    return (predicate, *(inside.split(", ") if inside else ()))
 
 
 def atoms_of_states(
@@ -79,14 +70,9 @@ def states_of_atoms(
 def heuristic_columns(
     task: Task, states: States, names: Sequence[str]
 ) -> dict[str, NDArray[np.float32]]:
-    """float32[S] for each heuristic, in the unit of the problem; infinite in dead ends.
-    "ff_deletes" and "ff_deletes_mean" are deletes of the relaxed plan, in all and per step."""
+    """float32[S] for each heuristic, in the unit of the problem; infinite in dead ends."""
     columns = {}
     for name in names:
-        if name in PLAN_FEATURES:
-            features = make_heuristic(task, "ff").plan_features(states)
-            columns[name] = features[:, PLAN_FEATURES[name]]
-            continue
         values = make_heuristic(task, name).evaluate(states)
         scale = 1 if name in NOT_COSTS else task.cost_scale
         columns[name] = (values.astype(np.float64) / scale).astype(np.float32)

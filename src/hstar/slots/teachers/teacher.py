@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from hstar.runtime.journal import digest_of
 from hstar.slots.teachers.attempt import Attempt
@@ -23,15 +23,24 @@ class Option:
     read: Callable[[str], Any]
     help: str
 
+    @property
+    def shown(self) -> str:
+        """The default as a text, which is also taken for it."""
+        if isinstance(self.default, bool):
+            return "yes" if self.default else "no"
+        return "none" if self.default in (None, "") else str(self.default)
+
 
 @dataclass(frozen=True, slots=True)
 class Teacher:
     """`label(problem, budget, **options)` makes an Attempt, usually with `labelled`.
 
-    `kinds` names the kinds of labels that it gives. `prepare(folder, cost, **options)`, if there is
-    one, reads what each problem needs besides its text, by problem file. It is passed to `label` as
-    `given`; a problem without it gets the status `not_given`. `replaces` says whether a problem
-    that it cannot solve may be replaced by another one of the same generator.
+    `kinds` names the kinds of labels that it gives. Options that are not listed are those arguments
+    of `sample` or `label` whose annotation, Annotated[type, read, help], says how to read them.
+    `prepare(folder, cost, **options)`, if there is one, reads what each problem needs besides its
+    text, by problem file. It is passed to `label` as `given`; a problem without it gets the status
+    `not_given`. `replaces` says whether a problem that it cannot solve may be replaced by another
+    one of the same generator.
 
     `sample(task, budget, *, states, seed, **options)`, if there is one, makes FactSets: labelled
     sets of facts of one grounded task. Learning for one problem calls it without a label file.
@@ -46,6 +55,10 @@ class Teacher:
     replaces: bool = True
     sample: Callable[..., FactSets] | None = None
 
+    def __post_init__(self) -> None:
+        if not self.options:
+            object.__setattr__(self, "options", options_of(self.sample or self.label))
+
     @property
     def code(self) -> str:
         """A digest of the source file of the teacher, which may lie outside the package."""
@@ -59,20 +72,22 @@ class Teacher:
                 raise ValueError(f"the teacher has no option '{name}'; its options are: {known}")
         chosen = {name: option.default for name, option in self.options.items()}
         for name, value in options.items():
+            option = self.options[name]
+            if value == option.shown:
+                continue
             try:
-                read = self.options[name].read
-                chosen[name] = read(value) if isinstance(value, str) else value
+                chosen[name] = option.read(value) if isinstance(value, str) else value
             except ValueError as error:
                 raise ValueError(f"the option {name} cannot be '{value}': {error}") from None
         return chosen
 
 
-def positive_number(text: str) -> int:
-    """For `Option.read`."""
-    number = int(text)
-    if number <= 0:
-        raise ValueError("it must be positive")
-    return number
+def options_of(function: Callable[..., Any]) -> dict[str, Option]:
+    """Its arguments of the form `name: Annotated[type, read, help] = default`."""
+    types = get_type_hints(function, include_extras=True)
+    defaults = {n: one.default for n, one in inspect.signature(function).parameters.items()}
+    described = {n: getattr(types.get(n), "__metadata__", None) for n in defaults}
+    return {n: Option(defaults[n], *about) for n, about in described.items() if about}
 
 
 def whole_number(least: int, most: int = 2**31 - 1) -> Callable[[str], int]:
@@ -85,6 +100,9 @@ def whole_number(least: int, most: int = 2**31 - 1) -> Callable[[str], int]:
         return number
 
     return read
+
+
+positive_number = whole_number(1)
 
 
 def yes_or_no(text: str) -> bool:

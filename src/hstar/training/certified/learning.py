@@ -31,7 +31,7 @@ DEVICE_BATCH = 2**16
 
 
 @dataclass(frozen=True)
-class Learned:
+class CertifiedNetwork:
     """A network in integers, what was shown of it, and how it came about. `exceptions` are how many
     indices were lowered, counted once per step down."""
 
@@ -52,7 +52,7 @@ def learn(
     report: Report | None = None,
     deadline: float | None = None,
     start: Network | None = None,
-) -> Learned | None:
+) -> CertifiedNetwork | None:
     """Learn a table with a network in integers and write its file; None if the deadline came first.
     `start` is a network to go on from, whose shape and bits then replace those of the options.
 
@@ -72,7 +72,9 @@ def learn(
     size = write_learned(output, file)
     partial.unlink(missing_ok=True)
     exceptions = sum(one.count for one in file.model.exceptions)
-    return Learned(file, certificate, size, exceptions, tuple(loop.curve), loop.seconds, sweep)
+    return CertifiedNetwork(
+        file, certificate, size, exceptions, tuple(loop.curve), loop.seconds, sweep
+    )
 
 
 def learn_float(

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from hstar.planning.heuristics import make_heuristic
 from hstar.planning.task import Task
 from hstar.slots.features.atoms import Batch, Encoder
-from hstar.slots.features.operators import Choices, Operators, Schemas
+from hstar.slots.features.operators import ApplicableOperators, Operators, Schemas
 from hstar.slots.features.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -39,16 +39,11 @@ class Arena:
         self.start = task.initial_state
         h = float(make_heuristic(task, "ff", "one").evaluate(self.start)[0])
         self.most_steps = int(5 * h) if h and math.isfinite(h) else 50
-        self._goal = np.array(task.goal, dtype=np.int32).reshape(-1, 2)
-
-    def is_goal(self, state: States) -> bool:
-        reached = state[self._goal[:, 0]] == self._goal[:, 1]
-        return not self.task.goal_is_false and bool(reached.all())
 
     @property
     def is_of_use(self) -> bool:
         """Whether there is anything to do and to choose at the start."""
-        return not self.is_goal(self.start) and len(self.task.successors(self.start)[0]) > 0
+        return not self.task.is_goal(self.start) and len(self.task.successors(self.start)[0]) > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +52,7 @@ class Episodes:
     was taken, a number among all operators of all steps."""
 
     inputs: Batch
-    choices: Choices
+    choices: ApplicableOperators
     taken: NDArray[np.int64]  # (T,)
     log_pi: Floats  # (T,), of what was taken
     advantages: Floats  # (T,)
@@ -83,7 +78,7 @@ class _Running:
     def enter(self, state: States) -> None:
         self.state = state
         self.ops, self.children = self.arena.task.successors(state)
-        self.reward = float(self.arena.is_goal(state))
+        self.reward = float(self.arena.task.is_goal(state))
 
     @property
     def is_over(self) -> bool:
@@ -114,7 +109,7 @@ def play(
     while alive:
         batch = _encoded(alive)
         tables = [one.arena.operators for one in alive]
-        choice = Choices.of(tables, [one.ops for one in alive])
+        choice = ApplicableOperators.of(tables, [one.ops for one in alive])
         with torch.inference_mode():
             log_pi_all, logit = network.policy(batch, choice)
             log_pi, value = log_pi_all.double().numpy(), torch.sigmoid(logit).numpy()
@@ -147,7 +142,7 @@ def play(
     lengths = [len(one.steps) for one in running if one.reward]
     return Episodes(
         Batch.concatenate(inputs),
-        Choices.concatenate(choices),
+        ApplicableOperators.concatenate(choices),
         np.concatenate(taken),
         np.concatenate(log_pis).astype(np.float32),
         advantages,
@@ -163,7 +158,7 @@ def _encoded(running: Sequence[_Running]) -> Batch:
 
 
 def _draw(
-    log_pi: NDArray[np.float64], choices: Choices, rng: np.random.Generator
+    log_pi: NDArray[np.float64], choices: ApplicableOperators, rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """Per state one of its operators, drawn by the policy: numbers among all of them."""
     noise = rng.gumbel(size=len(log_pi))

@@ -33,12 +33,19 @@ from hstar.planning.task import ground
 from hstar.runtime.journal import digest_of
 from hstar.slots.features.atoms import ATOMS
 from hstar.slots.features.operators import schemas_of
-from hstar.slots.features.vocabulary import Vocabulary, domain_hash
+from hstar.slots.features.vocabulary import Vocabulary
 from hstar.slots.learned_heuristic import LearnedHeuristic
-from hstar.slots.model_file import ModelFile
+from hstar.slots.model_file import ModelFile, model_metadata
 from hstar.slots.models.model import whole_number
 from hstar.slots.teachers.folder import read_folder
-from hstar.training.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+from hstar.training.checkpoint import (
+    Checkpoint,
+    groups_of,
+    read_checkpoint,
+    restore_groups,
+    weights_of,
+    write_checkpoint,
+)
 from hstar.training.reinforcement.episodes import Arena, Episodes, play
 
 if TYPE_CHECKING:
@@ -88,7 +95,7 @@ class PPOOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Trained:
+class TrainedPolicy:
     """`history` has a row per update: steps, share of episodes that reached the goal, and more."""
 
     file: ModelFile
@@ -109,7 +116,7 @@ def train_policy(
     options: PPOOptions | None = None,
     checkpoint: Path | None = None,
     report: Report = lambda row: None,
-) -> Trained:
+) -> TrainedPolicy:
     """Learn a policy and a value on the problems of a folder, all of one domain.
 
     With the file `checkpoint` a run that was killed goes on from it; delete it to start anew.
@@ -126,7 +133,7 @@ def train_on(
     options: PPOOptions,
     checkpoint: Path | None = None,
     report: Report = lambda row: None,
-) -> Trained:
+) -> TrainedPolicy:
     """The same for problems of one domain."""
     from hstar.slots.models.gnn import GNN_MODEL
 
@@ -144,27 +151,24 @@ def train_on(
         raise ValueError("every problem is solved already or has no applicable operator")
     contents = [str(problem) for problem in problems]
     fingerprint = digest_of(json.dumps([_without_ends(options), config, contents]))
-    run = _Run(arenas, options, config, checkpoint, fingerprint)
+    run = _PolicyRun(arenas, options, config, checkpoint, fingerprint)
     run.go(report)
-    metadata = {
-        "form": "float",
-        "features": {"name": ATOMS.name, "config": vocabulary.to_dict()},
-        "model": {"name": GNN_MODEL.name, "config": config},
-        "objective": {"name": "ppo"},
-        "decode": {"name": KINDS["H"], "base": "none", "lower": "none", "cap": None},
-        "cost": "one",
-        "domain": {"name": domain.name, "hash": domain_hash(domain)},
-        "training": {**asdict(options), "problems": len(problems), "done": len(run.history)},
-        "certificate": None,
-    }
-    return Trained(ModelFile(json.loads(json.dumps(metadata)), run.best), run.history)
+    metadata = model_metadata(
+        features=(ATOMS.name, vocabulary.to_dict()),
+        model=(GNN_MODEL.name, config),
+        objective={"name": "ppo"},
+        decode={"name": KINDS["H"], "base": "none", "lower": "none", "cap": None},
+        domain=domain,
+        training={**asdict(options), "problems": len(problems), "done": len(run.history)},
+    )
+    return TrainedPolicy(ModelFile(metadata, run.best), run.history)
 
 
 def _without_ends(options: PPOOptions) -> dict[str, Any]:
     return {k: v for k, v in asdict(options).items() if k not in ("updates", "seconds")}
 
 
-class _Run:
+class _PolicyRun:
     def __init__(
         self,
         arenas: list[Arena],
@@ -182,7 +186,7 @@ class _Run:
         self.adam = torch.optim.Adam(self.network.parameters(), options.learning_rate, eps=1e-5)
         self.rng = np.random.default_rng(options.seed)
         self.history: list[dict[str, float]] = []
-        self.best = self._weights()
+        self.best = weights_of(self.network)
         self.best_return = 0.0
         self.seconds = 0.0  # of earlier runs
         self.path, self.fingerprint = checkpoint, fingerprint
@@ -228,7 +232,7 @@ class _Run:
         last = [row["return"] for row in self.history[1 - AVERAGED :]] + [discounted]
         if sum(last) / AVERAGED >= self.best_return:
             self.best_return = sum(last) / AVERAGED
-            self.best = self._weights()
+            self.best = weights_of(self.network)
 
     def _update(self, played: Episodes) -> dict[str, float]:
         """Change the weights; mean losses, entropy and divergence over all batches."""
@@ -283,23 +287,15 @@ class _Run:
 
     # -- checkpoints
 
-    def _weights(self) -> dict[str, Any]:
-        return {k: v.detach().numpy().copy() for k, v in self.network.state_dict().items()}
-
     def _save(self, seconds: float) -> None:
         assert self.path is not None
-        moments = {
-            f"{i}.{name}": value.numpy()
-            for i, state in self.adam.state_dict()["state"].items()
-            for name, value in state.items()
-        }
         notes = {
             "history": self.history,
             "seconds": seconds,
             "best_return": self.best_return,
             "random": self.rng.bit_generator.state,
         }
-        groups = {"network": self._weights(), "best": self.best, "adam": moments}
+        groups = {"best": self.best, **groups_of(self.network, self.adam)}
         write_checkpoint(self.path, Checkpoint(self.fingerprint, notes, groups))
 
     def _resume(self, held: Checkpoint | None) -> None:
@@ -311,10 +307,4 @@ class _Run:
         self.seconds = held.notes["seconds"]
         self.best, self.best_return = held.groups["best"], held.notes["best_return"]
         self.rng.bit_generator.state = held.notes["random"]
-        weights = {k: torch.from_numpy(v.copy()) for k, v in held.groups["network"].items()}
-        self.network.load_state_dict(weights)
-        moments: dict[int, dict[str, Any]] = {}
-        for key, array in held.groups.get("adam", {}).items():
-            number, _, name = key.partition(".")
-            moments.setdefault(int(number), {})[name] = torch.from_numpy(array.copy())
-        self.adam.load_state_dict({**self.adam.state_dict(), "state": moments})
+        restore_groups(self.network, self.adam, held.groups, torch.device("cpu"))

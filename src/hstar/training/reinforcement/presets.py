@@ -16,7 +16,7 @@ from typing import Any
 
 from hstar import _core
 from hstar.pddl.errors import did_you_mean
-from hstar.slots.objectives.likelihood import BASES, LOWER_BOUNDS, check_known
+from hstar.slots.objectives.objective import BASES, LOWER_BOUNDS, check_known
 from hstar.training.reinforcement.shaping import Shaping
 
 
@@ -96,12 +96,9 @@ class RtdpSettings:
         made.gamma = self.shaping.gamma
         made.set_reward(self.shaping.reward)
         made.set_potential(self.shaping.potential)
-        for name in (
-            *("episode_steps", "temperature", "samples_actions", "max_backup", "batch"),
-            *("capacity", "least_states", "fresh_first", "target_period", "learns_dead_ends"),
-            *("searches", "bounded", "average", "weight_decay"),
-        ):
-            setattr(made, name, getattr(self, name))
+        for name, value in self.to_dict().items():
+            if hasattr(made, name):
+                setattr(made, name, value)
         return made
 
     def to_dict(self) -> dict[str, Any]:

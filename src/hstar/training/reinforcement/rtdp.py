@@ -13,8 +13,8 @@ from hstar import _core
 from hstar.planning.task import Task
 from hstar.runtime.resources import Budget
 from hstar.slots.features.atoms import ATOMS
-from hstar.slots.features.vocabulary import Vocabulary, domain_hash
-from hstar.slots.model_file import ModelFile
+from hstar.slots.features.vocabulary import Vocabulary
+from hstar.slots.model_file import ModelFile, model_metadata
 from hstar.slots.models.nlm import NLMConfig
 from hstar.slots.objectives.bellman import Bellman
 from hstar.training.checkpoint import Arrays
@@ -112,21 +112,15 @@ class Rtdp:
     def model_file(self, theta: NDArray[np.float32], training: dict[str, Any]) -> ModelFile:
         shaping = self.settings.shaping
         objective = Bellman(self.settings.base, shaping.gamma, shaping.potential == "naive")
-        decode = {"name": objective.decodes[0], **objective.constants()}
-        return ModelFile(
-            {
-                "form": "float",
-                "features": {"name": ATOMS.name, "config": self.features},
-                "model": {"name": "nlm", "config": self.network.to_dict()},
-                "objective": objective.to_dict(),
-                "decode": decode,
-                "cost": "one",
-                "domain": {"name": self.domain.name, "hash": domain_hash(self.domain)},
-                "training": training,
-                "certificate": None,
-            },
-            {"theta": theta},
+        metadata = model_metadata(
+            features=(ATOMS.name, self.features),
+            model=("nlm", self.network.to_dict()),
+            objective=objective.to_dict(),
+            decode={"name": objective.decodes[0], **objective.constants()},
+            domain=self.domain,
+            training=training,
         )
+        return ModelFile(metadata, {"theta": theta})
 
 
 def bucket_of(task: Task, buckets: str) -> tuple[object, ...]:

@@ -10,9 +10,7 @@ potential of Gehring et al. (ICAPS 2022) is the discounted value of a heuristic,
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -66,15 +64,3 @@ class Shaping:
         if self.potential == "discounted":
             return -self.discounted(steps)
         return -np.minimum(steps, self.limit)
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, described: Mapping[str, Any]) -> Shaping:
-        """Of what to_dict returned. Raises ValueError."""
-        known = {field.name for field in fields(cls)}
-        if set(described) != known:
-            expected, found = ", ".join(sorted(known)), ", ".join(sorted(map(str, described)))
-            raise ValueError(f"a shaping has the entries {expected}, not: {found}")
-        return cls(**described)

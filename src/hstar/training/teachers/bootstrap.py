@@ -15,15 +15,17 @@ nearest states finds no way to them from any other. So all labels are upper boun
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
 from hstar import _core
 from hstar.planning.specification import SearchSpecification
 from hstar.planning.task import Task
-from hstar.runtime.resources import Budget, OutOfResources, stopped
+from hstar.runtime.resources import Budget, stopped
 from hstar.slots.teachers.backward import FactSets, NothingToRegress
-from hstar.slots.teachers.given_states import earlier
-from hstar.slots.teachers.sampler import sampling_teacher
+from hstar.slots.teachers.given_states import earlier, ended_by_time
+from hstar.slots.teachers.sampler import Seed, StateCount, UseH2, sampling_teacher
 from hstar.slots.teachers.teacher import share, whole_number
 from hstar.slots.teachers.whole_states import LatestStates, fact_sets
 from hstar.training.fact_network import NETWORK, FactNetwork
@@ -38,14 +40,14 @@ def sample_bootstrap(
     task: Task,
     budget: Budget,
     *,
-    states: int = 100_000,
-    rounds: int = 200,
-    searches: int = 100,
-    expansions: int = 1000,
-    solved: float = 0.95,
-    batches: int = 200,
-    h2: bool = True,
-    seed: int = 0,
+    states: StateCount = 100_000,
+    rounds: Annotated[int, whole_number(1), "of searches and training"] = 200,
+    searches: Annotated[int, whole_number(1), "in a round"] = 100,
+    expansions: Annotated[int, whole_number(1), "of a search, at most"] = 1000,
+    solved: Annotated[float, share, "of the searches, for walks to become longer"] = 0.95,
+    batches: Annotated[int, whole_number(1), "to train on, in a round"] = 200,
+    h2: UseH2 = True,
+    seed: Seed = 0,
 ) -> FactSets:
     """The states labelled last, at most `states`. The time limit ends it with the states so far.
 
@@ -57,7 +59,7 @@ def sample_bootstrap(
     settings = SearchSpecification(algorithm="gbfs", max_expansions=expansions).for_core(task)
     found = LatestStates(task, states)
     length, doublings = FIRST_LENGTH, 0
-    try:
+    with ended_by_time(found):
         for number in range(rounds):
             starts, walked = walks.draw(searches, length, [seed, number])
             with own.native():
@@ -74,9 +76,6 @@ def sample_bootstrap(
             if len(found) >= 2:
                 with own.native():
                     network.train(rows_of(task, found, [seed, number]), batches, number, own.limits)
-    except OutOfResources as error:
-        if error.status != "out of time" or not len(found):
-            raise
     if not len(found):
         if own.seconds_left <= 0:
             raise stopped("time")
@@ -98,11 +97,4 @@ TEACHER = sampling_teacher(
     "states on plans that a growing network finds, with upper bounds (h^Boot)",
     sample_bootstrap,
     ("plan",),
-    {
-        "rounds": (whole_number(1), "of searches and training"),
-        "searches": (whole_number(1), "in a round"),
-        "expansions": (whole_number(1), "of a search, at most"),
-        "solved": (share, "of the searches, for walks to become longer"),
-        "batches": (whole_number(1), "to train on, in a round"),
-    },
 )

@@ -7,6 +7,8 @@ other models and objectives.
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,13 +17,17 @@ from hstar.planning.goals import satisfies_goal
 from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget, OutOfResources
 from hstar.slots.teachers.attempt import TRIVIAL, Attempt, labelled
-from hstar.slots.teachers.teacher import Option, Teacher, whole_number
+from hstar.slots.teachers.sampler import Seed
+from hstar.slots.teachers.teacher import Teacher, whole_number
 from hstar.training.reinforcement.presets import changed, find_preset
 from hstar.training.reinforcement.rtdp import Rtdp
 
 
 def label_by_rollouts(
-    problem: Problem, budget: Budget, steps: int = 1000, seed: int = 0
+    problem: Problem,
+    budget: Budget,
+    steps: Annotated[int, whole_number(1), "per problem"] = 1000,
+    seed: Seed = 0,
 ) -> Attempt:
     """Labels count steps. The time limit ends it with the states so far. Raises PddlError."""
     if problem.uses_metric:
@@ -71,8 +77,4 @@ TEACHER = Teacher(
     "states from which reinforcement learning reached the goal, with the shortest way seen",
     label_by_rollouts,
     kinds=("rollout",),
-    options={
-        "steps": Option(1000, whole_number(1), "per problem"),
-        "seed": Option(0, whole_number(0), "of all draws"),
-    },
 )

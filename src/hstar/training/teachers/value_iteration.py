@@ -12,14 +12,16 @@ last are labelled once more, with the last network.
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
 from hstar import _core
 from hstar.planning.task import Task
-from hstar.runtime.resources import Budget, OutOfResources
+from hstar.runtime.resources import Budget
 from hstar.slots.teachers.backward import FactSets, NothingToRegress
-from hstar.slots.teachers.given_states import earlier
-from hstar.slots.teachers.sampler import sampling_teacher
+from hstar.slots.teachers.given_states import earlier, ended_by_time
+from hstar.slots.teachers.sampler import Seed, StateCount, UseH2, sampling_teacher
 from hstar.slots.teachers.teacher import whole_number
 from hstar.slots.teachers.whole_states import LatestStates, States, fact_sets
 from hstar.training.fact_network import NETWORK, FactNetwork
@@ -33,13 +35,13 @@ def sample_value_iteration(
     task: Task,
     budget: Budget,
     *,
-    states: int = 100_000,
-    rounds: int = 500,
-    drawn: int = 1000,
-    length: int = 500,
-    batches: int = 100,
-    h2: bool = True,
-    seed: int = 0,
+    states: StateCount = 100_000,
+    rounds: Annotated[int, whole_number(1), "of labels and training"] = 500,
+    drawn: Annotated[int, whole_number(1), "states in a round"] = 1000,
+    length: Annotated[int, whole_number(1), "steps of a walk from the goal, at most"] = 500,
+    batches: Annotated[int, whole_number(1), "to train on, in a round"] = 100,
+    h2: UseH2 = True,
+    seed: Seed = 0,
 ) -> FactSets:
     """The states drawn last, at most `states`. The time limit ends it with the states so far.
 
@@ -50,7 +52,7 @@ def sample_value_iteration(
     walks = GoalWalks(task, training, h2=h2)
     network = FactNetwork(task, NETWORK, seed)
     found = LatestStates(task, states)
-    try:
+    with ended_by_time(found):
         for number in range(rounds):
             fresh, _ = walks.draw(drawn, min(length, GROWTH * (number + 1)), [seed, number])
             sets = labelled(task, fresh, network.heuristic(), training)
@@ -58,20 +60,14 @@ def sample_value_iteration(
             if len(sets) >= 2:
                 with training.native():
                     network.train(sets, batches, number, training.limits)
-    except OutOfResources as error:
-        if error.status != "out of time" or not len(found):
-            raise
     if not len(found):
         raise NothingToRegress("every state around the goal leaves a variable open")
     heuristic = network.heuristic()
     latest = found.states()[::-1]
-    parts = []
-    try:
+    parts: list[FactSets] = []
+    with ended_by_time(parts):
         for first in range(0, len(latest), drawn):
             parts.append(labelled(task, latest[first : first + drawn], heuristic, own))
-    except OutOfResources as error:
-        if error.status != "out of time" or not parts:
-            raise
     return joined(parts)
 
 
@@ -101,10 +97,4 @@ TEACHER = sampling_teacher(
     "states around the goal, with the value of a network one step ahead (h^AVI)",
     sample_value_iteration,
     ("lookahead",),
-    {
-        "rounds": (whole_number(1), "of labels and training"),
-        "drawn": (whole_number(1), "states in a round"),
-        "length": (whole_number(1), "steps of a walk from the goal, at most"),
-        "batches": (whole_number(1), "to train on, in a round"),
-    },
 )

@@ -75,7 +75,7 @@ Rule = tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True)
-class Interval:
+class Placement:
     """Where the bounds lie as seen from mu: float64 tensors of one shape, and bool masks.
 
     Distances are in units of sigma and mirrored where the upper bound is the nearer one, so that
@@ -139,7 +139,7 @@ def add_exactly(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     return total, (x - (total - part)) + (y - part)
 
 
-def place(mu: Tensor, sigma: Tensor, lower: Tensor, upper: Tensor) -> Interval:
+def place(mu: Tensor, sigma: Tensor, lower: Tensor, upper: Tensor) -> Placement:
     """Where the interval lies and which formulas apply. Arguments are float64 and of one shape."""
     total, total_low = add_exactly(lower, upper)
     width = upper - lower
@@ -153,7 +153,7 @@ def place(mu: Tensor, sigma: Tensor, lower: Tensor, upper: Tensor) -> Interval:
     half_width = 0.5 * width / sigma
     tilt = from_mu.abs() / sigma
     narrow = (half_width <= 1.0) & (tilt * half_width <= 1.0)
-    return Interval(
+    return Placement(
         mu=mu,
         sigma=sigma,
         width=width,
@@ -174,7 +174,7 @@ def place(mu: Tensor, sigma: Tensor, lower: Tensor, upper: Tensor) -> Interval:
 # first dimension, as if the lower bound were the near one.
 
 
-def narrow_moments(interval: Interval) -> Tensor:
+def narrow_moments(interval: Placement) -> Tensor:
     """About the middle. Instead of the mass it returns mass / (2 h) - 1, exact where that is tiny.
 
     With z = A e in [0, 1], up = exp(z) - 1 and down = 1 - exp(-z):
@@ -201,7 +201,7 @@ def narrow_moments(interval: Interval) -> Tensor:
     return torch.stack((flatness, first, second, variance, mean_by_sigma))
 
 
-def tail_moments(interval: Interval) -> Tensor:
+def tail_moments(interval: Placement) -> Tensor:
     """About the near bound."""
     device = interval.mu.device
     u, _ = rule_on(TAIL_RULE, device)
@@ -224,7 +224,7 @@ def tail_moments(interval: Interval) -> Tensor:
     return torch.stack((length * total, first, second, variance, mean_by_sigma))
 
 
-def interior_moments(interval: Interval) -> Tensor:
+def interior_moments(interval: Placement) -> Tensor:
     """About mu.
 
     With p_a = phi(a) / Z and p_b alike, E[e] = p_a - p_b, E[e^2] = 1 + a p_a - b p_b and
@@ -244,7 +244,7 @@ def interior_moments(interval: Interval) -> Tensor:
     return torch.stack((mass, first, second, variance, mean_by_sigma))
 
 
-def moments(interval: Interval) -> Moments:
+def moments(interval: Placement) -> Moments:
     """All three formulas for every element, then a choice: cheaper than sorting the elements."""
     narrow, tail, sign = interval.narrow, interval.tail, interval.sign
 

@@ -23,23 +23,16 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from hstar.slots.objectives.distributions.gaussian import broadcast
-from hstar.slots.objectives.distributions.moments import (
-    Interval,
-    Moments,
-    add_exactly,
-    moments,
-    place,
-)
-from hstar.slots.objectives.distributions.quantiles import quantile
+from hstar.slots.objectives.distributions.moments import Moments, add_exactly, moments, place
 
 Bound = Tensor | float
+broadcast: Callable[..., tuple[Tensor, ...]] = torch.broadcast_tensors  # untyped in torch
 
 
 def open_bounds(lower: Bound, upper: Bound, epsilon: float = 0.1) -> tuple[Bound, Bound]:
@@ -56,50 +49,35 @@ def tensor_like(model: Tensor, value: Bound) -> Tensor:
     return torch.full((), value, dtype=model.dtype, device=model.device)
 
 
-class TruncatedGaussian:
+class TruncatedNormal:
     """N(mu, sigma^2) cut to [lower, upper], element by element over broadcast tensors.
 
     mu, sigma: floating-point tensors, finite, sigma > 0. lower, upper: tensors or numbers with
     lower < upper; either may be infinite, and with both infinite this is the plain Gaussian. All
     are converted to the dtype of mu, x too: rounding keeps order, so an x within its bounds stays
     within them. Results have that dtype; the arithmetic inside is float64 on the device of mu.
+    Parameters that break these rules give arbitrary results: a GPU would have to be waited for to
+    check them.
 
     log_prob is differentiable in mu, sigma and x, mean in mu and sigma, each once; the bounds are
     constants.
-
-    Raises ValueError, naming the first offending element, if the parameters break these rules.
-    validate=False skips that check, for which a GPU must be waited for; such parameters then give
-    arbitrary results.
     """
 
     def __init__(
-        self,
-        mu: Tensor,
-        sigma: Tensor,
-        lower: Bound = -math.inf,
-        upper: Bound = math.inf,
-        validate: bool = True,
+        self, mu: Tensor, sigma: Tensor, lower: Bound = -math.inf, upper: Bound = math.inf
     ) -> None:
         values = (tensor_like(mu, value) for value in (mu, sigma, lower, upper))
         self.mu, self.sigma, self.lower, self.upper = broadcast(*values)
-        if validate:
-            finite = self.mu.abs() + self.sigma < math.inf
-            self._check(
-                finite & (self.sigma > 0) & (self.lower < self.upper),
-                "mu must be finite, sigma positive and finite, lower less than upper",
-            )
 
     @property
     def mean(self) -> Tensor:
         """E[x], never outside [lower, upper]."""
-        return _mean(self.mu, self.sigma, self.lower, self.upper, self._moments)
+        return _mean(self.mu, self.sigma, self.lower, self.upper, self.moments)
 
     @property
     def variance(self) -> Tensor:
-        """Var[x], always positive. It has no gradient: backward through it raises RuntimeError."""
-        m = self._moments
-        variance = (m.sigma.square() * m.variance).to(self.mu.dtype)
-        return _without_gradient(variance, self.mu, self.sigma, "variance")
+        """Var[x], always positive; without gradient."""
+        return (self.moments.sigma.square() * self.moments.variance).to(self.mu.dtype)
 
     def log_prob(self, x: Bound) -> Tensor:
         """log p(x), in the shape that x and the parameters broadcast to. Outside [lower, upper] and
@@ -107,53 +85,13 @@ class TruncatedGaussian:
         their bounds has to check them first."""
         values, mu, sigma = broadcast(tensor_like(self.mu, x), self.mu, self.sigma)
         inside = (values >= self.lower) & (values <= self.upper) & (values.abs() < math.inf)
-        return _log_prob(values, mu, sigma, inside, self._moments)
-
-    def quantile(self, p: Bound) -> Tensor:
-        """The x with P(X <= x) = p, in the shape that p and the parameters broadcast to.
-
-        It grows with p, from lower at 0 to upper at 1. Before x is rounded to the dtype,
-        P(X <= x) differs from p by less than 1e-12. It has no gradient: backward through it raises
-        RuntimeError. Raises ValueError for p outside [0, 1].
-        """
-        p = torch.as_tensor(p, dtype=torch.float64, device=self.mu.device)
-        self._check((p >= 0) & (p <= 1), "the p of a quantile must lie in [0, 1]")
-        with torch.no_grad():
-            x = quantile(self._interval, p).to(self.mu.dtype)
-            x = torch.where(p == 0, self.lower, torch.where(p == 1, self.upper, x))
-            x = torch.minimum(torch.maximum(x, self.lower), self.upper)
-        return _without_gradient(x, self.mu, self.sigma, "quantile")
-
-    def sample(
-        self, shape: tuple[int, ...] = (), generator: torch.Generator | None = None
-    ) -> Tensor:
-        """Independent draws of shape ``shape + mu.shape``, by inversion, without gradients."""
-        shape = (*shape, *self.mu.shape)
-        p = torch.rand(shape, dtype=torch.float64, device=self.mu.device, generator=generator)
-        return self.quantile(p.clamp(min=2.0**-54)).detach()  # the quantile at 0 may be -inf
+        return _log_prob(values, mu, sigma, inside, self.moments)
 
     @functools.cached_property
-    def _interval(self) -> Interval:
+    def moments(self) -> Moments:
         with torch.no_grad():
-            return place(*(x.double() for x in (self.mu, self.sigma, self.lower, self.upper)))
-
-    @functools.cached_property
-    def _moments(self) -> Moments:
-        with torch.no_grad():
-            return moments(self._interval)
-
-    def _check(self, holds: Tensor, rule: str) -> None:
-        if bool(holds.all()):
-            return
-        broken = (~holds).nonzero()
-        index = tuple(broken[0].tolist())
-        message = f"TruncatedGaussian: {rule}. {len(broken)} of {holds.numel()} elements do not"
-        message += f" hold to it, the first at index {index}"
-        if holds.shape == self.mu.shape:
-            values = {"mu": self.mu, "sigma": self.sigma, "lower": self.lower, "upper": self.upper}
-            named = ", ".join(f"{name} = {float(v[index]):.9g}" for name, v in values.items())
-            message += f": {named}"
-        raise ValueError(message)
+            given = (self.mu, self.sigma, self.lower, self.upper)
+            return moments(place(*(x.double() for x in given)))
 
 
 class _LogProb(torch.autograd.Function):
@@ -205,22 +143,6 @@ class _Mean(torch.autograd.Function):
         return gradient * by_mu, gradient * by_sigma, None, None, None
 
 
-class _WithoutGradient(torch.autograd.Function):
-    """A value that depends on mu and sigma and whose gradient nobody has written: not 0."""
-
-    @staticmethod
-    def forward(ctx: Any, value: Tensor, mu: Tensor, sigma: Tensor, name: str) -> Tensor:
-        ctx.name = name
-        return value.view_as(value)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> NoReturn:
-        raise RuntimeError(
-            f"TruncatedGaussian.{ctx.name} has no gradient; detach() it, or use log_prob or mean"
-        )
-
-
 # torch does not type Function.apply.
 _log_prob: Callable[..., Tensor] = _LogProb.apply
 _mean: Callable[..., Tensor] = _Mean.apply
-_without_gradient: Callable[..., Tensor] = _WithoutGradient.apply

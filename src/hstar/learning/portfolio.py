@@ -4,15 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
-from hstar.learning.candidates import Candidate
-from hstar.learning.instance import Way
-from hstar.learning.trials import Score, Trial
-from hstar.planning.specification import DEFAULT
+from hstar.learning.trials import Score, Trial, cheapest
+from hstar.planning.specification import DEFAULT_PLANNER, SearchSpecification
 
 MOST_CANDIDATES = 2  # that take turns
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """The name of a model, None for a search that needs none, and how to search with it."""
+
+    model: str | None
+    search: SearchSpecification
+
+    @property
+    def label(self) -> str:
+        """Such as "linear model (rounds 2), gbfs, preferred by ff"."""
+        own = self.model or f"no model, {self.search.names}"
+        return ", ".join([own, str(self.search.algorithm), *self.search.phrases()])
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,29 +41,23 @@ class Schedule:
     def label(self) -> str:
         return " + ".join(one.label for one in self.candidates)
 
-    def search(self) -> Way:
-        """As a model file names it, in turns with the default planner."""
-        first, *others = ({"cost": "one", **one.way} for one in self.candidates)
-        return {**first, "alternating": [*others, {"algorithm": DEFAULT}]}
+    def search(self) -> SearchSpecification:
+        """As a model file recommends it, in turns with the default planner."""
+        first, *others = (one.search for one in self.candidates)
+        return replace(first, alternating=(*others, DEFAULT_PLANNER))
 
 
 def choose_schedule(scores: Mapping[Candidate, Score], limit: float) -> Schedule | None:
     """Those that solve most in turns with each other. None without any."""
-    best: tuple[Score, Schedule] | None = None
     length = max((len(score.trials) for score in scores.values()), default=0)
+    found: dict[Schedule, Score] = {}
     for count in range(1, MOST_CANDIDATES + 1):
         for chosen in combinations(scores, count):
-            if len({one.model for one in chosen if one.model is not None}) > 1:
-                continue
-            score = in_turns([scores[one] for one in chosen], length, limit)
-            if best is None or score.beats(best[0]):
-                best = score, Schedule(chosen)
-    return None if best is None else best[1]
-
-
-def padded(score: Score, length: int, limit: float) -> Score:
-    """On so many trials; what a lower climb did not try counts as failed."""
-    return Score((*score.trials, *[Trial(False, limit)] * (length - len(score.trials))))
+            if len({one.model for one in chosen if one.model is not None}) <= 1:
+                score = in_turns([scores[one] for one in chosen], length, limit)
+                found[Schedule(chosen)] = score
+    best: Schedule | None = cheapest(found) if found else None
+    return best
 
 
 def in_turns(
@@ -66,8 +72,13 @@ def in_turns(
     trials = []
     for number in range(length):
         tried = [(factor, one.trials[number]) for factor, one in slower]
-        found = ((factor * one.seconds, one.cost) for factor, one in tried if one.solved)
+        found = ((factor * one.spent, one.cost) for factor, one in tried if one.solved)
         least, cost = min(found, key=lambda one: one[0], default=(math.inf, None))
         is_solved = least <= limit
         trials.append(Trial(is_solved, min(least, limit), cost if is_solved else None))
     return Score(tuple(trials))
+
+
+def padded(score: Score, length: int, limit: float) -> Score:
+    """On so many trials; what a lower climb did not try counts as failed."""
+    return Score((*score.trials, *[Trial(False, limit)] * (length - len(score.trials))))

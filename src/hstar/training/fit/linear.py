@@ -1,4 +1,4 @@
-"""Linear models on Weisfeiler-Leman features, trained on choices along plans.
+"""The fit "linear": linear models on Weisfeiler-Leman features, in the core.
 
 A function of states has one of these objectives:
 
@@ -7,60 +7,59 @@ A function of states has one of these objectives:
     squared    the distance to the goal, where it is known (along plans that are not optimal, what
                is left of the plan)
 
-Beside it, operators are ranked (hstar.learning.operator_ranking).
+Beside it, operators are ranked (operator_ranking.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hstar import _core
-from hstar.learning.choices import Choices
-from hstar.learning.operator_ranking import rank_operators
 from hstar.runtime.resources import Budget
 from hstar.slots.features.feature import Config
-from hstar.slots.features.vocabulary import domain_hash
 from hstar.slots.features.wl import WL
-from hstar.slots.model_file import ModelFile
+from hstar.slots.model_file import ModelFile, model_metadata
+from hstar.slots.objectives import objectives_of
+from hstar.training.fit.choices import Choices, all_choices
+from hstar.training.fit.fit import Fit, Lesson, Limits, ModelRow
+from hstar.training.fit.operator_ranking import rank_operators
 
-OBJECTIVES = ("rank-svm", "l-gbfs", "squared")
 AT_ONCE = 1_000_000  # numbers of a dense matrix of features
 
 # starts int64[R + 1], columns int32, values float32
 SparseRows = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]
 
 
-def linear_model(
-    choices: Sequence[Choices],
-    features: Mapping[str, Any],
-    budget: Budget,
-    objective: str = OBJECTIVES[0],
-) -> ModelFile:
+def fit_linear(lesson: Lesson, row: ModelRow, limits: Limits) -> ModelFile:
     """Raises ValueError for features that tell no states apart or are too many, OutOfResources."""
+    for name in row.options:
+        if name not in WL.options:
+            names = ", ".join(WL.options)
+            raise ValueError(f"a linear model on wl has no option '{name}'; it has: {names}")
+    choices = all_choices(lesson.dataset, lesson.minima)
     tasks = [one.task for one in choices]
-    config = WL.configure(tasks, {**WL.options, **features}, "one")
+    config = WL.configure(tasks, {**WL.options, **row.options}, "one")
     config = WL.fit(config, [one.group for one in choices])
-    weights, training = _fit(choices, config, objective, budget)
+    weights, training = _fit(choices, config, row.objective, limits.budget)
     domain = tasks[0].problem.domain
-    metadata = {
-        "form": "float",
-        "features": {"name": WL.name, "config": config},
-        "model": {"name": "linear", "config": {"inputs": config["width"], "outputs": 1}},
-        "objective": {"name": objective, "base": "none"},
-        "decode": {"name": "value", "base": "none", "lower": "none", "cap": None},
-        "cost": "one",
-        "domain": {"name": domain.name, "hash": domain_hash(domain)},
-        "training": training,
-        "certificate": None,
-    }
     tensors = {"weight": weights[None].astype(np.float32), "bias": np.zeros(1, np.float32)}
-    ranking = rank_operators(choices, config, budget)
+    optional: dict[str, Any] = {}
+    ranking = rank_operators(choices, config, limits.budget)
     if ranking is not None:
-        metadata["operators"], tensors["operators"] = ranking
+        optional["operators"], tensors["operators"] = ranking
+    metadata = model_metadata(
+        features=(WL.name, config),
+        model=("linear", {"inputs": config["width"], "outputs": 1}),
+        objective={"name": row.objective, "base": "none"},
+        decode={"name": "value", "base": "none", "lower": "none", "cap": None},
+        domain=domain,
+        training=training,
+        **optional,
+    )
     return ModelFile(metadata, tensors)
 
 
@@ -148,3 +147,19 @@ def _joined(parts: Sequence[SparseRows]) -> SparseRows:
         np.concatenate([np.zeros(0, np.int32), *(part[1] for part in parts)]),
         np.concatenate([np.zeros(0, np.float32), *(part[2] for part in parts)]),
     )
+
+
+def takes(row: ModelRow) -> bool:
+    return (row.model, row.features) == ("linear", "wl") and row.objective in objectives_of(
+        "linear"
+    )
+
+
+LINEAR = Fit(
+    "a linear model on Weisfeiler-Leman features, in the core",
+    fit_linear,
+    takes,
+    f"takes model linear on features wl with objective {', '.join(objectives_of('linear'))}",
+    corrected=True,
+    seeded=False,
+)

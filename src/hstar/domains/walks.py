@@ -18,12 +18,11 @@ from hstar import _core
 from hstar.domains.instance import atom_text
 from hstar.pddl import Problem, parse
 from hstar.pddl.source import load_source
+from hstar.planning.atoms import atom_name, parse_atom
 from hstar.planning.goals import satisfies_goal
 from hstar.planning.task import Task, ground
 from hstar.runtime.atomic import write_atomically
 from hstar.runtime.resources import Budget
-from hstar.slots.features.facts import atom_name
-from hstar.slots.teachers.states import parse_atom
 
 INIT = re.compile(r"\(\s*:init\b")
 ATTEMPTS = 4  # walks per problem wanted

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hstar import _core
-from hstar.learning.choices import Choices
 from hstar.runtime.resources import Budget
 from hstar.slots.features.feature import Config
 from hstar.slots.features.wl import operator_colours
+from hstar.training.fit.choices import Choices
 
 Colours = NDArray[np.uint64]
 

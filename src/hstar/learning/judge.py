@@ -1,0 +1,230 @@
+"""The verdict: whether a learned search beats the default planner, on problems that chose nothing.
+
+    solved   problems that only one of the two solves
+    effort   time, or work, on problems that both solve
+    cost     of plans, on problems that both solve
+
+Each difference is weighed by a sign test, so that the verdict says how sure it is. Unions of small
+problems only stand for large ones, so they weigh half as much as real problems. The default planner
+is kept unless the learned search is better at something and worse at nothing that counts as much.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from hstar.learning.portfolio import Schedule, in_turns
+from hstar.learning.race import Ladder, Rung
+from hstar.learning.trials import DEFAULT_SEARCHER, Score, Searcher, Trial
+from hstar.planning.result import NOTICEABLE
+
+UNION_WEIGHT = 0.5
+SURE, LIKELY = 0.05, 0.25  # chances that a difference means nothing
+EXPENSIVE = 1.2  # times the default's plan cost: a gain that is paid for
+LEAST_DIFFERENCE = 0.005  # seconds; less says nothing
+MOST_DRAWS = 4  # of problems of one size
+DEFAULT = "default"
+
+OnRung = Callable[[Rung, Mapping[str, Searcher]], dict[str, list[Trial]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`use` is "learned", "default", "trade" (better at one thing, worse at another; the search is
+    the learned one) or "unknown" (not compared). `chance` is that of a difference as large without
+    any real one. Efforts are means in `unit`; the ratios, learned / default, may be unknown."""
+
+    use: str
+    sentence: str
+    problems: int = 0
+    learned_solved: int = 0
+    default_solved: int = 0
+    learned_effort: float | None = None
+    default_effort: float | None = None
+    effort_ratio: float | None = None
+    cost_ratio: float | None = None
+    chance: float | None = None
+    unions: int = 0
+    unit: str = "s"
+
+    @property
+    def pays(self) -> bool:
+        return self.use in ("learned", "trade")
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def not_compared(why: str) -> Verdict:
+    says = f"the best so far is kept; it was not compared with the default planner, because {why}"
+    return Verdict("unknown", says)
+
+
+def nothing_learned(why: str) -> Verdict:
+    return Verdict(DEFAULT, f"keep the default planner, because {why}")
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Signs of differences that count, one a problem: 1 where learning is better, and weights."""
+
+    signs: Sequence[int]
+    weights: Sequence[float]
+
+    @property
+    def sum(self) -> float:
+        return sum(s * w for s, w in zip(self.signs, self.weights, strict=True))
+
+    @property
+    def chance(self) -> float:
+        """That random signs add up to as much: normal approximation with a continuity correction,
+        close to the exact binomial for equal weights."""
+        spread = math.sqrt(sum(w * w for s, w in zip(self.signs, self.weights, strict=True) if s))
+        if not spread:
+            return 0.5
+        largest = max(w for s, w in zip(self.signs, self.weights, strict=True) if s)
+        return 0.5 * math.erfc(max(0.0, abs(self.sum) - largest) / spread / math.sqrt(2))
+
+    @property
+    def favours(self) -> int:
+        """1 if learning is likely better, -1 if the default planner is, 0 if neither."""
+        return int(math.copysign(1, self.sum)) if self.sum and self.chance <= LIKELY else 0
+
+
+def weigh(learned: Score, default: Score, unions: Sequence[bool], unit: str) -> Verdict:
+    """The verdict on trials of the same problems."""
+    weights = [UNION_WEIGHT if is_union else 1.0 for is_union in unions]
+    pairs = list(zip(learned.trials, default.trials, strict=True))
+    solved = Difference([a.solved - b.solved for a, b in pairs], weights)
+    effort = Difference([_faster(a, b, unit) for a, b in pairs], weights)
+    both = [(a, b) for a, b in pairs if a.solved and b.solved]
+    ratio = _mean_ratio([(a.spent, b.spent) for a, b in both])
+    cost_ratio = learned.cost_ratio(default)
+    gain, loss, chance = _balance(solved, effort, ratio, cost_ratio)
+    is_expensive = cost_ratio is not None and cost_ratio >= EXPENSIVE
+    use = DEFAULT
+    if gain and not loss:
+        use = "trade" if is_expensive and "plans" not in gain else "learned"
+    says = f"learned {learned.text(unit)}; default planner {default.text(unit)}"
+    if cost_ratio is not None:
+        says += f"; plans cost {cost_ratio:.2f} times the default's"
+    says += f": {_advice(use, gain, loss, cost_ratio)}{_sureness(chance, unions)}"
+    return Verdict(
+        use,
+        says,
+        len(pairs),
+        learned.solved,
+        default.solved,
+        learned.spent,
+        default.spent,
+        ratio,
+        cost_ratio,
+        chance,
+        sum(unions),
+        unit,
+    )
+
+
+def _balance(
+    solved: Difference, effort: Difference, ratio: float | None, cost_ratio: float | None
+) -> tuple[str, str, float]:
+    """What learning gains and what it loses, if anything, and the chance that this is nothing."""
+    if solved.favours:
+        is_gain = solved.favours > 0
+        return (
+            ("solves more", "", solved.chance) if is_gain else ("", "solves fewer", solved.chance)
+        )
+    if ratio is None:
+        return "", "is not noticeably better", solved.chance
+    if effort.favours > 0 and ratio * NOTICEABLE <= 1:
+        return "solves as many, faster", "", effort.chance
+    if effort.favours < 0 and ratio >= NOTICEABLE:
+        return "", f"takes {ratio:.2g} times as long", effort.chance
+    if cost_ratio is not None and cost_ratio * NOTICEABLE <= 1:
+        return "finds cheaper plans, as fast", "", effort.chance
+    return "", "is not noticeably better", max(solved.chance, effort.chance)
+
+
+def _advice(use: str, gain: str, loss: str, cost_ratio: float | None) -> str:
+    if use == "learned":
+        return f"it {gain}: use it"
+    if use == "trade":
+        what = "solving more" if gain == "solves more" else "time"
+        return (
+            f"it {gain}, but plans cost {cost_ratio:.2g} times as much: use it where {what} matters"
+        )
+    return f"learning {loss}: keep the default"
+
+
+def _sureness(chance: float, unions: Sequence[bool]) -> str:
+    word = "clear" if chance <= SURE else "likely" if chance <= LIKELY else "may be chance"
+    if unions and all(unions):
+        word += ", seen on unions of small problems only"
+    return f" ({word})"
+
+
+def _faster(a: Trial, b: Trial, unit: str) -> int:
+    """1 if both solve the problem and a takes noticeably less, -1 if b does."""
+    if not (a.solved and b.solved):
+        return 0
+    if unit == "s" and abs(a.spent - b.spent) < LEAST_DIFFERENCE:
+        return 0
+    if max(a.spent, b.spent) < NOTICEABLE * min(a.spent, b.spent):
+        return 0
+    return 1 if a.spent < b.spent else -1
+
+
+def _mean_ratio(pairs: Sequence[tuple[float, float]]) -> float | None:
+    """The geometric mean of a / b, with differences that say nothing evened out."""
+    if not pairs:
+        return None
+    least = 1e-3
+    return math.exp(sum(math.log(max(a, least) / max(b, least)) for a, b in pairs) / len(pairs))
+
+
+def judge(
+    chosen: Schedule,
+    searchers: Mapping[str, Searcher],
+    ladder: Ladder,
+    on_rung: OnRung,
+    limit: float,
+    unit: str,
+) -> Verdict:
+    """Searches in turns with the default planner against it alone. Whoever solves nothing on a rung
+    fails on all above it. Further problems of the same sizes are tried until the verdict is sure,
+    or the time is over: then `on_rung` has no more trials."""
+    ways: dict[str, Searcher] = {DEFAULT: DEFAULT_SEARCHER, **searchers}
+    made: dict[str, list[Trial]] = {name: [] for name in ways}
+    unions: list[bool] = []
+    top = 0
+    verdict = nothing_learned("there was no problem to judge on")
+    for draw in range(MOST_DRAWS):
+        alive, number, is_over = list(ways), 0, False
+        while alive and (rung := ladder.rung(number, draw)) is not None:
+            if draw and number > top:
+                break
+            found = on_rung(rung, {name: ways[name] for name in alive})
+            if len(found) < len(alive):
+                is_over = True
+                break
+            tried = max(map(len, found.values()))
+            for name in ways:
+                made[name] += found.get(name, [Trial(False, limit)] * tried)
+            unions += [start.is_union for start in rung.starts[:tried]]
+            alive = [name for name in alive if any(one.solved for one in found[name])]
+            is_over = tried < len(rung.starts)
+            top = max(top, number) if not draw else top
+            number += 1
+            if is_over:
+                break
+        if unions:
+            default = Score(tuple(made[DEFAULT]))
+            own = [Score(tuple(made[name])) for name in searchers]
+            learned = in_turns(own, len(default.trials), limit, default)
+            verdict = weigh(learned, default, unions, unit)
+        if is_over or verdict.chance is None or verdict.chance <= SURE:
+            break
+    return verdict

@@ -1,0 +1,273 @@
+"""The one learner: problems in, a model file with its search and its verdict out.
+
+    1. split     the smaller problems are learned from; of the larger ones half choose, half judge
+    2. label     a teacher labels states of the smaller ones, as far as the time goes
+    3. fit       models of all rows of the recipe
+    4. race      models and searches race on a ladder of growing problems
+    5. correct   where the winner goes wrong on training problems, it is told better
+    6. judge     the best and the default planner search on problems that have chosen nothing
+
+The same steps serve a folder of problems, one problem (states that walks reach are the problems),
+and reinforcement learning, which needs no labels. Labels, fits and searches are jobs of a pool of
+processes. Finished ones are kept in a journal. With `steps` the limits count work, not seconds, and
+equal seeds give equal files.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from hstar.learning.corrections import find_minima
+from hstar.learning.judge import Verdict, judge, not_compared, nothing_learned
+from hstar.learning.making import Labels, ModelMaker
+from hstar.learning.options import Kept, LearnOptions, NotKept, Watch
+from hstar.learning.outcome import Outcome
+from hstar.learning.portfolio import Candidate, Schedule, choose_schedule
+from hstar.learning.race import Rung, RungTrials, race
+from hstar.learning.recipe import Recipe
+from hstar.learning.split import split, usable_tasks
+from hstar.learning.trials import (
+    ITSELF,
+    Say,
+    Score,
+    Searcher,
+    Start,
+    Trial,
+    Workers,
+    is_spent,
+)
+from hstar.pddl import Problem
+from hstar.planning.specification import DEFAULT_PLANNER
+from hstar.runtime.pool import Pool
+from hstar.runtime.progress import Progress
+from hstar.runtime.resources import Budget, OutOfResources, stopped
+from hstar.slots.model_file import ModelFile, to_bytes
+from hstar.training.fit import fit_for
+from hstar.training.fit.choices import Minima
+
+SCREENING = 8  # on the first rung of the race, a search gets this part of what others get
+LONGER = 4  # times as much effort for the verdict where nobody solves anything
+LARGEST_SHARE = 0.02  # of the time, to ground a problem
+MOST_TRYING = 10.0  # seconds of a search in a race
+
+
+def learn(
+    problems: Sequence[Problem],
+    recipe: Recipe,
+    options: LearnOptions,
+    budget: Budget,
+    journal: Kept | None = None,
+    say: Say = lambda _: None,
+) -> Outcome:
+    """Learn from problems of one domain. Raises ValueError if there is nothing to learn from, and
+    OutOfResources for memory, and for signals before there was a model."""
+    with Pool(options.processes, is_spent) as pool, Progress("learning") as progress:
+        watch = Watch(options, journal or NotKept(), progress)
+        if watch.before:
+            say(f"going on after {watch.before:.0f} s")
+        left, each = math.inf, math.inf
+        if options.is_timed:
+            left = max(options.seconds - watch.before, 1e-9)
+            each = max(LARGEST_SHARE * options.seconds, 1.0)
+        own = budget.within(left)
+        tasks = usable_tasks(problems, own, say, each)
+        parts = split(tasks, recipe.held_out, recipe.most_held_out, options.seed, own)
+        say(parts.text)
+        workers = Workers(pool, options.processes, say)
+        maker = ModelMaker(recipe, options, parts, workers, watch, own)
+        return Learning(recipe, options, maker).run()
+
+
+class Learning:
+    """One call of `learn`, from the models on."""
+
+    def __init__(self, recipe: Recipe, options: LearnOptions, maker: ModelMaker) -> None:
+        self.recipe, self.options, self.maker = recipe, options, maker
+        self.split, self.workers, self.watch = maker.split, maker.workers, maker.watch
+        self.say = maker.workers.say
+        self.effort = options.effort(recipe.trial_share, MOST_TRYING)
+        read, keep, show = self.watch.read, self.watch.keep, self.watch.show
+        self.trials = RungTrials(self.workers, self.effort.limit, read, keep, show)
+        self.ladder = self.split.choice
+        if not options.is_judged:
+            itself = Start(ITSELF, self.split.training[-1].problem)
+            self.ladder = replace(self.ladder, last=itself)
+        self.candidates: dict[str, Candidate] = {}  # that race, by label
+        self.scores: dict[Candidate, Score] = {}
+        self.minima: dict[str, Minima] = {}
+
+    def run(self) -> Outcome:
+        """The best so far, whatever ends the run."""
+        verdict, interrupted = None, False
+        try:
+            self.maker.make_all()
+            if self.maker.models:
+                self._race_all()
+                self._correct()
+            chosen = self._choose()
+            if chosen is not None and self.options.is_judged:
+                verdict = self._judge(chosen)
+        except KeyboardInterrupt:
+            interrupted = True
+        except OutOfResources as error:
+            interrupted = error.status == "interrupted"
+            if not interrupted and error.status != "out of time" and not self.maker.models:
+                raise
+        if interrupted and not self.maker.models:
+            raise stopped("interrupt")
+        return self._outcome(verdict, interrupted)
+
+    def _outcome(self, verdict: Verdict | None, interrupted: bool) -> Outcome:
+        chosen, models = self._choose(), self.maker.models
+        if verdict is None:
+            verdict = not_compared(
+                "the run was interrupted" if interrupted else "the time was over"
+            )
+        if not models:
+            why = "no training problem was labelled within the limits"
+            if self.maker.labelled:
+                why = f"no model of the labels of {self.maker.labelled} problems was made in time"
+            verdict = nothing_learned(why)
+        file, label = None, None
+        if models:
+            if chosen is None:  # nothing was tried
+                chosen = Schedule((self._candidates(next(iter(models)))[0],))
+            label = chosen.label
+            file = models[chosen.model or next(iter(models))]
+            search = DEFAULT_PLANNER if verdict.use == "default" else chosen.search()
+            training = {**file.metadata["training"], "chosen": label}
+            told = {"training": training, "search": search.to_dict(), "verdict": verdict.to_dict()}
+            file = ModelFile({**file.metadata, **told}, file.tensors)
+        gone = self.watch.gone()
+        if self.options.is_timed and not interrupted and gone < 0.9 * self.options.seconds:
+            self.say(f"everything was tried after {gone:.0f} of {self.options.seconds:.0f} s")
+        result = next((one.result for one in self.trials.made.values() if one.result), None)
+        count = len(models)
+        return Outcome(file, label, verdict, self.maker.labelled, count, gone, interrupted, result)
+
+    # Race
+
+    def _candidates(self, model: str) -> list[Candidate]:
+        searches = self.recipe.searches_with(self.maker.models[model])
+        return [Candidate(model, search) for search in searches]
+
+    def _race_all(self) -> None:
+        """All models, in all searches that fit, and the searches that need no model."""
+        candidates = [one for model in self.maker.models for one in self._candidates(model)]
+        plain = [Candidate(None, search) for search in self.recipe.plain_searches]
+        self._race([*candidates, *plain])
+
+    def _race(self, candidates: Sequence[Candidate]) -> None:
+        self.candidates |= {one.label: one for one in candidates}
+        self.scores |= race(candidates, self.ladder, self._on_choice_rung, self.effort.limit)
+
+    def _on_choice_rung(
+        self, rung: Rung, alive: Sequence[Candidate]
+    ) -> dict[Candidate, list[Trial]]:
+        is_first = rung.name == f"{self.ladder.name} 0"
+        effort = self.effort.divided(SCREENING) if is_first else self.effort
+        if rung.starts[0].name == ITSELF:  # all the time that is left, shared evenly
+            left = self.recipe.racing * self.options.seconds - self.watch.gone()
+            waves = math.ceil(len(alive) / self.options.processes)
+            effort = replace(effort, seconds=max(left / waves, effort.seconds))
+        searchers = {one.label: self._searcher(one) for one in alive}
+        may_start = self.watch.may_start(self.recipe.racing, effort.seconds / 2)
+        found = self.trials.on_rung(rung, searchers, effort, may_start)
+        if is_first and not any(one.solved for made in found.values() for one in made):
+            again = replace(rung, name=f"{rung.name} again")
+            may_start = self.watch.may_start(self.recipe.racing, self.effort.seconds)
+            found = self.trials.on_rung(again, searchers, self.effort, may_start)
+        scores = {one.label: Score(tuple(found[one.label])) for one in alive if one.label in found}
+        best = min(scores, key=lambda o: (-scores[o].solved, scores[o].spent), default=None)
+        if best is not None:
+            self.say(
+                f"up to {rung.objects} objects, {len(scores)} candidates; best so far: {best}: "
+                f"{scores[best].text(self.effort.unit)}"
+            )
+        return {one: found[one.label] for one in alive if one.label in found}
+
+    def _searcher(self, one: Candidate) -> Searcher:
+        content = None if one.model is None else to_bytes(self.maker.models[one.model])
+        return Searcher(one.search, content)
+
+    def _choose(self) -> Schedule | None:
+        """By all that was tried, even if the race came to no end."""
+        scores = self.scores
+        if not scores and self.trials.made:
+            labels = self.trials.scores_so_far(list(self.candidates), self.ladder.name)
+            scores = {self.candidates[label]: score for label, score in labels.items()}
+        return choose_schedule(scores, self.effort.limit)
+
+    # Corrections
+
+    def _correct(self) -> None:
+        """Learn from what the chosen model gets wrong, as long as it gets better."""
+        for number in range(1, self.recipe.corrections + 1):
+            chosen = self._choose()
+            if chosen is None or chosen.model is None:
+                return
+            row = self.maker.rows[chosen.model]
+            may_start = self.watch.may_start(self.recipe.racing, self.effort.seconds)
+            if not fit_for(row).corrected or not may_start():
+                return
+            name = f"{self.recipe.name_of(row)}, corrected {number}"
+            more = self._find_minima(chosen.model, self.maker.labels_of(row))
+            if not more or not may_start():
+                return
+            for problem, minima in more.items():
+                old = self.minima.get(problem, Minima([], []))
+                joined = Minima([*old.states, *minima.states], [*old.values, *minima.values])
+                self.minima[problem] = joined
+            if not self.maker.corrected(name, chosen.model, self.minima):
+                return
+            searches = [one.search for one in chosen.candidates if one.model is not None]
+            self._race([Candidate(name, search) for search in searches])
+            better = self._choose()
+            if better is None or better.model != name:
+                return
+
+    def _find_minima(self, model: str, labels: Labels) -> dict[str, Minima]:
+        """Local minima of a model, by the training problem."""
+        content, found, jobs = to_bytes(self.maker.models[model]), {}, []
+        for number, attempt in sorted(labels.items()):
+            kept = self.watch.read(f"minima {model} {number}")
+            if kept is not None:
+                found[str(number)] = Minima(*json.loads(kept))
+                continue
+            start = Start(("training", number), self.split.training[number].problem)
+            jobs.append((str(number), start, content, len(attempt.plan)))
+        may_start = self.watch.may_start(self.recipe.racing, self.effort.seconds)
+        for number, answer in self.workers.answers(find_minima, jobs, self.effort, may_start):
+            found[number] = answer
+            held = json.dumps([answer.states, answer.values])
+            self.watch.keep(f"minima {model} {number}", held.encode())
+            self.watch.show(f"{sum(len(one.states) for one in found.values())} counterexamples")
+        return {name: minima for name, minima in sorted(found.items()) if minima.states}
+
+    # Verdict
+
+    def _judge(self, chosen: Schedule) -> Verdict:
+        """With more effort for each search where nobody solves anything."""
+        searchers = {one.label: self._searcher(one) for one in chosen.candidates}
+        verdict = self._judge_with(chosen, searchers, 1)
+        solved = verdict.learned_solved + verdict.default_solved
+        if solved or not self.options.is_timed:
+            return verdict
+        return self._judge_with(chosen, searchers, LONGER)
+
+    def _judge_with(
+        self, chosen: Schedule, searchers: Mapping[str, Searcher], times: int
+    ) -> Verdict:
+        effort = replace(self.effort, seconds=times * self.effort.seconds)
+        trials = replace(self.trials, limit=effort.limit)
+        longer = f" {times} times as long" if times > 1 else ""
+
+        def on_rung(rung: Rung, ways: Mapping[str, Searcher]) -> dict[str, list[Trial]]:
+            named = replace(rung, name=f"{rung.name}{longer}")
+            may_start = self.watch.may_start(1.0, effort.seconds)
+            return trials.on_rung(named, ways, effort, may_start)
+
+        return judge(chosen, searchers, self.split.verdict, on_rung, effort.limit, effort.unit)

@@ -1,0 +1,192 @@
+"""Recipes: what a learner chooses from, as data.
+
+A row says how a model is made: teacher, features, model, objective, fit. Every model races in every
+search of the recipe, and so do searches that need no model.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from hstar.planning.specification import SearchSpecification
+from hstar.slots.model_file import ModelFile
+from hstar.slots.models import MODELS
+from hstar.slots.teachers.registry import TEACHERS
+from hstar.training.fit import ModelRow, fit_for
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """`searches` use a model, `plain_searches` need none. Shares of the time, from the beginning:
+    `labelling`, `fitting`, `racing`; the rest is for the verdict. `fallback` is a teacher to ask as
+    well where fewer than `fewest` problems have labels. The largest `held_out` share of the
+    problems chooses and judges, but at most `most_held_out`. `trial_share` of the time is for one
+    search."""
+
+    rows: tuple[ModelRow, ...]
+    searches: tuple[SearchSpecification, ...]
+    plain_searches: tuple[SearchSpecification, ...] = ()
+    fallback: str | None = None
+    fewest: int = 5
+    seconds: float = 600.0  # unless the user says
+    labelling: float = 0.3
+    fitting: float = 0.5
+    racing: float = 0.85
+    held_out: float = 0.4
+    most_held_out: int = 2**31
+    trial_share: float = 1 / 150
+    states: int | None = None  # labelled by teachers that sample
+    corrections: int = 0  # times the best model may learn from where it goes wrong
+
+    def name_of(self, row: ModelRow) -> str:
+        """What tells a row from the others."""
+        options = {**row.teacher_options, **row.options}
+        said = [n if value is True else f"{n} {value}" for n, value in options.items() if value]
+        for slot in ("features", "objective", "teacher"):
+            if len({getattr(one, slot) for one in self.rows}) > 1 or slot == "objective":
+                said.append(str(getattr(row, slot)))
+        return f"{row.model} model ({', '.join(said)})"
+
+    def searches_with(self, file: ModelFile) -> list[SearchSpecification]:
+        """All searches that a model can be used in."""
+        ranks = "operators" in file.metadata
+        return [search for search in self.searches if ranks or not search.ranked]
+
+
+def _linear(objective: str = "rank-svm", **options: Any) -> ModelRow:
+    return ModelRow("siblings", "wl", "linear", objective, options=options)
+
+
+def _network(teacher: str, objective: str = "squared", **options: Any) -> ModelRow:
+    return ModelRow(teacher, "facts", "mlp", objective, teacher_options=options)
+
+
+def _search(algorithm: str, heuristic: str | None = None, **options: Any) -> SearchSpecification:
+    """With the model, unless another heuristic is named."""
+    return SearchSpecification(heuristic, algorithm, cost="one", **options)
+
+
+GREEDY = _search("gbfs")
+GREEDY_PREFERRED = _search("gbfs", preferred_by="ff", batch=32)
+MANY_WALKS: dict[str, Any] = {
+    "walks": 100,
+    "length": 200,
+    "completion": "variables",
+    "h2": True,
+    "random": 0.2,
+}
+
+RECIPES: dict[str, Recipe] = {
+    # For a folder of problems: linear models take a second each, so many race.
+    "domain": Recipe(
+        rows=(
+            _linear(rounds=2, orders=True),
+            _linear(rounds=1, orders=True),
+            _linear(rounds=2, orders=True, statics=True),
+            _linear(rounds=1, orders=True, statics=True),
+            _linear(rounds=2),
+            _linear(rounds=3, orders=True),
+            _linear(rounds=3, orders=True, statics=True),
+            _linear(rounds=0, orders=True),
+            _linear("l-gbfs", rounds=2, orders=True),
+            _linear("squared", rounds=2, orders=True),
+        ),
+        searches=(
+            GREEDY,
+            _search("first-improvement"),
+            GREEDY_PREFERRED,
+            _search("lazy", preferred_by="ff", batch=32),
+            _search("lazy", preferred_by="ff", batch=32, look_ahead=True),
+            _search("first-improvement", ranked=True),
+            _search("lazy", preferred=False, ranked=True),
+        ),
+        # A domain may need another search than the default planner's, and no model.
+        plain_searches=(_search("lazy", "ff", batch=32, look_ahead=True),),
+        fallback="planner",
+        corrections=2,
+    ),
+    # For one problem: different domains reward different teachers, so each kind has its turn.
+    "problem": Recipe(
+        rows=(
+            _network("regression", **MANY_WALKS, improve=True),
+            _network("fsm", completion="variables"),
+            _network("regression"),
+            _network("regression", "l-gbfs", **MANY_WALKS),
+        ),
+        searches=(GREEDY_PREFERRED, GREEDY, _search("beam")),
+        seconds=120.0,
+        labelling=0.2,
+        fitting=0.55,
+        racing=0.75,
+        trial_share=1 / 100,
+        states=100_000,
+    ),
+    # Reinforcement learning: episodes take most of the time.
+    "rollouts": Recipe(
+        rows=(ModelRow("rollouts", "atoms", "nlm", "bellman", "rtdp"),),
+        searches=(GREEDY, GREEDY_PREFERRED, _search("first-improvement")),
+        labelling=0.0,
+        fitting=0.8,
+        racing=0.9,
+        most_held_out=32,
+        trial_share=1 / 100,
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SlotChoice:
+    """Slots that a user names in place of those of a recipe, and options for teacher and model."""
+
+    teacher: str | None = None
+    features: str | None = None
+    model: str | None = None
+    objective: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def apply(self, recipe: Recipe) -> Recipe:
+        """Raises ValueError for names that are not known and slots that do not fit together."""
+        rows: list[ModelRow] = []
+        for row in map(self._row, recipe.rows):
+            if row not in rows:
+                fit_for(row)
+                rows.append(row)
+        return replace(recipe, rows=tuple(rows))
+
+    def _row(self, row: ModelRow) -> ModelRow:
+        """Options of a slot that is named anew are left behind."""
+        teacher, model = self.teacher or row.teacher, self.model or row.model
+        features = self.features or row.features
+        if self.features is None and self.model is not None:
+            reads = MODELS.find(model).features
+            features = features if features in reads else reads[0]
+        same_model = (model, features) == (row.model, row.features)
+        options = dict(row.options) if same_model else {}
+        teacher_options = dict(row.teacher_options) if teacher == row.teacher else {}
+        chosen = replace(
+            row,
+            teacher=teacher,
+            features=features,
+            model=model,
+            objective=self.objective or row.objective,
+            fit=row.fit if same_model and teacher == row.teacher else None,
+        )
+        if fit_for(chosen).acts:
+            return replace(chosen, teacher_options={**teacher_options, **self.options})
+        taught = TEACHERS.find(teacher)
+        own = {name: text for name, text in self.options.items() if name in taught.options}
+        settings = taught.settings(own)
+        teacher_options |= {name: settings[name] for name in own}
+        options |= {n: value_of(v) for n, v in self.options.items() if n not in own}
+        return replace(chosen, teacher_options=teacher_options, options=options)
+
+
+def value_of(text: Any) -> Any:
+    """A number or a word of JSON where the text is one, else the text."""
+    try:
+        return json.loads(text.lower()) if isinstance(text, str) else text
+    except ValueError:
+        return text

@@ -1,0 +1,119 @@
+"""What problems are for: the smaller ones are learned from; of the larger ones half choose, half
+judge. Where there are fewer than three, states that random walks reach stand for other problems."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hstar import _core
+from hstar.learning.race import Ladder, problem_starts
+from hstar.learning.trials import Say, Start
+from hstar.pddl import Problem
+from hstar.pddl.union import single_predicates
+from hstar.planning.goals import is_dead_end, satisfies_goal
+from hstar.planning.task import Task, ground
+from hstar.runtime.resources import Budget, OutOfResources
+
+WALK_STEPS = 200
+MOST_STATES = 8  # to choose by; four times as many may judge
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Problems in ascending order of size: to learn from, and `others` to choose weights by.
+    Ladders of problems or states: to race on, and to judge by."""
+
+    training: list[Task]
+    others: list[Task]
+    choice: Ladder
+    verdict: Ladder
+    text: str
+
+
+def split(tasks: Sequence[Task], held_out: float, most: int, seed: int, budget: Budget) -> Split:
+    """Raises OutOfResources."""
+    by_size = sorted(tasks, key=lambda task: (len(task.problem.objects), task.num_facts))
+    if len(by_size) < 3:
+        return split_states(by_size, seed, budget)
+    held = min(max(2, round(held_out * len(by_size))), most)
+    larger = by_size[-held:]
+    choice, verdict = larger[-2::-2][::-1], larger[::-1][::2][::-1]
+    single = single_predicates([task.problem for task in tasks])
+    ladders = [
+        Ladder(name, problem_starts(name, [t.problem for t in part]), seed + number, single)
+        for number, (name, part) in enumerate((("choice", choice), ("verdict", verdict)))
+    ]
+    text = (
+        f"{len(by_size) - held} problems to learn from, {len(choice)} larger ones to choose by, "
+        f"{len(verdict)} for the verdict"
+    )
+    return Split(by_size[:-held], choice, ladders[0], ladders[1], text)
+
+
+def split_states(tasks: Sequence[Task], seed: int, budget: Budget) -> Split:
+    """The largest task's own states; a tiny task has few."""
+    task = tasks[-1]
+    chosen = walk_states(task, MOST_STATES, seed, budget)
+    other = walk_states(task, 4 * MOST_STATES, seed + 1, budget, but=chosen)
+    ladders = []
+    for name, states in (("choice", chosen), ("verdict", other if len(other) else chosen)):
+        starts = [Start("walk", task.problem, tuple(map(int, state))) for state in states]
+        starts = starts or problem_starts(name, [task.problem])
+        ladders.append(Ladder(name, starts, seed))
+    text = f"{len(chosen)} states to choose by, {len(other)} others for the verdict"
+    return Split(list(tasks), list(tasks), ladders[0], ladders[1], text)
+
+
+def walk_states(
+    task: Task, count: int, seed: int, budget: Budget, but: NDArray[np.int32] | None = None
+) -> NDArray[np.int32]:
+    """Distinct states int32[n, V] at the ends of random walks, n at most `count`.
+
+    The initial state, goals and the states `but` are not among them.
+    """
+    with budget.native():
+        found = _core.random_walks(task.core, 4 * count, WALK_STEPS, seed, *budget.limits)
+    kept: dict[bytes, NDArray[np.int32]] = {}
+    left_out = {task.initial_state.tobytes()}
+    if but is not None:
+        left_out |= {state.tobytes() for state in but}
+    for state in found:
+        if state.tobytes() not in left_out and not satisfies_goal(task, state):
+            kept.setdefault(state.tobytes(), state)
+    chosen = list(kept.values())[:count]
+    return np.array(chosen, np.int32).reshape(len(chosen), task.num_variables)
+
+
+def usable_tasks(
+    problems: Sequence[Problem], budget: Budget, say: Say, each: float = math.inf
+) -> list[Task]:
+    """The problems that there is something to learn from, grounded. Those that take more than
+    `each` seconds, or too much memory, are left out. Raises ValueError if there is none."""
+    reasons = dict.fromkeys(("already solved", "without a plan", "too large to ground"), 0)
+    tasks = []
+    for problem in problems:
+        try:
+            task = ground(problem, budget=budget.within(each))
+        except OutOfResources as error:
+            is_late = error.status == "out of time" and budget.seconds_left > 0
+            if not is_late and error.status != "out of memory":
+                raise
+            reasons["too large to ground"] += 1
+            continue
+        if satisfies_goal(task, task.initial_state):
+            reasons["already solved"] += 1
+        elif is_dead_end(task):
+            reasons["without a plan"] += 1
+        else:
+            tasks.append(task)
+    counted = ", ".join(f"{count} {what}" for what, count in reasons.items() if count)
+    if not tasks:
+        raise ValueError(f"there is no problem to learn from: {counted}")
+    if counted:
+        say(f"left out: {counted}")
+    return tasks

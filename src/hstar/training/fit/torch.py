@@ -1,0 +1,90 @@
+"""The fit "torch": every model that has a network in torch, by gradient descent."""
+
+from __future__ import annotations
+
+import time
+from importlib.util import find_spec
+from typing import Any
+
+from hstar.slots.features import FEATURES
+from hstar.slots.model_file import ModelFile
+from hstar.slots.models import MODELS
+from hstar.slots.objectives import OBJECTIVES, make_objective
+from hstar.training.dataset import Dataset
+from hstar.training.fit.fit import Fit, Lesson, Limits, ModelRow
+
+VALIDATION = 0.1  # of the problems
+
+
+def fit_torch(lesson: Lesson, row: ModelRow, limits: Limits) -> ModelFile | None:
+    """A tenth of the problems chooses the weights; with one problem, it does. None if no weights
+    were judged in time. Raises ValueError for pieces that do not fit, OutOfResources."""
+    if find_spec("torch") is None:
+        raise ValueError(f"{row.label} needs torch: pip install 'hstar[learn]'")
+    from hstar.training.options import TrainOptions, default_options
+    from hstar.training.train import prepare
+
+    data = without_dead_ends(lesson.dataset)
+    parts = data.split(VALIDATION, limits.seed) if len(data.tasks) > 1 else (data, data)
+    kind = OBJECTIVES.find(row.objective)
+    named = dict(row.options)
+    of_objective = {name: named.pop(name) for name in list(named) if name in option_names(kind)}
+    objective = make_objective(row.objective, **of_objective)
+    options: dict[str, Any] = default_options(row.model, objective)
+    of_training = {
+        name: named.pop(name) for name in list(named) if name in option_names(TrainOptions)
+    }
+    options |= of_training
+    if limits.steps is not None:
+        options["steps"] = min(options.get("steps", limits.steps), limits.steps)
+    prepared = prepare(
+        *parts,
+        TrainOptions(
+            **options,
+            model=row.model,
+            features=row.features,
+            objective=objective,
+            model_options=named,
+            seed=limits.seed,
+        ),
+    )
+    left = limits.budget.seconds_left
+    deadline = None if left == float("inf") else time.monotonic() + left
+    prepared.loop.run(None, None, deadline)
+    return prepared.model_file() if prepared.loop.curve else None
+
+
+def option_names(kind: Any) -> set[str]:
+    return set(kind.__dataclass_fields__)
+
+
+def without_dead_ends(dataset: Dataset) -> Dataset:
+    """Most losses need a finite h."""
+    import numpy as np
+
+    is_kept = ~np.isposinf(dataset.column("h_star"))
+    if is_kept.all():
+        return dataset
+    from dataclasses import replace
+
+    number, tasks = 0, []
+    for one in dataset.tasks:
+        kept = is_kept[number : number + len(one.states)]
+        number += len(one.states)
+        tasks.append(replace(one, states=one.states[kept]))
+    columns = {name: column[is_kept] for name, column in dataset.columns.items()}
+    return replace(dataset, tasks=tuple(tasks), columns=columns)
+
+
+def takes(row: ModelRow) -> bool:
+    model, features = MODELS.find(row.model), FEATURES.find(row.features)
+    objective = OBJECTIVES.find(row.objective)
+    return features.name in model.features and objective.batches in ("states", "pairs")
+
+
+TORCH = Fit(
+    "any network in torch, by gradient descent",
+    fit_torch,
+    takes,
+    "takes a model that reads the features, and an objective that learns from labels",
+)

@@ -1,0 +1,121 @@
+"""The teacher "siblings": an optimal plan, and how far from the goal the states beside it are.
+
+A plan alone says only that its own steps are good. What the other steps are worth, searches from
+the states behind them tell: some are as good, some lose time, and some lead to dead ends. Distances
+near the goal are found in a moment, so they come first. States that no model will tell apart have
+the distance of the first of them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hstar import _core
+from hstar.pddl import Problem
+from hstar.planning.heuristics import bind_heuristic
+from hstar.planning.search import run
+from hstar.planning.specification import SearchSpecification
+from hstar.planning.task import Task, ground
+from hstar.runtime.resources import Budget, OutOfResources
+from hstar.slots.features.wl import WL, colour_counts
+from hstar.slots.teachers.attempt import TRIVIAL, Attempt, labelled
+from hstar.slots.teachers.following import follow
+from hstar.slots.teachers.teacher import Teacher, positive_number
+
+CHEAPEST = SearchSpecification("lmcut", "astar")
+EVALUATIONS = 3000  # of one search for a distance; enough for most states beside short plans
+PLAN_SHARE = 0.5  # of the time that is left after grounding; distances have the rest
+OPTIMAL, SIBLING = 0, 1  # kinds of labels
+
+States = NDArray[np.int32]
+
+# At least as fine as the features of every model that is learned from these labels.
+ALIKE = {"rounds": 3, "hash": "multiset", "statics": True, "orders": True}
+
+
+def label_with_siblings(
+    problem: Problem,
+    budget: Budget,
+    max_evaluations: Annotated[
+        int | None, positive_number, "per attempt, for plan and siblings"
+    ] = None,
+) -> Attempt:
+    """`max_evaluations` limits the search for the plan, and all searches for distances together.
+    What the limits leave unknown has no label. Raises PddlError, OutOfResources."""
+    task = ground(problem, budget=budget)
+    options = replace(CHEAPEST, max_evaluations=max_evaluations)
+    result = run(task, options, budget.within(PLAN_SHARE * budget.seconds_left))
+    if not result.plan:
+        return Attempt(TRIVIAL if result.plan == [] else result.status)
+    path, remaining = follow(task, result.plan)
+    h = {state.tobytes(): left for state, left in zip(path, remaining, strict=True)}
+    states, kinds = list(path), [OPTIMAL] * len(path)
+    try:
+        beside = successor_values(task, path[:-1][::-1], max_evaluations, budget)[::-1]
+    except OutOfResources as error:
+        if error.status not in ("out of time", "out of memory"):
+            raise
+        beside = []
+    for state, values in zip(path, beside, strict=False):
+        for successor, value in zip(task.successors(state)[1], values, strict=True):
+            if not math.isnan(value) and successor.tobytes() not in h:
+                h[successor.tobytes()] = value
+                states.append(successor)
+                kinds.append(SIBLING)
+    return labelled(
+        task, np.stack(states), result.plan, remaining[0], kind=kinds, h=list(h.values())
+    )
+
+
+def successor_values(
+    task: Task, states: States, evaluations: int | None, budget: Budget
+) -> list[list[float]]:
+    """For each of the states int32[n, V] the distances of its successors to the goal, in the order
+    of task.successors: infinite in dead ends, NaN where the limits were too tight. All searches
+    together have so many evaluations as given; the first states come first. Raises OutOfResources
+    for signals."""
+    successors = [task.successors(state)[1] for state in states]
+    lengths = [len(rows) for rows in successors]
+    if not sum(lengths):
+        return [[] for _ in lengths]
+    together = np.concatenate(successors)
+    distinct, places = _alike(task, together)
+    settings = CHEAPEST.for_core(task)
+    settings.max_evaluations = EVALUATIONS
+    with budget.native():
+        heuristic = bind_heuristic("lmcut", task, "normal", budget)
+        assert isinstance(heuristic, _core.Heuristic)
+        h, _ = _core.distances(
+            task.core, together[distinct], heuristic, settings, evaluations or 0, *budget.limits
+        )
+    values = (h / task.cost_scale)[places]
+    return [part.tolist() for part in np.split(values, np.cumsum(lengths)[:-1])]
+
+
+def _alike(task: Task, states: States) -> tuple[list[int], list[int]]:
+    """The first state of each kind, and of which kind every state is. States that colour refinement
+    does not tell apart, such as those where two equal objects have changed places, are alike."""
+    config = WL.configure([task], ALIKE, "one")
+    starts, colours, counts = colour_counts(config, task, states)
+    kinds: dict[bytes, int] = {}
+    distinct: list[int] = []
+    places: list[int] = []
+    for i in range(len(states)):
+        part = slice(starts[i], starts[i + 1])
+        kind = kinds.setdefault(colours[part].tobytes() + counts[part].tobytes(), len(kinds))
+        if kind == len(distinct):
+            distinct.append(i)
+        places.append(kind)
+    return distinct, places
+
+
+TEACHER = Teacher(
+    "A* with LM-cut; h* of the states of the plan and of those beside it",
+    label_with_siblings,
+    kinds=("optimal", "sibling"),
+)
