@@ -26,6 +26,7 @@ from hstar.experiments.study import (
     read_part,
     trials,
 )
+from hstar.learning import MOST_STATES, Recipe, walk_states
 from hstar.papers.regression_sampling import learners
 from hstar.papers.regression_sampling.learners import (
     COLUMNS,

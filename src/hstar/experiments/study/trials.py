@@ -33,7 +33,7 @@ DEFAULT = "plan"  # the column of what 'hstar plan' runs; only time limits it
 class Column:
     """A way to search: with what `learner` makes, one for each seed if it `has_seeds`, and beside
     it the heuristics that have a queue of their own. An empty `way` is the search that the network
-    names, alone, or without a heuristic the default planner. `base` is the column that it is measured
+    names, alone; without a heuristic the default planner. `base` is the column that it is measured
     against. With `plans` it plans by a function of its own."""
 
     learner: str | None = None
