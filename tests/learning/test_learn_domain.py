@@ -17,7 +17,6 @@ from hstar.learning.domain import DomainLearner, DomainOptions, split_by_size
 from hstar.learning.domain_outcome import DomainOutcome
 from hstar.learning.ladder import Ladder
 from hstar.learning.linear_model import linear_model
-
 from hstar.planning.search import run
 from hstar.planning.specification import DEFAULT_PLANNER, SearchSpecification
 from hstar.planning.task import Task, ground, load_task
