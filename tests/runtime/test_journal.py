@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from hstar.papers.experiment import Experiment
 from program import hstar
 from small_domains import BLOCKS, problem_text
 
+from hstar.papers.experiment import Experiment
 from hstar.runtime.journal import LOCK, Journal, JournalError
 from hstar.training.checkpoint import CheckpointError, read_checkpoint
 
