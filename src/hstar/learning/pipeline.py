@@ -80,7 +80,7 @@ def learn(
         say(parts.text)
         workers = Workers(pool, options.processes, say)
         maker = ModelMaker(recipe, options, parts, workers, watch, own)
-        return Learning(recipe, options, maker).run()
+        return LearningRun(recipe, options, maker).run()
 
 
 def check_features(recipe: Recipe, problems: int) -> None:
@@ -93,7 +93,7 @@ def check_features(recipe: Recipe, problems: int) -> None:
             )
 
 
-class Learning:
+class LearningRun:
     """One call of `learn`, from the models on."""
 
     def __init__(self, recipe: Recipe, options: LearnOptions, maker: ModelMaker) -> None:

@@ -7,9 +7,16 @@ A lesson is what there is to learn from; a row says what is to be learned.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from hstar.runtime.exports import lazy
 from hstar.runtime.registry import Registry, of_class
 from hstar.slots.models import MODELS
 from hstar.training.fit.fit import Fit, Lesson, Limits, ModelRow
+
+if TYPE_CHECKING:
+    from hstar.training.fit.rtdp import ActingLearner as ActingLearner
+    from hstar.training.fit.rtdp import rtdp_settings as rtdp_settings
 
 __all__ = ["FITS", "Fit", "Lesson", "Limits", "ModelRow", "fit_for"]
 
@@ -46,3 +53,7 @@ def fit_for(row: ModelRow) -> Fit:
             f"model '{row.model}' cannot read features '{row.features}'; it reads {known}"
         )
     raise ValueError(f"no fit takes {row.label}; choose another objective")
+
+
+if not TYPE_CHECKING:
+    __getattr__ = lazy(__name__, __file__)
