@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hstar.learning.initial_states import walk_problems
+from hstar.domains.walks import walk_problems
 from hstar.learning.instance import InstanceLearner, LearnOptions, with_search
 from program import COMMAND, SECONDS, check_one_line, environment, hstar
 from small_domains import ALL, BLOCKS, problem_text

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hstar.learning.initial_states import with_initial_state
+from hstar.domains.walks import with_initial_state
 from hstar.learning.instance import InstanceLearner, LearnOptions
 from program import check_one_line, hstar
 

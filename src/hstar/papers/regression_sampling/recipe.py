@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hstar.domains import generate
-from hstar.learning.initial_states import write_walks
+from hstar.domains.walks import write_walks
 from hstar.learning.instance import InstanceLearner, search_of
 from hstar.learning.networks import hashes_of
 from hstar.learning.planning import plan_with_learning
