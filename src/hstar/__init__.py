@@ -6,6 +6,11 @@ result = hstar.plan("domain.pddl", "problem.pddl", heuristic="ff", search="gbfs"
 from __future__ import annotations
 
 import os
+import sys
+
+if sys.argv[:1] == ["-m"] and "hstar" in sys.orig_argv and not sys.flags.safe_path:
+    sys.path.pop(0)  # `python -m hstar` imports nothing that lies in the current directory
+
 from typing import Any
 
 from hstar.pddl import PddlError, Problem, UnsupportedPddlError, parse
@@ -58,9 +63,9 @@ def plan(
     `heuristic` is a name from HEURISTICS, a model file, "pdb:FILE,FILE" (pattern databases),
     "module:attribute", a model from load_model, a function from states int32[B, V] to B numbers, or
     a list of several; `search` is a name from SEARCHES; further options are those of
-    SearchSpecification. The defaults are those of `hstar plan`. Limits in seconds and bytes. Raises
-    PddlError, ModelFileError, ValueError, OutOfResources (limits reached while grounding),
-    KeyboardInterrupt.
+    SearchSpecification; with `trust` a model file may import code of your own. The defaults are
+    those of `hstar plan`. Limits in seconds and bytes. Raises PddlError, ModelFileError,
+    ValueError, OutOfResources (limits reached while grounding), KeyboardInterrupt.
     """
     chosen = load_search(SearchSpecification(heuristic, search, **options))
     chosen.searches()  # raises what is wrong before the problem is read
@@ -71,12 +76,15 @@ def plan(
         )
 
 
-def load_model(path: str | os.PathLike[str], decode: str | None = None) -> Heuristic:
+def load_model(
+    path: str | os.PathLike[str], decode: str | None = None, *, trust: bool = False
+) -> Heuristic:
     """A learned heuristic from its file, for any task of its domain. Raises ModelFileError.
 
     `decode` overrides how outputs become a value: "mean", "clip", "truncated-mean" or "value".
+    With `trust` the file may import code of your own, which it names as module:attribute.
     """
     from hstar.slots import loader as learned
 
-    loaded: Heuristic = learned.load_model(path, decode)
+    loaded: Heuristic = learned.load_model(path, decode, trust=trust)
     return loaded

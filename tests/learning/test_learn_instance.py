@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import random
-import signal
-import subprocess
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hstar.domains.walks import walk_problems
+from hstar.learning.initial_states import walk_problems
 from hstar.learning.instance import InstanceLearner, LearnOptions, with_search
-from program import COMMAND, SECONDS, check_one_line, environment, hstar
+from program import check_one_line, hstar
 from small_domains import ALL, BLOCKS, problem_text
 
 from hstar.learning.trials import Score, Trial, sentence, trial_states
@@ -112,30 +109,6 @@ def test_an_unwritable_output_is_an_error(tower: Path) -> None:
         "learn", tower, "-o", tower.parent / "model", *QUICK
     )  # 'hstar plan -H' would refuse it
     check_one_line(run, 36, "must end in .safetensors")
-
-
-def test_a_killed_run_goes_on(tower: Path) -> None:
-    model = tower.parent / "m.safetensors"
-    command = [*COMMAND, "learn", tower, "-o", model, *QUICK]
-    partial = Path(f"{model}.partial")
-    running = subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL)
-    started = time.monotonic()
-    while not (partial / "default.json").exists() and time.monotonic() - started < SECONDS:
-        time.sleep(0.02)
-    running.send_signal(signal.SIGKILL)
-    running.wait()
-    assert not model.exists()
-    assert hstar("learn", tower, "-o", model, *QUICK).code == 0
-    assert model.exists() and not partial.exists()
-
-
-def test_other_settings_do_not_continue_a_run(tower: Path) -> None:
-    model = tower.parent / "m.safetensors"
-    partial = Path(f"{model}.partial")
-    partial.mkdir()
-    (partial / "run.json").write_text(json.dumps({"learn": {"seconds": 1}}))
-    run = hstar("learn", tower, "-o", model, *QUICK)
-    assert run.code == 36 and "other settings" in run.err
 
 
 def test_planning_with_learning_solves_and_says_who_did(tower: Path) -> None:

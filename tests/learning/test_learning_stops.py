@@ -85,21 +85,28 @@ def test_an_interrupt_during_a_trial_ends_learning(hard: Path) -> None:
     assert (partial / "default.json").exists() == partial.exists()
 
 
-def test_an_interrupt_keeps_the_best_network(tower: Path) -> None:
-    model = tower.parent / "m.safetensors"
-    command = [*COMMAND, "learn", tower, "-o", model, "--time", "300s", "--states", "5000"]
-    running = subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, text=True)
-    assert running.stdout is not None
-    assert next(running.stdout).startswith("default: ")
-    for line in running.stdout:
-        if line.startswith("fsm"):  # by now the first network is kept
-            break
-        assert line.startswith("regression(")
-    running.send_signal(signal.SIGINT)
-    rest = running.stdout.read()
-    assert running.wait(SECONDS) == 0
-    assert "Walks from the initial state" in rest
-    assert model.exists() and not Path(f"{model}.partial").exists()
+def test_interrupts_of_searches(hard: Path) -> None:
+    """Before the first weights are judged there is nothing to keep; during the verdict, which takes
+    a minute, there is."""
+    model = hard.parent / "m.safetensors"
+    options = ("depth=2", "width=4", "lower=hmax", "breadth=1")
+    settings = ["--steps", "2", *(word for one in options for word in ("--option", one))]
+    command = [*COMMAND, "learn", hard, "--teacher", "rollouts", "-o", model, *settings]
+    said = {130: "interrupted before there was a result", 0: "the best weights so far are kept"}
+    for sign, codes in (
+        ("1 problems to learn from", (130, 0)),
+        ("step 2: ", (0,)),
+    ):
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        running = subprocess.Popen(command, env=environment(), **pipes)  # type: ignore[call-overload]
+        assert any(line.startswith(sign) for line in running.stdout)
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=SECONDS)
+        assert running.returncode in codes, err
+        assert said[running.returncode] in out + err
+        assert model.exists() == (running.returncode == 0)
+        assert not Path(f"{model}.partial").exists()
+        model.unlink(missing_ok=True)
 
 
 def test_an_interrupt_during_learning_ends_planning(hard: Path) -> None:

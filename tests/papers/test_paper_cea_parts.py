@@ -18,7 +18,13 @@ from hstar.papers.admissible_cea.classical import (
     strongest,
     table_row,
 )
-from hstar.papers.admissible_cea.figures import decay, mean_error, overestimates, quantile
+from hstar.papers.admissible_cea.figures import (
+    decay,
+    inadmissibility_error,
+    mean_error,
+    overestimates,
+    quantile,
+)
 from hstar.papers.admissible_cea.generalisation import (
     SomeStates,
     inadmissibility,
@@ -187,3 +193,8 @@ def test_a_box_for_each_exact_value_that_is_overestimated() -> None:
     figure = overestimates({"CEA": [], "CE": [[2, 3, 5], [2, 4, 1], [4, 5, 2]]}, "tiles")
     labels = [text.get_text() for axes in figure.axes for text in axes.texts]
     assert labels == ["no state is overestimated", "n=6", "n=2"]
+
+
+def test_the_bound_of_theorem_4_halves_with_four_times_the_samples() -> None:
+    bounds = [inadmissibility_error(100, samples, 2, 0.1) for samples in (400, 1600)]
+    assert bounds[0] == pytest.approx(2 * bounds[1])

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hstar.domains.walks import with_initial_state
 from hstar.learning.instance import InstanceLearner, LearnOptions
 from program import check_one_line, hstar
 
+from hstar.domains.walks import with_initial_state
 from hstar.papers.claims import FAILS, HOLDS, UNKNOWN
 from hstar.papers.experiment import read_part
 from hstar.papers.peers import run_peer

@@ -1,7 +1,7 @@
 """The pages of docs that can go stale: their patches apply, their commands run, their lists are
 those of the registries.
 
-`python tests/test_docs.py` prints the lists of docs/slots.md.
+`python tests/project/test_docs.py` prints the lists of docs/slots.md.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def lists() -> str:
 
 
 def test_the_lists_of_slots() -> None:
-    """If this fails, put what `python tests/test_docs.py` prints at the end of docs/slots.md."""
+    """If this fails, put what this file prints when it is run at the end of docs/slots.md."""
     _, _, found = (DOCS / "slots.md").read_text().partition("<!-- lists -->\n")
     assert found == lists()
 

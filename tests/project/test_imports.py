@@ -42,7 +42,7 @@ PLACED = set().union(*LAYERS)
 ONLY: dict[str, set[str]] = {
     "pddl": set(),
     "runtime": {"_core", "pddl"},
-    "domains": {"runtime", "pddl"},
+    "domains": {"runtime", "pddl", "planning", "_core"},
 }
 EXAMPLE = Path(__file__).parents[2] / "examples" / "delivery"
 MOST_ENTRIES = 14  # of the package

@@ -8,8 +8,8 @@ text = DOMAINS["gripper"].make({"balls": 4}, random.Random(0), "my-problem")
 from __future__ import annotations
 
 from hstar.domains.folder import FolderError, WrittenSplit, generate
+from hstar.domains.generated_problem import GeneratedProblem
 from hstar.domains.generator import SPLITS, Generator, Parameter, Parameters, SplitPlan
-from hstar.domains.instance import Instance
 from hstar.domains.registry import DOMAINS
 from hstar.domains.splits import Drawn, draw, regenerate
 
@@ -18,8 +18,8 @@ __all__ = [
     "SPLITS",
     "Drawn",
     "FolderError",
+    "GeneratedProblem",
     "Generator",
-    "Instance",
     "Parameter",
     "Parameters",
     "SplitPlan",

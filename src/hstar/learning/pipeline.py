@@ -77,7 +77,7 @@ def learn(
         parts = split(tasks, recipe.held_out, recipe.most_held_out, options.seed, own)
         say(parts.text)
         workers = Workers(pool, options.processes, say)
-        maker = ModelMaker(recipe, options, parts, workers, watch, watch.journal, own)
+        maker = ModelMaker(recipe, options, parts, workers, watch, own)
         return Learning(recipe, options, maker).run()
 
 
@@ -89,7 +89,7 @@ class Learning:
         self.split, self.workers, self.watch = maker.split, maker.workers, maker.watch
         self.say = maker.workers.say
         self.effort = options.effort(recipe.trial_share, MOST_TRYING)
-        read, keep, show = self.watch.journal.read, self.watch.keep, self.watch.show
+        read, keep, show = self.watch.read, self.watch.keep, self.watch.show
         self.trials = RungTrials(self.workers, self.effort.limit, read, keep, show)
         self.ladder = self.split.choice
         if not options.is_judged:
@@ -233,7 +233,7 @@ class Learning:
         """Local minima of a model, by the training problem."""
         content, found, jobs = to_bytes(self.maker.models[model]), {}, []
         for number, attempt in sorted(labels.items()):
-            kept = self.watch.journal.read(f"minima {model} {number}")
+            kept = self.watch.read(f"minima {model} {number}")
             if kept is not None:
                 found[str(number)] = Minima(*json.loads(kept))
                 continue

@@ -14,7 +14,7 @@ from hstar.learning.trials import SIGNALS
 from hstar.planning.result import SearchResult
 from hstar.runtime.atomic import write_atomically
 from hstar.runtime.code import code_digest
-from hstar.runtime.journal import claim_settings
+from hstar.runtime.journal import JournalError, claim_settings
 from hstar.runtime.pool import Lost, Pool
 from hstar.runtime.progress import Progress
 from hstar.runtime.resources import Budget, OutOfResources
@@ -38,8 +38,12 @@ class Experiment(Generic[S]):
 
     def keep_settings(self) -> None:
         """Write the settings to experiment.json, so that files of other settings are not reused.
-        Raises JournalError if the directory holds another experiment."""
-        claim_settings(self.directory / "experiment.json", self.settings())
+        Raises JournalError if the directory holds another experiment, or anything else."""
+        settings = self.directory / "experiment.json"
+        if not settings.exists() and any(self.directory.iterdir()):
+            message = "this folder holds files of other work; choose another -o"
+            raise JournalError(message, str(self.directory))
+        claim_settings(settings, self.settings())
 
     def settings(self) -> dict[str, Any]:
         """All that results depend on."""

@@ -65,9 +65,7 @@ class SearchSpecification:
         "certified networks), module:attribute, or default (the planner without flags)",
         names=(*HEURISTICS, DEFAULT),
     )
-    algorithm: str | None = option(
-        str, "-s --search NAME", ", ".join(SEARCHES), names=tuple(SEARCHES)
-    )
+    algorithm: str | None = option(str, "-s --search NAME", ", ".join(SEARCHES), names=(*SEARCHES,))
     cost: str | None = option(
         str, "--cost TYPE", f"operator costs inside the heuristic: {', '.join(COST_TYPES)}",
         "cost {}", default="normal", names=COST_TYPES,
@@ -104,6 +102,7 @@ class SearchSpecification:
         str, "--decode NAME", "how a model's outputs become a value (default: as its file says)",
         "decode {}",
     )  # fmt: skip
+    trust: bool | None = option(bool, "--trust", "let model files run your own code", default=False)
     seed: int | None = option(
         int, "--seed N", "try operators in a random order of this seed; 0 keeps their order",
         "seed {}", default=0, core="seed", least=0, most=2**64 - 1,

@@ -131,7 +131,8 @@ def write_results(
 ) -> list[str]:
     """The frames as Parquet files and the page; returns the names of the latter. Raises OSError."""
     for name in ("metrics", "planning", "curves"):
-        getattr(results, name).write_parquet(experiment.directory / f"{name}.parquet")
+        with (experiment.directory / f"{name}.parquet").open("wb") as file:
+            getattr(results, name).write_parquet(file)
     page = build_page(results, experiment.scale, scale, command, seconds)
     parts = [
         planning_table(results.compared).markdown(),

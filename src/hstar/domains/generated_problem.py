@@ -11,7 +11,7 @@ Atom: TypeAlias = tuple[str, ...]  # predicate, then objects: ("on", "b1", "b2")
 
 
 @dataclass(frozen=True, slots=True)
-class Instance:
+class GeneratedProblem:
     """`objects` maps a type to its objects, "" to those of an untyped domain; goals are a
     conjunction. `init` and `goal` contain no atom twice."""
 
