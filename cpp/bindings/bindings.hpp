@@ -14,11 +14,11 @@
 #include <string>
 #include <vector>
 
+#include "bindings/exclusive.hpp"
 #include "heuristics/evaluator.hpp"
 #include "networks/mlp/network.hpp"
 #include "networks/nlm/encoding.hpp"
 #include "pdb/piece_walker.hpp"
-#include "reinforcement/shaping.hpp"
 #include "runtime/limits.hpp"
 #include "runtime/require.hpp"
 #include "search/search.hpp"
@@ -44,17 +44,25 @@ auto copied(const Numbers& array) {
     return std::vector<T>(array.data(), array.data() + array.size());
 }
 
-struct StoppedError : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
+// What Python gets. Types of results are written out in the stub, so `nb::object` says too little.
+template <class T, int dimensions = 1>
+using Numpy = nb::ndarray<nb::numpy, T, nb::ndim<dimensions>>;
+using Dict = nb::typed<nb::dict, nb::str, nb::any>;
+template <class Held>
+using Object = nb::typed<nb::object, Held>;  // to be kept alive
 
 // Hands a vector over to Python without a copy.
-template <class T, class Allocator>
-nb::object to_numpy(std::vector<T, Allocator> data, std::vector<size_t> shape) {
+template <class T, class Allocator, size_t dimensions>
+auto to_numpy(std::vector<T, Allocator> data, const size_t (&shape)[dimensions]) {
     using Vector = std::vector<T, Allocator>;
     auto* owner = new Vector(std::move(data));
     nb::capsule deleter(owner, [](void* p) noexcept { delete static_cast<Vector*>(p); });
-    return nb::cast(nb::ndarray<nb::numpy, T>(owner->data(), shape.size(), shape.data(), deleter));
+    return Numpy<T, dimensions>(owner->data(), dimensions, shape, deleter);
+}
+template <class T, class Allocator>
+auto to_numpy(std::vector<T, Allocator> data) {
+    const size_t size = data.size();
+    return to_numpy(std::move(data), {size});
 }
 
 struct StateRows {
@@ -85,8 +93,7 @@ auto guarded(Work work) {
     try {
         return work();
     } catch (const Stopped& stopped) {
-        constexpr const char* kReasons[] = {"time", "memory", "interrupt", "terminate"};
-        throw StoppedError(kReasons[static_cast<int>(stopped.reason)]);
+        throw StoppedError(stopped);
     }
 }
 
@@ -147,13 +154,13 @@ struct BoundHeuristic {
     nb::object owner;  // keeps the space alive
     const BoundSpace& space;
     std::unique_ptr<Evaluator> evaluator;
-    std::mutex mutex;  // evaluators have work space of their own, and threads may share one
+    Exclusive use;  // evaluators have work space of their own, and threads may share one
 
     // IDA* with pattern databases of a puzzle; null for other heuristics. Throws Stopped.
     const PieceDeepening* deepening(const Limits& limits);
-    nb::object evaluate(States states);
+    Numpy<float> evaluate(States states);
     std::vector<Ints> preferred_operators(States states);
-    nb::object plan_features(States states);
+    Numpy<float, 2> plan_features(States states);
     // Null for other kinds of evaluators.
     template <class Kind>
     Kind* as() const {
@@ -166,7 +173,7 @@ struct BoundHeuristic {
 };
 
 // From the dictionary that hstar.planning.normalize makes.
-std::shared_ptr<const LiftedTask> to_lifted(nb::dict spec);
+std::shared_ptr<const LiftedTask> to_lifted(const nb::dict& spec);
 // Two kinds of arrays that several bindings take.
 using Matrix = Array<float, 2>;
 using Longs = Array<int64_t, 1>;
@@ -179,13 +186,10 @@ NlmEncoding to_nlm_encoding(const nb::dict& spec);
 std::pair<WlOptions, std::vector<WlColour>> to_wl_colouring(const nb::dict& spec);
 
 // From the dictionary that hstar.slots.learned_heuristic makes.
-std::unique_ptr<BoundHeuristic> make_learned_heuristic(nb::object task, const nb::dict& spec);
+std::unique_ptr<BoundHeuristic> make_learned_heuristic(Object<BoundTask> task, const Dict& spec);
+using Sums = nb::typed<nb::list, nb::any>;  // of lists of pattern databases
 // The maximum of sums of pattern databases of a space.
-std::unique_ptr<BoundHeuristic> make_pdb_heuristic(nb::object space, const nb::list& sums);
-
-// By the names of hstar.training.reinforcement.shaping. Throw std::invalid_argument.
-Shaping::Reward to_reward(const std::string& name);
-Shaping::Potential to_potential(const std::string& name);
+std::unique_ptr<BoundHeuristic> make_pdb_heuristic(Object<BoundSpace> space, const Sums& sums);
 
 // Each adds its part to the module.
 void bind_task(nb::module_& m);
@@ -197,7 +201,6 @@ void bind_search(nb::module_& m);
 void bind_learned(nb::module_& m);
 void bind_wl(nb::module_& m);
 void bind_training(nb::module_& m);
-void bind_reinforcement_tabular(nb::module_& m);
 void bind_puzzles(nb::module_& m);
 void bind_pdb(nb::module_& m);
 void bind_learned_pdb(nb::module_& m);

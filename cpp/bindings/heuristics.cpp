@@ -23,14 +23,14 @@ const PieceDeepening* BoundHeuristic::deepening(const Limits& limits) {
     return deepening_.get();
 }
 
-nb::object BoundHeuristic::evaluate(States states) {
+Numpy<float> BoundHeuristic::evaluate(States states) {
     const StateRows rows = space.checked(states);
     std::vector<float> h(rows.count);
     without_gil([&] {
-        std::lock_guard lock(mutex);
+        const auto lock = use.lock();
         evaluator->evaluate(rows.batch(), h.data(), nullptr);
     });
-    return to_numpy(std::move(h), {rows.count});
+    return to_numpy(std::move(h));
 }
 
 std::vector<Ints> BoundHeuristic::preferred_operators(States states) {
@@ -40,14 +40,14 @@ std::vector<Ints> BoundHeuristic::preferred_operators(States states) {
     std::vector<float> h(rows.count);
     Rows<int> preferred;
     without_gil([&] {
-        std::lock_guard lock(mutex);
+        const auto lock = use.lock();
         evaluator->evaluate(rows.batch(), h.data(), &preferred);
     });
     for (int i = 0; i < preferred.size(); ++i) result[i].assign(preferred[i].begin(), preferred[i].end());
     return result;
 }
 
-nb::object BoundHeuristic::plan_features(States states) {
+Numpy<float, 2> BoundHeuristic::plan_features(States states) {
     auto* relaxation = as<RelaxationHeuristic>();
     require(relaxation && relaxation->has_preferred_operators(),
             "only the heuristic 'ff' has relaxed-plan features");
@@ -55,7 +55,7 @@ nb::object BoundHeuristic::plan_features(States states) {
     size_t columns = RelaxationHeuristic::kNumFeatures;
     std::vector<float> features(rows.count * columns);
     without_gil([&] {
-        std::lock_guard lock(mutex);
+        const auto lock = use.lock();
         relaxation->plan_features(rows.batch(), features.data());
     });
     return to_numpy(std::move(features), {rows.count, columns});
@@ -65,8 +65,8 @@ void bind_heuristics(nb::module_& m) {
     nb::class_<BoundHeuristic>(m, "Heuristic")
         .def(
             "__init__",
-            [](BoundHeuristic* self, nb::object space, const std::string& name, const std::string& cost,
-               double deadline, uint64_t memory_bytes) {
+            [](BoundHeuristic* self, Object<BoundSpace> space, const std::string& name,
+               const std::string& cost, double deadline, uint64_t memory_bytes) {
                 const auto& bound = nb::cast<const BoundSpace&>(space);
                 const CostType type = to_cost_type(cost);
                 const Limits limits{deadline, memory_bytes};

@@ -46,8 +46,8 @@ NlmBatch to_batch(const Flat& sizes, const Longs& starts, const Entries& entries
             static_cast<int64_t>(items.size()), items.data(), values.data()};
 }
 
-nb::object forward(const NlmShape& shape, Floats theta, Flat sizes, Longs starts, Entries entries,
-                   Floats values, int threads) {
+Numpy<float, 2> forward(const NlmShape& shape, Floats theta, Flat sizes, Longs starts, Entries entries,
+                        Floats values, int threads) {
     check_theta(shape, theta);
     NlmBatch batch = to_batch(sizes, starts, entries, values);
     std::vector<float> result(sizes.size() * shape.outputs);
@@ -55,15 +55,15 @@ nb::object forward(const NlmShape& shape, Floats theta, Flat sizes, Longs starts
     return to_numpy(std::move(result), {sizes.size(), static_cast<size_t>(shape.outputs)});
 }
 
-nb::object backward(const NlmShape& shape, Floats theta, Flat sizes, Longs starts, Entries entries,
-                    Floats values, Matrix gradient, int threads) {
+Numpy<float> backward(const NlmShape& shape, Floats theta, Flat sizes, Longs starts, Entries entries,
+                      Floats values, Matrix gradient, int threads) {
     check_theta(shape, theta);
     NlmBatch batch = to_batch(sizes, starts, entries, values);
     require(gradient.shape(0) == sizes.size() && gradient.shape(1) == static_cast<size_t>(shape.outputs),
             "the gradient must have one row per state and one column per output");
     std::vector<float> result(shape.num_parameters);
     without_gil([&] { nlm_backward(shape, theta.data(), batch, gradient.data(), threads, result.data()); });
-    return to_numpy(std::move(result), {shape.num_parameters});
+    return to_numpy(std::move(result));
 }
 
 template <class T>
@@ -173,7 +173,7 @@ MlpLayer to_mlp_layer(nb::handle item, int& inputs) {
     return {copied(weights), copied(bias), activation == "relu", has_skip};
 }
 
-std::unique_ptr<BoundHeuristic> make_learned_heuristic(nb::object task, const nb::dict& spec) {
+std::unique_ptr<BoundHeuristic> make_learned_heuristic(Object<BoundTask> task, const Dict& spec) {
     auto evaluator = make_model(nb::cast<const BoundTask&>(task).task, spec);
     return std::make_unique<BoundHeuristic>(std::move(task), std::move(evaluator));
 }

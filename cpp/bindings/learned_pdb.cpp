@@ -14,20 +14,17 @@ using Weights = Array<int8_t, 2>;
 using Longs = std::vector<uint64_t>;
 
 // (weights, bias, multiplier, shift, skip)
-IntegerLayerSpec to_layer(nb::handle item) {
-    auto [weights, bias, multiplier, shift, skip] =
-        nb::cast<std::tuple<Weights, std::vector<int32_t>, std::vector<int32_t>, int, int32_t>>(item);
-    return {copied(weights), bias, multiplier, shift, skip};
-}
+using PythonLayer = std::tuple<Weights, std::vector<int32_t>, std::vector<int32_t>, int, int32_t>;
 
-void make_network(IntegerNetwork* self, Ints domain_sizes, const nb::list& layers,
+void make_network(IntegerNetwork* self, Ints domain_sizes, const std::vector<PythonLayer>& layers,
                   const std::string& kernel) {
     std::vector<IntegerLayerSpec> specs;
-    for (nb::handle item : layers) specs.push_back(to_layer(item));
+    for (const auto& [weights, bias, multiplier, shift, skip] : layers)
+        specs.push_back({copied(weights), bias, multiplier, shift, skip});
     new (self) IntegerNetwork(std::move(domain_sizes), std::move(specs), kernel);
 }
 
-nb::object forward(const IntegerNetwork& self, States given) {
+Numpy<int, 2> forward(const IntegerNetwork& self, States given) {
     const StateRows digits(given);
     const auto& sizes = self.domain_sizes();
     if (digits.columns != sizes.size()) refuse("the network reads another number of digits");
@@ -43,25 +40,23 @@ nb::object forward(const IntegerNetwork& self, States given) {
     return to_numpy(std::move(logits), {digits.count, classes});
 }
 
-using Logits = Array<int32_t, 2>;
-
-nb::object decode(Logits given, uint32_t ratio, const Longs& thresholds) {
+Numpy<int> decode(States given, uint32_t ratio, const Longs& thresholds) {
     LevelDecoder decoder(ratio, thresholds);
     const StateRows logits(given);
     if (logits.columns != static_cast<size_t>(decoder.num_classes()))
         refuse("there is a threshold for each class but the first");
     Ints classes(logits.count);
     for (size_t i = 0; i < classes.size(); ++i) classes[i] = decoder.decode(logits.row(i));
-    return to_numpy(std::move(classes), {logits.count});
+    return to_numpy(std::move(classes));
 }
 
 nb::bytes to_bytes(const std::vector<uint8_t>& bytes) {
     return nb::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
-nb::tuple encode_set(const Longs& members) {
+std::pair<int, nb::bytes> encode_set(const Longs& members) {
     RiceSet::Code code = RiceSet::encode(members);
-    return nb::make_tuple(code.parameter, to_bytes(code.bytes));
+    return {code.parameter, to_bytes(code.bytes)};
 }
 
 nb::bytes encode_layer(Weights weights, int bits) {
@@ -70,7 +65,7 @@ nb::bytes encode_layer(Weights weights, int bits) {
         without_gil([&] { return encode_weights(copy.data(), weights.shape(0), weights.shape(1), bits); }));
 }
 
-nb::object decode_layer(Bytes code, size_t rows, size_t columns, int bits) {
+Numpy<int8_t, 2> decode_layer(Bytes code, size_t rows, size_t columns, int bits) {
     const std::vector<uint8_t> copy = copied(code);
     auto weights = without_gil([&] { return decode_weights(copy.data(), copy.size(), rows, columns, bits); });
     return to_numpy(std::move(weights), {rows, columns});
@@ -83,13 +78,11 @@ RiceSet to_set(uint64_t universe, uint64_t count, int parameter, Bytes bytes) {
 // `exceptions` are (count, parameter, bytes); `thresholds` None for argmax.
 void make_learned(BoundLearnedPdb* self, const BoundIndex& index, const IntegerNetwork& network,
                   uint32_t ratio, std::optional<Longs> thresholds, std::vector<uint32_t> values,
-                  const nb::list& exceptions, nb::object base) {
+                  const std::vector<std::tuple<uint64_t, int, Bytes>>& exceptions, const BoundPdb* base) {
     if (values.empty()) refuse("there are no classes");
     std::vector<RiceSet> sets;
-    for (nb::handle item : exceptions) {
-        auto [count, parameter, bytes] = nb::cast<std::tuple<uint64_t, int, Bytes>>(item);
+    for (const auto& [count, parameter, bytes] : exceptions)
         sets.push_back(to_set(index.index->size(), count, parameter, bytes));
-    }
     LevelDecoder decoder(ratio, thresholds.value_or(Longs(values.size() - 1)), !thresholds);
     std::shared_ptr<const Pdb> rest = pdb_of(base);
     const auto& sizes = network.domain_sizes();
@@ -111,12 +104,11 @@ struct SweepOrder {
     Limits limits() const { return Limits{deadline, memory_bytes}; }
 };
 
-nb::dict levels(const BoundLearnedPdb& self, const BoundPdb& exact, const SweepOrder& order,
-                const Longs& grid) {
+Dict levels(const BoundLearnedPdb& self, const BoundPdb& exact, const SweepOrder& order, const Longs& grid) {
     LevelCounts counts =
         guarded([&] { return count_levels(*self.learned, *exact.pdb, grid, order.range(), order.limits()); });
-    std::vector<size_t> shape{self.learned->values().size() - 1, grid.size() + 1};
-    nb::dict d;
+    const size_t shape[] = {self.learned->values().size() - 1, grid.size() + 1};
+    Dict d;
     d["below"] = to_numpy(std::move(counts.below), shape);
     d["just"] = to_numpy(std::move(counts.just), shape);
     d["within"] = to_numpy(std::move(counts.within), shape);
@@ -125,23 +117,21 @@ nb::dict levels(const BoundLearnedPdb& self, const BoundPdb& exact, const SweepO
     return d;
 }
 
-nb::list overestimates(const BoundLearnedPdb& self, const BoundPdb& exact, const SweepOrder& order) {
+std::vector<Numpy<uint64_t>> overestimates(const BoundLearnedPdb& self, const BoundPdb& exact,
+                                           const SweepOrder& order) {
     auto lists =
         guarded([&] { return find_overestimates(*self.learned, *exact.pdb, order.range(), order.limits()); });
-    nb::list result;
-    for (auto& list : lists) {
-        size_t size = list.size();
-        result.append(to_numpy(std::move(list), {size}));
-    }
+    std::vector<Numpy<uint64_t>> result;
+    for (auto& list : lists) result.push_back(to_numpy(std::move(list)));
     return result;
 }
 
-nb::dict values(const BoundLearnedPdb& self, const BoundPdb& exact, const SweepOrder& order) {
+Dict values(const BoundLearnedPdb& self, const BoundPdb& exact, const SweepOrder& order) {
     SweepCounts counts =
         guarded([&] { return count_values(*self.learned, *exact.pdb, order.range(), order.limits()); });
     size_t classes = self.learned->values().size();
-    nb::dict d;
-    d["classes"] = to_numpy(std::move(counts.classes), {classes});
+    Dict d;
+    d["classes"] = to_numpy(std::move(counts.classes));
     d["overestimates"] = to_numpy(std::move(counts.overestimates), {classes, classes});
     d["states"] = counts.states;
     d["unreached"] = counts.unreached;

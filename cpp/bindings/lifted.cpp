@@ -68,7 +68,7 @@ ActionSchema to_schema(nb::handle object) {
 
 }  // namespace
 
-std::shared_ptr<const LiftedTask> to_lifted(nb::dict spec) {
+std::shared_ptr<const LiftedTask> to_lifted(const nb::dict& spec) {
     auto lifted = std::make_shared<LiftedTask>();
     auto read = [&]<class T>(const char* key, T& value) { value = nb::cast<T>(spec[key]); };
     read("objects", lifted->objects);

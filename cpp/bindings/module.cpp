@@ -18,7 +18,6 @@ NB_MODULE(_core, m) {
     bind_learned(m);
     bind_wl(m);
     bind_training(m);
-    bind_reinforcement_tabular(m);
     bind_puzzles(m);
     bind_pdb(m);
     bind_learned_pdb(m);

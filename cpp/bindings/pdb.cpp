@@ -32,14 +32,12 @@ void BoundIndex::check_states(const StateRows& states) const {
 
 namespace {
 
-nb::tuple to_python(Table table) {
-    int bits = table.bits();
-    HugeVector<uint8_t> bytes = table.take_bytes();
-    size_t size = bytes.size();
-    return nb::make_tuple(to_numpy(std::move(bytes), {size}), bits);
+std::pair<Numpy<uint8_t>, int> to_python(Table table) {
+    const int bits = table.bits();
+    return {to_numpy(table.take_bytes()), bits};
 }
 
-BoundIndex piece_index(nb::object owner, Ints variables, const std::string& order, bool symmetric) {
+BoundIndex piece_index(Object<BoundPuzzle> owner, Ints variables, const std::string& order, bool symmetric) {
     const Puzzle& puzzle = *nb::cast<const BoundPuzzle&>(owner).puzzle;
     require(!variables.empty(), "a pattern has at least one piece");
     auto is_piece = [&](int v) { return v >= 0 && v < puzzle.num_variables(); };
@@ -58,18 +56,18 @@ BoundIndex piece_index(nb::object owner, Ints variables, const std::string& orde
     return {owner, std::make_shared<CornerSymmetryIndex>(group)};
 }
 
-BoundIndex projection_index(nb::object owner, Ints variables) {
+BoundIndex projection_index(Object<BoundTask> owner, Ints variables) {
     const Task& task = nb::cast<const BoundTask&>(owner).task;
     return {owner, std::make_shared<ProjectionIndex>(task, std::move(variables))};
 }
 
-nb::object rank(const BoundIndex& self, States given) {
+Numpy<int64_t> rank(const BoundIndex& self, States given) {
     const StateRows states(given);
     self.check_states(states);
     return rank_rows(*self.index, states);
 }
 
-nb::object unrank(const BoundIndex& self, Indices ranks) {
+Numpy<int, 2> unrank(const BoundIndex& self, Indices ranks) {
     const auto& variables = self.index->variables();
     size_t columns = variables.size(), count = ranks.shape(0);
     Ints state(1 + (variables.empty() ? 0 : *std::max_element(variables.begin(), variables.end())));
@@ -87,8 +85,8 @@ nb::object unrank(const BoundIndex& self, Indices ranks) {
 
 constexpr uint64_t kMostStates = uint64_t{1} << 34;  // a table of them would still fit in memory somewhere
 
-nb::tuple build(const BoundIndex& self, bool additive, const std::string& cost, double deadline,
-                uint64_t memory_bytes) {
+auto build(const BoundIndex& self, bool additive, const std::string& cost, double deadline,
+           uint64_t memory_bytes) {
     const Limits limits{deadline, memory_bytes};
     if (nb::isinstance<BoundTask>(self.owner)) {
         const Task& task = nb::cast<const BoundTask&>(self.owner).task;
@@ -133,7 +131,7 @@ TableView make_view(const Bytes& bytes, uint64_t cells, int bits, const Ints& le
 }
 
 void make_pdb(BoundPdb* self, const BoundIndex& index, const std::string& kind, uint64_t number, Bytes bytes,
-              int bits, const Ints& levels, nb::object base) {
+              int bits, const Ints& levels, const BoundPdb* base) {
     Grouping grouping = make_grouping(kind, number);
     if (number == 0) refuse("groups have at least one member");
     TableView view = make_view(bytes, grouping.num_cells(index.index->size()), bits, levels);
@@ -145,7 +143,7 @@ void make_pdb(BoundPdb* self, const BoundIndex& index, const std::string& kind, 
     new (self) BoundPdb{index, std::make_shared<Pdb>(index.index, grouping, view, memory, pdb_of(base))};
 }
 
-std::vector<PdbEvaluator::Sum> to_sums(const nb::list& sums) {
+std::vector<PdbEvaluator::Sum> to_sums(const Sums& sums) {
     std::vector<PdbEvaluator::Sum> result;
     for (nb::handle sum : sums) {
         result.emplace_back();
@@ -160,7 +158,7 @@ std::vector<PdbEvaluator::Sum> to_sums(const nb::list& sums) {
 
 }  // namespace
 
-nb::object look_up(const BoundIndex& index, const PatternHeuristic& heuristic, States given) {
+Numpy<float> look_up(const BoundIndex& index, const PatternHeuristic& heuristic, States given) {
     const StateRows states(given);
     index.check_states(states);
     std::vector<uint32_t> values(states.count);
@@ -171,10 +169,10 @@ nb::object look_up(const BoundIndex& index, const PatternHeuristic& heuristic, S
         for (size_t i = 0; i < values.size(); ++i)
             h[i] = values[i] == kUnreached ? kDeadEnd : to_float_below(values[i]);
     });
-    return to_numpy(std::move(h), {states.count});
+    return to_numpy(std::move(h));
 }
 
-std::unique_ptr<BoundHeuristic> make_pdb_heuristic(nb::object space, const nb::list& sums) {
+std::unique_ptr<BoundHeuristic> make_pdb_heuristic(Object<BoundSpace> space, const Sums& sums) {
     return std::make_unique<BoundHeuristic>(space, std::make_unique<PdbEvaluator>(to_sums(sums)));
 }
 

@@ -15,10 +15,10 @@ void BoundPuzzle::check_states(const StateRows& states) const {
     for (size_t i = 0; i < states.count; ++i) puzzle->check_state(states.row(i));
 }
 
-nb::object rank_rows(const PatternIndex& index, const StateRows& states) {
+Numpy<int64_t> rank_rows(const PatternIndex& index, const StateRows& states) {
     std::vector<int64_t> ranks(states.count);
     for (size_t i = 0; i < states.count; ++i) ranks[i] = static_cast<int64_t>(index.rank(states.row(i)));
-    return to_numpy(std::move(ranks), {states.count});
+    return to_numpy(std::move(ranks));
 }
 
 namespace {
@@ -36,7 +36,7 @@ class BlindPuzzle : public Evaluator {
     const std::vector<int>& goal_;
 };
 
-nb::tuple expand(const BoundPuzzle& bound, States given) {
+auto expand(const BoundPuzzle& bound, States given) {
     const StateRows states = bound.checked(given);
     const Puzzle& puzzle = *bound.puzzle;
     size_t variables = puzzle.num_variables();
@@ -55,11 +55,11 @@ nb::tuple expand(const BoundPuzzle& bound, States given) {
         }
     });
     size_t count = moves.size();
-    return nb::make_tuple(to_numpy(std::move(parents), {count}), to_numpy(std::move(moves), {count}),
-                          to_numpy(std::move(children), {count, variables}));
+    return std::tuple(to_numpy(std::move(parents)), to_numpy(std::move(moves)),
+                      to_numpy(std::move(children), {count, variables}));
 }
 
-nb::object apply(const BoundPuzzle& bound, States given, Flat moves) {
+Numpy<int, 2> apply(const BoundPuzzle& bound, States given, Flat moves) {
     const StateRows states = bound.checked(given);
     const Puzzle& puzzle = *bound.puzzle;
     size_t variables = puzzle.num_variables();
@@ -84,13 +84,13 @@ const PatternIndex& whole_index(const BoundPuzzle& bound) {
     return *bound.puzzle->index();
 }
 
-nb::object rank(const BoundPuzzle& bound, States given) {
+Numpy<int64_t> rank(const BoundPuzzle& bound, States given) {
     const PatternIndex& index = whole_index(bound);
     const StateRows states = bound.checked(given);
     return rank_rows(index, states);
 }
 
-nb::object unrank(const BoundPuzzle& bound, Indices ranks) {
+Numpy<int, 2> unrank(const BoundPuzzle& bound, Indices ranks) {
     const PatternIndex& index = whole_index(bound);
     size_t variables = bound.puzzle->num_variables();
     Ints states;
@@ -122,14 +122,13 @@ void bind_puzzles(nb::module_& m) {
         .def_prop_ro("goal", [](const BoundPuzzle& b) { return b.puzzle->goal; })
         .def_prop_ro("move_names", [](const BoundPuzzle& b) { return b.puzzle->move_names; })
         .def_prop_ro("inverse_moves", [](const BoundPuzzle& b) { return b.puzzle->inverse; })
-        .def_prop_ro(
-            "groups",
-            [](const BoundPuzzle& b) {
-                nb::list groups;
-                for (const PieceGroup& g : b.puzzle->groups)
-                    groups.append(nb::make_tuple(g.name, g.first, g.count, g.locations, g.orientations));
-                return groups;
-            })
+        .def_prop_ro("groups",
+                     [](const BoundPuzzle& b) {
+                         std::vector<std::tuple<std::string, int, int, int, int>> groups;
+                         for (const PieceGroup& g : b.puzzle->groups)
+                             groups.emplace_back(g.name, g.first, g.count, g.locations, g.orientations);
+                         return groups;
+                     })
         .def_prop_ro("num_states",
                      [](const BoundPuzzle& b) -> std::optional<uint64_t> {
                          if (!b.puzzle->index()) return std::nullopt;

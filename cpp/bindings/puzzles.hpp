@@ -41,8 +41,8 @@ struct BoundPdb {
 };
 
 // Null for None.
-inline std::shared_ptr<const Pdb> pdb_of(nb::handle bound) {
-    return bound.is_none() ? nullptr : nb::cast<const BoundPdb&>(bound).pdb;
+inline std::shared_ptr<const Pdb> pdb_of(const BoundPdb* bound) {
+    return bound ? bound->pdb : nullptr;
 }
 
 struct BoundLearnedPdb {
@@ -51,8 +51,8 @@ struct BoundLearnedPdb {
 };
 
 // int64[B] from states that were checked.
-nb::object rank_rows(const PatternIndex& index, const StateRows& states);
+Numpy<int64_t> rank_rows(const PatternIndex& index, const StateRows& states);
 // float32[B] from states int32[B, V]. Throws std::invalid_argument for rows without an index.
-nb::object look_up(const BoundIndex& index, const PatternHeuristic& heuristic, States states);
+Numpy<float> look_up(const BoundIndex& index, const PatternHeuristic& heuristic, States states);
 
 }  // namespace hstar::bindings

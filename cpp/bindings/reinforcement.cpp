@@ -13,7 +13,7 @@ struct BoundEnvironment {
     std::vector<nb::object> owners;  // keep the tasks alive
     std::vector<std::unique_ptr<Evaluator>> heuristics, lower;
     std::vector<std::unique_ptr<EnvironmentProblem>> problems;
-    std::mutex mutex;
+    Exclusive use;
 
     EnvironmentProblem& at(int problem) {
         require(problem >= 0 && static_cast<size_t>(problem) < problems.size(), "there is no problem ",
@@ -33,12 +33,12 @@ struct BoundEnvironment {
     }
 };
 
-void make_environment(BoundEnvironment* self, const nb::list& problems, const std::string& heuristic,
-                      const std::string& lower, double deadline, uint64_t memory_bytes) {
+void make_environment(BoundEnvironment* self, const std::vector<std::pair<Object<BoundTask>, Dict>>& problems,
+                      const std::string& heuristic, const std::string& lower, double deadline,
+                      uint64_t memory_bytes) {
     auto made = std::make_unique<BoundEnvironment>();
     std::vector<std::pair<const BoundTask*, NlmEncoding>> given;
-    for (nb::handle item : problems) {
-        const auto [task, encoding] = nb::cast<std::pair<nb::object, nb::dict>>(item);
+    for (const auto& [task, encoding] : problems) {
         made->owners.push_back(task);
         given.emplace_back(&nb::cast<const BoundTask&>(task), to_nlm_encoding(encoding));
     }
@@ -62,8 +62,8 @@ void make_environment(BoundEnvironment* self, const nb::list& problems, const st
     self->problems = std::move(made->problems);
 }
 
-nb::dict about(BoundEnvironment& self, const Flat& of, const Longs& states) {
-    std::lock_guard lock(self.mutex);
+Dict about(BoundEnvironment& self, const Flat& of, const Longs& states) {
+    const auto lock = self.use.lock();
     const std::vector<Place> places = self.checked(of, states);
     std::vector<float> h;
     std::vector<uint8_t> goals, dead_ends;
@@ -73,16 +73,15 @@ nb::dict about(BoundEnvironment& self, const Flat& of, const Longs& states) {
         goals.push_back(world.is_goal(place.state));
         dead_ends.push_back(world.is_dead_end(place.state));
     }
-    const size_t count = places.size();
-    nb::dict result;
-    result["h"] = to_numpy(std::move(h), {count});
-    result["goals"] = to_numpy(std::move(goals), {count});
-    result["dead_ends"] = to_numpy(std::move(dead_ends), {count});
+    Dict result;
+    result["h"] = to_numpy(std::move(h));
+    result["goals"] = to_numpy(std::move(goals));
+    result["dead_ends"] = to_numpy(std::move(dead_ends));
     return result;
 }
 
-nb::tuple expand(BoundEnvironment& self, const Flat& of, const Longs& states) {
-    std::lock_guard lock(self.mutex);
+auto expand(BoundEnvironment& self, const Flat& of, const Longs& states) {
+    const auto lock = self.use.lock();
     const std::vector<Place> places = self.checked(of, states);
     std::vector<int64_t> starts{0}, successors;
     Ints ops;
@@ -95,13 +94,11 @@ nb::tuple expand(BoundEnvironment& self, const Flat& of, const Longs& states) {
             starts.push_back(static_cast<int64_t>(ops.size()));
         }
     });
-    const size_t count = ops.size(), rows = starts.size();
-    return nb::make_tuple(to_numpy(std::move(starts), {rows}), to_numpy(std::move(ops), {count}),
-                          to_numpy(std::move(successors), {count}));
+    return std::tuple(to_numpy(std::move(starts)), to_numpy(std::move(ops)), to_numpy(std::move(successors)));
 }
 
-nb::object inputs(BoundEnvironment& self, const Flat& of, const Longs& states) {
-    std::lock_guard lock(self.mutex);
+auto inputs(BoundEnvironment& self, const Flat& of, const Longs& states) {
+    const auto lock = self.use.lock();
     Ints sizes;
     std::vector<int64_t> starts{0};
     std::vector<NlmEntry> entries;
@@ -114,27 +111,24 @@ nb::object inputs(BoundEnvironment& self, const Flat& of, const Longs& states) {
     }
     Ints pairs;
     for (const NlmEntry& entry : entries) pairs.insert(pairs.end(), {entry.arity, entry.index});
-    const size_t count = entries.size(), states_given = sizes.size();
-    return nb::make_tuple(
-        to_numpy(std::move(sizes), {states_given}), to_numpy(std::move(starts), {states_given + 1}),
-        to_numpy(std::move(pairs), {count, size_t{2}}), to_numpy(std::move(values), {count}));
+    return std::tuple(to_numpy(std::move(sizes)), to_numpy(std::move(starts)),
+                      to_numpy(std::move(pairs), {entries.size(), 2}), to_numpy(std::move(values)));
 }
 
 int64_t add_state(BoundEnvironment& self, int problem, const States& given) {
-    std::lock_guard lock(self.mutex);
+    const auto lock = self.use.lock();
     EnvironmentProblem& world = self.at(problem);
     const StateRows row = nb::cast<const BoundTask&>(self.owners[problem]).checked_one(given);
     return guarded([&] { return world.add(row.row(0)); });
 }
 
-nb::object state_values(BoundEnvironment& self, int problem, int64_t state) {
-    std::lock_guard lock(self.mutex);
+Numpy<int> state_values(BoundEnvironment& self, int problem, int64_t state) {
+    const auto lock = self.use.lock();
     const Place place = self.checked(problem, state);
     const EnvironmentProblem& world = self.at(problem);
     Ints values(world.task().num_variables());
     world.values(place.state, values.data());
-    const size_t count = values.size();
-    return to_numpy(std::move(values), {count});
+    return to_numpy(std::move(values));
 }
 
 struct BoundLearner {
@@ -143,8 +137,9 @@ struct BoundLearner {
     RtdpLearner learner;
 };
 
-void make_learner(BoundLearner* self, nb::object environment, const Ints& buckets, const NlmShape& shape,
-                  const Floats& theta, const RtdpOptions& options, uint64_t seed, int threads) {
+void make_learner(BoundLearner* self, Object<BoundEnvironment> environment, const Ints& buckets,
+                  const NlmShape& shape, const Floats& theta, const RtdpOptions& options, uint64_t seed,
+                  int threads) {
     auto& bound = nb::cast<BoundEnvironment&>(environment);
     std::vector<EnvironmentProblem*> problems;
     std::vector<Evaluator*> lower;
@@ -157,7 +152,7 @@ void make_learner(BoundLearner* self, nb::object environment, const Ints& bucket
 }
 
 // States as problem numbers and values, one state after the other.
-nb::tuple from_places(BoundEnvironment& environment, std::span<const Place> places) {
+std::pair<Numpy<int>, Numpy<int>> from_places(BoundEnvironment& environment, std::span<const Place> places) {
     Ints problems, values;
     for (Place place : places) {
         const EnvironmentProblem& world = *environment.problems[place.problem];
@@ -166,8 +161,7 @@ nb::tuple from_places(BoundEnvironment& environment, std::span<const Place> plac
         values.resize(first + world.task().num_variables());
         world.values(place.state, values.data() + first);
     }
-    const size_t count = problems.size(), size = values.size();
-    return nb::make_tuple(to_numpy(std::move(problems), {count}), to_numpy(std::move(values), {size}));
+    return {to_numpy(std::move(problems)), to_numpy(std::move(values))};
 }
 
 std::vector<Place> to_places(BoundEnvironment& environment, const nb::tuple& given) {
@@ -190,18 +184,15 @@ std::vector<Place> to_places(BoundEnvironment& environment, const nb::tuple& giv
     return places;
 }
 
-nb::dict memory(BoundLearner& self) {
-    std::lock_guard lock(self.environment.mutex);
+Dict memory(BoundLearner& self) {
+    const auto lock = self.environment.use.lock();
     const RtdpLearner::Memory held = self.learner.memory();
-    nb::dict result;
-    const auto floats = [&](const char* name, const std::vector<float>& values) {
-        result[name] = to_numpy(values, {values.size()});
-    };
-    floats("theta", held.theta);
-    floats("average", held.average);
-    floats("target", held.target);
-    floats("mean", held.mean);
-    floats("square", held.square);
+    Dict result;
+    result["theta"] = to_numpy(held.theta);
+    result["average"] = to_numpy(held.average);
+    result["target"] = to_numpy(held.target);
+    result["mean"] = to_numpy(held.mean);
+    result["square"] = to_numpy(held.square);
     std::vector<Place> places, bounded;
     std::vector<int64_t> lengths;
     std::vector<float> upper;
@@ -225,20 +216,20 @@ nb::dict memory(BoundLearner& self) {
     std::sort(dead_ends.begin(), dead_ends.end(), by_values);
     result["dead_ends"] = from_places(self.environment, dead_ends);
     result["states"] = from_places(self.environment, places);
-    result["lengths"] = to_numpy(lengths, {lengths.size()});
-    result["fresh"] = to_numpy(held.fresh, {held.fresh.size()});
+    result["lengths"] = to_numpy(lengths);
+    result["fresh"] = to_numpy(held.fresh);
     result["bounded"] = from_places(self.environment, bounded);
-    floats("upper", upper);
-    result["goal_steps"] = to_numpy(held.goal_steps, {held.goal_steps.size()});
+    result["upper"] = to_numpy(upper);
+    result["goal_steps"] = to_numpy(held.goal_steps);
     const RtdpProgress& p = held.progress;
-    result["counters"] = to_numpy(std::vector<int64_t>{p.steps, p.updates, p.episodes, p.goals}, {4});
-    result["sums"] = to_numpy(std::vector<double>{p.loss, p.returns}, {2});
+    result["counters"] = to_numpy(std::vector<int64_t>{p.steps, p.updates, p.episodes, p.goals});
+    result["sums"] = to_numpy(std::vector<double>{p.loss, p.returns});
     result["random"] = held.random;
     return result;
 }
 
-void restore(BoundLearner& self, const nb::dict& given) {
-    std::lock_guard lock(self.environment.mutex);
+void restore(BoundLearner& self, const Dict& given) {
+    const auto lock = self.environment.use.lock();
     RtdpLearner::Memory held;
     const auto floats = [&](const char* name) { return copied(nb::cast<Floats>(given[name])); };
     held.theta = floats("theta");
@@ -269,12 +260,12 @@ void restore(BoundLearner& self, const nb::dict& given) {
     self.learner.restore(held);
 }
 
-nb::object learner_values(BoundLearner& self, const Flat& of, const Longs& states) {
-    std::lock_guard lock(self.environment.mutex);
+Numpy<float> learner_values(BoundLearner& self, const Flat& of, const Longs& states) {
+    const auto lock = self.environment.use.lock();
     const std::vector<Place> places = self.environment.checked(of, states);
     std::vector<float> result(places.size());
     guarded([&] { self.learner.values(places, result.data()); });
-    return to_numpy(std::move(result), {places.size()});
+    return to_numpy(std::move(result));
 }
 
 }  // namespace
@@ -334,7 +325,7 @@ void bind_reinforcement(nb::module_& m) {
             "run",
             [](BoundLearner& self, int64_t until, int64_t last, double learning_rate, double deadline,
                uint64_t memory_bytes) {
-                std::lock_guard lock(self.environment.mutex);
+                const auto lock = self.environment.use.lock();
                 guarded([&] { self.learner.run(until, last, learning_rate, {deadline, memory_bytes}); });
             },
             nb::arg("until"), nb::arg("last"), nb::arg("learning_rate"), nb::arg("deadline") = 0.0,
@@ -343,7 +334,7 @@ void bind_reinforcement(nb::module_& m) {
         .def("progress",
              [](BoundLearner& self) {
                  const RtdpProgress& p = self.learner.progress();
-                 nb::dict result;
+                 Dict result;
                  result["steps"] = p.steps;
                  result["updates"] = p.updates;
                  result["episodes"] = p.episodes;
@@ -352,11 +343,7 @@ void bind_reinforcement(nb::module_& m) {
                  result["returns"] = p.returns;
                  return result;
              })
-        .def("weights",
-             [](BoundLearner& self) {
-                 const std::vector<float>& result = self.learner.result();
-                 return to_numpy(result, {result.size()});
-             })
+        .def("weights", [](BoundLearner& self) { return to_numpy(self.learner.result()); })
         .def("memory", &memory)
         .def("restore", &restore, nb::arg("memory"));
 }

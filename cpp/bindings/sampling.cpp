@@ -33,10 +33,9 @@ Completion to_completion(const std::string& name) {
                              name);
 }
 
-nb::tuple to_arrays(Rows<int> rows) {
+std::pair<Numpy<int64_t>, Numpy<int>> to_arrays(Rows<int> rows) {
     std::vector<int64_t> starts(rows.offset.begin(), rows.offset.end());
-    const size_t count = starts.size(), items = rows.data.size();
-    return nb::make_tuple(to_numpy(std::move(starts), {count}), to_numpy(std::move(rows.data), {items}));
+    return {to_numpy(std::move(starts)), to_numpy(std::move(rows.data))};
 }
 
 // Rows of facts from Python. Throws std::invalid_argument.
@@ -97,13 +96,14 @@ struct BoundPreImages {
     PreImages images;
 };
 
-std::unique_ptr<BoundPreImages> rollouts(nb::object self, int count, int length, const std::string& novelty,
-                                         uint64_t seed, double deadline, uint64_t memory_bytes) {
+std::unique_ptr<BoundPreImages> backward_walks(nb::object self, int count, int length,
+                                               const std::string& novelty, uint64_t seed, double deadline,
+                                               uint64_t memory_bytes) {
     const auto& regression = nb::cast<const BoundRegression&>(self);
-    require(count >= 1 && length >= 1, "the numbers of rollouts and of their steps must be at least 1");
-    const RolloutOptions options{count, length, to_novelty(novelty), seed};
+    require(count >= 1 && length >= 1, "the numbers of walks and of their steps must be at least 1");
+    const BackwardWalkOptions options{count, length, to_novelty(novelty), seed};
     PreImages images = guarded([&] {
-        return roll_out(regression.task, regression.mutexes, options, Limits{deadline, memory_bytes});
+        return walk_backwards(regression.task, regression.mutexes, options, Limits{deadline, memory_bytes});
     });
     return std::make_unique<BoundPreImages>(BoundPreImages{self, regression, std::move(images)});
 }
@@ -120,8 +120,8 @@ std::unique_ptr<BoundPreImages> focused(nb::object self, int count, double bread
     return std::make_unique<BoundPreImages>(BoundPreImages{self, regression, std::move(images)});
 }
 
-nb::tuple complete_images(const BoundPreImages& self, const Flat& chosen, const std::string& way,
-                          uint64_t seed, double deadline, uint64_t memory_bytes) {
+auto complete_images(const BoundPreImages& self, const Flat& chosen, const std::string& way, uint64_t seed,
+                     double deadline, uint64_t memory_bytes) {
     const Ints numbers(chosen.data(), chosen.data() + chosen.size());
     for (int number : numbers)
         if (number < -1 || number >= self.images.size())
@@ -133,14 +133,13 @@ nb::tuple complete_images(const BoundPreImages& self, const Flat& chosen, const 
     }));
 }
 
-nb::object depths(const BoundPreImages& self, const Array<int64_t, 1>& starts, const Flat& facts,
+Numpy<int> depths(const BoundPreImages& self, const Array<int64_t, 1>& starts, const Flat& facts,
                   double deadline, uint64_t memory_bytes) {
     const Rows<int> states = to_rows(starts, facts, self.regression.task.task.num_facts());
     auto found = guarded([&] {
         return smallest_depths(self.regression.task, self.images, states, Limits{deadline, memory_bytes});
     });
-    const size_t count = found.size();
-    return to_numpy(std::move(found), {count});
+    return to_numpy(std::move(found));
 }
 
 bool improve(BoundPreImages& self, double seconds, double deadline, uint64_t memory_bytes) {
@@ -149,8 +148,8 @@ bool improve(BoundPreImages& self, double seconds, double deadline, uint64_t mem
     });
 }
 
-nb::object walk(const BoundTask& bound, int count, int steps, uint64_t seed, double deadline,
-                uint64_t memory_bytes) {
+Numpy<int, 2> walk(const BoundTask& bound, int count, int steps, uint64_t seed, double deadline,
+                   uint64_t memory_bytes) {
     require(count >= 0 && steps >= 0, "the numbers of walks and of their steps must not be negative");
     const Limits limits = Limits{deadline, memory_bytes};
     Ints states = guarded([&] {
@@ -162,22 +161,24 @@ nb::object walk(const BoundTask& bound, int count, int steps, uint64_t seed, dou
                     {static_cast<size_t>(count), static_cast<size_t>(bound.task.num_variables())});
 }
 
-nb::object as_array(const Ints& items) {
-    return to_numpy(Ints(items), {items.size()});
-}
-
 }  // namespace
 
 void bind_sampling(nb::module_& m) {
+    constexpr auto kOwned = nb::rv_policy::automatic;  // the arrays are no part of the object
     m.def("random_walks", &walk, nb::arg("task"), nb::arg("count"), nb::arg("steps"), nb::arg("seed"),
           nb::arg("deadline"), nb::arg("memory_bytes"));
     nb::class_<BoundPreImages>(m, "PreImages")
         .def("__len__", [](const BoundPreImages& p) { return p.images.size(); })
-        .def_prop_ro("facts", [](const BoundPreImages& p) { return to_arrays(p.images.facts); })
-        .def_prop_ro("depth", [](const BoundPreImages& p) { return as_array(p.images.depth); })
-        .def_prop_ro("parent", [](const BoundPreImages& p) { return as_array(p.images.parent); })
-        .def_prop_ro("op", [](const BoundPreImages& p) { return as_array(p.images.op); })
-        .def_prop_ro("rollout", [](const BoundPreImages& p) { return as_array(p.images.rollout); })
+        .def_prop_ro(
+            "facts", [](const BoundPreImages& p) { return to_arrays(p.images.facts); }, kOwned)
+        .def_prop_ro(
+            "depth", [](const BoundPreImages& p) { return to_numpy(p.images.depth); }, kOwned)
+        .def_prop_ro(
+            "parent", [](const BoundPreImages& p) { return to_numpy(p.images.parent); }, kOwned)
+        .def_prop_ro(
+            "op", [](const BoundPreImages& p) { return to_numpy(p.images.op); }, kOwned)
+        .def_prop_ro(
+            "walk", [](const BoundPreImages& p) { return to_numpy(p.images.walk); }, kOwned)
         .def("improve", &improve, nb::arg("seconds"), nb::arg("deadline"), nb::arg("memory_bytes"))
         .def("complete", &complete_images, nb::arg("chosen"), nb::arg("way"), nb::arg("seed"),
              nb::arg("deadline"), nb::arg("memory_bytes"))
@@ -186,7 +187,7 @@ void bind_sampling(nb::module_& m) {
     nb::class_<BoundRegression>(m, "Regression")
         .def(
             "__init__",
-            [](BoundRegression* self, nb::object task, double deadline, uint64_t memory_bytes) {
+            [](BoundRegression* self, Object<BoundTask> task, double deadline, uint64_t memory_bytes) {
                 new (self)
                     BoundRegression(task, nb::cast<const BoundTask&>(task), Limits{deadline, memory_bytes});
             },
@@ -218,8 +219,8 @@ void bind_sampling(nb::module_& m) {
                  set.set(one[0]);
                  return set.operators();
              })
-        .def("rollouts", &rollouts, nb::arg("count"), nb::arg("length"), nb::arg("novelty"), nb::arg("seed"),
-             nb::arg("deadline"), nb::arg("memory_bytes"))
+        .def("backward_walks", &backward_walks, nb::arg("count"), nb::arg("length"), nb::arg("novelty"),
+             nb::arg("seed"), nb::arg("deadline"), nb::arg("memory_bytes"))
         .def("focused", &focused, nb::arg("count"), nb::arg("breadth_first"), nb::arg("length"),
              nb::arg("stride"), nb::arg("seed"), nb::arg("deadline"), nb::arg("memory_bytes"));
 }

@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <cmath>
-#include <set>
 #include <thread>
 
 #include "bindings/bindings.hpp"
@@ -25,9 +24,8 @@ class CallableEvaluator : public Evaluator {
     void evaluate(const StateBatch& batch, float* h, Rows<int>*) override {
         nb::gil_scoped_acquire acquire;
         size_t count = batch.count, variables = batch.num_variables;
-        nb::object states =
-            to_numpy(Ints(batch.values, batch.values + count * variables), {count, variables});
-        read(callable_(states), count, "states", h);
+        read(callable_(to_numpy(Ints(batch.values, batch.values + count * variables), {count, variables})),
+             count, "states", h);
     }
 
   protected:
@@ -66,18 +64,17 @@ class EdgeEvaluator : public CallableEvaluator {
         }
         const int* children = batch.children.values;
         read(callable_.attr("evaluate_edges")(
-                 to_numpy(std::move(parents), {num_parents, variables}),
-                 to_numpy(std::move(counts), {num_parents}),
-                 to_numpy(Ints(batch.ops.begin(), batch.ops.end()), {count}),
+                 to_numpy(std::move(parents), {num_parents, variables}), to_numpy(std::move(counts)),
+                 to_numpy(Ints(batch.ops.begin(), batch.ops.end())),
                  to_numpy(Ints(children, children + count * variables), {count, variables})),
              count, "edges", h);
     }
 };
 
-nb::dict to_dict(const SearchResult& result) {
+Dict to_dict(const SearchResult& result) {
     constexpr const char* kStatus[] = {"solved",        "unsolvable",  "gave up",   "out of time",
                                        "out of memory", "interrupted", "terminated"};
-    nb::dict d;
+    Dict d;
     d["status"] = kStatus[static_cast<int>(result.status)];
     d["evaluated"] = result.counters.evaluated;
     d["evaluations"] = result.counters.evaluations;
@@ -90,15 +87,6 @@ nb::dict to_dict(const SearchResult& result) {
     d["state_bytes"] = result.state_bytes;
     d["search_time"] = result.seconds;
     return d;
-}
-
-// Everyone locks them in this order, and all at once, so that nobody waits in a circle.
-using Mutexes = std::set<std::mutex*>;
-
-std::vector<std::unique_lock<std::mutex>> locked(const Mutexes& mutexes) {
-    std::vector<std::unique_lock<std::mutex>> locks;
-    for (std::mutex* mutex : mutexes) locks.emplace_back(*mutex);
-    return locks;
 }
 
 // A search that is ready to run without Python, which reads its heuristics. They are of class Heuristic, or
@@ -115,7 +103,7 @@ class PreparedSearch {
                 if (!given->space.is_same(bound)) refuse("the heuristic was made for another task or puzzle");
                 if (evaluators_.empty()) first_ = given;
                 evaluators_.push_back(given->evaluator.get());
-                mutexes_.insert(&given->mutex);
+                used_.insert(&given->use);
             } else {
                 if (nb::hasattr(heuristic, "evaluate_edges"))
                     made_.push_back(std::make_unique<EdgeEvaluator>(nb::borrow(heuristic)));
@@ -127,8 +115,10 @@ class PreparedSearch {
     }
 
     const Limits& limits() const { return options_.limits; }
-    const Mutexes& mutexes() const { return mutexes_; }  // to be locked while it runs
-    SearchResult run(const StateSpace& space) const {
+    const Exclusive::Set& used() const { return used_; }  // to be locked while it runs
+    // `held` are locked, by this thread or by one that waits for it.
+    SearchResult run(const StateSpace& space, const Exclusive::Set& held) const {
+        const Exclusive::Holder holder(held);
         if (!options_.deepen || !first_) return run_search(space, evaluators_, options_);
         double start = monotonic_seconds();
         SearchResult result;
@@ -148,7 +138,7 @@ class PreparedSearch {
     SearchOptions options_;
     std::vector<std::unique_ptr<Evaluator>> made_;
     std::vector<Evaluator*> evaluators_;
-    Mutexes mutexes_;
+    Exclusive::Set used_;
     BoundHeuristic* first_ = nullptr;
 };
 
@@ -158,8 +148,8 @@ Ints start_of(const BoundSpace& bound, const std::optional<States>& state) {
     return *bound.initial_state();
 }
 
-nb::dict with_plan(const BoundSpace& bound, const StateSpace& space, const SearchResult& result) {
-    nb::dict d = to_dict(result);
+Dict with_plan(const BoundSpace& bound, const StateSpace& space, const SearchResult& result) {
+    Dict d = to_dict(result);
     nb::list plan;
     int64_t plan_cost = 0;
     for (int op : result.plan) {
@@ -172,36 +162,39 @@ nb::dict with_plan(const BoundSpace& bound, const StateSpace& space, const Searc
     return d;
 }
 
-nb::dict search(const BoundSpace& bound, std::optional<States> state, const nb::list& heuristics,
-                const SearchOptions& options, double deadline, uint64_t memory_bytes) {
+using Heuristics = nb::typed<nb::list, nb::any>;
+
+Dict search(const BoundSpace& bound, std::optional<States> state, const Heuristics& heuristics,
+            const SearchOptions& options, double deadline, uint64_t memory_bytes) {
     Ints initial = start_of(bound, state);
     const PreparedSearch prepared(bound, heuristics, options, Limits{deadline, memory_bytes});
     std::unique_ptr<StateSpace> space;
     const SearchResult result = guarded([&] {
         space = bound.make_space(std::move(initial), prepared.limits());
-        const auto locks = locked(prepared.mutexes());
-        return prepared.run(*space);
+        const auto locks = Exclusive::lock_all(prepared.used());
+        return prepared.run(*space, prepared.used());
     });
     return with_plan(bound, *space, result);
 }
 
 // Searches from one state in turns, until one finds a plan or proves that there is none. Returns the number
 // of that search, or -1, and the results of all.
-nb::tuple search_in_turns(const BoundSpace& bound, std::optional<States> state, const nb::list& searches,
-                          std::vector<double> seconds, double deadline, uint64_t memory_bytes) {
+std::pair<int, std::vector<Dict>> search_in_turns(
+    const BoundSpace& bound, std::optional<States> state,
+    const std::vector<std::pair<Heuristics, SearchOptions>>& searches, std::vector<double> seconds,
+    double deadline, uint64_t memory_bytes) {
     const Ints initial = start_of(bound, state);
     if (searches.size() != seconds.size()) refuse("each search needs a length of its turns");
     for (double length : seconds)
         if (!(length > 0 && std::isfinite(length))) refuse("the length of turns must be positive and finite");
     Turns turns(std::move(seconds));
     std::vector<std::unique_ptr<PreparedSearch>> prepared;
-    Mutexes mutexes;
-    for (nb::handle one : searches) {
-        auto [heuristics, options] = nb::cast<std::pair<nb::list, SearchOptions>>(one);
+    Exclusive::Set used;
+    for (const auto& [heuristics, options] : searches) {
         const Limits limits{deadline, memory_bytes, &turns, prepared.size()};
         prepared.push_back(std::make_unique<PreparedSearch>(bound, heuristics, options, limits));
-        for (std::mutex* mutex : prepared.back()->mutexes())
-            if (!mutexes.insert(mutex).second) refuse("searches in turns cannot share a heuristic");
+        for (Exclusive* one : prepared.back()->used())
+            if (!used.insert(one).second) refuse("searches in turns cannot share a heuristic");
     }
     std::vector<std::unique_ptr<StateSpace>> spaces;
     std::vector<SearchResult> results(prepared.size());
@@ -211,7 +204,7 @@ nb::tuple search_in_turns(const BoundSpace& bound, std::optional<States> state, 
         bool ends_all = true;
         try {
             turns.enter(i);
-            results[i] = prepared[i]->run(*spaces[i]);
+            results[i] = prepared[i]->run(*spaces[i], used);
             const SearchStatus status = results[i].status;
             ends_all = status == SearchStatus::Solved || status == SearchStatus::Unsolvable;
             if (ends_all) winner = static_cast<int>(i);
@@ -227,11 +220,11 @@ nb::tuple search_in_turns(const BoundSpace& bound, std::optional<States> state, 
         turns.leave(i, ends_all);
     };
     guarded([&] {
-        // Before the turns: whoever waits for a mutex in a turn keeps all others waiting, and if one of them
-        // holds it, forever.
+        // Before the turns: whoever waits for a heuristic in a turn keeps all others waiting, and if one of
+        // them holds it, forever.
         for (size_t i = 0; i < prepared.size(); ++i)
             spaces.push_back(bound.make_space(initial, Limits{deadline, memory_bytes}));
-        const auto locks = locked(mutexes);
+        const auto locks = Exclusive::lock_all(used);
         std::vector<std::thread> threads;
         threads.reserve(prepared.size());
         for (size_t i = 0; i < prepared.size(); ++i) try {
@@ -245,24 +238,27 @@ nb::tuple search_in_turns(const BoundSpace& bound, std::optional<States> state, 
             if (error) std::rethrow_exception(error);
         return 0;
     });
-    nb::list found;
-    for (size_t i = 0; i < results.size(); ++i) found.append(with_plan(bound, *spaces[i], results[i]));
-    return nb::make_tuple(winner.load(), found);
+    std::vector<Dict> found;
+    for (size_t i = 0; i < results.size(); ++i) found.push_back(with_plan(bound, *spaces[i], results[i]));
+    return {winner.load(), std::move(found)};
 }
 
-nb::object explore(const BoundTask& bound, size_t max_states, double deadline, uint64_t memory_bytes) {
+using Explored = std::tuple<Numpy<int, 2>, Numpy<float>, std::vector<std::string>>;
+
+std::optional<Explored> explore(const BoundTask& bound, size_t max_states, double deadline,
+                                uint64_t memory_bytes) {
     const Limits limits{deadline, memory_bytes};
     std::optional<StateGraph> graph = guarded([&] {
         return explore_exhaustively(TaskSpace(bound.task, bound.generator(limits), bound.task.initial_state),
                                     max_states, limits);
     });
-    if (!graph) return nb::none();
-    nb::list plan;
+    if (!graph) return std::nullopt;
+    std::vector<std::string> plan;
     for (int op : graph->plan)
-        if (!bound.task.is_artificial(op)) plan.append(bound.task.operator_name(op));
+        if (!bound.task.is_artificial(op)) plan.push_back(bound.task.operator_name(op));
     size_t count = graph->h.size(), variables = static_cast<size_t>(bound.task.num_variables());
-    return nb::make_tuple(to_numpy(std::move(graph->states), {count, variables}),
-                          to_numpy(std::move(graph->h), {count}), plan);
+    return Explored(to_numpy(std::move(graph->states), {count, variables}), to_numpy(std::move(graph->h)),
+                    std::move(plan));
 }
 
 }  // namespace

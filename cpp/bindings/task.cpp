@@ -44,7 +44,7 @@ std::unique_ptr<StateSpace> BoundTask::make_space(Ints initial_state, const Limi
 
 namespace {
 
-std::unique_ptr<BoundTask> ground_task(nb::dict spec, bool keep_irrelevant, bool keep_constant,
+std::unique_ptr<BoundTask> ground_task(const Dict& spec, bool keep_irrelevant, bool keep_constant,
                                        double deadline, uint64_t memory_bytes) {
     auto lifted = to_lifted(spec);
     return guarded([&] {
@@ -53,7 +53,7 @@ std::unique_ptr<BoundTask> ground_task(nb::dict spec, bool keep_irrelevant, bool
     });
 }
 
-nb::object successors(const BoundTask& bound, States given) {
+std::pair<Numpy<int>, Numpy<int, 2>> successors(const BoundTask& bound, States given) {
     const StateRows state = bound.checked_one(given);
     const Task& task = bound.task;
     Ints ops;
@@ -64,7 +64,7 @@ nb::object successors(const BoundTask& bound, States given) {
     Ints values(ops.size() * variables);
     for (size_t i = 0; i < ops.size(); ++i) task.apply(ops[i], state.row(0), values.data() + i * variables);
     size_t count = ops.size();
-    return nb::make_tuple(to_numpy(std::move(ops), {count}), to_numpy(std::move(values), {count, variables}));
+    return {to_numpy(std::move(ops)), to_numpy(std::move(values), {count, variables})};
 }
 
 // Per fact the name of its atom; empty for negated atoms, "none of the others" and the artificial goal.
@@ -79,21 +79,23 @@ std::vector<std::string> positive_atoms(const BoundTask& bound) {
     return names;
 }
 
-nb::list assignments(std::span<const Assignment> items) {
-    nb::list result;
-    for (auto [variable, value] : items) result.append(nb::make_tuple(variable, value));
+using Facts = std::vector<std::pair<int, int>>;  // variables and values
+
+Facts assignments(std::span<const Assignment> items) {
+    Facts result;
+    for (auto [variable, value] : items) result.emplace_back(variable, value);
     return result;
 }
 
-nb::tuple operator_parts(const BoundTask& bound, int op) {
+std::tuple<std::string, int64_t, Facts, std::vector<std::tuple<Facts, int, int>>> operator_parts(
+    const BoundTask& bound, int op) {
     const Task& task = bound.task;
     if (op < 0 || op >= task.num_operators()) throw nb::index_error("no such operator");
-    nb::list effects;
-    for (auto [variable, value] : task.effects[op])
-        effects.append(nb::make_tuple(nb::list(), variable, value));
+    std::vector<std::tuple<Facts, int, int>> effects;
+    for (auto [variable, value] : task.effects[op]) effects.emplace_back(Facts(), variable, value);
     for (const auto& e : task.conditional[op])
-        effects.append(nb::make_tuple(assignments(task.condition(e)), e.effect.variable, e.effect.value));
-    return nb::make_tuple(task.operator_name(op), task.cost[op], assignments(task.pre[op]), effects);
+        effects.emplace_back(assignments(task.condition(e)), e.effect.variable, e.effect.value);
+    return {task.operator_name(op), task.cost[op], assignments(task.pre[op]), effects};
 }
 
 }  // namespace

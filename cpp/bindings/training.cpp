@@ -1,6 +1,9 @@
+#include <nanobind/stl/optional.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <optional>
 
 #include "bindings/bindings.hpp"
 #include "networks/linear/newton.hpp"
@@ -21,18 +24,22 @@ struct BoundRows {
 // A trainer, and what keeps threads from using it at once.
 struct BoundTrainer {
     MlpTrainer trainer;
-    std::mutex mutex;
+    Exclusive use;
 
     template <class Work>
     auto run(double deadline, uint64_t memory_bytes, Work work) {
         return guarded([&] {
-            std::lock_guard lock(mutex);
+            const auto lock = use.lock();
             return work(Limits{deadline, memory_bytes});
         });
     }
 };
 
-std::vector<MlpLayer> to_layers(const nb::list& items) {
+using Layers = nb::typed<nb::list, nb::any>;  // as to_mlp_layer takes them
+// Its weights float32[outputs, inputs], bias, activation, and whether the layer before is added.
+using PythonLayer = std::tuple<Numpy<float, 2>, Numpy<float>, const char*, bool>;
+
+std::vector<MlpLayer> to_layers(const Layers& items) {
     std::vector<MlpLayer> layers;
     for (nb::handle item : items) {
         int inputs = 0;
@@ -41,13 +48,12 @@ std::vector<MlpLayer> to_layers(const nb::list& items) {
     return layers;
 }
 
-nb::list from_layers(std::vector<MlpLayer> layers) {
-    nb::list result;
+std::vector<PythonLayer> from_layers(std::vector<MlpLayer> layers) {
+    std::vector<PythonLayer> result;
     for (MlpLayer& layer : layers) {
         const size_t outputs = layer.bias.size(), inputs = layer.weights.size() / outputs;
-        result.append(nb::make_tuple(to_numpy(std::move(layer.weights), {outputs, inputs}),
-                                     to_numpy(std::move(layer.bias), {outputs}),
-                                     layer.is_relu ? "relu" : "none", layer.has_skip));
+        result.emplace_back(to_numpy(std::move(layer.weights), {outputs, inputs}),
+                            to_numpy(std::move(layer.bias)), layer.is_relu ? "relu" : "none", layer.has_skip);
     }
     return result;
 }
@@ -58,31 +64,30 @@ BoundRows make_rows(int num_atoms, Longs starts, Flat atoms, Floats h, Floats lo
                                                  copied(lower), copied(upper), copied(weights))};
 }
 
-nb::object outputs(BoundTrainer& self, Flat rows, double deadline, uint64_t memory_bytes) {
+Numpy<float> outputs(BoundTrainer& self, Flat rows, double deadline, uint64_t memory_bytes) {
     const Ints chosen = copied(rows);
     std::vector<float> result(chosen.size());
     self.run(deadline, memory_bytes,
              [&](const Limits& limits) { self.trainer.outputs(chosen, result.data(), limits); });
-    const size_t count = result.size();
-    return to_numpy(std::move(result), {count});
+    return to_numpy(std::move(result));
 }
 
-nb::dict state(BoundTrainer& self) {
-    std::lock_guard lock(self.mutex);
-    nb::dict result;
+Dict state(BoundTrainer& self) {
+    const auto lock = self.use.lock();
+    Dict result;
     result["step"] = self.trainer.steps();
     result["mean"] = from_layers(self.trainer.layers(Part::Mean));
     result["square"] = from_layers(self.trainer.layers(Part::Square));
     return result;
 }
 
-void load(BoundTrainer& self, const nb::list& layers, nb::object state) {
-    std::lock_guard lock(self.mutex);
+void load(BoundTrainer& self, const Layers& layers, std::optional<Dict> state) {
+    const auto lock = self.use.lock();
     self.trainer.load(Part::Weights, to_layers(layers));
-    if (state.is_none()) return;
-    const auto held = nb::cast<nb::dict>(state);
-    self.trainer.load(Part::Mean, to_layers(nb::cast<nb::list>(held["mean"])));
-    self.trainer.load(Part::Square, to_layers(nb::cast<nb::list>(held["square"])));
+    if (!state) return;
+    const Dict& held = *state;
+    self.trainer.load(Part::Mean, to_layers(nb::cast<Layers>(held["mean"])));
+    self.trainer.load(Part::Square, to_layers(nb::cast<Layers>(held["square"])));
     self.trainer.set_steps(nb::cast<int64_t>(held["step"]));
 }
 
@@ -121,22 +126,21 @@ void check_training(double penalty, double tolerance, int most) {
 }
 
 // Weights float64[width], the number of passes, and whether they converged.
-nb::tuple bound_rank_svm(Longs starts, Flat columns, Floats values, size_t width, double penalty,
-                         double tolerance, int max_passes, uint64_t seed, double deadline,
-                         uint64_t memory_bytes) {
+auto bound_rank_svm(Longs starts, Flat columns, Floats values, size_t width, double penalty, double tolerance,
+                    int max_passes, uint64_t seed, double deadline, uint64_t memory_bytes) {
     const GivenRows given(starts, columns, values, width);
     check_training(penalty, tolerance, max_passes);
     RankSvm found = guarded([&] {
         return train_rank_svm(given.rows(), {penalty, tolerance, max_passes, seed},
                               Limits{deadline, memory_bytes});
     });
-    return nb::make_tuple(to_numpy(std::move(found.weights), {width}), found.passes, found.converged);
+    return std::tuple(to_numpy(std::move(found.weights)), found.passes, found.converged);
 }
 
 // Weights float64[width], the number of steps, and whether they converged.
-nb::tuple bound_newton(Longs starts, Flat columns, Floats values, size_t width, const std::string& loss,
-                       Array<double, 1> targets, double penalty, double tolerance, int max_steps,
-                       double deadline, uint64_t memory_bytes) {
+auto bound_newton(Longs starts, Flat columns, Floats values, size_t width, const std::string& loss,
+                  Array<double, 1> targets, double penalty, double tolerance, int max_steps, double deadline,
+                  uint64_t memory_bytes) {
     const GivenRows given(starts, columns, values, width);
     check_training(penalty, tolerance, max_steps);
     if (loss != "logistic" && loss != "squared")
@@ -149,7 +153,7 @@ nb::tuple bound_newton(Longs starts, Flat columns, Floats values, size_t width, 
         return fit_by_newton(given.rows(), wanted, {smooth, penalty, tolerance, max_steps},
                              Limits{deadline, memory_bytes});
     });
-    return nb::make_tuple(to_numpy(std::move(found.weights), {width}), found.steps, found.converged);
+    return std::tuple(to_numpy(std::move(found.weights)), found.steps, found.converged);
 }
 
 }  // namespace
@@ -170,8 +174,8 @@ void bind_training(nb::module_& m) {
     nb::class_<BoundTrainer>(m, "MlpTrainer")
         .def(
             "__init__",
-            [](BoundTrainer* self, const BoundRows& rows, const nb::list& layers,
-               const std::string& objective, double scale, double epsilon, const std::string& kernel) {
+            [](BoundTrainer* self, const BoundRows& rows, const Layers& layers, const std::string& objective,
+               double scale, double epsilon, const std::string& kernel) {
                 new (self) BoundTrainer{
                     {rows.rows, to_layers(layers), TrainingObjective{objective, scale, epsilon}, kernel}, {}};
             },
@@ -198,7 +202,7 @@ void bind_training(nb::module_& m) {
         .def("outputs", &outputs, nb::arg("rows"), deadline, memory)
         .def("weights",
              [](BoundTrainer& self) {
-                 std::lock_guard lock(self.mutex);
+                 const auto lock = self.use.lock();
                  return from_layers(self.trainer.layers(Part::Weights));
              })
         .def("state", &state)

@@ -11,14 +11,14 @@ namespace {
 // Weisfeiler-Leman features of the states of a task.
 class BoundWlFeatures {
   public:
-    BoundWlFeatures(nb::object task, const nb::dict& spec)
+    BoundWlFeatures(Object<BoundTask> task, const Dict& spec)
         : owner_(std::move(task)),
           bound_(nb::cast<const BoundTask&>(owner_)),
-          follower_(make_follower(bound_.task, spec)) {}
+          wl_(make_incremental(bound_.task, spec)) {}
 
     // All colours of each state with how many vertices have them, over all rounds: where each state's begin,
     // the colours in ascending order, and the counts.
-    nb::tuple collect(States given) {
+    auto collect(States given) {
         const StateRows states = bound_.checked(given);
         std::vector<int64_t> starts{0};
         std::vector<WlColour> colours;
@@ -28,7 +28,7 @@ class BoundWlFeatures {
             LimitClock clock(none);  // signals end it
             for (size_t s = 0; s < states.count; ++s) {
                 clock.check();
-                auto found = wl_colours(follower_.graph(), states.row(s));
+                auto found = wl_colours(wl_.graph(), states.row(s));
                 std::sort(found.begin(), found.end());
                 for (size_t i = 0; i < found.size(); ++i) {
                     if (i == 0 || found[i] != found[i - 1]) {
@@ -40,32 +40,31 @@ class BoundWlFeatures {
                 starts.push_back(static_cast<int64_t>(colours.size()));
             }
         });
-        const size_t size = colours.size();
-        return nb::make_tuple(to_numpy(std::move(starts), {states.count + 1}),
-                              to_numpy(std::move(colours), {size}), to_numpy(std::move(counts), {size}));
+        return std::tuple(to_numpy(std::move(starts)), to_numpy(std::move(colours)),
+                          to_numpy(std::move(counts)));
     }
 
     // int32[states, features]
-    nb::object counts(States given) {
+    Numpy<int, 2> counts(States given) {
         const StateRows states = bound_.checked(given);
-        const size_t features = static_cast<size_t>(follower_.num_features());
+        const size_t features = static_cast<size_t>(wl_.num_features());
         Ints counts;
         guarded([&] {
-            std::lock_guard lock(mutex_);
+            const auto lock = use_.lock();
             const Limits none;
             LimitClock clock(none);
             counts.reserve(states.count * features);
             for (size_t s = 0; s < states.count; ++s) {
                 clock.check();
-                follower_.move_to(states.row(s));
-                counts.insert(counts.end(), follower_.counts().begin(), follower_.counts().end());
+                wl_.move_to(states.row(s));
+                counts.insert(counts.end(), wl_.counts().begin(), wl_.counts().end());
             }
         });
         return to_numpy(std::move(counts), {states.count, features});
     }
 
     // uint64[n, rounds + 2]: the colours of operator ops[i] in state i.
-    nb::object operator_colours(States given, Flat ops, const Ints& actions) {
+    Numpy<WlColour, 2> operator_colours(States given, Flat ops, const Ints& actions) {
         const StateRows states = bound_.checked(given);
         const Ints chosen = copied(ops);
         require(chosen.size() == states.count, "there must be one operator for each state");
@@ -75,35 +74,35 @@ class BoundWlFeatures {
         const WlOperators operators(bound_.task, actions);
         std::vector<WlColour> found, all;
         guarded([&] {
-            std::lock_guard lock(mutex_);
+            const auto lock = use_.lock();
             const Limits none;
             LimitClock clock(none);
             for (size_t s = 0; s < states.count; ++s) {
                 clock.check();
-                follower_.move_to(states.row(s));
-                operators.colours(follower_, chosen[s], found);
+                wl_.move_to(states.row(s));
+                operators.colours(wl_, chosen[s], found);
                 all.insert(all.end(), found.begin(), found.end());
             }
         });
-        return to_numpy(std::move(all), {states.count, static_cast<size_t>(follower_.graph().rounds()) + 2});
+        return to_numpy(std::move(all), {states.count, static_cast<size_t>(wl_.graph().rounds()) + 2});
     }
 
   private:
-    static WlFollower make_follower(const Task& task, const nb::dict& spec) {
+    static IncrementalWl make_incremental(const Task& task, const nb::dict& spec) {
         auto [options, colours] = to_wl_colouring(spec);
-        return WlFollower(WlGraph(task, std::move(options)), ColourTable(colours));
+        return IncrementalWl(WlGraph(task, std::move(options)), ColourTable(colours));
     }
     nb::object owner_;  // keeps the task alive
     const BoundTask& bound_;
-    std::mutex mutex_;  // threads may share the follower
-    WlFollower follower_;
+    Exclusive use_;  // threads may share the features
+    IncrementalWl wl_;
 };
 
 }  // namespace
 
 void bind_wl(nb::module_& m) {
     nb::class_<BoundWlFeatures>(m, "WlFeatures")
-        .def(nb::init<nb::object, const nb::dict&>(), nb::arg("task"), nb::arg("spec"))
+        .def(nb::init<Object<BoundTask>, const Dict&>(), nb::arg("task"), nb::arg("spec"))
         .def("collect", &BoundWlFeatures::collect)
         .def("counts", &BoundWlFeatures::counts)
         .def("operator_colours", &BoundWlFeatures::operator_colours, nb::arg("states"), nb::arg("ops"),

@@ -1,6 +1,6 @@
 // Networks on Weisfeiler-Leman features. The features follow the search from state to state
-// (wl/follower.hpp). A linear function follows them: it costs one addition for each vertex that changes its
-// colour.
+// (wl/incremental.hpp). A linear function follows them: it costs one addition for each vertex that changes
+// its colour.
 //
 // Its weights are whole numbers with one power of two as their unit, so sums are exact: a sum that follows a
 // state from one to the next equals one made from scratch, bit for bit. The unit is so small that a weight
@@ -19,9 +19,8 @@ namespace {
 
 class WlLinear : public OutputModel {
   public:
-    WlLinear(WlFollower follower, const MlpLayer& layer, double most_vertices,
-             std::optional<WlRanking> ranking)
-        : follower_(std::move(follower)), ranking_(std::move(ranking)), weights_(follower_.num_features()) {
+    WlLinear(IncrementalWl wl, const MlpLayer& layer, double most_vertices, std::optional<WlRanking> ranking)
+        : wl_(std::move(wl)), ranking_(std::move(ranking)), weights_(wl_.num_features()) {
         double most = std::fabs(layer.bias[0]);
         for (float weight : layer.weights) most = std::max<double>(most, std::fabs(weight));
         // No state has a sum above this; each rounding adds at most a half.
@@ -50,7 +49,7 @@ class WlLinear : public OutputModel {
             const int child = which[i];
             int64_t sum = 0;
             if (walk.enter(child, [&](const int* values) { move_to(values); }))
-                sum = change(follower_.successor(batch.ops[child], batch.children.row(child)));
+                sum = change(wl_.successor(batch.ops[child], batch.children.row(child)));
             result[i] = value(sum_ + sum);
         }
     }
@@ -58,14 +57,14 @@ class WlLinear : public OutputModel {
     bool ranks_operators() const override { return ranking_.has_value(); }
     void rank_operators(const int* values, std::span<const int> ops, float* rank) override {
         move_to(values);
-        const Task& task = follower_.graph().task();
+        const Task& task = wl_.graph().task();
         for (size_t i = 0; i < ops.size(); ++i)
-            rank[i] = task.is_artificial(ops[i]) ? -INFINITY : ranking_->value(follower_, ops[i]);
+            rank[i] = task.is_artificial(ops[i]) ? -INFINITY : ranking_->value(wl_, ops[i]);
     }
 
   private:
-    void move_to(const int* values) { sum_ += change(follower_.move_to(values)); }
-    int64_t change(const WlFollower::Difference& difference) const {
+    void move_to(const int* values) { sum_ += change(wl_.move_to(values)); }
+    int64_t change(const IncrementalWl::Difference& difference) const {
         int64_t sum = 0;
         for (int feature : difference.gained) sum += weights_[feature];
         for (int feature : difference.lost) sum -= weights_[feature];
@@ -73,24 +72,24 @@ class WlLinear : public OutputModel {
     }
     float value(int64_t sum) const { return static_cast<float>(static_cast<double>(sum) * unit_); }
 
-    WlFollower follower_;
+    IncrementalWl wl_;
     std::optional<WlRanking> ranking_;
     std::vector<int64_t> weights_;
     double unit_;
-    int64_t sum_;  // of the state that the follower is at
+    int64_t sum_;  // of the present state
     std::vector<int> parent_;
 };
 
 class WlNetwork : public OutputModel {
   public:
-    WlNetwork(WlFollower follower, std::vector<MlpLayer> layers)
-        : follower_(std::move(follower)), network_(follower_.num_features(), 0, std::move(layers), "") {}
+    WlNetwork(IncrementalWl wl, std::vector<MlpLayer> layers)
+        : wl_(std::move(wl)), network_(wl_.num_features(), 0, std::move(layers), "") {}
     int num_outputs() const override { return network_.num_outputs(); }
 
     void outputs(const StateBatch& batch, std::span<const int> which, float* result) override {
         counts_.clear();
         for (int state : which) {
-            follower_.move_to(batch.row(state));
+            wl_.move_to(batch.row(state));
             append_counts();
         }
         network_.forward(nullptr, counts_.data(), static_cast<int>(which.size()), result);
@@ -100,11 +99,11 @@ class WlNetwork : public OutputModel {
         counts_.clear();
         ExpansionWalk walk(batch, parent_);
         for (int child : which) {
-            const bool has_parent = walk.enter(child, [&](const int* values) { follower_.move_to(values); });
+            const bool has_parent = walk.enter(child, [&](const int* values) { wl_.move_to(values); });
             append_counts();
             if (!has_parent) continue;
-            const auto& [lost, gained] = follower_.successor(batch.ops[child], batch.children.row(child));
-            float* counts = counts_.data() + counts_.size() - follower_.num_features();
+            const auto& [lost, gained] = wl_.successor(batch.ops[child], batch.children.row(child));
+            float* counts = counts_.data() + counts_.size() - wl_.num_features();
             for (int feature : gained) ++counts[feature];
             for (int feature : lost) --counts[feature];
         }
@@ -112,11 +111,9 @@ class WlNetwork : public OutputModel {
     }
 
   private:
-    void append_counts() {
-        counts_.insert(counts_.end(), follower_.counts().begin(), follower_.counts().end());
-    }
+    void append_counts() { counts_.insert(counts_.end(), wl_.counts().begin(), wl_.counts().end()); }
 
-    WlFollower follower_;
+    IncrementalWl wl_;
     MlpNetwork network_;
     std::vector<float> counts_;  // states x features
     std::vector<int> parent_;
@@ -135,15 +132,15 @@ std::unique_ptr<OutputModel> make_output_model(const Task& task, WlModel model) 
                 "the model has parameters that are not finite numbers; train it again");
     WlGraph graph(task, std::move(model.options));
     const double most_vertices = static_cast<double>(graph.most_vertices()) * (graph.rounds() + 1);
-    WlFollower follower(std::move(graph), ColourTable(model.colours));
+    IncrementalWl wl(std::move(graph), ColourTable(model.colours));
     std::optional<WlRanking> ranking;
     if (model.operators)
         ranking.emplace(WlOperators(task, model.operators->actions), model.operators->colours,
                         std::move(model.operators->weights));
     if (model.layers.size() == 1 && first.bias.size() == 1 && !first.is_relu && !first.has_skip)
-        return std::make_unique<WlLinear>(std::move(follower), first, most_vertices, std::move(ranking));
+        return std::make_unique<WlLinear>(std::move(wl), first, most_vertices, std::move(ranking));
     require(!ranking, "only a linear function can have weights of operators beside it");
-    return std::make_unique<WlNetwork>(std::move(follower), std::move(model.layers));
+    return std::make_unique<WlNetwork>(std::move(wl), std::move(model.layers));
 }
 
 }  // namespace hstar

@@ -49,11 +49,11 @@ class Regression {
     std::vector<int> ops_, removed_;
 };
 
-// How a rollout chooses among the operators that regress its set. Ties are broken at random.
+// How a walk backwards chooses among the operators that regress its set. Ties are broken at random.
 enum class Novelty {
     None,           // at random
     Preconditions,  // most preconditions that are neither goals nor preconditions of operators chosen before
-    Adds,           // most facts that no earlier set of the rollout holds
+    Adds,           // most facts that no earlier set of the walk holds
     Deletes,        // most facts lost that all earlier sets hold
     Both            // the sum of the last two
 };
@@ -64,20 +64,20 @@ struct PreImages {
     std::vector<int> depth;   // steps to the goal
     std::vector<int> parent;  // the pre-image that `op` leads to; -1: the goal
     std::vector<int> op;
-    std::vector<int> rollout;  // which of the rollouts
+    std::vector<int> walk;  // its number
     int size() const { return facts.size(); }
 };
 
-struct RolloutOptions {
+struct BackwardWalkOptions {
     int count = 5, length = 500;
     Novelty novelty = Novelty::None;
     uint64_t seed = 0;
 };
 
-// Rollouts from the goal. Each starts with the goal itself; an artificial operator that reaches one of
-// several goals is no step. A rollout ends early where nothing regresses its set.
-PreImages roll_out(const SetTask& task, const Mutexes& mutexes, const RolloutOptions& options,
-                   const Limits& limits);
+// Walks backwards from the goal. Each starts with the goal itself; an artificial operator that reaches one of
+// several goals is no step. A walk ends early where nothing regresses its set.
+PreImages walk_backwards(const SetTask& task, const Mutexes& mutexes, const BackwardWalkOptions& options,
+                         const Limits& limits);
 
 struct FocusedOptions {
     int count = 100000;          // of pre-images

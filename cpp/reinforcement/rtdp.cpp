@@ -73,11 +73,11 @@ void RtdpLearner::run(int64_t until, int64_t last, double learning_rate, const L
     while (progress_.steps < std::min(until, last)) {
         limits.check();
         const int problem = static_cast<int>(random_.below(static_cast<uint32_t>(problems_.size())));
-        options_.searches ? search(problem, limits) : rollout(problem, limits);
+        options_.searches ? search(problem, limits) : walk(problem, limits);
     }
 }
 
-void RtdpLearner::rollout(int problem, const Limits& limits) {
+void RtdpLearner::walk(int problem, const Limits& limits) {
     EnvironmentProblem& world = *problems_[problem];
     StateId state = world.start();
     std::vector<StateId> way{state};

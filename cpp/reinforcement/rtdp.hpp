@@ -108,7 +108,7 @@ class RtdpLearner {
         }
     };
 
-    void rollout(int problem, const Limits& limits);
+    void walk(int problem, const Limits& limits);
     void search(int problem, const Limits& limits);
     void finish_episode(double earned, bool reached_goal);
     void observe(Place place, const Limits& limits);

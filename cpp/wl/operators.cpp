@@ -31,16 +31,15 @@ WlOperators::WlOperators(const Task& task, const std::vector<int>& actions) : ta
     for (int position = 0; position < arity; ++position) position_keys_.push_back(position_key(position));
 }
 
-void WlOperators::colours(const WlFollower& follower, int op, std::vector<WlColour>& result) const {
-    const int rounds = follower.graph().rounds();
+void WlOperators::colours(const IncrementalWl& wl, int op, std::vector<WlColour>& result) const {
+    const int rounds = wl.graph().rounds();
     const auto arguments = task_.arguments(op);
     result.resize(static_cast<size_t>(rounds) + 2);
     result[0] = action_colours_[task_.action(op)];
     for (int round = 0; round <= rounds; ++round) {
         uint64_t sum = 0;
         for (size_t position = 0; position < arguments.size(); ++position)
-            sum +=
-                neighbour_share(position_keys_[position], follower.object_colour(arguments[position], round));
+            sum += neighbour_share(position_keys_[position], wl.object_colour(arguments[position], round));
         result[round + 1] = next_colour(result[round], round + 1, sum);
     }
 }
@@ -52,8 +51,8 @@ WlRanking::WlRanking(WlOperators operators, const std::vector<WlColour>& colours
             "the weights of operators must be finite numbers");
 }
 
-float WlRanking::value(const WlFollower& follower, int op) {
-    operators_.colours(follower, op, colours_);
+float WlRanking::value(const IncrementalWl& wl, int op) {
+    operators_.colours(wl, op, colours_);
     double sum = 0;
     for (WlColour colour : colours_)
         if (const int feature = table_.feature(colour); feature >= 0) sum += weights_[feature];

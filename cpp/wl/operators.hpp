@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "wl/follower.hpp"
+#include "wl/incremental.hpp"
 
 namespace hstar {
 
@@ -18,8 +18,8 @@ class WlOperators {
     // order. Throws std::invalid_argument if they are no permutation.
     WlOperators(const Task& task, const std::vector<int>& actions);
 
-    // Of an operator that is not artificial, in the state that the follower is at: rounds + 2 of them.
-    void colours(const WlFollower& follower, int op, std::vector<WlColour>& result) const;
+    // Of an operator that is not artificial, in the present state of `wl`: rounds + 2 of them.
+    void colours(const IncrementalWl& wl, int op, std::vector<WlColour>& result) const;
 
   private:
     const Task& task_;
@@ -34,7 +34,7 @@ class WlRanking {
     WlRanking(WlOperators operators, const std::vector<WlColour>& colours, std::vector<float> weights);
 
     // Colours without a weight add nothing.
-    float value(const WlFollower& follower, int op);
+    float value(const IncrementalWl& wl, int op);
 
   private:
     WlOperators operators_;

@@ -64,13 +64,15 @@ def plan(
     "module:attribute", a model from load_model, a function from states int32[B, V] to B numbers, or
     a list of several; `search` is a name from SEARCHES; further options are those of
     SearchSpecification; with `trust` a model file may import code of your own. The defaults are
-    those of `hstar plan`. Limits in seconds and bytes. Raises PddlError, ModelFileError,
-    ValueError, OutOfResources (limits reached while grounding), KeyboardInterrupt.
+    those of `hstar plan`. Limits in seconds and bytes; by default there is none of time, and of
+    memory half of what is left on the machine. Raises PddlError, ModelFileError, ValueError,
+    OutOfResources (limits reached before the search), KeyboardInterrupt.
     """
-    chosen = load_search(SearchSpecification(heuristic, search, **options))
-    chosen.searches()  # raises what is wrong before the problem is read
-    budget = Budget.starting_now(time_limit, memory_limit)
+    memory = Budget.by_default().memory_bytes if memory_limit is None else memory_limit
+    budget = Budget.starting_now(time_limit, memory)
     with raising_interrupts(), budget.enforced():
+        chosen = load_search(SearchSpecification(heuristic, search, **options))
+        chosen.searches()  # raises what is wrong before the problem is read
         return uninterrupted(
             plan_problem(parse(domain, problem), chosen, budget, keep_irrelevant=keep_irrelevant)
         )

@@ -107,7 +107,7 @@ def test_memory_limit(write: TaskWriter, searched: bool, megabytes: int, tmp_pat
 )
 def test_time_limit(write: TaskWriter, searched: bool, tmp_path: Path) -> None:
     _, problem = write(tmp_path)
-    outcome = hstar("plan", problem, "--json", *BLIND, "--overall-time-limit", "0.7s")
+    outcome = hstar("plan", problem, "--json", *BLIND, "--overall-time-limit", "1.5s")
     unsolved(outcome, "out of time", 23, searched=searched)
 
 

@@ -191,7 +191,6 @@ int main(int argc, char** argv) {
             test_advisers(task, complete, seed);
             test_ways(task, states, seed);
             test_regression(task, states, seed);
-            test_tabular(task, seed);
             test_rtdp(task, seed);
             test_wl(task, states, seed);
             if (complete) test_lmcut_is_admissible(task, states, seed);

@@ -1,5 +1,5 @@
 // Regression: h^2 excludes no pair of a reachable state, completions contain their pre-images, and from each
-// of them the operators of the rollout lead to the goal.
+// of them the operators of the walk lead to the goal.
 #include <algorithm>
 #include <set>
 
@@ -64,8 +64,8 @@ void test_regression(const Task& task, const std::map<State, int>& states, int s
     check(is_sound, "h^2 excludes no reachable pair", seed);
     if (task.goal_is_false || contradicts_itself(task, mutexes)) return;
 
-    const RolloutOptions options{3, 8, static_cast<Novelty>(seed % 5), static_cast<uint64_t>(seed)};
-    const PreImages images = roll_out(sets, mutexes, options, Limits());
+    const BackwardWalkOptions options{3, 8, static_cast<Novelty>(seed % 5), static_cast<uint64_t>(seed)};
+    const PreImages images = walk_backwards(sets, mutexes, options, Limits());
     std::vector<int> chosen{-1};
     for (int image = 0; image < images.size(); ++image) chosen.push_back(image);
     bool contains = true, reaches = true;
@@ -81,7 +81,7 @@ void test_regression(const Task& task, const std::map<State, int>& states, int s
             contains &= depths[image + 1] >= 0 && depths[image + 1] <= images.depth[image];
     }
     check(contains, "a completion contains its pre-image", seed);
-    check(reaches, "the operators of a rollout lead from every completion to the goal", seed);
+    check(reaches, "the operators of a walk lead from every completion to the goal", seed);
 
     const FocusedOptions focus{60, 0.3, 0, 1 + seed % 3, static_cast<uint64_t>(seed)};
     check(sample_focused(sets, mutexes, focus, Limits()).size() <= 60, "sampling keeps to its count", seed);

@@ -32,7 +32,6 @@ void test_projection(const hstar::Task& task, int seed);
 void test_learned_heuristics(const hstar::Task& task, int seed);
 void test_searches(const hstar::Task& task, const std::map<State, int>& states, bool complete, int seed);
 void test_regression(const hstar::Task& task, const std::map<State, int>& states, int seed);
-void test_tabular(const hstar::Task& task, int seed);
 void test_wl(const hstar::Task& task, const std::map<State, int>& states, int seed);
 void test_replay(int seed);
 void test_rank_svm(int seed);

@@ -48,23 +48,23 @@ void test_wl(const Task& task, const std::map<State, int>& states, int seed) {
     const WlGraph graph(task, options);
     const auto colours = some_colours(graph, states, random);
     const ColourTable table(colours);
-    WlFollower follower(graph, table);
+    IncrementalWl wl(graph, table);
     bool same_state = true, same_successor = true, is_bounded = true;
     State next(task.num_variables());
     for (const State* state : order) {
-        follower.move_to(state->data());
-        same_state &= follower.counts() == plain_counts(graph, table, *state);
+        wl.move_to(state->data());
+        same_state &= wl.counts() == plain_counts(graph, table, *state);
         is_bounded &= static_cast<int64_t>(wl_colours(graph, state->data()).size()) <=
                       graph.most_vertices() * (options.rounds + 1);
         for (int op : applicable_by_scan(task, *state)) {
             task.apply(op, state->data(), next.data());
-            auto counts = follower.counts();
-            const auto& [lost, gained] = follower.successor(op, next.data());
+            auto counts = wl.counts();
+            const auto& [lost, gained] = wl.successor(op, next.data());
             for (int feature : lost) --counts[feature];
             for (int feature : gained) ++counts[feature];
             same_successor &= counts == plain_counts(graph, table, next);
         }
-        same_state &= follower.counts() == plain_counts(graph, table, *state);
+        same_state &= wl.counts() == plain_counts(graph, table, *state);
     }
     check(same_state, "features that follow states are those from scratch", seed);
     check(same_successor, "features of successors are those from scratch", seed);
@@ -90,7 +90,7 @@ void test_wl(const Task& task, const std::map<State, int>& states, int seed) {
         is_close &= std::fabs(sum - afresh) < 1e-5 * (1 + std::fabs(sum));
     }
     // Ranks of operators do not depend on where the model was before.
-    WlFollower anywhere(graph, table);
+    IncrementalWl anywhere(graph, table);
     const WlOperators operators(task, {});
     std::vector<WlColour> of_operator;
     model.operators.emplace();

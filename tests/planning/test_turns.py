@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from program import SECONDS, environment
 
 import hstar
 from hstar import _core
+from hstar.planning.result import SearchResult
 from hstar.planning.search import run, search
 from hstar.planning.specification import DEFAULT_PLANNER, SearchSpecification
 from hstar.runtime.resources import Budget
@@ -188,6 +190,28 @@ def test_a_heuristic_shared_by_searches_is_refused(towers: hstar.Task) -> None:
     assert search(
         towers, constant, alternating=[SearchSpecification(constant), DEFAULT_PLANNER]
     ).solved
+
+
+@pytest.mark.parametrize("where", ["same search", "search in turns", "search within"])
+def test_a_function_cannot_use_the_heuristic_of_its_search(where: str, towers: hstar.Task) -> None:
+    """It would wait for itself. With a heuristic of its own it works."""
+    shared, own = (hstar.make_heuristic(towers, "ff") for _ in range(2))
+
+    def asks(heuristic: Any, states: Any) -> Any:
+        if where == "search within":
+            search(towers, heuristic.core, max_evaluations=2)
+        return heuristic.evaluate(states)
+
+    def run_with(inner: Any) -> SearchResult:
+        function = partial(asks, inner)
+        if where == "search in turns":
+            return search(towers, function, alternating=[SearchSpecification(shared.core)])
+        return search(towers, [function, shared.core])
+
+    with pytest.raises(ValueError, match="uses the same heuristic; bind or make another"):
+        run_with(shared)
+    assert run_with(own).solved
+    assert shared.evaluate(towers.initial_state) > 0  # it was not left locked
 
 
 def test_the_lengths_of_turns_are_checked(towers: hstar.Task) -> None:

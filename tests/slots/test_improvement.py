@@ -28,7 +28,7 @@ def sampled(task: Task, seed: int) -> _core.PreImages:
     """Few enough that improvement ends at the fixed point."""
     regression = regression_of(task, h2=seed % 3 == 0)
     if seed % 2:
-        return regression.rollouts(4, 12, "both", seed, *NO_LIMIT)
+        return regression.backward_walks(4, 12, "both", seed, *NO_LIMIT)
     return regression.focused(90, 0.3, 0, 1 + seed % 3, seed, *NO_LIMIT)
 
 
@@ -128,7 +128,7 @@ def test_bounds_of_classic_domains_come_closer() -> None:
     total_before, total_after = 0, 0
     for name in ALL:
         task = steps_task(*ALL[name](random.Random(3)))
-        images = regression_of(task, h2=True).rollouts(5, 60, "none", 1, *NO_LIMIT)
+        images = regression_of(task, h2=True).backward_walks(5, 60, "none", 1, *NO_LIMIT)
         before, exact = contained_bounds(task, images)
         images.improve(SECONDS, *NO_LIMIT)
         after, _ = contained_bounds(task, images)

@@ -144,7 +144,7 @@ def test_operators_and_sets_are_those_of_the_definition(seed: int) -> None:
     oracle = SetOracle(task, regression)
     left_out = sum(operator is None for operator in oracle.ops)
     assert regression.num_left_out == left_out
-    images = regression.rollouts(2, 12, NOVELTIES[seed % 5], seed, *NO_LIMIT)
+    images = regression.backward_walks(2, 12, NOVELTIES[seed % 5], seed, *NO_LIMIT)
     sets = rows(*images.facts)
     for image, (facts, parent, op) in enumerate(zip(sets, images.parent, images.op, strict=True)):
         if parent < 0:
@@ -213,7 +213,7 @@ def test_plans_of_rollouts_reach_the_goal_from_every_completion(name: str, way: 
     task = classic(name)
     regression = regression_of(task, h2=way != "atoms")
     oracle = SetOracle(task, regression)
-    images = regression.rollouts(20, 25, "both", 7, *NO_LIMIT)
+    images = regression.backward_walks(20, 25, "both", 7, *NO_LIMIT)
     chosen = np.arange(len(images), dtype=np.int32)
     states = rows(*images.complete(chosen, way, 5, *NO_LIMIT))
     sets = rows(*images.facts)
@@ -241,7 +241,7 @@ def test_labels_of_random_tasks_are_the_smallest_depths(seed: int) -> None:
 
 def check_labels(task: Task, novelty: str, way: str, seed: int) -> None:
     regression = regression_of(task, h2=True)
-    images = regression.rollouts(4, 15, novelty, seed, *NO_LIMIT)
+    images = regression.backward_walks(4, 15, novelty, seed, *NO_LIMIT)
     chosen = np.array([-1, *range(len(images))], dtype=np.int32)
     starts, facts = images.complete(chosen, way, 9, *NO_LIMIT)
     depths = images.smallest_depths(starts, facts, *NO_LIMIT)
@@ -253,7 +253,7 @@ def check_labels(task: Task, novelty: str, way: str, seed: int) -> None:
 @pytest.mark.parametrize("name", ALL)
 def test_lmcut_never_exceeds_the_label_of_a_whole_state(name: str) -> None:
     task = classic(name)
-    images = regression_of(task, h2=True).rollouts(4, 20, "both", 2, *NO_LIMIT)
+    images = regression_of(task, h2=True).backward_walks(4, 20, "both", 2, *NO_LIMIT)
     chosen = np.arange(len(images), dtype=np.int32)
     starts, facts = images.complete(chosen, "variables", 9, *NO_LIMIT)
     depths = images.smallest_depths(starts, facts, *NO_LIMIT)
@@ -280,12 +280,12 @@ def test_focused_sampling_lists_sets_once_and_starts_breadth_first(name: str) ->
     for image in range(1, len(images)):
         parent = int(images.parent[image])
         assert sets[image] == oracle.regressed(sets[parent], int(images.op[image]))
-    walk = images.rollout > 0
+    walk = images.walk > 0
     searched = [frozenset(s) for s, is_walk in zip(sets, walk, strict=True) if not is_walk]
     assert len(set(searched)) == len(searched) <= 100
     assert (np.diff(images.depth[~walk]) >= 0).all()
-    for number in set(images.rollout[walk].tolist()):
-        one = [frozenset(sets[i]) for i in np.flatnonzero(images.rollout == number)]
+    for number in set(images.walk[walk].tolist()):
+        one = [frozenset(sets[i]) for i in np.flatnonzero(images.walk == number)]
         assert len(set(one)) == len(one) and not set(one) & set(searched)
 
 
@@ -293,7 +293,7 @@ def test_focused_sampling_lists_sets_once_and_starts_breadth_first(name: str) ->
 def test_the_same_seed_gives_the_same_bytes(name: str) -> None:
     def sample(seed: int) -> bytes:
         regression = regression_of(classic(name), h2=True)
-        images = regression.rollouts(3, 20, "both", seed, *NO_LIMIT)
+        images = regression.backward_walks(3, 20, "both", seed, *NO_LIMIT)
         chosen = np.arange(-1, len(images), dtype=np.int32)
         starts, facts = images.complete(chosen, "atoms", seed, *NO_LIMIT)
         walks = regression.focused(200, 0.1, 0, 1, seed, *NO_LIMIT)
@@ -304,9 +304,9 @@ def test_the_same_seed_gives_the_same_bytes(name: str) -> None:
 
 def test_bad_arguments_are_refused() -> None:
     regression = _core.Regression(classic("blocks").core, *NO_LIMIT)
-    images = regression.rollouts(1, 3, "none", 0, *NO_LIMIT)
+    images = regression.backward_walks(1, 3, "none", 0, *NO_LIMIT)
     for call in (
-        lambda: regression.rollouts(1, 3, "nothing", 0, *NO_LIMIT),
+        lambda: regression.backward_walks(1, 3, "nothing", 0, *NO_LIMIT),
         lambda: images.complete(np.array([99], np.int32), "atoms", 0, *NO_LIMIT),
         lambda: images.complete(np.array([0], np.int32), "somehow", 0, *NO_LIMIT),
         lambda: images.smallest_depths(np.array([0, 5]), np.array([1], np.int32), *NO_LIMIT),
@@ -318,8 +318,8 @@ def test_bad_arguments_are_refused() -> None:
         regression.exclusive(0, 10**6)
     task = classic("blocks").core
     for call in (
-        lambda: regression.rollouts(-1, 3, "none", 0, *NO_LIMIT),
-        lambda: regression.rollouts(1, -3, "none", 0, *NO_LIMIT),
+        lambda: regression.backward_walks(-1, 3, "none", 0, *NO_LIMIT),
+        lambda: regression.backward_walks(1, -3, "none", 0, *NO_LIMIT),
         lambda: regression.focused(-5, 0.1, 0, 1, 0, *NO_LIMIT),
         lambda: regression.focused(5, float("nan"), 0, 1, 0, *NO_LIMIT),
         lambda: regression.focused(5, 1e300, 0, 1, 0, *NO_LIMIT),

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from hstar.planning.heuristics import make_heuristic
 from hstar.planning.task import Task, load_task
 from hstar.training.reinforcement.shaping import POTENTIALS, REWARDS, Shaping
-from hstar.training.reinforcement.tabular import tabulate, value_iteration
 
 # Of absolute values up to 1, relative above. Dead ends have values as large as 1 / (1 - gamma).
 TOLERANCE = 1e-9
@@ -39,15 +38,16 @@ ROOMS = """(define (domain rooms) (:requirements :strips :action-costs)
 
 
 class Exact:
-    """A task with its table, and the number of steps to the goal from each state of it."""
+    """A task with its reachable states int32[N, V], the initial one first, their successors, and
+    the number of steps to the goal from each."""
 
     def __init__(self, task: Task) -> None:
-        self.task, self.table = task, tabulate(task, max_states=MOST_STATES)
+        self.task = task
         space = oracle.from_task(task)
         found = oracle.explore(space, MOST_STATES)
-        states = [oracle.fdr_state(state) for state in self.table.states]
-        assert set(states) == set(found.transitions)
-        assert len(states) == len(found.transitions)
+        states = list(found.transitions)
+        number = {state: i for i, state in enumerate(states)}
+        self.states = np.array([[value for _, value in sorted(s)] for s in states], dtype=np.int32)
         # An artificial operator is no step: a state that has one is a goal.
         goals = {
             state
@@ -55,11 +55,7 @@ class Exact:
             if space.is_goal(state) or any(name == REACH_GOAL for name, _, _ in out)
         }
         self.successors = [
-            [
-                states.index(next_)
-                for name, _, next_ in found.transitions[state]
-                if name != REACH_GOAL
-            ]
+            [number[next_] for name, _, next_ in found.transitions[state] if name != REACH_GOAL]
             for state in states
         ]
         before: dict[oracle.State, list[tuple[float, oracle.State]]] = {s: [] for s in states}
@@ -69,14 +65,13 @@ class Exact:
                     before[after].append((1.0, state))
         steps = oracle.dijkstra(dict.fromkeys(goals, 0.0), lambda state: before[state])
         self.steps = np.array([steps.get(state, math.inf) for state in states])
-        assert (self.table.is_goal == (self.steps == 0)).all()
 
     def h(self, name: str) -> Values:
         """In steps, and 0 in goals: there is no potential."""
         if name == "h*":
             return self.steps
-        h = make_heuristic(self.task, name, cost="one").evaluate(self.table.states)
-        return np.where(self.table.is_goal, 0.0, h.astype(np.float64))
+        h = make_heuristic(self.task, name, cost="one").evaluate(self.states)
+        return np.where(self.steps == 0, 0.0, h.astype(np.float64))
 
 
 def rooms(folder: Path, doors: str, goal: str = "(and (at g))", start: str = "s") -> Exact:
@@ -119,8 +114,28 @@ def assert_close(values: Values, expected: Values) -> None:
     assert (np.abs(values - expected) <= TOLERANCE * np.maximum(1, np.abs(expected))).all()
 
 
+def value_iteration(space: Exact, shaping: Shaping, h: Values) -> Values:
+    """The optimal values after shaping with h, on shaped rewards as they are defined. Goals have
+    the value 0, and dead ends that of endless steps, less the potential."""
+    goal, dead = space.steps == 0, np.isinf(space.steps)
+    phi = np.where(goal, 0.0, shaping.phi(h))
+    earned = {"step": -1.0, "free-last": np.where(goal, 0.0, -1.0), "goal": goal.astype(float)}
+    gained = earned[shaping.reward] + shaping.gamma * phi  # by entering a state
+    alive = np.flatnonzero(~goal & ~dead)
+    after = [space.successors[s] for s in alive]
+    first = np.cumsum([0, *map(len, after)])[:-1]
+    V = np.where(dead, optimum(shaping, space.steps) - phi, 0.0)
+    for _ in range(len(V) + 1 if len(alive) else 0):
+        before = V.copy()
+        Q = (gained + shaping.gamma * V)[np.concatenate(after)]
+        V[alive] = np.maximum.reduceat(Q, first) - phi[alive]
+        if np.array_equal(V, before):
+            break
+    return V
+
+
 def check_values(space: Exact, shaping: Shaping, name: str) -> None:
     """Value iteration finds V*, and shaping with a heuristic lowers it by the potential."""
     h = space.h(name)
-    values = value_iteration(space.table, shaping, h)
+    values = value_iteration(space, shaping, h)
     assert_close(values + shaping.phi(h), optimum(shaping, space.steps))

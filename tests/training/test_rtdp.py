@@ -188,7 +188,7 @@ def test_the_network_learns_the_exact_values(potential: str, gamma: float) -> No
     learner.run(steps, 0.001)
     phi = np.where(space.steps == 0, 0.0, settings.shaping.phi(space.h("ff")))
     exact = optimum(settings.shaping, space.steps) - phi
-    states = np.array([learner.environment.add(0, row[None]) for row in space.table.states])
+    states = np.array([learner.environment.add(0, row[None]) for row in space.states])
     found = learner.core.values(np.zeros(len(states), np.int32), states)
     seen = reached_before_goals(space)
     assert len(seen) > 20

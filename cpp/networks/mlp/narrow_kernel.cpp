@@ -24,7 +24,7 @@ struct Sums {
         v = _mm512_add_epi32(v, _mm512_madd_epi16(x, w));
 #endif
     }
-    Floats floats() const { return {_mm512_cvtepi32_ps(v)}; }
+    Floats floats() const { return {{_mm512_cvtepi32_ps(v)}}; }
 };
 #elif defined(__AVX2__)
 constexpr int kBlocks = 1;
@@ -36,7 +36,7 @@ struct Sums {
         low = _mm256_add_epi32(low, _mm256_madd_epi16(x, _mm256_load_si256(w)));
         high = _mm256_add_epi32(high, _mm256_madd_epi16(x, _mm256_load_si256(w + 1)));
     }
-    Floats floats() const { return {_mm256_cvtepi32_ps(low), _mm256_cvtepi32_ps(high)}; }
+    Floats floats() const { return {{_mm256_cvtepi32_ps(low), _mm256_cvtepi32_ps(high)}}; }
 };
 #else
 constexpr int kBlocks = 1;
@@ -49,7 +49,7 @@ struct Sums {
     }
     Floats floats() const {
         Floats result;
-        for (int i = 0; i < kFloats; ++i) result.x[i] = static_cast<float>(v[i]);
+        for (int i = 0; i < kFloats; ++i) result.v[i] = static_cast<float>(v[i]);
         return result;
     }
 };

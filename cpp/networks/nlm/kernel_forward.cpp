@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "networks/nlm/kernel_rows.hpp"
 
 namespace hstar {

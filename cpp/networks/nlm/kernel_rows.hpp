@@ -1,7 +1,7 @@
 // Shared by the two halves of the kernel: activations, and which row belongs to which tuple. Included where
 // the code is compiled once per instruction set, so everything is static.
 #pragma once
-#include "lanes/half_lanes.hpp"
+#include "lanes/float_lanes.hpp"
 #include "networks/nlm/kernel.hpp"
 
 namespace hstar {

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias, TypeVar
 
+from hstar import _core
 from hstar.pddl import find_domain
 from hstar.pddl.errors import did_you_mean, escape
 from hstar.pddl.locate import is_domain_file
@@ -177,7 +178,9 @@ def suggest(action: argparse.Action, values: Iterable[str]) -> None:
 
 
 def budget_of(options: argparse.Namespace) -> Budget:
-    return Budget.starting_now(options.overall_time_limit, options.overall_memory_limit)
+    """The limits count from the start of the command."""
+    age = _core.monotonic_seconds() - options.start
+    return Budget.starting_now(options.overall_time_limit, options.overall_memory_limit, age)
 
 
 def values_of(options: argparse.Namespace, names: str) -> dict[str, Any]:

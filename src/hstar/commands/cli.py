@@ -12,13 +12,14 @@ from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import Any
 
+from hstar import _core
 from hstar.commands.arguments import EPILOG, USAGE_ERROR, Parser, UsageError
 from hstar.commands.terminal import Output, open_streams
 from hstar.pddl.errors import InputFileError, escape
 from hstar.planning.outside import fault_of_a_function
 from hstar.planning.search import InvalidPlanError
 from hstar.runtime.progress import Progress
-from hstar.runtime.resources import OutOfResources
+from hstar.runtime.resources import OutOfResources, process_age
 from hstar.runtime.version import VERSION
 
 # Modules of hstar.commands, in the order of `hstar --help`.
@@ -34,11 +35,15 @@ INTERRUPTED = 130
 def main(arguments: Sequence[str] | None = None) -> None:
     """The entry point of the program `hstar`; ends the process."""
     open_streams()
-    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+    if arguments is not None:
+        sys.exit(run(arguments))
+    sys.exit(run(sys.argv[1:], _core.monotonic_seconds() - process_age()))
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Carry out a command line and return the exit code."""
+def run(arguments: Sequence[str], start: float | None = None) -> int:
+    """Carry out a command line and return the exit code. Limits of time count from `start`, by
+    default now."""
+    start = start or _core.monotonic_seconds()
     warnings.showwarning = show_warning
     try:
         with contextlib.redirect_stdout(Output(sys.stdout)):
@@ -48,6 +53,7 @@ def run(arguments: Sequence[str]) -> int:
                 alone = arguments and arguments[0] in COMMANDS and arguments[0] != "completion"
                 parser = build_parser(arguments[:1] if alone else COMMANDS)
                 options = parser.parse_args(arguments)
+                options.start = start
                 with quiet(options):
                     code: int = options.command(options)
                 return code

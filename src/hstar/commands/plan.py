@@ -23,6 +23,7 @@ from hstar.commands.arguments import (
 )
 from hstar.pddl import parse
 from hstar.pddl.errors import escape
+from hstar.planning.heuristics import HEURISTICS
 from hstar.planning.result import SearchResult, stopped_before_search
 from hstar.planning.search import run as search
 from hstar.planning.specification import DEFAULT_PLANNER, SearchSpecification
@@ -50,20 +51,21 @@ def add_parser(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     start = _core.monotonic_seconds()
     domain_path, problem_path = input_files(options.files)
-    with as_usage_error():
-        asked = specification_of(options)
-        chosen = load_search(asked)
-        first = chosen.searches()[0]
-    if options.learn is not None:
-        check_learn(options, chosen)
-    check_writable(options.plan_file)
-    budget = budget_of(options)
-    if options.learn is not None:
-        # Its libraries end the process if they do not fit into a memory limit in force.
-        import_module("hstar.learning.planning")
     say = print if not options.json else lambda *_, **__: None  # stdout is for the JSON object
-    log_limits("planner", budget, say)
+    budget = budget_of(options)
+    if options.heuristic not in (None, *HEURISTICS):
+        import_module("hstar.slots.loader")  # what its libraries reserve is not to count
     try:
+        with budget.enforced(), as_usage_error():
+            asked = specification_of(options)
+            chosen = load_search(asked)
+            first = chosen.searches()[0]
+        if options.learn is not None:
+            check_learn(options, chosen)
+            # Its libraries end the process if they do not fit into a memory limit in force.
+            import_module("hstar.learning.planning")
+        check_writable(options.plan_file)
+        log_limits("planner", budget, say)
         with budget.enforced():
             problem = parse(domain_path, problem_path)
             say(f"Domain: {problem.domain.name}. Problem: {problem.name}.")

@@ -47,12 +47,13 @@ def search(
 ) -> SearchResult:
     """Search for a plan. Further options are those of SearchSpecification.
 
-    A puzzle needs a state to start from; a task starts from its initial state. Raises ValueError,
+    A puzzle needs a state to start from; a task starts from its initial state. Without a budget
+    the search ends "out of memory" when it has taken half of what was left. Raises ValueError,
     OutOfResources (limits reached before the search) and KeyboardInterrupt.
     """
     with raising_interrupts():
         chosen = SearchSpecification(heuristic, algorithm, **options)
-        return uninterrupted(run(space, chosen, budget or Budget(), state))
+        return uninterrupted(run(space, chosen, budget or Budget.by_default(), state))
 
 
 def uninterrupted(result: SearchResult) -> SearchResult:

@@ -27,7 +27,7 @@ from hstar.planning.heuristics import (
     is_file,
     is_model_file,
 )
-from hstar.planning.option import Option, are_queues, option
+from hstar.planning.option import Option, check_queues, option
 from hstar.planning.space import Space
 
 DEFAULT = "default"  # the name of the default planner, as a heuristic and in model files
@@ -142,8 +142,7 @@ class SearchSpecification:
         is_text = isinstance(self.heuristic, str)
         if self.decode is not None and is_text and not is_model_file(str(self.heuristic)):
             raise ValueError("only a model file has outputs to decode")
-        if not are_queues(self.queues or ()):
-            raise ValueError(f"queues must be a list of pairs (number, bool), not {self.queues!r}")
+        check_queues(self.queues or (), len(self.heuristics))
         others = self.alternating if isinstance(self.alternating, (list, tuple)) else [None]
         if not all(isinstance(one, SearchSpecification) and not one.alternating for one in others):
             raise ValueError(

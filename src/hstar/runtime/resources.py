@@ -14,8 +14,9 @@ import re
 import resource
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import FrameType
 
@@ -61,13 +62,19 @@ class Budget:
     memory_bytes: int = 0
 
     @staticmethod
-    def starting_now(seconds: float | None, memory_bytes: int | None) -> Budget:
-        """Limits from now on; None means no limit. Raises ValueError unless they are positive."""
+    def starting_now(seconds: float | None, memory_bytes: int | None, age: float = 0.0) -> Budget:
+        """Limits from now on, or from `age` seconds ago; None means no limit. Raises ValueError
+        unless they are positive."""
         for limit, name in ((seconds, "time"), (memory_bytes, "memory")):
             if limit is not None and not limit > 0:
                 raise ValueError(f"the {name} limit must be positive, not {limit}")
-        end = _core.monotonic_seconds() + min(seconds or 0, _LONGEST_TIME)
+        end = _core.monotonic_seconds() - age + min(seconds or 0, _LONGEST_TIME)
         return Budget(end if seconds else 0.0, min(memory_bytes or 0, _LARGEST_MEMORY))
+
+    @staticmethod
+    def by_default() -> Budget:
+        """No limit of time, and half of the memory that the machine can still give."""
+        return Budget(0.0, _resident_bytes() + available_bytes() // 2)
 
     @property
     def seconds_left(self) -> float:
@@ -92,10 +99,11 @@ class Budget:
         limits = resource.getrlimit(resource.RLIMIT_DATA)
         if self.memory_bytes:
             finite = [limit for limit in limits if limit != resource.RLIM_INFINITY]
-            # Program code is resident, but it is not data. Leave some room, so that the timer stops
-            # steady growth and only large jumps run into this limit.
-            code = max(_resident_bytes(kind=_SHARED) - _GROWTH_BYTES, 0)
-            data = max(self.memory_bytes - code, 2**20)
+            # What is reserved by now, but not resident, may stay so: stacks and buffers of threads.
+            # Leave some room, so that the timer stops steady growth and only large jumps run into
+            # this limit.
+            room = self.memory_bytes - _resident_bytes() + _GROWTH_BYTES
+            data = _resident_bytes(kind=_DATA) + room
             resource.setrlimit(resource.RLIMIT_DATA, (min([data, *finite]), limits[1]))
         old = _install({signal.SIGALRM: self._on_alarm, signal.SIGTERM: _on_terminate})
         self._start_timer()
@@ -155,6 +163,13 @@ class Budget:
             raise OutOfResources(*_STOPPED["memory"])
 
 
+def process_age() -> float:
+    """Seconds since this process was started, most of them spent on importing modules."""
+    with open("/proc/self/stat", "rb") as file:
+        ticks = int(file.read().rpartition(b")")[2].split()[19])
+    return max(time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK"), 0.0)
+
+
 @contextmanager
 def raising_interrupts() -> Iterator[None]:
     """Let Ctrl-C raise KeyboardInterrupt, as Python users expect, instead of OutOfResources."""
@@ -166,12 +181,22 @@ def raising_interrupts() -> Iterator[None]:
         raise
 
 
-_ALL, _SHARED = 1, 2  # columns of statm: resident pages, and how many of them belong to files
+_RESIDENT, _DATA = 1, 5  # columns of statm: resident pages; pages of data, resident or not
 
 
-def _resident_bytes(kind: int = _ALL) -> int:
+def _resident_bytes(kind: int = _RESIDENT) -> int:
     with open("/proc/self/statm", "rb", buffering=0) as file:
         return int(file.read().split()[kind]) * resource.getpagesize()
+
+
+def available_bytes() -> int:
+    """How much memory this process could still have without swapping, by the system's estimate."""
+    with open("/proc/meminfo") as file:
+        found = re.search(r"^MemAvailable: *(\d+) kB", file.read(), re.MULTILINE)
+    free = 1024 * int(found[1]) if found else _LARGEST_MEMORY
+    with suppress(OSError, ValueError), open("/sys/fs/cgroup/memory.max") as file:
+        free = min(free, max(int(file.read()) - _resident_bytes(), 0))  # "max" is no number
+    return free
 
 
 def _ignore_alarm(_signal: int, _frame: FrameType | None) -> None:

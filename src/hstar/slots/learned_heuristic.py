@@ -88,8 +88,8 @@ class LearnedHeuristic:
                 raise self._error(f"this hstar cannot use the model: {error}") from error
             network = model.native(self.metadata["model"]["config"], self.file.tensors)
             inputs = self.features.native(self.metadata["features"]["config"], space)
-            # An entry from outside may inherit from one of ours, or have its name.
-            is_ours = DECODES.get(self.decode.name) is self.decode
+            # An entry from outside may inherit from one of ours, or have its name; a copy is ours.
+            is_ours = type(DECODES.get(self.decode.name)) is type(self.decode)
             native = is_ours and self.decode.is_native and None not in (network, inputs)
             try:
                 if self.decode.is_of_edges:

@@ -15,7 +15,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,6 +31,16 @@ FORMAT = "hstar-model-2"
 NO_DIGEST = "0" * 64
 DIGEST_PLACE = b'\\"digest\\":\\"'  # JSON within JSON
 MOST_HEADER = 2**28  # bytes
+DTYPES = {  # of tensors, as NumPy has them
+    "BOOL": np.dtype("?"),
+    **{
+        f"{kind.upper()}{8 * size}": np.dtype(f"<{kind}{size}")
+        for kind in "iu"
+        for size in (1, 2, 4, 8)
+    },
+    **{f"F{8 * size}": np.dtype(f"<f{size}") for size in (2, 4, 8)},
+}
+PIECE = 2**20  # bytes that are read and digested at once
 
 NAMED = {"name": str, "config": dict}
 SCHEMA: dict[str, Any] = {  # (schema,): that, or null
@@ -128,7 +137,7 @@ def read_model(path: str | os.PathLike[str], *, trust: bool = False) -> ModelFil
     ModelFileError."""
     name = os.fspath(path)
     try:
-        content = Path(name).read_bytes()
+        content = _read_in_pieces(name)
     except FileNotFoundError:
         raise ModelFileError("no such model file; train one with 'hstar train'", name) from None
     except OSError as error:
@@ -136,16 +145,16 @@ def read_model(path: str | os.PathLike[str], *, trust: bool = False) -> ModelFil
     return from_bytes(content, name, trust=trust)
 
 
-def from_bytes(content: bytes, name: str, *, trust: bool = False) -> ModelFile:
+def from_bytes(content: bytes | bytearray, name: str, *, trust: bool = False) -> ModelFile:
     """Check the content of a model file. Raises ModelFileError with that file name."""
-    from safetensors import SafetensorError
-    from safetensors.numpy import load
 
     try:
-        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
-        text = header.get("__metadata__", {}).get("hstar")
-        tensors = load(content)
-    except (SafetensorError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        end = 8 + int.from_bytes(content[:8], "little")
+        header = json.loads(bytes(content[8:end]))
+        text = header.pop("__metadata__", {}).get("hstar")
+        held = content if isinstance(content, bytearray) else bytearray(content)  # to write to
+        tensors = _tensors(header, memoryview(held)[end:])
+    except (LookupError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise ModelFileError(f"this is no intact .safetensors file ({error})", name) from None
     if text is None:
         raise ModelFileError("the file has no hstar metadata; it was not made by hstar", name)
@@ -159,7 +168,7 @@ def from_bytes(content: bytes, name: str, *, trust: bool = False) -> ModelFile:
             )
         digest = str(metadata["digest"])
         metadata = {"search": None, "verdict": None, **metadata}  # nulls are not written
-        if hashlib.sha256(with_digest(content, digest, NO_DIGEST)).hexdigest() != digest:
+        if _digest_without(digest, content) != digest:
             raise ModelFileError(
                 "the file was changed after training (its digest does not match); "
                 "use the original or train the model again",
@@ -221,6 +230,40 @@ def with_digest(content: bytes, old: str, new: str) -> bytes:
     """The content with another digest in the digest's place."""
     places = [DIGEST_PLACE + digest.encode(errors="replace") for digest in (old, new)]
     return content.replace(places[0], places[1], 1)
+
+
+def _read_in_pieces(path: str) -> bytearray:
+    """So that limits of time and memory hold meanwhile."""
+    content = bytearray()
+    with open(path, "rb") as file:
+        while piece := file.read(PIECE):
+            content += piece
+    return content
+
+
+def _tensors(header: dict[str, Any], data: memoryview) -> dict[str, NDArray[Any]]:
+    """Views of the data, which is not copied: a model may take most of the memory there is. Raises
+    LookupError, TypeError and ValueError if the header does not fit the data."""
+    tensors, rest = {}, len(data)
+    for name, about in header.items():
+        first, end = about["data_offsets"]
+        array: NDArray[Any] = np.ndarray(about["shape"], DTYPES[about["dtype"]], data, first)
+        if array.nbytes != end - first:
+            raise ValueError(f"the tensor {name!r} has {end - first} bytes, not {array.nbytes}")
+        tensors[name] = array if array.flags.aligned else array.copy()
+        rest -= end - first
+    if rest:
+        raise ValueError("the tensors do not fill the file")
+    return tensors
+
+
+def _digest_without(digest: str, content: bytes | bytearray) -> str:
+    """Of the content with zeros in the place of the digest, which is in the header."""
+    hashed, header = hashlib.sha256(), 8 + int.from_bytes(content[:8], "little")
+    hashed.update(with_digest(bytes(content[:header]), digest, NO_DIGEST))
+    for first in range(header, len(content), PIECE):
+        hashed.update(content[first : first + PIECE])
+    return hashed.hexdigest()
 
 
 def _check_schema(held: Any, schema: Any, where: str) -> None:

@@ -46,7 +46,7 @@ def sample_walks(
     """States around walks from the goal. The defaults are the published settings of N-RSL."""
     regression = regression_of(task, budget, h2=h2)
     with budget.native():
-        images = regression.rollouts(walks, length, novelty, seed, *budget.limits)
+        images = regression.backward_walks(walks, length, novelty, seed, *budget.limits)
     prepare(images, improve, budget)
     return completed(images, by_depth(images.depth, states, random, seed), completion, seed, budget)
 

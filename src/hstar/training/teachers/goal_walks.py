@@ -31,10 +31,10 @@ class GoalWalks:
         draws = np.random.default_rng(seed)
         number = int(draws.integers(2**63))
         with self.budget.native():
-            images = self.regression.rollouts(count, length, "none", number, *limits)
+            images = self.regression.backward_walks(count, length, "none", number, *limits)
         if images.depth.max() == 0:
             raise NothingToRegress("no operator without conditional effects leads to the goal")
-        ends = np.append(np.flatnonzero(np.diff(images.rollout)), len(images) - 1)
+        ends = np.append(np.flatnonzero(np.diff(images.walk)), len(images) - 1)
         begins = np.append(0, ends[:-1] + 1)
         steps = draws.integers(0, length, size=len(ends), endpoint=True)
         chosen = np.minimum(begins + steps, ends).astype(np.int32)

@@ -1,4 +1,4 @@
-#include "wl/follower.hpp"
+#include "wl/incremental.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -6,7 +6,7 @@
 
 namespace hstar {
 
-WlFollower::WlFollower(WlGraph graph, ColourTable table)
+IncrementalWl::IncrementalWl(WlGraph graph, ColourTable table)
     : graph_(std::move(graph)),
       table_(std::move(table)),
       rounds_(graph_.rounds()),
@@ -14,7 +14,7 @@ WlFollower::WlFollower(WlGraph graph, ColourTable table)
       arity_(static_cast<int>(graph_.position_keys().size())),
       steps_(arity_) {}
 
-void WlFollower::start(const int* values) {
+void IncrementalWl::start(const int* values) {
     const size_t objects = static_cast<size_t>(graph_.num_objects());
     counts_.assign(table_.num_features(), 0);
     std::vector<int> alone;  // features of the objects without neighbours
@@ -43,7 +43,7 @@ void WlFollower::start(const int* values) {
     has_state_ = true;
 }
 
-void WlFollower::change(int variable, int old_value, int new_value) {
+void IncrementalWl::change(int variable, int old_value, int new_value) {
     if (old_value == new_value) return;
     const int first = graph_.task().first_fact[variable];
     WlGraph::Change said;
@@ -60,7 +60,7 @@ void WlFollower::change(int variable, int old_value, int new_value) {
     }
 }
 
-void WlFollower::settle_goals() {
+void IncrementalWl::settle_goals() {
     if (!has_goal_change_) return;
     graph_.orders()->find_premature(will_be_achieved_, will_be_premature_);
     for (size_t g = 0; g < will_be_achieved_.size(); ++g) {
@@ -76,7 +76,7 @@ void WlFollower::settle_goals() {
     }
 }
 
-void WlFollower::find_changes(const int* values) {
+void IncrementalWl::find_changes(const int* values) {
     constexpr size_t kBlock = 64;  // most blocks are equal, and comparing memory is fast
     for (size_t begin = 0; begin < values_.size(); begin += kBlock) {
         const size_t end = std::min(begin + kBlock, values_.size());
@@ -85,7 +85,7 @@ void WlFollower::find_changes(const int* values) {
     }
 }
 
-const WlFollower::Difference& WlFollower::move_to(const int* values) {
+const IncrementalWl::Difference& IncrementalWl::move_to(const int* values) {
     if (!has_state_) {
         start(values);
         return difference_;
@@ -104,7 +104,7 @@ const WlFollower::Difference& WlFollower::move_to(const int* values) {
     return difference_;
 }
 
-const WlFollower::Difference& WlFollower::successor(int op, const int* values) {
+const IncrementalWl::Difference& IncrementalWl::successor(int op, const int* values) {
     const Task& task = graph_.task();
     changes_.clear();
     has_goal_change_ = false;
@@ -120,7 +120,7 @@ const WlFollower::Difference& WlFollower::successor(int op, const int* values) {
 }
 
 // Computes the colours after changes_; commit() or undo() must follow.
-void WlFollower::apply() {
+void IncrementalWl::apply() {
     difference_.lost.clear();
     difference_.gained.clear();
     change_clock_ = ++clock_;
@@ -137,7 +137,7 @@ void WlFollower::apply() {
 }
 
 // The first colour of an atom that changes.
-void WlFollower::begin(const WlGraph::Change& change) {
+void IncrementalWl::begin(const WlGraph::Change& change) {
     const WlGraph::Atom& atom = graph_.atom(change.atom);
     int slot = slot_of_[change.atom];
     if (slot < 0) {
@@ -162,14 +162,14 @@ void WlFollower::begin(const WlGraph::Change& change) {
 }
 
 // Sets a colour and its feature; returns the colour before.
-WlColour WlFollower::set_colour(Colouring& colouring, WlColour colour) {
+WlColour IncrementalWl::set_colour(Colouring& colouring, WlColour colour) {
     if (colouring.feature >= 0) difference_.lost.push_back(colouring.feature);
     colouring.feature = table_.feature(colour);
     if (colouring.feature >= 0) difference_.gained.push_back(colouring.feature);
     return std::exchange(colouring.colour, colour);
 }
 
-void WlFollower::touch(Vertices& vertices, int vertex, int round) {
+void IncrementalWl::touch(Vertices& vertices, int vertex, int round) {
     if (vertices.touched_at[vertex] == clock_) return;
     vertices.touched_at[vertex] = clock_;
     vertices.touched.push_back(vertex);
@@ -178,7 +178,7 @@ void WlFollower::touch(Vertices& vertices, int vertex, int round) {
 }
 
 // What an atom of a colour adds to the sums of its arguments, or takes from them.
-void WlFollower::share(int round, int slot, WlColour colour, bool is_added) {
+void IncrementalWl::share(int round, int slot, WlColour colour, bool is_added) {
     const auto keys = graph_.position_keys();
     const auto arguments = args(slot);
     for (size_t position = 0; position < arguments.size(); ++position) {
@@ -195,7 +195,7 @@ void WlFollower::share(int round, int slot, WlColour colour, bool is_added) {
 }
 
 // Brings the sums of objects up to date with the colours of atoms after a round.
-void WlFollower::add_shares(int round) {
+void IncrementalWl::add_shares(int round) {
     for (int slot : left_) share(round, slot, atoms_.rounds[slot * stride_ + round].colour, false);
     for (int slot : arrived_) share(round, slot, atoms_.rounds[slot * stride_ + round].colour, true);
     for (auto [slot, before] : atoms_.recoloured) {
@@ -206,7 +206,7 @@ void WlFollower::add_shares(int round) {
 }
 
 // Brings the sums of atoms up to date with the colours of objects after a round.
-void WlFollower::spread_to_atoms(int round) {
+void IncrementalWl::spread_to_atoms(int round) {
     const auto keys = graph_.position_keys();
     for (auto [slot, before] : atoms_.recoloured) touch(atoms_, slot, round);
     for (auto [object, before] : objects_.recoloured) {
@@ -234,7 +234,7 @@ void WlFollower::spread_to_atoms(int round) {
 }
 
 // The colours of touched vertices after the next round.
-void WlFollower::recolour(Vertices& vertices, int round) {
+void IncrementalWl::recolour(Vertices& vertices, int round) {
     vertices.next_recoloured.clear();
     for (int vertex : vertices.touched) {
         const int index = vertex * stride_ + round;
@@ -249,7 +249,7 @@ void WlFollower::recolour(Vertices& vertices, int round) {
     std::swap(vertices.recoloured, vertices.next_recoloured);
 }
 
-void WlFollower::undo() {
+void IncrementalWl::undo() {
     for (Vertices* vertices : {&objects_, &atoms_}) {
         for (size_t i = vertices->log.size(); i-- > 0;)
             vertices->rounds[vertices->log[i].index] = vertices->log[i].colouring;
@@ -264,7 +264,7 @@ void WlFollower::undo() {
     left_.clear();
 }
 
-void WlFollower::commit() {
+void IncrementalWl::commit() {
     for (int slot : left_) {
         const auto arguments = args(slot);
         for (int position = 0; position < static_cast<int>(arguments.size()); ++position) {
@@ -293,7 +293,7 @@ void WlFollower::commit() {
     arrived_.clear();
 }
 
-int WlFollower::take_slot(int atom) {
+int IncrementalWl::take_slot(int atom) {
     int slot = static_cast<int>(atom_in_.size());
     if (free_slots_.empty()) {
         atom_in_.push_back(-1);

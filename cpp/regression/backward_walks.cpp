@@ -10,7 +10,7 @@ namespace hstar {
 
 namespace {
 
-constexpr uint64_t kStepWork = 2000;  // about what a step of a rollout takes, in units of WorkMeter
+constexpr uint64_t kStepWork = 2000;  // about what a step takes, in units of WorkMeter
 
 std::vector<int> goal_facts(const Task& task) {
     std::vector<int> facts;
@@ -19,15 +19,15 @@ std::vector<int> goal_facts(const Task& task) {
     return facts;
 }
 
-void add(PreImages& images, std::vector<int> facts, int depth, int parent, int op, int rollout) {
+void add(PreImages& images, std::vector<int> facts, int depth, int parent, int op, int walk) {
     images.facts.add_row(facts);
     images.depth.push_back(depth);
     images.parent.push_back(parent);
     images.op.push_back(op);
-    images.rollout.push_back(rollout);
+    images.walk.push_back(walk);
 }
 
-// What a rollout has met, to score operators by novelty.
+// What a walk has met, to score operators by novelty.
 class Memory {
   public:
     Memory(const SetTask& task, Novelty novelty)
@@ -99,18 +99,18 @@ class KnownSets {
 
 }  // namespace
 
-PreImages roll_out(const SetTask& task, const Mutexes& mutexes, const RolloutOptions& options,
-                   const Limits& limits) {
+PreImages walk_backwards(const SetTask& task, const Mutexes& mutexes, const BackwardWalkOptions& options,
+                         const Limits& limits) {
     PreImages images;
     Regression set(task, mutexes);
     Random random(options.seed);
     Memory memory(task, options.novelty);
     WorkMeter meter(limits);
     const auto goal = goal_facts(task.task);
-    for (int rollout = 0; rollout < options.count; ++rollout) {
+    for (int walk = 0; walk < options.count; ++walk) {
         set.set(goal);
         memory.start(goal);
-        add(images, goal, 0, -1, -1, rollout);
+        add(images, goal, 0, -1, -1, walk);
         for (int depth = 0; depth < options.length;) {
             meter.spend(kStepWork);
             auto ops = set.operators();
@@ -119,7 +119,7 @@ PreImages roll_out(const SetTask& task, const Mutexes& mutexes, const RolloutOpt
             set.apply(op);
             memory.note(op, set);
             depth += !task.task.is_artificial(op);
-            add(images, set.facts(), depth, images.size() - 1, op, rollout);
+            add(images, set.facts(), depth, images.size() - 1, op, walk);
         }
     }
     return images;

@@ -13,9 +13,9 @@
 
 namespace hstar {
 
-class WlFollower {
+class IncrementalWl {
   public:
-    WlFollower(WlGraph graph, ColourTable table);
+    IncrementalWl(WlGraph graph, ColourTable table);
 
     const WlGraph& graph() const { return graph_; }
     int num_features() const { return table_.num_features(); }
