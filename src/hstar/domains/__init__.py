@@ -11,6 +11,7 @@ from hstar.domains.folder import FolderError, WrittenSplit, generate
 from hstar.domains.generated_problem import GeneratedProblem
 from hstar.domains.generator import SPLITS, Generator, Parameter, Parameters, SplitPlan
 from hstar.domains.registry import DOMAINS
+from hstar.domains.sliding_tiles import random_board
 from hstar.domains.splits import Drawn, draw, regenerate
 
 __all__ = [
@@ -26,5 +27,6 @@ __all__ = [
     "WrittenSplit",
     "draw",
     "generate",
+    "random_board",
     "regenerate",
 ]

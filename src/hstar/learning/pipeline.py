@@ -78,10 +78,10 @@ def learn(
         say(parts.text)
         workers = Workers(pool, options.processes, say)
         maker = ModelMaker(recipe, options, parts, workers, watch, own)
-        return Learning(recipe, options, maker).run()
+        return LearningRun(recipe, options, maker).run()
 
 
-class Learning:
+class LearningRun:
     """One call of `learn`, from the models on."""
 
     def __init__(self, recipe: Recipe, options: LearnOptions, maker: ModelMaker) -> None:

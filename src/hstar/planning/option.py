@@ -16,7 +16,7 @@ KINDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class SearchOption:
     """`flag` is the usage on the command line; one without a value sets the opposite of `default`,
     which holds where nothing is said. `said` is what labels say ({} is the value), `core` the field
     of _core.SearchOptions; empty: nothing. `names` are values to suggest."""
@@ -63,4 +63,4 @@ def check_queues(queues: Any, heuristics: int) -> None:
 
 def option(kind: type, flag: str, help: str, said: str = "", **known: Any) -> Any:
     """A field of a specification. It is None where nothing is said."""
-    return field(default=None, metadata={"option": Option(kind, flag, help, said, **known)})
+    return field(default=None, metadata={"option": SearchOption(kind, flag, help, said, **known)})

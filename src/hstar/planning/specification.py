@@ -27,7 +27,7 @@ from hstar.planning.heuristics import (
     is_file,
     is_model_file,
 )
-from hstar.planning.option import Option, check_queues, option
+from hstar.planning.option import SearchOption, check_queues, option
 from hstar.planning.space import Space
 
 DEFAULT = "default"  # the name of the default planner, as a heuristic and in model files
@@ -187,7 +187,7 @@ class SearchSpecification:
     # -- what is said
 
     @classmethod
-    def options(cls) -> dict[str, Option]:
+    def options(cls) -> dict[str, SearchOption]:
         """What is known of each option, by the name of its field."""
         return {one.name: one.metadata["option"] for one in fields(cls) if one.metadata}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hstar.experiments.bench import Runs
@@ -58,6 +59,26 @@ def new_figure(
         figure = Figure(figsize=(width, height), layout="constrained")
         axes = figure.subplots(rows, columns, squeeze=False)
     return figure, list(axes.flat)
+
+
+def panels(
+    names: Sequence[str],
+    draw: Callable[[Axes, str], None],
+    in_row: int,
+    size: tuple[float, float],
+    fontsize: float,
+) -> Figure:
+    """A panel of this size for each name, with one legend."""
+    columns = min(in_row, max(1, len(names)))
+    rows = max(1, -(-len(names) // columns))
+    figure, axes = new_figure(size[0] * columns, size[1] * rows, rows, columns)
+    for one in axes[len(names) :]:
+        one.set_axis_off()
+    for one, name in zip(axes, names, strict=False):
+        draw(one, name)
+    if axes[0].get_legend_handles_labels()[1]:
+        axes[0].legend(fontsize=fontsize, frameon=False)
+    return figure
 
 
 def cactus(rows: pl.DataFrame, column: str = "evaluations") -> Figure:

@@ -7,8 +7,15 @@ A lesson is what there is to learn from; a row says what is to be learned.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from hstar.runtime.exports import lazy
 from hstar.runtime.registry import Registry, of_class
 from hstar.training.fit.fit import Fit, Lesson, Limits, ModelRow
+
+if TYPE_CHECKING:
+    from hstar.training.fit.rtdp import ActingLearner as ActingLearner
+    from hstar.training.fit.rtdp import rtdp_settings as rtdp_settings
 
 __all__ = ["FITS", "Fit", "Lesson", "Limits", "ModelRow", "fit_for"]
 
@@ -39,3 +46,7 @@ def fit_for(row: ModelRow) -> Fit:
             if found.takes(row):
                 return found
     raise ValueError(f"nothing can fit {row.label}")
+
+
+if not TYPE_CHECKING:
+    __getattr__ = lazy(__name__, __file__)

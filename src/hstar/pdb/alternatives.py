@@ -1,5 +1,5 @@
-"""Exact tables and their classical compressions: what a network has to beat at equal size. Means
-are over all states; "total" includes the value of the base."""
+"""What a learned heuristic has to beat at equal size: all that classical compressions make of a
+pattern database. Means are over all states; "total" includes the value of the base."""
 
 from __future__ import annotations
 
@@ -11,43 +11,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hstar.papers.admissible_cea.scales import Subject
-from hstar.pdb import PatternDatabase, best_levels, build_pdb, compress, parse_pattern, subtract
-from hstar.planning.puzzle import Puzzle, make_puzzle
+from hstar.pdb.compression import best_levels, compress
+from hstar.pdb.database import PatternDatabase, build_pdb
+from hstar.pdb.pattern import parse_pattern
+from hstar.planning.puzzle import Puzzle
 
 SLICE = 2**20
 
 
-def build_table(subject: Subject) -> PatternDatabase:
-    """The exact table of a subject, less its base where it has one."""
-    puzzle = make_puzzle(subject.puzzle)
-    database = build_pdb(puzzle, parse_pattern(puzzle, subject.pattern))
-    if subject.base is None:
-        return database
-    return subtract(database, build_pdb(puzzle, parse_pattern(puzzle, subject.base)), puzzle)
+@dataclass(frozen=True, slots=True)
+class Compressions:
+    """Which tables are made: of the pattern and of each `smaller` one (for a difference, that may
+    be the pattern without base), minima over groups of every factor and of what fits into `budgets`
+    (bytes), in both orders, in whole values and in 2 bits. `modulo` is a factor of the modulo
+    grouping; `symmetric` adds tables of symmetry classes."""
+
+    factors: Sequence[int] = ()
+    budgets: Sequence[int] = ()
+    smaller: Sequence[str] = ()
+    modulo: int | None = None
+    symmetric: bool = False
 
 
-def table_row(database: PatternDatabase, seconds: float) -> dict[str, Any]:
-    """What Tables 1 and 3 say of a table. `states` are those that can reach the goal."""
-    counts, _ = database.histogram
-    return {
-        "states": sum(counts),
-        "mean": database.mean,
-        "total": database.mean + (database.base.mean if database.base else 0.0),
-        "bytes": database.num_bytes,
-        "table_bytes": database.table.nbytes,
-        "counts": counts,
-        "seconds": round(seconds, 2),
-    }
-
-
-def classical_rows(database: PatternDatabase, subject: Subject) -> Iterator[dict[str, Any]]:
-    """All compressions that a subject asks for: a row each, the mean counted over every state."""
-    asked = subject.compressions
-    if asked is None:
-        return
-    puzzle = make_puzzle(subject.puzzle)
-    pattern = subject.pattern if subject.base is None else f"{subject.pattern} less {subject.base}"
+def list_compressions(
+    database: PatternDatabase, puzzle: Puzzle, pattern: str, asked: Compressions
+) -> Iterator[dict[str, Any]]:
+    """A row for each table that is asked for, the mean counted over every state. `pattern` is what
+    the rows call that of the database."""
     own = _Source(database, pattern, puzzle)
     yield from own.rows(asked.factors, asked.budgets)
     if asked.modulo is not None:
@@ -139,7 +129,7 @@ class _Source:
         return states, sizes[entries % len(sizes)]
 
 
-def describe(row: dict[str, Any]) -> str:
+def describe_compression(row: dict[str, Any]) -> str:
     """Such as "edges:0-5, minimum of 6 (lex), 2 bits 0,6,7,8"."""
     parts = [str(row["pattern"])]
     if row["symmetric"]:
@@ -156,3 +146,17 @@ def strongest(rows: list[dict[str, Any]], num_bytes: float) -> dict[str, Any] | 
     """The classical table with the largest mean within so many bytes."""
     fitting = [row for row in rows if row["bytes"] <= num_bytes]
     return max(fitting, key=lambda row: float(row["total"]), default=None)
+
+
+def table_row(database: PatternDatabase, seconds: float) -> dict[str, Any]:
+    """What an exact table holds. `states` are those that can reach the goal."""
+    counts, _ = database.histogram
+    return {
+        "states": sum(counts),
+        "mean": database.mean,
+        "total": database.mean + (database.base.mean if database.base else 0.0),
+        "bytes": database.num_bytes,
+        "table_bytes": database.table.nbytes,
+        "counts": counts,
+        "seconds": round(seconds, 2),
+    }

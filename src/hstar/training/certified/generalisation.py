@@ -16,22 +16,20 @@ import copy
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
-from hstar.papers.admissible_cea.networks import predict
-from hstar.papers.experiment import write_part
 from hstar.pdb import PatternDatabase, read_pdb
 from hstar.planning.puzzle import Puzzle, make_puzzle
+from hstar.slots.features.pattern_states import UNREACHED, PatternStates
+from hstar.training.certified.learning import integer_network
+from hstar.training.certified.sampled_sweep import predict
+from hstar.training.options import TrainOptions
 from hstar.training.pattern_source import TableData
-
-if TYPE_CHECKING:
-    import torch
-
-    from hstar.slots.features.pattern_states import PatternStates
-    from hstar.training.options import TrainOptions
+from hstar.training.train import prepare_table
 
 SLICE = 2**17
 Distances = NDArray[np.int64]
@@ -67,16 +65,9 @@ def inadmissibility(h: Distances, distance: Distances, following: Indices) -> Di
 
 
 def measure_generalisation(
-    table: Path, options: TrainOptions, size: int, seed: int, part: Path
-) -> str:
+    table: Path, options: TrainOptions, size: int, seed: int
+) -> dict[str, Any]:
     """Train on `size` states drawn once, and compare them with the whole space."""
-    import torch
-
-    from hstar.slots.features.pattern_states import PatternStates
-    from hstar.slots.models.export import export
-    from hstar.slots.models.rounding import RoundedNet
-    from hstar.training.train import prepare_table
-
     started = time.monotonic()
     torch.set_num_threads(1)
     database = read_pdb(table)
@@ -91,7 +82,7 @@ def measure_generalisation(
     data = SomeStates(database, puzzle, restricted(states, sample))
     loop = prepare_table(data, replace(options, seed=seed, device="cpu")).loop
     loop.run()
-    network = export(cast(RoundedNet, loop.network), states.domain_sizes)
+    network = integer_network(loop)
     h = np.zeros(states.cells, dtype=np.int64)
     for first in range(0, len(reached), SLICE):
         index = reached[first : first + SLICE]
@@ -105,9 +96,7 @@ def measure_generalisation(
         for where, chosen in (("sample", sample), ("whole", reached))
     }
     means["overestimated"] = float((excess[reached] > 0).mean())
-    write_part(part, {**row, **means, "seconds": round(time.monotonic() - started, 1)})
-    off = abs(means["state_whole"] - means["state_sample"])
-    return f"{database.layout.space}, {len(sample)} training states: off by {off:.3f}"
+    return {**row, **means, "seconds": round(time.monotonic() - started, 1)}
 
 
 @dataclass(frozen=True)
@@ -122,10 +111,6 @@ class SomeStates(TableData):
 
 def restricted(states: PatternStates, kept: Indices) -> PatternStates:
     """The same space with labels for some states only, so that no others are drawn."""
-    import torch
-
-    from hstar.slots.features.pattern_states import UNREACHED
-
     known = copy.copy(states)
     places = torch.from_numpy(kept)
     known.labels = torch.full_like(states.labels, UNREACHED)

@@ -1,38 +1,22 @@
-"""The problems of the experiment: generated, or those of a suite with the folders DOMAIN/train and
-DOMAIN/test. A test problem that says the same as a training problem is left out."""
+"""Domains with problems to learn from and others to search: generated, or those of a suite with
+folders DOMAIN/train and DOMAIN/test. What says the same as a training problem is no test."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from hstar.domains import generate
-from hstar.papers.experiment import read_part, read_published, write_part
-from hstar.papers.reward_shaping.scales import Generated
-from hstar.pddl import find_domain, parse
-from hstar.pddl.errors import InputFileError
-from hstar.pddl.locate import find_problems, natural_order
-from hstar.slots.teachers.folder import content_digest
+from hstar.experiments.bench import SuiteError
+from hstar.experiments.study.run import StudyRun, read_part, spread, write_part
+from hstar.experiments.study.scales import build
+from hstar.experiments.study.trials import Entry, Generated, TrialScale
+from hstar.pddl import find_domain, find_problems, natural_order, parse
+from hstar.slots.teachers import content_digest
 
 SPLITS = ("train", "test")
-PRINTED: dict[str, Any] = read_published(__file__)["domains"]
-
-
-class SuiteError(InputFileError):
-    """A folder of problems is missing or holds something else."""
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A problem file and how many objects the problem has, those of the domain included."""
-
-    file: str
-    objects: int
-
-    @property
-    def path(self) -> Path:
-        return Path(self.file)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,25 +30,22 @@ class DomainProblems:
     left_out: tuple[str, ...]
 
     @property
+    def name(self) -> str:
+        return self.domain
+
+    @property
     def train_folder(self) -> Path:
         return self.train[0].path.parent
 
-    @property
-    def sizes(self) -> int:
-        """How many sizes the test problems have."""
-        distinct = len({entry.objects for entry in self.test})
-        return int(PRINTED.get(self.domain, {}).get("sizes", distinct))
-
-    def chosen(self, per_size: int) -> tuple[Entry, ...]:
-        """So many test problems for each size, at even distances; all for 0."""
-        count, total = per_size * self.sizes, len(self.test)
-        if per_size == 0 or count >= total:
-            return self.test
-        return tuple(self.test[i * total // count] for i in range(count))
+    def chosen(self, per_size: int, sizes: int = 0) -> tuple[Entry, ...]:
+        """So many test problems for each size, at even distances; all for 0. `sizes` is how many
+        sizes count, 0 for those that there are."""
+        counted = sizes or len({entry.objects for entry in self.test})
+        return tuple(spread(self.test, per_size * counted)) if per_size else self.test
 
 
-def domain_folders(suite: Path) -> dict[str, Path]:
-    """The folders of a suite that have problems to train and to test with, the paper's first."""
+def domain_folders(suite: Path, first: Iterable[str] = ()) -> dict[str, Path]:
+    """The folders of a suite that have problems to train and to test with; some come first."""
     inside = sorted(path for path in suite.iterdir() if path.is_dir())
     found = {
         path.name: path
@@ -75,7 +56,7 @@ def domain_folders(suite: Path) -> dict[str, Path]:
         raise SuiteError(
             "there are no folders DOMAIN/train and DOMAIN/test of problems", str(suite)
         )
-    names = [*(name for name in PRINTED if name in found), *found]
+    names = [*(name for name in first if name in found), *found]
     return {name: found[name] for name in names}
 
 
@@ -91,12 +72,12 @@ def read_problems(domain: str, folder: Path, part: Path) -> DomainProblems:
     """Read the problems of a domain once; what is found stays in the file `part`. Raises PddlError
     and SuiteError."""
     held = read_part(part)
-    if held is None:
-        found = _read(domain, folder)
-        write_part(part, asdict(found))
+    if held is not None:
+        found: DomainProblems = build(DomainProblems, held)
         return found
-    entries = {split: tuple(Entry(**one) for one in held[split]) for split in SPLITS}
-    return DomainProblems(domain, entries["train"], entries["test"], tuple(held["left_out"]))
+    found = _read(domain, folder)
+    write_part(part, asdict(found))
+    return found
 
 
 def _read(domain: str, folder: Path) -> DomainProblems:
@@ -118,3 +99,15 @@ def _read(domain: str, folder: Path) -> DomainProblems:
     if not entries["test"]:
         raise SuiteError("every test problem is a training problem too", str(folder / "test"))
     return DomainProblems(domain, entries["train"], entries["test"], tuple(left_out))
+
+
+def all_problems(
+    run: StudyRun[TrialScale, Any], folders: Mapping[str, Path]
+) -> Iterator[tuple[str, DomainProblems]]:
+    """Those of each domain, generated if the folder is that of the run."""
+    for domain, folder in folders.items():
+        part = run.directory / "problems" / f"{domain}.json"
+        is_ours = folder.is_relative_to(run.directory)
+        if run.begins(part, f"reading problems of {domain}") and is_ours:
+            make_problems(folder, run.scale.generated[domain], run.seed)
+        yield domain, read_problems(domain, folder, part)

@@ -1,4 +1,4 @@
-"""A table of a paper with our numbers, as text, Markdown, CSV and HTML."""
+"""A table with its title and a text that says what it shows, as text, Markdown, CSV and HTML."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hstar.experiments.report import Cell, Page, Spans, markdown_table, text_table
+from hstar.experiments.report.page import Page
+from hstar.experiments.report.tables import Cell, Spans, markdown_table, text_table
 
 
 @dataclass(frozen=True)
 class Table:
     """`name` is that of its CSV file, `shown` says what the table shows. `folded` is the line under
-    which a long table hides. `measured` counts the cells with a number of ours, where counted."""
+    which a long table hides. `measured` counts the cells with a number of ours, where counted.
+    `is_text` is for cells of prose."""
 
     name: str
     title: str
@@ -23,6 +25,7 @@ class Table:
     spans: Spans = ()
     folded: str = ""
     measured: int = 0
+    is_text: bool = False
 
     def markdown(self) -> str:
         table = markdown_table(self.headers, self.rows, self.spans)
@@ -48,7 +51,8 @@ class Table:
     def add_to(self, page: Page) -> None:
         if not self.folded:
             page.add_heading(self.title, level=3)
-        page.add_table(self.headers, self.rows, spans=self.spans, folded=self.folded)
+        more = {"spans": self.spans, "folded": self.folded, "text": self.is_text}
+        page.add_table(self.headers, self.rows, **more)  # type: ignore[arg-type]
         page.add_text(self.shown)
 
 
