@@ -9,26 +9,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hstar.learning.attempts import Effort
-from hstar.learning.choices import choices_along
-from hstar.learning.counterexamples import (
-    MOST_MINIMA,
-    Minima,
-    choices_at,
-    find_counterexamples,
-    local_minima,
-)
-from hstar.learning.linear_model import linear_model
 from label_folders import write_folder
+from linear_lessons import from_plans, linear_model
 
 from hstar import _core
+from hstar.learning.corrections import MOST_MINIMA, find_minima, local_minima
+from hstar.learning.trials import Effort, Start
 from hstar.planning.heuristics import bind_heuristic
-from hstar.planning.search import run
-from hstar.planning.specification import SearchSpecification
 from hstar.planning.task import Task, load_task
 from hstar.runtime.resources import Budget
 from hstar.slots.learned_heuristic import LearnedHeuristic
 from hstar.slots.model_file import ModelFile, to_bytes
+from hstar.training.fit.choices import Minima, choices_at
 
 UNLIMITED = 2**50  # bytes: the process that runs the tests may hold a lot
 EFFORT = Effort(60.0, None, UNLIMITED)
@@ -46,9 +38,7 @@ def tasks() -> list[Task]:
 @functools.cache
 def weak_model() -> ModelFile:
     """Of atoms alone, from one plan."""
-    plan = run(tasks()[0], SearchSpecification("lmcut", "astar"), Budget()).plan
-    assert plan
-    return linear_model([choices_along(tasks()[0], plan)], {"rounds": 0}, Budget())
+    return linear_model(from_plans(tasks()[:1]), {"rounds": 0})
 
 
 def exact_distances(task: Task) -> dict[bytes, float]:
@@ -91,16 +81,14 @@ def test_the_walk_is_the_plain_one() -> None:
 
 def test_the_goal_ends_the_way() -> None:
     for task in tasks():
-        plan = run(task, SearchSpecification("lmcut", "astar"), Budget()).plan
-        assert plan
-        good = linear_model([choices_along(task, plan)], {"rounds": 3, "orders": True}, Budget())
+        good = linear_model(from_plans([task]), {"rounds": 3, "orders": True})
         assert len(local_minima(task, LearnedHeuristic(good, "good"), 200, Budget())) <= 2
 
 
 def test_values_are_exact_and_choices_agree_with_them() -> None:
     count = 0
     for number, task in enumerate(tasks()):
-        found = find_counterexamples(number, task.problem, to_bytes(weak_model()), 20, EFFORT)
+        found = find_minima(Start(number, task.problem), to_bytes(weak_model()), 20, EFFORT)
         exact = exact_distances(task)
         for listed, values in zip(found.states, found.values, strict=True):
             successors = task.successors(np.array(listed, np.int32))[1]
@@ -136,8 +124,10 @@ def test_what_is_not_known_is_not_compared() -> None:
 def test_work_limits_values_not_minima(work: int) -> None:
     task = tasks()[-1]
     effort = Effort(60.0, work, UNLIMITED)
-    found = find_counterexamples("last", task.problem, to_bytes(weak_model()), 20, effort)
-    again = find_counterexamples("last", task.problem, to_bytes(weak_model()), 20, effort)
+    found, again = (
+        find_minima(Start("last", task.problem), to_bytes(weak_model()), 20, effort)
+        for _ in range(2)
+    )
     assert found.states == again.states and str(found.values) == str(again.values)
     known = sum(not math.isnan(v) for values in found.values for v in values)
     total = sum(map(len, found.values))

@@ -1,4 +1,4 @@
-"""Linear models of `hstar learn`: what each objective learns, and choices that they learn from."""
+"""The fit "linear": what each objective learns, and the choices that it learns from."""
 
 from __future__ import annotations
 
@@ -8,20 +8,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hstar.learning.attempts import CHEAPEST
-from hstar.learning.candidates import RECIPES, candidates_with
-from hstar.learning.choices import Choices, choices_along
-from hstar.learning.linear_model import OBJECTIVES, linear_model
-from hstar.learning.sibling_values import sibling_values
+from linear_lessons import choices_of, from_plans, from_siblings, linear_model, optimal_plan
 
 from hstar import _core
 from hstar.domains import generate
-from hstar.planning.search import search
+from hstar.learning.recipe import RECIPES
 from hstar.planning.task import Task, load_task
-from hstar.runtime.resources import Budget
 from hstar.slots.learned_heuristic import LearnedHeuristic
 from hstar.slots.model_file import to_bytes
+from hstar.slots.objectives import objectives_of
+from hstar.training.fit import Lesson
+from hstar.training.fit.choices import Choices
 
+OBJECTIVES = list(objectives_of("linear"))
 FEATURES = {"rounds": 2, "orders": True}
 
 
@@ -35,14 +34,12 @@ def tasks(tmp_path_factory: pytest.TempPathFactory) -> list[Task]:
 
 
 @pytest.fixture(scope="module")
-def choices(tasks: list[Task]) -> list[Choices]:
-    return [with_distances(task) for task in tasks]
+def lesson(tasks: list[Task]) -> Lesson:
+    return from_siblings(tasks)
 
 
 def with_distances(task: Task) -> Choices:
-    plan = search(task, "lmcut", "astar").plan
-    assert plan is not None
-    return choices_along(task, plan, sibling_values(task, plan, CHEAPEST, None, Budget()))
+    return choices_of(from_siblings([task]))[0]
 
 
 def exact(task: Task) -> Callable[[Any], float]:
@@ -73,10 +70,9 @@ def test_choices_agree_with_exact_distances(tasks: list[Task]) -> None:
 def test_every_worse_step_beside_the_plan_is_there(tasks: list[Task]) -> None:
     task = tasks[-1]
     made = with_distances(task)
-    plan = search(task, "lmcut", "astar").plan
     distance = exact(task)
     found = {(row, worse) for row, _, worse in made.steps.tolist()}
-    for row in range(len(plan or ())):
+    for row in range(len(optimal_plan(task))):
         ops, successors = task.successors(made.states[row])
         h = distance(made.states[row])
         worse = {
@@ -88,14 +84,14 @@ def test_every_worse_step_beside_the_plan_is_there(tasks: list[Task]) -> None:
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
-def test_objectives(objective: str, choices: list[Choices]) -> None:
-    file = linear_model(choices, FEATURES, Budget(), objective)
+def test_objectives(objective: str, lesson: Lesson) -> None:
+    file = linear_model(lesson, FEATURES, objective)
     assert file.metadata["objective"]["name"] == objective
     assert file.metadata["training"]["converged"]
-    assert to_bytes(linear_model(choices, FEATURES, Budget(), objective)) == to_bytes(file)
+    assert to_bytes(linear_model(lesson, FEATURES, objective)) == to_bytes(file)
     model = LearnedHeuristic(file, "learned")
     right, errors = [], []
-    for one in choices:
+    for one in choices_of(lesson):
         h = model.bind(one.task).evaluate(one.states)  # type: ignore[union-attr]
         right += (h[one.better] < h[one.worse]).tolist()
         known = np.isfinite(one.distances)
@@ -105,16 +101,12 @@ def test_objectives(objective: str, choices: list[Choices]) -> None:
         assert np.mean(errors) < 0.5
 
 
-def test_only_the_squared_objective_needs_distances(choices: list[Choices]) -> None:
+def test_only_the_squared_objective_needs_distances(tasks: list[Task]) -> None:
     """Without values beside plans the distances of the plans' own states remain."""
-    task = choices[0].task
-    plan = search(task, "lmcut", "astar").plan
-    assert plan is not None
-    plain = choices_along(task, plan)
-    assert np.isfinite(plain.distances).sum() == len(plan) + 1
-    rows = [linear_model([plain], FEATURES, Budget(), o).metadata["training"]["rows"]
-            for o in OBJECTIVES]  # fmt: skip
-    assert rows[2] == len(plan) + 1 and rows[0] == rows[1] > len(plan)
+    plan, plain = optimal_plan(tasks[0]), from_plans(tasks[:1])
+    assert np.isfinite(choices_of(plain)[0].distances).sum() == len(plan) + 1
+    rows = {o: linear_model(plain, FEATURES, o).metadata["training"]["rows"] for o in OBJECTIVES}
+    assert rows["squared"] == len(plan) + 1 and rows["rank-svm"] == rows["l-gbfs"] > len(plan)
 
 
 CORRIDOR = """(define (domain corridor) (:requirements :strips)
@@ -131,11 +123,12 @@ def test_without_choices_there_is_no_ranking(tmp_path: Path) -> None:
         "(:init (at a) (door a b) (door b c)) (:goal (at c)))"
     )
     task = load_task(tmp_path / "domain.pddl", tmp_path / "p.pddl")
-    file = linear_model([with_distances(task)], {"rounds": 2, "statics": True}, Budget())
+    file = linear_model(from_siblings([task]), {"rounds": 2, "statics": True})
     assert "operators" not in file.metadata and "operators" not in file.tensors
-    assert not any(one.way.get("ranked") for one in candidates_with("x", file))
-    ranked = linear_model([with_distances(with_a_choice(tmp_path))], {"rounds": 2}, Budget())
-    assert any(one.way.get("ranked") for one in candidates_with("x", ranked))
+    recipe = RECIPES["domain"]
+    assert not any(search.ranked for search in recipe.searches_with(file))
+    ranked = linear_model(from_siblings([with_a_choice(tmp_path)]), {"rounds": 2})
+    assert any(search.ranked for search in recipe.searches_with(ranked))
 
 
 def with_a_choice(folder: Path) -> Task:
@@ -144,9 +137,3 @@ def with_a_choice(folder: Path) -> Task:
         "(:init (at a) (door a b) (door b c) (door b d) (door d a)) (:goal (at c)))"
     )
     return load_task(folder / "domain.pddl", folder / "q.pddl")
-
-
-def test_recipes_have_names_of_their_own() -> None:
-    labels = [recipe.label for recipe in RECIPES]
-    assert len(set(labels)) == len(labels)
-    assert labels[0] == "2 rounds, orders" and "2 rounds, orders, squared" in labels

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hstar.learning.choices import choices_along
-from hstar.learning.linear_model import linear_model
+from linear_lessons import from_plans, linear_model, optimal_plan, plain_choices
 from test_wl import KINDS, config_of, generated, random_tasks
 from untrained_models import random_walk
 from wl_oracle import Graph
@@ -20,7 +19,6 @@ from hstar.planning.heuristics import bind_heuristic
 from hstar.planning.search import search
 from hstar.planning.specification import SearchSpecification
 from hstar.planning.task import Task, load_task
-from hstar.runtime.resources import Budget
 from hstar.slots.features.wl import operator_colours
 from hstar.slots.learned_heuristic import LearnedHeuristic
 from hstar.slots.model_file import ModelFile, ModelFileError
@@ -81,9 +79,7 @@ def test_colours_of_operators_of_domains(domain: str, tmp_path: Path) -> None:
 
 
 def learned(task: Task, features: dict[str, Any] = FEATURES) -> LearnedHeuristic:
-    plan = search(task, "lmcut", "astar").plan
-    file = linear_model([choices_along(task, plan)], features, Budget())
-    return LearnedHeuristic(file, "learned")
+    return LearnedHeuristic(linear_model(from_plans([task]), features), "learned")
 
 
 @pytest.mark.parametrize("domain", ["blocksworld", "ferry", "gripper", "logistics"])
@@ -91,8 +87,7 @@ def test_the_ranking_prefers_the_steps_of_the_plan(domain: str, tmp_path: Path) 
     """On the problem that it was learned from, operators of the plan come before others, unless
     those look the same, or are as good."""
     task = generated(tmp_path, domain)
-    plan = search(task, "lmcut", "astar").plan
-    choices = choices_along(task, plan)
+    choices = plain_choices(task, optimal_plan(task))
     model = learned(task)
     described, weights = model.metadata["operators"], model.file.tensors["operators"]
     value = dict(zip((int(c, 16) for c in described["colours"]), weights.tolist(), strict=True))
@@ -182,9 +177,9 @@ def test_the_file_keeps_the_ranking_and_other_orders_of_actions(tmp_path: Path) 
     )
     assert ranked == again != search(task, model, "lazy", preferred=False).evaluated
     # Both may be learned from together.
-    plan = search(task, "lmcut", "astar").plan
+    plan = optimal_plan(task)
     alone, both = (
-        linear_model([choices_along(one, plan) for one in some], FEATURES, Budget())
+        linear_model(from_plans(some, [plan] * len(some)), FEATURES)
         for some in ([task], [task, other])
     )
     assert alone.metadata["operators"] == both.metadata["operators"]
