@@ -64,6 +64,16 @@ def test_successors_are_what_the_operators_say(museum: hstar.Task) -> None:
             np.testing.assert_array_equal(successor, by_hand)
 
 
+def test_a_plan_from_another_state_must_reach_the_goal(towers: hstar.Task) -> None:
+    plan = hstar.search_task(towers, "ff").plan
+    assert plan is not None and len(plan) > 1
+    start = towers.initial_state
+    assert towers.replay(plan, start) == len(plan)
+    for wrong, message in ((plan[:-1], "does not hold at the end"), (plan[1:], "not possible")):
+        with pytest.raises(ValueError, match=message):
+            towers.replay(wrong, start)
+
+
 def test_indices_of_operators(towers: hstar.Task) -> None:
     for index in (-1, towers.num_operators):
         with pytest.raises(IndexError):

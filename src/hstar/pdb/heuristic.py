@@ -5,28 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hstar import _core
-from hstar.pdb.database import Layout
+from hstar.pdb.database import PatternHeuristic
 from hstar.pdb.file import PdbFileError, read_pdb
 from hstar.planning.puzzle import Puzzle
 from hstar.planning.space import Space, state_rows
 
 PREFIX = "pdb:"
-
-
-class PatternHeuristic(Protocol):
-    """A pattern database, or a network that was learned from one."""
-
-    @property
-    def layout(self) -> Layout: ...
-
-    def bind(self, space: Space) -> _core.Pdb | _core.LearnedPdb:
-        """In the core. Raises ValueError if it is one of another space."""
 
 
 class PdbHeuristic:
