@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hstar import search
 from hstar.domains import generate
 from hstar.experiments.report import markdown_table
 from hstar.pdb import PdbHeuristic, build_pdb, choose_pattern
 from hstar.pddl import parse
 from hstar.planning.result import SearchResult
-from hstar.planning.search import search
 from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget
 from hstar.slots.loader import load_pattern_heuristic

@@ -19,7 +19,7 @@ from program import PACKAGES, SECONDS, environment, hstar
 from small_patterns import database_of
 from tiny_cea_scale import PAIR, TILES, TINY
 
-from hstar import plan
+from hstar import plan, search
 from hstar.papers.admissible_cea import recipe as admissible_cea
 from hstar.papers.admissible_cea.classical import table_row
 from hstar.papers.admissible_cea.frontier import frontier, verdict
@@ -30,7 +30,6 @@ from hstar.papers.admissible_cea.scales import SCALES
 from hstar.papers.admissible_cea.tables import table_1, table_2, table_3
 from hstar.papers.page import planning_table
 from hstar.planning.puzzle import make_puzzle
-from hstar.planning.search import search
 from hstar.runtime.journal import JournalError
 from hstar.slots.model_file import ModelFileError
 from hstar.slots.pattern_network import read_learned

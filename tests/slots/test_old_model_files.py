@@ -13,8 +13,8 @@ from safetensors import safe_open
 from safetensors.numpy import load, save
 
 import hstar
+from hstar import search
 from hstar.commands.cli import run as run_cli
-from hstar.planning.search import search
 from hstar.planning.task import Task, load_task
 from hstar.slots.loader import load_model
 from hstar.slots.model_file import FORMAT, ModelFileError, read_model

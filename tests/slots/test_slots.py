@@ -20,12 +20,12 @@ import numpy as np
 import pytest
 
 import hstar
+from hstar import search
 from hstar.commands.cli import main
 from hstar.domains import generate
 from hstar.pdb import build_pdb, choose_pattern
 from hstar.planning.algorithms import SEARCHES
 from hstar.planning.puzzle import make_puzzle
-from hstar.planning.search import search
 from hstar.slots.decode import DECODES
 from hstar.slots.features import FEATURES
 from hstar.slots.models import MODELS

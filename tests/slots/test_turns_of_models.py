@@ -20,8 +20,6 @@ from program import COMMAND, SECONDS, Outcome, check_one_line, environment
 from program import hstar as program
 
 import hstar
-from hstar.learning.choices import choices_along
-from hstar.learning.linear_model import linear_model
 from hstar.planning.search import run
 from hstar.planning.specification import DEFAULT_PLANNER
 from hstar.runtime.resources import Budget

@@ -9,11 +9,11 @@ import pytest
 from hstar.learning.rollouts import RolloutLearner
 from hstar.learning.unions import MOST_OBJECTS, draw_unions
 
+from hstar import search
 from hstar.domains import generate
 from hstar.pddl import Problem, parse
 from hstar.pddl.union import single_predicates, union
 from hstar.pddl.validate import validate
-from hstar.planning.search import search
 from hstar.planning.task import ground, load_task
 from hstar.runtime.resources import Budget
 from hstar.training.reinforcement.presets import PRESETS, changed

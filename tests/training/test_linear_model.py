@@ -14,9 +14,8 @@ from hstar.learning.choices import Choices, choices_along
 from hstar.learning.linear_model import OBJECTIVES, linear_model
 from hstar.learning.sibling_values import sibling_values
 
-from hstar import _core
+from hstar import _core, search
 from hstar.domains import generate
-from hstar.planning.search import search
 from hstar.planning.task import Task, load_task
 from hstar.runtime.resources import Budget
 from hstar.slots.learned_heuristic import LearnedHeuristic

@@ -18,8 +18,8 @@ from program import COMMAND, SECONDS, environment
 from program import hstar as hstar_program
 from small_trainings import CLASSES, RANKING, TINY, error_in_search, interrupted, options, trained
 
+from hstar import search
 from hstar.commands.cli import run as run_cli
-from hstar.planning.search import search
 from hstar.slots.decode import find_decode
 from hstar.slots.loader import load_model
 from hstar.slots.objectives import OBJECTIVES, make_objective

@@ -100,7 +100,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def write_problems_of_walks(options: argparse.Namespace) -> int:
-    from hstar.learning.initial_states import write_walks
+    from hstar.domains.walks import write_walks
 
     if options.split != "all" or any(getattr(options, name) for name in ("count", *SIZES)):
         raise UsageError("--walks takes one problem as it is; leave out --split, --count and sizes")

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from hstar import _core
 from hstar.pddl.errors import quote
-from hstar.planning.heuristics import make_heuristic
+from hstar.planning.heuristics import evaluate, make_heuristic
+from hstar.planning.space import Space
 from hstar.slots.decode import DECODES, Decode
 from hstar.slots.features import FEATURES
 from hstar.slots.features.vocabulary import domain_hash
@@ -75,6 +76,10 @@ class LearnedHeuristic:
     @property
     def ranks_operators(self) -> bool:
         return "operators" in self.metadata
+
+    def evaluate(self, space: Space, states: NDArray[np.int32]) -> NDArray[np.float32]:
+        """float32[B] from int32[B, V]; one state is a batch of one. Raises ModelFileError."""
+        return evaluate(self, space, states)
 
     def bind(self, space: Any) -> _core.Heuristic | Callable[[Any], Any]:
         """The heuristic for a space. Raises ModelFileError if it was trained for another."""

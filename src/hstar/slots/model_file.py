@@ -13,13 +13,14 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hstar.pddl.errors import InputFileError
-from hstar.runtime.atomic import write_atomically
+from hstar.runtime.atomic import check_writable, write_atomically
 from hstar.slots.features.vocabulary import domain_hash
 
 if TYPE_CHECKING:
@@ -117,6 +118,15 @@ def to_bytes(model: ModelFile) -> bytes:
     tensors = {name: np.asarray(array, order="C") for name, array in model.tensors.items()}
     content = save(tensors, metadata={"hstar": text})
     return with_digest(content, NO_DIGEST, hashlib.sha256(content).hexdigest())
+
+
+def check_output(output: str | os.PathLike[str]) -> Path:
+    """Raises ValueError for a name that no model file has, OSError where none can be written."""
+    path = Path(output)
+    if path.suffix != ".safetensors":
+        raise ValueError(f"the output must end in .safetensors, not '{path}'")
+    check_writable(path)
+    return path
 
 
 def write_model(path: str | os.PathLike[str], model: ModelFile) -> int:

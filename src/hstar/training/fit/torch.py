@@ -26,6 +26,8 @@ def fit_torch(lesson: Lesson, row: ModelRow, limits: Limits) -> ModelFile | None
 
     data = without_dead_ends(lesson.dataset)
     parts = data.split(VALIDATION, limits.seed) if len(data.tasks) > 1 else (data, data)
+    if lesson.validation is not None:
+        parts = (data, lesson.validation)
     kind = OBJECTIVES.find(row.objective)
     named = dict(row.options)
     of_objective = {name: named.pop(name) for name in list(named) if name in option_names(kind)}
