@@ -10,8 +10,8 @@ heuristic is a name from HEURISTICS, a model file, "pdb:FILE,FILE" (pattern data
 list of several. A search is a name from SEARCHES. Further `options` of a search are the fields of
 SearchSpecification. Times are in seconds, memory in bytes; None is no limit unless said otherwise.
 
-Input files that are wrong raise InputFileError (PddlError, ModelFileError, ...), options that do not
-fit ValueError, limits that leave no result OutOfResources, and Ctrl-C KeyboardInterrupt.
+Wrong input files raise InputFileError (PddlError, ModelFileError, ...), options that do not fit
+ValueError, limits that leave no result OutOfResources, and Ctrl-C KeyboardInterrupt.
 """
 
 from __future__ import annotations
@@ -310,10 +310,7 @@ def validate(problem: File, plan: File | Sequence[str], domain: File | None = No
     from hstar.pddl.planfile import read_plan, read_step
     from hstar.pddl.validate import validate as replay
 
-    if isinstance(plan, (str, os.PathLike)):
-        steps = read_plan(plan)
-    else:
-        steps = list(map(read_step, plan))
+    steps = read_plan(plan) if isinstance(plan, (str, os.PathLike)) else list(map(read_step, plan))
     return replay(parse(problem) if domain is None else parse(domain, problem), steps)
 
 
