@@ -1,14 +1,12 @@
 """Search with certified heuristics finds optimal solutions, and Theorem 3 holds where one is not.
 
-    python benchmarks/certified_search.py tiles|cube2|cube3|pddl [-o ROWS.json] [--folder DIR]
+    python benchmarks/certified_search.py tiles|cube2|cube3 [-o ROWS.json] [--folder DIR]
 
 tiles   all 181,440 states of the 8-puzzle, with A* and IDA*: heuristics learned and certified here,
         every length compared with the exact one; then networks that overestimate (argmax), every
         length compared with the bound of Theorem 3.
 cube2   the same for the 2x2x2 cube, from random states.
 cube3   scrambles of the 3x3x3 cube with IDA*: tables against the certified files in --models.
-pddl    random problems of several domains: a projection, a network learned from it, A* and IDA*,
-        against A* with LM-cut.
 
 Exit code 1 if a length or a bound does not hold. What is learned is kept in --folder and not
 learned again. One process on one core; values of networks are remembered by pattern while a search
@@ -25,7 +23,6 @@ from pathlib import Path
 
 import certified_cube
 import certified_puzzles
-import certified_tasks
 import torch
 from provenance import describe_run
 
@@ -37,7 +34,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     commands = parser.add_subparsers(required=True)
-    for part in (certified_puzzles, certified_cube, certified_tasks):
+    for part in (certified_puzzles, certified_cube):
         part.add_parsers(commands)
     for command in commands.choices.values():
         command.add_argument("-o", dest="output", type=Path, help="also write the rows here, JSON")

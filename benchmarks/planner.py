@@ -30,19 +30,6 @@ class PlanRun:
         return self.fields.get(name)
 
 
-def command(*arguments: str) -> list[str]:
-    """The hstar script of this environment; an uninstalled source tree is started by import."""
-    script = Path(sys.executable).parent / "hstar"
-    if script.exists():
-        return [str(script), *arguments]
-    return [
-        sys.executable,
-        "-c",
-        "import sys, hstar.commands.cli; sys.exit(hstar.commands.cli.main())",
-        *arguments,
-    ]
-
-
 def plan(
     domain: Path, problem: Path, *flags: str, time_limit: float, plan_file: Path | None = None
 ) -> PlanRun:
@@ -51,7 +38,7 @@ def plan(
         # Without a file of its own, hstar would leave its plan in the working directory.
         target = plan_file or Path(folder, "plan")
         target.unlink(missing_ok=True)
-        full = command("plan", str(domain), str(problem), "--json", *flags)
+        full = [sys.executable, "-m", "hstar", "plan", str(domain), str(problem), "--json", *flags]
         full += ["--overall-time-limit", f"{time_limit:g}s", "--plan-file", str(target)]
         start = time.perf_counter()
         try:

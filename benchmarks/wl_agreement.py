@@ -5,7 +5,7 @@
 For the last problem of a level in each domain of SUITE (as in learning_track.py): greedy searches
 with random weights on the features, for 0 to 4 rounds, set and multiset, with and without statics
 and orders of goals. Each search must take the same way with values that follow it and with values
-from scratch, and all counts must be those of the plain definition (tests/test_wl.py).
+from scratch, and all counts must be those of the plain definition (tests/slots/test_wl.py).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from hstar.experiments.report import markdown_table
 from hstar.planning.task import load_task
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "slots"))
 from test_wl import KINDS, agrees_everywhere
 
 ROUNDS = range(5)

@@ -16,7 +16,11 @@ ValueError, limits that leave no result OutOfResources, and Ctrl-C KeyboardInter
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
+
+if sys.argv[:1] == ["-m"] and "hstar" in sys.orig_argv and not sys.flags.safe_path:
+    sys.path.pop(0)  # `python -m hstar` imports nothing that lies in the current directory
 
 from hstar.runtime.exports import lazy
 from hstar.runtime.version import VERSION as __version__
@@ -35,7 +39,7 @@ if TYPE_CHECKING:
     from hstar.learning import Outcome, Verdict
     from hstar.pddl import PddlError, Problem, UnsupportedPddlError
     from hstar.pddl.errors import InputFileError
-    from hstar.pddl.validate import PlanCheck
+    from hstar.pddl.validate import Validation
     from hstar.planning.algorithms import SEARCHES
     from hstar.planning.heuristics import HEURISTICS, AnyHeuristic, Heuristic, make_heuristic
     from hstar.planning.puzzle import Puzzle
@@ -67,7 +71,6 @@ __all__ = [
     "OutOfResources",
     "Outcome",
     "PddlError",
-    "PlanCheck",
     "Problem",
     "Puzzle",
     "SearchResult",
@@ -75,6 +78,7 @@ __all__ = [
     "Space",
     "Task",
     "UnsupportedPddlError",
+    "Validation",
     "Verdict",
     "WrittenSplit",
     "__version__",
@@ -301,7 +305,7 @@ def report(runs: Sequence[File], output: File, title: str = "Benchmark") -> Comp
     return write_report(runs, output, title)
 
 
-def validate(problem: File, plan: File | Sequence[str], domain: File | None = None) -> PlanCheck:
+def validate(problem: File, plan: File | Sequence[str], domain: File | None = None) -> Validation:
     """Replay a plan, a file or a list of steps "(name object ...)", without the code of the search.
     A wrong plan raises nothing: the answer says what is wrong with it."""
     import os

@@ -13,7 +13,7 @@ from drawn_problems import read
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hstar.domains import DOMAINS, SPLITS, Drawn, Instance, Parameters, draw
+from hstar.domains import DOMAINS, SPLITS, Drawn, GeneratedProblem, Parameters, draw
 from hstar.domains.canonical import canonical_form
 from hstar.domains.splits import draw_split, owner
 
@@ -99,11 +99,11 @@ def test_exhausted_sizes_give_way_to_larger_ones() -> None:
     assert 0 < sizes[1] <= 4 and set(sizes) <= {1, 3, 5, 7}
 
 
-def all_gripper_problems(balls: int) -> Iterator[Instance]:
+def all_gripper_problems(balls: int) -> Iterator[GeneratedProblem]:
     rooms = ("rooma", "roomb")
     names = [f"ball{number}" for number in range(balls)]
     for robot, *places in itertools.product(rooms, repeat=1 + 2 * balls):
-        yield Instance(
+        yield GeneratedProblem(
             objects={"": (*rooms, *names)},
             init=(
                 ("at-robby", robot),
@@ -115,11 +115,11 @@ def all_gripper_problems(balls: int) -> Iterator[Instance]:
         )
 
 
-def renamed(instance: Instance, renaming: dict[str, str]) -> Instance:
+def renamed(instance: GeneratedProblem, renaming: dict[str, str]) -> GeneratedProblem:
     def rename(words: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(renaming.get(word, word) for word in words)
 
-    return Instance(
+    return GeneratedProblem(
         objects={kind: rename(names) for kind, names in instance.objects.items()},
         init=tuple(map(rename, instance.init)),
         goal=tuple(map(rename, instance.goal)),
@@ -152,7 +152,7 @@ def test_renaming_and_reordering_keep_the_form(name: str, rng: random.Random) ->
     new = [f"x{number}" for number in range(len(names))]
     rng.shuffle(new)
     other = renamed(instance, dict(zip(names, new, strict=True)))
-    shuffled = Instance(
+    shuffled = GeneratedProblem(
         objects={kind: tuple(sorted(group)) for kind, group in other.objects.items()},
         init=tuple(rng.sample(other.init, len(other.init))),
         goal=tuple(rng.sample(other.goal, len(other.goal))),

@@ -1,4 +1,4 @@
-"""Instance generators: what they draw, from the text of a problem to sizes and counts."""
+"""GeneratedProblem generators: what they draw, from the text of a problem to sizes and counts."""
 
 from __future__ import annotations
 

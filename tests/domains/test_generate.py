@@ -77,6 +77,16 @@ def test_a_folder_left_half_written_is_replaced(tmp_path: Path) -> None:
     assert len(contents(tmp_path)) == 5
 
 
+def test_a_folder_of_the_user_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / ".train.partial").mkdir()
+    (tmp_path / ".train.partial/thesis.txt").write_text("years of work")
+    (tmp_path / ".test.partial").symlink_to(".train.partial")
+    for split in ("train", "test"):
+        with pytest.raises(FolderError, match="was not written by hstar; move it away"):
+            generate("ferry", tmp_path, [split], count=3)
+    assert (tmp_path / ".train.partial/thesis.txt").exists()
+
+
 def test_the_command_writes_folders(tmp_path: Path) -> None:
     arguments = ["--split", "train", "--blocks", "3-6", "--count", "8"]
     done = hstar("generate", "blocksworld", "-o", tmp_path / "new/dir", *arguments)

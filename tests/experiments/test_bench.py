@@ -191,7 +191,7 @@ def test_models_are_called_by_their_stem_and_seed(
         paths.append(str(path))
 
     class Model:
-        def __init__(self, path: str, decode: str | None = None) -> None:
+        def __init__(self, path: str, decode: str | None = None, trust: bool = False) -> None:
             self.metadata: dict[str, Any] = {}
             if path.endswith("x.safetensors"):
                 self.metadata["training"] = {"options": {"seed": 42}}
@@ -215,7 +215,7 @@ main()
 class GoalCount:
     """As load_model returns them: a heuristic without a task, here one that counts open goals."""
 
-    def __init__(self, path: str, decode: str | None = None) -> None:
+    def __init__(self, path: str, decode: str | None = None, trust: bool = False) -> None:
         self.label = path
         self.metadata: dict[str, Any] = {"seed": 7}
 
@@ -392,14 +392,3 @@ def test_mistakes_in_configurations_are_named_before_any_run(
     assert (done.code, done.err.count("\n")) == (code, 1)
     assert says in done.err
     assert not list(tmp_path.iterdir())
-
-
-def test_pattern_databases_run_in_benchmarks(tmp_path: Path) -> None:
-    """Certified networks are given in the same way: pdb:FILE."""
-    table = tmp_path / "tiles.pdb"
-    assert hstar("pdb", "build", "tiles-2x2", "--pattern", "1-3", "-o", table).code == 0
-    suite = "tiles-2x2:scramble=10:count=2"
-    rows = run_bench(BenchOptions([suite], [f"pdb:{table}", "blind"], ["astar"]))
-    assert set(rows["error"]) == {"solved"}
-    assert rows["cost"][0] == rows["cost"][1] == rows["initial_h_value"][0]
-    assert set(rows["model"]) == {f"pdb:{table}", ""}

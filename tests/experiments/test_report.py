@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 from program import hstar
 
-from hstar.experiments.bench import COLUMNS, Runs
-from hstar.experiments.bench.rows import frame, to_parquet
+from hstar.experiments.bench import COLUMNS, Runs, read_runs
+from hstar.experiments.bench.rows import RunsError, frame, to_parquet
 from hstar.experiments.report import (
     Cell,
     Page,
@@ -337,6 +337,13 @@ def test_the_report_begins_with_the_verdict_against_the_default_planner(
     assert page.index(text.split(".")[0]) < page.index("Unexplained errors")
     assert text in summary_text(both)
     assert "do not include the default planner" in summary_text(rows)
+
+
+def test_runs_of_another_format_are_refused(rows: pl.DataFrame, tmp_path: Path) -> None:
+    path = tmp_path / "old.parquet"
+    rows.drop("digest").write_parquet(path, metadata={"hstar": '{"format": "hstar-runs-1"}'})
+    with pytest.raises(RunsError, match="is hstar-runs-1, this hstar reads hstar-runs-2"):
+        read_runs(path)
 
 
 def with_cost_of(rows: pl.DataFrame, algorithm: str, cost: float) -> pl.DataFrame:

@@ -5,51 +5,58 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from hstar.learning.attempts import DEFAULT, Effort, is_spent
-from hstar.learning.candidates import Candidate
-from hstar.learning.ladder import FIRST_RUNG, Ladder, Rung
-from hstar.learning.rungs import RungTrials
 from label_folders import write_folder
 
-from hstar.learning.race import KEPT, race
-from hstar.learning.trials import Trial
-from hstar.pddl import Problem
-from hstar.planning.task import load_task
+from hstar.learning.race import (
+    FIRST_RUNG,
+    KEPT,
+    Ladder,
+    Rung,
+    RungTrials,
+    problem_starts,
+    race,
+)
+from hstar.learning.trials import DEFAULT_SEARCHER, Effort, Searcher, Trial, Workers, is_spent
+from hstar.pddl import Problem, parse
+from hstar.planning.specification import SearchSpecification
 from hstar.runtime.pool import Pool
 
 LIMIT = 10.0
-CANDIDATES = [Candidate(f"model {number}", 0) for number in range(20)]
+CANDIDATES = [f"model {number}" for number in range(20)]
 
 
 def problems_in(folder: Path) -> list[Problem]:
     write_folder(folder, "blocks", 10)
-    domain = folder / "domain.pddl"
-    return [load_task(domain, path).problem for path in sorted(folder.glob("p*.pddl"))]
+    return [parse(folder / "domain.pddl", path) for path in sorted(folder.glob("p*.pddl"))]
+
+
+def ladder_of(problems: list[Problem]) -> Ladder:
+    return Ladder("race", problem_starts("race", problems), 0)
 
 
 class Rungs:
-    """Candidate i takes i + 1 seconds and solves the first `reach[i]` rungs. Counts who was tried;
+    """str i takes i + 1 seconds and solves the first `reach[i]` rungs. Counts who was tried;
     from rung `end` on there is no time."""
 
     def __init__(self, reach: Sequence[int], end: int = 1000, tried_last: int = 0) -> None:
         self.reach, self.end, self.tried_last = reach, end, tried_last
-        self.tried: list[list[Candidate]] = []
+        self.tried: list[list[str]] = []
 
-    def __call__(self, rung: Rung, alive: Sequence[Candidate]) -> dict[Candidate, list[Trial]]:
+    def __call__(self, rung: Rung, alive: Sequence[str]) -> dict[str, list[Trial]]:
         number = len(self.tried)
         if number >= self.end:
             return {one: self.trials(one, number)[:1] for one in alive[: self.tried_last]}
         self.tried.append(list(alive))
-        return {one: self.trials(one, number) * len(rung.problems) for one in alive}
+        return {one: self.trials(one, number) * len(rung.starts) for one in alive}
 
-    def trials(self, one: Candidate, number: int) -> list[Trial]:
+    def trials(self, one: str, number: int) -> list[Trial]:
         place = CANDIDATES.index(one)
         is_solved = number < self.reach[place]
         return [Trial(is_solved, place + 1.0 if is_solved else LIMIT)]
 
 
 def test_the_best_go_on(tmp_path: Path) -> None:
-    ladder = Ladder("race", problems_in(tmp_path / "p"), 0)
+    ladder = ladder_of(problems_in(tmp_path / "p"))
     rungs = Rungs([2] * 18 + [0, 5])
     scores = race(CANDIDATES, ladder, rungs, LIMIT)
     assert rungs.tried[0] == CANDIDATES
@@ -58,11 +65,11 @@ def test_the_best_go_on(tmp_path: Path) -> None:
     assert len({len(score.trials) for score in scores.values()}) == 1
     assert scores[CANDIDATES[0]].solved > scores[CANDIDATES[KEPT[0]]].solved == FIRST_RUNG
     assert scores[CANDIDATES[18]].solved == 0
-    assert all(not t.solved and t.seconds == LIMIT for t in scores[CANDIDATES[18]].trials)
+    assert all(not t.solved and t.spent == LIMIT for t in scores[CANDIDATES[18]].trials)
 
 
 def test_a_rung_for_which_time_was_too_short_counts_for_nobody(tmp_path: Path) -> None:
-    ladder = Ladder("race", problems_in(tmp_path / "p"), 0)
+    ladder = ladder_of(problems_in(tmp_path / "p"))
     scores = race(CANDIDATES, ladder, Rungs([5] * 20, end=1, tried_last=3), LIMIT)
     assert {len(score.trials) for score in scores.values()} == {FIRST_RUNG}
     # With nothing else, those that were tried are compared.
@@ -72,23 +79,26 @@ def test_a_rung_for_which_time_was_too_short_counts_for_nobody(tmp_path: Path) -
 
 
 def test_a_rung_of_one_problem_that_some_have_not_tried(tmp_path: Path) -> None:
-    ladder = Ladder("race", problems_in(tmp_path / "p")[:1], 0)
+    ladder = ladder_of(problems_in(tmp_path / "p")[:1])
     scores = race(CANDIDATES, ladder, Rungs([5] * 20, end=0, tried_last=3), LIMIT)
     assert [one for one in scores if scores[one].solved] == CANDIDATES[:3]
     assert {len(score.trials) for score in scores.values()} == {1}
 
 
 def test_trials_cover_the_first_problems_of_a_rung(tmp_path: Path) -> None:
-    rung = Ladder("race", problems_in(tmp_path / "p"), 0).rung(0)
+    rung = ladder_of(problems_in(tmp_path / "p")).rung(0)
     assert rung is not None
-    ways = {"one": DEFAULT, "two": {"algorithm": "lazy", "heuristic": "ff", "look_ahead": True}}
+    following = SearchSpecification("ff", "lazy", look_ahead=True)
+    ways = {"one": DEFAULT_SEARCHER, "two": Searcher(following)}
     kept: dict[str, bytes] = {}
     shown: list[str] = []
 
     def found(most: int) -> dict[str, list[Trial]]:
         left = iter(range(most))
         with Pool(1, is_spent) as pool:
-            trials = RungTrials(pool, 1, LIMIT, kept.get, kept.__setitem__, shown.append)
+            trials = RungTrials(
+                Workers(pool, 1, shown.append), LIMIT, kept.get, kept.__setitem__, shown.append
+            )
             effort = Effort(60.0, None, 2**30)
             return trials.on_rung(rung, ways, effort, lambda: next(left, None) is not None)
 
@@ -99,6 +109,6 @@ def test_trials_cover_the_first_problems_of_a_rung(tmp_path: Path) -> None:
     assert {name: len(made) for name, made in some.items()} == {"one": 2, "two": 2}
     assert some["one"][0] == first["one"][0]
     everything = found(1000)
-    assert all(len(made) == len(rung.problems) for made in everything.values())
+    assert all(len(made) == len(rung.starts) for made in everything.values())
     assert all(trial.solved for made in everything.values() for trial in made)
-    assert len(shown) == 2 * len(rung.problems) == len(kept)
+    assert len(shown) == 2 * len(rung.starts) == len(kept)

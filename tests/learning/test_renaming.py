@@ -8,8 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hstar.learning.choices import choices_along
-from hstar.learning.linear_model import linear_model
+from linear_lessons import from_plans, linear_model
 from program import hstar
 
 from hstar.domains import generate
@@ -67,10 +66,9 @@ def tasks_in(folder: Path) -> list[Task]:
 
 
 def model_of(tasks: list[Task]) -> ModelFile:
-    plans = [run(task, SearchSpecification("lmcut", "astar"), Budget()).plan for task in tasks]
-    choices = [choices_along(task, plan) for task, plan in zip(tasks, plans, strict=True) if plan]
+    solvable = [task for task in tasks if not task.is_goal(task.initial_state)]
     features = {"rounds": 2, "orders": True, "statics": True}
-    return linear_model(choices, features, Budget())
+    return linear_model(from_plans(solvable), features)
 
 
 @pytest.mark.parametrize("domain", SIZES)

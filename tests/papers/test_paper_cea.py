@@ -20,32 +20,36 @@ from small_patterns import database_of
 from tiny_cea_scale import PAIR, TILES, TINY
 
 from hstar import plan, search
-from hstar.papers.admissible_cea import recipe as admissible_cea
-from hstar.papers.admissible_cea.classical import table_row
-from hstar.papers.admissible_cea.frontier import frontier, verdict
-from hstar.papers.admissible_cea.page import build_page, main_tables, write_results
-from hstar.papers.admissible_cea.published import TABLE_3
-from hstar.papers.admissible_cea.recipe import Experiment, Results, collect, run_experiment
-from hstar.papers.admissible_cea.scales import SCALES
-from hstar.papers.admissible_cea.tables import table_1, table_2, table_3
-from hstar.papers.page import planning_table
+from hstar.experiments.study import planning_table
+from hstar.experiments.study import run as study_run
+from hstar.papers.admissible_cea.scales import MODELS, SCALES, TABLE_3
+from hstar.papers.admissible_cea.study import (
+    AdmissibleCea,
+    PatternResults,
+    make_classical,
+)
+from hstar.papers.admissible_cea.tables import frontier, table_1, table_2, table_3, verdict
+from hstar.pdb import table_row
 from hstar.planning.puzzle import make_puzzle
 from hstar.runtime.journal import JournalError
 from hstar.slots.model_file import ModelFileError
 from hstar.slots.pattern_network import read_learned
 
+Tiny = tuple[AdmissibleCea, PatternResults]
+
 
 @pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> tuple[Experiment, Results]:
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Tiny:
     said: list[str] = []
-    experiment = Experiment(TINY, tmp_path_factory.mktemp("cea"), device="cpu", say=said.append)
-    results = run_experiment(experiment)
+    folder = tmp_path_factory.mktemp("cea")
+    experiment = AdmissibleCea(TINY, folder, device="cpu", say=said.append)
+    results = experiment.execute()
     assert "1 networks of the 3x3x3 cube are to be learned: minutes each on a GPU" in said[0]
     assert "table of tiles: 360 states" in said[2]
     return experiment, results
 
 
-def test_networks_are_certified_and_measured(tiny: tuple[Experiment, Results]) -> None:
+def test_networks_are_certified_and_measured(tiny: Tiny) -> None:
     experiment, results = tiny
     one = results.networks["tiles"]["cea"]
     assert one["certified"]["overestimates"] == 0
@@ -67,7 +71,9 @@ def test_networks_are_certified_and_measured(tiny: tuple[Experiment, Results]) -
     )
 
 
-def test_files_hold_json_that_every_reader_takes(tiny: tuple[Experiment, Results]) -> None:
+def test_files_hold_json_that_every_reader_takes(
+    tiny: Tiny,
+) -> None:
     """Cross-entropy has neither beta nor eta, and phases begin without a best loss."""
     experiment, results = tiny
     assert results.networks["tiles"]["ce"]["curve"][0][-2:] == [None, None]
@@ -78,7 +84,7 @@ def test_files_hold_json_that_every_reader_takes(tiny: tuple[Experiment, Results
         assert metadata["objective"]["name"] == learning.options.objective.name
 
 
-def test_tables_name_what_is_missing(tiny: tuple[Experiment, Results]) -> None:
+def test_tables_name_what_is_missing(tiny: Tiny) -> None:
     _, results = tiny
     first = {str(row[0]): row for row in table_1(results).rows}
     assert str(first["tiles"][2]) == "360"
@@ -96,7 +102,7 @@ def test_tables_name_what_is_missing(tiny: tuple[Experiment, Results]) -> None:
     assert total == 360
 
 
-def test_counts_beside_the_papers(tiny: tuple[Experiment, Results]) -> None:
+def test_counts_beside_the_papers(tiny: Tiny) -> None:
     """Equal and unequal counts are told apart."""
     _, results = tiny
     counts = list(TABLE_3["6-edge"])
@@ -107,7 +113,7 @@ def test_counts_beside_the_papers(tiny: tuple[Experiment, Results]) -> None:
     assert "none of 6-edge equal it" in table_3(same).shown
 
 
-def test_frontier_says_who_leads(tiny: tuple[Experiment, Results]) -> None:
+def test_frontier_says_who_leads(tiny: Tiny) -> None:
     _, results = tiny
     certified = results.networks["tiles"]["cea"]["certified"]
     strong = {**certified, "total": 99.0, "bytes": 1}
@@ -122,9 +128,10 @@ def test_frontier_says_who_leads(tiny: tuple[Experiment, Results]) -> None:
         best = max(best, point.mean)
 
 
-def test_everything_is_written(tiny: tuple[Experiment, Results], tmp_path: Path) -> None:
+def test_everything_is_written(tiny: Tiny, tmp_path: Path) -> None:
     experiment, results = tiny
-    write_results(results, replace(experiment, directory=tmp_path), "tiny", "hstar paper", 1.0)
+    report = experiment.report(results, "tiny")
+    report.write(tmp_path, "hstar paper", 1.0)
     page = (tmp_path / "report.html").read_text()
     for heading in (
         "Table 1",
@@ -141,14 +148,14 @@ def test_everything_is_written(tiny: tuple[Experiment, Results], tmp_path: Path)
     text = (tmp_path / "rows.json").read_text()
     rows = json.loads(text, parse_constant=pytest.fail)  # NaN is not JSON
     assert rows["tables"]["tiles"]["states"] == 360
-    for table in main_tables(results):
+    for table in report.tables:
         lines = list(csv.reader(io.StringIO((tmp_path / "csv" / f"{table.name}.csv").read_text())))
         assert {len(line) for line in lines} == {len(lines[0])}
         assert len(lines) == len(table.rows) + 1
 
 
 def test_boards_are_planned_for_beside_the_default_planner(
-    tiny: tuple[Experiment, Results],
+    tiny: Tiny,
 ) -> None:
     """A* is optimal with the table and with the network; all planners read the same boards."""
     _, results = tiny
@@ -169,24 +176,20 @@ def test_boards_are_planned_for_beside_the_default_planner(
     for row in results.compared.own("A*, exact table").iter_rows(named=True):
         problem = blind.with_name(f"{row['instance'].partition('/')[2]}.pddl")
         assert plan(blind, problem, search="astar", heuristic="blind").plan_cost == row["cost"]
-    page = build_page(results, "tiny", "hstar paper", 1.0).to_html()
+    page = tiny[0].report(results, "tiny").page("hstar paper", 1.0).to_html()
     assert "Planning beside the default planner" in page
 
 
-def test_a_stopped_run_goes_on(
-    tiny: tuple[Experiment, Results], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stopped_run_goes_on(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
     experiment, results = tiny
     before = {path: path.stat().st_mtime_ns for path in experiment.directory.rglob("*.*")}
     part = experiment.part("classical", "tiles")
     part.unlink()
     done: list[object] = []
-    original = admissible_cea.run_piece
-    monkeypatch.setattr(
-        admissible_cea, "run_piece", lambda *a: (done.append(a[0]), original(*a))[1]
-    )
-    again = run_experiment(experiment)
-    assert done == [admissible_cea.make_classical]
+    original = study_run.make
+    monkeypatch.setattr(study_run, "make", lambda *a: (done.append(a[1]), original(*a))[1])
+    again = experiment.execute()
+    assert done == [make_classical]
     assert again == results
     after = {path: path.stat().st_mtime_ns for path in experiment.directory.rglob("*.*")}
     changed = {path.name for path, time in after.items() if before.get(path) != time}
@@ -197,14 +200,12 @@ RUN = """
 import sys
 from pathlib import Path
 from tiny_cea_scale import PAIR
-from hstar.papers.admissible_cea.recipe import Experiment, run_experiment
-run_experiment(Experiment(PAIR, Path(sys.argv[1]), jobs=2, device="cpu"))
+from hstar.papers.admissible_cea.study import AdmissibleCea
+AdmissibleCea(PAIR, Path(sys.argv[1]), jobs=2, device="cpu").execute()
 """
 
 
-def test_a_killed_run_ends_like_an_undisturbed_one(
-    tiny: tuple[Experiment, Results], tmp_path: Path
-) -> None:
+def test_a_killed_run_ends_like_an_undisturbed_one(tiny: Tiny, tmp_path: Path) -> None:
     """Killed with its processes at work, then started again."""
     command = [sys.executable, "-c", RUN, str(tmp_path)]
     paths = os.pathsep.join([PACKAGES, str(Path(__file__).parents[1] / "support")])
@@ -220,8 +221,8 @@ def test_a_killed_run_ends_like_an_undisturbed_one(
     assert 0 < len(list(tmp_path.glob("parts/*/*.json"))) <= done + 1
     subprocess.run(command, env=changed, stdout=subprocess.DEVNULL, check=True, timeout=4 * SECONDS)
     experiment, _ = tiny
-    undisturbed = collect(replace(experiment, scale=PAIR))
-    again = collect(Experiment(PAIR, tmp_path))
+    undisturbed = replace(experiment, scale=PAIR).collect()
+    again = AdmissibleCea(PAIR, tmp_path).collect()
     assert list(again.networks["pancakes"]) == ["phases", "model-1"]
     assert _without_times(again.to_dict()) == _without_times(undisturbed.to_dict())
 
@@ -232,19 +233,19 @@ def _without_times(held: Any) -> Any:
     return [_without_times(one) for one in held] if isinstance(held, list) else held
 
 
-def test_another_experiment_is_refused(tiny: tuple[Experiment, Results]) -> None:
+def test_another_experiment_is_refused(tiny: Tiny) -> None:
     experiment, _ = tiny
     with pytest.raises(JournalError, match="other settings"):
-        run_experiment(replace(experiment, seed=1))
+        replace(experiment, seed=1).execute()
 
 
 def test_certified_files_take_the_place_of_training(
-    tiny: tuple[Experiment, Results], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A file of a known name fills the row of its database; nothing is trained for it."""
     experiment, trained = tiny
     results_of_all = trained.networks["tiles"]["cea"]
-    monkeypatch.setitem(admissible_cea.MODELS, "8-corner", "tiles")
+    monkeypatch.setitem(MODELS, "8-corner", "tiles")
     folder = tmp_path / "models"
     folder.mkdir()
     file = folder / "8-corner.safetensors"
@@ -256,21 +257,21 @@ def test_certified_files_take_the_place_of_training(
         generalisations=(),
         sampled=300,
     )
-    other = Experiment(scale, tmp_path / "out", device="cpu", models=folder, say=lambda _: None)
+    other = AdmissibleCea(scale, tmp_path / "out", device="cpu", models=folder, say=lambda _: None)
     other.directory.mkdir()
-    results = run_experiment(other)
+    results = other.execute()
     assert results.networks == {}
     held = results.models["8-corner"]
     assert held["certified"]["bytes"] == file.stat().st_size
     assert 100 <= held["argmax"]["states"] <= 200  # about half of the drawn indices are states
     whole = results_of_all["argmax"]
     assert held["argmax"]["mean"] == pytest.approx(whole["mean"], abs=0.5)
-    assert collect(other) == results
+    assert other.collect() == results
     content = bytearray(file.read_bytes())
     content[-1] ^= 1
     file.write_bytes(content)
     with pytest.raises(ModelFileError, match="changed"):
-        run_experiment(other)
+        other.execute()
 
 
 def test_scales_hold_together() -> None:

@@ -11,24 +11,30 @@ import torch
 from small_patterns import OPTIONS, data_of, database_of
 from tiny_cea_scale import DIFFERENCE, PANCAKES, TILES
 
-from hstar.papers.admissible_cea.classical import (
-    build_table,
-    classical_rows,
-    describe,
-    strongest,
-    table_row,
+from hstar.papers.admissible_cea.figures import (
+    decay,
+    inadmissibility_error,
+    mean_error,
+    overestimates,
+    quantile,
 )
-from hstar.papers.admissible_cea.figures import decay, mean_error, overestimates, quantile
-from hstar.papers.admissible_cea.generalisation import (
+from hstar.papers.admissible_cea.scales import (
+    CORNERS,
+    TABLE_1,
+    TABLE_2,
+    TABLE_3,
+    TABLE_4,
+    TABLE_5,
+)
+from hstar.papers.admissible_cea.study import build_table, classical_rows
+from hstar.pdb import Compressions, compress, describe_compression, strongest, table_row
+from hstar.planning.puzzle import make_puzzle
+from hstar.training.certified.generalisation import (
     SomeStates,
     inadmissibility,
     next_on_path,
     restricted,
 )
-from hstar.papers.admissible_cea.published import TABLE_1, TABLE_2, TABLE_3, TABLE_4, TABLE_5
-from hstar.papers.admissible_cea.scales import CORNERS, Compressions
-from hstar.pdb import compress
-from hstar.planning.puzzle import make_puzzle
 from hstar.training.train import prepare_table
 
 # -- the published numbers
@@ -76,7 +82,7 @@ def test_rows_of_a_space_without_unreachable_entries_are_those_of_compress() -> 
     halves = next(r for r in rows if r["factor"] == 2 and r["order"] == "lex" and r["bits"] == 4)
     small = compress(database, div=2, order="lex")
     assert (halves["mean"], halves["bytes"]) == (small.mean, small.num_bytes)
-    assert describe(halves) == "0-4, minimum of 2 (lex)"
+    assert describe_compression(halves) == "0-4, minimum of 2 (lex)"
     assert any(row["grouping"] == "mod" for row in rows)
     assert any(row["pattern"] == "0-2" for row in rows)
     assert any(row["bytes"] <= 20 for row in rows if row["pattern"] == "0-4")
@@ -187,3 +193,8 @@ def test_a_box_for_each_exact_value_that_is_overestimated() -> None:
     figure = overestimates({"CEA": [], "CE": [[2, 3, 5], [2, 4, 1], [4, 5, 2]]}, "tiles")
     labels = [text.get_text() for axes in figure.axes for text in axes.texts]
     assert labels == ["no state is overestimated", "n=6", "n=2"]
+
+
+def test_the_bound_of_theorem_4_halves_with_four_times_the_samples() -> None:
+    bounds = [inadmissibility_error(100, samples, 2, 0.1) for samples in (400, 1600)]
+    assert bounds[0] == pytest.approx(2 * bounds[1])

@@ -9,31 +9,39 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hstar.learning.initial_states import with_initial_state
-from hstar.learning.instance import InstanceLearner, LearnOptions
 from program import check_one_line, hstar
 
-from hstar.papers.claims import FAILS, HOLDS, UNKNOWN
-from hstar.papers.experiment import read_part
-from hstar.papers.peers import run_peer
-from hstar.papers.regression_sampling import recipe
-from hstar.papers.regression_sampling.claims import claims
-from hstar.papers.regression_sampling.columns import LEARNERS, PLANNERS
-from hstar.papers.regression_sampling.page import summary_text, write_results
-from hstar.papers.regression_sampling.recipe import (
-    Experiment,
-    Results,
-    SuiteError,
-    make_tasks,
-    run_experiment,
-    unused_states,
+from hstar.domains.walks import with_initial_state
+from hstar.experiments.bench import SuiteError, run_peer
+from hstar.experiments.study import (
+    FAILS,
+    HOLDS,
+    UNKNOWN,
+    Generated,
+    TrialResults,
+    TrialScale,
+    TrialStudy,
+    make,
+    make_task,
+    read_part,
+    trials,
 )
-from hstar.papers.regression_sampling.scales import GENERATED, SCALES, Scale, Study
+from hstar.learning import MOST_STATES, Recipe, walk_states
+from hstar.papers.regression_sampling import learners
+from hstar.papers.regression_sampling.learners import (
+    COLUMNS,
+    LEARNERS,
+    OneTask,
+    SeenStates,
+    used_states,
+)
+from hstar.papers.regression_sampling.study import GENERATED, SCALES, RegressionSampling
 from hstar.papers.regression_sampling.tables import (
     AVERAGES,
-    COLUMNS,
+    PAPER,
     PRINTED,
     break_even_table,
+    claims,
     coverage_table,
     together_table,
 )
@@ -41,19 +49,30 @@ from hstar.planning.atoms import parse_atom
 from hstar.planning.task import ground
 from hstar.runtime.journal import JournalError
 from hstar.runtime.resources import Budget, OutOfResources, stopped
-from hstar.training.native import MlpOptions
 
-QUICK = MlpOptions(hidden=8, width=8, batch=256, epochs=2)
-STUDY = Study(
-    GENERATED,
+QUICK = {"hidden": 8, "width": 8, "batch": 256, "epochs": 2}
+
+
+def quick(recipe: Recipe, states: int) -> OneTask:
+    rows = tuple(dataclasses.replace(row, options=QUICK) for row in recipe.rows)
+    return OneTask(dataclasses.replace(recipe, rows=rows, states=states))
+
+
+STUDY = TrialStudy(
     GENERATED,
     ("RSL", "FF", "goal count", "plan", "learn", "plan --learn"),
-    "all",
-    (2, 3),
-    3.0,
     20.0,
+    states=(2, 3),
+    suite=GENERATED,
+    learn=3.0,
 )
-TINY = Scale((STUDY,), 2**31, {"blocksworld": {"blocks": [8]}})
+
+
+def scale_of(domain: str, **sizes: list[int]) -> TrialScale:
+    return TrialScale(2**31, (STUDY,), {domain: Generated(domain, test=sizes)})
+
+
+TINY = scale_of("blocksworld", blocks=[8])
 PEER = """\
 import subprocess, sys
 domain, problem, plan = sys.argv[1:4]
@@ -62,84 +81,83 @@ subprocess.run([sys.executable, "-m", "hstar", "plan", domain, problem, "--plan-
 
 
 @pytest.fixture
-def experiment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Experiment:
+def experiment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RegressionSampling:
     for name in ("RSL", "hstar"):
-        options = dataclasses.replace(LEARNERS[name], network=QUICK, states=500, trials=2)
-        monkeypatch.setitem(LEARNERS, name, options)
+        monkeypatch.setitem(LEARNERS, name, quick(LEARNERS[name].recipe, 500))
     (tmp_path / "peer.py").write_text(PEER)
     peer = f"{sys.executable} {tmp_path / 'peer.py'} {{domain}} {{problem}} {{plan}}"
     (tmp_path / "run").mkdir()
     quiet: Any = {"say": lambda _: None}
-    return Experiment(TINY, tmp_path / "run", peers={"other": peer}, **quiet)
+    return RegressionSampling(TINY, tmp_path / "run", peers={"other": peer}, **quiet)
 
 
 def test_the_printed_means_are_those_of_the_printed_numbers() -> None:
     assert len(PRINTED) == 10
-    for column in COLUMNS:
-        mean = sum(row[column] for row in PRINTED.values()) / len(PRINTED)
+    for column in PAPER:
+        mean = sum(row[column].mean for row in PRINTED.values()) / len(PRINTED)
         assert mean == pytest.approx(AVERAGES[column], abs=0.06)
 
 
 @pytest.mark.parametrize("name", SCALES)
 def test_scales_name_what_there_is(name: str) -> None:
     for study in SCALES[name].studies:
-        assert set(study.planners) <= set(PLANNERS)
-        assert set(study.learners) <= set(LEARNERS)
+        assert set(study.columns) <= set(COLUMNS)
+        run = RegressionSampling(SCALES[name], Path())
+        assert set(run.learners_of(study)) <= set(LEARNERS)
         assert 1 not in study.states  # what is learned from is not planned for
 
 
-def test_a_tiny_run_writes_every_table_and_continues(experiment: Experiment) -> None:
-    results = run_experiment(experiment)
-    runs = results.runs[GENERATED]
-    assert {run["planner"] for run in runs} == {*STUDY.planners, "other"}
-    assert all(run["solved"] for run in runs if run["planner"] in ("plan", "other", "FF"))
-    files = write_results(results, experiment, "tiny", "command", 1.0)
-    assert files == ["report.html", "tables.md"]
+def test_a_tiny_run_writes_every_table_and_continues(experiment: RegressionSampling) -> None:
+    results = experiment.execute()
+    runs = results.searches[GENERATED]
+    assert {run["column"] for run in runs} == {*STUDY.columns, "other"}
+    assert all(run["solved"] for run in runs if run["column"] in ("plan", "other", "FF"))
+    report = experiment.report(results, "tiny")
+    files = report.write(experiment.directory, "command", 1.0)
+    assert files == ["report.html", "tables.md", "csv"]
     tables = (experiment.directory / "tables.md").read_text()
     assert "breaks even after" in tables and "plan --learn" in tables
-    assert "blocksworld" in summary_text(results)
+    assert "blocksworld" in report.summary
     changed = {p: p.stat().st_mtime_ns for p in experiment.directory.glob("*/*/*/*/**/*.json")}
-    some = next(path for path in changed if path.name == "FF.json")
+    some = next(path for path in changed if path.name == "FF 0.json")
     some.unlink()
-    assert {r["planner"] for r in run_experiment(experiment).runs[GENERATED]} == {
-        run["planner"] for run in runs
+    assert {r["column"] for r in experiment.execute().searches[GENERATED]} == {
+        run["column"] for run in runs
     }
     for path in changed:
         assert (path.stat().st_mtime_ns == changed[path]) == (path != some)
 
 
-def test_the_directory_of_another_experiment_is_refused(experiment: Experiment) -> None:
+def test_the_directory_of_another_experiment_is_refused(experiment: RegressionSampling) -> None:
     experiment.keep_settings()
     other = dataclasses.replace(experiment, seed=1)
     with pytest.raises(JournalError):
-        run_experiment(other)
+        other.execute()
 
 
 def test_states_that_a_learner_saw_are_not_planned_for(
-    experiment: Experiment, monkeypatch: pytest.MonkeyPatch
+    experiment: RegressionSampling, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With many samples of a task of two blocks, training meets every state."""
-    scale = dataclasses.replace(TINY, generated={"blocksworld": {"blocks": [2]}})
-    small = dataclasses.replace(experiment, scale=scale)
-    options = LearnOptions(network=QUICK, states=5000, trials=2)
-    monkeypatch.setitem(LEARNERS, "RSL", dataclasses.replace(options, ways=LEARNERS["RSL"].ways))
-    (task,) = recipe.find_tasks(small, STUDY)
-    make_tasks(small, STUDY, [task])
-    for learner in STUDY.learners:
-        recipe.make_network(small, STUDY, task, learner)
-    part = read_part(small.network(STUDY, task, "RSL"))
+    small = dataclasses.replace(experiment, scale=scale_of("blocksworld", blocks=[2]))
+    monkeypatch.setitem(LEARNERS, "RSL", quick(LEARNERS["RSL"].recipe, 5000))
+    (task,) = small.find_tasks(STUDY)
+    make_task(task, small.scale.generated["blocksworld"], 2, 0)
+    small.carry_out("learning", small.trainings(STUDY, [task]))
+    part = read_part(small.model(STUDY, task.name, "RSL", 0))
     there = [n for n in STUDY.states if (task.path / f"p{n}.pddl").is_file()]
     assert there and set(part["used"]) == set(there)
-    assert not set(unused_states(small, STUDY, task)) & set(there)
+    unused = {int(entry.path.stem[1:]) for entry in small.problems(STUDY, task, "RSL")}
+    assert not unused & set(there)
 
 
 def test_a_scale_of_given_tasks_needs_their_folder(tmp_path: Path) -> None:
     run = hstar("paper", "regression-sampling", "--scale", "small", "-o", tmp_path / "out")
     assert run.code == 31 and "--suite" in run.err
     (tmp_path / "empty").mkdir()
-    experiment = Experiment(SCALES["small"], tmp_path / "run", suite=tmp_path / "empty")
+    experiment = RegressionSampling(SCALES["small"], tmp_path / "run", suite=tmp_path / "empty")
     with pytest.raises(SuiteError, match="no folders DOMAIN/TASK"):
-        run_experiment(experiment)
+        experiment.execute()
 
 
 def test_options_of_other_recipes_are_refused(tmp_path: Path) -> None:
@@ -164,13 +182,13 @@ def test_options_of_other_recipes_are_refused(tmp_path: Path) -> None:
 
 def row(planner: str, solved: bool, **more: Any) -> dict[str, Any]:
     given = {"seconds": 2.0, "length": 10, "status": "", **more}
-    return {"task": "d/t", "domain": "d", "state": 2, "planner": planner, "solved": solved, **given}
+    about = {"subject": "d/t", "domain": "d", "problem": "p2", "column": planner, "seed": 0}
+    return {**about, "solved": solved, **given}
 
 
-def made_up(*runs: dict[str, Any]) -> Results:
-    network = {"task": "d/t", "learner": "hstar", "seconds": 30.0, "pays": True}
-    names = [run["planner"] for run in runs]
-    return Results((STUDY,), {GENERATED: [network]}, {GENERATED: list(runs)}, {GENERATED: names})
+def made_up(*runs: dict[str, Any]) -> TrialResults:
+    network = {"subject": "d/t", "learner": "hstar", "seconds": 30.0, "pays": True}
+    return TrialResults((STUDY,), {GENERATED: [network]}, {GENERATED: list(runs)})
 
 
 def test_coverage_counts_solved_states() -> None:
@@ -194,7 +212,7 @@ def test_ratios_are_over_what_both_solved() -> None:
 
 def test_claims_compare_means() -> None:
     results = made_up(row("plan", False), row("learn", True), row("N-RSL", True))
-    verdicts = {claim.text: claim for claim in claims(results, STUDY)}
+    verdicts = {claim.text: claim for claim in claims(results.searches[GENERATED])}
     alone = verdicts["hstar learn alone solves more than the default planner"]
     assert alone.verdict == HOLDS and "learn 100.0 against plan 0.0" in alone.numbers
     assert verdicts["hstar learn solves more than N-RSL"].verdict == FAILS
@@ -237,39 +255,42 @@ def test_a_planner_that_does_not_end_is_killed_with_its_children(tmp_path: Path)
     assert not is_alive()
 
 
-def test_an_interrupt_is_no_result(experiment: Experiment, monkeypatch: Any) -> None:
+def test_an_interrupt_is_no_result(experiment: RegressionSampling, monkeypatch: Any) -> None:
     """A search that Ctrl-C ended must not count as one that found nothing."""
-    (task,) = recipe.find_tasks(experiment, STUDY)
-    make_tasks(experiment, STUDY, [task])
+    (task,) = experiment.find_tasks(STUDY)
+    make_task(task, experiment.scale.generated["blocksworld"], 2, 0)
+    (entry,) = task.entries([2])
+    (training,) = (p for p in experiment.trainings(STUDY, [task]) if p[0].name == "RSL 0.json")
+    part = experiment.search(STUDY, task.name, entry, "FF", 0)
 
     def interrupted(*_: Any) -> Any:
         raise stopped("interrupt")
 
-    monkeypatch.setattr(recipe, "plan_problem", interrupted)
+    monkeypatch.setattr(trials, "plan_problem", interrupted)
     with pytest.raises(OutOfResources, match="interrupted"):
-        recipe.plan_once(experiment, STUDY, task, "FF", 2)
-    monkeypatch.setattr(recipe.InstanceLearner, "run", interrupted)
+        make(part, experiment.search_once, (STUDY, task, entry, "FF", 0))
+    monkeypatch.setattr(learners, "learn", interrupted)
     with pytest.raises(OutOfResources, match="interrupted"):
-        recipe.make_network(experiment, STUDY, task, "RSL")
-    assert not list(experiment.directory.glob("runs/**/*.json"))
-    assert not list(experiment.directory.glob("networks/**/*.json"))
+        make(*training)
+    assert not list(experiment.directory.glob("searches/**/*.json"))
+    assert not list(experiment.directory.glob("models/**/*.json"))
 
 
 def test_states_are_compared_with_the_atoms_that_never_change(tmp_path: Path) -> None:
     """In visitall, a visited cell stays visited, so its atom is no fact of the grounded task."""
-    scale = dataclasses.replace(TINY, generated={"visitall": {"side": [12]}})
-    experiment = Experiment(scale, tmp_path, say=lambda _: None)
-    (task,) = recipe.find_tasks(experiment, STUDY)
-    make_tasks(experiment, STUDY, [task])
-    options = LearnOptions(seconds=600.0)
-    learner = InstanceLearner(task.problem(1), options, Budget(), lambda _: None)
+    experiment = RegressionSampling(scale_of("visitall", side=[12]), tmp_path, say=lambda _: None)
+    (task,) = experiment.find_tasks(STUDY)
+    make_task(task, experiment.scale.generated["visitall"], 2, 0)
+    first = ground(task.problem(1))
+    chosen = walk_states(first, MOST_STATES, 0, Budget())
+    others = walk_states(first, 4 * MOST_STATES, 1, Budget(), but=chosen)
     text = task.file(1).read_text()
-    for number, state in ((2, learner.states[0]), (3, learner.verdict_states[0])):
+    for number, state in ((2, chosen[0]), (3, others[0])):
         whole = ground(task.problem(1), keep_irrelevant=True, keep_constant=True)
-        tracked = set(learner.task.atoms(state))
+        tracked = set(first.atoms(state))
         visited = {a for a in whole.atoms(whole.initial_state) if a.startswith("visited")}
         atoms = [parse_atom(atom) for atom in sorted(tracked | visited)]
         static = [atom for atom in task.problem(1).init if atom[0] == "connected"]
         made = with_initial_state(text, task.problem(1), [*static, *filter(None, atoms)])
         task.file(number).write_text(made)
-    assert recipe.used_states(learner, task, STUDY) == [2, 3]
+    assert used_states(task, STUDY, SeenStates(), 0) == [2, 3]

@@ -10,74 +10,70 @@ import pytest
 from label_folders import write_folder
 from program import check_one_line, hstar
 
-from hstar.papers.experiment import read_part
-from hstar.papers.reward_shaping import recipe
-from hstar.papers.reward_shaping.columns import COLUMNS, SHAPED
-from hstar.papers.reward_shaping.compatibility import (
+from hstar.experiments.bench import SuiteError
+from hstar.experiments.study import (
     WORKS,
-    check_domain,
-    compatibility_table,
-    compatible_folders,
-)
-from hstar.papers.reward_shaping.learners import LEARNERS
-from hstar.papers.reward_shaping.page import failures, summary_text, write_results
-from hstar.papers.reward_shaping.problems import (
+    Compatibility,
     DomainProblems,
     Entry,
-    SuiteError,
-    read_problems,
-)
-from hstar.papers.reward_shaping.recipe import Experiment, Results, run_experiment
-from hstar.papers.reward_shaping.scales import (
-    EQUAL_TIME,
-    PAPER,
-    SCALES,
-    Compatibility,
     Generated,
-    Scale,
-    Study,
+    TrialResults,
+    TrialScale,
+    TrialStudy,
+    all_problems,
+    check_domain,
+    failures,
+    make,
+    read_problems,
+    trials,
 )
+from hstar.papers.reward_shaping.learners import COLUMNS, LEARNERS, SHAPED
+from hstar.papers.reward_shaping.study import SCALES, RewardShaping
+from hstar.papers.reward_shaping.tables import EQUAL_TIME, PAPER, compatibility_table
 from hstar.runtime.journal import JournalError
 from hstar.runtime.resources import OutOfResources, stopped
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 TABLE_1 = tuple(column for column in SCALES["full"].studies[0].columns)
-STUDY = Study(
+STUDY = TrialStudy(
     PAPER,
     TABLE_1,
+    60.0,
     (0, 1),
     tests=0,
-    limit=60.0,
     steps={"paper": 60, "own": 60, "hgn": 2, "gnn": 1},
     label_limit=30.0,
     max_evaluations=30,
 )
-TIMED = Study(EQUAL_TIME, ("rollouts", "label + train", "plan"), (0,), 0, 60.0, learn=4.0)
+TIMED = TrialStudy(EQUAL_TIME, ("rollouts", "label + train", "plan"), 60.0, learn=4.0)
 BLOCKS = Generated("blocksworld", (5, 2), {"blocks": [2, 3]}, {"blocks": [4, 5]})
-TINY = Scale(2**31, (STUDY, TIMED), {"blocks": BLOCKS})
+TINY = TrialScale(2**31, (STUDY, TIMED), {"blocks": BLOCKS})
 
 
-def experiment_in(folder: Path, scale: Scale = TINY, suite: Path | None = None) -> Experiment:
-    return Experiment(scale, folder, say=lambda _: None, suite=suite)
+def experiment_in(
+    folder: Path, scale: TrialScale = TINY, suite: Path | None = None
+) -> RewardShaping:
+    return RewardShaping(scale, folder, say=lambda _: None, suite=suite)
 
 
 @pytest.mark.parametrize("name", SCALES)
 def test_scales_name_what_there_is(name: str) -> None:
     for study in SCALES[name].studies:
         assert set(study.columns) <= set(COLUMNS)
-        assert set(study.learners) <= set(LEARNERS)
+        learners = RewardShaping(SCALES[name], Path()).learners_of(study)
+        assert set(learners) <= set(LEARNERS)
         if study.name == PAPER:
             assert study.max_evaluations
-            assert study.label_limit > 0 or "hgn" not in study.learners
-            assert set(study.steps) == {"paper" if one in SHAPED else one for one in study.learners}
+            assert study.label_limit > 0 or "hgn" not in learners
+            assert set(study.steps) == {"paper" if one in SHAPED else one for one in learners}
         else:
             assert study.learn > 0
 
 
 def test_a_tiny_run_writes_every_table_and_continues(tmp_path: Path) -> None:
     experiment = experiment_in(tmp_path)
-    results = run_experiment(experiment)
+    results = experiment.execute()
     assert not [line for line in failures(results) if line.startswith(PAPER)]
     runs = results.searches[PAPER]
     assert {run["column"] for run in runs} == set(TABLE_1)
@@ -92,14 +88,14 @@ def test_a_tiny_run_writes_every_table_and_continues(tmp_path: Path) -> None:
     learned = {row["learner"] for row in results.trainings[EQUAL_TIME] if not row["error"]}
     searched = {run["column"] for run in results.searches[EQUAL_TIME]}
     assert searched == {"plan", *learned}  # a busy machine may leave no time to learn
-    files = write_results(results, experiment, "tiny", "command", 1.0)
-    assert files == ["report.html", "tables.md"]
+    report = experiment.report(results, "tiny")
+    assert report.write(tmp_path, "command", 1.0) == ["report.html", "tables.md", "csv"]
     tables = (tmp_path / "tables.md").read_text()
     for title in ("Table 1", "Table 2", "Table 3", "Equal time", "Q5", "Spread over seeds"):
         assert title in tables
-    report = (tmp_path / "report.html").read_text()
-    assert all(f"Figures {number}" in report for number in ("1 (right) and 3", "4 and 5"))
-    assert "Q1" in summary_text(results)
+    page = (tmp_path / "report.html").read_text()
+    assert all(f"Figures {number}" in page for number in ("1 (right) and 3", "4 and 5"))
+    assert "Q1" in report.summary
     assert not list(tmp_path.glob("**/*.partial"))
 
     changed = {p: p.stat().st_mtime_ns for p in tmp_path.glob("*/*/*/**/*.json")}
@@ -109,7 +105,7 @@ def test_a_tiny_run_writes_every_table_and_continues(tmp_path: Path) -> None:
     before = model.with_suffix(".safetensors").read_bytes()
     model.unlink()
     model.with_suffix(".safetensors").unlink()
-    again = run_experiment(experiment).searches[PAPER]
+    again = experiment.execute().searches[PAPER]
     names = ("column", "seed", "problem", "solved", "requested")
     assert [[run[n] for n in names] for run in again] == [[run[n] for n in names] for run in runs]
     assert model.with_suffix(".safetensors").read_bytes() == before
@@ -122,11 +118,11 @@ def test_what_cannot_be_learned_is_said_and_not_searched_with(tmp_path: Path) ->
     study = dataclasses.replace(STUDY, columns=("h^FF", "GBFS-HGN"), label_limit=1e-9)
     scale = dataclasses.replace(TINY, studies=(study,))
     experiment = experiment_in(tmp_path, scale)
-    results = run_experiment(experiment)
+    results = experiment.execute()
     assert {run["column"] for run in results.searches[PAPER]} == {"h^FF"}
     (said,) = failures(results)
     assert "blocks hgn (seed 0) was not learned" in said and "0 training problems" in said
-    write_results(results, experiment, "tiny", "command", 1.0)
+    experiment.report(results, "tiny").write(experiment.directory, "command", 1.0)
     assert "was not learned" in (tmp_path / "report.html").read_text()
 
 
@@ -134,36 +130,39 @@ def test_a_network_that_cannot_read_a_problem_solves_nothing(tmp_path: Path) -> 
     """One such problem must not end a run of hours."""
     experiment = experiment_in(tmp_path / "run")
     other = read_problems("mine", suite_in(tmp_path / "suite") / "mine", tmp_path / "mine.json")
-    ((_, blocks),) = recipe.all_problems(experiment, recipe.find_folders(experiment)[0])
-    recipe.train_once(experiment, STUDY, other, "H^FF", 0)
-    recipe.search_once(experiment, STUDY, "mine", blocks.test[0], "H^FF", 0)
-    row = read_part(experiment.run(STUDY, "mine", blocks.test[0], "H^FF", 0))
+    ((_, blocks),) = all_problems(experiment, experiment.find_folders()[0])
+    experiment.learn_once(STUDY, other, "H^FF", 0)
+    row = experiment.search_once(STUDY, other, blocks.test[0], "H^FF", 0)
     assert not row["solved"] and "was trained on domain" in row["status"]
-    results = Results((STUDY,), {}, {PAPER: []}, {PAPER: [row]}, [])
+    results = TrialResults((STUDY,), {PAPER: []}, {PAPER: [row]})
     assert len(failures(results)) == 1
 
 
 def test_the_directory_of_another_experiment_is_refused(tmp_path: Path) -> None:
     experiment_in(tmp_path).keep_settings()
     with pytest.raises(JournalError):
-        run_experiment(dataclasses.replace(experiment_in(tmp_path), seed=1))
+        dataclasses.replace(experiment_in(tmp_path), seed=1).execute()
 
 
 def test_an_interrupt_is_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What Ctrl-C ended must not count as a search or a training that found nothing."""
     experiment = experiment_in(tmp_path)
-    folders, _ = recipe.find_folders(experiment)
-    ((_, problems),) = recipe.all_problems(experiment, folders)
+    folders, _ = experiment.find_folders()
+    ((_, problems),) = all_problems(experiment, folders)
+    pieces = experiment.trainings(STUDY, [problems])
+    (training,) = (piece for piece in pieces if piece[0].name == "H^FF 0.json")
+    entry = problems.test[0]
+    part = experiment.search(STUDY, "blocks", entry, "h^FF", 0)
 
     def interrupted(*_: object) -> None:
         raise stopped("interrupt")
 
-    monkeypatch.setattr(recipe, "plan_problem", interrupted)
+    monkeypatch.setattr(trials, "plan_problem", interrupted)
     monkeypatch.setattr("hstar.training.reinforcement.rtdp.Rtdp.run", interrupted)
     with pytest.raises(OutOfResources, match="interrupted"):
-        recipe.search_once(experiment, STUDY, "blocks", problems.test[0], "h^FF", 0)
+        make(part, experiment.search_once, (STUDY, problems, entry, "h^FF", 0))
     with pytest.raises(OutOfResources, match="interrupted"):
-        recipe.train_once(experiment, STUDY, problems, "H^FF", 0)
+        make(*training)
     assert not list(tmp_path.glob("searches/**/*.json"))
     assert not list(tmp_path.glob("models/**/*.json"))
 
@@ -195,12 +194,12 @@ def test_test_problems_that_are_training_problems_are_left_out(tmp_path: Path) -
 
 def test_a_suite_may_have_domains_of_its_own(tmp_path: Path) -> None:
     study = dataclasses.replace(STUDY, columns=("h^FF", "H^FF"), seeds=(0,))
-    scale = Scale(2**31, (study,))
+    scale = TrialScale(2**31, (study,))
     experiment = experiment_in(tmp_path / "run", scale, suite_in(tmp_path / "suite"))
     experiment.directory.mkdir()
-    results = run_experiment(experiment)
+    results = experiment.execute()
     assert {run["domain"] for run in results.searches[PAPER]} == {"mine"}
-    write_results(results, experiment, "tiny", "command", 1.0)
+    experiment.report(results, "tiny").write(experiment.directory, "command", 1.0)
     facts = (experiment.directory / "tables.md").read_text()
     assert "left out because they are training problems: 2" in facts
 
@@ -238,12 +237,12 @@ def test_domains_of_the_appendix_are_tried_one_by_one(tmp_path: Path) -> None:
     broken = write_folder(tmp_path / "suite" / "blocks", "blocks", count=1)
     (broken / "p00.pddl").write_text("(define (problem x) (:domain blocks) (:init (oops)))")
     write_folder(tmp_path / "suite" / "unheard-of", "ferry", count=1)
-    folders = compatible_folders(tmp_path / "suite")
-    assert list(folders) == ["blocks", "gripper"]
-    scale = Scale(2**31, compatibility=asked)
+    scale = TrialScale(2**31, compatibility=asked)
     experiment = experiment_in(tmp_path / "run", scale, tmp_path / "suite")
     experiment.directory.mkdir()
-    results = run_experiment(experiment)
+    _, folders = experiment.find_folders()
+    assert list(folders) == ["blocks", "gripper"]
+    results = experiment.execute()
     rows = {row["domain"]: row for row in results.domains}
     assert rows["gripper"]["outcome"] == WORKS
     assert rows["gripper"]["problems"] == rows["gripper"]["solved"] == 2
@@ -254,13 +253,13 @@ def test_domains_of_the_appendix_are_tried_one_by_one(tmp_path: Path) -> None:
     lines = {str(line[0]): line for line in table.rows}
     assert lines["barman-opt11-strips"][-1] == "not in the suite"
     assert lines["gripper"][-1] == WORKS
-    write_results(results, experiment, "compatibility", "command", 1.0)
-    assert "1 of 2 domains of appendix A.7 work" in summary_text(results)
+    report = experiment.report(results, "compatibility")
+    report.write(experiment.directory, "command", 1.0)
+    assert "1 of 2 domains of appendix A.7 work" in report.summary
 
 
 def test_learning_that_takes_too_long_is_cut(tmp_path: Path) -> None:
     asked = Compatibility(problems=1, steps=50_000_000, learn=0.5, limit=60.0)
     folder = write_folder(tmp_path / "gripper", "gripper", count=1)
-    check_domain("gripper", folder, asked, 2**31, tmp_path / "row.json")
-    row = read_part(tmp_path / "row.json")
+    row = check_domain("gripper", folder, asked, 2**31)
     assert row["outcome"] == WORKS and row["steps"] < asked.steps

@@ -11,31 +11,32 @@ import polars as pl
 import pytest
 
 from hstar.experiments.report import Page
-from hstar.papers.claims import FAILS, HOLDS, UNKNOWN
-from hstar.papers.truncated_gaussian import published
-from hstar.papers.truncated_gaussian.claims import claims
-from hstar.papers.truncated_gaussian.measured import Measured, format_value, published_value
-from hstar.papers.truncated_gaussian.page import figure2
-from hstar.papers.truncated_gaussian.published import (
+from hstar.experiments.study import FAILS, HOLDS, UNKNOWN, Spread, read_number
+from hstar.papers.truncated_gaussian import tables as published
+from hstar.papers.truncated_gaussian.study import figure2
+from hstar.papers.truncated_gaussian.tables import (
     DOMAINS,
     LEARN_FF,
     TABLES,
     VARIANTS,
-    Column,
-    Group,
-    Value,
-    read_value,
+    ColumnGroup,
+    Configured,
+    Frames,
+    best_of,
+    build_tables,
+    claims,
+    format_value,
+    published_value,
 )
-from hstar.papers.truncated_gaussian.tables import best_of, build_tables
 
-LEARN_NONE, LEARN_LMCUT = Group("learn", "none"), Group("learn", "lmcut")
-FIXED_FF, FIXED_NONE = Group("fixed", "ff"), Group("fixed", "none")
-BOUNDS = (LEARN_FF, Group("learn", "ff", "hmax"), Group("learn", "ff", "blind"))
+LEARN_NONE, LEARN_LMCUT = ColumnGroup("learn", "none"), ColumnGroup("learn", "lmcut")
+FIXED_FF, FIXED_NONE = ColumnGroup("fixed", "ff"), ColumnGroup("fixed", "none")
+BOUNDS = (LEARN_FF, ColumnGroup("learn", "ff", "hmax"), ColumnGroup("learn", "ff", "blind"))
 
 # The paper's numbers.
 
 
-def value(table: int, metric: str, domain: str, column: Column) -> tuple[float, float | None]:
+def value(table: int, metric: str, domain: str, column: Configured) -> tuple[float, float | None]:
     found = TABLES[table].cells[metric, domain, column]
     assert found is not None
     return found.mean, found.std
@@ -44,30 +45,30 @@ def value(table: int, metric: str, domain: str, column: Column) -> tuple[float, 
 @pytest.mark.parametrize(
     ("table", "metric", "domain", "column", "expected"),
     [
-        (1, "mse", "blocks", Column("lmcut"), (25.06, None)),
-        (1, "mse", "blocks", Column("TN", LEARN_FF), (0.65, 0.1)),
-        (1, "mse", "ferry", Column("N", FIXED_NONE), (118.59, 10.4)),
-        (1, "mse", "ferry", Column("N+clip", FIXED_NONE), (10.5, 9.6)),
-        (1, "mse", "visitall", Column("N", FIXED_FF), (6.49, 0.6)),
-        (2, "coverage", "gripper", Column("N", FIXED_NONE), (0, None)),
-        (2, "coverage", "blocks", Column("TN", LEARN_FF), (0.88, 0.14)),
-        (2, "evaluations", "visitall", Column("TN", FIXED_NONE), (612, 363)),
-        (5, "evaluations", "gripper", Column("TN", FIXED_FF), (1301, 48)),
-        (5, "evaluations", "visitall", Column("N", LEARN_NONE), (3860, None)),
-        (6, "mse", "ferry", Column("N", LEARN_FF), (8.9e8, 1.8e8)),
-        (6, "mse", "blocks", Column("TN", FIXED_FF), (6.5, 10.8)),
-        (7, "coverage", "gripper", Column("TN", FIXED_NONE), (0.63, 0.4)),
-        (8, "nll", "ferry", Column("TN", FIXED_NONE), (3.1, 0.2)),
-        (9, "evaluations", "ferry", Column("TN", FIXED_FF), (7652, 0)),
-        (10, "evaluations", "blocks", Column("L-GBFS"), (8282.6, None)),
-        (11, "mse", "visitall", Column("TN", BOUNDS[1]), (7.01, 0.3)),
-        (12, "evaluations", "ferry", Column("TN", BOUNDS[2]), (1907, 479)),
-        (13, "mse", "visitall", Column("TN", LEARN_LMCUT), (4.03, 0.5)),
-        (14, "coverage", "gripper", Column("N+clip", LEARN_NONE), (0.75, 0.42)),
+        (1, "mse", "blocks", Configured("lmcut"), (25.06, None)),
+        (1, "mse", "blocks", Configured("TN", LEARN_FF), (0.65, 0.1)),
+        (1, "mse", "ferry", Configured("N", FIXED_NONE), (118.59, 10.4)),
+        (1, "mse", "ferry", Configured("N+clip", FIXED_NONE), (10.5, 9.6)),
+        (1, "mse", "visitall", Configured("N", FIXED_FF), (6.49, 0.6)),
+        (2, "coverage", "gripper", Configured("N", FIXED_NONE), (0, None)),
+        (2, "coverage", "blocks", Configured("TN", LEARN_FF), (0.88, 0.14)),
+        (2, "evaluations", "visitall", Configured("TN", FIXED_NONE), (612, 363)),
+        (5, "evaluations", "gripper", Configured("TN", FIXED_FF), (1301, 48)),
+        (5, "evaluations", "visitall", Configured("N", LEARN_NONE), (3860, None)),
+        (6, "mse", "ferry", Configured("N", LEARN_FF), (8.9e8, 1.8e8)),
+        (6, "mse", "blocks", Configured("TN", FIXED_FF), (6.5, 10.8)),
+        (7, "coverage", "gripper", Configured("TN", FIXED_NONE), (0.63, 0.4)),
+        (8, "nll", "ferry", Configured("TN", FIXED_NONE), (3.1, 0.2)),
+        (9, "evaluations", "ferry", Configured("TN", FIXED_FF), (7652, 0)),
+        (10, "evaluations", "blocks", Configured("L-GBFS"), (8282.6, None)),
+        (11, "mse", "visitall", Configured("TN", BOUNDS[1]), (7.01, 0.3)),
+        (12, "evaluations", "ferry", Configured("TN", BOUNDS[2]), (1907, 479)),
+        (13, "mse", "visitall", Configured("TN", LEARN_LMCUT), (4.03, 0.5)),
+        (14, "coverage", "gripper", Configured("N+clip", LEARN_NONE), (0.75, 0.42)),
     ],
 )
 def test_published_numbers(
-    table: int, metric: str, domain: str, column: Column, expected: tuple[float, float | None]
+    table: int, metric: str, domain: str, column: Configured, expected: tuple[float, float | None]
 ) -> None:
     assert value(table, metric, domain, column) == expected
 
@@ -78,7 +79,7 @@ def test_published_tables_are_whole_and_agree() -> None:
     lost = [key for table in TABLES.values() for key, cell in table.cells.items() if cell is None]
     ranking = [("coverage", "gripper", "L-GBFS"), ("evaluations", "gripper", "L-GBFS")]
     assert [(m, d, c.variant) for m, d, c in lost if c.variant == "L-GBFS"] == ranking
-    assert {c for _, _, c in lost} == {Column("L-GBFS"), Column("N", FIXED_FF)}
+    assert {c for _, _, c in lost} == {Configured("L-GBFS"), Configured("N", FIXED_FF)}
     means: dict[object, float] = {}
     for table in TABLES.values():
         for (metric, domain, column), cell in table.cells.items():
@@ -89,12 +90,16 @@ def test_published_tables_are_whole_and_agree() -> None:
 
 
 def test_reading_numbers() -> None:
-    assert read_value(".88±.14") == Value(0.88, 0.14, ".88±.14")
-    assert read_value("1") == Value(1, None, "1")
-    assert read_value("(2.0±5.0)e3") == Value(2000, 5000, "(2.0±5.0)e3")
-    assert read_value("-") is None
+    def parts(text: str) -> tuple[float, float | None, str] | None:
+        found = read_number(text)
+        return found and (found.mean, found.std, found.shown)
+
+    assert parts(".88±.14") == (0.88, 0.14, ".88±.14")
+    assert parts("1") == (1, None, "1")
+    assert parts("(2.0±5.0)e3") == (2000, 5000, "(2.0±5.0)e3")
+    assert read_number("-") is None
     with pytest.raises(ValueError, match="no number"):
-        read_value(".8.8x")
+        read_number(".8.8x")
 
 
 def test_data_files_lie_in_the_package_and_so_in_its_wheel() -> None:
@@ -106,13 +111,13 @@ def test_data_files_lie_in_the_package_and_so_in_its_wheel() -> None:
     papers = Path(published.__file__).parents[1]
     held = {str(path.relative_to(papers)) for path in papers.rglob("*.toml")}
     names = {"claims.toml", "published.toml", "scales.toml"}
-    assert held == {f"truncated_gaussian/{name}" for name in names} | {
-        "admissible_cea/published.toml",
-        "admissible_cea/scales.toml",
-        "regression_sampling/published.toml",
-        "regression_sampling/scales.toml",
-        "reward_shaping/published.toml",
-        "reward_shaping/scales.toml",
+    folders = {path.parent.name for path in papers.glob("*/study.py")}
+    claimed = folders - {"admissible_cea"}
+    assert held == {
+        f"{folder}/{name}"
+        for folder in folders
+        for name in names
+        if name != "claims.toml" or folder in claimed
     }
 
 
@@ -128,7 +133,7 @@ def published_metrics() -> list[dict[str, Any]]:
 
     def add(domain: str, model: str, group: Any, loss: str, columns: dict[str, str]) -> None:
         cells = {
-            name: published_value(name.partition("_")[0], domain, Column(variant, group), model)
+            name: published_value(name.partition("_")[0], domain, Configured(variant, group), model)
             for name, variant in columns.items()
         }
         for seed, factor in SEEDS.items():
@@ -148,7 +153,7 @@ def published_metrics() -> list[dict[str, Any]]:
                 add(domain, model, group, "truncated-gaussian", dict.fromkeys(names, "TN"))
     for domain in DOMAINS:
         for baseline in ("ff", "lmcut"):
-            cell = published_value("mse", domain, Column(baseline), "")
+            cell = published_value("mse", domain, Configured(baseline), "")
             assert cell is not None
             empty = dict.fromkeys(("loss", "sigma", "base", "lower"), "")
             numbers = dict.fromkeys(names) | {"mse": cell.mean}
@@ -192,7 +197,7 @@ def frames() -> tuple[pl.DataFrame, pl.DataFrame]:
 
 def test_every_cell_finds_its_rows(frames: tuple[pl.DataFrame, pl.DataFrame]) -> None:
     """From rows with the paper's means, every table comes out with the paper's means."""
-    measured = Measured(*frames)
+    measured = Frames(*frames)
     for number, table in TABLES.items():
         for (metric, domain, column), cell in table.cells.items():
             ours = measured.value(metric, domain, column, table.model)
@@ -248,10 +253,10 @@ def test_mean_and_deviation_are_over_seeds() -> None:
             for i, (seed, ok) in enumerate(solved)
         ]
     )  # fmt: skip
-    found = Measured(None, planning).value("coverage", "ferry", Column("TN", LEARN_FF), "nlm")
+    found = Frames(None, planning).value("coverage", "ferry", Configured("TN", LEARN_FF), "nlm")
     assert found is not None
     assert (found.mean, found.std) == (0.75, pytest.approx(0.25 * math.sqrt(2)))
-    assert found.text == ".75±.35"
+    assert found.shown == ".75±.35"
 
 
 def test_an_unclipped_gaussian_does_not_know_its_bound(
@@ -259,7 +264,7 @@ def test_an_unclipped_gaussian_does_not_know_its_bound(
 ) -> None:
     metrics = frames[0].filter(frames[0]["lower"] != "hmax")
     hmax = BOUNDS[1]
-    known = {v: Measured(metrics).value("mse", "ferry", Column(v, hmax), "nlm") for v in VARIANTS}
+    known = {v: Frames(metrics).value("mse", "ferry", Configured(v, hmax), "nlm") for v in VARIANTS}
     assert known["N"] is not None
     assert known["N+clip"] is known["TN"] is None
 
@@ -285,7 +290,7 @@ def test_numbers_look_as_in_the_paper(
 
 def test_the_best_is_bold() -> None:
     def best(metric: str, margin: float, *means: float | None) -> list[bool]:
-        return best_of(metric, [None if m is None else Value(m) for m in means], margin)
+        return best_of(metric, [None if m is None else Spread(m) for m in means], margin)
 
     assert best("mse", 0.1, 0.76, 0.76, 0.65) == [False, False, True]
     assert best("mse", 0.1, 3.65, 3.65, 3.70) == [False] * 3

@@ -8,42 +8,54 @@ from typing import Any
 
 import pytest
 
-from hstar.experiments.report import Cell
-from hstar.papers.claims import FAILS, HOLDS, UNKNOWN
-from hstar.papers.reward_shaping.claims import claims, large_share
-from hstar.papers.reward_shaping.figures import goal_curve, rates
-from hstar.papers.reward_shaping.measured import (
-    COVERAGE,
-    GOALS,
-    HELD,
+from hstar.experiments.report import Cell, Table, least_p, rank_sum_p
+from hstar.experiments.report.ranksum import doubled_ranks
+from hstar.experiments.study import (
+    FAILS,
+    HOLDS,
+    UNKNOWN,
+    DomainProblems,
+    Entry,
     Searches,
     Spread,
-    is_better,
-    is_worse,
-    searches_of,
+    TrialResults,
+    TrialStudy,
 )
-from hstar.papers.reward_shaping.problems import DomainProblems, Entry
-from hstar.papers.reward_shaping.ranksum import doubled_ranks, least_p, rank_sum_p
-from hstar.papers.reward_shaping.recipe import Results
-from hstar.papers.reward_shaping.scales import EQUAL_TIME, PAPER, Study
+from hstar.papers.reward_shaping.figures import goal_curve, rates
+from hstar.papers.reward_shaping.learners import HELD
+from hstar.papers.reward_shaping.study import claims
 from hstar.papers.reward_shaping.tables import (
+    COVERAGE,
+    EQUAL_TIME,
+    GOALS,
+    PAPER,
     best_columns,
     coverage_table,
     effort_table,
     equal_time_table,
     goals_table,
+    is_better,
+    is_worse,
+    large_share,
     problems_table,
+    searches_of,
     seeds_table,
 )
-from hstar.papers.tables import Table
 
 COLUMNS = ("h^blind", "h^add", "h^FF", "H^blind", "H^add", "H^FF")
-STUDY = Study(PAPER, COLUMNS, (0, 1), 0, 60.0, {"paper": 100}, max_evaluations=1000)
-TIMED = Study(EQUAL_TIME, ("rollouts", "label + train", "plan"), (0,), 0, 60.0, learn=600.0)
+STUDY = TrialStudy(PAPER, COLUMNS, 60.0, (0, 1), steps={"paper": 100}, max_evaluations=1000)
+TIMED = TrialStudy(EQUAL_TIME, ("rollouts", "label + train", "plan"), 60.0, learn=600.0)
 
 
 def run(column: str, problem: str, solved: bool, **more: Any) -> dict[str, Any]:
-    given = {"domain": "blocks", "seed": 0, "objects": 10, "requested": 100, "seconds": 2.0}
+    given = {
+        "domain": "blocks",
+        "subject": "blocks",
+        "seed": 0,
+        "objects": 10,
+        "requested": 100,
+        "seconds": 2.0,
+    }
     return {**given, "column": column, "problem": problem, "solved": solved, **more}
 
 
@@ -52,13 +64,13 @@ def training(learner: str, seed: int, goals: int) -> dict[str, Any]:
     return {**about, "goals": goals, "steps": 100, "goal_steps": list(range(goals))}
 
 
-def made_up(*runs: dict[str, Any], timed: tuple[dict[str, Any], ...] = ()) -> Results:
+def made_up(*runs: dict[str, Any], timed: tuple[dict[str, Any], ...] = ()) -> TrialResults:
     goals = {"H^blind": (10, 12), "H^add": (20, 22), "H^FF": (15, 30)}
     trainings = [training(name, i, n) for name, both in goals.items() for i, n in enumerate(both)]
     entries = Entry("a.pddl", 10), Entry("b.pddl", 20)
     problems = {"blocks": DomainProblems("blocks", entries[:1], entries, ("c.pddl",))}
     searches = {PAPER: list(runs), EQUAL_TIME: list(timed)}
-    return Results((STUDY, TIMED), problems, {PAPER: trainings, EQUAL_TIME: []}, searches, [])
+    return TrialResults((STUDY, TIMED), {PAPER: trainings, EQUAL_TIME: []}, searches, problems)
 
 
 RUNS = (

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from program import hstar
 
+from hstar.experiments.bench import BenchOptions, run_bench
 from hstar.planning.algorithms import SEARCHES
 
 
@@ -73,3 +74,14 @@ def test_exit_codes(tmp_path: Path) -> None:
     (tmp_path / "bad").write_bytes(b"nothing")
     assert hstar("pdb", "show", tmp_path / "bad").code == 31
     assert hstar("pdb").code == 36
+
+
+def test_pattern_databases_run_in_benchmarks(tmp_path: Path) -> None:
+    """Certified networks are given in the same way: pdb:FILE."""
+    table = tmp_path / "tiles.pdb"
+    assert hstar("pdb", "build", "tiles-2x2", "--pattern", "1-3", "-o", table).code == 0
+    suite = "tiles-2x2:scramble=10:count=2"
+    rows = run_bench(BenchOptions([suite], [f"pdb:{table}", "blind"], ["astar"]))
+    assert set(rows["error"]) == {"solved"}
+    assert rows["cost"][0] == rows["cost"][1] == rows["initial_h_value"][0]
+    assert set(rows["model"]) == {f"pdb:{table}", ""}

@@ -1,7 +1,7 @@
 """Behaviour pinned by golden files: expansion orders, heuristic values, puzzles and trainings.
 
 A difference means that results have changed. If that is meant, write the files anew with
-tests/make_golden.py and say in the commit what changed.
+tests/support/make_golden.py and say in the commit what changed.
 """
 
 from __future__ import annotations

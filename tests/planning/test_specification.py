@@ -72,8 +72,9 @@ def test_no_option_is_written_out_elsewhere() -> None:
     folders = ("commands", "experiments")
     files = [path for folder in folders for path in (PACKAGE / folder).rglob("*.py")]
     files += [PACKAGE / "__init__.py", PACKAGE / "planning/search.py", PACKAGE / "slots/loader.py"]
-    # Names that networks, columns of rows and teachers have as well.
+    # Names that networks, columns of rows, teachers and readers of files have as well.
     general = {"heuristic", "algorithm", "cost", "weight", "batch", "width", "seed", "decode"}
+    general.add("trust")
     own = {*SearchSpecification.options(), "queues"} - general - set(LIMITS)
     assert own == {"preferred_by", "preferred", "look_ahead", "ranked", "queues"}
     for path in files:

@@ -1,7 +1,7 @@
 """The pages of docs that can go stale: their patches apply, their commands run, their lists are
 those of the registries.
 
-`python tests/test_docs.py` prints the lists of docs/slots.md.
+`python tests/project/test_docs.py` prints the lists of docs/slots.md.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from collections.abc import Iterable
 from dataclasses import fields
 from pathlib import Path
 
+import pytest
+
 import hstar
 from hstar.domains import DOMAINS
-from hstar.papers import RECIPES
+from hstar.papers import PAPERS, prepare_paper
 from hstar.planning.algorithms import SEARCHES
 from hstar.planning.heuristics import HEURISTICS
-from hstar.runtime.registry import import_attribute
 from hstar.slots.decode import DECODES
 from hstar.slots.features import FEATURES
 from hstar.slots.models import MODELS
@@ -129,20 +130,23 @@ def lists() -> str:
     table("Searches", "name, what it is, spaces, options", rows)
     rows = [(f"`{n}`", DOMAINS.find(n).summary) for n in DOMAINS]
     table("Domains", "name, problems", rows)
-    rows = [(f"`{n}`", RECIPES.find(n).title, ", ".join(RECIPES.find(n).scales)) for n in RECIPES]
+    rows = [(f"`{n}`", PAPERS.find(n).title, ", ".join(PAPERS.find(n).scales)) for n in PAPERS]
     table("Papers", "name, subject, scales", rows)
     return "\n".join(parts)
 
 
 def test_the_lists_of_slots() -> None:
-    """If this fails, put what `python tests/test_docs.py` prints at the end of docs/slots.md."""
+    """If this fails, put what this file prints when it is run at the end of docs/slots.md."""
     _, _, found = (DOCS / "slots.md").read_text().partition("<!-- lists -->\n")
     assert found == lists()
 
 
-def test_recipes_name_their_scales() -> None:
-    for recipe in RECIPES.values():
-        assert tuple(import_attribute(f"{recipe.package}.scales:SCALES")) == recipe.scales
+def test_papers_name_their_scales() -> None:
+    for name, paper in PAPERS.items():
+        for scale in paper.scales:
+            prepare_paper(name, scale, Path("unused"), {})
+        with pytest.raises(ValueError, match=f"choose one of {', '.join(paper.scales)}$"):
+            prepare_paper(name, "unheard-of", Path("unused"), {})
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -42,7 +43,7 @@ PLACED = set().union(*LAYERS)
 ONLY: dict[str, set[str]] = {
     "pddl": set(),
     "runtime": {"_core", "pddl"},
-    "domains": {"runtime", "pddl"},
+    "domains": {"runtime", "pddl", "planning", "_core"},
 }
 EXAMPLE = Path(__file__).parents[2] / "examples" / "delivery"
 MOST_ENTRIES = 14  # of the package
@@ -91,6 +92,40 @@ def test_imports_point_downwards(path: Path) -> None:
     allowed = ONLY.get(place, set().union(*LAYERS[:level]))
     if place != "__init__":
         assert imported(path) <= allowed | {place}
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "papers").rglob("*.py")), ids=str)
+def test_papers_use_only_what_packages_export(path: Path) -> None:
+    """So a paper is written as anyone outside could write it."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("hstar."):
+            places = str(node.module).split(".")[1:]
+            if places[0] != "papers":
+                folder = PACKAGE.joinpath(*places)
+                assert (folder / "__init__.py").is_file(), f"{node.module} is no package"
+                modules = [alias.name for alias in node.names if is_module(folder, alias.name)]
+                assert not modules, f"{path} imports the modules {modules}"
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+            assert not [name for name in names if name.startswith("hstar.")]
+
+
+def is_module(folder: Path, name: str) -> bool:
+    return (folder / f"{name}.py").is_file() or (folder / name / "__init__.py").is_file()
+
+
+@pytest.mark.parametrize("package", [p for p in FILES if p.name == "__init__.py"], ids=str)
+def test_names_that_are_imported_late_exist(package: Path) -> None:
+    """Those under `if TYPE_CHECKING` of a package that imports them when they are first used."""
+    text = package.read_text(encoding="utf-8")
+    if "lazy(__name__, __file__)" in text:
+        module = importlib.import_module(".".join(package.parent.relative_to(PACKAGE.parent).parts))
+        for node in ast.walk(ast.parse(text)):
+            for alias in node.names if isinstance(node, ast.ImportFrom) else ():
+                if alias.asname is not None:
+                    assert getattr(module, alias.name) is not None
+        with pytest.raises(AttributeError, match="has no attribute 'unheard_of'"):
+            _ = module.unheard_of
 
 
 @pytest.mark.parametrize("module", ["hstar", "hstar.commands.cli"])

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hard_tasks import large_search
 from program import COMMAND, SECONDS, environment
+
+from hstar.runtime.atomic import write_atomically
 
 MODEL = Path(__file__).parents[2] / "models" / "6-edge.safetensors"
 
@@ -122,6 +126,20 @@ except (KeyboardInterrupt, OutOfResources) as error:
 
 def test_interrupted_compression() -> None:
     assert output_of(COMPRESS) == "stopped\n"
+
+
+def test_a_signal_after_a_file_was_written(tmp_path: Path, monkeypatch: Any) -> None:
+    """Not an error about the temporary file, which has become the file."""
+    rename = os.replace
+
+    def replace_and_stop(*paths: str) -> None:
+        rename(*paths)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", replace_and_stop)
+    with pytest.raises(KeyboardInterrupt):
+        write_atomically(tmp_path / "file", "text")
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["text"]
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 import json
 import random
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from safetensors import safe_open
-from safetensors.numpy import load, save
+from small_patterns import OPTIONS, data_of
 from untrained_models import untrained
 
+from hstar.commands.cli import run as run_cli
 from hstar.planning.puzzle import make_puzzle
 from hstar.planning.task import Task, load_task
 from hstar.slots.loader import load_model
-from hstar.slots.model_file import NO_DIGEST, ModelFile, ModelFileError, read_model, to_bytes
+from hstar.slots.model_file import ModelFile, ModelFileError, read_model, to_bytes
 from hstar.slots.objectives import make_objective
+from hstar.training.certified.learning import learn
 
 DATA = Path(__file__).parents[1] / "data"
-FORGERIES = 60  # of each of the files
+FORGERIES = 100  # of each of the files
 
 Tensors = dict[str, NDArray[Any]]
-Written = Callable[[dict[str, Any], Tensors], bytes]
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -88,54 +88,23 @@ def forge_tensor(rng: random.Random, tensors: Tensors) -> None:
         tensors[name] = array[None]
 
 
-def new_file(metadata: dict[str, Any], tensors: Tensors) -> bytes:
-    return to_bytes(ModelFile(metadata, tensors))
+NAMES = ("nlm", "linear", "hgn", "mlp", "integers")
 
 
-def old_domain_file(metadata: dict[str, Any], tensors: Tensors) -> bytes:
-    content = json.dumps(metadata, sort_keys=True).encode()
-    for name, array in sorted(tensors.items()):
-        content += f"{name} {array.dtype} {array.shape}".encode() + array.tobytes()
-    held = {**metadata, "digest": hashlib.sha256(content).hexdigest()}
-    return save(tensors, metadata={"hstar": json.dumps(held, sort_keys=True)})
-
-
-def old_pattern_file(metadata: dict[str, Any], tensors: Tensors) -> bytes:
-    held = {**metadata, "digest": NO_DIGEST}
-    text = json.dumps(held, sort_keys=True, separators=(",", ":"))
-    content = save(tensors, metadata={"hstar": text})
-    return content.replace(NO_DIGEST.encode(), hashlib.sha256(content).hexdigest().encode(), 1)
-
-
-def old_parts(path: Path) -> tuple[dict[str, Any], Tensors]:
-    with safe_open(path, framework="numpy") as file:
-        metadata = json.loads(file.metadata()["hstar"])
-    del metadata["digest"]
-    return metadata, load(path.read_bytes())
-
-
-def originals(task: Task) -> dict[str, tuple[dict[str, Any], Tensors, Written]]:
-    found: dict[str, tuple[dict[str, Any], Tensors, Written]] = {}
-    for kind, name, options in (
-        ("nlm", "truncated-gaussian", {}),
-        ("linear", "l-star", {}),
-        ("hgn", "gaussian", {"sigma": 1.0}),
-        ("mlp", "cea", {"values": (0, 1, 3)}),
-    ):
-        made = untrained(kind, task, make_objective(name, **options)).file
-        found[kind] = (made.metadata, made.tensors, new_file)
-    integers = read_model(DATA / "old" / "old-pdb.safetensors")
-    found["integers"] = (integers.metadata, integers.tensors, new_file)
-    for kind in ("nlm", "hgn", "linear"):
-        found[f"old {kind}"] = (
-            *old_parts(DATA / "old" / f"old-{kind}.safetensors"),
-            old_domain_file,
+@pytest.fixture(scope="module")
+def originals(task: Task, tmp_path_factory: pytest.TempPathFactory) -> dict[str, ModelFile]:
+    found = {
+        kind: untrained(kind, task, make_objective(name, **options)).file
+        for kind, name, options in (
+            ("nlm", "truncated-gaussian", {}),
+            ("linear", "l-star", {}),
+            ("hgn", "gaussian", {"sigma": 1.0}),
+            ("mlp", "cea", {"values": (0, 1, 3)}),
         )
-    found["old pdb"] = (*old_parts(DATA / "old" / "old-pdb.safetensors"), old_pattern_file)
-    return found
-
-
-NAMES = ("nlm", "linear", "hgn", "mlp", "integers", "old nlm", "old hgn", "old linear", "old pdb")
+    }
+    path = tmp_path_factory.mktemp("integers") / "learned.safetensors"
+    learn(data_of("cube2", "corners:0,1"), path, OPTIONS)
+    return found | {"integers": read_model(path)}
 
 
 @pytest.fixture(scope="module")
@@ -163,20 +132,93 @@ def try_file(path: Path, task: Task) -> str:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_forged_file_loads_or_is_refused(name: str, task: Task, tmp_path: Path) -> None:
+def test_a_forged_file_loads_or_is_refused(
+    name: str, originals: dict[str, ModelFile], task: Task, tmp_path: Path
+) -> None:
     """Nothing but ModelFileError ever comes out, whatever the metadata say."""
-    metadata, tensors, written = originals(task)[name]
+    metadata, tensors = originals[name].metadata, originals[name].tensors
     path = tmp_path / "m.safetensors"
-    path.write_bytes(written(copy.deepcopy(metadata), dict(tensors)))
+    path.write_bytes(to_bytes(originals[name]))
     assert try_file(path, task) == "bound"  # or the digest of the forgeries would be wrong, too
     rng = random.Random(name)
     outcomes = set()
     for number in range(FORGERIES):
         changed, arrays = copy.deepcopy(metadata), dict(tensors)
         forge(rng, changed, arrays)
-        path.write_bytes(written(changed, arrays))
+        path.write_bytes(to_bytes(ModelFile(changed, arrays)))
         try:
             outcomes.add(try_file(path, task))
         except Exception as error:
             raise AssertionError(f"forgery {number}: {json.dumps(changed)}") from error
     assert {"bound", "read"} <= outcomes
+
+
+SEARCH = {
+    **{"algorithm": "lazy", "heuristic": "ff", "cost": "one", "preferred_by": "ff", "batch": 32},
+    **{"seed": 0, "queues": [[0, False], [0, True]], "max_expansions": 100},
+    "alternating": [{"algorithm": "default"}, {"algorithm": "first-improvement", "ranked": False}],
+}
+MUTANT_SECONDS = 4.0  # for each of the files; with --all, all of some thousand mutants
+
+
+def routes(held: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The keys that lead to every field."""
+    for key in held if isinstance(held, dict) else range(len(held)):
+        yield (*above, key)
+        if isinstance(held[key], (dict, list)):
+            yield from routes(held[key], (*above, key))
+
+
+def mutants(metadata: dict[str, Any], rng: random.Random) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Each field of the metadata in turn has each odd value, or is gone, in random order."""
+    whole = {key: value for key, value in metadata.items() if key != "training"}
+    gone = object()
+    changes = [(route, value) for route in routes(whole) for value in (*ODD_VALUES, gone)]
+    rng.shuffle(changes)
+    for route, value in changes:
+        changed = copy.deepcopy(metadata)
+        container = changed
+        for key in route[:-1]:
+            container = container[key]
+        if value is gone:
+            del container[route[-1]]
+        else:
+            container[route[-1]] = copy.deepcopy(value)
+        yield (route, "gone" if value is gone else value), changed
+
+
+def refuse_or_run(name: str, original: ModelFile, path: Path, seconds: float) -> None:
+    """Every command that reads a mutant ends as commands do, and not as a bug."""
+    metadata, tensors = original.metadata, original.tensors
+    pdb = metadata["form"] == "integers"
+    if not pdb:
+        metadata = {**metadata, "search": SEARCH}
+    strips = [str(DATA / "strips" / f"{one}.pddl") for one in ("domain", "problem")]
+    few, output = ["--max-expansions", "20"], ["--plan-file", str(path.with_name("plan"))]
+    use = ["plan", *strips, "-H", str(path), *few, *output]
+    if pdb:
+        use = ["solve", "cube2", "--scramble", "2", "-H", f"pdb:{path}", "-s", "gbfs", *few]
+    codes, started = set(), time.monotonic()
+    for change, changed in mutants(metadata, random.Random(name)):
+        path.write_bytes(to_bytes(ModelFile(changed, dict(tensors))))
+        for command in (use, ["model", "show", str(path)], ["pdb", "show", str(path)]):
+            codes.add(run_cli(command))
+            assert codes <= {0, 12, 31, 36}, (command[:2], change)
+        if time.monotonic() - started > seconds:
+            break
+    assert codes >= {0, 31}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_mutant_is_refused_or_runs(
+    name: str, originals: dict[str, ModelFile], tmp_path: Path
+) -> None:
+    refuse_or_run(name, originals[name], tmp_path / "m.safetensors", MUTANT_SECONDS)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", NAMES)
+def test_every_mutant_is_refused_or_runs(
+    name: str, originals: dict[str, ModelFile], tmp_path: Path
+) -> None:
+    refuse_or_run(name, originals[name], tmp_path / "m.safetensors", float("inf"))

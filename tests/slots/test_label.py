@@ -7,7 +7,6 @@ from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
-import kill_label
 import numpy as np
 import pytest
 from hard_tasks import large_grounding
@@ -173,7 +172,7 @@ def test_no_two_problems_get_the_same_replacement(
         towers_problem(3, 1),
         towers_problem(3, 2),
     ]
-    monkeypatch.setattr("hstar.domains.DOMAINS.find", lambda name: None)
+    monkeypatch.setattr("hstar.domains.DOMAINS.find_installed", lambda name: None)
     monkeypatch.setattr("hstar.domains.regenerate", lambda *made_with: offers[made_with[-1] - 1])
     results = []
     for jobs in (1, 3):
@@ -317,7 +316,7 @@ def test_bad_folders(case: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(InputFileError) as caught:
         label(tmp_path if case == "parent" else folder, output)
     assert message in str(caught.value) and caught.value.exit_code == 31
-    assert not output.exists() and not kill_label.journal_of(output).exists()
+    assert not output.exists() and not Path(f"{output}.partial").exists()
 
 
 BAD_ARGUMENTS: list[tuple[list[str], str]] = [

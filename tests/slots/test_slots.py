@@ -8,16 +8,15 @@ slots run with --all.
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
-from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from slot_combinations import FITTING, PIECES, every_pair, small, with_open_variables
 
 import hstar
 from hstar import search
@@ -40,26 +39,6 @@ from hstar.training.pattern_source import TableData
 from hstar.training.train import train
 
 pytestmark = pytest.mark.usefixtures("one_thread_in_module")
-
-# Options of these names, wherever an entry has them, make its network small.
-SMALL = {"hidden": 6, "width": 4, "blocks": 1, "depth": 2, "breadth": 2, "steps": 2}
-
-PIECES = list(itertools.product(MODELS, FEATURES, OBJECTIVES))
-FITTING = [piece for piece in PIECES if piece[1] in MODELS.find(piece[0]).features]
-
-
-def every_pair(*slots: Iterable[Any]) -> list[Any]:
-    """The combinations with one entry of each slot. One that brings together no two entries that
-    have not met before runs only with --all."""
-    met: set[Any] = set()
-    chosen = []
-    for combination in itertools.product(*slots, FITTING):
-        flat = (*combination[:-1], *combination[-1])
-        pairs = set(itertools.combinations(enumerate(flat), 2))
-        marks = () if pairs - met else (pytest.mark.exhaustive,)
-        chosen.append(pytest.param(*flat, marks=marks))
-        met |= pairs
-    return chosen
 
 
 @pytest.fixture(scope="module")
@@ -87,11 +66,6 @@ def dataset(folder: Path, teacher: str) -> Dataset:
     return load_dataset(folder / f"{teacher}.parquet")
 
 
-def small(model: str, features: str) -> dict[str, Any]:
-    known = {**MODELS.find(model).options, **FEATURES.find(features).options}
-    return {name: value for name, value in SMALL.items() if name in known}
-
-
 def options_of(model: str, features: str, objective: str, **given: Any) -> TrainOptions:
     chosen = {"steps": 4, "evaluate_every": 2, "batch": 8, "device": "cpu", **given}
     return TrainOptions(
@@ -101,21 +75,6 @@ def options_of(model: str, features: str, objective: str, **given: Any) -> Train
         model_options=small(model, features),
         **{name: value for name, value in chosen.items() if name != "objective_options"},
     )
-
-
-def with_open_variables(features: str, objective: str) -> tuple[str | None, dict[str, str] | None]:
-    """For states with open variables: the message about these pieces, if there is one, and the
-    options with which they work, if there are any."""
-    held = OBJECTIVES.find(objective)
-    if not FEATURES.find(features).reads_open:
-        return "need whole states; choose features", None
-    if held.batches == "pairs":
-        return "these labels have none; choose another", None
-    without = {key: "none" for key in ("base", "lower") if key in held.__dataclass_fields__}
-    constants = make_objective(objective).constants()
-    if {constants["base"], constants["lower"]} == {"none"}:
-        return None, without
-    return "give --base none --lower none", without
 
 
 def search_everywhere(space: Any, heuristic: Any, state: Any = None) -> None:

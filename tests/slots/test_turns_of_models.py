@@ -13,9 +13,8 @@ from typing import Any
 
 import pytest
 from hard_tasks import large_search, never_ending
-from hstar.learning.choices import choices_along
-from hstar.learning.linear_model import linear_model
 from label_folders import write_folder
+from linear_lessons import from_plans, linear_model
 from program import COMMAND, SECONDS, Outcome, check_one_line, environment
 from program import hstar as program
 
@@ -23,7 +22,7 @@ import hstar
 from hstar.planning.search import run
 from hstar.planning.specification import DEFAULT_PLANNER
 from hstar.runtime.resources import Budget
-from hstar.slots.model_file import ModelFile, write_model
+from hstar.slots.model_file import ModelFile, ModelFileError, write_model
 
 BLOCKS = 8
 
@@ -33,7 +32,7 @@ def model_for(files: tuple[Path, Path], path: Path, recommended: Any) -> Path:
     task = hstar.load_task(*files)
     plan = run(task, DEFAULT_PLANNER, Budget()).plan
     assert plan is not None
-    file = linear_model([choices_along(task, plan)], {}, Budget())
+    file = linear_model(from_plans([task], [plan]))
     write_model(path, ModelFile({**file.metadata, "search": recommended}, file.tensors))
     return path
 
@@ -86,7 +85,6 @@ MALFORMED: list[tuple[dict[str, Any], str]] = [
     ({"heuristic": 5}, "unknown heuristic: 5"),
     ({"heuristic": None}, "unknown heuristic: None"),
     ({"heuristic": ["ff", "hadd"]}, "unknown heuristic"),
-    ({"heuristic": "os:getcwd"}, "unknown heuristic: 'os:getcwd'"),
     (
         {"algorithm": "lazy", "heuristic": "ff", "look_ahead": "yes"},
         "must be true or false, not 'yes'",
@@ -105,6 +103,14 @@ def test_malformed_searches_in_a_model_are_refused(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match=message):
             hstar.plan(*files, str(model))
     check_one_line(program("plan", *files, "-H", model), 36, MALFORMED[-1][1])
+
+
+def test_a_search_with_code_from_outside_is_refused(tmp_path: Path) -> None:
+    files = large_search(tmp_path, 3)
+    search = {"algorithm": "gbfs", "heuristic": "os:getcwd"}
+    model = model_for(files, tmp_path / "model.safetensors", search)
+    with pytest.raises(ModelFileError, match="wants to run the code os:getcwd"):
+        hstar.plan(*files, str(model))
 
 
 def test_default_is_no_search_to_be_named() -> None:

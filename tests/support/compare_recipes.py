@@ -1,8 +1,8 @@
 """Compare the output of a recipe's smoke scale with what was recorded before:
 
     hstar paper truncated-gaussian --scale smoke --device cpu -o DIR
-    python tests/compare_recipes.py DIR            0 if every number is as recorded, 1 if not
-    python tests/compare_recipes.py DIR --record   record anew
+    python tests/support/compare_recipes.py DIR           0 if every number is as recorded, 1 if not
+    python tests/support/compare_recipes.py DIR --record   record anew
 
 Times are left out. The recorded numbers of truncated-gaussian are in two parts. "steady" holds
 what any correct LM-cut gives: costs of optimal plans and planning with h^FF. "with lmcut" holds

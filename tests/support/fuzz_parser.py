@@ -1,6 +1,6 @@
 """Mutates PDDL texts and checks that the parser answers every one with a model or a PddlError.
 
-    python tests/fuzz_parser.py --count 100000 --seed 0
+    python tests/support/fuzz_parser.py --count 100000 --seed 0
 
 The same seed gives the same mutants, so a failure can be run again from its number.
 """

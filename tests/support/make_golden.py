@@ -1,4 +1,4 @@
-"""Write the golden files anew: python tests/make_golden.py [SECTION ...]
+"""Write the golden files anew: python tests/support/make_golden.py [SECTION ...]
 
 Do so only after a change that is meant to change behaviour, and say in the commit what changed.
 """

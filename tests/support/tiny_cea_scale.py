@@ -7,21 +7,21 @@ from dataclasses import replace
 from small_patterns import OPTIONS
 
 from hstar.papers.admissible_cea.scales import (
-    Compressions,
     Generalisation,
     Learning,
-    Scale,
-    Subject,
+    PatternScale,
+    PatternStudied,
 )
+from hstar.pdb import Compressions
 from hstar.slots.objectives import make_objective
 
-PANCAKES = Subject(
+PANCAKES = PatternStudied(
     "pancakes", "pancake-5", "0-4", compressions=Compressions((1, 2, 5), (20,), ("0-2",), 2)
 )
-TILES = Subject(
+TILES = PatternStudied(
     "tiles", "tiles-2x3", "1-5", compressions=Compressions((1, 2, 4, 8), smaller=("1-2",))
 )
-DIFFERENCE = Subject(
+DIFFERENCE = PatternStudied(
     "difference",
     "cube3",
     "edges:0-2",
@@ -30,7 +30,7 @@ DIFFERENCE = Subject(
 )
 QUICK = replace(OPTIONS, steps=30, batch=128, evaluate_every=10)
 PHASES = make_objective("cea", pace="phases", patience=1)
-TINY = Scale(
+TINY = PatternScale(
     subjects=(PANCAKES, TILES, DIFFERENCE),
     learnings=(
         Learning("tiles", "cea", QUICK),

@@ -1,4 +1,4 @@
-"""A short run of the parser fuzzer; run tests/fuzz_parser.py for a long one."""
+"""A short run of the parser fuzzer; run tests/support/fuzz_parser.py for a long one."""
 
 from __future__ import annotations
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hstar.learning.rollouts import RolloutLearner
-from hstar.learning.unions import MOST_OBJECTS, draw_unions
 
 from hstar import search
 from hstar.domains import generate
@@ -16,6 +15,9 @@ from hstar.pddl.union import single_predicates, union
 from hstar.pddl.validate import validate
 from hstar.planning.task import ground, load_task
 from hstar.runtime.resources import Budget
+from hstar.training.fit import Lesson, Limits
+from hstar.training.fit.rtdp import ActingLearner
+from hstar.training.fit.unions import MOST_OBJECTS, draw_unions
 from hstar.training.reinforcement.presets import PRESETS, changed
 from hstar.training.reinforcement.rtdp import Rtdp
 
@@ -102,19 +104,15 @@ def test_unions_without_a_plan_and_large_ones_are_left_out(tmp_path: Path) -> No
 def test_the_learner_draws_unions_of_training_problems(tmp_path: Path) -> None:
     generate("gripper", tmp_path, ["train"], count=10, ranges={"balls": [2, 3]})
     tasks = [ground(problem) for problem in problems_in(tmp_path / "train")]
-    learners = {}
+    lesson = Lesson(tasks=tasks[:-2], others=tasks[-2:])
+    learners, said = {}, []
     for count in (0, 5):
         settings = changed(PRESETS["own"], **SMALL, unions=count)
-        learners[count] = RolloutLearner(tasks, settings, 0, Budget(), lambda _line: None)
-        assert learners[count].run().file is not None
-    plain, learner = learners[0], learners[5]
-    assert plain.unions == [] and len(plain.choice) == len(plain.split.choice)
-    assert len(learner.split.choice) == 2
-    assert 0 < len(learner.unions) <= 5
-    assert len(learner.choice) == 2 + 1  # there is one union of both, and none of four
-    held_out = {task.problem.name for task in (*learner.split.choice, *learner.split.verdict)}
-    for task in learner.unions:
-        assert not held_out & set(task.problem.name.split(" + "))
+        learners[count] = ActingLearner(lesson, settings, Limits(Budget(), say=said.append))
+        assert learners[count].run() is not None
+    assert len(learners[0].choice) == 2 and "unions" not in said[0]
+    assert len(learners[5].choice) == 2 + 1  # there is one union of both, and none of four
+    assert any(re.search(r"on 8 problems and [1-5] unions of two$", line) for line in said)
 
 
 def test_unions_share_a_bucket(tmp_path: Path) -> None:

@@ -5,21 +5,15 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import signal
-import subprocess
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
-from program import COMMAND, SECONDS, environment
-from program import hstar as hstar_program
 from small_trainings import CLASSES, RANKING, TINY, error_in_search, interrupted, options, trained
 
 from hstar import search
-from hstar.commands.cli import run as run_cli
 from hstar.slots.decode import find_decode
 from hstar.slots.loader import load_model
 from hstar.slots.objectives import OBJECTIVES, make_objective
@@ -173,40 +167,3 @@ def test_a_damaged_checkpoint_is_refused_and_kept(dataset: Dataset, tmp_path: Pa
             trained(dataset, path, chosen)
         assert partial.read_bytes() == damaged
         assert not path.exists()
-
-
-def killed_training(arguments: list[str], output: Path) -> None:
-    """Start `hstar train` and kill it once there is a checkpoint, before it comes to its end."""
-    partial = output.with_name(f"{output.name}.partial")
-    for _ in range(5):
-        process = subprocess.Popen(
-            [*COMMAND, "train", *arguments, "-o", output],
-            env=environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-        )
-        deadline = time.monotonic() + SECONDS
-        while not partial.exists() and process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.002)
-        process.send_signal(signal.SIGKILL)
-        _, err = process.communicate()
-        if process.returncode == -signal.SIGKILL and not output.exists():
-            assert partial.exists(), err.decode()
-            return
-        assert process.returncode in (0, -signal.SIGKILL), err.decode()
-        output.unlink()  # it was faster than we were
-        partial.unlink(missing_ok=True)
-    pytest.fail("the training always came to its end")
-
-
-def test_a_killed_command_goes_on_to_the_same_bytes(labels: Path, tmp_path: Path) -> None:
-    arguments = [str(labels), "--steps", "120", "--evaluate-every", "3", "--batch", "16"]
-    arguments += ["--threads", "1", "--device", "cpu", "--option", "width=4"]
-    path, whole = tmp_path / "m.safetensors", tmp_path / "whole.safetensors"
-    killed_training(arguments, path)
-    again = hstar_program("train", *arguments, "-o", path)
-    assert again.code == 0, again.err
-    assert run_cli(["train", *arguments, "-o", str(whole)]) == 0
-    assert path.read_bytes() == whole.read_bytes()
-    assert not (tmp_path / "m.safetensors.partial").exists()

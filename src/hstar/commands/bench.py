@@ -16,6 +16,7 @@ from hstar.commands.arguments import (
     specification_of,
     values_of,
 )
+from hstar.pddl.errors import escape
 
 DESCRIPTION = """\
 Run every heuristic with every search on every problem of the suites; write one row per run.
@@ -63,5 +64,5 @@ def run(options: argparse.Namespace) -> int:
         )
         rows = run_bench(chosen)
     print(summary_text(rows))
-    print(f"The rows are in {options.output}.")
+    print(f"The rows are in {escape(options.output)}.")
     return 0

@@ -18,6 +18,7 @@ from hstar.commands.arguments import (
 )
 from hstar.commands.spaces import find_space
 from hstar.commands.training_options import add_sweep, add_training, training_options
+from hstar.pddl.errors import escape
 from hstar.runtime.atomic import check_writable
 from hstar.runtime.progress import Progress
 from hstar.runtime.resources import Budget
@@ -144,6 +145,7 @@ def run_verify(options: argparse.Namespace) -> int:
 
 def show(path: str, as_json: bool) -> None:
     """Print what a learned file holds and what its certificate says, without checking it anew."""
+    from hstar.slots.model_file import refusing_malformed
     from hstar.slots.pattern_network import read_learned
 
     file = read_learned(path, need_certificate=False)
@@ -158,7 +160,9 @@ def show(path: str, as_json: bool) -> None:
     if as_json:
         print(json.dumps(held))
         return
-    print("\n".join(_certificate_lines(file.certificate or {})))
+    with refusing_malformed(path):
+        lines = _certificate_lines(file.certificate or {})
+    print("\n".join(lines))
     print(_size_line(held))
     network = held["network"]
     print(f"Layers: {network['widths']}; bits of weights: {network['bits']}.")
@@ -191,4 +195,5 @@ def _certificate_lines(certificate: dict[str, Any]) -> list[str]:
         f"Mean: {certificate['mean']:.6f} (the table: {exact:.6f})",
         "Value: states",
     ]
-    return lines + [f"{value:5}: {count}" for value, count in certificate["histogram"]]
+    lines += [f"{value:5}: {count}" for value, count in certificate["histogram"]]
+    return [escape(line) for line in lines]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
-import os
 import sys
 import traceback
 import warnings
@@ -15,7 +14,9 @@ from typing import Any
 
 from hstar import _core
 from hstar.commands.arguments import EPILOG, USAGE_ERROR, Parser, UsageError
-from hstar.pddl.errors import InputFileError, PddlWarning, escape
+from hstar.commands.terminal import Output, open_streams
+from hstar.pddl.errors import InputFileError, escape
+from hstar.planning.outside import fault_of_a_function
 from hstar.planning.search import InvalidPlanError
 from hstar.runtime.progress import Progress
 from hstar.runtime.resources import OutOfResources, process_age
@@ -33,10 +34,7 @@ INTERRUPTED = 130
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The entry point of the program `hstar`; ends the process."""
-    if sys.stdout is None:  # closed by the caller: nobody wants to read it
-        sys.stdout = io.StringIO()
-    if isinstance(sys.stdout, io.TextIOWrapper):  # it may not know the letters of PDDL names
-        sys.stdout.reconfigure(errors="backslashreplace")
+    open_streams()
     if arguments is not None:
         sys.exit(run(arguments))
     sys.exit(run(sys.argv[1:], _core.monotonic_seconds() - process_age()))
@@ -48,43 +46,51 @@ def run(arguments: Sequence[str], start: float | None = None) -> int:
     start = start or _core.monotonic_seconds()
     warnings.showwarning = show_warning
     try:
-        try:
-            # Importing all commands takes as long as planning for a small task. Completion, help
-            # and errors name all of them.
-            alone = arguments and arguments[0] in COMMANDS and arguments[0] != "completion"
-            options = build_parser(arguments[:1] if alone else COMMANDS).parse_args(arguments)
-            options.start = start
-            with quiet(options):
-                code: int = options.command(options)
-            return code
-        finally:
-            sys.stdout.flush()  # so that failing to write is noticed here, not after the end
-    except UsageError as error:
-        return fail(f"{error}; see 'hstar {arguments[0]} --help'", USAGE_ERROR)
-    except InputFileError as error:
-        return fail(str(error), error.exit_code)
-    except OutOfResources as error:
-        return fail(f"{error.status} before there was a result", error.exit_code)
-    except InvalidPlanError as error:
-        return fail(str(error), INTERNAL_ERROR)
-    except OSError as error:
-        if error.filename is None:  # only writing to a stream leaves the name out
-            # The rest of the output is dropped, or Python would fail over it again at its end.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return fail(f"cannot write to standard output: {error.strerror}", USAGE_ERROR)
-        return fail(f"{error.filename}: {error.strerror}", USAGE_ERROR)
+        with contextlib.redirect_stdout(Output(sys.stdout)):
+            try:
+                # Importing all commands takes as long as planning for a small task. Completion,
+                # help and errors name all of them.
+                alone = arguments and arguments[0] in COMMANDS and arguments[0] != "completion"
+                parser = build_parser(arguments[:1] if alone else COMMANDS)
+                options = parser.parse_args(arguments)
+                options.start = start
+                with quiet(options):
+                    code: int = options.command(options)
+                return code
+            finally:
+                sys.stdout.flush()  # so that failing to write is noticed here, not after the end
     except KeyboardInterrupt:
         return fail("interrupted", INTERRUPTED)
-    except MemoryError:
-        return fail("out of memory", 22)
-    except Exception:
-        traceback.print_exc()
-        return fail("this is a bug in hstar, please report it with the files", INTERNAL_ERROR)
+    except Exception as error:
+        return explain(error, f"see 'hstar {arguments[0]} --help'" if arguments else "")
+
+
+def explain(error: Exception, usage: str) -> int:
+    """Says what ended a command; returns the exit code."""
+    if fault := fault_of_a_function(error):
+        return fail(fault, USAGE_ERROR)
+    match error:
+        case UsageError():
+            return fail(f"{error}; {usage}", USAGE_ERROR)
+        case InputFileError():
+            return fail(str(error), error.exit_code)
+        case OutOfResources():
+            return fail(f"{error.status} before there was a result", error.exit_code)
+        case InvalidPlanError():
+            return fail(str(error), INTERNAL_ERROR)
+        case OSError():
+            named = f"{error.filename}: " if error.filename is not None else ""
+            return fail(f"{named}{error.strerror or error}", USAGE_ERROR)
+        case MemoryError():
+            return fail("out of memory", 22)
+    traceback.print_exception(error)
+    return fail("this is a bug in hstar, please report it with the files", INTERNAL_ERROR)
 
 
 @contextlib.contextmanager
 def quiet(options: argparse.Namespace) -> Iterator[None]:
     """With --quiet: no progress, and on standard output only what --json asks for."""
+    options.loud = sys.stdout  # for what must not be lost
     if not getattr(options, "quiet", False):
         yield
         return
@@ -98,14 +104,15 @@ def quiet(options: argparse.Namespace) -> Iterator[None]:
 
 
 def fail(message: str, code: int) -> int:
-    print(f"hstar: {escape(message)}", file=sys.stderr)
+    with contextlib.suppress(OSError):  # then nothing can be said
+        print(f"hstar: {escape(message)}", file=sys.stderr)
     return code
 
 
 def show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     """One line on stderr, as errors have it."""
-    known = issubclass(category, PddlWarning)
-    text = str(message) if known else f"{category.__name__}: {message}"
+    ours = category.__module__.startswith("hstar.")
+    text = str(message) if ours else f"{category.__name__}: {message}"
     print(f"hstar: warning: {escape(text)}", file=sys.stderr)
 
 

@@ -66,9 +66,7 @@ class _ListTeachers(argparse.Action):
             teacher = TEACHERS.find(name)
             print(f"{name:<17}{teacher.description}")
             for option, about in teacher.options.items():
-                default = {None: "none", "": "none", True: "yes", False: "no"}
-                shown = default.get(about.default, about.default)
-                print(f"{'':<17}--option {option}={shown}: {about.help}")
+                print(f"{'':<17}--option {option}={about.shown}: {about.help}")
         print("A teacher of your own is named as module:attribute.")
         parser.exit()
 

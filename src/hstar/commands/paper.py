@@ -8,31 +8,37 @@ import shlex
 import sys
 import time
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from hstar.commands.arguments import Commands, UsageError, add_command, as_usage_error, positive
-from hstar.papers import RECIPES
+from hstar.papers import OVERRIDES, PAPERS, check_option, prepare_paper
 
 DESCRIPTION = """\
 Run the experiments of a paper and write its tables, with its numbers beside ours. Finished work is
-kept: the same command continues where it was stopped.
+kept: the same command continues where it was stopped. A scale is a named set of values; --seeds,
+--steps and so on take the place of its own.
 
 """
-MODELS = "models"  # where certified models are looked for unless --models says otherwise
+MODELS = Path("models")  # where certified models are looked for unless --models says otherwise
+KINDS = {"limit": float, "learn": float, "tests": int, "seeds": int, "states": int}
+SINGLE = ("limit", "learn", "tests")
 
 
 def add_parser(commands: Commands) -> None:
-    lines = [f"{n:<19} {one.title} ({', '.join(one.scales)})" for n, one in RECIPES.items()]
+    lines = [f"{n:<19} {one.title} ({', '.join(one.scales)})" for n, one in PAPERS.items()]
     about = DESCRIPTION + "\n".join(lines)
     parser = add_command(commands, "paper", "regenerate the tables of a paper", run, about)
-    parser.add_argument("paper", metavar="PAPER", help=f"one of {', '.join(RECIPES)}")
+    parser.add_argument("paper", metavar="PAPER", help=f"one of {', '.join(PAPERS)}")
     parser.add("--scale SCALE", "one of those above", default="smoke")
     parser.add("-o --output DIR", "default: build/PAPER-SCALE")
     parser.add("--jobs N", "default: one per core", positive)
     parser.add("--device DEVICE", "device for training: auto, cpu or cuda", default="auto")
     parser.add("--seed SEED", "random seed of problems and training", int, default=0)
+    for name, text in OVERRIDES.items():
+        more: dict[str, Any] = {} if name in SINGLE else {"nargs": "+"}
+        metavar = name.rstrip("s").upper()
+        parser.add(f"--{name} {metavar}", text, KINDS.get(name, str), **more)
     about = f"admissible-cea: certified models of the cube (default: {MODELS}, if it exists)"
     parser.add("--models DIR", about)
     about = (
@@ -49,43 +55,55 @@ def add_parser(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    paper, scale = options.paper, options.scale
     with as_usage_error():
-        recipe = RECIPES.find(options.paper)
-    more: dict[str, Any] = {}
-    for name in ("models", "suite"):
-        given = getattr(options, name)
-        if given is not None and name not in recipe.options:
-            raise UsageError(f"--{name} is for {recipes_with(name)}")
-        if given is not None and not Path(given).is_dir():
-            raise UsageError(f"--{name}: there is no folder {given}")
-        if given is not None:
-            more[name] = Path(given)
-    if "models" in recipe.options and "models" not in more:
-        more["models"] = Path(MODELS) if Path(MODELS).is_dir() else None
-    if options.peer and "peers" not in recipe.options:
-        raise UsageError(f"--peer is for {recipes_with('peers')}")
-    if options.peer:
-        more["peers"] = dict(options.peer)
-    run_paper(
-        options.paper,
-        options.scale,
-        Path(options.output or f"build/{options.paper}-{options.scale}"),
-        options.jobs,
-        shlex.join(["hstar", *sys.argv[1:]]),
-        device=options.device,
-        seed=options.seed,
-        **more,
-    )
+        known = PAPERS.find(paper).options
+        given = {n: getattr(options, n) for n in OVERRIDES if getattr(options, n) is not None}
+        if "steps" in given:
+            given["steps"] = steps(given["steps"])
+        settings: dict[str, Any] = {}
+        for name in ("models", "suite"):
+            folder = getattr(options, name)
+            if folder is not None:
+                check_option(paper, name)
+                if not Path(folder).is_dir():
+                    raise UsageError(f"--{name}: there is no folder {folder}")
+                settings[name] = Path(folder)
+        if "models" in known and MODELS.is_dir():
+            settings.setdefault("models", MODELS)
+        if options.peer:
+            settings["peers"] = dict(options.peer)
+        from hstar.experiments.study import timed
+
+        output = Path(options.output or f"build/{paper}-{scale}")
+        settings["say"] = timed(partial(print, flush=True))
+        settings |= {"jobs": options.jobs or os.cpu_count() or 1, "device": options.device}
+        study = prepare_paper(paper, scale, output, given, seed=options.seed, **settings)
+    start = time.monotonic()
+    output.mkdir(parents=True, exist_ok=True)
+    report = study.report(study.execute(), scale)
+    seconds = time.monotonic() - start
+    files = report.write(output, shlex.join(["hstar", *sys.argv[1:]]), seconds)
+    print(report.summary)
+    print(f"{seconds:.0f} s. See {', '.join(str(output / name) for name in files)}")
     return 0
 
 
-def recipes_with(option: str) -> str:
-    return ", ".join(name for name, one in RECIPES.items() if option in one.options)
+def steps(texts: list[str]) -> dict[str, int] | int:
+    """Of "300", or of texts KIND=NUMBER. Raises ValueError."""
+    named = [text.rpartition("=") for text in texts]
+    try:
+        numbers = {kind: positive(number) for kind, _, number in named}
+    except argparse.ArgumentTypeError as error:
+        raise ValueError(f"--steps: {error}") from None
+    if "" in numbers and len(numbers) > 1:
+        raise ValueError("--steps is one number, or KIND=NUMBER for each kind of learner")
+    return numbers.get("", numbers)
 
 
 def peer(text: str) -> tuple[str, str]:
     """For argparse: NAME=COMMAND."""
-    from hstar.papers.peers import check_peer
+    from hstar.experiments.bench import check_peer
 
     name, _, command = text.partition("=")
     try:
@@ -96,28 +114,3 @@ def peer(text: str) -> tuple[str, str]:
         message = f"'{text}' is not NAME=COMMAND: {error}"
         raise argparse.ArgumentTypeError(message) from None
     return name, command
-
-
-def run_paper(
-    paper: str, scale: str, output: Path, jobs: int | None, command: str, **options: Any
-) -> None:
-    """Run a recipe, write its page and tables, and print what they come to. Raises UsageError."""
-    from hstar.papers.experiment import timed
-
-    start = time.monotonic()
-    package = RECIPES.find(paper).package
-    recipe, page, scales = (
-        import_module(f"{package}.{module}") for module in ("recipe", "page", "scales")
-    )
-    if scale not in scales.SCALES:
-        raise UsageError(f"unknown scale '{scale}'; choose one of {', '.join(scales.SCALES)}")
-    output.mkdir(parents=True, exist_ok=True)
-    say = timed(partial(print, flush=True))
-    chosen = scales.SCALES[scale], output, jobs or os.cpu_count() or 1
-    with as_usage_error():
-        experiment = recipe.Experiment(*chosen, say=say, **options)
-    results = recipe.run_experiment(experiment)
-    seconds = time.monotonic() - start
-    files = page.write_results(results, experiment, scale, command, seconds)
-    print(page.summary_text(results))
-    print(f"{seconds:.0f} s. See {', '.join(str(output / name) for name in files)}")

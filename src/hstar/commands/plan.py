@@ -22,6 +22,7 @@ from hstar.commands.arguments import (
     specification_of,
 )
 from hstar.pddl import parse
+from hstar.pddl.errors import escape
 from hstar.planning.heuristics import HEURISTICS
 from hstar.planning.result import SearchResult, stopped_before_search
 from hstar.planning.search import run as search
@@ -85,11 +86,15 @@ def run(options: argparse.Namespace) -> int:
         raise
     result = replace(result, total_time=_core.monotonic_seconds() - start)
     if result.solved:
-        write_atomically(options.plan_file, result.plan_text)
+        try:
+            write_atomically(options.plan_file, result.plan_text)
+        except OSError:
+            print(result.to_json() if options.json else result.plan_text, file=options.loud)
+            raise
     if result.unchecked is not None:
         print(
             f"hstar: warning: {result.unchecked} before the plan was validated; it is in "
-            f"{options.plan_file}, check it with 'hstar validate'",
+            f"{escape(options.plan_file)}, check it with 'hstar validate'",
             file=sys.stderr,
         )
     if options.json:
@@ -99,9 +104,9 @@ def run(options: argparse.Namespace) -> int:
     log_result(result, "the last search" if options.learn is not None else found_by.names)
     finder = {"default": "The default planner", "learned": "The learned search"}
     if result.found_by is not None:
-        print(f"{finder[result.found_by]} found the plan; it is in {options.plan_file}.")
+        print(f"{finder[result.found_by]} found the plan; it is in {escape(options.plan_file)}.")
     elif result.solved:
-        print(f"The plan is in {options.plan_file}.")
+        print(f"The plan is in {escape(options.plan_file)}.")
     return result.exit_code
 
 

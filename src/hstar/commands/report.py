@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from hstar.commands.arguments import Commands, add_command
+from hstar.pddl.errors import escape
 from hstar.runtime.atomic import check_writable
 
 DESCRIPTION = """\
@@ -24,5 +25,5 @@ def run(options: argparse.Namespace) -> int:
 
     check_writable(options.output)
     print(comparison_text(write_report(options.runs, options.output, options.title)))
-    print(f"The report is in {options.output}.")
+    print(f"The report is in {escape(options.output)}.")
     return 0

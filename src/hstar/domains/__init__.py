@@ -8,9 +8,10 @@ text = DOMAINS["gripper"].make({"balls": 4}, random.Random(0), "my-problem")
 from __future__ import annotations
 
 from hstar.domains.folder import FolderError, WrittenSplit, generate
+from hstar.domains.generated_problem import GeneratedProblem
 from hstar.domains.generator import SPLITS, Generator, Parameter, Parameters, SplitPlan
-from hstar.domains.instance import Instance
 from hstar.domains.registry import DOMAINS
+from hstar.domains.sliding_tiles import random_board
 from hstar.domains.splits import Drawn, draw, regenerate
 
 __all__ = [
@@ -18,13 +19,14 @@ __all__ = [
     "SPLITS",
     "Drawn",
     "FolderError",
+    "GeneratedProblem",
     "Generator",
-    "Instance",
     "Parameter",
     "Parameters",
     "SplitPlan",
     "WrittenSplit",
     "draw",
     "generate",
+    "random_board",
     "regenerate",
 ]

@@ -17,8 +17,8 @@ from functools import cache
 from itertools import pairwise
 from random import Random
 
+from hstar.domains.generated_problem import Atom, GeneratedProblem
 from hstar.domains.generator import Generator, Parameter, Parameters, grid, numbered, plans
-from hstar.domains.instance import Atom, Instance
 
 DOMAIN = """\
 (define (domain blocksworld-4ops)
@@ -75,7 +75,7 @@ def random_state(blocks: tuple[str, ...], rng: Random) -> list[list[str]]:
     return table
 
 
-def sample(parameters: Parameters, rng: Random) -> Instance:
+def sample(parameters: Parameters, rng: Random) -> GeneratedProblem:
     blocks = numbered("b", parameters["blocks"], first=1)
     start = _on(random_state(blocks, rng))
     goal = _on(random_state(blocks, rng))
@@ -83,7 +83,7 @@ def sample(parameters: Parameters, rng: Random) -> Instance:
     init: list[Atom] = [("arm-empty",)]
     init += [("on", b, start[b]) if b in start else ("on-table", b) for b in blocks]
     init += [("clear", b) for b in blocks if b not in covered]
-    return Instance({"": blocks}, init, [("on", b, goal[b]) for b in blocks if b in goal])
+    return GeneratedProblem({"": blocks}, init, [("on", b, goal[b]) for b in blocks if b in goal])
 
 
 def _on(towers: list[list[str]]) -> dict[str, str]:

@@ -18,10 +18,10 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from hstar.domains.instance import Instance
+from hstar.domains.generated_problem import GeneratedProblem
 
 
-def canonical_form(instance: Instance) -> str:
+def canonical_form(instance: GeneratedProblem) -> str:
     """A digest (hexadecimal) that is the same for all renamings of the objects."""
     atoms = [(f"init {atom[0]}", atom[1:]) for atom in instance.init]
     atoms += [(f"goal {atom[0]}", atom[1:]) for atom in instance.goal]

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from random import Random
 
+from hstar.domains.generated_problem import Atom, GeneratedProblem
 from hstar.domains.generator import Generator, Parameter, Parameters, grid, numbered, plans
-from hstar.domains.instance import Atom, Instance
 
 DOMAIN = """\
 (define (domain ferry)
@@ -33,7 +33,7 @@ DOMAIN = """\
 """
 
 
-def sample(parameters: Parameters, rng: Random) -> Instance:
+def sample(parameters: Parameters, rng: Random) -> GeneratedProblem:
     locations = numbered("l", parameters["locations"])
     cars = numbered("c", parameters["cars"])
     init: list[Atom] = [("location", place) for place in locations]
@@ -42,7 +42,7 @@ def sample(parameters: Parameters, rng: Random) -> Instance:
     init += [("empty-ferry",), ("at-ferry", rng.choice(locations))]
     init += [("at", car, rng.choice(locations)) for car in cars]
     goal = [("at", car, rng.choice(locations)) for car in cars]
-    return Instance({"": locations + cars}, init, goal)
+    return GeneratedProblem({"": locations + cars}, init, goal)
 
 
 SMALL = grid(locations=range(2, 7), cars=range(2, 7))

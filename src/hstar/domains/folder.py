@@ -187,7 +187,10 @@ def _write_folder(folder: Path, files: Mapping[str, str]) -> int:
         return len(damaged)
     folder.parent.mkdir(parents=True, exist_ok=True)
     partial = folder.parent / f".{folder.name}.partial"
-    if partial.exists():  # left by a process that was killed
+    if partial.is_symlink() or partial.exists():  # left by a process that was killed
+        names = {path.name for path in partial.glob("[!.]*") if path.suffix != ".pddl"}
+        if partial.is_symlink() or names - {MANIFEST}:
+            raise FolderError(partial, "was not written by hstar; move it away")
         shutil.rmtree(partial)
     partial.mkdir()
     try:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import TypeAlias
 
-from hstar.domains.instance import Instance
+from hstar.domains.generated_problem import GeneratedProblem
 
 Parameters: TypeAlias = dict[str, int | float]
 Sizes: TypeAlias = tuple[Parameters, ...]
@@ -69,7 +69,7 @@ class Generator:
     domain_pddl: str
     parameters: tuple[Parameter, ...]
     splits: Mapping[str, SplitPlan]
-    sample: Callable[[Parameters, Random], Instance]
+    sample: Callable[[Parameters, Random], GeneratedProblem]
     large: int
     enlarge: Callable[[Parameters], Parameters] | None = None
     mismatch: Callable[[Parameters], str] = lambda parameters: ""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from random import Random
 
+from hstar.domains.generated_problem import Atom, GeneratedProblem
 from hstar.domains.generator import Generator, Parameter, Parameters, grid, numbered, plans
-from hstar.domains.instance import Atom, Instance
 
 DOMAIN = """\
 (define (domain gripper)
@@ -38,7 +38,7 @@ ROOMS = ("rooma", "roomb")
 GRIPPERS = ("left", "right")
 
 
-def sample(parameters: Parameters, rng: Random) -> Instance:
+def sample(parameters: Parameters, rng: Random) -> GeneratedProblem:
     balls = numbered("ball", parameters["balls"], first=1)
     init: list[Atom] = [("room", room) for room in ROOMS]
     init += [("gripper", gripper) for gripper in GRIPPERS]
@@ -47,7 +47,7 @@ def sample(parameters: Parameters, rng: Random) -> Instance:
     init += [("at-robby", rng.choice(ROOMS))]
     init += [("at", ball, rng.choice(ROOMS)) for ball in balls]
     goal = [("at", ball, rng.choice(ROOMS)) for ball in balls]
-    return Instance({"": ROOMS + GRIPPERS + balls}, init, goal)
+    return GeneratedProblem({"": ROOMS + GRIPPERS + balls}, init, goal)
 
 
 SMALL = grid(balls=range(2, 11, 2))

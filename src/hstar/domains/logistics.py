@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from random import Random
 
+from hstar.domains.generated_problem import Atom, GeneratedProblem
 from hstar.domains.generator import Generator, Parameter, Parameters, grid, numbered, plans, sizes
-from hstar.domains.instance import Atom, Instance
 
 DOMAIN = """\
 (define (domain logistics-strips)
@@ -53,7 +53,7 @@ DOMAIN = """\
 """
 
 
-def sample(parameters: Parameters, rng: Random) -> Instance:
+def sample(parameters: Parameters, rng: Random) -> GeneratedProblem:
     airplanes = numbered("a", parameters["airplanes"])
     cities = numbered("c", parameters["cities"])
     trucks = numbered("t", parameters["cities"])
@@ -75,7 +75,7 @@ def sample(parameters: Parameters, rng: Random) -> Instance:
     init += [("at", airplane, rng.choice(airports)) for airplane in airplanes]
     init += [("at", package, rng.choice(locations)) for package in packages]
     goal = [("at", package, rng.choice(locations)) for package in packages]
-    return Instance({"": airplanes + cities + trucks + locations + packages}, init, goal)
+    return GeneratedProblem({"": airplanes + cities + trucks + locations + packages}, init, goal)
 
 
 NAMES = ("airplanes", "cities", "locations", "packages")

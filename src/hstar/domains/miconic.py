@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from random import Random
 
+from hstar.domains.generated_problem import Atom, GeneratedProblem
 from hstar.domains.generator import Generator, Parameter, Parameters, grid, numbered, plans, sizes
-from hstar.domains.instance import Atom, Instance
 
 DOMAIN = """\
 (define (domain miconic)
@@ -45,7 +45,7 @@ DOMAIN = """\
 """
 
 
-def sample(parameters: Parameters, rng: Random) -> Instance:
+def sample(parameters: Parameters, rng: Random) -> GeneratedProblem:
     floors = numbered("f", parameters["floors"])
     passengers = numbered("p", parameters["passengers"])
     init: list[Atom] = [
@@ -59,7 +59,7 @@ def sample(parameters: Parameters, rng: Random) -> Instance:
         destination = rng.choice([floor for floor in floors if floor != origin])
         init += [("origin", passenger, origin), ("destin", passenger, destination)]
     goal = [("served", passenger) for passenger in passengers]
-    return Instance({"passenger": passengers, "floor": floors}, init, goal)
+    return GeneratedProblem({"passenger": passengers, "floor": floors}, init, goal)
 
 
 SMALL = grid(floors=range(3, 9), passengers=range(2, 7))

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from random import Random
 
+from hstar.domains.generated_problem import Atom, GeneratedProblem
 from hstar.domains.generator import Generator, Parameter, Parameters, numbered, plans, sizes
-from hstar.domains.instance import Atom, Instance
 
 DOMAIN = """\
 (define (domain parking)
@@ -53,7 +53,7 @@ DOMAIN = """\
 """
 
 
-def sample(parameters: Parameters, rng: Random) -> Instance:
+def sample(parameters: Parameters, rng: Random) -> GeneratedProblem:
     curbs = numbered("curb_", parameters["curbs"])
     cars = numbered("car_", parameters["cars"])
     rows = random_rows(curbs, cars, rng)
@@ -62,7 +62,7 @@ def sample(parameters: Parameters, rng: Random) -> Instance:
     init += [("car-clear", row[-1]) for row in rows.values() if row]
     init += [("curb-clear", curb) for curb, row in rows.items() if not row]
     goal = _parked(random_rows(curbs, cars, rng))
-    return Instance({"car": cars, "curb": curbs}, init, goal)
+    return GeneratedProblem({"car": cars, "curb": curbs}, init, goal)
 
 
 def random_rows(curbs: tuple[str, ...], cars: tuple[str, ...], rng: Random) -> dict[str, list[str]]:

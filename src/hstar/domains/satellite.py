@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from random import Random
 
+from hstar.domains.generated_problem import Atom, GeneratedProblem
 from hstar.domains.generator import Generator, Parameter, Parameters, grid, numbered, plans, sizes
-from hstar.domains.instance import Atom, Instance
 
 DOMAIN = """\
 (define (domain satellite)
@@ -57,7 +57,7 @@ DOMAIN = """\
 POINTING_GOALS = 0.3
 
 
-def sample(parameters: Parameters, rng: Random) -> Instance:
+def sample(parameters: Parameters, rng: Random) -> GeneratedProblem:
     satellites = numbered("satellite", parameters["satellites"])
     modes = numbered("mode", parameters["modes"])
     stations = numbered("station", parameters["stations"])
@@ -84,7 +84,7 @@ def sample(parameters: Parameters, rng: Random) -> Instance:
         if rng.random() < POINTING_GOALS
     ]
     objects = {"satellite": satellites, "instrument": tuple(instruments), "mode": modes}
-    return Instance({**objects, "direction": directions}, init, goal)
+    return GeneratedProblem({**objects, "direction": directions}, init, goal)
 
 
 def _some(items: tuple[str, ...], rng: Random) -> list[str]:

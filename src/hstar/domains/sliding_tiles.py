@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from random import Random
 
+from hstar.domains.generated_problem import Atom, GeneratedProblem
 from hstar.domains.generator import Generator, Parameter, Parameters, numbered, plans, sizes
-from hstar.domains.instance import Atom, Instance
 
 DOMAIN = """\
 (define (domain sliding-tiles)
@@ -29,7 +29,7 @@ DOMAIN = """\
 """
 
 
-def sample(parameters: Parameters, rng: Random) -> Instance:
+def sample(parameters: Parameters, rng: Random) -> GeneratedProblem:
     rows, columns = int(parameters["rows"]), int(parameters["columns"])
     cells = {(r, c): f"p_{r + 1}_{c + 1}" for r in range(rows) for c in range(columns)}
     positions = tuple(cells.values())
@@ -44,7 +44,7 @@ def sample(parameters: Parameters, rng: Random) -> Instance:
         beside = [(r - 1, c), (r + 1, c), (r, c - 1), (r, c + 1)]
         init += [("neighbor", cell, cells[other]) for other in beside if other in cells]
     goal = [("at", tile, place) for tile, place in zip(tiles, positions, strict=False)]
-    return Instance({"position": positions, "tile": tiles}, init, goal)
+    return GeneratedProblem({"position": positions, "tile": tiles}, init, goal)
 
 
 def random_board(rows: int, columns: int, rng: Random) -> list[int]:

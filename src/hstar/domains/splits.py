@@ -27,8 +27,8 @@ from dataclasses import dataclass
 from random import Random
 
 from hstar.domains.canonical import canonical_form
+from hstar.domains.generated_problem import GeneratedProblem
 from hstar.domains.generator import Generator, Parameters
-from hstar.domains.instance import Instance
 from hstar.domains.registry import DOMAINS
 
 USUAL_SHARES = ("train",) * 7 + ("validation",) * 2 + ("test",)
@@ -55,7 +55,7 @@ class Drawn:
     canonical: str
 
 
-def owner(generator: Generator, instance: Instance, canonical: str) -> str:
+def owner(generator: Generator, instance: GeneratedProblem, canonical: str) -> str:
     """The split that a problem belongs to; depends only on the problem up to renaming."""
     objects = {name for atom in (*instance.init, *instance.goal) for name in atom[1:]}
     shares = LARGE_SHARES if len(objects) >= generator.large else USUAL_SHARES

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from random import Random
 
+from hstar.domains.generated_problem import Atom, GeneratedProblem
 from hstar.domains.generator import Generator, Parameter, Parameters, grid, plans
-from hstar.domains.instance import Atom, Instance
 
 DOMAIN = """\
 (define (domain visit-all)
@@ -30,7 +30,7 @@ DOMAIN = """\
 SMALLEST_RATIO = 0.5  # the lowest that `enlarge` uses; below it the grid grows instead
 
 
-def sample(parameters: Parameters, rng: Random) -> Instance:
+def sample(parameters: Parameters, rng: Random) -> GeneratedProblem:
     side = int(parameters["side"])
     cells = {(x, y): f"loc-x{x}-y{y}" for x in range(side) for y in range(side)}
     places = tuple(cells.values())
@@ -42,7 +42,7 @@ def sample(parameters: Parameters, rng: Random) -> Instance:
     for (x, y), cell in cells.items():
         beside = [(x - 1, y), (x + 1, y), (x, y - 1), (x, y + 1)]
         init += [("connected", cell, cells[other]) for other in beside if other in cells]
-    return Instance({"place": places}, init, [("visited", cell) for cell in goal])
+    return GeneratedProblem({"place": places}, init, [("visited", cell) for cell in goal])
 
 
 def enlarge(size: Parameters) -> Parameters:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hstar import _core
-from hstar.domains.instance import atom_text
+from hstar.domains.generated_problem import atom_text
 from hstar.pddl import Problem, parse
 from hstar.pddl.source import load_source
 from hstar.planning.atoms import atom_name, parse_atom

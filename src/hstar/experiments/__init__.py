@@ -1,1 +1,1 @@
-"""Experiments as data: suites and searches to rows, rows to pages."""
+"""Experiments as data: suites and searches to rows, learners and columns to studies, and pages."""

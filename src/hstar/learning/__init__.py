@@ -5,10 +5,25 @@
 The recipe says what to choose from; the outcome has the model file, its search and its verdict.
 """
 
-from hstar.learning.judge import Verdict
-from hstar.learning.options import LearnOptions
-from hstar.learning.outcome import Outcome
-from hstar.learning.pipeline import learn
-from hstar.learning.recipe import RECIPES, Recipe, SlotChoice
+from __future__ import annotations
 
-__all__ = ["RECIPES", "LearnOptions", "Outcome", "Recipe", "SlotChoice", "Verdict", "learn"]
+from typing import TYPE_CHECKING
+
+from hstar.runtime.exports import lazy
+
+if TYPE_CHECKING:
+    from hstar.learning.judge import Verdict as Verdict
+    from hstar.learning.options import LearnOptions as LearnOptions
+    from hstar.learning.options import NotKept as NotKept
+    from hstar.learning.outcome import Outcome as Outcome
+    from hstar.learning.pipeline import learn as learn
+    from hstar.learning.planning import plan_with_learning as plan_with_learning
+    from hstar.learning.recipe import RECIPES as RECIPES
+    from hstar.learning.recipe import Recipe as Recipe
+    from hstar.learning.recipe import SlotChoice as SlotChoice
+    from hstar.learning.split import MOST_STATES as MOST_STATES
+    from hstar.learning.split import usable_tasks as usable_tasks
+    from hstar.learning.split import walk_states as walk_states
+
+if not TYPE_CHECKING:
+    __getattr__ = lazy(__name__, __file__)

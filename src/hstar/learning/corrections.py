@@ -59,10 +59,10 @@ def find_minima(start: Start, model: bytes, plan_length: int, effort: Effort) ->
         task = grounded(start.name, start.problem, effort)
         if task is None:
             return nothing
-        heuristic = LearnedHeuristic(from_bytes(model, "learned"), "learned")
+        heuristic = LearnedHeuristic(from_bytes(model, "learned", trust=True), "learned")
         states = local_minima(task, heuristic, STEPS * plan_length, Budget())
         evaluations = None if effort.work is None else max(1, effort.work // WORK["lmcut"])
-        values = successor_values(task, states, evaluations, effort.budget())
+        values = successor_values(task, states, evaluations, effort.budget(), alike=True)
         return Minima(states.tolist(), values)
     except TOO_MUCH as error:
         raise_signals(error)

@@ -14,9 +14,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import count
 from typing import Any
 
-from hstar.learning.portfolio import Schedule, in_turns
+from hstar.learning.portfolio import in_turns
 from hstar.learning.race import Ladder, Rung
 from hstar.learning.trials import DEFAULT_SEARCHER, Score, Searcher, Trial
 from hstar.planning.result import NOTICEABLE
@@ -51,8 +52,8 @@ class Verdict:
     unit: str = "s"
 
     @property
-    def pays(self) -> bool:
-        return self.use in ("learned", "trade")
+    def anything_solved(self) -> bool:
+        return self.learned_solved + self.default_solved > 0
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -186,38 +187,35 @@ def _mean_ratio(pairs: Sequence[tuple[float, float]]) -> float | None:
 
 
 def judge(
-    chosen: Schedule,
     searchers: Mapping[str, Searcher],
     ladder: Ladder,
     on_rung: OnRung,
     limit: float,
     unit: str,
-) -> Verdict:
+) -> Verdict | None:
     """Searches in turns with the default planner against it alone. Whoever solves nothing on a rung
     fails on all above it. Further problems of the same sizes are tried until the verdict is sure,
-    or the time is over: then `on_rung` has no more trials."""
+    or the time is over: then `on_rung` has no more trials. None without any trial."""
     ways: dict[str, Searcher] = {DEFAULT: DEFAULT_SEARCHER, **searchers}
     made: dict[str, list[Trial]] = {name: [] for name in ways}
     unions: list[bool] = []
-    top = 0
-    verdict = nothing_learned("there was no problem to judge on")
+    verdict, top = None, 0
     for draw in range(MOST_DRAWS):
-        alive, number, is_over = list(ways), 0, False
-        while alive and (rung := ladder.rung(number, draw)) is not None:
-            if draw and number > top:
+        alive, is_over = list(ways), False
+        for number in range(top + 1) if draw else count():
+            rung = ladder.rung(number, draw)
+            if not alive or (rung is None and not draw):
                 break
+            if rung is None:  # no more problems of this size, but other unions
+                continue
             found = on_rung(rung, {name: ways[name] for name in alive})
-            if len(found) < len(alive):
-                is_over = True
-                break
-            tried = max(map(len, found.values()))
+            tried = max(map(len, found.values())) if len(found) == len(alive) else 0
             for name in ways:
-                made[name] += found.get(name, [Trial(False, limit)] * tried)
+                made[name] += found.get(name, [Trial(False, limit)] * tried)[:tried]
             unions += [start.is_union for start in rung.starts[:tried]]
-            alive = [name for name in alive if any(one.solved for one in found[name])]
+            alive = [name for name in alive if any(one.solved for one in found.get(name, ()))]
+            top = max(top, number)
             is_over = tried < len(rung.starts)
-            top = max(top, number) if not draw else top
-            number += 1
             if is_over:
                 break
         if unions:
@@ -225,6 +223,6 @@ def judge(
             own = [Score(tuple(made[name])) for name in searchers]
             learned = in_turns(own, len(default.trials), limit, default)
             verdict = weigh(learned, default, unions, unit)
-        if is_over or verdict.chance is None or verdict.chance <= SURE:
+        if is_over or (verdict is not None and (verdict.chance or 0.0) <= SURE):
             break
     return verdict

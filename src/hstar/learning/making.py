@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from hstar.learning.jobs import fit_job, label_job
-from hstar.learning.options import Kept, LearnOptions, Watch
+from hstar.learning.options import LearnOptions, Watch
 from hstar.learning.recipe import Recipe
 from hstar.learning.split import Split
 from hstar.learning.trials import Effort, MayStart, Workers
@@ -42,7 +42,6 @@ class ModelMaker:
     split: Split
     workers: Workers
     watch: Watch
-    journal: Kept
     budget: Budget
     labels: dict[str, Labels] = field(default_factory=dict)
     rows: dict[str, ModelRow] = field(default_factory=dict)
@@ -116,7 +115,7 @@ class ModelMaker:
         jobs = []
         for key, (teacher, options) in teachers.items():
             for number, task in enumerate(training):
-                kept = self.journal.read(_label_name(key, teacher, number))
+                kept = self.watch.read(_label_name(key, teacher, number))
                 if kept:
                     self.labels[key][number] = Attempt.from_bytes(kept)
                 elif kept is None and number not in self.labels[key]:
@@ -173,8 +172,8 @@ class ModelMaker:
                 self.models[name] = found[name]
 
     def _kept_model(self, name: str) -> ModelFile | None:
-        kept = self.journal.read(f"model {name}")
-        return None if kept is None else from_bytes(kept, name)
+        kept = self.watch.read(f"model {name}")
+        return None if kept is None else from_bytes(kept, name, trust=True)
 
     def _lesson(self, row: ModelRow, labels: Labels, generation: int) -> tuple[Any, ...]:
         """What fit_job takes first: a name of the labels, the labels, and the seed."""
@@ -191,18 +190,17 @@ class ModelMaker:
                 continue
             self.watch.keep(f"model {name}", answer)
             self.watch.show(f"{name} is trained")
-            yield name, from_bytes(answer, name)
+            yield name, from_bytes(answer, name, trust=True)
 
     def _fit_by_acting(self, name: str, row: ModelRow, found: dict[str, ModelFile]) -> None:
         """In this process: it takes most of the time, and keeps a checkpoint of its own."""
         left = self.recipe.fitting * self.options.seconds - self.watch.gone()
-        path = self.journal.path
         limits = Limits(
             self.budget.within(left) if self.options.is_timed else self.budget,
             self.options.seed,
             self.options.steps,
             min(MOST_THREADS, self.options.processes),
-            None if path is None else path / "learner.safetensors",
+            self.watch.journal.file("learner.safetensors"),
             json.dumps([asdict(one) for one in self.recipe.rows], sort_keys=True),
             self.workers.say,
             self.watch.progress.update,

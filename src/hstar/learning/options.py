@@ -9,6 +9,7 @@ from typing import Protocol
 
 from hstar import _core
 from hstar.learning.trials import Effort, MayStart
+from hstar.runtime.journal import digest_of
 from hstar.runtime.progress import Progress
 
 SPENT = "spent"
@@ -17,8 +18,7 @@ SPENT = "spent"
 class Kept(Protocol):
     """What is finished, so that a run that was stopped goes on: a journal."""
 
-    @property
-    def path(self) -> Path | None: ...
+    def file(self, name: str) -> Path | None: ...
     def read(self, name: str) -> bytes | None: ...
     def write(self, name: str, content: bytes) -> None: ...
 
@@ -26,7 +26,8 @@ class Kept(Protocol):
 class NotKept:
     """Forgets everything."""
 
-    path = None
+    def file(self, name: str) -> Path | None:
+        return None
 
     def read(self, name: str) -> bytes | None:
         return None
@@ -76,8 +77,12 @@ class Watch:
             return lambda: True
         return lambda: self.gone() + needed < share * self.options.seconds
 
+    def read(self, name: str) -> bytes | None:
+        """What was kept under a name of any length."""
+        return self.journal.read(digest_of(name))
+
     def keep(self, name: str, content: bytes) -> None:
-        self.journal.write(name, content)
+        self.journal.write(digest_of(name), content)
         if self.options.is_timed:
             self.journal.write(SPENT, json.dumps(self.gone()).encode())
 

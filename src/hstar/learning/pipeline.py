@@ -44,6 +44,7 @@ from hstar.planning.specification import DEFAULT_PLANNER
 from hstar.runtime.pool import Pool
 from hstar.runtime.progress import Progress
 from hstar.runtime.resources import Budget, OutOfResources, stopped
+from hstar.slots.features import FEATURES
 from hstar.slots.model_file import ModelFile, to_bytes
 from hstar.training.fit import fit_for
 from hstar.training.fit.choices import Minima
@@ -63,7 +64,7 @@ def learn(
     say: Say = lambda _: None,
 ) -> Outcome:
     """Learn from problems of one domain. Raises ValueError if there is nothing to learn from, and
-    OutOfResources for memory, and for signals before there was a model."""
+    OutOfResources for memory and Ctrl-C before there was a model, and for termination."""
     with Pool(options.processes, is_spent) as pool, Progress("learning") as progress:
         watch = Watch(options, journal or NotKept(), progress)
         if watch.before:
@@ -74,14 +75,25 @@ def learn(
             each = max(LARGEST_SHARE * options.seconds, 1.0)
         own = budget.within(left)
         tasks = usable_tasks(problems, own, say, each)
+        check_features(recipe, len(tasks))
         parts = split(tasks, recipe.held_out, recipe.most_held_out, options.seed, own)
         say(parts.text)
         workers = Workers(pool, options.processes, say)
-        maker = ModelMaker(recipe, options, parts, workers, watch, watch.journal, own)
-        return Learning(recipe, options, maker).run()
+        maker = ModelMaker(recipe, options, parts, workers, watch, own)
+        return LearningRun(recipe, options, maker).run()
 
 
-class Learning:
+def check_features(recipe: Recipe, problems: int) -> None:
+    """Raises ValueError for features of one problem where there are several."""
+    for name in dict.fromkeys(row.features for row in recipe.rows):
+        if problems > 1 and FEATURES.find(name).needs == "space":
+            raise ValueError(
+                f"features '{name}' are those of one problem, but here are {problems}; name one "
+                "problem, or other features"
+            )
+
+
+class LearningRun:
     """One call of `learn`, from the models on."""
 
     def __init__(self, recipe: Recipe, options: LearnOptions, maker: ModelMaker) -> None:
@@ -89,7 +101,7 @@ class Learning:
         self.split, self.workers, self.watch = maker.split, maker.workers, maker.watch
         self.say = maker.workers.say
         self.effort = options.effort(recipe.trial_share, MOST_TRYING)
-        read, keep, show = self.watch.journal.read, self.watch.keep, self.watch.show
+        read, keep, show = self.watch.read, self.watch.keep, self.watch.show
         self.trials = RungTrials(self.workers, self.effort.limit, read, keep, show)
         self.ladder = self.split.choice
         if not options.is_judged:
@@ -114,7 +126,8 @@ class Learning:
             interrupted = True
         except OutOfResources as error:
             interrupted = error.status == "interrupted"
-            if not interrupted and error.status != "out of time" and not self.maker.models:
+            is_lost = error.status == "out of memory" and not self.maker.models
+            if is_lost or error.status == "terminated":
                 raise
         if interrupted and not self.maker.models:
             raise stopped("interrupt")
@@ -129,7 +142,7 @@ class Learning:
         if not models:
             why = "no training problem was labelled within the limits"
             if self.maker.labelled:
-                why = f"no model of the labels of {self.maker.labelled} problems was made in time"
+                why = f"no model of the labels of {self.maker.labelled} problems could be made"
             verdict = nothing_learned(why)
         file, label = None, None
         if models:
@@ -233,7 +246,7 @@ class Learning:
         """Local minima of a model, by the training problem."""
         content, found, jobs = to_bytes(self.maker.models[model]), {}, []
         for number, attempt in sorted(labels.items()):
-            kept = self.watch.journal.read(f"minima {model} {number}")
+            kept = self.watch.read(f"minima {model} {number}")
             if kept is not None:
                 found[str(number)] = Minima(*json.loads(kept))
                 continue
@@ -249,18 +262,15 @@ class Learning:
 
     # Verdict
 
-    def _judge(self, chosen: Schedule) -> Verdict:
+    def _judge(self, chosen: Schedule) -> Verdict | None:
         """With more effort for each search where nobody solves anything."""
         searchers = {one.label: self._searcher(one) for one in chosen.candidates}
-        verdict = self._judge_with(chosen, searchers, 1)
-        solved = verdict.learned_solved + verdict.default_solved
-        if solved or not self.options.is_timed:
+        verdict = self._judge_with(searchers, 1)
+        if verdict is None or verdict.anything_solved or not self.options.is_timed:
             return verdict
-        return self._judge_with(chosen, searchers, LONGER)
+        return self._judge_with(searchers, LONGER) or verdict
 
-    def _judge_with(
-        self, chosen: Schedule, searchers: Mapping[str, Searcher], times: int
-    ) -> Verdict:
+    def _judge_with(self, searchers: Mapping[str, Searcher], times: int) -> Verdict | None:
         effort = replace(self.effort, seconds=times * self.effort.seconds)
         trials = replace(self.trials, limit=effort.limit)
         longer = f" {times} times as long" if times > 1 else ""
@@ -270,4 +280,4 @@ class Learning:
             may_start = self.watch.may_start(1.0, effort.seconds)
             return trials.on_rung(named, ways, effort, may_start)
 
-        return judge(chosen, searchers, self.split.verdict, on_rung, effort.limit, effort.unit)
+        return judge(searchers, self.split.verdict, on_rung, effort.limit, effort.unit)

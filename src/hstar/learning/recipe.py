@@ -44,7 +44,9 @@ class Recipe:
 
     def name_of(self, row: ModelRow) -> str:
         """What tells a row from the others."""
-        options = {**row.teacher_options, **row.options}
+        asked = row.teacher_options
+        same = all(one.teacher_options == asked for one in self.rows)
+        options = {**({} if same else asked), **row.options}
         said = [n if value is True else f"{n} {value}" for n, value in options.items() if value]
         for slot in ("features", "objective", "teacher"):
             if len({getattr(one, slot) for one in self.rows}) > 1 or slot == "objective":
@@ -58,7 +60,8 @@ class Recipe:
 
 
 def _linear(objective: str = "rank-svm", **options: Any) -> ModelRow:
-    return ModelRow("siblings", "wl", "linear", objective, options=options)
+    teacher_options = {"alike": True}
+    return ModelRow("siblings", "wl", "linear", objective, None, teacher_options, options)
 
 
 def _network(teacher: str, objective: str = "squared", **options: Any) -> ModelRow:
@@ -153,9 +156,10 @@ class SlotChoice:
         rows: list[ModelRow] = []
         for row in map(self._row, recipe.rows):
             if row not in rows:
-                fit_for(row)
+                fit_for(row).check(row)
                 rows.append(row)
-        return replace(recipe, rows=tuple(rows))
+        fallback = recipe.fallback if self.teacher is None else None
+        return replace(recipe, rows=tuple(rows), fallback=fallback)
 
     def _row(self, row: ModelRow) -> ModelRow:
         """Options of a slot that is named anew are left behind."""
@@ -167,6 +171,8 @@ class SlotChoice:
         same_model = (model, features) == (row.model, row.features)
         options = dict(row.options) if same_model else {}
         teacher_options = dict(row.teacher_options) if teacher == row.teacher else {}
+        if features != row.features:
+            teacher_options.pop("alike", None)  # it suits WL features only
         chosen = replace(
             row,
             teacher=teacher,
@@ -178,6 +184,11 @@ class SlotChoice:
         if fit_for(chosen).acts:
             return replace(chosen, teacher_options={**teacher_options, **self.options})
         taught = TEACHERS.find(teacher)
+        if taught.prepare is not None:
+            raise ValueError(
+                f"the teacher '{teacher}' reads files beside the problems; use it with 'hstar "
+                "label' and 'hstar train'"
+            )
         own = {name: text for name, text in self.options.items() if name in taught.options}
         settings = taught.settings(own)
         teacher_options |= {name: settings[name] for name in own}

@@ -94,7 +94,7 @@ class Searcher:
     def specification(self) -> SearchSpecification:
         if self.model is None:
             return self.search
-        heuristic = LearnedHeuristic(from_bytes(self.model, "learned"), "learned")
+        heuristic = LearnedHeuristic(from_bytes(self.model, "learned", trust=True), "learned")
         return replace(self.search, heuristic=heuristic)
 
 

@@ -1,52 +1,95 @@
-"""RECIPES: the papers whose experiments `hstar paper` runs. To add one, write its package and a
-line here."""
+"""PAPERS: those whose experiments `hstar paper` runs. To add one, write its package and a line
+here."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from hstar.runtime.registry import Registry, of_class
+from hstar.runtime import Registry, of_class
+
+if TYPE_CHECKING:
+    from hstar.experiments.study import StudyRun
+
+# What may be given in place of a scale's own values, and what it says of them.
+OVERRIDES = {
+    "seeds": "seeds of the learners",
+    "steps": "steps of training: one number for all kinds of learners, or KIND=NUMBER for some",
+    "tests": "test problems (per size in reward-shaping, boards in admissible-cea)",
+    "states": "states to plan for (admissible-cea: how many show what is overestimated)",
+    "limit": "seconds of a search",
+    "learn": "seconds of a learner, where time ends it",
+    "columns": "what is compared: learned heuristics, planners, losses",
+    "domains": "domains (admissible-cea: pattern databases)",
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
-    """`package` has the modules `recipe` (Experiment, run_experiment), `page` (write_results,
-    summary_text) and `scales` (SCALES), imported only to run it. `options` names further options of
-    its Experiment."""
+class Paper:
+    """`study` is its subclass of StudyRun, "module:class", imported only to run it. `options` are
+    those of OVERRIDES that mean something for it, and of "models", "suite" and "peer"."""
 
     title: str
     scales: tuple[str, ...]
-    package: str
-    options: tuple[str, ...] = ()
+    study: str
+    options: tuple[str, ...]
 
 
-RECIPES: Registry[Recipe] = Registry(
+PAPERS: Registry[Paper] = Registry(
     "paper",
     {
-        "truncated-gaussian": Recipe(
+        "truncated-gaussian": Paper(
             "learned heuristics for greedy search",
             ("smoke", "small", "full", "proposed"),
-            "hstar.papers.truncated_gaussian",
+            "hstar.papers.truncated_gaussian.study:TruncatedGaussians",
+            ("seeds", "steps", "tests", "columns", "domains"),
         ),
-        "admissible-cea": Recipe(
+        "admissible-cea": Paper(
             "pattern databases as certified networks",
             ("smoke", "small", "full"),
-            "hstar.papers.admissible_cea",
-            options=("models",),
+            "hstar.papers.admissible_cea.study:AdmissibleCea",
+            ("seeds", "steps", "tests", "states", "columns", "domains", "models"),
         ),
-        "regression-sampling": Recipe(
+        "regression-sampling": Paper(
             "networks for one task from regressions of its goal",
             ("smoke", "quick", "small", "full"),
-            "hstar.papers.regression_sampling",
-            options=("suite", "peers"),
+            "hstar.papers.regression_sampling.study:RegressionSampling",
+            ("states", "limit", "learn", "columns", "domains", "suite", "peer"),
         ),
-        "reward-shaping": Recipe(
+        "reward-shaping": Paper(
             "value functions of a domain by reinforcement learning",
             ("smoke", "small", "systems", "full", "equal-time", "compatibility"),
-            "hstar.papers.reward_shaping",
-            options=("suite",),
+            "hstar.papers.reward_shaping.study:RewardShaping",
+            ("seeds", "steps", "tests", "limit", "learn", "columns", "domains", "suite"),
         ),
     },
     "hstar.papers",
-    of_class(Recipe),
+    of_class(Paper),
 )
+
+
+def prepare_paper(
+    paper: str, scale: str, directory: Path, options: Mapping[str, Any], **settings: Any
+) -> StudyRun[Any, Any]:
+    """A paper's experiments with these options in place of the scale's own, to `execute` and
+    `report`. `settings` are fields of StudyRun. Raises ValueError for what the paper does not
+    have."""
+    module, _, name = PAPERS.find(paper).study.partition(":")
+    given = {"models": "models", "suite": "suite", "peers": "peer"}
+    for option in [*options, *(flag for name, flag in given.items() if settings.get(name))]:
+        check_option(paper, option)
+    study: type[StudyRun[Any, Any]] = getattr(import_module(module), name)
+    asked = {n: tuple(v) if isinstance(v, list) else v for n, v in options.items()}
+    return study(study.scale_of(scale, **asked), directory, **settings)
+
+
+def check_option(paper: str, name: str) -> None:
+    """Raises ValueError for an option that means nothing for the paper."""
+    known = PAPERS.find(paper).options
+    if name not in known:
+        others = ", ".join(other for other, one in PAPERS.items() if name in one.options)
+        own = ", ".join(f"--{option}" for option in known)
+        raise ValueError(f"--{name} is for {others}; {paper} has {own}")

@@ -3,7 +3,14 @@
 Build one of a puzzle or of a planning task, compress it, store it, and search with several.
 """
 
-from hstar.pdb.compression import best_levels, compress, subtract
+from hstar.pdb.alternatives import (
+    Compressions,
+    describe_compression,
+    list_compressions,
+    strongest,
+    table_row,
+)
+from hstar.pdb.compression import best_levels, build_difference, compress, subtract
 from hstar.pdb.database import Layout, PatternDatabase, build_pdb, make_index
 from hstar.pdb.file import PdbFileError, read_pdb, write_pdb
 from hstar.pdb.heuristic import PdbHeuristic, load_heuristic
@@ -11,18 +18,24 @@ from hstar.pdb.pattern import parse_pattern
 from hstar.pdb.selection import choose_pattern
 
 __all__ = [
+    "Compressions",
     "Layout",
     "PatternDatabase",
     "PdbFileError",
     "PdbHeuristic",
     "best_levels",
+    "build_difference",
     "build_pdb",
     "choose_pattern",
     "compress",
+    "describe_compression",
+    "list_compressions",
     "load_heuristic",
     "make_index",
     "parse_pattern",
     "read_pdb",
+    "strongest",
     "subtract",
+    "table_row",
     "write_pdb",
 ]

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 
-from hstar.pdb.database import PDDL, PatternDatabase, make_index
+from hstar.pdb.database import PDDL, PatternDatabase, build_pdb, make_index
+from hstar.pdb.pattern import parse_pattern
 from hstar.planning.puzzle import Puzzle, make_puzzle
 from hstar.planning.space import Space
 from hstar.runtime.resources import Budget
@@ -132,3 +133,11 @@ def _space(database: PatternDatabase, space: Space | None) -> Space:
     if space is None and database.layout.space == PDDL:
         raise ValueError("to compress a database of a planning task, give the task as `space`")
     return space or make_puzzle(database.layout.space)
+
+
+def build_difference(puzzle: Puzzle, pattern: str, base: str | None = None) -> PatternDatabase:
+    """The exact table of a pattern, less that of a smaller one if there is a base."""
+    database = build_pdb(puzzle, parse_pattern(puzzle, pattern))
+    if base is None:
+        return database
+    return subtract(database, build_pdb(puzzle, parse_pattern(puzzle, base)), puzzle)

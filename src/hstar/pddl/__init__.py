@@ -13,21 +13,27 @@ import os
 from pathlib import Path
 
 from hstar.pddl.domain import read_domain
-from hstar.pddl.errors import PddlError, UnsupportedPddlError
-from hstar.pddl.locate import find_domain, is_domain_file
+from hstar.pddl.errors import InputFileError, PddlError, UnsupportedPddlError
+from hstar.pddl.locate import find_domain, find_problems, is_domain_file, natural_order
 from hstar.pddl.model import Domain, Problem
+from hstar.pddl.planfile import PlanFileError, read_plan
 from hstar.pddl.problem import read_problem
 from hstar.pddl.source import load_source
 
 __all__ = [
     "Domain",
+    "InputFileError",
     "PddlError",
+    "PlanFileError",
     "Problem",
     "UnsupportedPddlError",
     "find_domain",
+    "find_problems",
+    "natural_order",
     "parse",
     "parse_domain",
     "parse_problem",
+    "read_plan",
 ]
 
 

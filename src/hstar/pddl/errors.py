@@ -6,12 +6,15 @@ from collections.abc import Iterable
 from itertools import islice
 
 
-def escape(text: str) -> str:
-    """Make a message safe to print as one line, whatever names or paths it quotes."""
+def escape(text: str, keep: str = "") -> str:
+    """Make a message safe to print as one line, whatever names or paths it quotes. `keep` are
+    control characters to leave as they are."""
     if text.isprintable():
         return text
     return "".join(
-        char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode()
+        char
+        if char.isprintable() or char in keep
+        else char.encode("unicode_escape", "surrogatepass").decode()
         for char in text
     )
 

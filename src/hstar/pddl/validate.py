@@ -18,7 +18,7 @@ from hstar.pddl.satisfaction import AtomSet, Binding, Conditions, GroundAtom, gr
 
 
 @dataclass(frozen=True, slots=True)
-class PlanCheck:
+class Validation:
     """Whether a plan is valid, and if not, why.
 
     `cost` is that of the steps up to the first wrong one. `step` (from 1) and `action` name that
@@ -37,8 +37,8 @@ class _PlanFault(Exception):
     """Why a step or the goal fails."""
 
 
-def validate(problem: model.Problem, steps: list[tuple[str, ...]]) -> PlanCheck:
-    """Replay a plan. A wrong plan raises nothing: the answer says what is wrong with it."""
+def validate(problem: model.Problem, steps: list[tuple[str, ...]]) -> Validation:
+    """Replay a plan. A wrong plan raises nothing: the verdict says what is wrong with it."""
     replay = _Replay(problem)
     for number, step in enumerate(steps, 1):
         try:
@@ -46,12 +46,12 @@ def validate(problem: model.Problem, steps: list[tuple[str, ...]]) -> PlanCheck:
         except _PlanFault as fault:
             text = escape(f"({' '.join(step)})")
             reason = f"step {number} {text}: {fault}"
-            return PlanCheck(False, replay.cost, len(steps), number, text, reason)
+            return Validation(False, replay.cost, len(steps), number, text, reason)
     if not replay.holds(problem.goal, {}):
         unmet = replay.violated_part(problem.goal, {}, True)
         reason = f"the goal is not reached: {_shown(unmet)} is false after the last step"
-        return PlanCheck(False, replay.cost, len(steps), reason=reason)
-    return PlanCheck(True, replay.cost, len(steps))
+        return Validation(False, replay.cost, len(steps), reason=reason)
+    return Validation(True, replay.cost, len(steps))
 
 
 class _Replay:

@@ -26,6 +26,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from hstar import _core
+from hstar.planning.outside import noting_faults, outside
 from hstar.planning.space import Space, state_rows
 from hstar.runtime.registry import Registry
 from hstar.runtime.resources import Budget
@@ -141,10 +142,18 @@ def bind_heuristic(
                 f"the heuristic '{heuristic}' does not work on a {space.kind}; "
                 f"choose one of {fitting}, or pdb:FILE (pattern databases)"
             )
-        return entry.make(space, cost, budget or Budget())
-    bind: Any = getattr(heuristic, "bind", lambda _: heuristic)
-    found: BoundHeuristic = bind(space)
-    return found
+        if heuristic in HEURISTICS:
+            return entry.make(space, cost, budget or Budget())
+        make, name = entry.make, heuristic
+    else:
+        bind: Any = getattr(heuristic, "bind", lambda _: heuristic)
+        if type(heuristic).__module__.startswith("hstar."):
+            found: BoundHeuristic = bind(space)
+            return found
+        make, name = lambda space, *_: bind(space), heuristic_name(heuristic)
+    with noting_faults(name):
+        made = make(space, cost, budget or Budget())
+    return made if isinstance(made, _core.Heuristic) else outside(made, name)
 
 
 def evaluate(

@@ -16,7 +16,7 @@ KINDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class SearchOption:
     """`flag` is the usage on the command line; one without a value sets the opposite of `default`,
     which holds where nothing is said. `said` is what labels say ({} is the value), `core` the field
     of _core.SearchOptions; empty: nothing. `names` are values to suggest."""
@@ -49,13 +49,18 @@ class Option:
         return no + self.said.format(value)
 
 
-def are_queues(queues: Any) -> bool:
-    return isinstance(queues, (list, tuple)) and all(
+def check_queues(queues: Any, heuristics: int) -> None:
+    """Raises ValueError unless these are pairs of the number of a heuristic and a bool."""
+    are_pairs = isinstance(queues, (list, tuple)) and all(
         isinstance(one, (list, tuple)) and [type(value) for value in one] == [int, bool]
         for one in queues
     )
+    if not are_pairs:
+        raise ValueError(f"queues must be a list of pairs (number, bool), not {queues!r}")
+    if not all(0 <= number < heuristics for number, _ in queues):
+        raise ValueError("a queue is ordered by an evaluator that does not exist")
 
 
 def option(kind: type, flag: str, help: str, said: str = "", **known: Any) -> Any:
     """A field of a specification. It is None where nothing is said."""
-    return field(default=None, metadata={"option": Option(kind, flag, help, said, **known)})
+    return field(default=None, metadata={"option": SearchOption(kind, flag, help, said, **known)})

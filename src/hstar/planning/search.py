@@ -14,6 +14,7 @@ from hstar import _core
 from hstar.pddl.errors import PddlError
 from hstar.pddl.model import Problem
 from hstar.planning.heuristics import bind_heuristic
+from hstar.planning.outside import fault_of_a_function
 from hstar.planning.result import EXIT_CODES, SearchResult
 from hstar.planning.space import Space, state_rows
 from hstar.planning.specification import DEFAULT, SearchSpecification
@@ -69,6 +70,8 @@ def run(
                 turns = [TURN * (len(bound) - 1 if is_default else 1) for is_default in defaults]
                 number, results = _core.search_in_turns(*given, bound, turns, *budget.limits)
     except OverflowError as error:
+        if fault_of_a_function(error):
+            raise
         raise PddlError(str(error), space.path) from error
     if number < 0:  # none came to an end; the one that could have gone on longest says why
         number = results.index(max(results, key=lambda one: _ENDS.index(one["status"])))

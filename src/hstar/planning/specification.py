@@ -27,7 +27,7 @@ from hstar.planning.heuristics import (
     is_file,
     is_model_file,
 )
-from hstar.planning.option import Option, are_queues, option
+from hstar.planning.option import SearchOption, check_queues, option
 from hstar.planning.space import Space
 
 DEFAULT = "default"  # the name of the default planner, as a heuristic and in model files
@@ -65,9 +65,7 @@ class SearchSpecification:
         "certified networks), module:attribute, or default (the planner without flags)",
         names=(*HEURISTICS, DEFAULT),
     )
-    algorithm: str | None = option(
-        str, "-s --search NAME", ", ".join(SEARCHES), names=tuple(SEARCHES)
-    )
+    algorithm: str | None = option(str, "-s --search NAME", ", ".join(SEARCHES), names=(*SEARCHES,))
     cost: str | None = option(
         str, "--cost TYPE", f"operator costs inside the heuristic: {', '.join(COST_TYPES)}",
         "cost {}", default="normal", names=COST_TYPES,
@@ -104,6 +102,7 @@ class SearchSpecification:
         str, "--decode NAME", "how a model's outputs become a value (default: as its file says)",
         "decode {}",
     )  # fmt: skip
+    trust: bool | None = option(bool, "--trust", "let model files run your own code", default=False)
     seed: int | None = option(
         int, "--seed N", "try operators in a random order of this seed; 0 keeps their order",
         "seed {}", default=0, core="seed", least=0, most=2**64 - 1,
@@ -143,8 +142,7 @@ class SearchSpecification:
         is_text = isinstance(self.heuristic, str)
         if self.decode is not None and is_text and not is_model_file(str(self.heuristic)):
             raise ValueError("only a model file has outputs to decode")
-        if not are_queues(self.queues or ()):
-            raise ValueError(f"queues must be a list of pairs (number, bool), not {self.queues!r}")
+        check_queues(self.queues or (), len(self.heuristics))
         others = self.alternating if isinstance(self.alternating, (list, tuple)) else [None]
         if not all(isinstance(one, SearchSpecification) and not one.alternating for one in others):
             raise ValueError(
@@ -189,7 +187,7 @@ class SearchSpecification:
     # -- what is said
 
     @classmethod
-    def options(cls) -> dict[str, Option]:
+    def options(cls) -> dict[str, SearchOption]:
         """What is known of each option, by the name of its field."""
         return {one.name: one.metadata["option"] for one in fields(cls) if one.metadata}
 

@@ -6,7 +6,7 @@ import errno
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -44,7 +44,8 @@ def write_parts_atomically(
             os.chmod(temporary, 0o666 & ~mask)
             os.replace(temporary, target)
         except BaseException:
-            os.unlink(temporary)
+            with suppress(FileNotFoundError):  # a signal came right after the renaming
+                os.unlink(temporary)
             raise
 
 

@@ -4,19 +4,20 @@ The journal of OUTPUT is the folder OUTPUT.partial:
 
     run.json     the settings: everything that decides the result
     NAME         one finished piece, with a digest of its content and of the settings
-    lock         locked by the process that works here
+    lock         locked by the process that works here; lists the names of all files here
 
 Every file is written under another name and then renamed. A piece that is damaged, or that was made
-with other settings, does not count as finished.
+with other settings, does not count as finished. What is not listed in `lock` is not ours: a folder
+without such a list is refused, and nothing else is ever removed.
 """
 
 from __future__ import annotations
 
 import fcntl
+import glob
 import hashlib
 import json
 import os
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,6 +28,7 @@ from hstar.runtime.atomic import write_atomically
 
 SETTINGS = "run.json"
 LOCK = "lock"
+MARK = "files of a journal of hstar:"
 
 
 class JournalError(InputFileError):
@@ -52,28 +54,60 @@ class Journal:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Lock the folder. Raises JournalError if it has other settings or is in use, OSError."""
+        """Lock the folder. Raises JournalError if it is no journal, has other settings or is in
+        use, OSError."""
+        lock = self._open_lock()
+        try:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise self._refusal(
+                    "another process is writing this output; wait for it to end, or choose "
+                    "another -o"
+                ) from None
+            if self._names()[:1] != [MARK]:  # killed before it was written
+                os.write(lock, f"{MARK}\n".encode())
+            claim_settings(self.file(SETTINGS), self._settings, self._warn)
+            yield
+        finally:
+            os.close(lock)
+
+    def _open_lock(self) -> int:
+        """Of a folder that is new, or empty, or ours."""
         try:
             self.path.mkdir(exist_ok=True)
+            if self.path.is_symlink():
+                raise FileExistsError
+            inside, lock = os.listdir(self.path), self.path / LOCK
+            is_new = not inside or (inside == [LOCK] and not lock.lstat().st_size)
+            if not is_new and self._names()[:1] != [MARK]:
+                raise FileExistsError
+            how = os.O_CREAT | os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW
+            return os.open(lock, how, 0o666)
         except FileExistsError:
-            raise JournalError("this is not a journal; delete it", str(self.path)) from None
+            raise self._refusal(
+                "this is not a journal of hstar; move it away, or choose another -o"
+            ) from None
         except OSError as error:
             error.filename = f"cannot write {self.path}"
             raise
-        handle = os.open(self.path / LOCK, os.O_CREAT | os.O_RDWR, 0o666)
-        try:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise JournalError(
-                    "another process is writing this output; wait for it to end, or choose "
-                    "another -o",
-                    str(self.path),
-                ) from None
-            claim_settings(self.path / SETTINGS, self._settings, self._warn)
-            yield
-        finally:
-            os.close(handle)
+
+    def _refusal(self, why: str) -> JournalError:
+        return JournalError(why, str(self.path))
+
+    def _names(self) -> list[str]:
+        """The lines of the lock: our mark, then names; none where there is no such file."""
+        lock = self.path / LOCK
+        if lock.is_symlink() or not lock.is_file():
+            return []
+        return lock.read_text(encoding="utf-8", errors="replace").splitlines()
+
+    def file(self, name: str) -> Path:
+        """The path of a file in this folder, which is removed with it."""
+        if name not in self._names():
+            with (self.path / LOCK).open("a", encoding="utf-8") as lock:
+                lock.write(f"{name}\n")
+        return self.path / name
 
     def read(self, name: str, key: str = "") -> bytes | None:
         """The content kept under a name, if it is whole and was written with the same key."""
@@ -91,19 +125,25 @@ class Journal:
         return None
 
     def write(self, name: str, content: bytes, key: str = "") -> None:
-        write_atomically(self.path / name, self._head(key, content).encode() + b"\n" + content)
+        write_atomically(self.file(name), self._head(key, content).encode() + b"\n" + content)
 
     def _head(self, key: str, content: bytes) -> str:
         return digest_of(f"{self._digest} {key} {digest_of(content)}")
 
     def count(self) -> int:
         """How many pieces are kept."""
-        names = {path.name for path in self.path.iterdir() if not path.name.startswith(".")}
-        return len(names - {SETTINGS, LOCK})
+        return sum((self.path / name).is_file() for name in self._names()[1:] if name != SETTINGS)
 
     def remove(self) -> None:
         """Call this when the output is complete."""
-        shutil.rmtree(self.path)
+        for name in [*self._names()[1:], LOCK]:
+            halves = self.path.glob(f".{glob.escape(name)}.*")  # what a kill left
+            for path in (self.path / name, *halves):
+                path.unlink(missing_ok=True)
+        if others := os.listdir(self.path):
+            self._warn(f"{self.path} stays, because hstar did not write {', '.join(others)}")
+        else:
+            self.path.rmdir()
 
 
 def claim_settings(

@@ -6,6 +6,8 @@ import sys
 import time
 from typing import TextIO
 
+from hstar.pddl.errors import escape
+
 BAR_WIDTH = 28
 TERMINAL_SECONDS = 0.1
 PLAIN_SECONDS = 10.0
@@ -72,7 +74,7 @@ class Progress:
         parts.append(f"{_clock(elapsed)} gone")
         if text:
             parts.append(text)
-        return "  ".join(parts)
+        return escape("  ".join(parts))
 
     def _show(self) -> None:
         self.shown_at = time.monotonic()

@@ -4,6 +4,9 @@ HEURISTICS = Registry("heuristic", {"ff": ...}, "hstar.heuristics")
 HEURISTICS.find("ff")            an entry of the dict
 HEURISTICS.find("mine")          an entry point of the group, in any installed package
 HEURISTICS.find("module:name")   an attribute of a module, which may lie in the current directory
+
+Names that stand in files go through `find_installed`, which knows the first two alone: reading a
+file must not run code that came with it.
 """
 
 from __future__ import annotations
@@ -45,12 +48,16 @@ class Registry(dict[str, Entry], Generic[Entry]):
 
     def find(self, name: str) -> Entry:
         """The entry of a name, an entry point or `module:attribute`. Raises ValueError."""
+        if name in self or ":" not in name:
+            return self.find_installed(name)
+        return self.adopt(name, import_attribute(name, self.kind))
+
+    def find_installed(self, name: str) -> Entry:
+        """The entry of a name or an entry point. Raises ValueError."""
         if name in self:
             held: Any = self[name]
-            entry: Entry = import_attribute(held, self.kind) if isinstance(held, str) else held
+            entry: Entry = _imported(held, self.kind) if isinstance(held, str) else held
             return entry
-        if ":" in name:
-            return self.adopt(name, import_attribute(name, self.kind))
         if name in self._entry_points:
             return self.adopt(name, self._entry_points[name].load())
         raise ValueError(self.unknown(name))
@@ -81,15 +88,19 @@ def of_class(kind: type[Entry]) -> Callable[[str, Any], Entry]:
 
 
 def import_attribute(text: str, kind: str = "object") -> Any:
-    """What `module:attribute` names; as with `python -m`, the current directory is searched first.
+    """What `module:attribute` names. The current directory is searched last, so that nothing that
+    lies there takes the place of an installed module.
 
     Raises ValueError if there is no such module or attribute.
     """
-    module_name, _, attribute = text.partition(":")
     if (here := os.getcwd()) not in sys.path and "" not in sys.path:
-        sys.path.insert(0, here)
+        sys.path.append(here)
+    return _imported(text, kind)
+
+
+def _imported(text: str, kind: str) -> Any:
+    module_name, _, attribute = text.partition(":")
     try:
-        module = importlib.import_module(module_name)
-        return getattr(module, attribute)
+        return getattr(importlib.import_module(module_name), attribute)
     except (ImportError, AttributeError, ValueError) as error:
         raise ValueError(f"cannot import the {kind} '{text}': {error}") from error

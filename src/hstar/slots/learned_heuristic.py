@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hstar import _core
-from hstar.pddl.errors import quote
+from hstar.pddl.errors import escape, quote
 from hstar.planning.heuristics import evaluate, make_heuristic
 from hstar.planning.space import Space
 from hstar.slots.decode import DECODES, Decode
@@ -38,6 +38,8 @@ class LearnedHeuristic:
             held = DECODES.find(self.metadata["decode"]["name"])
             self.features = FEATURES.find(self.metadata["features"]["name"])
             self.decode: Decode = held
+            if held.is_certified:
+                raise ValueError(f"decode '{held.name}' needs a network in integers")
             self.constants: dict[str, Any] = {**held.options, **self.metadata["decode"]}
         if decode is None:
             return
@@ -60,7 +62,7 @@ class LearnedHeuristic:
 
     @property
     def label(self) -> str:
-        return Path(self.path).stem
+        return escape(Path(self.path).stem)
 
     @property
     def search(self) -> dict[str, Any]:
@@ -174,12 +176,15 @@ class LearnedHeuristic:
             base = capped_base(base, lower, self.constants["cap"])
             for first in range(0, len(alive), at_once):
                 rows = alive[first : first + at_once]
-                h[rows] = self.decode.value(
-                    outputs(states[rows]),
-                    torch.from_numpy(base[rows]),
-                    torch.from_numpy(lower[rows]),
-                    self.constants,
-                ).numpy()
+                with refusing_malformed(self.path):
+                    h[rows] = self.decode.value(
+                        outputs(states[rows]),
+                        torch.from_numpy(base[rows]),
+                        torch.from_numpy(lower[rows]),
+                        self.constants,
+                    ).numpy()
+            if np.isnan(h).any():
+                raise self._error("the model's outputs are no numbers; train it again")
             return h
 
         evaluate(np.zeros((0, space.num_variables), dtype=np.int32))  # does the space fit?

@@ -27,12 +27,13 @@ def load_search(specification: SearchSpecification) -> SearchSpecification:
     PdbFileError, and ValueError if the files are for another search."""
     if not specification.files:
         return specification
-    decode = specification.decode
-    found = [find_heuristic(one, decode) for one in specification.heuristics]
-    return replace(specification, heuristic=found[0] if len(found) == 1 else found)
+    decode, trust = specification.decode, bool(specification.trust)
+    found = [find_heuristic(one, decode, trust=trust) for one in specification.heuristics]
+    heuristic = found[0] if len(found) == 1 else found
+    return replace(specification, heuristic=heuristic, trust=None)
 
 
-def find_heuristic(given: Any, decode: str | None = None) -> Any:
+def find_heuristic(given: Any, decode: str | None = None, *, trust: bool = False) -> Any:
     """What search takes. Raises ModelFileError, PdbFileError, ValueError."""
     if not isinstance(given, (str, os.PathLike)):
         return given
@@ -42,19 +43,20 @@ def find_heuristic(given: Any, decode: str | None = None) -> Any:
     if text.startswith(PATTERNS):
         return load_pattern_heuristic(text)
     if is_model_file(text):
-        return load_model(text, decode)
+        return load_model(text, decode, trust=trust)
     return text
 
 
 def load_model(
-    path: str | os.PathLike[str], decode: str | None = None
+    path: str | os.PathLike[str], decode: str | None = None, *, trust: bool = False
 ) -> LearnedHeuristic | PdbHeuristic:
     """A learned heuristic from its file. Raises ModelFileError, ValueError for a decode that does
-    not fit. A network in integers whose decode is "strict" must have a certificate that holds."""
+    not fit. A network in integers whose decode is "strict" must have a certificate that holds. Only
+    with `trust` may the file name code outside the installed packages."""
     from hstar.slots.model_file import read_model
 
     name = os.fspath(path)
-    file = read_model(name)
+    file = read_model(name, trust=trust)
     if file.metadata["form"] != "integers":
         from hstar.slots.learned_heuristic import LearnedHeuristic
 

@@ -2,7 +2,8 @@
 
 docs/architecture.md describes the metadata, a JSON object under the key "hstar". The digest is that
 of the whole file with zeros in the digest's own place. So a file in which any byte was changed is
-refused before anything in it is used. No code is ever loaded from a file.
+refused before anything in it is used. No code is ever loaded from a file, and a file that names
+code outside the installed packages, as module:attribute, is refused unless the reader trusts it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import json
 import math
 import os
 import struct
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -59,6 +61,10 @@ OPTIONAL: dict[str, Any] = {
 
 class ModelFileError(InputFileError):
     """A model file that cannot be used; the message says why and what to do."""
+
+
+class TrustedCodeWarning(UserWarning):
+    """A model file imports code that came neither with hstar nor with an installed package."""
 
 
 class StoredTensors(Mapping[str, "NDArray[Any]"]):
@@ -169,8 +175,9 @@ def write_model(path: str | os.PathLike[str], model: ModelFile) -> int:
     return len(content)
 
 
-def read_model(path: str | os.PathLike[str]) -> ModelFile:
-    """Read and check a model file. Raises ModelFileError."""
+def read_model(path: str | os.PathLike[str], *, trust: bool = False) -> ModelFile:
+    """Read and check a model file. With `trust` it may name code of the user's own. Raises
+    ModelFileError."""
     name = os.fspath(path)
     try:
         content = _read_in_pieces(name)
@@ -178,10 +185,10 @@ def read_model(path: str | os.PathLike[str]) -> ModelFile:
         raise ModelFileError("no such model file; train one with 'hstar train'", name) from None
     except OSError as error:
         raise ModelFileError(f"cannot read the model: {error.strerror or error}", name) from None
-    return from_bytes(content, name)
+    return from_bytes(content, name, trust=trust)
 
 
-def from_bytes(content: bytes | bytearray, name: str) -> ModelFile:
+def from_bytes(content: bytes | bytearray, name: str, *, trust: bool = False) -> ModelFile:
     """Check the content of a model file. Raises ModelFileError with that file name."""
     try:
         end = 8 + int.from_bytes(content[:8], "little")
@@ -195,15 +202,15 @@ def from_bytes(content: bytes | bytearray, name: str) -> ModelFile:
         raise ModelFileError("the file has no hstar metadata; it was not made by hstar", name)
     with refusing_malformed(name):
         metadata = json.loads(text)
-        if metadata.get("format") == FORMAT:
-            digest = str(metadata["digest"])
-            intact = _digest_without(digest, content) == digest
-        else:
-            from hstar.slots.old_files import upgraded
-
-            metadata, intact = upgraded(metadata, dict(tensors), bytes(content), name)
-        metadata = {"search": None, "verdict": None, **metadata}
-        if not intact:
+        if metadata.get("format") != FORMAT:
+            raise ModelFileError(
+                f"the file has format {metadata.get('format')!r}, this hstar reads {FORMAT!r}; "
+                "train the model again",
+                name,
+            )
+        digest = str(metadata["digest"])
+        metadata = {"search": None, "verdict": None, **metadata}  # nulls are not written
+        if _digest_without(digest, content) != digest:
             raise ModelFileError(
                 "the file was changed after training (its digest does not match); "
                 "use the original or train the model again",
@@ -211,7 +218,28 @@ def from_bytes(content: bytes | bytearray, name: str) -> ModelFile:
             )
         known = SCHEMA | {key: schema for key, schema in OPTIONAL.items() if key in metadata}
         _check_schema(metadata, known, "the metadata")
+    if outside := code_outside(metadata):
+        code = ", ".join(outside)
+        if not trust:
+            advice = "if you trust it, say --trust (in Python trust=True)"
+            raise ModelFileError(f"the file wants to run the code {code}; {advice}", name)
+        warnings.warn(f"{name} runs the code {code}", TrustedCodeWarning, stacklevel=2)
     return ModelFile({key: metadata[key] for key in known}, tensors)
+
+
+def code_outside(metadata: dict[str, Any]) -> list[str]:
+    """What a file names as module:attribute in the places whose names are looked up."""
+    named = [metadata[slot]["name"] for slot in ("features", "model")]
+    every = _texts([named, *(metadata.get(slot) for slot in ("objective", "decode", "search"))])
+    return list(dict.fromkeys(text for text in every if ":" in text))
+
+
+def _texts(held: Any) -> Iterator[str]:
+    if isinstance(held, str):
+        yield held
+    elif isinstance(held, (list, dict)):
+        for one in held.values() if isinstance(held, dict) else held:
+            yield from _texts(one)
 
 
 def is_model_file(path: str | os.PathLike[str]) -> bool:

@@ -54,13 +54,14 @@ def read_checkpoint(path: Path, fingerprint: str) -> Checkpoint | None:
     to another run (other labels, options or code) or is damaged."""
     from safetensors import SafetensorError, safe_open
 
-    if not path.is_file():
-        return None
-
     def refused(why: str) -> CheckpointError:
         what_to_do = "delete it to start anew, or choose another output"
         return CheckpointError(f"the checkpoint {why}; {what_to_do}", str(path))
 
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise refused("is no file")
+    if not path.exists():
+        return None
     try:
         with safe_open(path, framework="numpy") as file:
             held = json.loads((file.metadata() or {}).get("hstar", "{}"))

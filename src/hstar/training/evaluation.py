@@ -39,10 +39,12 @@ class Metrics:
         )
 
 
-def evaluate_model(path: str | os.PathLike[str], dataset: Dataset) -> Metrics:
+def evaluate_model(
+    path: str | os.PathLike[str], dataset: Dataset, *, trust: bool = False
+) -> Metrics:
     """The errors of a model file. Raises ModelFileError, ValueError for a ranking model."""
     name = os.fspath(path)
-    file = read_model(name)
+    file = read_model(name, trust=trust)
     trained = file.metadata
     with refusing_malformed(name):
         objective = objective_of(trained["objective"])

@@ -158,10 +158,11 @@ class Trained:
         return to_tensors(self.layers)
 
     def summary(self) -> dict[str, Any]:
-        """For a model file."""
+        """For a model file, whose bytes must not depend on the clock."""
+        curve = [{k: v for k, v in asdict(one).items() if k != "seconds"} for one in self.curve]
         return {
-            "curve": [asdict(epoch) for epoch in self.curve],
-            "best": None if self.best is None else asdict(self.best),
+            "curve": curve,
+            "best": None if self.best is None else self.best.epoch,
             "draws": self.draws,
             "stopped": self.stopped,
         }

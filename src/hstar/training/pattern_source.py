@@ -10,7 +10,7 @@ from torch import Tensor
 
 from hstar.pdb import PatternDatabase
 from hstar.slots.features.digits import first_rows, one_hot
-from hstar.slots.features.pattern_states import PatternStates
+from hstar.slots.features.pattern_states import PatternStates, states_to_learn
 from hstar.slots.objectives.objective import Objective, Targets
 from hstar.training.draws import Draws
 from hstar.training.options import Sampling
@@ -23,6 +23,10 @@ class TableData:
 
     database: PatternDatabase
     space: Any
+
+    def states(self, device: torch.device) -> PatternStates:
+        """What training sees; experiments may leave out some."""
+        return states_to_learn(self.database, self.space, device)
 
 
 class PatternSource(BatchSource):

@@ -17,7 +17,6 @@ from hstar.runtime.code import code_digest
 from hstar.slots.features import FEATURES
 from hstar.slots.features.digits import digit_config
 from hstar.slots.features.feature import Config, Feature
-from hstar.slots.features.pattern_states import states_to_learn
 from hstar.slots.model_file import ModelFile, model_metadata, write_model
 from hstar.slots.models import MODELS
 from hstar.slots.models.integer_network import Network
@@ -153,7 +152,7 @@ def prepare_table(data: TableData, options: TrainOptions, start: Network | None 
     ValueError for pieces that do not fit each other."""
     _, model, _ = options.entries()
     _check_table(options, data.database.base is not None)
-    states = states_to_learn(data.database, data.space, choose_device(options.device))
+    states = data.states(choose_device(options.device))
     values = np.array(states.values, dtype=np.float32)
     objective = options.objective.fitted({"h_star": values})
     options = replace(options, objective=objective)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hstar.pddl.errors import InputFileError
+from hstar.pddl.errors import InputFileError, escape
 
 if TYPE_CHECKING:
     import polars as pl
@@ -57,11 +57,13 @@ class Runs:
 
 
 def frame(rows: Iterable[Row]) -> pl.DataFrame:
-    """Rows as a table with the columns above, in their order."""
+    """Rows as a table with the columns above, in their order. Texts are safe to show, and are
+    characters that a table can hold, whatever the names of files are."""
     import polars as pl
 
     types = {str: pl.String, int: pl.Int64, float: pl.Float64}
-    return pl.DataFrame(list(rows), schema={name: types[kind] for name, kind in COLUMNS.items()})
+    safe = [{k: escape(v) if isinstance(v, str) else v for k, v in row.items()} for row in rows]
+    return pl.DataFrame(safe, schema={name: types[kind] for name, kind in COLUMNS.items()})
 
 
 def to_parquet(rows: pl.DataFrame, provenance: Mapping[str, Any]) -> bytes:
@@ -79,19 +81,23 @@ def read_runs(path: str | os.PathLike[str]) -> Runs:
     if not Path(path).is_file():
         raise RunsError("there is no such file; make one with 'hstar bench'", name)
     try:
-        rows = pl.read_parquet(name)
-        text = pl.read_parquet_metadata(name).get(METADATA_KEY, "{}")
+        content = Path(path).read_bytes()  # polars opens no file whose name is not Unicode
+        rows = pl.read_parquet(content)
+        text = pl.read_parquet_metadata(content).get(METADATA_KEY, "{}")
         provenance = json.loads(text)
     except (pl.exceptions.PolarsError, OSError, ValueError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise RunsError(f"this is no Parquet file of runs ({reason})", name) from error
     written = provenance.pop("format", FORMAT)
+    if written != FORMAT:
+        raise RunsError(
+            f"the format is {written}, this hstar reads {FORMAT}; run 'hstar bench' again", name
+        )
     missing = [column for column in COLUMNS if column not in rows.columns]
     if missing:
         raise RunsError(
             f"the columns {', '.join(missing)} are missing; is this the output of 'hstar bench'?",
             name,
         )
-    if written != FORMAT:
-        raise RunsError(f"the format is {written}, this hstar reads {FORMAT}", name)
-    return Runs(rows.select(list(COLUMNS)), provenance)
+    texts = pl.col(pl.String).map_elements(escape, pl.String)
+    return Runs(rows.select(list(COLUMNS)).with_columns(texts), provenance)

@@ -20,6 +20,7 @@ from hstar.experiments.bench.options import BenchOptions
 from hstar.experiments.bench.rows import Row, frame, to_parquet
 from hstar.experiments.bench.suite import Instance, find_instances
 from hstar.experiments.bench.worker import carry_out, check_fit, failed
+from hstar.pddl.errors import escape
 from hstar.planning.heuristics import is_model_file
 from hstar.planning.specification import DEFAULT, USUAL, SearchSpecification
 from hstar.runtime.atomic import check_writable, write_atomically
@@ -84,17 +85,17 @@ def run_bench(options: BenchOptions) -> pl.DataFrame:
     check_writable(output)
     journal = Journal(output, _settings(options, algorithms, instances), _warn)
     with journal.held():
-        kept = {run.row["run"]: journal.read(run.row["run"]) for run in runs}
+        kept = {run.row["run"]: journal.read(run.row["run"], run.row["run"]) for run in runs}
         finished = {name: json.loads(content) for name, content in kept.items() if content}
 
         def keep(row: Row) -> None:
-            journal.write(row["run"], json.dumps(row).encode())
+            journal.write(row["run"], json.dumps(row).encode(), row["run"])
 
         try:
             rows = _carry_out(runs, options, finished, keep)
         except OutOfResources:
             kept_in = f"{journal.count()} of {len(runs)} runs are kept in {journal.path}"
-            print(f"{kept_in}; the same command goes on from there", file=sys.stderr)
+            print(f"{escape(kept_in)}; the same command goes on from there", file=sys.stderr)
             raise
         table = frame(rows)
         write_atomically(output, to_parquet(table, _provenance(options, algorithms)))
@@ -108,7 +109,7 @@ def run_default(options: BenchOptions) -> pl.DataFrame:
 
 
 def _warn(text: str) -> None:
-    print(f"hstar: warning: {text}", file=sys.stderr)
+    print(f"hstar: warning: {escape(text)}", file=sys.stderr)
 
 
 def _carry_out(

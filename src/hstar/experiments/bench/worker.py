@@ -16,6 +16,7 @@ from hstar.experiments.bench.suite import Instance
 from hstar.pddl import UnsupportedPddlError, parse
 from hstar.pddl.errors import InputFileError
 from hstar.planning.heuristics import bind_heuristic
+from hstar.planning.outside import fault_of_a_function
 from hstar.planning.result import SearchResult, stopped_before_search
 from hstar.planning.search import InvalidPlanError, plan_problem, run
 from hstar.planning.specification import SearchSpecification
@@ -24,7 +25,7 @@ from hstar.runtime.resources import Budget, OutOfResources
 from hstar.runtime.worker import forget_peak_memory
 from hstar.slots.loader import load_search
 
-INTERNAL_ERROR = 35
+INTERNAL_ERROR, USAGE_ERROR = 35, 36
 SAME = (  # columns that SearchResult calls alike, and those it does not
     *("plan_length", "evaluated", "evaluations", "requested", "expanded", "generated"),
     *("reopened", "search_time", "exit_code"),
@@ -49,13 +50,16 @@ def carry_out(job: dict[str, Any]) -> dict[str, Any]:
     except InputFileError as error:
         status = "unsupported" if error.exit_code == 34 else "bad input"
         outcome |= failed(status, error.exit_code, str(error))
-    except ValueError as error:  # such as a model of another domain
-        outcome |= failed("bad input", 31, str(error))
     except InvalidPlanError as error:
         outcome |= failed("invalid plan", INTERNAL_ERROR, str(error))
     except Exception as error:
-        traceback.print_exc()
-        outcome |= failed("crashed", INTERNAL_ERROR, f"{type(error).__name__}: {error}")
+        if isinstance(error, ValueError):  # such as a model of another domain
+            outcome |= failed("bad input", 31, str(error))
+        elif fault := fault_of_a_function(error):
+            outcome |= failed("bad input", USAGE_ERROR, fault)
+        else:
+            traceback.print_exc()
+            outcome |= failed("crashed", INTERNAL_ERROR, f"{type(error).__name__}: {error}")
     else:
         outcome |= _columns(result)
     outcome["total_time"] = _core.monotonic_seconds() - start

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from hstar.experiments.report.plots import INK, STYLE
 from hstar.experiments.report.tables import Row, Spans, html_table
+from hstar.pddl.errors import escape
 from hstar.runtime.atomic import write_atomically
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ class Page:
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Raises OSError naming the file."""
-        write_atomically(path, self.to_html())
+        write_atomically(path, escape(self.to_html(), keep="\n\t"))
 
 
 def inline_svg(figure: Figure, prefix: str, label: str = "") -> str:

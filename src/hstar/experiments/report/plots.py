@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hstar.experiments.bench import Runs
@@ -60,6 +61,26 @@ def new_figure(
     return figure, list(axes.flat)
 
 
+def panels(
+    names: Sequence[str],
+    draw: Callable[[Axes, str], None],
+    in_row: int,
+    size: tuple[float, float],
+    fontsize: float,
+) -> Figure:
+    """A panel of this size for each name, with one legend."""
+    columns = min(in_row, max(1, len(names)))
+    rows = max(1, -(-len(names) // columns))
+    figure, axes = new_figure(size[0] * columns, size[1] * rows, rows, columns)
+    for one in axes[len(names) :]:
+        one.set_axis_off()
+    for one, name in zip(axes, names, strict=False):
+        draw(one, name)
+    if axes[0].get_legend_handles_labels()[1]:
+        axes[0].legend(fontsize=fontsize, frameon=False)
+    return figure
+
+
 def cactus(rows: pl.DataFrame, column: str = "evaluations") -> Figure:
     """How many problems each heuristic has solved (y) within so many evaluations or seconds (x).
 
@@ -84,7 +105,7 @@ def cactus(rows: pl.DataFrame, column: str = "evaluations") -> Figure:
             [*values, end],
             [*counts, total],
             where="post",
-            label=f"{label} ({total:.4g})",
+            label=f"{_plain(label)} ({total:.4g})",
             color=COLOURS[i % len(COLOURS)],
             linestyle=DASHES[i // len(COLOURS) % len(DASHES)],
             linewidth=1.4,
@@ -118,7 +139,7 @@ def scatter(rows: pl.DataFrame, first: str, second: str, column: str = "evaluati
             marker="ox+sD^v*"[i % 8],
             markersize=4,
             color=COLOURS[i % len(COLOURS)],
-            label=domain,
+            label=_plain(domain),
             clip_on=False,
         )
     axes.set(xscale="log", yscale="log", xlim=(low, edge), ylim=(low, edge))
@@ -127,8 +148,8 @@ def scatter(rows: pl.DataFrame, first: str, second: str, column: str = "evaluati
         draw(unsolved, color=INK, linewidth=0.6, linestyle="dotted")
     wins = sum(x < y for _, x, y in points), sum(y < x for _, x, y in points)
     name = NAMES.get(column, column)
-    axes.set_xlabel(f"{first}: {name}\nbetter on {wins[0]}; dotted line: unsolved")
-    axes.set_ylabel(f"{second}: {name}\nbetter on {wins[1]}")
+    axes.set_xlabel(f"{_plain(first)}: {name}\nbetter on {wins[0]}; dotted line: unsolved")
+    axes.set_ylabel(f"{_plain(second)}: {name}\nbetter on {wins[1]}")
     axes.set_aspect("equal")
     _legend(axes, len(domains))
     return figure
@@ -143,6 +164,11 @@ def _labelled(rows: pl.DataFrame) -> pl.DataFrame:
     if "instance" not in rows.columns:
         return rows.with_columns(pl.format("{}/{}", "domain", "problem").alias("instance"))
     return rows
+
+
+def _plain(name: str) -> str:
+    """A name as text: matplotlib takes what stands between dollars for a formula."""
+    return name.replace("$", r"\$")
 
 
 def _legend(axes: Axes, entries: int) -> None:

@@ -13,6 +13,7 @@ from hstar.experiments.report.page import Page
 from hstar.experiments.report.plots import cactus, scatter
 from hstar.experiments.report.tables import MISSING, Cell, number_text, text_table
 from hstar.experiments.report.verdict import verdict_table, verdict_text
+from hstar.pddl.errors import escape
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,9 +29,9 @@ def write_report(
 ) -> Comparison:
     """Write an HTML page about the runs in Parquet files. Raises RunsError and OSError."""
     runs = [read_runs(path) for path in inputs]
-    names = [Path(path).name for path in inputs]
+    names = [escape(Path(path).name) for path in inputs]
     if len(set(names)) < len(names):
-        names = [str(path) for path in inputs]
+        names = [escape(str(path)) for path in inputs]
     build_page(runs, names, title).write(output)
     return compare(runs, names)
 

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hstar.experiments.report import new_figure
-from hstar.experiments.report.plots import COLOURS
-from hstar.papers.admissible_cea.frontier import Point
-from hstar.papers.admissible_cea.published import MB, TABLE_2
+from hstar.experiments.report import COLOURS, new_figure
+from hstar.papers.admissible_cea.scales import MB, TABLE_2
+from hstar.papers.admissible_cea.tables import Point
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,20 +1,21 @@
-"""The page of the admissible-cea recipe: tables, figures, and mean against bytes for each space."""
+"""The page: tables, figures, and mean against bytes for each space."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
-from hstar.experiments.report import Page
+from hstar.experiments.report import Table
+from hstar.experiments.study import Row, planning_table
 from hstar.papers.admissible_cea import figures
-from hstar.papers.admissible_cea.frontier import frontier, leading_table, whole_table
-from hstar.papers.admissible_cea.published import FIGURE_OF, TABLE_4
-from hstar.papers.admissible_cea.recipe import Experiment, Results, Row
-from hstar.papers.admissible_cea.scales import CE, CEA, PHASES
-from hstar.papers.admissible_cea.tables import build_tables, likeliest_heuristics
-from hstar.papers.page import begin_page, planning_table, write_page
-from hstar.papers.tables import Table
-from hstar.runtime.atomic import write_atomically
+from hstar.papers.admissible_cea.scales import CE, CEA, FIGURE_OF, PHASES, TABLE_4
+from hstar.papers.admissible_cea.tables import (
+    build_tables,
+    frontier,
+    leading_table,
+    likeliest_heuristics,
+    whole_table,
+)
 
 INTRODUCTION = (
     "Pattern databases are compressed into small networks. The paper trains them with a loss, CEA, "
@@ -37,52 +38,53 @@ ABOUT_FIGURE_2 = (
     "largest possible value as long as N is below the number of states."
 )
 
-
-def main_tables(results: Results) -> list[Table]:
-    """The paper's, then mean against bytes of each space, then planning."""
-    leading = [leading_table(results, name) for name in spaces(results)]
-    return [*build_tables(results), *leading, *planning_tables(results)]
+if TYPE_CHECKING:
+    from hstar.papers.admissible_cea.study import PatternResults
 
 
-def planning_tables(results: Results) -> list[Table]:
+def planning_tables(results: PatternResults) -> list[Table]:
     return [planning_table(results.compared)] if results.compared else []
 
 
-def spaces(results: Results) -> list[str]:
+def spaces(results: PatternResults) -> list[str]:
     """Those with classical tables to compare with."""
     return [name for name, rows in results.classical.items() if rows]
 
 
-def build_page(results: Results, scale: str, command: str, seconds: float) -> Page:
-    title = f"Admissible learned heuristics: pattern databases and the CEA loss ({scale})"
-    page = begin_page(title, INTRODUCTION, command, seconds, trained(results))
-    for table in planning_tables(results):
-        page.add_heading("What the learned heuristics are worth")
-        page.add_text(ABOUT_PLANNING)
-        table.add_to(page)
-    page.add_heading("Mean against bytes")
-    for name in spaces(results):
-        base = results.tables[name]["total"] - results.tables[name]["mean"]
-        figure = figures.frontier_figure(frontier(results, name), name, base)
-        page.add_figure(figure, f"{name}: mean by size.")
-        leading_table(results, name).add_to(page)
-        whole_table(results, name).add_to(page)
-    page.add_heading("The paper's tables")
-    for table in build_tables(results):
-        table.add_to(page)
-    page.add_heading("The paper's figures")
-    page.add_heading("Figure 2: generalisation error", level=3)
-    page.add_figures(
+def parts(results: PatternResults) -> dict[str, Sequence[Any]]:
+    """What planning is worth, mean against bytes of each space, then the paper's tables and
+    figures."""
+    planning = planning_tables(results)
+    shown = [part for name in spaces(results) for part in _space(results, name)]
+    curves = [
         (figures.figure_2(rows, name), f"{name}: {generalisation_text(rows)}")
         for name, rows in results.generalisation.items()
-    )
-    page.add_text(ABOUT_FIGURE_2)
-    add_phases(page, results)
-    add_overestimates(page, results)
-    return page
+    ]
+    return {
+        "What the learned heuristics are worth": [ABOUT_PLANNING, *planning] if planning else (),
+        "Mean against bytes": shown,
+        "The paper's tables": build_tables(results),
+        "The paper's figures": [
+            "# Figure 2: generalisation error",
+            tuple(curves),
+            ABOUT_FIGURE_2,
+            "# Figure 5: beta and eta during training",
+            *_phases(results),
+            "# Figures 6 to 9: overestimated states",
+            *_overestimates(results),
+        ],
+    }
 
 
-def trained(results: Results) -> Iterator[str]:
+def _space(results: PatternResults, name: str) -> Iterator[Any]:
+    base = results.tables[name]["total"] - results.tables[name]["mean"]
+    figure = figures.frontier_figure(frontier(results, name), name, base)
+    yield ((figure, f"{name}: mean by size."),)
+    yield leading_table(results, name)
+    yield whole_table(results, name)
+
+
+def trained(results: PatternResults) -> Iterator[str]:
     """A line on every network: size, training, time."""
     for name, networks in results.networks.items():
         for label, one in networks.items():
@@ -105,63 +107,39 @@ def generalisation_text(rows: list[Row]) -> str:
     )
 
 
-def add_phases(page: Page, results: Results) -> None:
+def _phases(results: PatternResults) -> Iterator[Any]:
     curves = {
         name: networks[PHASES]["curve"]
         for name, networks in results.networks.items()
         if PHASES in networks
     }
-    page.add_heading("Figure 5: beta and eta during training", level=3)
     if curves:
-        page.add_figure(figures.figure_5(curves), "Both are halved when progress stalls.")
+        yield ((figures.figure_5(curves), "Both are halved when progress stalls."),)
     ends = "; ".join(f"{name} {beta:g}, {eta:g}" for name, (beta, eta) in TABLE_4.items())
     ours = "; ".join(f"{name} {c[-1][-2]:g}, {c[-1][-1]:g}" for name, c in curves.items())
-    page.add_text(
+    yield (
         f"The paper lowers both by hand whenever progress stalls; its Table 4 has beta, eta: "
         f"{ends}. Here a rule does it, and training ended with: {ours or 'nothing learned yet'}."
     )
 
 
-def add_overestimates(page: Page, results: Results) -> None:
-    page.add_heading("Figures 6 to 9: overestimated states", level=3)
+def _overestimates(results: PatternResults) -> Iterator[Any]:
     fewer = []
     for name in dict.fromkeys([*spaces(results), *FIGURE_OF]):
         found = likeliest_heuristics(results, name)
         by_loss = {label.upper(): found[label] for label in (CEA, CE) if label in found}
         number = f"Figure {FIGURE_OF[name]}" if name in FIGURE_OF else "As Figures 6 to 9"
         if not by_loss:
-            page.add_text(f"{number}, {name}: not learned.")
+            yield f"{number}, {name}: not learned."
             continue
         rates = (f"{k} {one['rate']:.1e} of {one['states']:,} states" for k, one in by_loss.items())
         pairs = {loss: row["overestimates"] for loss, row in by_loss.items()}
         caption = f"{number}, {name}: overestimated {', '.join(rates)}."
-        page.add_figure(figures.overestimates(pairs, name), caption)
+        yield ((figures.overestimates(pairs, name), caption),)
         if len(by_loss) == 2 and by_loss["CEA"]["rate"]:
             ratio = by_loss["CE"]["rate"] / by_loss["CEA"]["rate"]
             fewer.append(f"{ratio:.1f} times fewer in {name}")
-    page.add_text(
+    yield (
         "The paper: with CEA far fewer states are overestimated than with CE, and by less. "
         f"Here, {', '.join(fewer) or 'both losses have not been compared'}."
     )
-
-
-def write_results(
-    results: Results, experiment: Experiment, scale: str, command: str, seconds: float
-) -> list[str]:
-    """report.html, tables.md, rows.json and a CSV file per table; returns their names. Raises
-    OSError."""
-    directory, tables = experiment.directory, main_tables(results)
-    page = build_page(results, scale, command, seconds)
-    names = write_page(directory, page, (table.markdown() for table in tables))
-    write_atomically(directory / "rows.json", json.dumps(results.to_dict(), indent=1) + "\n")
-    folder = directory / "csv"
-    folder.mkdir(exist_ok=True)
-    for table in [*tables, *(whole_table(results, name) for name in spaces(results))]:
-        write_atomically(folder / f"{table.name}.csv", table.csv())
-    return [*names, "rows.json", "csv"]
-
-
-def summary_text(results: Results) -> str:
-    """For the terminal: Table 2, and planning."""
-    tables = [build_tables(results)[1], *planning_tables(results)]
-    return "\n\n".join(table.text() for table in tables)

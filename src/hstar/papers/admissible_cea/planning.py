@@ -7,51 +7,46 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 
-from hstar.domains import DOMAINS, Parameters
-from hstar.domains.sliding_tiles import random_board
+from hstar.domains import DOMAINS, Parameters, random_board
 from hstar.experiments.bench import BenchOptions, run_bench, run_default
-from hstar.papers.admissible_cea.scales import Scale
-from hstar.papers.experiment import Experiment
-from hstar.papers.page import DEFAULT, FF
-from hstar.planning.puzzle import make_puzzle
-from hstar.runtime.atomic import write_atomically
+from hstar.experiments.study import BASELINE, DEFAULT_LABEL, StudyRun
+from hstar.papers.admissible_cea.scales import PatternScale
+from hstar.planning import make_puzzle
+from hstar.runtime import write_atomically
 
 MEMORY = 2 * 2**30
-LABELS = {
-    "network": "A*, certified network",
-    "table": "A*, exact table",
-    "ff": FF,
-    "default": DEFAULT,
-}
+LABELS = {"network": "A*, certified network", "table": "A*, exact table"}
+LABELS |= {"ff": BASELINE, "default": DEFAULT_LABEL}
 
 
-def planning_files(experiment: Experiment[Scale], puzzle: str) -> list[tuple[str, str, Path]]:
+def planning_files(directory: Path, puzzle: str) -> list[tuple[str, str, Path]]:
     """The finished runs as (domain, planner, file)."""
-    folder = experiment.directory / "planning" / puzzle
+    folder = directory / "planning" / puzzle
     files = [(puzzle, label, folder / f"{name}.parquet") for name, label in LABELS.items()]
     return [one for one in files if one[2].is_file()]
 
 
-def plan_on_boards(experiment: Experiment[Scale], puzzle: str, table: Path, model: Path) -> None:
+def plan_on_boards(run: StudyRun[PatternScale, Any], puzzle: str, table: Path, model: Path) -> None:
     """Let all of them plan on as many boards as the scale asks for."""
-    folder = experiment.directory / "planning" / puzzle
-    if not experiment.scale.boards or len(planning_files(experiment, puzzle)) == len(LABELS):
+    folder = run.directory / "planning" / puzzle
+    if not run.scale.boards or len(planning_files(run.directory, puzzle)) == len(LABELS):
         return
-    states, problems = write_boards(puzzle, experiment.scale.boards, experiment.seed, folder)
-    options = BenchOptions(problems, ["ff"], memory_limit=MEMORY, jobs=experiment.jobs)
+    states, problems = write_boards(puzzle, run.scale.boards, run.seed, folder)
+    options = BenchOptions(problems, ["ff"], memory_limit=MEMORY, jobs=run.jobs)
     search = replace(options, suites=[f"{puzzle}:states={states}"], searches=["astar"])
-    for name, run, chosen in (
+    for name, bench, chosen in (
         ("network", run_bench, replace(search, heuristics=[model])),
         ("table", run_bench, replace(search, heuristics=[f"pdb:{table}"])),
         ("ff", run_bench, options),
         ("default", run_default, options),
     ):
         output = folder / f"{name}.parquet"
-        if experiment.begins(output, f"planning: {puzzle}, {name}"):
-            run(replace(chosen, output=output))
+        if run.begins(output, f"planning: {puzzle}, {name}"):
+            bench(replace(chosen, output=output))
 
 
 def write_boards(puzzle: str, count: int, seed: int, folder: Path) -> tuple[Path, list[Path]]:

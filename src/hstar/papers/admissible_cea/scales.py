@@ -1,35 +1,27 @@
-"""How much of the admissible-cea paper's protocol to run: the scales of scales.toml."""
+"""How much of the admissible-cea paper's protocol to run (scales.toml), and what it prints
+(published.toml); sizes are in MB."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
-from hstar.papers.experiment import read_published
+from hstar.experiments.study import build, choose, read_toml
+from hstar.pdb import Compressions
 from hstar.slots.objectives import make_objective
-from hstar.training.certified.cube import GOALS
-from hstar.training.options import TABLE_DEFAULTS, TrainOptions
+from hstar.training import TABLE_DEFAULTS, TrainOptions
+from hstar.training.certified import GOALS
+
+CEA, CE, PHASES = "cea", "ce", "phases"
+MB = 1e6
 
 
 @dataclass(frozen=True, slots=True)
-class Compressions:
-    """Which classical tables stand beside a network: of the pattern and of each `smaller` one (for
-    a difference, that may be the pattern without base), minima over groups of every factor and of
-    what fits into `budgets` (bytes), in both orders, in whole values and in 2 bits. `modulo` is a
-    factor of the modulo grouping; `symmetric` adds tables of symmetry classes."""
-
-    factors: Sequence[int] = ()
-    budgets: Sequence[int] = ()
-    smaller: Sequence[str] = ()
-    modulo: int | None = None
-    symmetric: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """A pattern database that is studied: `pattern` and `base` as 'hstar pdb build' takes them.
-    Without `compressions` it is only counted (Tables 1 and 3)."""
+class PatternStudied:
+    """A pattern database: `pattern` and `base` as 'hstar pdb build' takes them. Without
+    `compressions` it is only counted (Tables 1 and 3)."""
 
     name: str
     puzzle: str
@@ -67,25 +59,50 @@ class Generalisation:
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class PatternScale:
     """`sampled` is how many states show what argmax of a model from a file overestimates; `boards`
     is how many random boards of sliding tiles are planned for."""
 
-    subjects: tuple[Subject, ...]
-    learnings: tuple[Learning, ...]
+    subjects: tuple[PatternStudied, ...] = ()
+    learnings: tuple[Learning, ...] = ()
     generalisations: tuple[Generalisation, ...] = ()
     sampled: int = 1_000_000
     boards: int = 0
 
+    def changed(
+        self,
+        seeds: Sequence[int] = (),
+        steps: int | None = None,
+        tests: int | None = None,
+        states: Sequence[int] = (),
+        columns: Sequence[str] = (),
+        domains: Sequence[str] = (),
+    ) -> PatternScale:
+        """With these in place of its own: seeds of Figure 2, boards as tests, states drawn, labels
+        of networks as columns and pattern databases as domains."""
+        if not isinstance(steps, int | None):
+            raise ValueError("networks are of one kind: give --steps one number")
+        known = list(dict.fromkeys(one.label for one in self.learnings))
+        labels = choose("column", known, columns) or known
+        names = choose("domain", SUBJECTS, domains) or [one.name for one in self.subjects]
+        learnings = [one for one in self.learnings if one.label in labels and one.subject in names]
+        points = [one for one in self.generalisations if one.subject in names]
+        length: dict[str, Any] = {} if steps is None else {"steps": steps}
+        return replace(
+            self,
+            subjects=tuple(SUBJECTS[name] for name in names),
+            learnings=tuple(replace(o, options=replace(o.options, **length)) for o in learnings),
+            generalisations=tuple(
+                replace(o, seeds=seeds or o.seeds, options=replace(o.options, **length))
+                for o in points
+            ),
+            sampled=states[0] if states else self.sampled,
+            boards=self.boards if tests is None else tests,
+        )
 
-CEA, CE, PHASES = "cea", "ce", "phases"
-_HELD = read_published(__file__, "scales.toml")
+
+_HELD = read_toml(__file__, "scales.toml")
 MODELS: dict[str, str] = _HELD["models"]  # certified files that may be read -> their subjects
-
-
-def _subject(name: str, held: dict[str, Any]) -> Subject:
-    asked = held.get("compressions")
-    return Subject(name, **{**held, "compressions": asked and Compressions(**asked)})
 
 
 def _options(name: str) -> TrainOptions:
@@ -124,24 +141,52 @@ def _learnings(
             yield Learning(subject, other, replace(chosen, objective=loss), budget)
 
 
-def _scale(name: str) -> Scale:
+def _scale(name: str) -> PatternScale:
     given = dict(_HELD["scales"][name])
-    like = _scale(given.pop("like")) if "like" in given else Scale((), ())
-    subjects = [SUBJECTS[subject] for subject in given.pop("subjects")]
-    learnings = [one for asked in given.pop("learnings") for one in _learnings(**asked)]
-    generalisations = [
-        Generalisation(**{**asked, "options": _options(asked["options"])})
-        for asked in given.pop("generalisations", ())
-    ]
-    return replace(
-        like,
-        subjects=(*like.subjects, *subjects),
-        learnings=(*like.learnings, *learnings),
-        generalisations=(*like.generalisations, *generalisations),
-        **given,
+    like = _scale(given.pop("like")) if "like" in given else PatternScale()
+    found: dict[str, Any] = {
+        "subjects": [SUBJECTS[subject] for subject in given.pop("subjects")],
+        "learnings": [one for asked in given.pop("learnings") for one in _learnings(**asked)],
+        "generalisations": [
+            Generalisation(**{**asked, "options": _options(asked["options"])})
+            for asked in given.pop("generalisations", ())
+        ],
+    }
+    given |= {kind: (*getattr(like, kind), *new) for kind, new in found.items()}
+    return replace(like, **given)
+
+
+SUBJECTS: dict[str, PatternStudied] = {
+    name: build(
+        PatternStudied,
+        {"name": name, **held, "compressions": _HELD["compressions"].get(name)},
     )
-
-
-SUBJECTS = {name: _subject(name, held) for name, held in _HELD["subjects"].items()}
+    for name, held in _HELD["subjects"].items()
+}
 CORNERS = SUBJECTS["8-corner"]
 SCALES = {name: _scale(name) for name in _HELD["scales"]}
+
+
+class PrintedHeuristic(NamedTuple):
+    """Of Table 2 or 5: `rate` is the share of overestimated states."""
+
+    mean: float
+    rate: float
+    size: float
+
+
+_PRINTED = read_toml(__file__, "published.toml")
+TABLE_1 = {name: SimpleNamespace(**row) for name, row in _PRINTED["table_1"].items()}
+TABLE_2 = {  # the compressed table keeps the minimum of `factor` neighbours
+    name: SimpleNamespace(
+        **{k: PrintedHeuristic(*v) if isinstance(v, list) else v for k, v in row.items()}
+    )
+    for name, row in _PRINTED["table_2"].items()
+}
+TABLE_3 = {name: tuple(counts) for name, counts in _PRINTED["table_3"].items()}
+TABLE_4: dict[str, tuple[float, float]] = {k: tuple(p) for k, p in _PRINTED["table_4"].items()}
+TABLE_5 = [
+    SimpleNamespace(hidden=hidden, width=width, result=PrintedHeuristic(*result))
+    for hidden, width, *result in _PRINTED["table_5"]["models"]
+]
+FIGURE_OF = {"6-edge": 6, "8-corner": 7, "delta-6-4": 8, "7-edge": 9}

@@ -1,17 +1,30 @@
-"""The tables of the admissible-cea paper with our numbers, its own, and classical tables beside. A
-line under each says what the paper shows and what ours shows."""
+"""The tables of the paper with our numbers, its own, and classical tables beside, each with a line
+on what the paper shows and what ours shows; and mean against bytes: who leads where."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
-from hstar.experiments.report import MISSING, Cell
-from hstar.papers.admissible_cea.classical import describe, strongest
-from hstar.papers.admissible_cea.published import MB, TABLE_1, TABLE_2, TABLE_3, TABLE_5
-from hstar.papers.admissible_cea.recipe import Results, Row
-from hstar.papers.admissible_cea.scales import CE, CEA, CORNERS, MODELS, PHASES
-from hstar.papers.tables import Table
+from hstar.experiments.report import MISSING, Cell, Table
+from hstar.experiments.study import Row
+from hstar.papers.admissible_cea.scales import (
+    CE,
+    CEA,
+    CORNERS,
+    MB,
+    MODELS,
+    PHASES,
+    TABLE_1,
+    TABLE_2,
+    TABLE_3,
+    TABLE_5,
+)
+from hstar.pdb import describe_compression, strongest
+
+if TYPE_CHECKING:
+    from hstar.papers.admissible_cea.study import PatternResults
 
 PAPER, HERE = "paper", "here"
 NOT_BUILT, NOT_LEARNED = "not built", "not learned"
@@ -19,11 +32,11 @@ LABELS = {CEA: "CEA loss", PHASES: "CEA loss in phases", CE: "CE loss"}
 CLOSE = 0.01  # the paper rounds some means and cuts others off
 
 
-def build_tables(results: Results) -> list[Table]:
+def build_tables(results: PatternResults) -> list[Table]:
     return [table_1(results), table_2(results), table_3(results), table_5(results)]
 
 
-def table_1(results: Results) -> Table:
+def table_1(results: PatternResults) -> Table:
     """Databases: mean, states, size; the paper's beneath ours."""
     rows, compared, off = [], [], []
     for name in dict.fromkeys([*results.tables, *TABLE_1]):
@@ -55,7 +68,7 @@ def table_1(results: Results) -> Table:
     )
 
 
-def table_2(results: Results) -> Table:
+def table_2(results: PatternResults) -> Table:
     """Networks against compressed tables, by database."""
     names = [name for name in results.tables if results.classical.get(name)]
     every = dict.fromkeys([*names, *TABLE_2])
@@ -73,7 +86,7 @@ def table_2(results: Results) -> Table:
     )
 
 
-def _comparison(results: Results, name: str) -> Iterator[list[str]]:
+def _comparison(results: PatternResults, name: str) -> Iterator[list[str]]:
     """The rows of one database, first the paper's."""
     exact, printed = results.tables.get(name), TABLE_2.get(name)
 
@@ -86,8 +99,9 @@ def _comparison(results: Results, name: str) -> Iterator[list[str]]:
 
     if printed:
         whole = (TABLE_1.get(name) or TABLE_1["6-edge"]).size  # the difference is of six edges
-        kinds = ("NN, CEA loss", "NN, CE loss", "compressed PDB")
-        for kind, (mean, rate, size) in zip(kinds, printed[:3], strict=True):
+        kinds = {"NN, CEA loss": "cea", "NN, CE loss": "ce", "compressed PDB": "compressed"}
+        for kind, column in kinds.items():
+            mean, rate, size = getattr(printed, column)
             shown = f"{mean:.2f}", _rate(rate), _mb(size * MB), f"{whole / size:.1f}x"
             yield [kind, name, PAPER, *shown]
     for kind, one in _own_heuristics(results, name):
@@ -105,11 +119,11 @@ def _comparison(results: Results, name: str) -> Iterator[list[str]]:
     ):
         if found:
             mean = found["total"] - (exact["total"] - exact["mean"])  # without the base's
-            kind = f"{title}: {describe(found)}"
+            kind = f"{title}: {describe_compression(found)}"
             yield row(kind, mean, 0.0, found["bytes"], exact["table_bytes"])
 
 
-def _own_heuristics(results: Results, name: str) -> list[tuple[str, Row | None]]:
+def _own_heuristics(results: PatternResults, name: str) -> list[tuple[str, Row | None]]:
     """Networks as the paper decodes them, then certified; None for what is missing."""
     likeliest = likeliest_heuristics(results, name)
     certified: dict[str, Row | None] = {
@@ -123,7 +137,7 @@ def _own_heuristics(results: Results, name: str) -> list[tuple[str, Row | None]]
     return [*found, *(certified or {"certified NN": None}).items()]
 
 
-def likeliest_heuristics(results: Results, name: str) -> dict[str, Row]:
+def likeliest_heuristics(results: PatternResults, name: str) -> dict[str, Row]:
     """The networks of a database as the paper decodes them, by label; a file's stands for CEA."""
     found = {label: one["argmax"] for label, one in results.networks.get(name, {}).items()}
     shipped = results.models.get(name)
@@ -132,7 +146,7 @@ def likeliest_heuristics(results: Results, name: str) -> dict[str, Row]:
     return found
 
 
-def certified_heuristics(results: Results, name: str) -> dict[str, Row]:
+def certified_heuristics(results: PatternResults, name: str) -> dict[str, Row]:
     """All certified networks of a database, by what they are called."""
     found = {label: one["certified"] for label, one in results.networks.get(name, {}).items()}
     for model, subject in MODELS.items():
@@ -141,13 +155,13 @@ def certified_heuristics(results: Results, name: str) -> dict[str, Row]:
     return found
 
 
-def main_certified(results: Results, name: str) -> Row | None:
+def main_certified(results: PatternResults, name: str) -> Row | None:
     """The one to compare with: the file of that name, or else CEA trained here."""
     found = certified_heuristics(results, name)
     return found.get(f"{name}.safetensors") or found.get(CEA)
 
 
-def size_to_meet(results: Results, name: str) -> float:
+def size_to_meet(results: PatternResults, name: str) -> float:
     """The bytes that a classical table may take: those of our network, or of the paper's."""
     network, printed = main_certified(results, name), TABLE_2.get(name)
     if network:
@@ -155,7 +169,7 @@ def size_to_meet(results: Results, name: str) -> float:
     return printed.cea.size * MB if printed else 0.0
 
 
-def _as_in_paper(results: Results, name: str) -> Row | None:
+def _as_in_paper(results: PatternResults, name: str) -> Row | None:
     """Minima over neighbours in Myrvold and Ruskey's order: of the paper's factor, or otherwise of
     the network's size."""
     every, printed = results.classical.get(name, []), TABLE_2.get(name)
@@ -168,7 +182,7 @@ def _as_in_paper(results: Results, name: str) -> Row | None:
     return strongest(rows, size_to_meet(results, name))
 
 
-def _against_classical(results: Results, name: str) -> str:
+def _against_classical(results: PatternResults, name: str) -> str:
     network = main_certified(results, name)
     best = strongest(results.classical.get(name, []), size_to_meet(results, name))
     if network is None or best is None:
@@ -181,7 +195,7 @@ def _against_classical(results: Results, name: str) -> str:
     )
 
 
-def table_3(results: Results) -> Table:
+def table_3(results: PatternResults) -> Table:
     """How many states have each value; the paper's beneath ours."""
     bases = ("4-edge", "5-edge")
     held = {name: one["counts"] for name, one in results.tables.items() if name not in bases}
@@ -208,11 +222,12 @@ def table_3(results: Results) -> Table:
     )
 
 
-def table_5(results: Results) -> Table:
+def table_5(results: PatternResults) -> Table:
     """Networks of different sizes."""
     rows, verdicts = [], []
-    for number, (hidden, width, (mean, rate, size)) in enumerate(TABLE_5, start=1):
-        about = [f"Model {number}", CORNERS.name, PAPER, str(hidden), str(width)]
+    for number, model in enumerate(TABLE_5, start=1):
+        mean, rate, size = model.result
+        about = [f"Model {number}", CORNERS.name, PAPER, str(model.hidden), str(model.width)]
         rows.append([*about, _mb(size * MB), f"{mean:.2f}", _rate(rate), *[MISSING] * 3])
     for name, networks in results.networks.items():
         own = {label: one for label, one in networks.items() if label.startswith("model-")}
@@ -259,3 +274,84 @@ def _mb(num_bytes: float) -> str:
 
 def _rate(share: float) -> str:
     return f"{share:.1e}" if share else "0"
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A heuristic that overestimates no state; `mean` counts that of its base."""
+
+    what: str
+    learned: bool
+    num_bytes: int
+    mean: float
+    leads: bool = False  # nothing that is no larger has a larger mean
+
+
+def frontier(results: PatternResults, name: str) -> list[Point]:
+    """All heuristics of a space by size, with those marked that nothing smaller or equal beats."""
+    classical, certified = results.classical.get(name, []), certified_heuristics(results, name)
+    rows = [(describe_compression(row), False, row) for row in classical]
+    rows += [(f"network {kind}", True, row) for kind, row in certified.items()]
+    points = [Point(what, learned, row["bytes"], row["total"]) for what, learned, row in rows]
+    marked, best = [], float("-inf")
+    for point in sorted(points, key=lambda point: (point.num_bytes, -point.mean)):
+        marked.append(replace(point, leads=point.mean > best))
+        best = max(best, point.mean)
+    return marked
+
+
+def leading_table(results: PatternResults, name: str) -> Table:
+    """Those that lead, and every network."""
+    points = frontier(results, name)
+    shown = (
+        f"{verdict(points)} All of them overestimate no state. Files of networks are counted as a "
+        "whole; classical tables without any header, and their maps of symmetry classes, which are "
+        "computed when they are loaded, not at all."
+    )
+    leading = [point for point in points if point.leads or point.learned]
+    return _table(f"leading-{name}", f"{name}: mean against bytes", leading, shown)
+
+
+def whole_table(results: PatternResults, name: str) -> Table:
+    """Every heuristic of a space."""
+    points = frontier(results, name)
+    title = f"{name}: all {len(points)} heuristics"
+    return _table(f"frontier-{name}", title, points, folded=title)
+
+
+def _table(name: str, title: str, points: list[Point], shown: str = "", folded: str = "") -> Table:
+    rows = [
+        [
+            point.what,
+            f"{point.num_bytes:,}",
+            Cell(f"{point.mean:.4f}", bold=point.leads),
+            "learned" if point.learned else "classical",
+            "yes" if point.leads else "no",
+        ]
+        for point in points
+    ]
+    headers = ["heuristic", "bytes", "mean", "kind", "leads at its size"]
+    return Table(name, title, headers, rows, shown, folded=folded)
+
+
+def verdict(points: list[Point]) -> str:
+    """Who leads where, in a sentence."""
+    networks = [point for point in points if point.learned]
+    if not networks:
+        return "No network has been certified for this space."
+    leading = [point for point in networks if point.leads]
+    parts, ahead = [], []
+    if leading:
+        sizes = f"{leading[0].num_bytes / MB:.3f} to {leading[-1].num_bytes / MB:.3f} MB"
+        parts.append(f"{len(leading)} of {len(networks)} networks lead at their size ({sizes}).")
+    classical = [point for point in points if point.leads and not point.learned]
+    for point in networks:
+        better = [c for c in classical if c.num_bytes <= point.num_bytes and c.mean >= point.mean]
+        if better and not point.leads:
+            ahead.append(f"{point.what} ({better[-1].what}, {better[-1].mean:.3f})")
+    if ahead:
+        parts.append(f"A classical table is ahead of {'; '.join(ahead)}.")
+    beaten = len(networks) - len(leading) - len(ahead)
+    if beaten:
+        parts.append(f"{beaten} are beaten by smaller networks.")
+    return " ".join(parts)

@@ -1,1 +1,1 @@
-"""Recipe of the reward-shaping paper: reinforcement learning with heuristics as dense rewards."""
+"""Reinforcement learning with heuristics as dense rewards (Gehring et al. 2022)."""

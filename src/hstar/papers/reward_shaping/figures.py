@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from hstar.experiments.report import new_figure, scatter
-from hstar.experiments.report.plots import COLOURS
-from hstar.papers.reward_shaping.columns import BASES, BESIDE_BASE, COLUMNS, OWN, SHAPED
-from hstar.papers.reward_shaping.measured import Searches, searches_of, trainings_of
-from hstar.papers.reward_shaping.problems import PRINTED
-from hstar.papers.reward_shaping.recipe import Results
+from hstar.experiments.report import COLOURS, panels, scatter
+from hstar.experiments.study import Figures, Searches, TrialResults
+from hstar.papers.reward_shaping.learners import BASES, BESIDE_BASE, COLUMNS, OWN, PRINTED, SHAPED
+from hstar.papers.reward_shaping.tables import searches_of, trainings_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+SHAPE = (4, (2.8, 2.3), 6)  # panels in a row, size, size of letters
 GRID = 100  # steps at which cumulative goals are drawn
 ABOUT_RATES = (
     "Share of test problems solved (y) by number of objects (x), seeds together. A problem counts "
@@ -28,7 +26,16 @@ ABOUT_GOALS = (
 )
 
 
-def evaluation_figures(results: Results) -> list[tuple[Figure, str]]:
+def figures(results: TrialResults) -> list[Figures]:
+    """Those of the paper, in rows."""
+    return [
+        tuple(evaluation_figures(results)),
+        ((rate_figure(results), f"Figures 1 (right) and 3. {ABOUT_RATES}"),),
+        ((goals_figure(results), f"Figures 4 and 5. {ABOUT_GOALS}"),),
+    ]
+
+
+def evaluation_figures(results: TrialResults) -> list[tuple[Figure, str]]:
     """Figure 1, left: a plot for each learned column, all domains."""
     import polars as pl
 
@@ -63,7 +70,7 @@ def rates(found: Searches, domain: str, column: str, limit: int) -> list[tuple[i
     return [(size, sum(one) / len(one)) for size, one in sorted(by_size.items())]
 
 
-def rate_figure(results: Results) -> Figure:
+def rate_figure(results: TrialResults) -> Figure:
     """Figure 3, and for blocks Figure 1, right."""
     found = searches_of(results)
 
@@ -81,7 +88,7 @@ def rate_figure(results: Results) -> Figure:
                 axes.plot(x, y, marker=".", markersize=4, label=column, **look)
         axes.set(title=f"{domain} ({limit})", xlabel="objects", ylabel="solved", ylim=(-0.03, 1.03))
 
-    return _panels(found.domains, draw)
+    return panels(found.domains, draw, *SHAPE)
 
 
 def goal_curve(goal_steps: list[list[int]], steps: int) -> list[tuple[int, float]]:
@@ -94,7 +101,7 @@ def goal_curve(goal_steps: list[list[int]], steps: int) -> list[tuple[int, float
     ]
 
 
-def goals_figure(results: Results) -> Figure:
+def goals_figure(results: TrialResults) -> Figure:
     """Figures 4 and 5."""
 
     def draw(axes: Axes, domain: str) -> None:
@@ -106,18 +113,4 @@ def goals_figure(results: Results) -> Figure:
                 axes.plot(x, y, color=COLOURS[number], label=column, linewidth=1.0)
         axes.set(title=domain, xlabel="training step", ylabel="goals reached")
 
-    return _panels(list(results.problems), draw)
-
-
-def _panels(domains: list[str], draw: Callable[[Axes, str], None]) -> Figure:
-    """A panel for each domain, with one legend."""
-    columns = min(4, max(1, len(domains)))
-    rows = max(1, -(-len(domains) // columns))
-    figure, panels = new_figure(2.8 * columns, 2.3 * rows, rows, columns)
-    for panel in panels[len(domains) :]:
-        panel.set_axis_off()
-    for axes, domain in zip(panels, domains, strict=False):
-        draw(axes, domain)
-    if panels[0].get_legend_handles_labels()[1]:
-        panels[0].legend(fontsize=6, frameon=False)
-    return figure
+    return panels(list(results.problems), draw, *SHAPE)

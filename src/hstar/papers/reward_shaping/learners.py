@@ -13,81 +13,67 @@ are best on held-out training problems (the policy: in training).
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from hstar.learning.rollouts import RolloutLearner, usable_tasks
-from hstar.papers.experiment import say_nothing
-from hstar.papers.reward_shaping.problems import PRINTED, DomainProblems
-from hstar.papers.reward_shaping.scales import Study
+from hstar.experiments.study import (
+    DEFAULT,
+    GREEDY,
+    Column,
+    Learner,
+    LearnerTask,
+    Learnt,
+    read_toml,
+    say_nothing,
+)
+from hstar.learning import usable_tasks
 from hstar.pddl import find_domain, parse
-from hstar.planning.task import Task
-from hstar.runtime.resources import Budget
-from hstar.slots.model_file import ModelFile
-from hstar.training.reinforcement.presets import RtdpSettings, changed, find_preset
-from hstar.training.reinforcement.rtdp import Rtdp
+from hstar.planning import Task
+from hstar.slots.objectives import Objective, make_objective
+from hstar.slots.teachers import LabelOptions, label
+from hstar.training import TrainOptions, default_options, load_dataset, prepare
+from hstar.training.fit import ActingLearner, Lesson, Limits, rtdp_settings
+from hstar.training.reinforcement import (
+    PPOOptions,
+    Rtdp,
+    changed,
+    find_preset,
+    train_policy,
+)
 
 if TYPE_CHECKING:
-    from hstar.training.dataset import Dataset
-    from hstar.training.options import TrainOptions
+    from hstar.training import Dataset
 
+HELD = read_toml(__file__, "published.toml")
+PRINTED: dict[str, Any] = {
+    domain: {**held, **{name: HELD["of_domains"][name][domain] for name in HELD["of_domains"]}}
+    for domain, held in HELD["domains"].items()
+}
+CHOOSING = 0.2  # of the problems, to choose weights of reinforcement learning on
 HELD_OUT = 0.1  # of the labelled problems, to choose weights on
 
 
-@dataclass(frozen=True, slots=True)
-class Lesson:
-    """What a learner gets. `scratch` is a folder for files that it needs on the way."""
-
-    problems: DomainProblems
-    study: Study
-    seed: int
-    budget: Budget
-    scratch: Path
-    device: str
-
-    def tasks(self) -> list[Task]:
-        files = [entry.path for entry in self.problems.train]
-        problems = [parse(find_domain(path), path) for path in files]
-        return usable_tasks(problems, self.budget, say_nothing)
+def tasks_of(lesson: LearnerTask) -> list[Task]:
+    files = [entry.path for entry in lesson.subject.train]
+    problems = [parse(find_domain(path), path) for path in files]
+    return usable_tasks(problems, lesson.budget, say_nothing)
 
 
-@dataclass(frozen=True, slots=True)
-class Learned:
-    """`facts` are for the tables: steps, and for rollouts the steps at which goals were reached."""
-
-    file: ModelFile
-    facts: dict[str, Any]
-
-
-class Learner(Protocol):
-    def learn(self, lesson: Lesson) -> Learned:
-        """Raises ValueError for problems that it cannot learn on, and OutOfResources."""
-
-
-@dataclass(frozen=True, slots=True)
-class Dynamic:
-    """Real-time dynamic programming with the paper's settings, changed by `options`; the last
+def dynamic_programming(lesson: LearnerTask, **options: Any) -> Learnt:
+    """Real-time dynamic programming with the paper's settings, changed by options; the last
     weights. The paper's network has another depth for some domains."""
-
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-    def learn(self, lesson: Lesson) -> Learned:
-        printed = PRINTED.get(lesson.problems.domain)
-        depth = {"depth": printed["layers"]} if printed else {}
-        steps = lesson.study.steps["paper"]
-        settings = changed(find_preset("paper"), updates=steps, **depth, **self.options)
-        return learn_by_steps(lesson.tasks(), settings, lesson.seed, lesson.budget)
-
-
-def learn_by_steps(tasks: list[Task], settings: RtdpSettings, seed: int, budget: Budget) -> Learned:
-    learner = Rtdp(tasks, settings, seed, budget=budget)
+    printed = PRINTED.get(lesson.subject.domain)
+    depth = {"depth": printed["layers"]} if printed else {}
+    steps = lesson.study.steps["paper"]
+    settings = changed(find_preset("paper"), updates=steps, **depth, **options)
+    tasks = tasks_of(lesson)
+    learner = Rtdp(tasks, settings, lesson.seed, budget=lesson.budget)
     learner.run(settings.updates)
-    training = {"settings": settings.to_dict(), "seed": seed, "problems": len(tasks)}
-    return Learned(learner.model_file(learner.weights(), training), facts_of(learner))
+    training = {"settings": settings.to_dict(), "seed": lesson.seed, "problems": len(tasks)}
+    return Learnt(learner.model_file(learner.weights(), training), facts_of(learner))
 
 
 def facts_of(learner: Rtdp) -> dict[str, Any]:
@@ -96,125 +82,125 @@ def facts_of(learner: Rtdp) -> dict[str, Any]:
     return {**facts, "goal_steps": learner.memory()[0]["goal_steps"].tolist()}
 
 
-@dataclass(frozen=True, slots=True)
-class Rollouts:
-    """What hstar learns from a folder: for some steps, or with `is_timed` for as long as the study
-    says."""
-
-    is_timed: bool = False
-
-    def learn(self, lesson: Lesson) -> Learned:
-        start, study = time.monotonic(), lesson.study
-        settings, seconds, checkpoint = find_preset("own"), study.learn, None
-        if not self.is_timed:
-            settings, seconds = changed(settings, updates=study.steps["own"]), math.inf
-            checkpoint = lesson.scratch / "learner.safetensors"
-        tasks = lesson.tasks()
-        left = seconds - (time.monotonic() - start)
-        about = tasks, settings, lesson.seed, lesson.budget, say_nothing, left
-        learner = RolloutLearner(*about, checkpoint=checkpoint)
-        found = learner.run()
-        if found.interrupted:
-            raise KeyboardInterrupt
-        if found.file is None:
-            raise ValueError("the time was over before anything was learned")
-        return Learned(found.file, facts_of(learner.rtdp))
+def from_rollouts(lesson: LearnerTask, is_timed: bool = False) -> Learnt:
+    """What hstar learns by reinforcement: for some steps, or for as long as the study says. Larger
+    training problems choose weights."""
+    start, study = time.monotonic(), lesson.study
+    tasks = sorted(tasks_of(lesson), key=lambda task: (len(task.problem.objects), task.num_facts))
+    held = max(1, round(CHOOSING * len(tasks))) if len(tasks) > 2 else 0
+    parts = Lesson(tasks=tasks[: len(tasks) - held], others=tasks[len(tasks) - held :] or tasks)
+    if is_timed:
+        left = study.learn - (time.monotonic() - start)
+        limits = Limits(lesson.budget.within(max(left, 1e-9)), lesson.seed)
+    else:
+        file = lesson.scratch / "learner.safetensors"
+        limits = Limits(lesson.budget, lesson.seed, study.steps["own"], checkpoint=file)
+    learner = ActingLearner(parts, rtdp_settings({}, limits.steps), limits)
+    found = learner.run()
+    if found is None:
+        raise ValueError("the time was over before anything was learned")
+    return Learnt(found, facts_of(learner.rtdp))
 
 
-@dataclass(frozen=True, slots=True)
-class Labelled:
-    """Optimal plans, then supervised learning: for some steps, or with `is_timed` for as long as
-    the study says, labelling included."""
+def label_and_train(
+    lesson: LearnerTask, model: str, objective: Objective, is_timed: bool = False
+) -> Learnt:
+    """Optimal plans, then supervised learning: for some steps, or for as long as the study says,
+    labelling included."""
+    start, study = time.monotonic(), lesson.study
+    import torch
 
-    model: str
-    objective: str
-    options: Mapping[str, Any] = field(default_factory=dict)
-    is_timed: bool = False
-
-    def learn(self, lesson: Lesson) -> Learned:
-        from hstar.slots.teachers import LabelOptions, label
-        from hstar.training.dataset import load_dataset
-
-        start = time.monotonic()
-        study, labels = lesson.study, lesson.scratch / "labels.parquet"
-        limit = study.label_limit
-        if self.is_timed:  # labelling takes half the time at most
-            limit = study.learn / 2 / len(lesson.problems.train)
-        memory = lesson.budget.memory_bytes or None
-        asked = LabelOptions(time_limit=limit, memory_limit=memory, jobs=1, retries=0)
-        summary = label(lesson.problems.train_folder, labels, asked)
-        if summary.solved < 2:
-            raise ValueError(f"optimal plans were found for {summary.solved} training problems")
-        labelling = time.monotonic() - start
-        data = load_dataset(labels).split(HELD_OUT, seed=0)
-        end = start + study.learn if self.is_timed else None
-        file, facts = self._train(data, lesson, end)
-        return Learned(file, {"labelled": summary.solved, "label_seconds": labelling, **facts})
-
-    def _train(
-        self, data: tuple[Dataset, Dataset], lesson: Lesson, end: float | None
-    ) -> tuple[ModelFile, dict[str, Any]]:
-        import torch
-
-        from hstar.slots.objectives import make_objective
-        from hstar.training.options import TrainOptions, default_options
-        from hstar.training.train import prepare
-
-        torch.set_num_threads(1)
-        objective = make_objective(self.objective, **self.options)
-        given = {**default_options(self.model, objective), "seed": lesson.seed, "patience": 0}
-        options = TrainOptions(self.model, objective=objective, device=lesson.device, **given)
-        if end is None:
-            steps = lesson.study.steps[self.model]
-        else:
-            steps = _affordable_steps(data, options, end)
-        every = max(1, min(options.evaluate_every, steps // 10))
-        prepared = prepare(*data, replace(options, steps=steps, evaluate_every=every))
-        # Where time ends it, it must not end later for having been stopped.
-        checkpoint = lesson.scratch / "training.safetensors" if end is None else None
-        prepared.loop.run(checkpoint, deadline=end)
-        if not prepared.loop.curve:
-            raise ValueError("the time was over before the first steps of training were done")
-        return prepared.model_file(), {"steps": prepared.loop.step}
+    torch.set_num_threads(1)
+    labels, limit = lesson.scratch / "labels.parquet", study.label_limit
+    if is_timed:  # labelling takes half the time at most
+        limit = study.learn / 2 / len(lesson.subject.train)
+    memory = lesson.budget.memory_bytes or None
+    asked = LabelOptions(time_limit=limit, memory_limit=memory, jobs=1, retries=0)
+    solved = label(lesson.subject.train_folder, labels, asked).solved
+    if solved < 2:
+        raise ValueError(f"optimal plans were found for {solved} training problems")
+    labelling = time.monotonic() - start
+    data = load_dataset(labels).split(HELD_OUT, seed=0)
+    end = start + study.learn if is_timed else None
+    given = {**default_options(model, objective), "seed": lesson.seed, "patience": 0}
+    options = TrainOptions(model, objective=objective, device=lesson.device, **given)
+    steps = study.steps[model] if end is None else _affordable_steps(data, options, end)
+    every = max(1, min(options.evaluate_every, steps // 10))
+    prepared = prepare(*data, replace(options, steps=steps, evaluate_every=every))
+    # Where time ends it, it must not end later for having been stopped.
+    checkpoint = lesson.scratch / "training.safetensors" if end is None else None
+    prepared.loop.run(checkpoint, deadline=end)
+    if not prepared.loop.curve:
+        raise ValueError("the time was over before the first steps of training were done")
+    facts = {"labelled": solved, "label_seconds": labelling, "steps": prepared.loop.step}
+    return Learnt(prepared.model_file(), facts)
 
 
 def _affordable_steps(data: tuple[Dataset, Dataset], options: TrainOptions, end: float) -> int:
     """How many steps fit until then, by the time of a few: the learning rate falls to its end."""
-    from hstar.training.train import prepare
-
     few = 10
     trial = prepare(*data, replace(options, steps=few, evaluate_every=few)).loop
     trial.run()
     return max(few, int(0.9 * (end - time.monotonic()) / trial.seconds * few))
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+def policy_gradient(lesson: LearnerTask) -> Learnt:
     """A graph network by proximal policy optimisation, reward 1 at the goal."""
+    import torch
 
-    def learn(self, lesson: Lesson) -> Learned:
-        import torch
-
-        from hstar.training.reinforcement.ppo import PPOOptions, train_policy
-
-        torch.set_num_threads(1)
-        options = PPOOptions(seed=lesson.seed, updates=lesson.study.steps["gnn"])
-        checkpoint = lesson.scratch / "policy.partial"
-        trained = train_policy(lesson.problems.train_folder, options, checkpoint)
-        steps = int(sum(row["steps"] for row in trained.history))
-        return Learned(trained.file, {"steps": steps})
+    torch.set_num_threads(1)
+    options = PPOOptions(seed=lesson.seed, updates=lesson.study.steps["gnn"])
+    checkpoint = lesson.scratch / "policy.partial"
+    trained = train_policy(lesson.subject.train_folder, options, checkpoint)
+    return Learnt(trained.file, {"steps": int(sum(row["steps"] for row in trained.history))})
 
 
-POTENTIALS: dict[str, Mapping[str, Any]] = {
-    "H^blind": {"potential": "none"},
-    "H^add": {"heuristic": "hadd"},
-    "H^FF": {"heuristic": "ff"},
-}
 LEARNERS: dict[str, Learner] = {
-    **{name: Dynamic(options) for name, options in POTENTIALS.items()},
-    "own": Rollouts(),
-    "hgn": Labelled("hgn", "squared", {"base": "none"}),
-    "gnn": Policy(),
-    "rollouts": Rollouts(is_timed=True),
-    "label + train": Labelled("nlm", "truncated-gaussian", is_timed=True),
+    "H^blind": partial(dynamic_programming, potential="none"),
+    "H^add": partial(dynamic_programming, heuristic="hadd"),
+    "H^FF": partial(dynamic_programming, heuristic="ff"),
+    "own": from_rollouts,
+    "hgn": partial(label_and_train, model="hgn", objective=make_objective("squared", base="none")),
+    "gnn": policy_gradient,
+    "rollouts": partial(from_rollouts, is_timed=True),
+    "label + train": partial(
+        label_and_train,
+        model="nlm",
+        objective=make_objective("truncated-gaussian"),
+        is_timed=True,
+    ),
+}
+
+# The columns of the tables. The paper's blind heuristic is 0 everywhere, so its greedy search is
+# breadth-first; hstar's is 1 at states that are no goals, which orders them alike. Without a
+# potential there is nothing that the network corrects: H^blind.
+BASES = {"h^blind": "blind", "h^add": "hadd", "h^FF": "ff"}
+SHAPED = {"H^blind": "h^blind", "H^add": "h^add", "H^FF": "h^FF"}  # learned column -> its base
+OWN, BESIDE_BASE = "own H", "own H + h^FF"
+PEERS = ("GBFS-HGN", "GBFS-H", "GBFS-V", "GBFLS-H", "GBFLS-V")
+LOOKAHEAD, FIRST = {"algorithm": "gbfls"}, {"algorithm": "first-improvement"}
+LAZY = {"algorithm": "lazy", "preferred_by": "ff"}  # with h^FF's preferred operators
+
+
+def _own(*beside: str, way: Mapping[str, Any] = GREEDY) -> Column:
+    return Column("own", beside, way, base="h^FF", has_seeds=True)
+
+
+COLUMNS: dict[str, Column] = {
+    **{name: Column(beside=(heuristic,)) for name, heuristic in BASES.items()},
+    **{name: Column(name, base=base, has_seeds=True) for name, base in SHAPED.items()},
+    "GBFS-HGN": Column("hgn"),
+    "GBFS-H": Column("gnn", decode="h-adjusted"),
+    "GBFS-V": Column("gnn", decode="policy-value"),
+    "GBFLS-H": Column("gnn", way=LOOKAHEAD, decode="h-adjusted"),
+    "GBFLS-V": Column("gnn", way=LOOKAHEAD, decode="policy-value"),
+    OWN: _own(),
+    BESIDE_BASE: _own("ff"),
+    "h^FF, first": Column(None, ("ff",), FIRST, base="h^FF"),
+    "own H, first": _own(way=FIRST),
+    "h^FF, lazy": Column(None, ("ff",), LAZY, base="h^FF"),
+    "own H + h^FF, lazy": _own("ff", way=LAZY),
+    "rollouts": Column("rollouts"),
+    "label + train": Column("label + train"),
+    DEFAULT: Column(),
 }

@@ -1,68 +1,135 @@
-"""The tables of the paper beside ours, and what hstar adds: effort, and equal time for learning."""
+"""What was measured and what the paper prints by domain and column, and the tables made of it: the
+paper's beside ours, and what hstar adds, effort and equal time for learning."""
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Sequence
+from dataclasses import replace
 
-from hstar.experiments.report import Cell
-from hstar.experiments.report.tables import MISSING, number_text
-from hstar.papers.reward_shaping.columns import (
-    BASES,
-    BESIDE_BASE,
-    COLUMNS,
+from hstar.experiments.report import MISSING, Cell, Table, least_p, number_text, rank_sum_p
+from hstar.experiments.study import (
     DEFAULT,
-    FIRST_BASE,
-    FIRST_OWN,
-    LAZY_BASE,
-    LAZY_OWN,
-    OWN,
-    PEERS,
-    SHAPED,
-)
-from hstar.papers.reward_shaping.compatibility import compatibility_table
-from hstar.papers.reward_shaping.measured import (
-    COVERAGE,
-    GOALS,
-    HELD,
+    SPLITS,
+    WORKS,
+    Compatibility,
+    Look,
+    Row,
     Searches,
     Spread,
-    goals_of,
-    is_better,
-    is_worse,
-    printed_share,
-    searches_of,
+    TrialResults,
+    TrialScale,
+    TrialStudy,
+    read_rows,
     text_of,
 )
-from hstar.papers.reward_shaping.problems import PRINTED, SPLITS, Entry
-from hstar.papers.reward_shaping.ranksum import least_p, rank_sum_p
-from hstar.papers.reward_shaping.recipe import Results
-from hstar.papers.reward_shaping.scales import EQUAL_TIME, PAPER, Scale, Study
-from hstar.papers.tables import Table
+from hstar.papers.reward_shaping.learners import BASES, COLUMNS, HELD, PEERS, PRINTED, SHAPED
+
+PAPER, EQUAL_TIME = "paper", "equal-time"  # names of studies
+COVERAGE = read_rows(HELD["coverage_columns"], HELD["coverage"])  # solved problems, and "total"
+COMPATIBLE: list[str] = HELD["compatible"]["domains"]
+GOALS = read_rows(HELD["goals_columns"], HELD["goals"])
+
+
+def printed_share(domain: str, column: str) -> Spread | None:
+    """Solved test problems in the paper, as a share."""
+    row = COVERAGE.get(domain, {})
+    value, total = row.get(column), row.get("total")
+    if value is None or total is None:
+        return None
+    std, most = (one and one / total.mean for one in (value.std, value.most))
+    return Spread(value.mean / total.mean, std, most)
+
+
+def is_better(value: Spread, base: Spread) -> bool:
+    """The paper's mark: the base lies below mean - std."""
+    return base.mean < value.mean - (value.std or 0.0)
+
+
+def is_worse(value: Spread, base: Spread) -> bool:
+    return base.mean > value.mean + (value.std or 0.0)
+
+
+def searches_of(results: TrialResults, study: str = PAPER) -> Searches:
+    limit = next((s.max_evaluations for s in results.studies if s.name == study), None)
+    return Searches(results.searches.get(study, []), limit)
+
+
+def goals_of(results: TrialResults, domain: str, learner: str) -> Spread | None:
+    """Goals reached in training, by seed."""
+    values = [float(row["goals"]) for row in trainings_of(results, domain, learner)]
+    return Spread.of(values) if values else None
+
+
+def trainings_of(results: TrialResults, domain: str, learner: str) -> list[Row]:
+    """Those that ended well."""
+    asked = {"domain": domain, "learner": learner, "error": ""}.items()
+    return [row for row in results.trainings.get(PAPER, []) if row.items() >= asked]
+
+
+def large_share(found: Searches, domain: str, column: str, limit: float) -> float | None:
+    """Of the problems of the larger sizes, how many are solved within the limit."""
+    rows = found.rows(domain, column)
+    if not rows:
+        return None
+    sizes = sorted({row["objects"] for row in rows})
+    large = [row for row in rows if row["objects"] >= sizes[len(sizes) // 2]]
+    return sum(row["solved"] and found.cost(row) <= limit for row in large) / len(large)
+
+
+def look_of(results: TrialResults, study: str) -> Look:
+    """Our numbers by the metrics of claims.toml."""
+    found = searches_of(results, study)
+
+    def look(metric: str, domain: str, column: str) -> Spread | None:
+        number: float | None = None
+        if metric == "goals":
+            return _shown(goals_of(results, domain, column))
+        if metric == "effort":
+            number = found.effort(domain, column, COLUMNS[column].base or column)
+        elif metric == "larger":
+            number = large_share(found, domain, column, PRINTED[domain]["threshold"])
+            return None if number is None else Spread(number, shown=f"{number:.3f}")
+        else:
+            return _shown(found.share(domain, column))
+        return None if number is None else _shown(Spread(number))
+
+    return look
+
+
+def printed(metric: str, domain: str, column: str) -> Spread | None:
+    """The paper's numbers likewise, as far as there are any."""
+    if metric == "goals":
+        return _shown(GOALS.get(domain, {}).get(column))
+    return _shown(printed_share(domain, column)) if not metric else None
+
+
+def _shown(value: Spread | None) -> Spread | None:
+    return None if value is None else replace(value, shown=f"{value.mean:.4g}")
+
 
 BETTER, WORSE = "▲", "▼"
 GROUPS = (
-    ("baselines", BASES),
+    ("baselines", tuple(BASES)),
     ("learned (max of seeds)", tuple(SHAPED)),
     ("other systems", PEERS),
-    ("hstar", (OWN, BESIDE_BASE, FIRST_BASE, FIRST_OWN, LAZY_BASE, LAZY_OWN, DEFAULT)),
 )
 
 
-def coverage_table(results: Results, study: Study) -> Table:
+def coverage_table(results: TrialResults, study: TrialStudy) -> Table:
     """Table 1: solved test problems."""
     found = searches_of(results)
-    groups = [(text, [c for c in names if c in found.columns]) for text, names in GROUPS]
+    others = [name for name in found.columns if not any(name in names for _, names in GROUPS)]
+    known = [*GROUPS, ("hstar", others)]
+    groups = [(text, [c for c in names if c in found.columns]) for text, names in known]
     columns = [column for _, names in groups for column in names]
     lines: list[list[Cell | str]] = []
     for domain in found.domains:
         tests = max(found.tests(domain, column) for column in columns)
         total = COVERAGE.get(domain, {}).get("total")
-        line: list[Cell | str] = [domain, Cell(str(tests), below=text_of(total) if total else "")]
-        for column in columns:
-            line.append(_coverage_cell(found, domain, column, tests))
-        lines.append(line)
+        count = Cell(str(tests), below=text_of(total) if total else "")
+        cells = (_coverage_cell(found, domain, column, tests) for column in columns)
+        lines.append([domain, count, *cells])
     seeds = len(study.seeds)
     alone = "With one seed there is no deviation: every difference is marked. "
     shown = (
@@ -100,28 +167,30 @@ def _coverage_cell(found: Searches, domain: str, column: str, tests: int) -> Cel
     return Cell(text + marks[0], bold[0], below + marks[1] if below else "", bold[1])
 
 
-def seeds_table(results: Results) -> Table:
+def seeds_table(results: TrialResults) -> Table:
     """How much seeds differ: shares of solved problems, ours and the paper's."""
     found = searches_of(results)
     columns = [column for column in found.columns if COLUMNS[column].has_seeds]
-    lines: list[list[Cell | str]] = []
-    for domain in found.domains:
-        line: list[Cell | str] = [domain]
-        for column in columns:
-            share, printed = found.share(domain, column), printed_share(domain, column)
-            text = MISSING
-            if share is not None:
-                text = f"{share.mean:.3f} ± {share.std:.3f}, {min(share.values):.3f}"
-            below = "" if printed is None else f"{printed.mean:.3f} ± {printed.std:.3f}"
-            line.append(Cell(text, below=below))
-        lines.append(line)
+
+    def cell(domain: str, column: str) -> Cell:
+        share, printed = found.share(domain, column), printed_share(domain, column)
+        text, below = MISSING, ""
+        if share is not None:
+            text = f"{share.mean:.3f} ± {share.std:.3f}, {min(share.values):.3f}"
+        if printed is not None:
+            below = f"{printed.mean:.3f} ± {printed.std:.3f}"
+        return Cell(text, below=below)
+
+    lines: list[list[Cell | str]] = [
+        [domain, *(cell(domain, column) for column in columns)] for domain in found.domains
+    ]
     shown = (
         "Share of test problems solved: mean ± standard deviation over seeds, and the worst seed."
     )
     return Table("seeds", "Spread over seeds", ["domain", *columns], lines, shown)
 
 
-def goals_table(results: Results, study: Study) -> Table:
+def goals_table(results: TrialResults, study: TrialStudy) -> Table:
     """Table 2: goals reached in training; the best in bold, and what cannot be told from it."""
     columns = [column for column in SHAPED if column in study.columns]
     seeds, limit = len(study.seeds), HELD["least_p"]
@@ -129,21 +198,14 @@ def goals_table(results: Results, study: Study) -> Table:
     lines: list[list[Cell | str]] = []
     for domain in results.problems:
         values = [goals_of(results, domain, column) for column in columns]
-        starred = _starred(domain)
-        lines.append(
-            [
-                domain,
-                *(
-                    Cell(
-                        _without_most(value),
-                        column in best_columns(columns, values, limit),
-                        _without_most(GOALS.get(domain, {}).get(column), ""),
-                        column in starred,
-                    )
-                    for column, value in zip(columns, values, strict=True)
-                ),
-            ]
+        best, starred = best_columns(columns, values, limit), _starred(domain)
+        ours = [_without_most(value) for value in values]
+        theirs = [_without_most(GOALS.get(domain, {}).get(column), "") for column in columns]
+        cells = (
+            Cell(text, column in best, below, column in starred)
+            for text, below, column in zip(ours, theirs, columns, strict=True)
         )
+        lines.append([domain, *cells])
     shown = (
         f"Goals reached in {study.steps['paper']} steps of training, mean ± standard deviation of "
         f"{seeds} seed(s); below, the paper's in {HELD['steps']} steps, of {HELD['seeds']}. "
@@ -193,16 +255,15 @@ def best_columns(columns: Sequence[str], values: Sequence[Spread | None], limit:
     return found
 
 
-def problems_table(results: Results) -> Table:
+def problems_table(results: TrialResults) -> Table:
     """Table 3: the problems, ours and the paper's."""
     lines: list[list[Cell | str]] = []
     for domain, problems in results.problems.items():
         for split in SPLITS:
-            entries: Sequence[Entry] = getattr(problems, split)
-            sizes = [entry.objects for entry in entries]
+            sizes = [entry.objects for entry in getattr(problems, split)]
             printed = PRINTED.get(domain, {}).get(split, {})
             left_out = str(len(problems.left_out)) if split == "test" else ""
-            counts = [str(len(entries)), str(printed.get("problems", ""))]
+            counts = [str(len(sizes)), str(printed.get("problems", ""))]
             objects = [f"{min(sizes)}-{max(sizes)}", printed.get("objects", "")]
             about = printed.get("parameters", "")
             lines.append([f"{domain}/{split}", about, *counts, *objects, left_out])
@@ -216,21 +277,20 @@ def problems_table(results: Results) -> Table:
     return Table("problems", "Table 3: problems", headers, lines, shown)
 
 
-def effort_table(results: Results) -> Table:
+def effort_table(results: TrialResults) -> Table:
     """Evaluations of the learned columns against their bases, in the same run."""
     found = searches_of(results)
     columns = [column for column in found.columns if COLUMNS[column].base in found.columns]
-    lines: list[list[Cell | str]] = []
-    logs: dict[str, list[float]] = {column: [] for column in columns}
-    for domain in found.domains:
-        line: list[Cell | str] = [domain]
-        for column in columns:
-            ratio = found.effort(domain, column, str(COLUMNS[column].base))
-            if ratio is not None:
-                logs[column].append(math.log(ratio))
-            line.append(Cell(number_text(ratio, 3), ratio is not None and ratio < 1))
-        lines.append(line)
-    means = [math.exp(statistics.fmean(one)) if one else None for one in logs.values()]
+    ratios = {
+        domain: [found.effort(domain, column, str(COLUMNS[column].base)) for column in columns]
+        for domain in found.domains
+    }
+    lines: list[list[Cell | str]] = [
+        [domain, *(Cell(number_text(one, 3), one is not None and one < 1) for one in line)]
+        for domain, line in ratios.items()
+    ]
+    known = [[one for one in column if one] for column in zip(*ratios.values(), strict=True)]
+    means = [statistics.geometric_mean(one) if one else None for one in known]
     lines.append(["geometric mean", *(number_text(mean, 3) for mean in means)])
     shown = (
         "Evaluations of the learned heuristic / those of the heuristic it was shaped by: geometric "
@@ -241,7 +301,7 @@ def effort_table(results: Results) -> Table:
     return Table("effort", "Evaluations against the base", ["domain", *names], lines, shown)
 
 
-def equal_time_table(results: Results, study: Study) -> Table:
+def equal_time_table(results: TrialResults, study: TrialStudy) -> Table:
     """What the same time for learning is worth, beside the default planner."""
     found = searches_of(results, study.name)
     lines: list[list[Cell | str]] = []
@@ -267,14 +327,34 @@ def _equal_time_cells(found: Searches, domains: Sequence[str], limit: float) -> 
         if not own:
             cells += [MISSING, MISSING]
             continue
-        spent = [row["seconds"] if row["solved"] else limit for row in own]
-        logs = [math.log(max(1e-3, seconds)) for seconds in spent]
+        spent = [max(1e-3, row["seconds"] if row["solved"] else limit) for row in own]
         is_best = solved[column] == max(solved.values())
-        cells += [Cell(str(solved[column]), is_best), f"{math.exp(statistics.fmean(logs)):.3g}"]
+        cells += [Cell(str(solved[column]), is_best), f"{statistics.geometric_mean(spent):.3g}"]
     return cells
 
 
-def all_tables(results: Results, scale: Scale) -> list[Table]:
+def compatibility_table(rows: list[Row], asked: Compatibility) -> Table:
+    """A line for each domain of the appendix, whether the suite has it or not."""
+    known = {row["domain"]: row for row in rows}
+    counts = ("problems", "steps", "goals", "solved")
+    lines = []
+    for domain in COMPATIBLE:
+        row = known.get(domain)
+        shown = [str(row[name]) for name in counts] if row else [""] * len(counts)
+        lines.append([domain, *shown, row["outcome"] if row else "not in the suite"])
+    good = sum(row["outcome"] == WORKS for row in rows)
+    text = (
+        f"{good} of {len(rows)} domains work without errors. Of each, the first "
+        f"{asked.problems} problem(s) are learned from for {asked.steps} steps "
+        f"({asked.learn:g} s at most) with h^FF as potential, and then searched for at most "
+        f"{asked.limit:g} s each with what was learned. "
+        "'Goals' were reached while learning."
+    )
+    headers = ["domain", *counts, "outcome"]
+    return Table("compatibility", "Domains of appendix A.7", headers, lines, text)
+
+
+def all_tables(results: TrialResults, scale: TrialScale) -> list[Table]:
     tables = []
     for study in results.studies:
         if study.name == PAPER:

@@ -7,15 +7,13 @@ a Gaussian appears as N (its mean) and as N+clip (its mean, not below the lower 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hstar.domains import SPLITS
-from hstar.papers.experiment import read_published
-from hstar.slots.objectives import OBJECTIVES, make_objective
-from hstar.slots.objectives.likelihood import FIXED_SIGMA
-from hstar.slots.objectives.objective import Objective
+from hstar.experiments.study import build, changed_steps, choose, read_toml
+from hstar.slots.objectives import FIXED_SIGMA, OBJECTIVES, Objective, make_objective
 
 DOMAINS = {"blocks": "blocksworld", "ferry": "ferry", "gripper": "gripper", "visitall": "visitall"}
 DECODINGS = {  # loss -> column of the planning tables -> how outputs are decoded
@@ -74,7 +72,7 @@ NAMED = {  # as scales.toml calls them
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class GaussianScale:
     """Sizes of an experiment. Times in seconds, memory in bytes; `steps` and `planning` (how many
     test problems are planned for) are per kind of model. With `epochs`, NLMs train that many passes
     over their data instead of a number of steps. What is None or empty is hstar's default. The
@@ -82,7 +80,7 @@ class Scale:
 
     domains: tuple[str, ...]
     variants: tuple[Variant, ...]
-    problems: Mapping[str, Mapping[str, Mapping[str, Any]]]  # domain -> split -> for `generate`
+    problems: Mapping[str, Any]  # counts by split, and of a domain the sizes of both kinds
     training_problems: int
     seeds: tuple[int, ...]
     steps: Mapping[str, int]
@@ -99,21 +97,50 @@ class Scale:
     nlm_weight_decay: float | None = None
     fit_cap: bool = False
 
+    def asked(self, domain: str, split: str) -> dict[str, Any]:
+        """For `generate`; None stands for the paper's own numbers and sizes."""
+        counts = self.problems.get("counts", [None] * len(SPLITS))
+        small, large = self.problems.get(domain, [None, None])
+        count = dict(zip(SPLITS, counts, strict=True))[split]
+        return {"count": count, "ranges": large if split == "test" else small}
 
-def _scale(held: Mapping[str, Any], name: str) -> Scale:
-    given = {**held.get(held[name].get("like", ""), {}), **held[name]}
+    def changed(
+        self,
+        steps: Mapping[str, int] | int | None = None,
+        tests: int = 0,
+        columns: Sequence[str] = (),
+        domains: Sequence[str] = (),
+        seeds: Sequence[int] = (),
+    ) -> GaussianScale:
+        """With these in place of its own. Columns are those of scales.toml, or names of
+        variants."""
+        named = {**NAMED, **{one.name: [one] for one in ALL}}
+        variants = [one for name in choose("column", named, columns) for one in named[name]]
+        chosen = choose("domain", DOMAINS, domains)
+        asked = {} if steps is None else steps
+        epochs = None if isinstance(asked, int) or "nlm" in asked else self.epochs
+        taken = changed_steps(self.steps, asked)
+        kept = tuple(dict.fromkeys(variants)) or self.variants
+        for model in {one.model for one in kept} - taken.keys() - ({"nlm"} if epochs else set()):
+            raise ValueError(f"models of the kind {model} need steps; add --steps {model}=NUMBER")
+        return replace(
+            self,
+            steps=taken,
+            epochs=epochs,
+            planning=dict.fromkeys(self.planning, tests) if tests else self.planning,
+            variants=kept,
+            domains=tuple(chosen) or self.domains,
+            seeds=tuple(seeds) or self.seeds,
+        )
+
+
+def _scale(name: str) -> GaussianScale:
+    given = {**_HELD.get(_HELD[name].get("like", ""), {}), **_HELD[name]}
     given.pop("like", None)
-    asked = given["problems"]  # without counts or sizes, the paper's own
-    counts = asked.get("counts", [None] * len(SPLITS))
-    problems = {}
-    for domain in given["domains"]:
-        small, large = asked.get(domain, [None, None])
-        sizes = zip(SPLITS, counts, [small, small, large], strict=True)
-        problems[domain] = {s: {"count": count, "ranges": size} for s, count, size in sizes}
-    variants = tuple(variant for one in given["variants"] for variant in NAMED[one])
-    lists = {one: tuple(given[one]) for one in ("domains", "seeds")}
-    return Scale(**{**given, **lists, "variants": variants, "problems": problems})
+    given["variants"] = [variant for one in given["variants"] for variant in NAMED[one]]
+    scale: GaussianScale = build(GaussianScale, given)
+    return scale
 
 
-_HELD = read_published(__file__, "scales.toml")
-SCALES = {name: _scale(_HELD, name) for name in _HELD}
+_HELD = read_toml(__file__, "scales.toml")
+SCALES = {name: _scale(name) for name in _HELD}

@@ -1,7 +1,15 @@
 """What a model sees of a state, by name. To add a kind: one file and one line here."""
 
+from typing import TYPE_CHECKING
+
+from hstar.runtime.exports import lazy
 from hstar.runtime.registry import Registry, of_class
 from hstar.slots.features.feature import Feature
+
+if TYPE_CHECKING:
+    from hstar.slots.features.facts import true_atoms as true_atoms
+    from hstar.slots.features.pattern_states import UNREACHED as UNREACHED
+    from hstar.slots.features.pattern_states import PatternStates as PatternStates
 
 FEATURES: Registry[Feature] = Registry(
     "feature",
@@ -16,3 +24,6 @@ FEATURES: Registry[Feature] = Registry(
     "hstar.features",
     of_class(Feature),
 )
+
+if not TYPE_CHECKING:
+    __getattr__ = lazy(__name__, __file__)

@@ -28,6 +28,7 @@ from hstar.slots.features.hypergraph import (
 
 Slots = tuple[int, int]  # receivers, senders
 ROWS_AT_ONCE = 8192
+MOST_SLOTS = 2**16
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +109,10 @@ class HypergraphFeature(Feature):
 
 
 def _slots(config: Config) -> Slots:
-    return int(config["receiver_slots"]), int(config["sender_slots"])
+    slots = int(config["receiver_slots"]), int(config["sender_slots"])
+    if not all(0 <= count <= MOST_SLOTS for count in slots):
+        raise ValueError(f"an operator has at most {MOST_SLOTS} slots, not {max(slots)}")
+    return slots
 
 
 HYPERGRAPH = HypergraphFeature()

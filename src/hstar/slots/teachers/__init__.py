@@ -7,6 +7,7 @@ labels = read_labels("labels.parquet")
 from __future__ import annotations
 
 from hstar.slots.teachers.attempt import Attempt, labelled
+from hstar.slots.teachers.folder import content_digest
 from hstar.slots.teachers.labelling import LabelOptions, LabelSummary, label
 from hstar.slots.teachers.labels import LabelledProblem, LabelRows, Labels, LabelsError, read_labels
 from hstar.slots.teachers.registry import TEACHERS
@@ -23,6 +24,7 @@ __all__ = [
     "LabelsError",
     "Option",
     "Teacher",
+    "content_digest",
     "label",
     "labelled",
     "read_labels",

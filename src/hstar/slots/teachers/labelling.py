@@ -306,7 +306,7 @@ class _Labelling:
             "hstar": VERSION,
             "run": self.digest,
         }
-        write_labels(self.output, rows, manifest, self._times(), self.journal.path)
+        write_labels(self.output, rows, manifest, self._times(), self.journal.file)
         return len(rows)
 
     def _times(self) -> dict[str, Any]:
@@ -377,7 +377,7 @@ def _possible_retries(folder: ProblemFolder, options: LabelOptions) -> int:
     from hstar.domains import DOMAINS
 
     try:
-        DOMAINS.find(folder.generator)
+        DOMAINS.find_installed(folder.generator)
     except ValueError as error:
         raise ProblemFolderError(
             f"{error}; without it nothing can be retried, so ask for no retries",

@@ -14,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -178,20 +178,22 @@ def write_labels(
     rows: LabelRows,
     manifest: Mapping[str, Any],
     times: Mapping[str, Any],
-    scratch: Path,
+    scratch: Callable[[str], Path],
 ) -> None:
     """Write the three files, the Parquet file last: if it is there, the others are as well.
-    `scratch` is a folder on the same file system. The caller removes it, even after a kill."""
-    parquet = scratch / "rows.parquet"
-    rows.to_frame().write_parquet(parquet, compression="zstd")
+    `scratch` names files on the same file system. The caller removes them, even after a kill."""
+    parquet = scratch("rows.parquet")
+    with parquet.open("wb") as file:  # polars opens none whose name is not Unicode
+        rows.to_frame().write_parquet(file, compression="zstd")
     rows_digest = digest_of(parquet.read_bytes())
     text = json.dumps({"format": FORMAT, **manifest, "rows": rows_digest}, indent=1) + "\n"
     for target, content in (
         (path.with_suffix(".times.json"), json.dumps(times, indent=1) + "\n"),
         (manifest_path(path), text),
     ):
-        write_atomically(scratch / target.name, content)
-        os.replace(scratch / target.name, target)
+        made = scratch(target.name)
+        write_atomically(made, content)
+        os.replace(made, target)
     os.replace(parquet, path)
 
 
@@ -253,7 +255,7 @@ def _read_frame(path: Path) -> pl.DataFrame:
     import polars as pl
 
     try:
-        frame = pl.read_parquet(path)
+        frame = pl.read_parquet(path.read_bytes())
     except (pl.exceptions.PolarsError, OSError) as error:
         raise LabelsError(f"not a Parquet file ({error})", str(path)) from None
     for column, kind in schema().items():

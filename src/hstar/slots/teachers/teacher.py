@@ -23,6 +23,13 @@ class Option:
     read: Callable[[str], Any]
     help: str
 
+    @property
+    def shown(self) -> str:
+        """The default as a text, which is also taken for it."""
+        if isinstance(self.default, bool):
+            return "yes" if self.default else "no"
+        return "none" if self.default in (None, "") else str(self.default)
+
 
 @dataclass(frozen=True, slots=True)
 class Teacher:
@@ -65,9 +72,11 @@ class Teacher:
                 raise ValueError(f"the teacher has no option '{name}'; its options are: {known}")
         chosen = {name: option.default for name, option in self.options.items()}
         for name, value in options.items():
+            option = self.options[name]
+            if value == option.shown:
+                continue
             try:
-                read = self.options[name].read
-                chosen[name] = read(value) if isinstance(value, str) else value
+                chosen[name] = option.read(value) if isinstance(value, str) else value
             except ValueError as error:
                 raise ValueError(f"the option {name} cannot be '{value}': {error}") from None
         return chosen

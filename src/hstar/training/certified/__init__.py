@@ -3,3 +3,28 @@
 A network in integers reads a state. A table of exceptions lowers the few states it overestimates. A
 sweep over every state shows that none is left, and the certificate in the file records this.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hstar.runtime.exports import lazy
+
+if TYPE_CHECKING:
+    from hstar.training.certified.cube import GOALS as GOALS
+    from hstar.training.certified.device_sweep import DeviceSweep as DeviceSweep
+    from hstar.training.certified.generalisation import (
+        measure_generalisation as measure_generalisation,
+    )
+    from hstar.training.certified.learning import integer_network as integer_network
+    from hstar.training.certified.learning import learn as learn
+    from hstar.training.certified.sampled_sweep import SampledSweep as SampledSweep
+    from hstar.training.certified.sampled_sweep import predict as predict
+    from hstar.training.certified.sweep import SweepOptions as SweepOptions
+    from hstar.training.certified.sweep import ValueCounts as ValueCounts
+    from hstar.training.certified.worth import argmax_row as argmax_row
+    from hstar.training.certified.worth import certified_row as certified_row
+    from hstar.training.certified.worth import without_exceptions as without_exceptions
+
+if not TYPE_CHECKING:
+    __getattr__ = lazy(__name__, __file__)

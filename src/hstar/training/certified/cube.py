@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from hstar.pdb import PatternDatabase, build_pdb, compress, parse_pattern, subtract
+from hstar.pdb import PatternDatabase, build_difference, compress
 from hstar.planning.puzzle import Puzzle
 from hstar.slots.objectives import make_objective
 from hstar.training.options import TABLE_DEFAULTS, TrainOptions
@@ -28,12 +28,8 @@ class CubeGoal:
 
     def table(self, cube: Puzzle) -> PatternDatabase:
         """The exact values."""
-        database = build_pdb(cube, parse_pattern(cube, self.pattern))
-        if self.symmetric:
-            return compress(database, symmetric=True)
-        if self.base is not None:
-            return subtract(database, build_pdb(cube, parse_pattern(cube, self.base)), cube)
-        return database
+        database = build_difference(cube, self.pattern, self.base)
+        return compress(database, symmetric=True) if self.symmetric else database
 
 
 CORNERS = TrainOptions(

@@ -99,13 +99,19 @@ def make_sweep(data: TableData, learned: PatternStates, options: SweepOptions) -
     return DeviceSweep(states, DEVICE_BATCH, options.progress)
 
 
+def integer_network(loop: Loop) -> Network:
+    """What a loop over a table has learned, in integers."""
+    states = cast(PatternSource, loop.source).states
+    return export(cast(RoundedNet, loop.network), states.domain_sizes)
+
+
 def finish(
     loop: Loop, data: TableData, sweep: AnySweep, options: TrainOptions
 ) -> tuple[LearnedFile, Certificate]:
     """The integer network, decoded as wanted and swept over every state."""
     source = cast(PatternSource, loop.source)
     states = source.states
-    network = export(cast(RoundedNet, loop.network), states.domain_sizes)
+    network = integer_network(loop)
     plain = LearnedDatabase(
         layout=data.database.layout,
         network=network,

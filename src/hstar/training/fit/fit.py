@@ -81,7 +81,8 @@ class Fit:
     """`run(lesson, row, limits)` makes a model file, or None if the time was too short to make one
     that is better than none. It raises ValueError if there is nothing to learn, and OutOfResources.
 
-    `takes(row)` says whether it fits a row, `refusal` why not. One that `acts` needs no labels: it
+    `takes(row)` says whether it fits a row, `refusal` why not. `check(row)` raises ValueError for
+    options that it does not have. One that `acts` needs no labels: it
     makes its own states. One that can be `corrected` learns from local minima as well. One that is
     not `seeded` makes the same model from the same labels each time.
     """
@@ -90,6 +91,7 @@ class Fit:
     run: Callable[[Lesson, ModelRow, Limits], ModelFile | None]
     takes: Callable[[ModelRow], bool]
     refusal: str
+    check: Callable[[ModelRow], object]
     acts: bool = False
     corrected: bool = False
     seeded: bool = True

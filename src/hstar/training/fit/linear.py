@@ -36,10 +36,7 @@ SparseRows = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]
 
 def fit_linear(lesson: Lesson, row: ModelRow, limits: Limits) -> ModelFile:
     """Raises ValueError for features that tell no states apart or are too many, OutOfResources."""
-    for name in row.options:
-        if name not in WL.options:
-            names = ", ".join(WL.options)
-            raise ValueError(f"a linear model on wl has no option '{name}'; it has: {names}")
+    check_options(row)
     choices = all_choices(lesson.dataset, lesson.minima)
     tasks = [one.task for one in choices]
     config = WL.configure(tasks, {**WL.options, **row.options}, "one")
@@ -149,6 +146,14 @@ def _joined(parts: Sequence[SparseRows]) -> SparseRows:
     )
 
 
+def check_options(row: ModelRow) -> None:
+    """Raises ValueError for options that the features do not have."""
+    for name in row.options:
+        if name not in WL.options:
+            names = ", ".join(WL.options)
+            raise ValueError(f"a linear model on wl has no option '{name}'; it has: {names}")
+
+
 def takes(row: ModelRow) -> bool:
     return (row.model, row.features) == ("linear", "wl") and row.objective in objectives_of(
         "linear"
@@ -160,6 +165,7 @@ LINEAR = Fit(
     fit_linear,
     takes,
     f"takes model linear on features wl with objective {', '.join(objectives_of('linear'))}",
+    check_options,
     corrected=True,
     seeded=False,
 )

@@ -119,4 +119,5 @@ MLP = Fit(
         (row.model, row.features) == ("mlp", "facts") and row.objective in objectives_of("mlp")
     ),
     f"takes model mlp on features facts with objective {', '.join(objectives_of('mlp'))}",
+    network_options,
 )

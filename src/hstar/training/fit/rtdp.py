@@ -244,5 +244,6 @@ RTDP = Fit(
         == ("rollouts", "atoms", "nlm", "bellman")
     ),
     "takes teacher rollouts, model nlm on features atoms, and objective bellman",
+    lambda row: rtdp_settings(row.teacher_options),
     acts=True,
 )

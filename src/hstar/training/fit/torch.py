@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from hstar.slots.features import FEATURES
 from hstar.slots.model_file import ModelFile
@@ -12,6 +15,9 @@ from hstar.slots.models import MODELS
 from hstar.slots.objectives import OBJECTIVES, make_objective
 from hstar.training.dataset import Dataset
 from hstar.training.fit.fit import Fit, Lesson, Limits, ModelRow
+
+if TYPE_CHECKING:
+    from hstar.training.options import TrainOptions
 
 VALIDATION = 0.1  # of the problems
 
@@ -21,13 +27,26 @@ def fit_torch(lesson: Lesson, row: ModelRow, limits: Limits) -> ModelFile | None
     were judged in time. Raises ValueError for pieces that do not fit, OutOfResources."""
     if find_spec("torch") is None:
         raise ValueError(f"{row.label} needs torch: pip install 'hstar[learn]'")
-    from hstar.training.options import TrainOptions, default_options
     from hstar.training.train import prepare
 
     data = without_dead_ends(lesson.dataset)
     parts = data.split(VALIDATION, limits.seed) if len(data.tasks) > 1 else (data, data)
     if lesson.validation is not None:
         parts = (data, lesson.validation)
+    options = replace(train_options(row), seed=limits.seed)
+    if limits.steps is not None:
+        options = replace(options, steps=min(options.steps, limits.steps))
+    prepared = prepare(*parts, options)
+    left = limits.budget.seconds_left
+    deadline = None if left == float("inf") else time.monotonic() + left
+    prepared.loop.run(None, None, deadline)
+    return prepared.model_file() if prepared.loop.curve else None
+
+
+def train_options(row: ModelRow) -> TrainOptions:
+    """Raises ValueError for options that neither model, features, objective nor training has."""
+    from hstar.training.options import TrainOptions, default_options
+
     kind = OBJECTIVES.find(row.objective)
     named = dict(row.options)
     of_objective = {name: named.pop(name) for name in list(named) if name in option_names(kind)}
@@ -36,24 +55,13 @@ def fit_torch(lesson: Lesson, row: ModelRow, limits: Limits) -> ModelFile | None
     of_training = {
         name: named.pop(name) for name in list(named) if name in option_names(TrainOptions)
     }
-    options |= of_training
-    if limits.steps is not None:
-        options["steps"] = min(options.get("steps", limits.steps), limits.steps)
-    prepared = prepare(
-        *parts,
-        TrainOptions(
-            **options,
-            model=row.model,
-            features=row.features,
-            objective=objective,
-            model_options=named,
-            seed=limits.seed,
-        ),
+    return TrainOptions(
+        **{**options, **of_training},
+        model=row.model,
+        features=row.features,
+        objective=objective,
+        model_options=named,
     )
-    left = limits.budget.seconds_left
-    deadline = None if left == float("inf") else time.monotonic() + left
-    prepared.loop.run(None, None, deadline)
-    return prepared.model_file() if prepared.loop.curve else None
 
 
 def option_names(kind: Any) -> set[str]:
@@ -62,13 +70,9 @@ def option_names(kind: Any) -> set[str]:
 
 def without_dead_ends(dataset: Dataset) -> Dataset:
     """Most losses need a finite h."""
-    import numpy as np
-
     is_kept = ~np.isposinf(dataset.column("h_star"))
     if is_kept.all():
         return dataset
-    from dataclasses import replace
-
     number, tasks = 0, []
     for one in dataset.tasks:
         kept = is_kept[number : number + len(one.states)]
@@ -89,4 +93,5 @@ TORCH = Fit(
     fit_torch,
     takes,
     "takes a model that reads the features, and an objective that learns from labels",
+    train_options,
 )

@@ -2,13 +2,16 @@
 
 A plan alone says only that its own steps are good. What the other steps are worth, searches from
 the states behind them tell: some are as good, some lose time, and some lead to dead ends. Distances
-near the goal are found in a moment, so they come first. States that no model will tell apart have
-the distance of the first of them.
+near the goal are found in a moment, so they come first.
+
+With the option `alike` states that no linear model on WL features will tell apart have the distance
+of the first of them, which may not be their own: a model of other features must not learn from it.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Annotated
 
@@ -25,7 +28,7 @@ from hstar.runtime.resources import Budget, OutOfResources
 from hstar.slots.features.wl import WL, colour_counts
 from hstar.slots.teachers.attempt import TRIVIAL, Attempt, labelled
 from hstar.slots.teachers.following import follow
-from hstar.slots.teachers.teacher import Teacher, positive_number
+from hstar.slots.teachers.teacher import Teacher, positive_number, yes_or_no
 
 CHEAPEST = SearchSpecification("lmcut", "astar")
 EVALUATIONS = 3000  # of one search for a distance; enough for most states beside short plans
@@ -34,7 +37,7 @@ OPTIMAL, SIBLING = 0, 1  # kinds of labels
 
 States = NDArray[np.int32]
 
-# At least as fine as the features of every model that is learned from these labels.
+# At least as fine as the features of every linear model that is learned from these labels.
 ALIKE = {"rounds": 3, "hash": "multiset", "statics": True, "orders": True}
 
 
@@ -44,6 +47,7 @@ def label_with_siblings(
     max_evaluations: Annotated[
         int | None, positive_number, "per attempt, for plan and siblings"
     ] = None,
+    alike: Annotated[bool, yes_or_no, "whether WL features decide what is searched once"] = False,
 ) -> Attempt:
     """`max_evaluations` limits the search for the plan, and all searches for distances together.
     What the limits leave unknown has no label. Raises PddlError, OutOfResources."""
@@ -56,7 +60,7 @@ def label_with_siblings(
     h = {state.tobytes(): left for state, left in zip(path, remaining, strict=True)}
     states, kinds = list(path), [OPTIMAL] * len(path)
     try:
-        beside = successor_values(task, path[:-1][::-1], max_evaluations, budget)[::-1]
+        beside = successor_values(task, path[:-1][::-1], max_evaluations, budget, alike)[::-1]
     except OutOfResources as error:
         if error.status not in ("out of time", "out of memory"):
             raise
@@ -73,18 +77,19 @@ def label_with_siblings(
 
 
 def successor_values(
-    task: Task, states: States, evaluations: int | None, budget: Budget
+    task: Task, states: States, evaluations: int | None, budget: Budget, alike: bool
 ) -> list[list[float]]:
     """For each of the states int32[n, V] the distances of its successors to the goal, in the order
     of task.successors: infinite in dead ends, NaN where the limits were too tight. All searches
-    together have so many evaluations as given; the first states come first. Raises OutOfResources
-    for signals."""
+    together have so many evaluations as given; the first states come first. States that are `alike`
+    may share one search. Raises OutOfResources for signals."""
     successors = [task.successors(state)[1] for state in states]
     lengths = [len(rows) for rows in successors]
     if not sum(lengths):
         return [[] for _ in lengths]
     together = np.concatenate(successors)
-    distinct, places = _alike(task, together)
+    keys = _colours(task, together) if alike else [state.tobytes() for state in together]
+    distinct, places = _first_of_each(keys)
     settings = CHEAPEST.for_core(task)
     settings.max_evaluations = EVALUATIONS
     with budget.native():
@@ -97,17 +102,22 @@ def successor_values(
     return [part.tolist() for part in np.split(values, np.cumsum(lengths)[:-1])]
 
 
-def _alike(task: Task, states: States) -> tuple[list[int], list[int]]:
-    """The first state of each kind, and of which kind every state is. States that colour refinement
-    does not tell apart, such as those where two equal objects have changed places, are alike."""
+def _colours(task: Task, states: States) -> list[bytes]:
+    """Equal for states that colour refinement does not tell apart, such as those where two equal
+    objects have changed places."""
     config = WL.configure([task], ALIKE, "one")
     starts, colours, counts = colour_counts(config, task, states)
+    parts = [slice(starts[i], starts[i + 1]) for i in range(len(states))]
+    return [colours[part].tobytes() + counts[part].tobytes() for part in parts]
+
+
+def _first_of_each(keys: Iterable[bytes]) -> tuple[list[int], list[int]]:
+    """The place of the first of each kind, and of which kind every one is."""
     kinds: dict[bytes, int] = {}
     distinct: list[int] = []
     places: list[int] = []
-    for i in range(len(states)):
-        part = slice(starts[i], starts[i + 1])
-        kind = kinds.setdefault(colours[part].tobytes() + counts[part].tobytes(), len(kinds))
+    for i, key in enumerate(keys):
+        kind = kinds.setdefault(key, len(kinds))
         if kind == len(distinct):
             distinct.append(i)
         places.append(kind)

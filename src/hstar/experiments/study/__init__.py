@@ -1,0 +1,135 @@
+"""A study: what is learned and searched, as pieces that a stopped run keeps; its claims; its page.
+
+A paper is a subclass of StudyRun with its settings and tables. One of learners and columns is a
+subclass of TrialRun, whose two stages are the same for all.
+"""
+
+from __future__ import annotations
+
+from hstar.experiments.study.claims import (
+    FAILS,
+    HOLDS,
+    UNKNOWN,
+    Check,
+    Claim,
+    Conclusion,
+    Look,
+    claims_table,
+    judge,
+)
+from hstar.experiments.study.compatibility import WORKS, check_domain
+from hstar.experiments.study.numbers import Spread, read_number, read_rows, text_of
+from hstar.experiments.study.page import (
+    BASELINE,
+    DEFAULT_LABEL,
+    Figures,
+    Report,
+    compare_runs,
+    planning_table,
+)
+from hstar.experiments.study.problems import (
+    SPLITS,
+    DomainProblems,
+    all_problems,
+    domain_folders,
+    make_problems,
+    read_problems,
+)
+from hstar.experiments.study.run import (
+    Piece,
+    Row,
+    StudyRun,
+    finite,
+    make,
+    read_part,
+    say_nothing,
+    search_within,
+    spread,
+    timed,
+    write_part,
+)
+from hstar.experiments.study.scales import build, changed_steps, choose, named_scale, read_toml
+from hstar.experiments.study.searches import Searches, failures, mean_ratio
+from hstar.experiments.study.tasks import TaskFolder, find_tasks, make_task
+from hstar.experiments.study.trials import (
+    DEFAULT,
+    GREEDY,
+    Column,
+    Compatibility,
+    Entry,
+    Generated,
+    Learner,
+    LearnerTask,
+    Learnt,
+    TrialResults,
+    TrialRun,
+    TrialScale,
+    TrialStudy,
+    read_scales,
+)
+
+__all__ = [
+    "BASELINE",
+    "DEFAULT",
+    "DEFAULT_LABEL",
+    "FAILS",
+    "GREEDY",
+    "HOLDS",
+    "SPLITS",
+    "UNKNOWN",
+    "WORKS",
+    "Check",
+    "Claim",
+    "Column",
+    "Compatibility",
+    "Conclusion",
+    "DomainProblems",
+    "Entry",
+    "Figures",
+    "Generated",
+    "Learner",
+    "LearnerTask",
+    "Learnt",
+    "Look",
+    "Piece",
+    "Report",
+    "Row",
+    "Searches",
+    "Spread",
+    "StudyRun",
+    "TaskFolder",
+    "TrialResults",
+    "TrialRun",
+    "TrialScale",
+    "TrialStudy",
+    "all_problems",
+    "build",
+    "changed_steps",
+    "check_domain",
+    "choose",
+    "claims_table",
+    "compare_runs",
+    "domain_folders",
+    "failures",
+    "find_tasks",
+    "finite",
+    "judge",
+    "make",
+    "make_problems",
+    "make_task",
+    "mean_ratio",
+    "named_scale",
+    "planning_table",
+    "read_number",
+    "read_part",
+    "read_problems",
+    "read_rows",
+    "read_scales",
+    "read_toml",
+    "say_nothing",
+    "search_within",
+    "spread",
+    "text_of",
+    "timed",
+    "write_part",
+]

@@ -1,0 +1,196 @@
+"""What all papers share: finished pieces on disk, work in processes, searches within limits."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from hstar.experiments.study.page import Report
+from hstar.planning import SearchResult
+from hstar.runtime import (
+    Budget,
+    JournalError,
+    Lost,
+    OutOfResources,
+    Pool,
+    Progress,
+    claim_settings,
+    code_digest,
+    write_atomically,
+)
+
+Row: TypeAlias = dict[str, Any]
+Say = Callable[[str], None]
+Piece = tuple[Path, Callable[..., Any], tuple[Any, ...]]  # its file, what makes it, of what
+S = TypeVar("S")
+R = TypeVar("R")
+Own = TypeVar("Own", bound="StudyRun[Any, Any]")
+
+EXPECTED = ("out of time", "out of memory")
+
+
+@dataclass(frozen=True)
+class StudyRun(ABC, Generic[S, R]):
+    """The experiments of a paper with the settings `scale`, below a directory. A stopped run makes
+    only what is missing. `jobs` pieces are made at once, one thread each. `suite` is a folder of
+    given problems, `models` one of certified files; `peers` maps the names of other planners to
+    commands with {domain}, {problem}, {plan} and {limit}."""
+
+    scale: S
+    directory: Path
+    jobs: int = 1
+    device: str = "auto"
+    seed: int = 0
+    say: Say = print
+    suite: Path | None = None
+    models: Path | None = None
+    peers: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    @abstractmethod
+    def scale_of(cls, name: str, **options: Any) -> S:
+        """The settings of a named scale, with these options in place of its own. Raises
+        ValueError."""
+
+    @abstractmethod
+    def execute(self) -> R:
+        """All stages but the page. Raises JournalError where the directory holds another run."""
+
+    @abstractmethod
+    def report(self, results: R, scale: str) -> Report:
+        """What the page shows."""
+
+    def keep_settings(self) -> None:
+        """Write the settings to experiment.json, so that files of other settings are not reused.
+        Raises JournalError if the directory holds another experiment, or anything else."""
+        settings = self.directory / "experiment.json"
+        if not settings.exists() and any(self.directory.iterdir()):
+            message = "this folder holds files of other work; choose another -o"
+            raise JournalError(message, str(self.directory))
+        claim_settings(settings, self.settings())
+
+    def settings(self) -> dict[str, Any]:
+        """All that results depend on."""
+        scale = asdict(self.scale)  # type: ignore[call-overload]
+        suite = None if self.suite is None else str(self.suite.absolute())
+        return {"scale": scale, "seed": self.seed, "suite": suite, "code": code_digest()}
+
+    def quiet(self: Own) -> Own:
+        """For worker processes, which leave talking to the one that started them."""
+        return replace(self, say=say_nothing)
+
+    def begins(self, output: Path, what: str) -> bool:
+        """Whether a file is still to be made; if so, says what is done and makes its folder."""
+        if output.is_file():
+            return False
+        output.parent.mkdir(parents=True, exist_ok=True)
+        self.say(what)
+        return True
+
+    def carry_out(self, what: str, pieces: Sequence[Piece]) -> list[Any]:
+        """What all pieces hold, after those that are not there yet have been made."""
+        missing = [piece for piece in pieces if not piece[0].is_file()]
+        if missing:
+            self.say(f"{what}, {len(missing)} parts")
+            with Progress(what, len(missing)) as progress:
+                for count, text in enumerate(self._made(missing), start=1):
+                    progress.update(count, text)
+        return [read_part(part) for part, *_ in pieces]
+
+    def _made(self, pieces: Sequence[Piece]) -> Iterator[str]:
+        """A line about each piece, as they come from up to `jobs` processes."""
+        if self.jobs == 1:
+            for piece in pieces:
+                yield make(*piece)
+            return
+        with Pool(self.jobs) as pool:
+            for number, piece in enumerate(pieces):
+                pool.submit(number, make, *piece)
+            while pool:
+                _, answer = pool.next()
+                if isinstance(answer, Lost):
+                    raise RuntimeError(f"a worker process failed: {answer}")
+                yield answer
+
+
+def make(part: Path, work: Callable[..., Any], arguments: tuple[Any, ...]) -> str:
+    """Make a piece and keep it; returns a line about it."""
+    start = time.monotonic()
+    held = work(*arguments)
+    write_part(part, held)
+    said = (held.get("error") or held.get("status")) if isinstance(held, dict) else ""
+    name = " ".join([*part.parts[-3:-1], part.stem])
+    return f"{name}: {said or 'done'}, {time.monotonic() - start:.0f} s"
+
+
+def write_part(path: Path, content: Any) -> None:
+    """Keep a finished part of an experiment: its file is either whole or absent. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, json.dumps(content) + "\n")
+
+
+def read_part(path: Path) -> Any:
+    """None if the part is not finished yet."""
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+
+
+def finite(held: Any) -> Any:
+    """Plain data with None for NaN and infinity, which JSON does not have."""
+    if isinstance(held, dict):
+        return {name: finite(value) for name, value in held.items()}
+    if isinstance(held, list):
+        return [finite(value) for value in held]
+    return None if isinstance(held, float) and not math.isfinite(held) else held
+
+
+def spread(items: Sequence[R], count: int) -> list[R]:
+    """So many of the items, at even distances: problems are ordered by size."""
+    total = len(items)
+    return list(items) if count >= total else [items[i * total // count] for i in range(count)]
+
+
+def search_within(
+    limit: float, memory: int, search: Callable[[Budget], SearchResult | None]
+) -> Row:
+    """The row of a search that had so many seconds and bytes. What is found later or not validated
+    is not solved. `search` returns None where there is no network to search with. Raises
+    OutOfResources and KeyboardInterrupt when the run itself is ended."""
+    start = time.monotonic()
+    budget = Budget.starting_now(limit, memory)
+    try:
+        with budget.enforced():
+            result = search(budget)
+    except OutOfResources as error:
+        if error.status not in EXPECTED:
+            raise
+        return {"solved": False, "status": error.status}
+    if result is None:
+        return {"solved": False, "status": "no network", "seconds": limit}
+    if result.status in ("interrupted", "terminated"):
+        raise KeyboardInterrupt
+    seconds = time.monotonic() - start
+    is_late = result.solved and (result.unchecked is not None or seconds > limit)
+    counted = ["search_time", "evaluated", "expanded", "requested", "training_time", "found_by"]
+    return {
+        "solved": result.solved and not is_late,
+        "status": "out of time" if is_late else result.status,
+        "seconds": seconds,
+        "length": result.plan_length,
+        **{name: getattr(result, name) for name in counted},
+    }
+
+
+def say_nothing(_: str) -> None:
+    """Takes the place of `say` where nobody listens."""
+
+
+def timed(say: Say) -> Say:
+    """Puts the seconds since now before each line."""
+    start = time.monotonic()
+    return lambda text: say(f"[{time.monotonic() - start:6.1f} s] {text}")

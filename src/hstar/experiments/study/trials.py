@@ -1,0 +1,339 @@
+"""Papers that learn from some problems and search others: the two stages, and their numbers.
+
+    models     every learner and seed, on the problems of a subject that are learned from
+    searches   every column on its other problems, within limits of time and evaluations
+
+A subject is a domain or a task; a column of the tables is a way to search, mostly with what a
+learner made. Of each training and each search there is a row.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+from hstar.experiments.bench import run_peer
+from hstar.experiments.study.run import EXPECTED, Piece, R, Row, StudyRun, read_part, search_within
+from hstar.experiments.study.scales import build, changed_steps, choose, read_toml
+from hstar.pddl import InputFileError, find_domain, parse
+from hstar.planning import DEFAULT_PLANNER, SearchResult, SearchSpecification, plan_problem
+from hstar.runtime import Budget, OutOfResources
+from hstar.slots import LearnedHeuristic, ModelFile, read_model, write_model
+
+GREEDY: Mapping[str, Any] = {"algorithm": "gbfs"}
+DEFAULT = "plan"  # the column of what 'hstar plan' runs; only time limits it
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A way to search: with what `learner` makes, one for each seed if it `has_seeds`, and beside
+    it the heuristics that have a queue of their own. An empty `way` is the search that the network
+    names, alone; without a heuristic the default planner. `base` is the column that it is measured
+    against. With `plans` it plans by a function of its own."""
+
+    learner: str | None = None
+    beside: tuple[str, ...] = ()
+    way: Mapping[str, Any] = field(default_factory=lambda: GREEDY)
+    decode: str | None = None
+    base: str | None = None
+    has_seeds: bool = False
+    plans: Callable[[Path, TrialStudy, Budget], SearchResult] | None = None
+
+    def search(self, model: Path, max_evaluations: int | None) -> SearchSpecification | None:
+        """How to search with the model file; None if there is none. Raises ModelFileError."""
+        heuristics: list[str | LearnedHeuristic] = list(self.beside)
+        way = {"cost": "one", **self.way}
+        if self.learner is not None:
+            if not model.is_file():
+                return None
+            learned = LearnedHeuristic(read_model(model), str(model), self.decode)
+            heuristics.insert(0, learned)
+            named = {n: v for n, v in learned.search.items() if n != "alternating"}
+            if not self.way and named.get("algorithm") != "default":
+                way = named
+        if not heuristics:
+            return DEFAULT_PLANNER
+        return SearchSpecification(heuristics, max_evaluations=max_evaluations, **way)
+
+
+@dataclass(frozen=True, slots=True)
+class TrialStudy:
+    """Columns that run on the same problems; scales.toml says what the fields mean. Without
+    `max_evaluations` only time limits a search."""
+
+    name: str
+    columns: tuple[str, ...]
+    limit: float
+    seeds: tuple[int, ...] = (0,)
+    tests: int = 0
+    states: tuple[int, ...] = ()
+    suite: str = ""
+    tasks: str = "all"
+    steps: Mapping[str, int] = field(default_factory=dict)
+    learn: float = 0.0
+    label_limit: float = 0.0
+    fewer_seeds: Mapping[str, int] = field(default_factory=dict)
+    max_evaluations: int | None = None
+
+    def described(self) -> str:
+        """What it runs, in a line."""
+        steps = ", ".join(f"{name} {count}" for name, count in self.steps.items())
+        learning = f"steps: {steps}" if steps else f"{self.learn:g} s for each learner"
+        tests = f"{self.tests} test problems per size" if self.tests else "all test problems"
+        limit = self.max_evaluations
+        most = "" if limit is None else f"{limit} evaluations and "
+        return (
+            f"{self.name}: {len(self.seeds)} seed(s), {learning}; {tests}, at most "
+            f"{most}{self.limit:g} s a search"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """Problems to generate: how many to train and to test with, and the sizes of both."""
+
+    domain: str
+    counts: tuple[int, ...] = (0, 1)
+    train: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    test: Mapping[str, Sequence[int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Compatibility:
+    """Of each domain, the first `problems` are learned from for `steps`, but for `learn` seconds at
+    most, and each is searched for `limit` seconds."""
+
+    problems: int
+    steps: int
+    learn: float
+    limit: float
+
+
+@dataclass(frozen=True, slots=True)
+class TrialScale:
+    """Memory in bytes. Without `domains` it has all there are."""
+
+    memory_limit: int
+    studies: tuple[TrialStudy, ...] = ()
+    generated: Mapping[str, Generated] = field(default_factory=dict)
+    compatibility: Compatibility | None = None
+    domains: tuple[str, ...] = ()
+
+    def changed(self, known: Mapping[str, Column], **options: Any) -> TrialScale:
+        """With these options in all studies. A study keeps those of the `columns` that it has, the
+        first takes those that none has; studies without any are left out. Raises ValueError."""
+        domains = tuple(options.pop("domains", self.domains))
+        wanted = choose("column", known, options.pop("columns", ()))
+        new = [name for name in wanted if all(name not in one.columns for one in self.studies)]
+        steps, studies = options.pop("steps", {}), []
+        more: dict[str, Any]
+        for number, one in enumerate(self.studies):
+            own = [n for n in wanted if n in one.columns or (n in new and number == 0)]
+            if own or not wanted:
+                more = {**options, "columns": tuple(own or one.columns)}
+                more["steps"] = changed_steps(one.steps, steps) if one.steps else {}
+                studies.append(replace(one, **more))
+        return replace(self, studies=tuple(studies), domains=domains)
+
+    def select(self, folders: Mapping[str, Path]) -> dict[str, Path]:
+        """The chosen domains. Raises ValueError for one that there is not."""
+        names = choose("domain", folders, self.domains) or folders
+        return {name: folders[name] for name in names}
+
+
+def read_scales(module: str) -> dict[str, TrialScale]:
+    """Those of scales.toml, whose studies name groups of columns or single ones."""
+    held = read_toml(module, "scales.toml")
+    groups = held.pop("columns")
+    for scale in held.values():
+        for study in scale["studies"]:
+            columns = (groups.get(name, [name]) for name in study["columns"])
+            study["columns"] = [name for group in columns for name in group]
+    return {name: build(TrialScale, scale) for name, scale in held.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A problem file and how many objects the problem has, those of the domain included."""
+
+    file: str
+    objects: int = 0
+
+    @property
+    def path(self) -> Path:
+        return Path(self.file)
+
+
+class Subject(Protocol):
+    """What is learned from. Its folder in the output has its name."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def domain(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class LearnerTask:
+    """What a learner gets. `scratch` is a folder for files that it needs on the way."""
+
+    subject: Any
+    study: TrialStudy
+    seed: int
+    budget: Budget
+    scratch: Path
+    device: str
+
+
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """A model file, if there is one. `facts` are for the tables, such as steps of training."""
+
+    file: ModelFile | None
+    facts: Row
+
+
+# Raises ValueError for problems that it cannot learn on, and OutOfResources.
+Learner = Callable[[LearnerTask], Learnt]
+
+
+@dataclass(frozen=True, slots=True)
+class TrialResults:
+    """By the name of a study, a row for each training and for each search."""
+
+    studies: tuple[TrialStudy, ...]
+    trainings: dict[str, list[Row]]
+    searches: dict[str, list[Row]]
+    problems: dict[str, Any] = field(default_factory=dict)
+    domains: list[Row] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class TrialRun(StudyRun[TrialScale, R]):
+    """A paper of learners and columns."""
+
+    columns: ClassVar[Mapping[str, Column]]
+    learners: ClassVar[Mapping[str, Learner]]
+
+    def __post_init__(self) -> None:
+        for name in self.peers:
+            if name in self.columns:
+                raise ValueError(f"the name {name} is that of a planner of ours; choose another")
+
+    @abstractmethod
+    def problems(self, study: TrialStudy, subject: Any, column: str) -> Sequence[Entry]:
+        """What a column is to search, once all learners have learned."""
+
+    def model(self, study: TrialStudy, subject: str, learner: str, seed: int) -> Path:
+        """What a learner says about itself; the model file lies beside."""
+        return self.directory / "models" / study.name / subject / f"{learner} {seed}.json"
+
+    def search(self, study: TrialStudy, subject: str, entry: Entry, column: str, seed: int) -> Path:
+        folder = self.directory / "searches" / study.name / subject / entry.path.stem
+        return folder / f"{column} {seed}.json"
+
+    def learners_of(self, study: TrialStudy) -> list[str]:
+        found = (self.columns[name].learner for name in study.columns)
+        return list(dict.fromkeys(name for name in found if name is not None))
+
+    def seeds_of(self, study: TrialStudy, column: str) -> tuple[int, ...]:
+        """Columns that draw nothing at random, or that the paper ran once, have one seed."""
+        many = column in self.columns and self.columns[column].has_seeds
+        return study.seeds if many else study.seeds[:1]
+
+    def trainings(self, study: TrialStudy, subjects: Iterable[Subject]) -> list[Piece]:
+        """Of every learner, with the seeds of the columns that search with what it learns."""
+        pieces: list[Piece] = []
+        learn = self.quiet().learn_once
+        for subject in subjects:
+            for learner in self.learners_of(study):
+                users = [name for name in study.columns if self.columns[name].learner == learner]
+                for seed in max((self.seeds_of(study, name) for name in users), key=len):
+                    part = self.model(study, subject.name, learner, seed)
+                    pieces.append((part, learn, (study, subject, learner, seed)))
+        return pieces
+
+    def learn_and_search(
+        self, study: TrialStudy, subjects: Sequence[Subject], results: TrialResults
+    ) -> None:
+        """Both stages of a study; adds their rows to the results. Runs of another planner of the
+        same name are made again."""
+        for name, command in self.peers.items():
+            for part in self.directory.glob(f"searches/{study.name}/**/{name} *.json"):
+                if read_part(part).get("command") != command:
+                    part.unlink()
+        learned = self.carry_out(f"{study.name}: learning", self.trainings(study, subjects))
+        results.trainings[study.name] = learned
+        searches: list[Piece] = []
+        search = self.quiet().search_once
+        for subject in subjects:
+            for column in [*study.columns, *self.peers]:
+                entries = self.problems(study, subject, column)
+                for seed in self.seeds_of(study, column)[: study.fewer_seeds.get(column)]:
+                    for entry in entries if self.can_search(study, subject, column, seed) else ():
+                        part = self.search(study, subject.name, entry, column, seed)
+                        searches.append((part, search, (study, subject, entry, column, seed)))
+        results.searches[study.name] = self.carry_out(f"{study.name}: searching", searches)
+
+    def can_search(self, study: TrialStudy, subject: Subject, column: str, seed: int) -> bool:
+        """Whether what the column needs was learned."""
+        learner = None if column in self.peers else self.columns[column].learner
+        if learner is None:
+            return True
+        return not read_part(self.model(study, subject.name, learner, seed))["error"]
+
+    def learn_once(self, study: TrialStudy, subject: Subject, learner: str, seed: int) -> Row:
+        """Learn and keep the model; says how it went."""
+        part = self.model(study, subject.name, learner, seed)
+        scratch = part.with_suffix(".partial")
+        scratch.mkdir(parents=True, exist_ok=True)
+        row: Row = {"domain": subject.domain, "subject": subject.name, "learner": learner}
+        row |= {"seed": seed, "error": ""}
+        budget = Budget(memory_bytes=self.scale.memory_limit)
+        lesson = LearnerTask(subject, study, self.seed + seed, budget, scratch, self.device)
+        start, facts = time.monotonic(), {}
+        try:
+            with budget.enforced():
+                learned = self.learners[learner](lesson)
+        except (OutOfResources, ValueError, FloatingPointError) as error:
+            if isinstance(error, OutOfResources) and error.status not in EXPECTED:
+                raise
+            row["error"] = str(error)
+        else:
+            facts = learned.facts
+            if learned.file is not None:
+                write_model(part.with_suffix(".safetensors"), learned.file)
+        shutil.rmtree(scratch)
+        return {**row, "seconds": time.monotonic() - start, **facts}
+
+    def search_once(
+        self, study: TrialStudy, subject: Subject, entry: Entry, column: str, seed: int
+    ) -> Row:
+        """Plan for one problem; reading and grounding count."""
+        path = entry.path
+        row: Row = {"domain": subject.domain, "subject": subject.name, "problem": path.stem}
+        row |= {"objects": entry.objects, "column": column, "seed": seed}
+        row |= {"seconds": study.limit, "requested": 0}
+        if column in self.peers:
+            return row | run_peer(self.peers[column], find_domain(path), path, study.limit)
+        chosen = self.columns[column]
+        model = self.model(study, subject.name, chosen.learner or "", seed)
+
+        def search(budget: Budget) -> SearchResult | None:
+            if chosen.plans is not None:
+                return chosen.plans(path, study, budget)
+            problem = parse(find_domain(path), path)
+            options = chosen.search(model.with_suffix(".safetensors"), study.max_evaluations)
+            return None if options is None else plan_problem(problem, options, budget)
+
+        try:
+            row |= search_within(study.limit, self.scale.memory_limit, search)
+        except (InputFileError, ValueError) as error:  # a network that cannot read the problem
+            row |= {"solved": False, "status": str(error)}
+        return row

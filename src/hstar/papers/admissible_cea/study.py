@@ -1,0 +1,242 @@
+"""The experiments of "Learning admissible heuristics for A*: theory and practice", and what a
+certificate adds to them.
+
+    tables          exact pattern databases, counted (Tables 1 and 3)
+    classical       their compressions, the paper's and stronger ones
+    networks        trained with both losses and in phases, each measured as the paper decodes it
+                    and certified (Tables 2 and 5, Figures 5 to 9)
+    models          certified files that are there already take the place of trainings
+    generalisation  the same network from training sets of different sizes (Figure 2)
+    planning        A* with tables and certified networks beside h^FF and the default planner
+
+Networks of the 3x3x3 cube train one after another on `device`, or on `jobs` threads. `models` is a
+folder of certified files.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hstar.experiments.study import (
+    Piece,
+    Report,
+    Row,
+    StudyRun,
+    compare_runs,
+    finite,
+    make,
+    named_scale,
+    read_part,
+    write_part,
+)
+from hstar.papers.admissible_cea.networks import (
+    learn_network,
+    measure_argmax,
+    read_certified,
+)
+from hstar.papers.admissible_cea.page import INTRODUCTION, parts, planning_tables, trained
+from hstar.papers.admissible_cea.planning import plan_on_boards, planning_files
+from hstar.papers.admissible_cea.scales import (
+    CEA,
+    MODELS,
+    SCALES,
+    Generalisation,
+    Learning,
+    PatternScale,
+    PatternStudied,
+)
+from hstar.papers.admissible_cea.tables import table_2
+from hstar.pdb import (
+    PatternDatabase,
+    build_difference,
+    list_compressions,
+    read_pdb,
+    table_row,
+    write_pdb,
+)
+from hstar.planning import make_puzzle
+from hstar.runtime import digest_of
+from hstar.slots import LearnedFile
+from hstar.training.certified import certified_row, measure_generalisation
+
+if TYPE_CHECKING:
+    from hstar.experiments.report import Comparison
+
+LARGE = "cube3"  # the puzzle whose networks are worth a GPU; others train on one core each
+
+
+@dataclass(frozen=True, slots=True)
+class PatternResults:
+    """What the pieces hold: of each subject its table, classical rows, networks by label, rows of
+    Figure 2; certified files by name; and runs of planners, where the scale asks for them."""
+
+    tables: dict[str, Row]
+    classical: dict[str, list[Row]]
+    networks: dict[str, dict[str, Row]]
+    models: dict[str, Row]
+    generalisation: dict[str, list[Row]]
+    planning: list[tuple[str, str, Path]]
+
+    def to_dict(self) -> Row:
+        """For rows.json: None stands for NaN and infinity, which JSON does not have."""
+        held: Row = finite({**asdict(self), "planning": None})
+        del held["planning"]
+        return held
+
+    @property
+    def compared(self) -> Comparison | None:
+        return compare_runs(self.planning) if self.planning else None
+
+
+class AdmissibleCea(StudyRun[PatternScale, PatternResults]):
+    @classmethod
+    def scale_of(cls, name: str, **options: Any) -> PatternScale:
+        return named_scale(SCALES, name).changed(**options)
+
+    def table(self, subject: str) -> Path:
+        return self.directory / "tables" / f"{subject}.pdb"
+
+    def model(self, learning: Learning) -> Path:
+        return self.directory / "models" / f"{learning.name}.safetensors"
+
+    def part(self, kind: str, name: str) -> Path:
+        return self.directory / "parts" / kind / f"{name}.json"
+
+    def learnings(self) -> list[Learning]:
+        """Those of the scale, with the experiment's seed."""
+        asked = self.scale.learnings
+        return [replace(one, options=replace(one.options, seed=self.seed)) for one in asked]
+
+    def puzzle_of(self, learning: Learning) -> str:
+        return next(s.puzzle for s in self.scale.subjects if s.name == learning.subject)
+
+    def execute(self) -> PatternResults:
+        """Raises ModelFileError for a damaged model, too."""
+        self.keep_settings()
+        for folder in ("tables", "models"):
+            (self.directory / folder).mkdir(exist_ok=True)
+        found = read_certified(self.models)
+        missing = [
+            one
+            for one in self.learnings()
+            if one.model not in found and not self.part("networks", one.name).is_file()
+        ]
+        large = [one for one in missing if self.puzzle_of(one) == LARGE]
+        if large:
+            self.say(
+                f"{len(large)} networks of the 3x3x3 cube are to be learned: minutes each on a "
+                "GPU, days each without one"
+            )
+        for subject in self.scale.subjects:
+            self.make_table(subject)
+        small = [self.learning(one) for one in missing if one not in large]
+        others = [*self.classical(), *self.points_of_figure_2(), *self.likeliest(found)]
+        self.carry_out("networks and tables", [*small, *others])
+        for learning in large:
+            self.say(make(*self.learning(learning, alone=True)))
+        for learning in self.learnings():
+            puzzle, model = self.puzzle_of(learning), self.model(learning)
+            if learning.label == CEA and puzzle.startswith("tiles-") and model.is_file():
+                plan_on_boards(self, puzzle, self.table(learning.subject), model)
+        return self.collect()
+
+    def make_table(self, subject: PatternStudied) -> None:
+        part = self.part("tables", subject.name)
+        if part.is_file():
+            return
+        start = time.monotonic()
+        database = build_table(subject)
+        row = table_row(database, time.monotonic() - start)
+        write_pdb(self.table(subject.name), database)
+        write_part(part, row)
+        about = f"{row['states']} states, mean {row['mean']:.4f}, {row['seconds']} s"
+        self.say(f"table of {subject.name}: {about}")
+
+    def learning(self, one: Learning, alone: bool = False) -> Piece:
+        """A network that trains alone has the device and all threads."""
+        device, threads = (self.device, self.jobs) if alone else ("cpu", 1)
+        about = one, self.table(one.subject), self.model(one), device, threads, alone
+        return self.part("networks", one.name), learn_network, about
+
+    def classical(self) -> Iterator[Piece]:
+        for one in self.scale.subjects:
+            if one.compressions is not None:
+                yield self.part("classical", one.name), make_classical, (one, self.table(one.name))
+
+    def points_of_figure_2(self, *chosen: Generalisation) -> Iterator[Piece]:
+        """A network for each number of training states and each seed."""
+        for asked in chosen or self.scale.generalisations:
+            for size in asked.sizes:
+                for seed in asked.seeds:
+                    part = self.part("generalisation", f"{asked.subject}-{size}-{seed}")
+                    about = self.table(asked.subject), asked.options, size, seed
+                    yield part, measure_generalisation, about
+
+    def likeliest(self, found: dict[str, tuple[Path, LearnedFile]]) -> Iterator[Piece]:
+        """What the networks of certified files do without their certificates."""
+        for name, (path, _) in found.items():
+            table = self.table(MODELS[name])
+            if table.is_file():
+                about = path, table, self.device, self.scale.sampled
+                yield self.argmax_part(name, path), measure_argmax, about
+
+    def argmax_part(self, name: str, path: Path) -> Path:
+        return self.part("models", f"{name}-{digest_of(path.read_bytes())[:12]}")
+
+    def collect(self) -> PatternResults:
+        """What the finished pieces say."""
+        networks: dict[str, dict[str, Row]] = {}
+        for learning in self.learnings():
+            held = read_part(self.part("networks", learning.name))
+            if held is not None:
+                networks.setdefault(learning.subject, {})[learning.label] = held
+        models = {
+            name: {
+                "subject": MODELS[name],
+                "certified": certified_row(file, path.stat().st_size),
+                "argmax": read_part(self.argmax_part(name, path)),
+            }
+            for name, (path, file) in read_certified(self.models).items()
+        }
+        generalisation: dict[str, list[Row]] = {}
+        for asked in self.scale.generalisations:
+            rows = [read_part(part) for part, *_ in self.points_of_figure_2(asked)]
+            generalisation.setdefault(asked.subject, []).extend(rows)
+        subjects = self.scale.subjects
+        tables: Any
+        classical: Any
+        tables, classical = (
+            {one.name: read_part(self.part(kind, one.name)) or [] for one in subjects}
+            for kind in ("tables", "classical")
+        )
+        planning = [f for one in subjects for f in planning_files(self.directory, one.puzzle)]
+        return PatternResults(tables, classical, networks, models, generalisation, planning)
+
+    def report(self, results: PatternResults, scale: str) -> Report:
+        title = f"Admissible learned heuristics: pattern databases and the CEA loss ({scale})"
+        summary = [table_2(results), *planning_tables(results)]
+        files = {"rows.json": json.dumps(results.to_dict(), indent=1) + "\n"}
+        shown = "\n\n".join(table.text() for table in summary)
+        return Report(title, INTRODUCTION, list(trained(results)), parts(results), shown, files)
+
+
+def build_table(subject: PatternStudied) -> PatternDatabase:
+    return build_difference(make_puzzle(subject.puzzle), subject.pattern, subject.base)
+
+
+def classical_rows(database: PatternDatabase, subject: PatternStudied) -> list[Row]:
+    """All compressions that a subject asks for."""
+    if subject.compressions is None:
+        return []
+    pattern = subject.pattern if subject.base is None else f"{subject.pattern} less {subject.base}"
+    puzzle = make_puzzle(subject.puzzle)
+    return list(list_compressions(database, puzzle, pattern, subject.compressions))
+
+
+def make_classical(subject: PatternStudied, table: Path) -> list[Row]:
+    return classical_rows(read_pdb(table), subject)

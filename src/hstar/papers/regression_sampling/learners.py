@@ -1,0 +1,156 @@
+"""What is compared: learners, each a way to make a network for one task, and columns.
+
+The published learners differ only in where their states and labels come from. All end with the
+same network and search: 250 wide, a residual block, Adam with rate 1e-4, greedy search with the
+value cut to a whole number, and of several networks the one that solves most states of random
+walks (there the value is not cut). Boot and AVI label states with a network of their own, which is
+that of hstar learn.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hstar.experiments.study import (
+    DEFAULT,
+    GREEDY,
+    Column,
+    LearnerTask,
+    Learnt,
+    TaskFolder,
+    TrialStudy,
+    say_nothing,
+)
+from hstar.learning import (
+    MOST_STATES,
+    RECIPES,
+    LearnOptions,
+    NotKept,
+    Recipe,
+    learn,
+    plan_with_learning,
+    walk_states,
+)
+from hstar.pddl import find_domain, parse
+from hstar.planning import SearchResult, SearchSpecification, ground
+from hstar.runtime import Budget
+from hstar.slots.teachers import Attempt
+from hstar.training import MlpOptions
+from hstar.training.fit import ModelRow
+
+PUBLISHED = MlpOptions(precision="int16")
+NETWORK_OF_PAPER = {f.name: getattr(PUBLISHED, f.name) for f in fields(PUBLISHED)}
+del NETWORK_OF_PAPER["objective"]
+SEARCH = SearchSpecification(None, "gbfs", cost="one")
+HSTAR = "hstar"
+
+
+class SeenStates(NotKept):
+    """Keeps nothing but the states that were labelled, as sets of atoms."""
+
+    def __init__(self) -> None:
+        self.states: list[frozenset[str]] = []
+        self.tracked: set[str] = set()
+
+    def write(self, name: str, content: bytes) -> None:
+        if content[:2] != b"PK":  # labels are an archive of arrays
+            return
+        attempt = Attempt.from_bytes(content)
+        if attempt.rows is not None:
+            self.tracked |= set(attempt.atoms)
+            for atoms in np.split(attempt.rows.atoms, attempt.rows.starts[1:-1]):
+                self.states.append(frozenset(attempt.atoms[atom] for atom in atoms))
+
+
+@dataclass(frozen=True, slots=True)
+class OneTask:
+    """Learns for p1 of a task, for as long as the study says."""
+
+    recipe: Recipe
+
+    def __call__(self, lesson: LearnerTask) -> Learnt:
+        task, study, seen = lesson.subject, lesson.study, SeenStates()
+        memory = lesson.budget.memory_bytes // 2
+        options = LearnOptions(study.learn, seed=lesson.seed, memory_bytes=memory)
+        start = time.monotonic()
+        found = learn([task.problem(1)], self.recipe, options, lesson.budget, seen)
+        facts = {**found.to_dict(), "seconds": time.monotonic() - start}
+        if found.interrupted:
+            raise KeyboardInterrupt
+        facts["pays"] = found.verdict.use == "learned"
+        facts["used"] = used_states(task, study, seen, lesson.seed)
+        return Learnt(found.file, facts)
+
+
+def used_states(task: TaskFolder, study: TrialStudy, seen: SeenStates, seed: int) -> list[int]:
+    """The numbers of the states to plan for that labels, the race or the verdict saw."""
+    first = ground(task.problem(1))
+    chosen = walk_states(first, MOST_STATES, seed, Budget())
+    others = walk_states(first, 4 * MOST_STATES, seed + 1, Budget(), but=chosen)
+    states = [*seen.states, *(frozenset(first.atoms(one)) for one in (*chosen, *others))]
+    tracked = seen.tracked | set().union(*states)
+    known = {state & tracked for state in states}
+    used = []
+    for number in task.states(study.states):
+        whole = ground(task.problem(number), keep_irrelevant=True, keep_constant=True)
+        if frozenset(whole.atoms(whole.initial_state)) & tracked in known:
+            used.append(number)
+    return used
+
+
+def plan_and_learn(path: Path, study: TrialStudy, budget: Budget) -> SearchResult:
+    """'hstar plan --learn': learns for the problem within the limit."""
+    task = ground(parse(find_domain(path), path), budget=budget)
+    return plan_with_learning(task, study.limit / 2, budget, say_nothing)
+
+
+def alone(teacher: str, objective: str = "squared", network: Any = (), **options: Any) -> OneTask:
+    """One kind of network, in greedy search."""
+    row = ModelRow(teacher, "facts", "mlp", objective, None, options, dict(network))
+    return OneTask(replace(RECIPES["problem"], rows=(row,), searches=(SEARCH,)))
+
+
+def published(teacher: str, **options: Any) -> OneTask:
+    """A learner with the network and the search of the paper."""
+    return alone(teacher, network={**NETWORK_OF_PAPER}, **options)
+
+
+def ours(objective: str = "squared", **options: Any) -> OneTask:
+    """One kind of candidate with hstar's own network, for the ablation."""
+    return alone("fsm", objective, completion="variables", **options)
+
+
+LEARNERS: dict[str, OneTask] = {
+    "RSL": published("regression", novelty="none"),
+    "N-RSL": published("regression", novelty="both"),
+    "Boot": published("bootstrap"),
+    "AVI": published("value-iteration"),
+    "TSL": published("given-states"),
+    HSTAR: OneTask(RECIPES["problem"]),
+    # The ablation
+    "fast RSL": alone("regression", novelty="none"),
+    "fast N-RSL": alone("regression", novelty="both"),
+    "FSM": ours(),
+    "FSM, labels not improved": ours(improve=False),
+    "FSM, bounds": ours("truncated-gaussian"),
+    "FSM, ranking": ours("l-gbfs"),
+}
+OWN: Mapping[str, Any] = {}  # the search that a network names
+COLUMNS: dict[str, Column] = {
+    **{name: Column(name, decode="floor") for name in list(LEARNERS)[:5]},
+    "FF": Column(beside=("ff",)),
+    "goal count": Column(beside=("goalcount",)),
+    DEFAULT: Column(),
+    "learn": Column(HSTAR, way=OWN),
+    "plan --learn": Column(plans=plan_and_learn),
+    # The ablation
+    **{name: Column(name) for name in list(LEARNERS)[6:]},
+    "FSM, second queue": Column("FSM", way={**GREEDY, "preferred_by": "ff"}),
+    "FSM, beam": Column("FSM", way={"algorithm": "beam"}),
+}

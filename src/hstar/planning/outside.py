@@ -1,0 +1,85 @@
+"""Functions from outside the package as heuristics: what goes wrong in one is told from our bugs.
+
+The exception arrives as it is, with a note that begins with YOURS and says where it was raised.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from hstar.pddl.errors import InputFileError
+from hstar.runtime.resources import OutOfResources
+
+YOURS = "your heuristic "
+PACKAGE = str(Path(__file__).parents[1])
+
+
+class OutsideFunction:
+    """States int32[B, V] -> float32[B], by a function of the user's."""
+
+    def __init__(self, function: Callable[..., Any], name: str) -> None:
+        self.function = function
+        self.name = name
+
+    def __call__(self, states: Any) -> Any:
+        with noting_faults(self.name):
+            return _checked(self.function(states), len(states), "states")
+
+
+class OutsideEdges(OutsideFunction):
+    """One that values edges as well."""
+
+    def evaluate_edges(self, parents: Any, counts: Any, ops: Any, children: Any) -> Any:
+        edges: Any = self.function
+        with noting_faults(self.name):
+            found = edges.evaluate_edges(parents, counts, ops, children)
+            return _checked(found, len(ops), "edges")
+
+
+def outside(function: Any, name: str) -> OutsideFunction:
+    kind = OutsideEdges if hasattr(function, "evaluate_edges") else OutsideFunction
+    return kind(function, name)
+
+
+@contextmanager
+def noting_faults(name: str) -> Iterator[None]:
+    """Adds the note to what the user's code raises."""
+    try:
+        yield
+    except (InputFileError, OutOfResources, MemoryError):
+        raise
+    except Exception as error:
+        frames = [
+            frame
+            for frame in traceback.extract_tb(error.__traceback__)
+            if not frame.filename.startswith((PACKAGE, "<"))
+        ]
+        place = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+        error.add_note(f"{YOURS}'{name}' failed{place}")
+        raise
+
+
+def fault_of_a_function(error: BaseException) -> str | None:
+    """What to say of an exception from the user's code; None for any other."""
+    for note in getattr(error, "__notes__", ()):
+        if note.startswith(YOURS):
+            return f"{note}: {type(error).__name__}: {error}; correct your function"
+    return None
+
+
+def _checked(answer: Any, count: int, of_what: str) -> Any:
+    import numpy as np
+
+    h = np.ascontiguousarray(answer, dtype=np.float32)
+    if h.shape != (count,):
+        raise ValueError(
+            f"the heuristic was given {count} {of_what} and must return as many numbers, in one "
+            "dimension"
+        )
+    if np.isnan(h).any():
+        raise ValueError("the heuristic returned NaN; use inf for dead ends")
+    return h

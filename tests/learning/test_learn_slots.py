@@ -1,0 +1,168 @@
+"""Every teacher x features x model x objective that fits together goes through the one learner;
+what does not fit is one clear line. See tests/slots/test_slots.py for `label` and `train`."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from slot_combinations import every_pair, small, with_open_variables
+
+from hstar.domains import generate
+from hstar.learning import jobs, trials
+from hstar.learning.options import LearnOptions
+from hstar.learning.outcome import Outcome
+from hstar.learning.pipeline import learn
+from hstar.learning.recipe import GREEDY, RECIPES, Recipe, SlotChoice
+from hstar.pddl import Problem, parse
+from hstar.planning.search import run
+from hstar.planning.specification import SearchSpecification
+from hstar.planning.task import ground
+from hstar.runtime.resources import Budget
+from hstar.slots.features import FEATURES
+from hstar.slots.learned_heuristic import LearnedHeuristic
+from hstar.slots.objectives import OBJECTIVES
+from hstar.slots.teachers import TEACHERS
+from hstar.training.fit import fit_for
+
+pytestmark = pytest.mark.usefixtures("one_thread_in_module")
+
+TINY: Recipe = replace(RECIPES["domain"], searches=(GREEDY,), plain_searches=(), corrections=1)
+FEW = {"states": 60, "rounds": 2}  # options of teachers that sample, or repeat
+BOOTSTRAPPED = ("bootstrap", "value-iteration")  # their labels are no whole numbers
+
+
+class Here:
+    """A pool that works in this process: workers would import everything again each time."""
+
+    def __init__(self, *_: Any) -> None:
+        self.jobs: deque[tuple[Any, Callable[..., Any], tuple[Any, ...]]] = deque()
+
+    def __enter__(self) -> Here:
+        """New workers remember nothing."""
+        jobs._dataset = None
+        trials._tasks.clear()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def __len__(self) -> int:
+        return len(self.jobs)
+
+    def submit(self, key: Any, function: Any, *arguments: Any, time_limit: Any = None) -> None:
+        self.jobs.append((key, function, arguments))
+
+    def next(self) -> tuple[Any, Any]:
+        key, function, arguments = self.jobs.popleft()
+        return key, function(*arguments)
+
+
+@pytest.fixture(scope="module")
+def problems(tmp_path_factory: pytest.TempPathFactory) -> list[Problem]:
+    base = tmp_path_factory.mktemp("learned")
+    generate("blocksworld", base, ["train"], seed=4, count=4, ranges={"blocks": [3]})
+    folder = base / "train"
+    found = [parse(folder / "domain.pddl", path) for path in sorted(folder.glob("blocks*.pddl"))]
+    tasks = map(ground, found)
+    return [one for one, task in zip(found, tasks, strict=True)
+            if not task.is_goal(task.initial_state)]  # fmt: skip
+
+
+def chosen(teacher: str, model: str, features: str, objective: str, **given: Any) -> Recipe:
+    """The tiny recipe with these slots, and the smallest networks. Raises ValueError."""
+    options: dict[str, Any] = {**small(model, features), **given}
+    own = TEACHERS.find(teacher).options
+    options |= {name: value for name, value in FEW.items() if name in own and name != "states"}
+    if teacher == "rollouts" and "steps" in options:
+        options["steps"] = 200
+    probe = SlotChoice(teacher, features, model, objective)
+    row = probe.apply(TINY).rows[0]
+    if (model, features) == ("mlp", "facts") and fit_for(row).description.startswith("a network"):
+        options = {"hidden": 6, "width": 4, **{k: v for k, v in options.items() if k in own}}
+    if fit_for(row).acts:
+        options = {"depth": 2, "width": 4, "batch": 8, "least_states": 8}
+    return replace(SlotChoice(teacher, features, model, objective, options).apply(TINY), states=60)
+
+
+def learned(recipe: Recipe, problems: list[Problem], said: list[str]) -> Outcome:
+    return learn(problems, recipe, LearnOptions(steps=60), Budget(), None, said.append)
+
+
+@pytest.mark.parametrize(("teacher", "model", "features", "objective"), every_pair(TEACHERS))
+def test_slots_in_the_learner(
+    teacher: str,
+    model: str,
+    features: str,
+    objective: str,
+    problems: list[Problem],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("hstar.learning.pipeline.Pool", Here)
+    monkeypatch.setattr("hstar.learning.race.MOST_RUNGS", 1)
+    monkeypatch.setattr("hstar.learning.judge.MOST_DRAWS", 1)
+    slots = (teacher, model, features, objective)
+    if TEACHERS.find(teacher).prepare is not None:
+        with pytest.raises(ValueError, match="reads files beside the problems"):
+            chosen(*slots)
+        return
+    recipe, said = chosen(*slots), list[str]()
+    some = problems
+    if FEATURES.find(features).needs == "space":
+        with pytest.raises(ValueError, match=f"features '{features}' are those of one problem"):
+            learned(recipe, problems, said)
+        some = problems[-1:]
+    outcome = learned(recipe, some, said)
+    if outcome.file is None:
+        wrong = reason(*slots)
+        assert wrong is not None, said
+        assert any(wrong in line for line in said), said
+        assert outcome.verdict.sentence.endswith("problems could be made")
+        legal = with_open_variables(features, objective)[1]
+        if legal is None or "needs" in wrong:
+            return
+        recipe = chosen(*slots, **legal)
+        outcome = learned(recipe, some, said)
+    assert outcome.file is not None and outcome.chosen is not None, said
+    held = outcome.file.metadata
+    assert held["model"]["name"] == model and held["features"]["name"] == features
+    assert held["objective"]["name"] == objective
+    assert held["verdict"] == json.loads(json.dumps(outcome.verdict.to_dict()))
+    heuristic = LearnedHeuristic(outcome.file, "learned")
+    for search in (SearchSpecification(heuristic), replace(GREEDY, heuristic=heuristic)):
+        found = run(ground(some[-1]), search, Budget())
+        assert found.solved
+
+
+def reason(teacher: str, model: str, features: str, objective: str) -> str | None:
+    """What is said of slots whose labels do not fit the rest; None if they fit."""
+    message, _ = with_open_variables(features, objective)
+    if message is not None and TEACHERS.find(teacher).sample is not None:
+        return message
+    if OBJECTIVES.find(objective).form == "logits":
+        return "whole numbers"
+    return None
+
+
+def test_examples_outside_the_package_are_learned_with(tmp_path: Path) -> None:
+    from label_folders import write_folder
+    from learning_runs import check_learned
+    from program import hstar
+
+    import hstar as package
+
+    examples = Path(package.__file__).parents[2] / "examples"
+    folder = write_folder(tmp_path / "problems", "gripper", 4)
+    for name, slots in {
+        "model": ("--model", "my_model:MODEL", "--objective", "squared", "--teacher", "optimal"),
+        "objective": ("--objective", "my_objective:Pinball", "--model", "linear"),
+        "teacher": ("--teacher", "teacher_random_walks:TEACHER", "--option", "walks=3"),
+    }.items():
+        model = tmp_path / f"{name}.safetensors"
+        run_ = hstar("learn", folder, "-o", model, "--steps", "40", *slots, cwd=examples)
+        check_learned(run_, model)

@@ -1,0 +1,94 @@
+"""Options take the place of a scale's own values, on the command line and in Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from program import check_one_line, hstar
+
+from hstar.papers import OVERRIDES, PAPERS, prepare_paper
+
+CEA = ("admissible-cea", "smoke")
+GAUSSIAN = ("truncated-gaussian", "smoke")
+REGRESSION = ("regression-sampling", "smoke")
+SHAPING = ("reward-shaping", "smoke")
+
+
+def scale_with(paper: str, scale: str, **options: Any) -> Any:
+    return prepare_paper(paper, scale, Path("unused"), options).scale
+
+
+def test_one_number_of_steps_is_for_all_learners() -> None:
+    assert scale_with(*GAUSSIAN, steps=7).steps == {"nlm": 7, "linear": 7}
+    assert scale_with(*SHAPING, steps=7).studies[0].steps == dict.fromkeys(
+        ("paper", "own", "hgn", "gnn"), 7
+    )
+    assert {one.options.steps for one in scale_with(*CEA, steps=7).learnings} == {7}
+
+
+def test_named_steps_are_for_those_learners() -> None:
+    assert scale_with(*GAUSSIAN, steps={"linear": 7}).steps == {"nlm": 900, "linear": 7}
+    assert scale_with("truncated-gaussian", "proposed", steps={"nlm": 7}).epochs is None
+
+
+def test_columns_are_those_that_are_named() -> None:
+    first, second = scale_with(*SHAPING, columns=["plan", "H^FF", "rollouts"]).studies
+    assert first.columns == ("plan", "H^FF") and second.columns == ("plan", "rollouts")
+    (only,) = scale_with(*SHAPING, columns=["H^FF"]).studies
+    assert only.name == "paper"
+    added = scale_with("reward-shaping", "systems", columns=["own H"], steps={"own": 5})
+    assert added.studies[0].columns == ("own H",)
+    assert {one.label for one in scale_with(*CEA, columns=["ce"]).learnings} == {"ce"}
+    assert [one.model for one in scale_with(*GAUSSIAN, columns=["linear"]).variants] == ["linear"]
+    assert scale_with(*REGRESSION, columns=["FSM"]).studies[0].columns == ("FSM",)
+
+
+def test_other_values_replace_those_of_the_scale() -> None:
+    study = scale_with(*SHAPING, seeds=[4, 5], tests=3, limit=2.5, learn=9.0).studies[0]
+    assert (study.seeds, study.tests, study.limit, study.learn) == ((4, 5), 3, 2.5, 9.0)
+    assert scale_with(*REGRESSION, states=[3]).studies[0].states == (3,)
+    scale = scale_with(*GAUSSIAN, seeds=[4], tests=5, domains=["ferry"])
+    assert (scale.seeds, scale.domains, set(scale.planning.values())) == ((4,), ("ferry",), {5})
+    scale = scale_with(*CEA, seeds=[4], tests=5, states=[6], domains=["8-puzzle"])
+    assert (scale.boards, scale.sampled, len(scale.subjects)) == (5, 6, 1)
+    assert scale.generalisations[0].seeds == (4,)
+
+
+@pytest.mark.parametrize(
+    ("paper", "options", "message"),
+    [
+        (SHAPING, {"columns": ["H^F"]}, "unknown column 'H^F'; choose one of h^blind"),
+        (("reward-shaping", "small"), {"columns": ["GBFS-H"]}, "add --steps gnn=NUMBER"),
+        (GAUSSIAN, {"columns": ["all"]}, "add --steps hgn=NUMBER"),
+        (GAUSSIAN, {"domains": ["depot"]}, "unknown domain 'depot'"),
+        (CEA, {"steps": {"nlm": 3}}, "one number"),
+        (GAUSSIAN, {"limit": 3.0}, "truncated-gaussian has --seeds, --steps, --tests, --columns"),
+        (REGRESSION, {"seeds": [1]}, "--seeds is for truncated-gaussian, admissible-cea, reward-"),
+    ],
+)
+def test_what_means_nothing_is_refused(
+    paper: tuple[str, str], options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError) as raised:
+        scale_with(*paper, **options)
+    assert message in str(raised.value)
+
+
+def test_every_option_is_of_some_paper() -> None:
+    used = {option for paper in PAPERS.values() for option in paper.options}
+    assert used == {*OVERRIDES, "models", "suite", "peer"}
+
+
+def test_the_command_takes_them(tmp_path: Path) -> None:
+    where = ("-o", tmp_path / "out")
+    run = hstar("paper", "reward-shaping", *where, "--limit", "1", "--steps", "x=y")
+    check_one_line(run, 36, "'y' is not a positive whole number")
+    run = hstar("paper", "truncated-gaussian", *where, "--limit", "1")
+    check_one_line(run, 36, "--limit is for regression-sampling, reward-shaping")
+    options = ("--domains", "visitall", "--columns", "h^FF", "plan", "--tests", "1", "--jobs", "1")
+    run = hstar("paper", "reward-shaping", *where, *options, "--limit", "20")
+    assert run.code == 0, run.err
+    tables = (tmp_path / "out" / "tables.md").read_text()
+    assert "| visitall | 4 |" in tables and "| blocks" not in tables
