@@ -52,8 +52,8 @@ def add_parser(commands: Commands) -> None:
     parser.add("--validation LABELS", about)
     parser.add("--test LABELS", "labels on which to report errors at the end")
     parser.add("--seeds LIST", "seeds such as 0,1,2: one model for each (default: 0)", default="0")
-    about = "how weights are found: torch, linear (wl, in the core), mlp (facts, in the core)"
-    parser.add("--fit NAME", about, default="torch")
+    about = "how weights are found: torch, linear (wl) or mlp (facts) in the core (default: torch)"
+    parser.add("--fit NAME", about)
     parser.add("--tensorboard DIR", "a folder for learning curves in TensorBoard's format")
     add_training(parser)
     add_sweep(parser, "--sweep-batch")
@@ -65,13 +65,13 @@ def run(options: argparse.Namespace) -> int:
     if is_pdb_file(options.labels):
         from hstar.commands.certified import learn_table
 
-        for name in ("validation", "test", "tensorboard"):
+        for name in ("fit", "validation", "test", "tensorboard"):
             if getattr(options, name):
                 raise UsageError(f"--{name} is for labels; a table holds the value of every state")
         return learn_table(options, options.labels)
     if options.pddl:
         raise UsageError("labels hold their problems already; give PDDL files with a database only")
-    if options.fit != "torch":
+    if options.fit not in (None, "torch"):
         return train_by_fit(options)
     import torch
 

@@ -11,7 +11,7 @@ from hstar.slots.model_file import ModelFile, write_model
 from hstar.slots.models import MODELS
 from hstar.slots.teachers.labels import read_labels
 from hstar.training.dataset import check_same_kind, dataset_of, load_dataset
-from hstar.training.fit import Lesson, Limits, ModelRow, fit_for
+from hstar.training.fit import FITS, Lesson, Limits, ModelRow, fit_for
 
 USUAL = {  # model and objective of a fit
     "linear": ("linear", "rank-svm"),
@@ -36,6 +36,9 @@ def train_from_labels(
     """Write the model file. What is not named suits the fit; `options` are those of features, model
     and objective. Dead ends are learned from where the fit can use them. Raises LabelsError,
     PddlError, ValueError for what does not fit, OutOfResources, OSError."""
+    chosen = FITS.find(fit)
+    if chosen.acts:
+        raise ValueError(f"the fit '{fit}' learns by acting; use 'hstar learn --recipe rollouts'")
     usual = USUAL.get(fit, (model, objective))
     model, objective = model or usual[0], objective or usual[1]
     if model is None or objective is None:
@@ -43,9 +46,7 @@ def train_from_labels(
     features = features or FEATURES_OF.get(fit) or MODELS.find(model).features[0]
     held = read_labels(Path(labels))
     row = ModelRow(held.teacher, features, model, objective, fit, held.options, options or {})
-    chosen = fit_for(row)
-    if chosen.acts:
-        raise ValueError(f"the fit '{fit}' learns by acting; use 'hstar learn --recipe rollouts'")
+    fit_for(row).check(row)
     data = dataset_of(held, os.fspath(labels), dead_ends=True)
     judges = None if validation is None else load_dataset(validation)
     if judges is not None:

@@ -143,7 +143,7 @@ def operator_colours(
     """Of operators[i] in states[i]: uint64[n, rounds + 2] (cpp/wl/operators.hpp). `actions` names
     those of the domain, in an order that all tasks share."""
     features = _core.WlFeatures(task.core, WL.native(config, task))
-    return features.operator_colours(states, operators.astype(np.int32), _numbers(task, actions))
+    return features.operator_colours(states, operators.astype("int32"), _numbers(task, actions))
 
 
 def _numbers(task: Task, actions: Sequence[str]) -> list[int]:
