@@ -201,9 +201,7 @@ def locks(folder: Path, *goals: str, requirement: str = ":strips") -> Path:
     return folder
 
 
-@pytest.mark.parametrize(
-    "options", [QUICK["domain"], QUICK["rollouts"]], ids=("domain", "rollouts")
-)
+@pytest.mark.parametrize("recipe", ["domain", "rollouts"])
 @pytest.mark.parametrize(
     ("goals", "message"),
     [
