@@ -57,45 +57,12 @@ if TYPE_CHECKING:
     AnyHeuristics: TypeAlias = AnyHeuristic | Sequence[AnyHeuristic]
     Value: TypeAlias = bool | int | float | str | None  # of an option
 
-__all__ = [
-    "HEURISTICS",
-    "SEARCHES",
-    "Budget",
-    "Comparison",
-    "Heuristic",
-    "InputFileError",
-    "LabelSummary",
-    "LearnedHeuristic",
-    "ModelFile",
-    "ModelFileError",
-    "OutOfResources",
-    "Outcome",
-    "PddlError",
-    "Problem",
-    "Puzzle",
-    "SearchResult",
-    "SearchSpecification",
-    "Space",
-    "Task",
-    "UnsupportedPddlError",
-    "Validation",
-    "Verdict",
-    "WrittenSplit",
-    "__version__",
-    "bench",
-    "generate",
-    "label",
-    "learn",
-    "load_model",
-    "load_task",
-    "make_heuristic",
-    "plan",
-    "report",
-    "search",
-    "solve",
-    "train",
-    "validate",
-]
+__all__ = ["bench", "generate", "label", "learn", "plan", "report", "search", "solve", "train"]
+__all__ += ["HEURISTICS", "SEARCHES", "__version__", "load_model", "load_task", "make_heuristic"]
+__all__ += ["Budget", "Comparison", "Heuristic", "InputFileError", "LabelSummary", "validate"]
+__all__ += ["LearnedHeuristic", "ModelFile", "ModelFileError", "OutOfResources", "Outcome"]
+__all__ += ["PddlError", "Problem", "Puzzle", "SearchResult", "SearchSpecification", "Space"]
+__all__ += ["Task", "UnsupportedPddlError", "Validation", "Verdict", "WrittenSplit"]
 
 if not TYPE_CHECKING:
     _late = lazy(__name__, __file__)
