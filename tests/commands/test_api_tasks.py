@@ -37,7 +37,7 @@ def test_atoms_of_states(towers: hstar.Task) -> None:
     assert {"on(b, a)", "clear(b)", "clear(c)"} <= atoms
     assert "on(a, b)" not in atoms
     state = towers.initial_state
-    result = hstar.search_task(towers, "blind", "astar")
+    result = hstar.search(towers, "blind", "astar")
     for step in result.plan or ():
         operators, states = towers.successors(state)
         names = [towers.operator_name(op) for op in operators]
@@ -118,7 +118,7 @@ def test_decimal_costs() -> None:
     assert costs["(drive van south north)"] == 13.25
     assert costs["(load box van south)"] == 2
     assert costs["(unload box van north)"] == 0
-    result = hstar.search_task(task, "lmcut", "astar")
+    result = hstar.search(task, "lmcut", "astar")
     assert result.plan_cost == 26.5
     assert task.unscaled(8) == 2
     assert isinstance(task.unscaled(8), int)

@@ -26,8 +26,7 @@ from hard_tasks import (
 from program import COMMAND, SECONDS, Outcome, environment, hstar
 from small_domains import problem_text
 
-from hstar import HEURISTICS, load_task
-from hstar import search_task as search
+from hstar import HEURISTICS, load_task, search
 from hstar.runtime.resources import Budget, OutOfResources
 
 KEYS = [

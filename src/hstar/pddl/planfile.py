@@ -44,6 +44,11 @@ def read_plan(path: str | os.PathLike[str]) -> list[tuple[str, ...]]:
     return steps
 
 
+def read_step(text: str) -> tuple[str, ...]:
+    """Of "(name object ...)", as a search result has it."""
+    return tuple(text.strip("()").split())
+
+
 def format_plan(steps: Iterable[tuple[str, ...]], cost: int | float, unit: bool) -> str:
     """The text of a plan file; `unit` says whether every action of the task costs 1.
 

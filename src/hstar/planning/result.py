@@ -8,7 +8,7 @@ import math
 from dataclasses import asdict, dataclass
 
 from hstar import _core
-from hstar.pddl.planfile import format_plan
+from hstar.pddl.planfile import format_plan, read_step
 from hstar.runtime.resources import OutOfResources
 
 EXIT_CODES = {
@@ -65,9 +65,7 @@ class SearchResult:
         """The plan as a file in Fast Downward's format. Raises ValueError if there is none."""
         if self.plan is None or self.plan_cost is None:
             raise ValueError(f"there is no plan: {self.status}")
-        return format_plan(
-            [tuple(step.strip("()").split()) for step in self.plan], self.plan_cost, self.unit_cost
-        )
+        return format_plan(map(read_step, self.plan), self.plan_cost, self.unit_cost)
 
     def to_json(self) -> str:
         """One JSON object; infinity is null."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from hstar import _core
 from hstar.pddl import PddlError, Problem, UnsupportedPddlError, parse
+from hstar.pddl.planfile import read_step
 from hstar.pddl.validate import validate
 from hstar.planning.normalize import Normalizer
 from hstar.planning.space import state_rows
@@ -131,7 +132,7 @@ class Task:
         another state by those of the grounded one. Raises ValueError if it fails."""
         if state is not None:
             return self._replay_from(state, plan)
-        verdict = validate(self.problem, [tuple(step.strip("()").split()) for step in plan])
+        verdict = validate(self.problem, list(map(read_step, plan)))
         if not verdict.valid:
             raise ValueError(str(verdict.reason))
         return verdict.cost
@@ -186,9 +187,9 @@ def ground(
 
 def load_task(
     domain: str | os.PathLike[str],
-    problem: str | os.PathLike[str],
+    problem: str | os.PathLike[str] | None = None,
     *,
     keep_irrelevant: bool = False,
 ) -> Task:
-    """Read two PDDL files and ground them."""
+    """Read PDDL files, as `parse` does, and ground them."""
     return ground(parse(domain, problem), keep_irrelevant=keep_irrelevant)
