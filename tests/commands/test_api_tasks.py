@@ -65,7 +65,7 @@ def test_successors_are_what_the_operators_say(museum: hstar.Task) -> None:
 
 
 def test_a_plan_from_another_state_must_reach_the_goal(towers: hstar.Task) -> None:
-    plan = hstar.search_task(towers, "ff").plan
+    plan = hstar.search(towers, "ff").plan
     assert plan is not None and len(plan) > 1
     start = towers.initial_state
     assert towers.replay(plan, start) == len(plan)
