@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hstar import search
 from hstar.experiments.report import markdown_table
 from hstar.pdb import PatternDatabase, PdbHeuristic, build_pdb, parse_pattern, read_pdb, write_pdb
 from hstar.pdb.heuristic import PatternHeuristic
 from hstar.planning.puzzle import Puzzle, States, make_puzzle
 from hstar.planning.result import SearchResult
-from hstar.planning.search import search
 from hstar.slots.pattern_network import read_learned
 
 TABLES = {"8-corner": "corners", "6-edge": "edges:0-5", "other 6-edge": "edges:6-11"}

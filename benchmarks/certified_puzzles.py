@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hstar import search
 from hstar.experiments.report import markdown_table
 from hstar.pdb import PatternDatabase, PdbHeuristic, build_pdb, parse_pattern
 from hstar.planning.puzzle import Puzzle, make_puzzle
-from hstar.planning.search import search
 from hstar.slots.objectives import make_objective
 from hstar.slots.pattern_network import ExceptionSet, LearnedDatabase, read_learned
 from hstar.training.certified.certificate import verify_file

@@ -16,20 +16,22 @@ import math
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import provenance
-from hstar.learning.networks import Candidate, NetworkMaker
 
 from hstar.pddl import parse
 from hstar.planning.search import run
 from hstar.planning.specification import SearchSpecification
-from hstar.planning.task import Task, load_task
+from hstar.planning.task import Task, ground, load_task
 from hstar.runtime.resources import Budget
 from hstar.slots.learned_heuristic import LearnedHeuristic
+from hstar.slots.model_file import ModelFile
+from hstar.slots.teachers.backward import attempt_of
 from hstar.slots.teachers.regression import sample_walks
-from hstar.training.native import MlpOptions, train_mlp
+from hstar.training.dataset import dataset_in_memory
+from hstar.training.fit import Lesson, Limits, ModelRow
+from hstar.training.fit.mlp import fit_mlp
 
 STATES = 100_000
 HEAD = ["task", "int16 evaluated/s", "float32", "h^FF", "int16 / h^FF", "int16 expanded/s"]
@@ -51,20 +53,24 @@ def speed(task: Task, options: SearchSpecification, seconds: float) -> tuple[flo
 
 def measured(folder: Path, seconds: float, epochs: int) -> list[str | float]:
     domain = folder / "domain.pddl"
-    network = MlpOptions(precision="int16", epochs=epochs)
-    maker = NetworkMaker(parse(domain, folder / "p1.pddl"), network, STATES, Budget(), print)
+    problem = parse(domain, folder / "p1.pddl")
+    learned_on = ground(problem, keep_constant=True)
     start = time.process_time()
-    sets = sample_walks(maker.task, Budget(), states=STATES)
+    labels = attempt_of(learned_on, sample_walks(learned_on, Budget(), states=STATES))
     sampled = time.process_time()
-    width = maker.features["width"]
-    trained = train_mlp(maker.rows(sets), width, network, 0)
+    lesson = Lesson(dataset_in_memory([("p1", problem, labels)]))
+    published = {"hidden": 250, "width": 250, "learning_rate": 1e-4, "batch": 64, "patience": 2}
+    options = {**published, "output": "relu", "init": "torch", "epochs": epochs}
+    row = ModelRow("regression", "facts", "mlp", "squared", options=options)
+    file = fit_mlp(lesson, row, Limits(Budget()))
     done = time.process_time()
     task = load_task(domain, folder / "p2.pddl")
     speeds = {}
     for precision in ("int16", "float32"):
-        options = replace(network, precision=precision)
-        file = maker.model_file(Candidate("regression"), options, trained, len(sets))
-        heuristic = LearnedHeuristic(file, precision)
+        model = file.metadata["model"]
+        config = {**model["config"], "precision": precision}
+        metadata = {**file.metadata, "model": {**model, "config": config}}
+        heuristic = LearnedHeuristic(ModelFile(metadata, file.tensors), precision)
         speeds[precision] = speed(task, SearchSpecification(heuristic, "gbfs", cost="one"), seconds)
     speeds["ff"] = speed(task, SearchSpecification("ff", "gbfs", cost="one"), seconds)
     return [
@@ -74,7 +80,7 @@ def measured(folder: Path, seconds: float, epochs: int) -> list[str | float]:
         speeds["int16"][1],
         sampled - start,
         done - sampled,
-        float(len(trained.curve)),
+        float(len(file.metadata["training"]["curve"])),
     ]
 
 

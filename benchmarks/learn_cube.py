@@ -28,7 +28,7 @@ from hstar.runtime.progress import Progress
 from hstar.slots.objectives import make_objective
 from hstar.slots.pattern_network import read_learned
 from hstar.training.certified.cube import GOALS, CubeGoal
-from hstar.training.certified.learning import Learned, learn
+from hstar.training.certified.learning import CertifiedNetwork, learn
 from hstar.training.certified.sweep import SweepOptions
 from hstar.training.loop import Line
 from hstar.training.options import TrainOptions
@@ -160,7 +160,7 @@ def describe(line: Line) -> str:
     )
 
 
-def result_of(learned: Learned, seconds: float) -> dict[str, Any]:
+def result_of(learned: CertifiedNetwork, seconds: float) -> dict[str, Any]:
     model, certificate = learned.file.model, learned.certificate
     return {
         "bytes": learned.num_bytes,

@@ -92,7 +92,9 @@ def rows_of(domain: Path, out: Path, name: str) -> pl.DataFrame:
 
 def row_of(domain: Path, out: Path) -> tuple[list[str], int, int]:
     """A row of the table, and how many problems each solves."""
-    verdict = json.loads((out / f"{domain.name}.json").read_text())
+    learned = json.loads((out / f"{domain.name}.json").read_text())
+    verdict = learned["verdict"]["use"]
+    pays = verdict in ("learned", "trade")  # a trade is right as well if more is solved, or faster
     rows = [rows_of(domain, out, name) for name in ("learned", "default")]
     rows = [mine.join(rows[1 - i], on=KEY, how="semi") for i, mine in enumerate(rows)]
     solved = [int(mine["coverage"].sum()) for mine in rows]
@@ -108,12 +110,12 @@ def row_of(domain: Path, out: Path) -> tuple[list[str], int, int]:
         for mine in rows
     ]  # fmt: skip
     is_better = (solved[0], -seconds[0]) > (solved[1], -seconds[1])
-    right = is_better if verdict["pays"] else solved[1] >= solved[0]
+    right = is_better if pays else solved[1] >= solved[0]
     cells = [
         domain.name, rows[0].height, *solved, *levels, " : ".join(f"{s:.1f}" for s in seconds),
         f"{math.exp(sum(costs) / len(costs)):.2f}" if costs else "",
-        "use it" if verdict["pays"] else "keep the default", "yes" if right else "no",
-        round(verdict["seconds"]), verdict["chosen"],
+        verdict, "yes" if right else "no",
+        round(learned["seconds"]), learned["chosen"],
     ]  # fmt: skip
     return [*map(str, cells)], solved[0], solved[1]
 

@@ -22,10 +22,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+from hstar import search
 from hstar.experiments.report import markdown_table
 from hstar.pdb import PatternDatabase, PdbHeuristic, compress, read_pdb, subtract
 from hstar.planning.puzzle import make_puzzle
-from hstar.planning.search import search
 
 # Table 3 of the paper.
 TABLE_3: dict[str, list[int]] = {

@@ -23,7 +23,7 @@ auto label(const BoundTask& bound, const States& starts, BoundHeuristic& heurist
         return label_by_search(*space, rows.batch(), {heuristic.evaluator.get()}, options, seconds,
                                [&](int op) { return bound.is_artificial(op); });
     });
-    const size_t count = labels.steps.size();  // arguments are evaluated in any order
+    const size_t count = labels.steps.size();  // before it is moved: arguments have no order
     return std::tuple(to_numpy(std::move(labels.states), {count, rows.columns}),
                       to_numpy(std::move(labels.steps)),
                       to_numpy(std::vector<uint8_t>(labels.solved.begin(), labels.solved.end())));

@@ -23,8 +23,8 @@ def test_own_heuristic(towers: hstar.Task) -> None:
             h += states[:, variable] != value
         return h
 
-    own = hstar.search_task(towers, open_goals, "gbfs")
-    native = hstar.search_task(towers, "goalcount", "gbfs")
+    own = hstar.search(towers, open_goals, "gbfs")
+    native = hstar.search(towers, "goalcount", "gbfs")
     assert own.solved
     assert (own.plan, own.expanded, own.evaluated) == (
         native.plan,

@@ -37,7 +37,7 @@ def test_atoms_of_states(towers: hstar.Task) -> None:
     assert {"on(b, a)", "clear(b)", "clear(c)"} <= atoms
     assert "on(a, b)" not in atoms
     state = towers.initial_state
-    result = hstar.search_task(towers, "blind", "astar")
+    result = hstar.search(towers, "blind", "astar")
     for step in result.plan or ():
         operators, states = towers.successors(state)
         names = [towers.operator_name(op) for op in operators]
@@ -62,6 +62,16 @@ def test_successors_are_what_the_operators_say(museum: hstar.Task) -> None:
                 if all(state[v] == wanted for v, wanted in conditions):
                     by_hand[variable] = value
             np.testing.assert_array_equal(successor, by_hand)
+
+
+def test_a_plan_from_another_state_must_reach_the_goal(towers: hstar.Task) -> None:
+    plan = hstar.search(towers, "ff").plan
+    assert plan is not None and len(plan) > 1
+    start = towers.initial_state
+    assert towers.replay(plan, start) == len(plan)
+    for wrong, message in ((plan[:-1], "does not hold at the end"), (plan[1:], "not possible")):
+        with pytest.raises(ValueError, match=message):
+            towers.replay(wrong, start)
 
 
 def test_indices_of_operators(towers: hstar.Task) -> None:
@@ -108,7 +118,7 @@ def test_decimal_costs() -> None:
     assert costs["(drive van south north)"] == 13.25
     assert costs["(load box van south)"] == 2
     assert costs["(unload box van north)"] == 0
-    result = hstar.search_task(task, "lmcut", "astar")
+    result = hstar.search(task, "lmcut", "astar")
     assert result.plan_cost == 26.5
     assert task.unscaled(8) == 2
     assert isinstance(task.unscaled(8), int)

@@ -26,8 +26,7 @@ from hard_tasks import (
 from program import COMMAND, SECONDS, Outcome, environment, hstar
 from small_domains import problem_text
 
-from hstar import HEURISTICS, load_task
-from hstar import search_task as search
+from hstar import HEURISTICS, load_task, search
 from hstar.runtime.resources import Budget, OutOfResources
 
 KEYS = [
@@ -215,7 +214,9 @@ def test_max_evaluations(search: str, batch: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize("search", [*SEARCHES, "bfs", "idastar"])
 def test_max_expansions(search: str, batch: int, tmp_path: Path) -> None:
     _, problem = large_search(tmp_path, blocks=12)
-    flags = ["-s", search, "-H", "hmax", "--batch", str(batch), "--max-expansions", "60"]
+    flags = ["-s", search, "-H", "hmax", "--max-expansions", "60"]
+    if search != "idastar":  # it has no batches
+        flags += ["--batch", str(batch)]
     outcome = hstar("plan", problem, "--json", *flags)
     assert (outcome.code, outcome.err) == (12, "")
     result = json.loads(outcome.out)

@@ -64,7 +64,7 @@ def test_a_search_in_python_ends_before_the_machine_is_full(
     task = hstar.load_task(*never_ending(tmp_path))
     monkeypatch.setattr(resources, "available_bytes", lambda: 2**27)
     for result in (
-        hstar.search_task(task, "blind", "gbfs"),
+        hstar.search(task, "blind", "gbfs"),
         hstar.plan(tmp_path / "domain.pddl", tmp_path / "problem.pddl", "blind", "gbfs"),
     ):
         assert (result.status, result.exit_code) == ("out of memory", 22)

@@ -15,12 +15,12 @@ import pytest
 from drawn_problems import read
 from program import SECONDS, environment
 
+from hstar import search
 from hstar.domains import DOMAINS, generate, regenerate
 from hstar.domains.blocksworld import completions, random_state
 from hstar.domains.parking import random_rows
 from hstar.domains.sliding_tiles import random_board
 from hstar.pddl import parse
-from hstar.planning.search import search
 from hstar.planning.task import ground
 
 # The text of one problem of each domain: a change here changes what everybody generates.

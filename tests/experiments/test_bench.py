@@ -17,6 +17,7 @@ from hard_tasks import large_search
 from program import hstar
 
 import hstar as hstar_package
+from hstar import search
 from hstar.experiments.bench import (
     COLUMNS,
     BenchOptions,
@@ -29,7 +30,6 @@ from hstar.experiments.bench.runs import _find_algorithms
 from hstar.pddl import PddlError
 from hstar.planning.heuristics import make_heuristic
 from hstar.planning.puzzle import make_puzzle
-from hstar.planning.search import search
 from hstar.planning.specification import SearchSpecification
 from hstar.planning.task import Task
 from hstar.runtime import pool as runtime_pool

@@ -19,7 +19,7 @@ from program import PACKAGES, SECONDS, environment, hstar
 from small_patterns import database_of
 from tiny_cea_scale import PAIR, TILES, TINY
 
-from hstar import plan
+from hstar import plan, search
 from hstar.experiments.study import planning_table
 from hstar.experiments.study import run as study_run
 from hstar.papers.admissible_cea.scales import MODELS, SCALES, TABLE_3
@@ -31,7 +31,6 @@ from hstar.papers.admissible_cea.study import (
 from hstar.papers.admissible_cea.tables import frontier, table_1, table_2, table_3, verdict
 from hstar.pdb import table_row
 from hstar.planning.puzzle import make_puzzle
-from hstar.planning.search import search
 from hstar.runtime.journal import JournalError
 from hstar.slots.model_file import ModelFileError
 from hstar.slots.pattern_network import read_learned

@@ -14,6 +14,7 @@ import pytest
 from program import DATA, hstar
 from random_tasks import random_task
 
+from hstar import search
 from hstar.pdb import (
     PdbFileError,
     PdbHeuristic,
@@ -25,7 +26,6 @@ from hstar.pdb import (
 )
 from hstar.pddl import parse
 from hstar.planning.heuristics import make_heuristic
-from hstar.planning.search import search
 from hstar.planning.task import Task, ground
 
 Abstract = tuple[int, ...]

@@ -15,10 +15,10 @@ from program import hstar as program
 from test_random_tasks import SEEDS, load
 
 import hstar
+from hstar import search
 from hstar.experiments.bench import BenchOptions
 from hstar.planning.puzzle import make_puzzle
 from hstar.planning.result import SearchResult
-from hstar.planning.search import search
 from hstar.planning.specification import SearchSpecification
 
 FILES = DATA / "strips" / "domain.pddl", DATA / "strips" / "problem.pddl"

@@ -18,7 +18,7 @@ from hard_tasks import write_task
 from random_tasks import random_task
 
 import hstar
-from hstar.planning.search import search
+from hstar import search
 
 EdgeValue = Callable[[bytes, int], float]
 

@@ -15,8 +15,8 @@ import pytest
 import small_domains
 from random_tasks import random_task
 
+from hstar import search
 from hstar.planning.heuristics import make_heuristic
-from hstar.planning.search import search
 from hstar.planning.task import Task, load_task
 
 pytestmark = pytest.mark.skipif(

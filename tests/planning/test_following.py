@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from random_tasks import random_task
 
+from hstar import search
 from hstar.domains import generate
 from hstar.pddl import parse
 from hstar.pddl.validate import validate
-from hstar.planning.search import search
 from hstar.planning.specification import DEFAULT_PLANNER, SearchSpecification
 from hstar.planning.task import Task, ground, load_task
 

@@ -9,8 +9,9 @@ import pytest
 from small_domains import problem_text
 
 import hstar
+from hstar import search
+from hstar.pddl import parse
 from hstar.planning.result import SearchResult
-from hstar.planning.search import search
 from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget
 
@@ -25,7 +26,7 @@ LINE = """(define (domain line) (:predicates (at ?x) (next ?x ?y)) (:functions (
 def read(folder: Path, domain: str, problem: str) -> Task:
     (folder / "domain.pddl").write_text(domain)
     (folder / "problem.pddl").write_text(problem)
-    return ground(hstar.parse(folder / "domain.pddl", folder / "problem.pddl"))
+    return ground(parse(folder / "domain.pddl", folder / "problem.pddl"))
 
 
 def switches(folder: Path, count: int) -> Task:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hstar import search
 from hstar.domains import generate
 from hstar.pddl.validate import validate
 from hstar.planning.heuristics import make_heuristic
-from hstar.planning.search import search
 from hstar.planning.task import Task, load_task
 
 SIZES = {

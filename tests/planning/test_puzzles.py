@@ -7,9 +7,9 @@ import pytest
 from case_tables import table
 from numpy.typing import NDArray
 
+from hstar import search
 from hstar.planning.algorithms import SEARCHES
 from hstar.planning.puzzle import Puzzle, make_puzzle
-from hstar.planning.search import search
 
 SMALL = ["tiles-2x2", "tiles-2x3", "tiles-3x2", "pancake-6", "topspin-7-4", "topspin-7-3", "cube2"]
 LARGE = [

@@ -21,12 +21,12 @@ import oracle
 import pytest
 from random_tasks import RandomTask, random_task
 
+from hstar import search
 from hstar.pddl import parse
 from hstar.pddl.model import And, Atom, Problem
 from hstar.pddl.validate import validate
 from hstar.planning.algorithms import SEARCHES
 from hstar.planning.heuristics import HEURISTICS, make_heuristic
-from hstar.planning.search import search
 from hstar.planning.task import Task, ground
 
 SEEDS = range(200)

@@ -13,11 +13,11 @@ from program import DATA
 from program import hstar as program
 
 import hstar
+from hstar import search
 from hstar.pdb import build_pdb, write_pdb
 from hstar.pdb.pattern import parse_pattern
 from hstar.planning.puzzle import make_puzzle
 from hstar.planning.result import SearchResult
-from hstar.planning.search import search
 from hstar.planning.specification import DEFAULT_PLANNER, SearchSpecification
 
 FILES = DATA / "strips" / "domain.pddl", DATA / "strips" / "problem.pddl"

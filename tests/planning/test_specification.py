@@ -200,3 +200,10 @@ def test_names_in_a_model_file_import_nothing() -> None:
     for said in ({"heuristic": "os:getcwd"}, {"alternating": [{"heuristic": "os:getcwd"}]}):
         with pytest.raises(ValueError, match="unknown heuristic: 'os:getcwd'"):
             SearchSpecification(Model(algorithm="gbfs", **said)).searches()
+
+
+@pytest.mark.parametrize("prefers", [True, False])
+def test_a_description_says_once_whether_operators_are_preferred(prefers: bool) -> None:
+    said = SearchSpecification("ff", "lazy", preferred=None if prefers else False).describe()
+    assert ("with preferred operators" in said) == prefers
+    assert ("no preferred operators" in said) != prefers

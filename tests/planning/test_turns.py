@@ -19,9 +19,9 @@ from hard_tasks import large_search, never_ending
 from program import SECONDS, environment
 
 import hstar
-from hstar import _core
+from hstar import _core, search
 from hstar.planning.result import SearchResult
-from hstar.planning.search import run, search
+from hstar.planning.search import run
 from hstar.planning.specification import DEFAULT_PLANNER, SearchSpecification
 from hstar.runtime.resources import Budget
 

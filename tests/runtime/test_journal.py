@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from program import hstar
 from small_domains import BLOCKS, problem_text
 
-from hstar.papers.experiment import Experiment
+from hstar.papers import prepare_paper
 from hstar.runtime.journal import LOCK, Journal, JournalError
 from hstar.training.checkpoint import CheckpointError, read_checkpoint
-
-
-@dataclass(frozen=True)
-class Scale:
-    """Of an experiment without anything to do."""
 
 
 @pytest.fixture
@@ -122,5 +116,5 @@ def test_a_checkpoint_is_a_file(kind: str, tmp_path: Path) -> None:
 def test_a_paper_writes_into_no_folder_of_other_work(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("years of work\n")
     with pytest.raises(JournalError, match="this folder holds files of other work"):
-        Experiment(Scale(), tmp_path).keep_settings()
+        prepare_paper("truncated-gaussian", "smoke", tmp_path, {}).keep_settings()
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]

@@ -46,7 +46,7 @@ def first(states):
     first_runs.set(); second_runs.wait(); return np.zeros(len(states))
 def second(states):
     second_runs.set(); first_ended.wait(); return np.zeros(len(states))
-threads = [threading.Thread(target=hstar.search_task, args=(task, h), kwargs={"max_expansions": 3})
+threads = [threading.Thread(target=hstar.search, args=(task, h), kwargs={"max_expansions": 3})
            for h in (first, second)]
 threads[0].start(); first_runs.wait()
 threads[1].start(); second_runs.wait()
@@ -76,7 +76,7 @@ def heuristic(states):
     os.kill(os.getpid(), signal.SIGINT)
     return np.zeros(len(states))
 try:
-    hstar.search_task(task, heuristic, "lazy", max_evaluations=1)
+    hstar.search(task, heuristic, "lazy", max_evaluations=1)
     print("lost")
 except KeyboardInterrupt:
     print("raised")

@@ -20,9 +20,9 @@ from label_folders import generated
 from program import hstar as hstar_program
 
 import hstar
+from hstar import search
 from hstar.commands.cli import main
 from hstar.experiments.bench import read_runs
-from hstar.planning.search import search
 from hstar.runtime.registry import Registry
 from hstar.slots.decode import DECODES, Quantile
 from hstar.slots.features import FEATURES

@@ -14,9 +14,11 @@ from label_folders import atom_names, files, generated, hard_gripper, write_fold
 from program import hstar
 from small_domains import ALL, BLOCKS, problem_text
 
-from hstar import ground, make_heuristic, parse, search_task
+from hstar import make_heuristic, search
 from hstar.commands.cli import main
+from hstar.pddl import parse
 from hstar.pddl.errors import InputFileError
+from hstar.planning.task import ground
 from hstar.slots.teachers import LabelOptions, label, read_labels
 from hstar.slots.teachers.states import heuristic_columns, states_of_atoms
 
@@ -48,7 +50,7 @@ def test_values(domain: str, cost: str, tmp_path: Path) -> None:
         task = ground(
             parse(folder / "domain.pddl", path if cost == "normal" else without_metric(path))
         )
-        best = search_task(task, "blind", "astar")
+        best = search(task, "blind", "astar")
         assert best.plan_cost == problem.plan_cost
         rows = labels.rows_of(problem.problem)
         if best.plan_length == 0:
@@ -96,7 +98,7 @@ def test_costs_with_decimals(tmp_path: Path) -> None:
     states = states_of_atoms(task, labels.problems[0].atoms, labels.rows)
     lmcut = heuristic_columns(task, states, ["lmcut"])["lmcut"]
     assert task.cost_scale > 1
-    best = search_task(ground(parse(folder / "domain.pddl", problem)), "blind", "astar").plan_cost
+    best = search(ground(parse(folder / "domain.pddl", problem)), "blind", "astar").plan_cost
     assert labels.rows.h[0] == best and best % 1 != 0
     assert (lmcut <= labels.rows.h).all()
     assert lmcut[0] > best / 4

@@ -13,9 +13,11 @@ from label_folders import QUICK, atom_names, write_folder
 from program import hstar
 from small_domains import problem_text
 
-from hstar import ground, parse, search_task
+from hstar import search
+from hstar.pddl import parse
 from hstar.pddl.errors import InputFileError
 from hstar.pddl.planfile import PlanFileError
+from hstar.planning.task import ground
 from hstar.slots.teachers import LabelOptions, Labels, LabelsError, label, read_labels
 from hstar.training.dataset import load_dataset
 
@@ -117,7 +119,7 @@ def test_plans_of_the_user(tmp_path: Path) -> None:
     for number, end in ((0, "plan"), (2, "soln")):
         name = f"p{number:02d}"
         task = ground(parse(folder / "domain.pddl", folder / f"{name}.pddl"))
-        found = search_task(task, "ff", "gbfs")
+        found = search(task, "ff", "gbfs")
         costs[f"{name}.pddl"] = found.plan_cost
         (plans / f"{name}.{end}").write_text(found.plan_text.upper())
     output = tmp_path / "labels.parquet"

@@ -14,11 +14,11 @@ import torch
 from small_trainings import TINY
 from untrained_models import States, random_walk, read_task, untrained, values
 
+from hstar import search
 from hstar.pddl import UnsupportedPddlError
 from hstar.pddl.validate import validate
 from hstar.planning.algorithms import SEARCHES
 from hstar.planning.heuristics import make_heuristic
-from hstar.planning.search import search
 from hstar.planning.task import Task
 from hstar.slots.decode import DECODES
 from hstar.slots.features.feature import SpaceStates

@@ -21,7 +21,7 @@ from test_edge_heuristics import Plain
 from test_learned_symmetry import CHANGES, twins
 
 import hstar
-from hstar.planning.search import search
+from hstar import search
 from hstar.slots.decode import HAdjusted
 from hstar.slots.features.atoms import Encoder
 from hstar.slots.features.operators import (

@@ -13,10 +13,10 @@ from test_wl import KINDS, config_of, generated, random_tasks
 from untrained_models import random_walk
 from wl_oracle import Graph
 
+from hstar import search
 from hstar.domains import generate
 from hstar.pddl.validate import validate
 from hstar.planning.heuristics import bind_heuristic
-from hstar.planning.search import search
 from hstar.planning.specification import SearchSpecification
 from hstar.planning.task import Task, load_task
 from hstar.slots.features.wl import operator_colours

@@ -19,12 +19,12 @@ import pytest
 from slot_combinations import FITTING, PIECES, every_pair, small, with_open_variables
 
 import hstar
+from hstar import search
 from hstar.commands.cli import main
 from hstar.domains import generate
 from hstar.pdb import build_pdb, choose_pattern
 from hstar.planning.algorithms import SEARCHES
 from hstar.planning.puzzle import make_puzzle
-from hstar.planning.search import search
 from hstar.slots.decode import DECODES
 from hstar.slots.features import FEATURES
 from hstar.slots.models import MODELS

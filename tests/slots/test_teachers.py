@@ -11,8 +11,10 @@ from label_folders import atom_names, generated, write_folder
 from program import hstar
 from small_domains import ALL, problem_text
 
-from hstar import ground, make_heuristic, parse, search_task
+from hstar import make_heuristic, search
 from hstar.commands.cli import main
+from hstar.pddl import parse
+from hstar.planning.task import ground
 from hstar.runtime.pool import Lost, Pool
 from hstar.runtime.progress import Progress
 from hstar.slots.teachers import TEACHERS, LabelOptions, label, read_labels
@@ -51,7 +53,7 @@ def test_exhaustive_values(domain: str, cost: str, tmp_path: Path) -> None:
         h = data.column("h_star")[data.task_numbers == number]
         known = dict(zip(map(bytes, labelled.states), h.tolist(), strict=True))
         assert len(known) == len(h)
-        best = search_task(task, "blind", "astar")
+        best = search(task, "blind", "astar")
         assert known[bytes(task.initial_state)] == best.plan_cost
         assert labels.problem(labelled.name).plan_cost == best.plan_cost
         closed = make_heuristic(task, "goalcount").evaluate(labelled.states) == 0

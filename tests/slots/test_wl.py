@@ -355,6 +355,7 @@ def test_every_input_of_the_core_is_checked(tmp_path: Path) -> None:
         **MODELS.find("linear").native(model.metadata["model"]["config"], model.file.tensors),
         **WL.native(model.metadata["features"]["config"], task),
     }
+    spec["colours"] = np.asarray(spec["colours"])
     _core.Heuristic.learned(task.core, spec)
     weight, bias, activation, skip = spec["layers"][0]
     infinite = weight.copy()

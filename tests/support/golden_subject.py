@@ -19,10 +19,10 @@ from safetensors.numpy import load_file
 from small_domains import ALL
 
 import hstar
+from hstar import search
 from hstar.domains import DOMAINS
 from hstar.pdb import PdbHeuristic, build_pdb, parse_pattern
 from hstar.planning.puzzle import make_puzzle
-from hstar.planning.search import search
 from hstar.slots.objectives import OBJECTIVES, make_objective
 from hstar.slots.teachers import LabelOptions, label
 from hstar.training.certified.learning import learn
@@ -99,7 +99,7 @@ def run_search(
     """The plan and the counters; `heuristic` is a name, a function, or a model file."""
     if isinstance(heuristic, Path):
         heuristic = hstar.load_model(heuristic)
-    return counters(hstar.search_task(task, heuristic, algorithm, **options))
+    return counters(hstar.search(task, heuristic, algorithm, **options))
 
 
 def counters(result: hstar.SearchResult) -> dict[str, Any]:
@@ -130,7 +130,7 @@ def run_recorded_search(
     options = dict(options)
     cost = options.pop("cost", "normal")
     recorded = RecordedHeuristic(hstar.make_heuristic(task, heuristic, cost).evaluate)
-    result = hstar.search_task(task, recorded, algorithm, **options)
+    result = hstar.search(task, recorded, algorithm, **options)
     return {"evaluations": result.requested, "order": recorded.order()}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hstar.planning.search import search
+from hstar import search
 from hstar.planning.task import Task
 from hstar.runtime.resources import Budget
 from hstar.slots.model_file import ModelFile

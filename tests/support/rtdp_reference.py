@@ -11,9 +11,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from hstar.planning.goals import REACH_GOAL, satisfies_goal
 from hstar.planning.heuristics import make_heuristic
-from hstar.planning.task import Task
+from hstar.planning.task import REACH_GOAL, Task
 from hstar.slots.features.atoms import ATOMS, Batch
 from hstar.slots.models.nlm import NLMConfig
 from hstar.slots.models.nlm_network import NLM, Ragged, dense_inputs
@@ -73,7 +72,7 @@ class World:
 
     def is_goal(self, s: State) -> bool:
         if s not in self._goal:
-            self._goal[s] = satisfies_goal(self.task, row(s))
+            self._goal[s] = self.task.satisfies_goal(row(s))
         return self._goal[s]
 
     def h(self, s: State) -> float:

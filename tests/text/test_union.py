@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from hstar import search
 from hstar.domains import generate
 from hstar.pddl import Problem, parse
 from hstar.pddl.union import single_predicates, union
 from hstar.pddl.validate import validate
-from hstar.planning.search import search
 from hstar.planning.task import ground, load_task
 from hstar.runtime.resources import Budget
 from hstar.training.fit import Lesson, Limits

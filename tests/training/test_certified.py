@@ -14,10 +14,9 @@ from program import hstar as run
 from small_patterns import OPTIONS, data_of, database_of, difference
 
 import hstar
-from hstar import _core
+from hstar import _core, search
 from hstar.pdb import PatternDatabase, build_pdb, write_pdb
 from hstar.planning.puzzle import Puzzle, make_puzzle
-from hstar.planning.search import search
 from hstar.planning.task import Task
 from hstar.slots.features.pattern_states import PatternStates
 from hstar.slots.levels import Decoding
@@ -172,7 +171,7 @@ def test_the_maximum_with_a_table(strict: Path, folder: Path) -> None:
     both = load_pattern_heuristic(f"pdb:{strict},{folder / 'small.pdb'}")
     states = puzzle.unrank(np.arange(720))
     learned = read_learned(strict).model.lookup(states)
-    assert np.array_equal(both.evaluate(states), np.maximum(learned, small.lookup(states)))
+    assert np.array_equal(both.evaluate(puzzle, states), np.maximum(learned, small.lookup(states)))
 
 
 def test_budget_and_mean(folder: Path) -> None:

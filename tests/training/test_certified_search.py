@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from program import hstar as run
 from small_patterns import OPTIONS, data_of, database_of
 
+from hstar import search
 from hstar.pdb import PdbHeuristic, build_pdb, choose_pattern, parse_pattern, write_pdb
 from hstar.pddl import parse
 from hstar.planning.puzzle import Puzzle, make_puzzle
-from hstar.planning.search import search
 from hstar.planning.task import Task, ground
 from hstar.slots.loader import load_pattern_heuristic
 from hstar.slots.objectives import make_objective
@@ -85,7 +85,7 @@ def test_networks_see_what_tables_leave_and_each_pattern_once(tmp_path: Path) ->
     expected = np.maximum(network.lookup(states), table.lookup(states))
     counts = []
     for _ in range(2):
-        assert np.array_equal(both.evaluate(states), expected)
+        assert np.array_equal(both.evaluate(puzzle, states), expected)
         counts.append(both.bind(puzzle).network_states)
     assert counts[0] == counts[1]  # all known from the first time
 

@@ -17,9 +17,8 @@ from test_regression import task_of
 
 from hstar import _core
 from hstar.pddl.errors import UnsupportedPddlError
-from hstar.planning.goals import REACH_GOAL, satisfies_goal
 from hstar.planning.heuristics import make_heuristic
-from hstar.planning.task import Task, load_task
+from hstar.planning.task import REACH_GOAL, Task, load_task
 from hstar.runtime.resources import Budget, OutOfResources
 from hstar.slots.features.atoms import ATOMS, Batch
 
@@ -108,17 +107,17 @@ class Expected:
         ]
 
     def h(self, state: Rows) -> float:
-        return 0.0 if satisfies_goal(self.task, state) else float(self.evaluate(state[None])[0])
+        return 0.0 if self.task.satisfies_goal(state) else float(self.evaluate(state[None])[0])
 
     def is_stuck(self, state: Rows) -> bool:
         """By the state alone."""
-        if satisfies_goal(self.task, state):
+        if self.task.satisfies_goal(state):
             return False
         return math.isinf(self.h(state)) or not self.steps(state)
 
     def is_dead_end(self, state: Rows) -> bool:
         """After expansion."""
-        if satisfies_goal(self.task, state):
+        if self.task.satisfies_goal(state):
             return False
         return self.is_stuck(state) or all(self.is_stuck(after) for _, after in self.steps(state))
 
@@ -142,7 +141,7 @@ def check_walk(world: _core.Environment, tasks: list[Task], heuristic: str, leng
         for row, p in enumerate(order):
             state = world.values(p, at[p])
             seen.add((p, state.tobytes()))
-            assert before["goals"][row] == satisfies_goal(tasks[p], state)
+            assert before["goals"][row] == tasks[p].satisfies_goal(state)
             assert before["h"][row] == pytest.approx(expected[p].h(state))
             assert after["h"][row] == before["h"][row]
             assert after["dead_ends"][row] == expected[p].is_dead_end(state)

@@ -16,7 +16,7 @@ from test_learned_symmetry import DOMAINS
 from test_policy import QUICK, network_for
 
 import hstar
-from hstar.planning.search import search
+from hstar import search
 from hstar.slots.features.vocabulary import Vocabulary
 from hstar.slots.model_file import to_bytes
 from hstar.slots.models.gnn import GNN

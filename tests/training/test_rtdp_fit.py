@@ -10,9 +10,9 @@ import pytest
 from label_folders import write_folder
 from learning_runs import NETWORK, QUICK, check_learned, learn, model_in
 
+from hstar import search
 from hstar.learning.split import usable_tasks
 from hstar.planning.heuristics import make_heuristic
-from hstar.planning.search import search
 from hstar.planning.task import Task, load_task
 from hstar.runtime.resources import Budget
 from hstar.slots.loader import find_heuristic

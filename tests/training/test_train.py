@@ -13,7 +13,7 @@ import pytest
 import torch
 from small_trainings import CLASSES, RANKING, TINY, error_in_search, interrupted, options, trained
 
-from hstar.planning.search import search
+from hstar import search
 from hstar.slots.decode import find_decode
 from hstar.slots.loader import load_model
 from hstar.slots.objectives import OBJECTIVES, make_objective

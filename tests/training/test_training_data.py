@@ -15,8 +15,8 @@ from label_folders import atom_names
 from small_domains import problem_text
 from small_trainings import LABELLING, TINY, options
 
+from hstar import search
 from hstar.planning.heuristics import make_heuristic
-from hstar.planning.search import search
 from hstar.slots.features import FEATURES
 from hstar.slots.features.feature import SpaceStates
 from hstar.slots.loader import load_model

@@ -179,7 +179,7 @@ def suggest(action: argparse.Action, values: Iterable[str]) -> None:
 
 def budget_of(options: argparse.Namespace) -> Budget:
     """The limits count from the start of the command."""
-    age = _core.monotonic_seconds() - options.start
+    age = _core.monotonic_seconds() - options.started
     return Budget.starting_now(options.overall_time_limit, options.overall_memory_limit, age)
 
 

@@ -53,7 +53,7 @@ def run(arguments: Sequence[str], start: float | None = None) -> int:
                 alone = arguments and arguments[0] in COMMANDS and arguments[0] != "completion"
                 parser = build_parser(arguments[:1] if alone else COMMANDS)
                 options = parser.parse_args(arguments)
-                options.start = start
+                options.started = start
                 with quiet(options):
                     code: int = options.command(options)
                 return code

@@ -6,10 +6,12 @@ import argparse
 import json
 import os
 import warnings
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 from hstar.commands.arguments import Commands, add_command
 from hstar.pddl.errors import escape
+from hstar.planning.specification import SearchSpecification
 
 if TYPE_CHECKING:
     from hstar.slots.model_file import ModelFile
@@ -54,6 +56,14 @@ def _lines(model: ModelFile, size: str) -> list[str]:
     ]
     if outside := code_outside(metadata):
         lines.append(f"With --trust it runs the code {', '.join(outside)}.")
+    elif metadata["search"] is not None:
+        ranks = "operators" in metadata
+        held: Any = SimpleNamespace(
+            label="this model", search=metadata["search"], ranks_operators=ranks
+        )
+        lines.append(f"Search: {SearchSpecification(held).describe()}.")
+    if metadata["verdict"] is not None:
+        lines.append(f"Verdict: {metadata['verdict']['sentence']}.")
     certificate = metadata["certificate"]
     if certificate is None:
         return [*lines, "The file has no certificate."]

@@ -13,6 +13,7 @@ from hstar.commands.arguments import (
     budget_of,
     positive,
     specification_of,
+    values_of,
 )
 from hstar.commands.plan import log_result
 from hstar.planning.result import SearchResult, stopped_before_search
@@ -67,12 +68,7 @@ def solve_puzzle(options: argparse.Namespace, budget: Budget) -> SearchResult:
     from hstar.planning.puzzle import make_puzzle
 
     puzzle = make_puzzle(options.puzzle)
-    if options.state is not None:
-        state = puzzle.parse_state(options.state)
-    elif options.moves is not None:
-        state = puzzle.after(puzzle.parse_moves(options.moves))
-    else:
-        state = puzzle.scramble(options.scramble, options.seed)
+    state = puzzle.start(**values_of(options, "state moves scramble seed"))
     chosen = load_search(specification_of(options, leave_out=("seed",)))
     if not options.json:
         print(f"Puzzle: {puzzle.name}.")

@@ -8,9 +8,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hstar.commands.arguments import Commands, UsageError, add_command, as_usage_error
-from hstar.commands.training_options import add_sweep, add_training, training_options
-from hstar.runtime.atomic import check_writable, write_atomically
+from hstar.commands.arguments import Commands, UsageError, add_command, as_usage_error, values_of
+from hstar.commands.training_options import (
+    add_sweep,
+    add_training,
+    given_flags,
+    option_of,
+    training_options,
+)
+from hstar.pddl.errors import escape
+from hstar.runtime.atomic import write_atomically
+from hstar.runtime.resources import Budget
+from hstar.slots.model_file import check_output
 
 if TYPE_CHECKING:
     from hstar.training.dataset import Dataset
@@ -43,6 +52,8 @@ def add_parser(commands: Commands) -> None:
     parser.add("--validation LABELS", about)
     parser.add("--test LABELS", "labels on which to report errors at the end")
     parser.add("--seeds LIST", "seeds such as 0,1,2: one model for each (default: 0)", default="0")
+    about = "how weights are found: torch, linear (wl) or mlp (facts) in the core (default: torch)"
+    parser.add("--fit NAME", about)
     parser.add("--tensorboard DIR", "a folder for learning curves in TensorBoard's format")
     add_training(parser)
     add_sweep(parser, "--sweep-batch")
@@ -54,12 +65,14 @@ def run(options: argparse.Namespace) -> int:
     if is_pdb_file(options.labels):
         from hstar.commands.certified import learn_table
 
-        for name in ("validation", "test", "tensorboard"):
+        for name in ("fit", "validation", "test", "tensorboard"):
             if getattr(options, name):
                 raise UsageError(f"--{name} is for labels; a table holds the value of every state")
         return learn_table(options, options.labels)
     if options.pddl:
         raise UsageError("labels hold their problems already; give PDDL files with a database only")
+    if options.fit not in (None, "torch"):
+        return train_by_fit(options)
     import torch
 
     before = torch.get_num_threads()
@@ -68,6 +81,28 @@ def run(options: argparse.Namespace) -> int:
         return train_on_labels(options)
     finally:
         torch.set_num_threads(before)
+
+
+def train_by_fit(options: argparse.Namespace) -> int:
+    """By another fit than torch, which has no curve to tell of."""
+    from hstar.training.fit import Limits
+    from hstar.training.from_labels import train_from_labels
+
+    names = "validation test tensorboard decode start compile"
+    others = given_flags(options) | {k: v for k, v in values_of(options, names).items() if v}
+    if others:
+        raise UsageError(f"the fit '{options.fit}' takes no --{next(iter(others))}")
+    seeds = _seeds(options.seeds)
+    for seed in seeds:
+        path = _output(options.output, seed, len(seeds))
+        limits = Limits(Budget(), seed, options.steps, options.threads or 1)
+        slots = values_of(options, "model features objective")
+        named = dict(option_of(text) for text in options.option)
+        with as_usage_error():
+            check_output(path)
+            train_from_labels(options.labels, path, options.fit, limits, **slots, options=named)
+        print(f"The model is in {escape(path)}.")
+    return 0
 
 
 def train_on_labels(options: argparse.Namespace) -> int:
@@ -80,11 +115,10 @@ def train_on_labels(options: argparse.Namespace) -> int:
     first = chosen[seeds[0]]
     if options.test and first.objective.form == "value":
         raise UsageError("a ranking does not estimate costs, so there is no error to --test")
-    if not options.output.endswith(".safetensors"):
-        raise UsageError(f"the output must end in .safetensors, not '{options.output}'")
     outputs = {seed: _output(options.output, seed, len(seeds)) for seed in seeds}
-    for path in outputs.values():
-        check_writable(path)
+    with as_usage_error():
+        for path in outputs.values():
+            check_output(path)
     training = load_dataset(options.labels)
     if options.validation:
         validation = load_dataset(options.validation)

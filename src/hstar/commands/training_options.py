@@ -115,7 +115,7 @@ def training_options(given: argparse.Namespace, seed: int, of_table: bool) -> Tr
     model = given.model or ("mlp" if of_table else "nlm")
     name = given.objective or ("cea" if of_table else "truncated-gaussian")
     with as_usage_error():
-        named = dict(_option(text) for text in given.option)
+        named = dict(option_of(text) for text in given.option)
         known = [one.name for one in fields(OBJECTIVES.find(name))]
         of_objective = {key: named.pop(key) for key in list(named) if key in known}
         chosen = {**of_objective, **_objective_options(given)}
@@ -143,6 +143,13 @@ def training_options(given: argparse.Namespace, seed: int, of_table: bool) -> Tr
         return TrainOptions(**options)
 
 
+def given_flags(given: argparse.Namespace) -> dict[str, Any]:
+    """The values of all flags that were given of those that only the fit "torch" and tables have,
+    but for `steps`."""
+    every = (*OBJECTIVE, *SHAPE, *flags_of(of_table=False), *flags_of(of_table=True), *DECODE)
+    return _given(given, [one for one in every if not one[0].startswith("--steps")])
+
+
 def _given(given: argparse.Namespace, options: Options) -> dict[str, Any]:
     """The values of those options that were given, by name."""
     names = [usage.split()[0].removeprefix("--").replace("-", "_") for usage, *_ in options]
@@ -163,7 +170,7 @@ def _objective_options(given: argparse.Namespace) -> dict[str, Any]:
     return chosen
 
 
-def _option(text: str) -> tuple[str, Any]:
+def option_of(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals:
         raise UsageError(f"--option takes NAME=VALUE, not '{text}'")

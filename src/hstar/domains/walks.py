@@ -19,7 +19,6 @@ from hstar.domains.generated_problem import atom_text
 from hstar.pddl import Problem, parse
 from hstar.pddl.source import load_source
 from hstar.planning.atoms import atom_name, parse_atom
-from hstar.planning.goals import satisfies_goal
 from hstar.planning.task import Task, ground
 from hstar.runtime.atomic import write_atomically
 from hstar.runtime.resources import Budget
@@ -66,7 +65,7 @@ def walk_problems(problem: Problem, path: Path, walks: int, steps: int, seed: in
     for state in states:
         if count == walks:
             return
-        if state.tobytes() in known or satisfies_goal(task, state):
+        if state.tobytes() in known or task.satisfies_goal(state):
             continue
         known.add(state.tobytes())
         count += 1

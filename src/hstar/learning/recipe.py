@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from hstar.pddl.errors import did_you_mean
 from hstar.planning.specification import SearchSpecification
 from hstar.slots.model_file import ModelFile
 from hstar.slots.models import MODELS
@@ -193,6 +194,24 @@ class SlotChoice:
         teacher_options |= {name: settings[name] for name in own}
         options |= {n: value_of(v) for n, v in self.options.items() if n not in own}
         return replace(chosen, teacher_options=teacher_options, options=options)
+
+
+def find_recipe(
+    name: str | None, is_folder: bool, choice: SlotChoice, states: int | None = None
+) -> Recipe:
+    """The recipe of a name, or the one that fits the input, with the slots that were chosen. Raises
+    ValueError."""
+    if name is None:
+        name = "domain" if is_folder else "problem"
+        if choice.teacher == "rollouts" and choice.model is choice.objective is None:
+            name = "rollouts"
+    if name not in RECIPES:
+        hint, known = did_you_mean(name, RECIPES), ", ".join(RECIPES)
+        raise ValueError(f"unknown recipe '{name}'{hint}; choose one of {known}")
+    for own in choice.options.keys() & {"states", "seed"}:
+        raise ValueError(f"--option {own} is --{own} here")
+    recipe = choice.apply(RECIPES[name])
+    return recipe if states is None else replace(recipe, states=states)
 
 
 def value_of(text: Any) -> Any:

@@ -15,7 +15,7 @@ from hstar.learning.race import Ladder, problem_starts
 from hstar.learning.trials import Say, Start
 from hstar.pddl import Problem
 from hstar.pddl.union import single_predicates
-from hstar.planning.goals import is_dead_end, satisfies_goal
+from hstar.planning.goals import is_dead_end
 from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget, OutOfResources
 
@@ -83,7 +83,7 @@ def walk_states(
     if but is not None:
         left_out |= {state.tobytes() for state in but}
     for state in found:
-        if state.tobytes() not in left_out and not satisfies_goal(task, state):
+        if state.tobytes() not in left_out and not task.satisfies_goal(state):
             kept.setdefault(state.tobytes(), state)
     chosen = list(kept.values())[:count]
     return np.array(chosen, np.int32).reshape(len(chosen), task.num_variables)
@@ -105,7 +105,7 @@ def usable_tasks(
                 raise
             reasons["too large to ground"] += 1
             continue
-        if satisfies_goal(task, task.initial_state):
+        if task.satisfies_goal(task.initial_state):
             reasons["already solved"] += 1
         elif is_dead_end(task):
             reasons["without a plan"] += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -44,8 +45,29 @@ class Layout:
     fingerprint: str = ""
 
 
+class PatternHeuristic(ABC):
+    """A pattern database, or a network that was learned from one."""
+
+    layout: Layout
+
+    @abstractmethod
+    def bind(self, space: Space) -> _core.Pdb | _core.LearnedPdb:
+        """In the core. Raises ValueError if it is one of another space."""
+
+    @cached_property
+    def core(self) -> _core.Pdb | _core.LearnedPdb:
+        """Of a puzzle, in the core. Raises ValueError for one of a task."""
+        if self.layout.space == PDDL:
+            raise ValueError("a pattern of a planning task needs the task: use bind(task)")
+        return self.bind(make_puzzle(self.layout.space))
+
+    def lookup(self, states: NDArray[np.int32]) -> NDArray[np.float32]:
+        """Of a puzzle: float32[B] from whole states int32[B, V]; infinity if unreachable."""
+        return self.core.lookup(state_rows(states))
+
+
 @dataclass(frozen=True)
-class PatternDatabase:
+class PatternDatabase(PatternHeuristic):
     """A table uint8[bytes] and its layout; the values of `base`, if any, are added."""
 
     layout: Layout
@@ -81,7 +103,6 @@ class PatternDatabase:
         return make_index(space, layout.pattern, layout.order, layout.symmetric)
 
     def bind(self, space: Space) -> _core.Pdb:
-        """The database in the core. Raises ValueError if it is one of another space."""
         layout = self.layout
         return _core.Pdb(
             index=self.index(space),
@@ -92,17 +113,6 @@ class PatternDatabase:
             levels=list(layout.levels),
             base=None if self.base is None else self.base.bind(space),
         )
-
-    @cached_property
-    def core(self) -> _core.Pdb:
-        """For a puzzle: the database in the core. Raises ValueError for a database of a task."""
-        if self.layout.space == PDDL:
-            raise ValueError("a database of a planning task needs the task: use bind(task)")
-        return self.bind(make_puzzle(self.layout.space))
-
-    def lookup(self, states: NDArray[np.int32]) -> NDArray[np.float32]:
-        """For a puzzle: float32[B] from whole states int32[B, V]; infinity if unreachable."""
-        return self.core.lookup(state_rows(states))
 
     @cached_property
     def histogram(self) -> tuple[list[int], int]:

@@ -4,29 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hstar import _core
-from hstar.pdb.database import Layout
+from hstar.pdb.database import PatternHeuristic
 from hstar.pdb.file import PdbFileError, read_pdb
-from hstar.planning.puzzle import Puzzle
-from hstar.planning.space import Space, state_rows
-
-PREFIX = "pdb:"
-
-
-class PatternHeuristic(Protocol):
-    """A pattern database, or a network that was learned from one."""
-
-    @property
-    def layout(self) -> Layout: ...
-
-    def bind(self, space: Space) -> _core.Pdb | _core.LearnedPdb:
-        """In the core. Raises ValueError if it is one of another space."""
+from hstar.planning.heuristics import PATTERNS, evaluate
+from hstar.planning.space import Space
 
 
 class PdbHeuristic:
@@ -68,13 +54,9 @@ class PdbHeuristic:
             self._bound[space.name] = bound
         return bound
 
-    def evaluate(self, states: NDArray[np.int32]) -> NDArray[np.float32]:
-        """Of a puzzle: float32[B] from int32[B, V]."""
-        return self.bind(self._puzzle).evaluate(state_rows(states))
-
-    @cached_property
-    def _puzzle(self) -> Puzzle:
-        return Puzzle(self.sums[0][0].layout.space)
+    def evaluate(self, space: Space, states: NDArray[np.int32]) -> NDArray[np.float32]:
+        """float32[B] from int32[B, V]; one state is a batch of one."""
+        return evaluate(self, space, states)
 
 
 def load_heuristic(
@@ -85,16 +67,16 @@ def load_heuristic(
     `read_other` reads files of other kinds and returns None for a pattern database.
     Raises PdbFileError and ValueError.
     """
-    names = [one.split("+") for one in text.removeprefix(PREFIX).split(",")]
+    names = [one.split("+") for one in text.removeprefix(PATTERNS).split(",")]
     every = {name for one in names for name in one}
     if "" in every:
-        raise ValueError(f"'{text}' names no file; write {PREFIX}FILE,FILE or {PREFIX}FILE+FILE")
+        raise ValueError(f"'{text}' names no file; write pdb:FILE,FILE or pdb:FILE+FILE")
     files: dict[str, PatternHeuristic] = {}
     for name in sorted(every):
         other = read_other(name)
         files[name] = read_pdb(name) if other is None else other
     label = ",".join("+".join(map(os.path.basename, one)) for one in names)
-    return PdbHeuristic([[files[name] for name in one] for one in names], f"{PREFIX}{label}")
+    return PdbHeuristic([[files[name] for name in one] for one in names], f"{PATTERNS}{label}")
 
 
 def _check_sum(databases: Sequence[PatternHeuristic]) -> None:

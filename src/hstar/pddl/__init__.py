@@ -10,10 +10,11 @@ UnsupportedPddlError; anything malformed raises PddlError.
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 from hstar.pddl.domain import read_domain
 from hstar.pddl.errors import InputFileError, PddlError, UnsupportedPddlError
-from hstar.pddl.locate import find_domain, find_problems, natural_order
+from hstar.pddl.locate import find_domain, find_problems, is_domain_file, natural_order
 from hstar.pddl.model import Domain, Problem
 from hstar.pddl.planfile import PlanFileError, read_plan
 from hstar.pddl.problem import read_problem
@@ -46,6 +47,11 @@ def parse_problem(path: str | os.PathLike[str], domain: Domain) -> Problem:
     return read_problem(load_source(path), domain)
 
 
-def parse(domain_path: str | os.PathLike[str], problem_path: str | os.PathLike[str]) -> Problem:
-    """Read a domain file and a problem file. Raises PddlError."""
-    return parse_problem(problem_path, parse_domain(domain_path))
+def parse(domain: str | os.PathLike[str], problem: str | os.PathLike[str] | None = None) -> Problem:
+    """Read a domain file and a problem file. One file alone is a problem, whose domain is found by
+    `find_domain`. Raises PddlError."""
+    if problem is None:
+        if is_domain_file(Path(domain)):
+            raise PddlError("this is a domain; name a problem as well", os.fspath(domain))
+        domain, problem = find_domain(domain), domain
+    return parse_problem(problem, parse_domain(domain))

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from hstar.pddl.errors import InputFileError, quote
 from hstar.pddl.source import load_source
 
-_TOKEN = re.compile(r"[()]|[^()\s]+")
+_STEP_OR_TOKEN = re.compile(r"\(([^()]*)(\)?)|\)|[^()\s]+")
 
 
 class PlanFileError(InputFileError):
@@ -23,35 +23,30 @@ def read_plan(path: str | os.PathLike[str]) -> list[tuple[str, ...]]:
     """
     source = load_source(path, PlanFileError, may_be_empty=True)
     steps: list[tuple[str, ...]] = []
-    step: list[str] | None = None
-    opened_at = 0
-    for match in _TOKEN.finditer(source.text):
-        token = match[0]
-        if token == "(":
-            if step is not None:
-                raise source.error(
-                    match.start(), "'(' inside a step; steps are written '(name object ...)'"
-                )
-            step = []
-            opened_at = match.start()
-        elif token == ")":
-            if step is None:
-                raise source.error(match.start(), "')' without a '(' before it; delete it")
-            if not step:
-                raise source.error(opened_at, "a step without an action name; delete it")
-            steps.append(tuple(step))
-            step = None
-        elif step is not None:
-            step.append(token)
-        else:
+    for match in _STEP_OR_TOKEN.finditer(source.text):
+        start, words = match.start(), tuple((match[1] or "").split())
+        if match[0] == ")":
+            raise source.error(start, "')' without a '(' before it; delete it")
+        if match[1] is None:
             raise source.error(
-                match.start(),
-                f"found {quote(token)} outside of a step; steps are written '(name object ...)' "
+                start,
+                f"found {quote(match[0])} outside of a step; steps are written '(name object ...)' "
                 "and comments start with ';'",
             )
-    if step is not None:
-        raise source.error(opened_at, "this '(' is never closed; add the missing ')'")
+        if not match[2] and match.end() == len(source.text):
+            raise source.error(start, "this '(' is never closed; add the missing ')'")
+        if not match[2]:
+            message = "'(' inside a step; steps are written '(name object ...)'"
+            raise source.error(match.end(), message)
+        if not words:
+            raise source.error(start, "a step without an action name; delete it")
+        steps.append(words)
     return steps
+
+
+def read_step(text: str) -> tuple[str, ...]:
+    """Of "(name object ...)", as a search result has it."""
+    return tuple(text.strip("()").split())
 
 
 def format_plan(steps: Iterable[tuple[str, ...]], cost: int | float, unit: bool) -> str:

@@ -62,7 +62,7 @@ SEARCHES: Registry[SearchEntry] = Registry(
             ("seed", "ranked"),
         ),
         "lazy": SearchEntry(
-            "greedy best-first search, lazy, with preferred operators",
+            "greedy best-first search, lazy",
             {"lazy": True, "early_goal_test": False},
             ("batch", "seed", "preferred", "preferred_by", "look_ahead", "ranked"),
         ),

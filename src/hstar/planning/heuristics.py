@@ -23,7 +23,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from hstar import _core
 from hstar.planning.outside import noting_faults, outside
@@ -33,13 +33,13 @@ from hstar.runtime.resources import Budget
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
 PATTERNS = "pdb:"  # before the names of pattern databases
 COST_TYPES = ("normal", "one", "plusone")
 
-HeuristicFunction = Callable[[Any], Any]  # int32[B, V] -> B numbers
-BoundHeuristic = _core.Heuristic | HeuristicFunction
+HeuristicFunction: TypeAlias = "Callable[[NDArray[np.int32]], ArrayLike]"  # [B, V] -> B numbers
+BoundHeuristic: TypeAlias = "_core.Heuristic | HeuristicFunction"
 
 
 class Heuristic(Protocol):
@@ -53,7 +53,7 @@ class Heuristic(Protocol):
         """The heuristic for the states of a space. Raises ValueError if it does not fit."""
 
 
-AnyHeuristic = str | Heuristic | HeuristicFunction
+AnyHeuristic: TypeAlias = "str | os.PathLike[str] | Heuristic | HeuristicFunction"
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +154,19 @@ def bind_heuristic(
     with noting_faults(name):
         made = make(space, cost, budget or Budget())
     return made if isinstance(made, _core.Heuristic) else outside(made, name)
+
+
+def evaluate(
+    heuristic: AnyHeuristic, space: Space, states: NDArray[np.int32]
+) -> NDArray[np.float32]:
+    """float32[B] from int32[B, V]; one state int32[V] is a batch of one. Raises ValueError. Who has
+    many batches binds the heuristic once."""
+    import numpy as np
+
+    bound, rows = bind_heuristic(heuristic, space), state_rows(states)
+    if isinstance(bound, _core.Heuristic):
+        return bound.evaluate(rows)
+    return np.asarray(bound(rows), np.float32)
 
 
 class NativeHeuristic:

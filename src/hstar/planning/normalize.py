@@ -1,8 +1,9 @@
 """Lifted problem -> the numbered, normalised form that the native grounder reads.
 
-Conditions are brought into negation normal form. Disjunctions outside universal quantifiers are
-split: an action with a disjunctive precondition becomes several schemas, a
-disjunctive effect condition several effects. Existential quantifiers outside universal ones become
+A walk over a condition carries the value that it should have, which negations turn around, so that
+only atoms are negated in the end. Disjunctions outside universal quantifiers are split: an action
+with a disjunctive precondition becomes several schemas, a disjunctive effect condition several
+effects. Existential quantifiers outside universal ones become
 additional, hidden parameters. What remains below a universal quantifier is passed on as a formula.
 The grounder expands it for each ground instance, after static atoms have been decided.
 """
@@ -25,7 +26,8 @@ MAX_COST_SCALE = 1_000_000
 TOO_LARGE_COST = 2**40  # fits into an integer of the core, which refuses operators that cost more
 
 Scope = dict[str, int]  # variable name -> number
-Disjunct = tuple[Variables, tuple[Formula, ...]]  # hidden variables, conjuncts
+Literal = tuple[Formula, bool]  # a condition and the value it should have
+Disjunct = tuple[Variables, tuple[Literal, ...]]  # hidden variables, conjuncts
 
 
 class Normalizer:
@@ -85,14 +87,13 @@ class Normalizer:
             )
 
     def _effects(self, effect: model.Effect, scope: Scope) -> Iterable[tuple[Any, ...]]:
-        literal = effect.atom if effect.positive else model.Not(effect.atom)
         for hidden, conjuncts in self._disjuncts(effect.condition):
             variables = effect.variables + hidden
             inner = _extend(scope, variables)
             yield (
                 self._types(variables),
                 self._condition(conjuncts, inner),
-                self._literal(literal, inner),
+                self._literal(effect.atom, effect.positive, inner),
             )
 
     def _goals(self) -> list[tuple[Any, ...]]:
@@ -104,17 +105,17 @@ class Normalizer:
 
     # -- conditions
 
-    def _disjuncts(self, formula: Formula) -> list[Disjunct]:
-        return self._split(_negation_normal_form(formula, True))
-
-    def _split(self, formula: Formula) -> list[Disjunct]:
+    def _disjuncts(self, formula: Formula, wanted: bool = True) -> list[Disjunct]:
+        """In which ways a condition can be as wanted."""
         match formula:
             case model.Constant(value):
-                return [((), ())] if value else []
-            case model.And(parts):
+                return [((), ())] if value == wanted else []
+            case model.Not(inner):
+                return self._disjuncts(inner, not wanted)
+            case model.Junction(parts) if isinstance(formula, model.And) == wanted:
                 result: list[Disjunct] = [((), ())]
                 for part in parts:
-                    split = self._split(part)
+                    split = self._disjuncts(part, wanted)
                     if len(result) * len(split) > MAX_DISJUNCTS:
                         raise UnsupportedPddlError(
                             f"a condition of {self.place} expands to more than "
@@ -127,9 +128,9 @@ class Normalizer:
                         for more_hidden, more_conjuncts in split
                     ]
                 return result
-            case model.Or(parts):
-                return [disjunct for part in parts for disjunct in self._split(part)]
-            case model.Exists(variables, body):
+            case model.Junction(parts):
+                return [one for part in parts for one in self._disjuncts(part, wanted)]
+            case model.Quantified(variables, body) if isinstance(formula, model.Exists) == wanted:
                 # Siblings may use the same name, and all of them go into one parameter list.
                 renamed, renaming = [], {}
                 for variable in variables:
@@ -138,41 +139,46 @@ class Normalizer:
                     renamed.append(model.Variable(renaming[variable.name], variable.types))
                 return [
                     (tuple(renamed) + hidden, conjuncts)
-                    for hidden, conjuncts in self._split(model.substitute(body, renaming))
+                    for hidden, conjuncts in self._disjuncts(
+                        model.substitute(body, renaming), wanted
+                    )
                 ]
             case _:
-                return [((), (formula,))]
+                return [((), ((formula, wanted),))]
 
-    def _condition(self, conjuncts: tuple[Formula, ...], scope: Scope) -> tuple[Any, Any]:
+    def _condition(self, conjuncts: tuple[Literal, ...], scope: Scope) -> tuple[Any, Any]:
         literals, formulas = [], []
-        for conjunct in conjuncts:
-            if isinstance(conjunct, model.Forall):
-                formulas.append(self._formula(conjunct, scope))
+        for formula, wanted in conjuncts:
+            if isinstance(formula, model.Quantified):
+                formulas.append(self._formula(formula, wanted, scope))
             else:
-                literals.append(self._literal(conjunct, scope))
+                literals.append(self._literal(formula, wanted, scope))
         return literals, formulas
 
-    def _formula(self, formula: Formula, scope: Scope) -> tuple[Any, ...]:
+    def _formula(self, formula: Formula, wanted: bool, scope: Scope) -> tuple[Any, ...]:
+        """A formula that holds where the given one is as wanted."""
         match formula:
             case model.Constant(value):
-                return ("and" if value else "or", [])
+                return ("and" if value == wanted else "or", [])
+            case model.Not(inner):
+                return self._formula(inner, not wanted, scope)
             case model.Junction(parts):
-                return (formula.word, [self._formula(part, scope) for part in parts])
+                word = "and" if isinstance(formula, model.And) == wanted else "or"
+                return (word, [self._formula(part, wanted, scope) for part in parts])
             case model.Quantified(variables, body):
-                inner = _extend(scope, variables)
-                numbers = [inner[variable.name] for variable in variables]
+                word = "forall" if isinstance(formula, model.Forall) == wanted else "exists"
+                below = _extend(scope, variables)
+                numbers = [below[variable.name] for variable in variables]
                 types = self._types(variables)
-                return (formula.word, numbers, types, self._formula(body, inner))
+                return (word, numbers, types, self._formula(body, wanted, below))
             case _:
-                return ("literal", self._literal(formula, scope))
+                return ("literal", self._literal(formula, wanted, scope))
 
-    def _literal(self, formula: Formula, scope: Scope) -> tuple[int, bool, list[int]]:
-        negated = isinstance(formula, model.Not)
-        atom = formula.formula if isinstance(formula, model.Not) else formula
+    def _literal(self, atom: Formula, positive: bool, scope: Scope) -> tuple[int, bool, list[int]]:
         if isinstance(atom, model.Equal):
-            return (EQUALITY, negated, self._terms((atom.left, atom.right), scope))
+            return (EQUALITY, not positive, self._terms((atom.left, atom.right), scope))
         assert isinstance(atom, model.Atom)
-        return (self.predicates[atom.predicate], negated, self._terms(atom.args, scope))
+        return (self.predicates[atom.predicate], not positive, self._terms(atom.args, scope))
 
     def _terms(self, names: tuple[str, ...], scope: Scope) -> list[int]:
         return [scope[name] if name.startswith("?") else ~self.objects[name] for name in names]
@@ -252,22 +258,3 @@ def _extend(scope: Scope, variables: Variables) -> Scope:
     for i, variable in enumerate(variables):
         inner[variable.name] = next_number + i
     return inner
-
-
-def _negation_normal_form(formula: Formula, positive: bool) -> Formula:
-    """Negations pushed inwards until they apply to atoms only."""
-    match formula:
-        case model.Constant():
-            return formula if positive else model.negation(formula)
-        case model.Not(inner):
-            return _negation_normal_form(inner, not positive)
-        case model.Junction(parts):
-            normal = tuple(_negation_normal_form(part, positive) for part in parts)
-            kind = model.And if isinstance(formula, model.And) == positive else model.Or
-            return kind(normal)
-        case model.Quantified(variables, body):
-            universal = isinstance(formula, model.Forall) == positive
-            quantifier = model.Forall if universal else model.Exists
-            return quantifier(variables, _negation_normal_form(body, positive))
-        case _:
-            return formula if positive else model.Not(formula)

@@ -123,6 +123,19 @@ class Puzzle:
             raise ValueError("length and seed of a scramble must not be negative")
         return self.after(self.core.random_moves(length, seed))
 
+    def start(
+        self, state: str | None, moves: str | None, scramble: int | None, seed: int = 0
+    ) -> States:
+        """The state int32[V] that one of these says: pieces, moves from the goal, or how many
+        random moves. Raises ValueError."""
+        if sum(one is not None for one in (state, moves, scramble)) != 1:
+            raise ValueError("say where to start by a state, by moves or by a scramble")
+        if state is not None:
+            return self.parse_state(state)
+        if moves is not None:
+            return self.after(self.parse_moves(moves))
+        return self.scramble(scramble or 0, seed)
+
     def parse_moves(self, text: str) -> list[int]:
         """Moves by name, such as "R U2 F'". Raises ValueError."""
         names = self.move_names

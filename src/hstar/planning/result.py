@@ -6,10 +6,9 @@ import html
 import json
 import math
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from hstar import _core
-from hstar.pddl.planfile import format_plan
+from hstar.pddl.planfile import format_plan, read_step
 from hstar.runtime.resources import OutOfResources
 
 EXIT_CODES = {
@@ -38,23 +37,23 @@ class SearchResult:
 
     solved: bool
     status: str
-    plan: list[str] | None
-    plan_cost: int | float | None
-    plan_length: int | None
-    evaluated: int
-    evaluations: int
-    requested: int
-    expanded: int
-    generated: int
-    reopened: int
-    deadends: int
-    initial_h: float | None
-    states: int
-    state_bytes: int
-    search_time: float
-    total_time: float
-    peak_memory_kb: int
-    exit_code: int
+    plan: list[str] | None = None
+    plan_cost: int | float | None = None
+    plan_length: int | None = None
+    evaluated: int = 0
+    evaluations: int = 0
+    requested: int = 0
+    expanded: int = 0
+    generated: int = 0
+    reopened: int = 0
+    deadends: int = 0
+    initial_h: float | None = None
+    states: int = 0
+    state_bytes: int = 0
+    search_time: float = 0.0
+    total_time: float = 0.0
+    peak_memory_kb: int = 0
+    exit_code: int = 0
     seed: int = 0
     unit_cost: bool = True
     unchecked: str | None = None
@@ -66,9 +65,7 @@ class SearchResult:
         """The plan as a file in Fast Downward's format. Raises ValueError if there is none."""
         if self.plan is None or self.plan_cost is None:
             raise ValueError(f"there is no plan: {self.status}")
-        return format_plan(
-            [tuple(step.strip("()").split()) for step in self.plan], self.plan_cost, self.unit_cost
-        )
+        return format_plan(map(read_step, self.plan), self.plan_cost, self.unit_cost)
 
     def to_json(self) -> str:
         """One JSON object; infinity is null."""
@@ -103,15 +100,7 @@ class SearchResult:
 
 def stopped_before_search(error: OutOfResources, seconds: float) -> SearchResult:
     """The result of a run that ended while reading or grounding: nothing was counted."""
-    counters = "evaluated evaluations requested expanded generated reopened deadends states"
-    fields: dict[str, Any] = dict.fromkeys([*counters.split(), "state_bytes"], 0)
-    fields |= dict.fromkeys(["plan", "plan_cost", "plan_length", "initial_h"])
+    memory, code = _core.peak_resident_bytes() // 1024, error.exit_code
     return SearchResult(
-        solved=False,
-        status=error.status,
-        search_time=0.0,
-        total_time=seconds,
-        peak_memory_kb=_core.peak_resident_bytes() // 1024,
-        exit_code=error.exit_code,
-        **fields,
+        False, error.status, total_time=seconds, peak_memory_kb=memory, exit_code=code
     )

@@ -6,20 +6,20 @@ What the counters mean is defined in cpp/search/search.hpp.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hstar import _core
 from hstar.pddl.errors import PddlError
 from hstar.pddl.model import Problem
-from hstar.planning.heuristics import AnyHeuristic, bind_heuristic
+from hstar.planning.heuristics import bind_heuristic
 from hstar.planning.outside import fault_of_a_function
 from hstar.planning.result import EXIT_CODES, SearchResult
 from hstar.planning.space import Space, state_rows
 from hstar.planning.specification import DEFAULT, SearchSpecification
 from hstar.planning.task import ground
-from hstar.runtime.resources import Budget, OutOfResources, raising_interrupts
+from hstar.runtime.resources import Budget, OutOfResources
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,26 +34,6 @@ TURN = 0.02  # seconds, where searches take turns
 # Why searches end without an answer. Where they end for several reasons, the last one counts.
 _ENDS = ("gave up", "out of memory", "out of time", "terminated", "interrupted")
 FINDERS = ("learned", DEFAULT)  # of a plan, where searches take turns
-
-
-def search(
-    space: Space,
-    heuristic: AnyHeuristic | Sequence[AnyHeuristic] | None = None,
-    algorithm: str | None = None,
-    *,
-    state: NDArray[np.int32] | None = None,
-    budget: Budget | None = None,
-    **options: Any,
-) -> SearchResult:
-    """Search for a plan. Further options are those of SearchSpecification.
-
-    A puzzle needs a state to start from; a task starts from its initial state. Without a budget
-    the search ends "out of memory" when it has taken half of what was left. Raises ValueError,
-    OutOfResources (limits reached before the search) and KeyboardInterrupt.
-    """
-    with raising_interrupts():
-        chosen = SearchSpecification(heuristic, algorithm, **options)
-        return uninterrupted(run(space, chosen, budget or Budget.by_default(), state))
 
 
 def uninterrupted(result: SearchResult) -> SearchResult:

@@ -300,7 +300,9 @@ class SearchSpecification:
     def describe(self) -> str:
         """In full, for people."""
         own, *others = self.searches()
-        said = f"{own.entry.description}; heuristic {', '.join([own.names, *own.phrases()])}"
+        prefers = "preferred" in own.entry.options and own.value("preferred")
+        method = own.entry.description + (", with preferred operators" if prefers else "")
+        said = f"{method}; heuristic {', '.join([own.names, *own.phrases()])}"
         rest = ["default planner" if o.is_default_planner else o.describe() for o in others]
         return "; in turns with ".join([said, *rest])
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from hstar import _core
 from hstar.pddl import PddlError, Problem, UnsupportedPddlError, parse
+from hstar.pddl.planfile import read_step
 from hstar.pddl.validate import validate
 from hstar.planning.normalize import Normalizer
 from hstar.planning.space import state_rows
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     States = NDArray[np.int32]
 
 Fact = tuple[int, int]  # variable, value
+
+REACH_GOAL = "(reach-goal)"  # artificial: it reaches one of several goals
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +120,19 @@ class Task:
     def is_goal(self, state: States) -> bool:
         return not self.goal_is_false and all(state[v] == value for v, value in self.goal)
 
+    def satisfies_goal(self, state: States) -> bool:
+        """Whether a state is a goal, even if it takes an artificial operator to notice that."""
+        return self.is_goal(state) or any(
+            self.operator_name(int(op)) == REACH_GOAL and self.is_goal(after)
+            for op, after in zip(*self.successors(state), strict=True)
+        )
+
     def replay(self, plan: Sequence[str], state: States | None = None) -> int | float:
         """The cost of a plan by the rules of the lifted problem, from the initial state, or from
         another state by those of the grounded one. Raises ValueError if it fails."""
         if state is not None:
             return self._replay_from(state, plan)
-        verdict = validate(self.problem, [tuple(step.strip("()").split()) for step in plan])
+        verdict = validate(self.problem, list(map(read_step, plan)))
         if not verdict.valid:
             raise ValueError(str(verdict.reason))
         return verdict.cost
@@ -137,8 +147,7 @@ class Task:
                 raise ValueError(f"the step {step} is not possible where it stands")
             state = successors[named[0]]
             cost += self.operator(int(operators[named[0]])).cost
-        reached = [state, *self.successors(state)[1]]  # an artificial goal is a step farther
-        if not any(map(self.is_goal, reached)):
+        if not self.satisfies_goal(state):
             raise ValueError("the goal does not hold at the end of the plan")
         return cost
 
@@ -178,9 +187,9 @@ def ground(
 
 def load_task(
     domain: str | os.PathLike[str],
-    problem: str | os.PathLike[str],
+    problem: str | os.PathLike[str] | None = None,
     *,
     keep_irrelevant: bool = False,
 ) -> Task:
-    """Read two PDDL files and ground them."""
+    """Read PDDL files, as `parse` does, and ground them."""
     return ground(parse(domain, problem), keep_irrelevant=keep_irrelevant)

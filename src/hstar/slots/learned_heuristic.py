@@ -10,21 +10,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from hstar import _core
 from hstar.pddl.errors import escape, quote
-from hstar.planning.heuristics import make_heuristic
+from hstar.planning.heuristics import evaluate, make_heuristic
+from hstar.planning.space import Space
 from hstar.slots.decode import DECODES, Decode
 from hstar.slots.features import FEATURES
 from hstar.slots.features.vocabulary import domain_hash
 from hstar.slots.model_file import ModelFile, ModelFileError, refusing_malformed
 from hstar.slots.models import MODELS
-from hstar.slots.objectives.cap import capped_base
 
 if TYPE_CHECKING:
+    import numpy as np
     import torch
+    from numpy.typing import NDArray
 
 
 class LearnedHeuristic:
@@ -78,6 +77,10 @@ class LearnedHeuristic:
     def ranks_operators(self) -> bool:
         return "operators" in self.metadata
 
+    def evaluate(self, space: Space, states: NDArray[np.int32]) -> NDArray[np.float32]:
+        """float32[B] from int32[B, V]; one state is a batch of one. Raises ModelFileError."""
+        return evaluate(self, space, states)
+
     def bind(self, space: Any) -> _core.Heuristic | Callable[[Any], Any]:
         """The heuristic for a space. Raises ModelFileError if it was trained for another."""
         self.check_space(space)
@@ -86,7 +89,8 @@ class LearnedHeuristic:
                 model = MODELS.find(self.metadata["model"]["name"])
             except ValueError as error:
                 raise self._error(f"this hstar cannot use the model: {error}") from error
-            network = model.native(self.metadata["model"]["config"], self.file.tensors)
+            tensors = self.file.for_core()
+            network = model.native(self.metadata["model"]["config"], tensors)
             inputs = self.features.native(self.metadata["features"]["config"], space)
             # An entry from outside may inherit from one of ours, or have its name; a copy is ours.
             is_ours = type(DECODES.get(self.decode.name)) is type(self.decode)
@@ -103,7 +107,7 @@ class LearnedHeuristic:
                     return self._in_torch(space)
                 specification = {**self.specification(), **(network or {}), **(inputs or {})}
                 if self.ranks_operators:
-                    described, weights = self.metadata["operators"], self.file.tensors["operators"]
+                    described, weights = self.metadata["operators"], tensors["operators"]
                     ranking = self.features.native_operators(described, weights, space)
                     specification["operators"] = ranking
                 return _core.Heuristic.learned(space.core, specification)
@@ -143,7 +147,10 @@ class LearnedHeuristic:
 
     def _in_torch(self, space: Any) -> Callable[[Any], Any]:
         network = self.network()
+        import numpy as np
         import torch
+
+        from hstar.slots.objectives.cap import capped_base
 
         specification = self.specification()
         encode = self.features.encoder(self.metadata["features"]["config"], space)

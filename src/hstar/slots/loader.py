@@ -19,6 +19,7 @@ from hstar.planning.specification import SearchSpecification
 
 if TYPE_CHECKING:
     from hstar.pdb import PdbHeuristic
+    from hstar.slots.learned_heuristic import LearnedHeuristic
 
 
 def load_search(specification: SearchSpecification) -> SearchSpecification:
@@ -48,16 +49,17 @@ def find_heuristic(given: Any, decode: str | None = None, *, trust: bool = False
 
 def load_model(
     path: str | os.PathLike[str], decode: str | None = None, *, trust: bool = False
-) -> Any:
+) -> LearnedHeuristic | PdbHeuristic:
     """A learned heuristic from its file. Raises ModelFileError, ValueError for a decode that does
     not fit. A network in integers whose decode is "strict" must have a certificate that holds. Only
     with `trust` may the file name code outside the installed packages."""
-    from hstar.slots.learned_heuristic import LearnedHeuristic
     from hstar.slots.model_file import read_model
 
     name = os.fspath(path)
     file = read_model(name, trust=trust)
     if file.metadata["form"] != "integers":
+        from hstar.slots.learned_heuristic import LearnedHeuristic
+
         return LearnedHeuristic(file, name, decode)
     from hstar.pdb import PdbHeuristic
     from hstar.slots.pattern_network import learned_of

@@ -10,35 +10,33 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
+import struct
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from hstar.pddl.errors import InputFileError
-from hstar.runtime.atomic import write_atomically
+from hstar.runtime.atomic import check_writable, write_atomically
 from hstar.slots.features.vocabulary import domain_hash
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from hstar.pddl import Domain
 
 FORMAT = "hstar-model-2"
 NO_DIGEST = "0" * 64
 DIGEST_PLACE = b'\\"digest\\":\\"'  # JSON within JSON
 MOST_HEADER = 2**28  # bytes
-DTYPES = {  # of tensors, as NumPy has them
-    "BOOL": np.dtype("?"),
-    **{
-        f"{kind.upper()}{8 * size}": np.dtype(f"<{kind}{size}")
-        for kind in "iu"
-        for size in (1, 2, 4, 8)
-    },
-    **{f"F{8 * size}": np.dtype(f"<f{size}") for size in (2, 4, 8)},
+DTYPES = {  # of tensors: codes of the modules struct and array, which NumPy knows as well
+    **{"BOOL": "?", "F16": "e", "F32": "f", "F64": "d"},
+    **{f"I{8 * size}": code for size, code in ((1, "b"), (2, "h"), (4, "i"), (8, "q"))},
+    **{f"U{8 * size}": code for size, code in ((1, "B"), (2, "H"), (4, "I"), (8, "Q"))},
 }
 PIECE = 2**20  # bytes that are read and digested at once
 
@@ -69,12 +67,47 @@ class TrustedCodeWarning(UserWarning):
     """A model file imports code that came neither with hstar nor with an installed package."""
 
 
+class StoredTensors(Mapping[str, "NDArray[Any]"]):
+    """The tensors of a file: code, shape and bytes by name. They become arrays when they are asked
+    for; a search in the core needs no NumPy, and importing it takes as long as a small search."""
+
+    def __init__(self, parts: dict[str, tuple[Any, tuple[int, ...], memoryview]]) -> None:
+        self.parts = parts
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        import numpy as np
+
+        code, shape, data = self.parts[name]
+        return np.ndarray(shape, code, data)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return dict, (dict(self),)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.parts)
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def buffers(self) -> dict[str, Any]:
+        """For the core: whatever has a shape and numbers one after the other."""
+        return {
+            name: data.cast(code, shape) if all(shape) and code != "e" else self[name]
+            for name, (code, shape, data) in self.parts.items()
+        }
+
+
 @dataclass(frozen=True, slots=True)
 class ModelFile:
     """What a model file holds. `metadata` is as `model_metadata` makes it."""
 
     metadata: dict[str, Any]
-    tensors: dict[str, NDArray[Any]] = field(repr=False)
+    tensors: Mapping[str, NDArray[Any]] = field(repr=False)
+
+    def for_core(self) -> dict[str, Any]:
+        """The tensors as arrays or other buffers, which the core takes alike."""
+        held = self.tensors
+        return held.buffers() if isinstance(held, StoredTensors) else dict(held)
 
 
 def model_metadata(
@@ -115,6 +148,7 @@ def model_metadata(
 
 def to_bytes(model: ModelFile) -> bytes:
     """The file's content; equal models give equal bytes. What is optional and null takes none."""
+    import numpy as np
     from safetensors.numpy import save
 
     held = {k: v for k, v in model.metadata.items() if v is not None or k not in OPTIONAL}
@@ -123,6 +157,15 @@ def to_bytes(model: ModelFile) -> bytes:
     tensors = {name: np.asarray(array, order="C") for name, array in model.tensors.items()}
     content = save(tensors, metadata={"hstar": text})
     return with_digest(content, NO_DIGEST, hashlib.sha256(content).hexdigest())
+
+
+def check_output(output: str | os.PathLike[str]) -> Path:
+    """Raises ValueError for a name that no model file has, OSError where none can be written."""
+    path = Path(output)
+    if path.suffix != ".safetensors":
+        raise ValueError(f"the output must end in .safetensors, not '{path}'")
+    check_writable(path)
+    return path
 
 
 def write_model(path: str | os.PathLike[str], model: ModelFile) -> int:
@@ -147,13 +190,12 @@ def read_model(path: str | os.PathLike[str], *, trust: bool = False) -> ModelFil
 
 def from_bytes(content: bytes | bytearray, name: str, *, trust: bool = False) -> ModelFile:
     """Check the content of a model file. Raises ModelFileError with that file name."""
-
     try:
         end = 8 + int.from_bytes(content[:8], "little")
         header = json.loads(bytes(content[8:end]))
         text = header.pop("__metadata__", {}).get("hstar")
         held = content if isinstance(content, bytearray) else bytearray(content)  # to write to
-        tensors = _tensors(header, memoryview(held)[end:])
+        tensors = _tensors(header, memoryview(held), end)
     except (LookupError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise ModelFileError(f"this is no intact .safetensors file ({error})", name) from None
     if text is None:
@@ -241,20 +283,25 @@ def _read_in_pieces(path: str) -> bytearray:
     return content
 
 
-def _tensors(header: dict[str, Any], data: memoryview) -> dict[str, NDArray[Any]]:
-    """Views of the data, which is not copied: a model may take most of the memory there is. Raises
-    LookupError, TypeError and ValueError if the header does not fit the data."""
-    tensors, rest = {}, len(data)
+def _tensors(header: dict[str, Any], content: memoryview, begin: int) -> StoredTensors:
+    """Views of the content, which is not copied: a model may take most of the memory there is.
+    Raises LookupError, TypeError and ValueError if the header does not fit the content."""
+    parts, rest = {}, len(content) - begin
     for name, about in header.items():
-        first, end = about["data_offsets"]
-        array: NDArray[Any] = np.ndarray(about["shape"], DTYPES[about["dtype"]], data, first)
-        if array.nbytes != end - first:
-            raise ValueError(f"the tensor {name!r} has {end - first} bytes, not {array.nbytes}")
-        tensors[name] = array if array.flags.aligned else array.copy()
+        (first, end), shape, code = about["data_offsets"], about["shape"], DTYPES[about["dtype"]]
+        if min(shape, default=0) < 0 or not 0 <= first <= end <= len(content) - begin:
+            raise ValueError(f"the tensor {name!r} is out of place")
+        size = struct.calcsize(code)
+        needed = size * math.prod(shape)
+        if needed != end - first:
+            raise ValueError(f"the tensor {name!r} has {end - first} bytes, not {needed}")
+        data = content[begin + first : begin + end]
+        is_aligned = (begin + first) % size == 0
+        parts[name] = code, tuple(shape), data if is_aligned else memoryview(bytearray(data))
         rest -= end - first
     if rest:
         raise ValueError("the tensors do not fill the file")
-    return tensors
+    return StoredTensors(parts)
 
 
 def _digest_without(digest: str, content: bytes | bytearray) -> str:

@@ -12,7 +12,6 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,9 +19,8 @@ from numpy.typing import NDArray
 
 from hstar import _core
 from hstar.pdb import Layout, PatternDatabase
-from hstar.pdb.database import PDDL
-from hstar.planning.puzzle import make_puzzle
-from hstar.planning.space import Space, state_rows
+from hstar.pdb.database import PDDL, PatternHeuristic
+from hstar.planning.space import Space
 from hstar.slots.levels import Decoding
 from hstar.slots.model_file import (
     ModelFile,
@@ -57,7 +55,7 @@ class ExceptionSet:
 
 
 @dataclass(frozen=True)
-class LearnedDatabase:
+class LearnedDatabase(PatternHeuristic):
     """What replaces a pattern database whose layout is `layout`. Class c of the network means the
     value values[c]; the class is lowered by one for each of the leading exception sets that hold
     the state's index. `base` is added, as in a difference."""
@@ -70,7 +68,6 @@ class LearnedDatabase:
     base: PatternDatabase | None = None
 
     def bind(self, space: Space) -> _core.LearnedPdb:
-        """The heuristic in the core. Raises ValueError if it is one of another space."""
         thresholds = self.decoding.thresholds
         index = PatternDatabase(self.layout, np.zeros(0, dtype=np.uint8)).index(space)
         sets: list[Any] = [
@@ -86,17 +83,6 @@ class LearnedDatabase:
             exceptions=sets,
             base=None if self.base is None else self.base.bind(space),
         )
-
-    @cached_property
-    def core(self) -> _core.LearnedPdb:
-        """Of a puzzle: the heuristic in the core. Raises ValueError for one of a task."""
-        if self.layout.space == PDDL:
-            raise ValueError("a heuristic of a planning task needs the task: use bind(task)")
-        return self.bind(make_puzzle(self.layout.space))
-
-    def lookup(self, states: NDArray[np.int32]) -> NDArray[np.float32]:
-        """Of a puzzle: float32[B] from whole states int32[B, V]."""
-        return self.core.lookup(state_rows(states))
 
 
 @dataclass(frozen=True)

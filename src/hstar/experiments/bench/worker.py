@@ -12,6 +12,7 @@ from typing import Any
 
 from hstar import _core
 from hstar.experiments.bench.options import BenchOptions
+from hstar.experiments.bench.rows import COLUMNS
 from hstar.experiments.bench.suite import Instance
 from hstar.pddl import UnsupportedPddlError, parse
 from hstar.pddl.errors import InputFileError
@@ -26,11 +27,7 @@ from hstar.runtime.worker import forget_peak_memory
 from hstar.slots.loader import load_search
 
 INTERNAL_ERROR, USAGE_ERROR = 35, 36
-SAME = (  # columns that SearchResult calls alike, and those it does not
-    *("plan_length", "evaluated", "evaluations", "requested", "expanded", "generated"),
-    *("reopened", "search_time", "exit_code"),
-)
-RENAMED = {
+RENAMED = {  # columns that SearchResult calls otherwise
     "error": "status",
     "cost": "plan_cost",
     "dead_ends": "deadends",
@@ -132,8 +129,9 @@ def check_fit(
 
 
 def _columns(result: SearchResult) -> dict[str, Any]:
-    found = {name: getattr(result, name) for name in SAME}
-    found |= {name: getattr(result, field) for name, field in RENAMED.items()}
+    """The columns that are fields of a result. The seed of a row is that of its heuristic."""
+    names = {column: RENAMED.get(column, column) for column in COLUMNS if column != "seed"}
+    found = {c: getattr(result, name) for c, name in names.items() if hasattr(result, name)}
     return {"coverage": int(result.solved), **found}
 
 

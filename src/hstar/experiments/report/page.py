@@ -84,9 +84,6 @@ class Page:
             table = f"<details><summary>{html.escape(folded)}</summary>{table}</details>"
         self._parts.append(table)
 
-    def add_figure(self, figure: Figure, caption: str = "") -> None:
-        self.add_figures([(figure, caption)])
-
     def add_figures(self, figures: Iterable[tuple[Figure, str]]) -> None:
         """Figures with captions, side by side where there is room."""
         parts = []

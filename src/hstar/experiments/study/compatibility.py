@@ -59,6 +59,6 @@ def _learn(tasks: list[Task], asked: Compatibility, budget: Budget) -> Rtdp:
 
 def _is_solved(task: Task, heuristic: LearnedHeuristic, limit: float, memory: int) -> bool:
     def search(budget: Budget) -> hstar.SearchResult:
-        return hstar.search_task(task, heuristic, "gbfs", cost="one", budget=budget)
+        return hstar.search(task, heuristic, "gbfs", cost="one", budget=budget)
 
     return bool(search_within(limit, memory, search)["solved"])

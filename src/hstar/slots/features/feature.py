@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Config = dict[str, Any]
 
@@ -29,6 +30,8 @@ def gathered(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Range r has the places starts[r] : starts[r + 1]. Of these ranges, one after the other: where
     each begins, int64[R + 1], and the places of all that is in them."""
+    import numpy as np
+
     counts = starts[rows + 1] - starts[rows]
     begins = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
     return begins, np.arange(begins[-1]) + np.repeat(starts[rows] - begins[:-1], counts)
@@ -56,11 +59,15 @@ class SparseInputs(Inputs):
         width: int,
         values: NDArray[Any] | None = None,
     ) -> None:
+        import numpy as np
+
         self.starts, self.columns, self.width = starts, columns, width
         self.values = values
         self.sizes = np.ones(len(starts) - 1, dtype=np.int64)
 
     def select(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        import numpy as np
+
         starts, places = gathered(self.starts, rows)
         dense = np.zeros((len(rows), self.width), dtype=np.float32)
         owners = np.repeat(np.arange(len(rows)), np.diff(starts))
@@ -110,9 +117,7 @@ class Feature:
         """What the core needs to compute these features; None if it cannot."""
         return None
 
-    def native_operators(
-        self, described: Config, weights: NDArray[np.float32], space: Any
-    ) -> Config:
+    def native_operators(self, described: Config, weights: Any, space: Any) -> Config:
         """What the core needs to rank operators beside the states: what a model file says of them,
-        and their weights. Raises ValueError if there are no features of operators."""
+        and a buffer of their weights. Raises ValueError if there are no features of operators."""
         raise ValueError(f"the features '{self.name}' rank no operators")

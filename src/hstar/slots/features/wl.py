@@ -8,16 +8,18 @@ states; search drops all others (Chen, Trevizan and Thiébaux, ICAPS 2024).
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Sequence
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from hstar import _core
 from hstar.pddl.errors import quote
 from hstar.planning.task import Task
 from hstar.slots.features.feature import Config, Feature, SpaceStates, SparseInputs
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 HASHES = ("set", "multiset")
 MOST_ROUNDS = 4
@@ -50,6 +52,8 @@ class WlFeature(Feature):
 
     def fit(self, config: Config, states: Sequence[SpaceStates]) -> Config:
         """The same with the colours of these states, in ascending order."""
+        import numpy as np
+
         parts = [np.unique(colour_counts(config, one.space, one.states)[1]) for one in states]
         found = np.unique(np.concatenate([np.zeros(0, np.uint64), *parts]))
         colours = [f"{colour:016x}" for colour in found.tolist()]
@@ -71,6 +75,8 @@ class WlFeature(Feature):
                 )
 
     def inputs(self, config: Config, states: Sequence[SpaceStates]) -> SparseInputs:
+        import numpy as np
+
         lengths, columns, values = [], [], []
         for group in states:
             encode = self.encoder(config, group.space)
@@ -89,7 +95,7 @@ class WlFeature(Feature):
         features = _core.WlFeatures(space.core, self.native(config, space))
 
         def encode(states: NDArray[np.int32]) -> NDArray[np.float32]:
-            return features.counts(states).astype(np.float32)
+            return features.counts(states).astype("float32")
 
         return encode
 
@@ -106,19 +112,17 @@ class WlFeature(Feature):
             "colours": _hashes(config.get("colours", ())),
         }
 
-    def native_operators(
-        self, described: Config, weights: NDArray[np.float32], space: Task
-    ) -> Config:
+    def native_operators(self, described: Config, weights: Any, space: Task) -> Config:
         return {
             "actions": _numbers(space, described["actions"]),
             "colours": _hashes(described["colours"]),
-            "weights": np.ascontiguousarray(weights, np.float32),
+            "weights": weights,
         }
 
 
-def _hashes(colours: Sequence[str]) -> NDArray[np.uint64]:
-    """Of the hexadecimal digits that a model file has."""
-    return np.array([int(colour, 16) for colour in colours], dtype=np.uint64)
+def _hashes(colours: Sequence[str]) -> array[int]:
+    """uint64, of the hexadecimal digits that a model file has."""
+    return array("Q", [int(colour, 16) for colour in colours])
 
 
 def colour_counts(
@@ -139,7 +143,7 @@ def operator_colours(
     """Of operators[i] in states[i]: uint64[n, rounds + 2] (cpp/wl/operators.hpp). `actions` names
     those of the domain, in an order that all tasks share."""
     features = _core.WlFeatures(task.core, WL.native(config, task))
-    return features.operator_colours(states, operators.astype(np.int32), _numbers(task, actions))
+    return features.operator_colours(states, operators.astype("int32"), _numbers(task, actions))
 
 
 def _numbers(task: Task, actions: Sequence[str]) -> list[int]:

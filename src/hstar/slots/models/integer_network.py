@@ -5,6 +5,7 @@ What the numbers mean is said in cpp/networks/integer/network.hpp.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -97,7 +98,7 @@ class Network:
         }
 
     @classmethod
-    def from_file(cls, metadata: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Network:
+    def from_file(cls, metadata: dict[str, Any], tensors: Mapping[str, NDArray[Any]]) -> Network:
         """Raises KeyError, TypeError and ValueError for what no network was written as."""
         sizes = tuple(int(size) for size in metadata["domain_sizes"])
         widths = [int(width) for width in metadata["widths"]]

@@ -109,7 +109,7 @@ class MLPModel(Model):
 
 def folded(*tensors: Any) -> tuple[Any, Any]:
     """Weight and bias of a layer with its batch normalisation, from the tensors of LAYER."""
-    dense, scale, offset, mean, variance = (tensor.astype(np.float64) for tensor in tensors)
+    dense, scale, offset, mean, variance = (np.asarray(tensor, np.float64) for tensor in tensors)
     factor = scale / np.sqrt(variance + EPSILON)
     weight = np.ascontiguousarray(dense * factor[:, None], dtype=np.float32)
     return weight, (offset - mean * factor).astype(np.float32)

@@ -7,7 +7,7 @@ the numbers mean is the objective's business. A configuration is plain JSON and 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any
 
@@ -52,7 +52,7 @@ class Model:
         `forward(tensors)`, so that a GPU can replay a recorded step. None if there is none."""
         return None
 
-    def from_tensors(self, config: Config, tensors: dict[str, Any]) -> torch.nn.Module:
+    def from_tensors(self, config: Config, tensors: Mapping[str, Any]) -> torch.nn.Module:
         """The network of a model file, in evaluation mode. Raises ValueError if they do not fit."""
         import torch
 

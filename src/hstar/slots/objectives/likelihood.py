@@ -14,10 +14,6 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from hstar.slots.objectives.cap import fitted_cap
 from hstar.slots.objectives.objective import (
     BASES,
     LOWER_BOUNDS,
@@ -27,6 +23,8 @@ from hstar.slots.objectives.objective import (
 )
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from torch import Tensor
 
 # The paper says 1/sqrt(2); its runs used sqrt(2). For a Gaussian both give squared errors.
@@ -111,6 +109,8 @@ class TruncatedGaussian(Gaussian):
             return self
         if not self.can_be_capped:
             return replace(self, cap=None)
+        from hstar.slots.objectives.cap import fitted_cap
+
         cap = fitted_cap(columns["base"], columns["lower"], columns["h_star"])
         return replace(self, cap=cap)
 

@@ -46,12 +46,13 @@ class ModelRow:
 class Lesson:
     """What there is to learn from: labelled states, and where models went wrong on their problems,
     by name. For fits that make their own states: the problems as grounded `tasks`, and others to
-    choose weights by."""
+    choose weights by. Fits that need labels to choose weights by take `validation`, or a part."""
 
     labels: Dataset | None = None
     minima: Mapping[str, Minima] = field(default_factory=dict)
     tasks: Sequence[Task] = ()
     others: Sequence[Task] = ()
+    validation: Dataset | None = None
 
     @property
     def dataset(self) -> Dataset:

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hstar.planning.goals import REACH_GOAL
-from hstar.planning.task import Task
+from hstar.planning.task import REACH_GOAL, Task
 from hstar.runtime.resources import stopped
 from hstar.slots.features.facts import FACTS, true_atoms
 from hstar.slots.model_file import ModelFile, model_metadata

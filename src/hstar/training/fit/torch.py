@@ -31,6 +31,8 @@ def fit_torch(lesson: Lesson, row: ModelRow, limits: Limits) -> ModelFile | None
 
     data = without_dead_ends(lesson.dataset)
     parts = data.split(VALIDATION, limits.seed) if len(data.tasks) > 1 else (data, data)
+    if lesson.validation is not None:
+        parts = (data, lesson.validation)
     options = replace(train_options(row), seed=limits.seed)
     if limits.steps is not None:
         options = replace(options, steps=min(options.steps, limits.steps))

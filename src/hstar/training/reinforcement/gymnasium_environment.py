@@ -287,7 +287,7 @@ def _evaluate(heuristic: BoundHeuristic | None, state: State) -> float:
     if heuristic is None:
         return 0.0
     evaluate = heuristic.evaluate if isinstance(heuristic, _core.Heuristic) else heuristic
-    h = float(evaluate(state_rows(state))[0])
+    h = float(np.asarray(evaluate(state_rows(state)))[0])
     if not h >= 0:
         raise ValueError(f"the heuristic gave {h} for a state; it must be 0 or more")
     return h

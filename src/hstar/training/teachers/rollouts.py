@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hstar.pddl import Problem
-from hstar.planning.goals import satisfies_goal
 from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget, OutOfResources
 from hstar.slots.teachers.attempt import TRIVIAL, Attempt, labelled
@@ -35,7 +34,7 @@ def label_by_rollouts(
     task = ground(problem, budget=budget)
     if task.goal_is_false:
         return Attempt("unsolvable")
-    if satisfies_goal(task, task.initial_state):
+    if task.satisfies_goal(task.initial_state):
         return Attempt(TRIVIAL, plan_cost=0)
     learner = Rtdp([task], changed(find_preset("own"), updates=steps), seed, budget=budget)
     try:
@@ -59,10 +58,10 @@ def shortest_way(
     known = {state.tobytes(): float(d) for state, d in zip(states, distance, strict=True)}
     state, plan = task.initial_state, []
     left = known.get(state.tobytes(), np.inf)
-    while not satisfies_goal(task, state):
+    while not task.satisfies_goal(state):
         ops, successors = task.successors(state)
         distances = [
-            0.0 if satisfies_goal(task, one) else known.get(one.tobytes(), np.inf)
+            0.0 if task.satisfies_goal(one) else known.get(one.tobytes(), np.inf)
             for one in successors
         ]
         nearest = int(np.argmin(distances)) if distances else 0
