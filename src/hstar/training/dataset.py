@@ -16,6 +16,7 @@ from hstar.pddl import Domain, Problem
 from hstar.pddl.domain import read_domain
 from hstar.pddl.source import source_from_bytes
 from hstar.planning.task import Task, ground
+from hstar.slots.features import FEATURES
 from hstar.slots.features.vocabulary import domain_hash
 from hstar.slots.teachers.attempt import Attempt, read_problem_text
 from hstar.slots.teachers.labels import (
@@ -169,3 +170,20 @@ def dataset_in_memory(parts: Sequence[tuple[str, Problem, Attempt]]) -> Dataset:
     rows = LabelRows.concatenate([one.rows for _, _, one in parts if one.rows is not None])
     columns = {"h_star": rows.h, "lower": rows.lower, "upper": rows.upper}
     return Dataset(parts[0][1].domain, "one", tuple(tasks), columns)
+
+
+def open_states(features: str) -> ValueError:
+    """The error for labels with open variables."""
+    fitting = [name for name in FEATURES if FEATURES.find(name).reads_open]
+    return ValueError(
+        f"some labelled states leave variables open, and features '{features}' need whole states; "
+        f"choose features {', '.join(fitting)}, or another teacher"
+    )
+
+
+def no_plans(objective: str) -> ValueError:
+    """The error for labels without plans."""
+    return ValueError(
+        f"objective '{objective}' compares states of plans, and these labels have none; choose "
+        "another objective or teacher"
+    )

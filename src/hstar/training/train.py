@@ -14,14 +14,13 @@ import torch
 
 from hstar.pddl import Domain
 from hstar.runtime.code import code_digest
-from hstar.slots.features import FEATURES
 from hstar.slots.features.digits import digit_config
 from hstar.slots.features.feature import Config, Feature
 from hstar.slots.model_file import ModelFile, model_metadata, write_model
 from hstar.slots.models import MODELS
 from hstar.slots.models.integer_network import Network
 from hstar.slots.models.refining import rounded_from, shape_of
-from hstar.training.dataset import Dataset, check_same_kind
+from hstar.training.dataset import Dataset, check_same_kind, no_plans, open_states
 from hstar.training.loop import Line, Loop, Report
 from hstar.training.options import TABLE_DEFAULTS, TrainOptions
 from hstar.training.pair_source import PairSource
@@ -128,17 +127,10 @@ def prepare(training: Dataset, validation: Dataset, options: TrainOptions) -> Pr
 def _check_open(options: TrainOptions, features: Feature) -> None:
     """Raises ValueError for what cannot be computed of a state with open variables."""
     if not features.reads_open:
-        fitting = [name for name in FEATURES if FEATURES.find(name).reads_open]
-        raise ValueError(
-            f"some labelled states leave variables open, and features '{features.name}' need whole "
-            f"states; choose features {', '.join(fitting)}, or another teacher"
-        )
+        raise open_states(features.name)
     objective = options.objective
     if objective.batches == "pairs":
-        raise ValueError(
-            f"objective '{objective.name}' compares states of plans, and these labels have none; "
-            "choose another objective or teacher"
-        )
+        raise no_plans(objective.name)
     constants = objective.constants()
     if constants["base"] != "none" or constants["lower"] != "none":
         raise ValueError(

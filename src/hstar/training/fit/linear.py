@@ -24,6 +24,7 @@ from hstar.slots.features.feature import Config
 from hstar.slots.features.wl import WL
 from hstar.slots.model_file import ModelFile, model_metadata
 from hstar.slots.objectives import objectives_of
+from hstar.training.dataset import no_plans, open_states
 from hstar.training.fit.choices import Choices, all_choices
 from hstar.training.fit.fit import Fit, Lesson, Limits, ModelRow
 from hstar.training.fit.operator_ranking import rank_operators
@@ -35,9 +36,14 @@ SparseRows = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]
 
 
 def fit_linear(lesson: Lesson, row: ModelRow, limits: Limits) -> ModelFile:
-    """Raises ValueError for features that tell no states apart or are too many, OutOfResources."""
+    """Raises ValueError for labels that do not suit the objective, and for features that tell no
+    states apart or are too many; OutOfResources."""
     check_options(row)
+    if any((one.states < 0).any() for one in lesson.dataset.tasks):
+        raise open_states(row.features)
     choices = all_choices(lesson.dataset, lesson.minima)
+    if row.objective != "squared" and not any(len(one.better) for one in choices):
+        raise no_plans(row.objective)
     tasks = [one.task for one in choices]
     config = WL.configure(tasks, {**WL.options, **row.options}, "one")
     config = WL.fit(config, [one.group for one in choices])
