@@ -26,6 +26,7 @@ from hstar.planning.task import ground
 from hstar.runtime.resources import Budget
 from hstar.slots.features import FEATURES
 from hstar.slots.learned_heuristic import LearnedHeuristic
+from hstar.slots.model_file import read_model
 from hstar.slots.objectives import OBJECTIVES
 from hstar.slots.teachers import TEACHERS
 from hstar.training.fit import fit_for
@@ -158,11 +159,14 @@ def test_examples_outside_the_package_are_learned_with(tmp_path: Path) -> None:
 
     examples = Path(package.__file__).parents[2] / "examples"
     folder = write_folder(tmp_path / "problems", "gripper", 4)
+    teacher = ("--teacher", "teacher_random_walks:TEACHER", "--recipe", "problem")
     for name, slots in {
-        "model": ("--model", "my_model:MODEL", "--objective", "squared", "--teacher", "optimal"),
-        "objective": ("--objective", "my_objective:Pinball", "--model", "linear"),
-        "teacher": ("--teacher", "teacher_random_walks:TEACHER", "--option", "walks=3"),
+        "model": ("--model", "my_model:MODEL", "--objective", "squared"),
+        "objective": ("--model", "linear", "--objective", "my_objective:Pinball"),
+        "teacher": ("--model", "linear", "--objective", "rank-svm", "--option", "walks=3"),
     }.items():
         model = tmp_path / f"{name}.safetensors"
-        run_ = hstar("learn", folder, "-o", model, "--steps", "40", *slots, cwd=examples)
-        check_learned(run_, model)
+        options = ("-o", model, "--steps", "20", *teacher, *slots)
+        check_learned(hstar("learn", folder, *options, cwd=examples), model)
+        held = read_model(model, trust=True).metadata
+        assert held["model"]["name"] == slots[1] and held["objective"]["name"] == slots[3]

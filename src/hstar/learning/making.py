@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import count
@@ -124,6 +125,7 @@ class ModelMaker:
                     jobs.append(((key, teacher, number), *asked))
         effort = self._effort(len(jobs), end, LEAST_LABELLING, LABEL_WORK)
         may_start = self.watch.may_start(end, effort.seconds / 2)
+        reasons = Counter[tuple[str, str]]()
         for (key, teacher, number), answer in self.workers.answers(
             label_job, jobs, effort, may_start
         ):
@@ -132,9 +134,11 @@ class ModelMaker:
             self.watch.keep(_label_name(key, teacher, number), content)
             if is_solved:
                 self.labels[key][number] = answer
-            elif len(training) == 1:
-                self.workers.say(f"{teacher}: {answer.status}")
+            else:
+                reasons[teacher, answer.status] += 1
             self.watch.show(f"{teacher}: {len(self.labels[key])} of {len(training)} labelled")
+        for (teacher, why), failed in reasons.items():
+            self.workers.say(f"{teacher}: no labels of {failed} of {len(training)} problems: {why}")
 
     def _effort(self, jobs: int, end: float, least: float, times: int = 1) -> Effort:
         """Of one of so many jobs: all end together if they take all their time, or a share of the

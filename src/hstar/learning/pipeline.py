@@ -155,7 +155,8 @@ class LearningRun:
             told = {"training": training, "search": search.to_dict(), "verdict": verdict.to_dict()}
             file = ModelFile({**file.metadata, **told}, file.tensors)
         gone = self.watch.gone()
-        if self.options.is_timed and not interrupted and gone < 0.9 * self.options.seconds:
+        is_early = self.options.is_timed and gone < 0.9 * self.options.seconds
+        if is_early and models and not interrupted:
             self.say(f"everything was tried after {gone:.0f} of {self.options.seconds:.0f} s")
         result = next((one.result for one in self.trials.made.values() if one.result), None)
         count = len(models)
