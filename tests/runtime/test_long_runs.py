@@ -53,14 +53,9 @@ def test_a_killed_run_ends_as_one_that_was_not(name: str, tmp_path: Path) -> Non
     assert [path for path in damaged if f"{path} is damaged" not in done.err] == [], done.err
     whole = replace(run, output=tmp_path / "whole" / run.output.name)
     whole.output.parent.mkdir()
-    if run.result is None:
-        problem, plan = run.arguments[1], tmp_path / "plan"
-        assert hstar("plan", problem, "-H", run.output, "--plan-file", plan).code == 0
-        assert names_in(run.output.parent) == {run.output.name}
-    else:
-        assert hstar(*whole.command).code == 0
-        assert run.result(run.output) == run.result(whole.output)
-        assert names_in(run.output.parent) == names_in(whole.output.parent)
+    assert hstar(*whole.command).code == 0
+    assert run.result(run.output) == run.result(whole.output)
+    assert names_in(run.output.parent) == names_in(whole.output.parent)
 
 
 SIGNALS = [
@@ -79,15 +74,15 @@ def test_signals(name: str, number: signal.Signals, tmp_path: Path) -> None:
     process = run.start()
     wait_for_pieces(run, process, 2)
     before, workers = run.kept(), children(process.pid)
-    assert bool(workers) == (name in ("label", "bench", "learn FOLDER"))
+    assert bool(workers) == (name in ("label", "bench", "learn FOLDER", "learn PROBLEM"))
     process.send_signal(number)
     _, err = process.communicate(timeout=SECONDS)
     wait_until_gone(workers)
     assert "Traceback" not in err
-    if number == signal.SIGINT and name in ("learn PROBLEM", "learn rollouts"):
+    if number == signal.SIGINT and name == "learn rollouts":
         assert process.returncode == 0, err
         assert hstar("model", "show", run.output).code == 0
-        assert names_in(run.output.parent) == {run.output.name}
+        assert names_in(run.output.parent) == {run.output.name, run.partial.name}
         return
     code = process.returncode
     assert (128 - code if code < 0 else code) == 128 + number, err  # as a shell says it
@@ -107,14 +102,14 @@ OTHERS: dict[str, list[tuple[str, str]]] = {
     ],
     "bench": [
         ("-s astar", "search was gbfs, is now astar"),
-        ("--max-evaluations 9", "max evaluations was not given, is now 9"),
+        ("--max-evaluations 9", "max evaluations was 0, is now 9"),
     ],
     "learn FOLDER": [("--seed 3", "seed was 0, is now 3")],
-    "learn PROBLEM": [("--seed 3", "other settings")],
+    "learn PROBLEM": [("--seed 3", "seed was 0, is now 3")],
     "learn rollouts": [
-        ("--steps 9999999", "updates changed"),
+        ("--steps 9999999", "is now 9999999"),
         ("--seed 3", "seed was 0, is now 3"),
-        ("--option gamma=0.9", "shaping changed"),
+        ("--option gamma=0.9", "recipe: rows changed"),
     ],
 }
 

@@ -13,7 +13,7 @@ from hstar.learning.outcome import Outcome
 from hstar.learning.pipeline import learn
 from hstar.learning.recipe import Recipe
 from hstar.learning.trials import Say
-from hstar.pddl import Problem, parse
+from hstar.pddl import Problem, find_domain, parse
 from hstar.pddl.problem import read_problem
 from hstar.pddl.source import source_from_bytes
 from hstar.runtime.code import code_digest
@@ -77,7 +77,7 @@ def learn_from_files(
     with journal.held():
         try:
             with work.budget.enforced():
-                distinct = dict(problems)
+                distinct = {content_digest(problem): problem for _, problem in problems}
                 if len(distinct) < len(problems):
                     say(f"left out: {len(problems) - len(distinct)} that say the same as others")
                 found = learn(list(distinct.values()), recipe, options, own, journal, say)
@@ -102,11 +102,12 @@ def learn_from_files(
 def read_problems(
     path: str | os.PathLike[str], domain: str | os.PathLike[str] | None = None
 ) -> list[tuple[str, Problem]]:
-    """What each problem says, in a digest, and the problem: of a folder or of one file. Raises
-    InputFileError, ValueError."""
+    """A digest of what was read of each problem and its domain, and the problem: of a folder or of
+    one file. Raises InputFileError, ValueError."""
     if not Path(path).is_dir():
-        problem = parse(path) if domain is None else parse(domain, path)
-        return [(content_digest(problem), problem)]
+        texts = [Path(find_domain(path) if domain is None else domain), Path(path)]
+        problem = parse(*texts)
+        return [(digest_of(b"".join(text.read_bytes() for text in texts)), problem)]
     if domain is not None:
         raise ValueError("name the folder alone; its domain.pddl lies in it or above it")
     folder = read_folder(path)
@@ -114,5 +115,5 @@ def read_problems(
     for one in folder.problems:
         source = source_from_bytes(str(folder.path / one.file), one.text.encode())
         problem = read_problem(source, folder.domain)
-        problems.append((content_digest(problem), problem))
+        problems.append((digest_of(folder.domain_text + one.text), problem))
     return problems
