@@ -41,6 +41,9 @@ class OutsideEdges(OutsideFunction):
 
 
 def outside(function: Any, name: str) -> OutsideFunction:
+    """Raises ValueError for what is no function."""
+    if not callable(function):
+        raise ValueError(f"{function!r} is no heuristic; give a name or a function")
     kind = OutsideEdges if hasattr(function, "evaluate_edges") else OutsideFunction
     return kind(function, name)
 

@@ -201,8 +201,6 @@ class PlanEnvironment(gymnasium.Env[Observation, np.int64]):
         if heuristic is not None:
             with Budget().native():
                 bound = bind_heuristic(heuristic, task, "one")
-            if not (isinstance(bound, _core.Heuristic) or callable(bound)):
-                raise ValueError(f"{heuristic!r} is no heuristic; give a name or a function")
         number = {name: action for action, name in enumerate(self.actions)}
         action_of = np.full(task.num_operators, -1, dtype=np.int64)
         for op, name in _action_names(task).items():
