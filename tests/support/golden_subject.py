@@ -171,7 +171,7 @@ def solve_puzzle(
     sums = [[database(name, one, len(each) > 1) for one in each] for each in patterns]
     heuristic = PdbHeuristic(sums)
     state = puzzle.scramble(*scramble)
-    recorded = RecordedHeuristic(heuristic.evaluate)
+    recorded = RecordedHeuristic(lambda states: heuristic.evaluate(puzzle, states))
     search(puzzle, recorded, algorithm, state=state)
     found = counters(search(puzzle, heuristic, algorithm, state=state))
     return {"state": state.tolist(), **found, "order": recorded.order()}
