@@ -158,7 +158,7 @@ SEARCH = {
     **{"seed": 0, "queues": [[0, False], [0, True]], "max_expansions": 100},
     "alternating": [{"algorithm": "default"}, {"algorithm": "first-improvement", "ranked": False}],
 }
-MUTANT_SECONDS = 4.0  # for each of the files; with --all, all of some thousand mutants
+MUTANT_SECONDS, LONG_SECONDS = 4.0, 60.0  # for the mutants of each file; the latter with --all
 
 
 def routes(held: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -218,7 +218,7 @@ def test_a_mutant_is_refused_or_runs(
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", NAMES)
-def test_every_mutant_is_refused_or_runs(
+def test_many_mutants_are_refused_or_run(
     name: str, originals: dict[str, ModelFile], tmp_path: Path
 ) -> None:
-    refuse_or_run(name, originals[name], tmp_path / "m.safetensors", float("inf"))
+    refuse_or_run(name, originals[name], tmp_path / "m.safetensors", LONG_SECONDS)
