@@ -18,7 +18,7 @@ from hstar.runtime.resources import Budget
 from hstar.slots.loader import find_heuristic
 from hstar.slots.model_file import read_model, write_model
 from hstar.training.fit import Lesson, Limits, ModelRow
-from hstar.training.fit.rtdp import ActingLearner, Line, fit_rtdp
+from hstar.training.fit.rtdp import ActingLearner, ActingLine, fit_rtdp
 from hstar.training.reinforcement.presets import PRESETS, RtdpSettings, changed
 
 SMALL = {"depth": 2, "width": 4, "batch": 8, "least_states": 8}
@@ -162,6 +162,6 @@ def test_lines_say_what_was_found(tmp_path: Path) -> None:
     """A line after which no held-out problem is solved is not the line before it."""
     tasks = tasks_in(write_folder(tmp_path / "problems", "gripper", 2))
     learner = learner_on(tasks, changed(PRESETS["own"], **SMALL, updates=60))
-    learner.curve.append(Line(0, 0, 0, 0.0, 0.0, solved=3, evaluations=7.0))
+    learner.curve.append(ActingLine(0, 0, 0, 0.0, 0.0, solved=3, evaluations=7.0))
     line = learner._since(0, 2000.0)
     assert (line.solved, line.evaluations) == (0, 2000.0)

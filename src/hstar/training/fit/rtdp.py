@@ -38,7 +38,7 @@ MOST_EVALUATIONS = 2000  # of a search that judges weights, for each part of its
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ActingLine:
     """What happened since the line before, and what the weights are worth on held-out problems:
     how many were solved, and the geometric mean of evaluations."""
 
@@ -78,7 +78,7 @@ class ActingLearner:
             self.say(warning)
         unions_text = f" and {len(unions)} unions of two" if unions else ""
         self.say(f"reinforcement learning on {len(self.tasks)} problems{unions_text}")
-        self.curve: list[Line] = []
+        self.curve: list[ActingLine] = []
         self.best: NDArray[np.float32] | None = None
         self.spent = 0.0  # before this run
         held = None
@@ -122,11 +122,11 @@ class ActingLearner:
         """Done so far, also by the runs before."""
         return int(self.rtdp.counters()["steps"])
 
-    def _since(self, solved: int, evaluations: float) -> Line:
+    def _since(self, solved: int, evaluations: float) -> ActingLine:
         """What happened since the last line."""
         now, last = self.rtdp.counters(), self._last
         episodes, updates = (now[name] - last[name] for name in ("episodes", "updates"))
-        return Line(
+        return ActingLine(
             int(now["steps"]),
             int(episodes),
             int(now["goals"] - last["goals"]),
@@ -163,7 +163,7 @@ class ActingLearner:
         try:
             self.rtdp.restore(held.groups["memory"], held.notes["random"])
             self.best = held.groups["best"]["theta"]
-            self.curve = [Line(**one) for one in held.notes["curve"]]
+            self.curve = [ActingLine(**one) for one in held.notes["curve"]]
             self._last = held.notes["last"]
             self.spent = float(held.notes["spent"])
         except (ValueError, KeyError, TypeError) as error:
