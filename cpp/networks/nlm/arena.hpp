@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <span>
 #include <vector>
 
 namespace hstar {
@@ -33,6 +34,12 @@ class Arena {
         T* piece = take<T>(count);
         std::memset(static_cast<void*>(piece), 0, static_cast<size_t>(count) * sizeof(T));
         return piece;
+    }
+    template <class T>
+    std::span<const T> copy(std::span<const T> items) {
+        T* piece = take<T>(static_cast<int64_t>(items.size()));
+        std::uninitialized_copy(items.begin(), items.end(), piece);
+        return {piece, items.size()};
     }
     void clear() {
         block_ = used_ = 0;

@@ -68,19 +68,20 @@ void NlmNetwork::index_triples() {
             }
 }
 
-NlmProduct NlmNetwork::product(const Linear& linear, const Block& block, int permutation, const float* rows,
-                               const int* index) const {
-    return {rows, index, pitch_of(block.channels), block.channels,
-            weights_->packed + linear.weight_row(permutation, block.column)};
-}
-
-float* NlmNetwork::apply(const Linear& linear, int64_t count, const float* bias,
-                         std::span<const NlmAddend> addends, std::span<const NlmProduct> products,
-                         Activation activation) {
+const NlmNetwork::Sum* NlmNetwork::apply(const Linear& linear, int64_t count, bool with_bias,
+                                         std::span<const Term> terms, std::span<const Factor> factors,
+                                         Activation activation) {
+    addends_.clear();
+    products_.clear();
+    for (const auto& [sum, index] : terms) addends_.push_back({sum->rows, index});
+    for (const auto& [block, permutation, index, inverse] : factors)
+        products_.push_back({table(*block).rows, index, pitch_of(block->channels), block->channels,
+                             weights_->packed + linear.weight_row(permutation, block->column)});
     float* result = arena_->take<float>(count * linear.pitch());
-    kernel_.affine({count, linear.pitch(), bias, addends.data(), static_cast<int>(addends.size()),
-                    products.data(), static_cast<int>(products.size()), activation, result});
-    return result;
+    kernel_.affine({count, linear.pitch(), with_bias ? weights_->packed + linear.bias_row() : nullptr,
+                    addends_.data(), static_cast<int>(addends_.size()), products_.data(),
+                    static_cast<int>(products_.size()), activation, result});
+    return new (arena_->take<Sum>(1)) Sum{linear, count, result, arena_->copy(terms), arena_->copy(factors)};
 }
 
 void NlmNetwork::forward(const NlmWeights& weights, const NlmInput& input, Arena& arena, float* output) {
@@ -95,7 +96,7 @@ void NlmNetwork::forward(const NlmWeights& weights, const NlmInput& input, Arena
         tensors_[0][arity] = Tensor{};
         tensors_[0][arity].rows_of = kinds[arity];
         tensors_[0][arity].count = counts[arity];
-        tensors_[0][arity].rows = rows[arity];
+        tensors_[0][arity].own.rows = rows[arity];
         tensors_[0][arity].pitch = pitch_of(shape_.channels[arity]);
     }
     if (shape_.breadth > 1) tensors_[0][2].pairs = &input_.types;
@@ -105,14 +106,14 @@ void NlmNetwork::forward(const NlmWeights& weights, const NlmInput& input, Arena
         for (int arity = 1; arity <= std::min(shape_.breadth, top + 1); ++arity) reduce(layer, arity);
         for (int arity = 0; arity <= top; ++arity) compute(shape_.linear(layer, arity));
     }
-    std::memcpy(output, tensors_[shape_.depth][0].rows, shape_.outputs * sizeof(float));
+    std::memcpy(output, tensors_[shape_.depth][0].own.rows, shape_.outputs * sizeof(float));
 }
 
-NlmRowMap NlmNetwork::map_of(const Tensor& x) const {
+NlmRowMap NlmNetwork::map_of(RowsOf rows_of, const PairIndex* pairs) const {
     NlmRowMap map;
-    if (x.pairs) map.direct = x.pairs->of_pair;
-    if (x.rows_of == RowsOf::Shades) map.direct = input_.triple_shade;
-    return x.rows_of == RowsOf::Classes ? input_.triple_class : map;
+    if (pairs) map.direct = pairs->of_pair;
+    if (rows_of == RowsOf::Shades) map.direct = input_.triple_shade;
+    return rows_of == RowsOf::Classes ? input_.triple_class : map;
 }
 
 const int* NlmNetwork::coarser_rows(RowsOf fine, RowsOf coarse) const {
@@ -121,15 +122,10 @@ const int* NlmNetwork::coarser_rows(RowsOf fine, RowsOf coarse) const {
     return fine == RowsOf::Shades ? input_.shade_class : triple_class_;
 }
 
-const int* const* NlmNetwork::permuted_rows(const Tensor& x) const {
-    return x.rows_of == RowsOf::Classes  ? input_.permuted_class
-           : x.rows_of == RowsOf::Shades ? input_.permuted_shade
-                                         : permuted_triple_;
-}
-
-NlmSetReduction NlmNetwork::set_reduction(const Tensor& x) const {
-    return {x.rows, x.pitch, input_.sets.count, input_.set_begin, input_.set_classes, shape_.exclude_self,
-            x.min,  x.max};
+const int* const* NlmNetwork::permuted_rows(RowsOf rows_of) const {
+    return rows_of == RowsOf::Classes  ? input_.permuted_class
+           : rows_of == RowsOf::Shades ? input_.permuted_shade
+                                       : permuted_triple_;
 }
 
 void NlmNetwork::reduce(int origin, int arity) {
@@ -138,46 +134,56 @@ void NlmNetwork::reduce(int origin, int arity) {
     if (shape_.sums && arity == 1) sum_objects(x);
     const bool by_set = x.rows_of == RowsOf::Classes && input_.sets.of_pair;
     if (by_set) x.reduced_pairs = &input_.sets;
-    x.reduced_count = by_set ? input_.sets.count : num_tuples(arity - 1);
-    x.min = arena_->take<float>(x.reduced_count * x.pitch);
-    x.max = arena_->take<float>(x.reduced_count * x.pitch);
-    if (by_set)
-        kernel_.reduce_sets(set_reduction(x));
-    else
-        kernel_.reduce({x.rows, map_of(x), x.pitch, input_.n, arity, shape_.exclude_self, x.min, x.max});
+    const int64_t count = by_set ? input_.sets.count : num_tuples(arity - 1);
+    float* rows[2];
+    for (float*& reduced : rows) reduced = arena_->take<float>(count * x.pitch);
+    const NlmRowMap map = by_set ? NlmRowMap{.begin = input_.set_begin, .items = input_.set_classes}
+                                 : map_of(x.rows_of, x.pairs);
+    x.reduction = {x.own.rows, map, count, x.pitch, input_.n, arity, shape_.exclude_self, rows[0], rows[1]};
+    x.min.rows = rows[0];
+    x.max.rows = rows[1];
+    kernel_.reduce(x.reduction);
 }
 
 void NlmNetwork::sum_objects(Tensor& x) {
-    x.sum = arena_->take_zeros<float>(x.pitch);
+    float* sum = arena_->take_zeros<float>(x.pitch);
     for (int64_t row = 0; row < x.count; ++row) {
         const float weight = input_.weights ? input_.weights[row] : 1.0f;
-        for (int c = 0; c < x.pitch; ++c) x.sum[c] += weight * x.rows[row * x.pitch + c];
+        for (int c = 0; c < x.pitch; ++c) sum[c] += weight * x.own.rows[row * x.pitch + c];
     }
+    x.sum.rows = sum;
 }
 
 void NlmNetwork::compute(const Linear& linear) {
     Tensor& result = tensors_[linear.layer + 1][linear.arity];
     result = Tensor{};
     result.pitch = linear.pitch();
-    if (linear.arity == 3)
-        return linear.layer == 0 ? compute_first_triples(linear, result) : compute_triples(linear, result);
     result.rows_of = RowsOf::Tuples;
     result.count = num_tuples(linear.arity);
-    if (linear.arity == 2) return compute_pairs(linear, result);
-    const float* bias = weights_->packed + linear.bias_row();
-    first_products_.clear();
-    products_.clear();
-    for (const Block& block : linear.blocks)
-        (block.source == Source::Expand ? first_products_ : products_)
-            .push_back(product(linear, block, 0, source_rows(block), nullptr));
-    if (!first_products_.empty()) bias = apply(linear, 1, bias, {}, first_products_);
-    const bool is_last = linear.layer == shape_.depth - 1;
-    result.rows =
-        apply(linear, result.count, bias, {}, products_, is_last ? Activation::Identity : shape_.activation);
+    terms_.clear();
+    factors_.clear();
+    if (linear.arity == 3) {
+        linear.layer == 0 ? compute_first_triples(linear, result) : compute_triples(linear, result);
+    } else if (linear.arity == 2) {
+        compute_pairs(linear, result);
+    } else {
+        inner_factors_.clear();
+        for (const Block& block : linear.blocks)
+            (block.source == Source::Expand ? inner_factors_ : factors_)
+                .push_back({&block, 0, nullptr, nullptr});
+        const bool is_expanded = !inner_factors_.empty();
+        if (is_expanded)  // the same for all objects
+            terms_.push_back(
+                {apply(linear, 1, true, {}, inner_factors_), arena_->take_zeros<int>(result.count)});
+        const bool is_last = linear.layer == shape_.depth - 1;
+        result.root = apply(linear, result.count, !is_expanded, terms_, factors_,
+                            is_last ? Activation::Identity : shape_.activation);
+    }
+    if (result.root) result.own.rows = result.root->rows;
 }
 
-const float* NlmNetwork::source_rows(const Block& block) {
-    const Tensor& x = tensor(block);
+NlmNetwork::Table& NlmNetwork::table(const Block& block) {
+    Tensor& x = tensor(block);
     switch (block.source) {
         case Source::Min:
             return x.min;
@@ -186,7 +192,7 @@ const float* NlmNetwork::source_rows(const Block& block) {
         case Source::Sum:
             return x.sum;
         default:
-            return x.rows;
+            return x.own;
     }
 }
 
@@ -211,24 +217,21 @@ const PairIndex* NlmNetwork::index_of(const Block& block) {
 
 void NlmNetwork::list_pair_parts(const Linear& linear, bool expanded, int plain, int mirrored,
                                  const PairDomain& domain) {
-    products_.clear();
-    for (const PairIndex* index : {&input_.types, &input_.colours, &input_.sets}) {
-        typed_products_.clear();
+    auto list = [&](const PairIndex* index, const int* transposed, std::vector<Factor>& factors) {
         for (const Block& block : linear.blocks) {
             if ((block.source == Source::Expand) != expanded || index_of(block) != index) continue;
-            typed_products_.push_back(product(linear, block, plain, source_rows(block), nullptr));
-            typed_products_.push_back(
-                product(linear, block, mirrored, source_rows(block), index->transposed));
+            factors.push_back({&block, plain, nullptr, nullptr});
+            factors.push_back({&block, mirrored, transposed, transposed});
         }
-        if (!typed_products_.empty())
-            addends_.push_back(
-                {apply(linear, index->count, nullptr, {}, typed_products_), index_in(domain, index)});
+    };
+    for (const PairIndex* index : {&input_.types, &input_.colours, &input_.sets}) {
+        inner_factors_.clear();
+        list(index, index->transposed, inner_factors_);
+        if (!inner_factors_.empty())
+            terms_.push_back(
+                {apply(linear, index->count, false, {}, inner_factors_), index_in(domain, index)});
     }
-    for (const Block& block : linear.blocks) {
-        if ((block.source == Source::Expand) != expanded || index_of(block)) continue;
-        products_.push_back(product(linear, block, plain, source_rows(block), nullptr));
-        products_.push_back(product(linear, block, mirrored, source_rows(block), mirrored_.data()));
-    }
+    list(nullptr, mirrored_.data(), factors_);
 }
 
 void NlmNetwork::compute_pairs(const Linear& linear, Tensor& result) {
@@ -239,107 +242,100 @@ void NlmNetwork::compute_pairs(const Linear& linear, Tensor& result) {
         result.rows_of = RowsOf::Pairs;
         result.pairs = &input_.colours;
     }
-    const float* bias = weights_->packed + linear.bias_row();
-    first_products_.clear();
-    second_products_.clear();
-    addends_.clear();
-    for (const Block& block : linear.blocks)
-        if (block.source == Source::Expand) {
-            first_products_.push_back(product(linear, block, 0, source_rows(block), nullptr));
-            second_products_.push_back(product(linear, block, 1, source_rows(block), nullptr));
-        }
-    if (!first_products_.empty()) {
-        addends_.push_back({apply(linear, input_.n, bias, {}, first_products_), domain.first});
-        addends_.push_back({apply(linear, input_.n, nullptr, {}, second_products_), domain.second});
-        bias = nullptr;
+    const int* const members[] = {domain.first, domain.second};
+    for (int p = 0; p < 2; ++p) {
+        inner_factors_.clear();
+        for (const Block& block : linear.blocks)
+            if (block.source == Source::Expand) inner_factors_.push_back({&block, p, nullptr, nullptr});
+        if (!inner_factors_.empty())
+            terms_.push_back({apply(linear, input_.n, p == 0, {}, inner_factors_), members[p]});
     }
+    const bool with_bias = terms_.empty();
     list_pair_parts(linear, false, 0, 1, domain);
-    result.rows = apply(linear, result.count, bias, addends_, products_, shape_.activation);
+    result.root = apply(linear, result.count, with_bias, terms_, factors_, shape_.activation);
 }
+
+// Permutations that put the first, second or third pair of a triple first, and those that mirror it, too.
+constexpr int kPlain[] = {0, 1, 3}, kMirrored[] = {2, 4, 5};
 
 // Layer 0: everything a triple depends on is the same in its class.
 void NlmNetwork::compute_first_triples(const Linear& linear, Tensor& result) {
     result.rows_of = RowsOf::Classes;
     result.count = input_.num_classes;
-    const float* bias = weights_->packed + linear.bias_row();
-    addends_.clear();
-    products_.clear();
     for (int pair = 0; pair < 3; ++pair) {
-        constexpr int kPlain[] = {0, 1, 3}, kMirrored[] = {2, 4, 5};
-        typed_products_.clear();
+        inner_factors_.clear();
         for (const Block& block : linear.blocks)
             if (block.source == Source::Expand) {
-                const float* rows = tensor(block).rows;
-                typed_products_.push_back(product(linear, block, kPlain[pair], rows, nullptr));
-                typed_products_.push_back(
-                    product(linear, block, kMirrored[pair], rows, input_.types.transposed));
+                const int* transposed = input_.types.transposed;
+                inner_factors_.push_back({&block, kPlain[pair], nullptr, nullptr});
+                inner_factors_.push_back({&block, kMirrored[pair], transposed, transposed});
             }
-        if (typed_products_.empty()) break;
-        addends_.push_back(
-            {apply(linear, input_.types.count, bias, {}, typed_products_), input_.class_pair[pair]});
-        bias = nullptr;
+        if (!inner_factors_.empty())
+            terms_.push_back(
+                {apply(linear, input_.types.count, pair == 0, {}, inner_factors_), input_.class_pair[pair]});
     }
     for (const Block& block : linear.blocks)
-        for (int p = 0; p < 6 && block.source == Source::Own; ++p)
-            products_.push_back(product(linear, block, p, tensor(block).rows, input_.permuted_class[p]));
-    result.rows = apply(linear, result.count, bias, addends_, products_, shape_.activation);
+        if (block.source == Source::Own) list_permutations(block, input_.permuted_class);
+    result.root = apply(linear, result.count, terms_.empty(), terms_, factors_, shape_.activation);
 }
 
-// The part of a triple that depends on one pair of its members, for the pairs of a domain: permutations
-// `plain` and `mirrored` put that pair first.
-float* NlmNetwork::pair_table(const Linear& linear, int plain, int mirrored, bool with_bias,
-                              const PairDomain& domain) {
-    addends_.clear();
-    list_pair_parts(linear, true, plain, mirrored, domain);
-    return apply(linear, domain.count, with_bias ? weights_->packed + linear.bias_row() : nullptr, addends_,
-                 products_);
+void NlmNetwork::list_permutations(const Block& block, const int* const* permuted) {
+    for (int p = 0; p < 6; ++p)
+        factors_.push_back({&block, p, permuted[p], permuted[kInversePermutation[p]]});
+}
+
+// The part of a triple that depends on one pair of its members, for the pairs of a domain.
+const NlmNetwork::Sum* NlmNetwork::pair_table(const Linear& linear, int pair, const PairDomain& domain) {
+    terms_.clear();
+    factors_.clear();
+    list_pair_parts(linear, true, kPlain[pair], kMirrored[pair], domain);
+    return apply(linear, domain.count, pair == 0, terms_, factors_);
 }
 
 void NlmNetwork::compute_triples(const Linear& linear, Tensor& result) {
     const bool by_shade = linear.layer == 1 && input_.triple_shade;
     const PairDomain domain = by_shade ? colours() : all_pairs();
-    const float* p01 = pair_table(linear, 0, 2, true, domain);
-    const float* p02 = pair_table(linear, 1, 4, false, domain);
-    const float* p12 = pair_table(linear, 3, 5, false, domain);
+    for (int pair = 0; pair < 3; ++pair) result.parts[pair] = pair_table(linear, pair, domain);
     // What the triple's own channels contribute: by class, by shade on top of that, by triple on top of both.
-    const float* own = nullptr;
+    const Sum*& own = result.parts[3];
     RowsOf own_rows = RowsOf::Nothing;
-    int64_t own_count = 0;
     for (RowsOf kind : {RowsOf::Classes, RowsOf::Shades, RowsOf::Tuples}) {
-        products_.clear();
+        terms_.clear();
+        factors_.clear();
+        int64_t count = 0;
         for (const Block& block : linear.blocks) {
             const Tensor& x = tensor(block);
             if (block.source != Source::Own || x.rows_of != kind) continue;
             if (kind == RowsOf::Tuples) index_triples();
-            own_count = x.count;
-            for (int p = 0; p < 6; ++p)
-                products_.push_back(product(linear, block, p, x.rows, permuted_rows(x)[p]));
+            count = x.count;
+            list_permutations(block, permuted_rows(kind));
         }
-        if (products_.empty()) continue;
-        addends_.clear();
-        if (own) addends_.push_back({own, coarser_rows(kind, own_rows)});
-        own = apply(linear, own_count, nullptr, addends_, products_);
+        if (factors_.empty()) continue;
+        if (own) terms_.push_back({own, coarser_rows(kind, own_rows)});
+        own = apply(linear, count, false, terms_, factors_);
         own_rows = kind;
     }
     if (shape_.top_arity(linear.layer + 1) == 3) {
         if (!by_shade) index_triples();
         result.rows_of = by_shade ? RowsOf::Shades : RowsOf::Tuples;
-        result.count = by_shade ? input_.num_shades : num_tuples(3);
+        if (by_shade) result.count = input_.num_shades;
         const int* const* pair = by_shade ? input_.shade_pair : triple_pair_;
-        const NlmAddend parts[] = {
-            {p01, pair[0]}, {p02, pair[1]}, {p12, pair[2]}, {own, coarser_rows(result.rows_of, own_rows)}};
-        result.rows = apply(linear, result.count, nullptr, parts, {}, shape_.activation);
+        const auto& parts = result.parts;
+        const Term terms[] = {{parts[0], pair[0]},
+                              {parts[1], pair[1]},
+                              {parts[2], pair[2]},
+                              {own, coarser_rows(result.rows_of, own_rows)}};
+        result.root = apply(linear, result.count, false, terms, {}, shape_.activation);
         return;
     }
+    result.rows_of = RowsOf::Nothing;
     float* reductions[4];
     for (float*& rows : reductions) rows = arena_->take<float>(num_tuples(2) * linear.pitch());
-    Tensor of_own;
-    of_own.rows_of = own_rows;
-    result.triples = {p01,
-                      p02,
-                      p12,
-                      own,
-                      map_of(of_own),
+    result.triples = {result.parts[0]->rows,
+                      result.parts[1]->rows,
+                      result.parts[2]->rows,
+                      own->rows,
+                      map_of(own_rows, nullptr),
                       linear.pitch(),
                       input_.n,
                       shape_.exclude_self,
@@ -349,11 +345,9 @@ void NlmNetwork::compute_triples(const Linear& linear, Tensor& result) {
                       reductions[2],
                       reductions[3]};
     kernel_.reduce_triples(result.triples);
-    result.own_rows = own_rows;
-    result.own_count = own_count;
-    result.min = reductions[2];
-    result.max = reductions[3];
-    result.reduced_count = num_tuples(2);
+    result.min.rows = reductions[2];
+    result.max.rows = reductions[3];
+    result.reduction.count = num_tuples(2);
 }
 
 }  // namespace hstar

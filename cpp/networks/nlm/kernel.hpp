@@ -46,7 +46,7 @@ struct NlmAffine {
     float* result;  // may be one of the addends without index
 };
 
-// Where a tensor keeps the row of a tuple: at the tuple's number, unless `direct` or `table` is given.
+// Where a tensor keeps the row of a tuple: at the tuple's number, unless something else is given.
 struct NlmRowMap {
     const int* direct = nullptr;  // per tuple
     // Arity 3: table[(type(i, j) * num_types + type(i, k)) * num_types + type(j, k)].
@@ -54,23 +54,16 @@ struct NlmRowMap {
     const int* type = nullptr;         // per pair
     const int* scaled_type = nullptr;  // type * num_types
     int num_types = 0;
+    // Reductions of sets of pairs: the rows of their triples are items[begin[s]] .. items[begin[s + 1]].
+    const int *begin = nullptr, *items = nullptr;
 };
 
 // Minima and maxima over the last index of a tensor of arity 1 to 3 over n objects.
 struct NlmReduction {
     const float* rows;
     NlmRowMap map;
+    int64_t count;  // n^(arity - 1), or that of the sets
     int pitch, n, arity;
-    bool exclude_self;
-    float* min;  // n^(arity - 1) rows
-    float* max;
-};
-
-// The same for pairs that share the list of rows of their triples.
-struct NlmSetReduction {
-    const float* rows;
-    int pitch, count;
-    const int *begin, *items;  // per set: rows
     bool exclude_self;
     float* min;  // count rows
     float* max;
@@ -93,7 +86,6 @@ struct NlmTriples {
 struct NlmForwardKernel {
     void (*affine)(const NlmAffine&);
     void (*reduce)(const NlmReduction&);
-    void (*reduce_sets)(const NlmSetReduction&);
     void (*reduce_triples)(const NlmTriples&);
 };
 
@@ -110,8 +102,6 @@ struct NlmBackwardKernel {
     // Ties share a gradient evenly: tuples, or rows of a set.
     void (*undo_reduce)(const NlmReduction&, const float* min_gradient, const float* max_gradient,
                         float* gradient);
-    void (*undo_reduce_sets)(const NlmSetReduction&, const float* min_gradient, const float* max_gradient,
-                             float* gradient);
     void (*undo_triples)(const NlmTriples&, const float* min_gradient, const float* max_gradient, float* p01,
                          float* p02, float* p12, float* own);
 };

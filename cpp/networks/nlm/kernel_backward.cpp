@@ -88,19 +88,21 @@ static void undo_reduce_rows(const NlmReduction& r, const float* min_gradient, c
                              float* gradient) {
     using L = typename LanesFor<known_pitch>::Type;
     const int pitch = known_pitch ? known_pitch : r.pitch;
-    const int64_t count = r.arity == 3 ? static_cast<int64_t>(r.n) * r.n : r.arity == 2 ? r.n : 1;
     const L one = fill<L>(1.0f);
     for (int lane = 0; lane < pitch; lane += lanes_of<L>)
-        for (int64_t s = 0; s < count; ++s) {
+        for (int64_t s = 0; s < r.count; ++s) {
             const RowFinder<kind> source(r.map, r.n, s);
-            const LeftOut<exclude> is_left_out(r.arity, r.n, s);
+            const LeftOut<exclude && kind != MapKind::List> is_left_out(r.arity, r.n, s);
+            const int size = num_rows<kind>(r, s);
             const int64_t row = s * pitch + lane;
             const L least = load<L>(r.min + row), greatest = load<L>(r.max + row);
             // Tuples left out take part with the value 1 or 0.
-            const L left_out = fill<L>(static_cast<float>(count_left_out(exclude, r.arity, r.n, s)));
+            const int num_left_out =
+                kind == MapKind::List ? 2 * exclude : count_left_out(exclude, r.arity, r.n, s);
+            const L left_out = fill<L>(static_cast<float>(num_left_out));
             L ties_below = keep(equal(least, one), left_out);
             L ties_above = keep(equal(greatest, fill<L>(0.0f)), left_out);
-            for (int k = 0; k < r.n; ++k) {
+            for (int k = 0; k < size; ++k) {
                 if (is_left_out(k)) continue;
                 const L x = load<L>(r.rows + source(k) * pitch + lane);
                 ties_below = add(ties_below, keep(equal(x, least), one));
@@ -108,7 +110,7 @@ static void undo_reduce_rows(const NlmReduction& r, const float* min_gradient, c
             }
             const L below = divide(load<L>(min_gradient + row), ties_below);
             const L above = divide(load<L>(max_gradient + row), ties_above);
-            for (int k = 0; k < r.n; ++k) {
+            for (int k = 0; k < size; ++k) {
                 if (is_left_out(k)) continue;
                 const int64_t at = source(k) * pitch + lane;
                 const L x = load<L>(r.rows + at);
@@ -122,42 +124,11 @@ static void undo_reduce_rows(const NlmReduction& r, const float* min_gradient, c
 
 static void undo_reduce(const NlmReduction& r, const float* min_gradient, const float* max_gradient,
                         float* gradient) {
+    if (r.map.begin) {
+        HSTAR_DISPATCH_PITCH(undo_reduce_rows, List, r.exclude_self, r.pitch, r, min_gradient, max_gradient,
+                             gradient)
+    }
     HSTAR_DISPATCH(undo_reduce_rows, r.map, r.exclude_self, r.pitch, r, min_gradient, max_gradient, gradient)
-}
-
-template <class L>
-static void undo_reduce_set_rows(const NlmSetReduction& r, const float* min_gradient,
-                                 const float* max_gradient, float* gradient) {
-    const L one = fill<L>(1.0f);
-    for (int lane = 0; lane < r.pitch; lane += lanes_of<L>)
-        for (int s = 0; s < r.count; ++s) {
-            if (r.begin[s] == r.begin[s + 1]) continue;
-            const int64_t row = static_cast<int64_t>(s) * r.pitch + lane;
-            const L least = load<L>(r.min + row), greatest = load<L>(r.max + row);
-            const L left_out = fill<L>(r.exclude_self ? 2.0f : 0.0f);
-            L ties_below = keep(equal(least, one), left_out);
-            L ties_above = keep(equal(greatest, fill<L>(0.0f)), left_out);
-            for (int i = r.begin[s]; i < r.begin[s + 1]; ++i) {
-                const L x = load<L>(r.rows + static_cast<int64_t>(r.items[i]) * r.pitch + lane);
-                ties_below = add(ties_below, keep(equal(x, least), one));
-                ties_above = add(ties_above, keep(equal(x, greatest), one));
-            }
-            const L below = divide(load<L>(min_gradient + row), ties_below);
-            const L above = divide(load<L>(max_gradient + row), ties_above);
-            for (int i = r.begin[s]; i < r.begin[s + 1]; ++i) {
-                const int64_t at = static_cast<int64_t>(r.items[i]) * r.pitch + lane;
-                const L x = load<L>(r.rows + at);
-                const L share = add(keep(equal(x, least), below), keep(equal(x, greatest), above));
-                store(gradient + at, add(load<L>(gradient + at), share));
-            }
-        }
-}
-
-static void undo_reduce_sets(const NlmSetReduction& r, const float* min_gradient, const float* max_gradient,
-                             float* gradient) {
-    const auto undo =
-        r.pitch == kHalfFloats ? undo_reduce_set_rows<HalfFloats> : undo_reduce_set_rows<Floats>;
-    undo(r, min_gradient, max_gradient, gradient);
 }
 
 template <bool exclude, MapKind kind, int known_pitch>
@@ -222,7 +193,7 @@ static void undo_triples(const NlmTriples& x, const float* min_gradient, const f
                                                     min_gradient, max_gradient, p01, p02, p12, own)}
 
 NlmBackwardKernel HSTAR_NLM_BACKWARD() {
-    return {undo_activation, weight_gradient, scatter, undo_reduce, undo_reduce_sets, undo_triples};
+    return {undo_activation, weight_gradient, scatter, undo_reduce, undo_triples};
 }
 
 }  // namespace hstar

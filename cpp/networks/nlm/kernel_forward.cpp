@@ -69,25 +69,27 @@ template <bool exclude, MapKind kind, int known_pitch>
 static void reduce_rows(const NlmReduction& r) {
     using L = typename LanesFor<known_pitch>::Type;
     const int pitch = known_pitch ? known_pitch : r.pitch;
-    const int64_t count = r.arity == 3 ? static_cast<int64_t>(r.n) * r.n : r.arity == 2 ? r.n : 1;
     const L infinity = fill<L>(INFINITY), minus_infinity = fill<L>(-INFINITY);
     for (int lane = 0; lane < pitch; lane += lanes_of<L>)
-        for (int64_t first = 0; first < count; first += kStreams) {
+        for (int64_t first = 0; first < r.count; first += kStreams) {
             int64_t s[kStreams];
+            int size[kStreams], most = 0;
             RowFinder<kind> row[kStreams];
-            LeftOut<exclude> is_left_out[kStreams];
+            LeftOut<exclude && kind != MapKind::List> is_left_out[kStreams];
             L least[kStreams], greatest[kStreams];
             for (int u = 0; u < kStreams; ++u) {
-                s[u] = first + u < count ? first + u : count - 1;
+                s[u] = first + u < r.count ? first + u : r.count - 1;
                 row[u] = RowFinder<kind>(r.map, r.n, s[u]);
-                is_left_out[u] = LeftOut<exclude>(r.arity, r.n, s[u]);
+                is_left_out[u] = {r.arity, r.n, s[u]};
+                size[u] = num_rows<kind>(r, s[u]);
+                most = most > size[u] ? most : size[u];
                 least[u] = infinity;
                 greatest[u] = minus_infinity;
             }
-            for (int k = 0; k < r.n; ++k) {
+            for (int k = 0; k < most; ++k) {
                 HSTAR_UNROLL
                 for (int u = 0; u < kStreams; ++u) {
-                    if (is_left_out[u](k)) continue;
+                    if ((kind == MapKind::List && k >= size[u]) || is_left_out[u](k)) continue;
                     const L x = load<L>(r.rows + row[u](k) * pitch + lane);
                     least[u] = min(least[u], x);
                     greatest[u] = max(greatest[u], x);
@@ -106,27 +108,10 @@ static void reduce_rows(const NlmReduction& r) {
 }
 
 static void reduce(const NlmReduction& r) {
+    if (r.map.begin) {
+        HSTAR_DISPATCH_PITCH(reduce_rows, List, r.exclude_self, r.pitch, r)
+    }
     HSTAR_DISPATCH(reduce_rows, r.map, r.exclude_self, r.pitch, r)
-}
-
-template <class L>
-static void reduce_set_rows(const NlmSetReduction& r) {
-    for (int lane = 0; lane < r.pitch; lane += lanes_of<L>)
-        for (int s = 0; s < r.count; ++s) {
-            L least = fill<L>(r.exclude_self ? 1.0f : INFINITY);
-            L greatest = fill<L>(r.exclude_self ? 0.0f : -INFINITY);
-            for (int i = r.begin[s]; i < r.begin[s + 1]; ++i) {
-                const L x = load<L>(r.rows + static_cast<int64_t>(r.items[i]) * r.pitch + lane);
-                least = min(least, x);
-                greatest = max(greatest, x);
-            }
-            store(r.min + static_cast<int64_t>(s) * r.pitch + lane, least);
-            store(r.max + static_cast<int64_t>(s) * r.pitch + lane, greatest);
-        }
-}
-
-static void reduce_sets(const NlmSetReduction& r) {
-    r.pitch == kHalfFloats ? reduce_set_rows<HalfFloats>(r) : reduce_set_rows<Floats>(r);
 }
 
 template <bool exclude, MapKind kind, int known_pitch>
@@ -188,7 +173,7 @@ static void reduce_triples(const NlmTriples& x){
     HSTAR_DISPATCH(reduce_sums, x.map, x.exclude_self, x.pitch, x)}
 
 NlmForwardKernel HSTAR_NLM_FORWARD() {
-    return {affine, reduce, reduce_sets, reduce_triples};
+    return {affine, reduce, reduce_triples};
 }
 
 }  // namespace hstar

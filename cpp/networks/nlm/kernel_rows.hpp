@@ -48,7 +48,7 @@ static inline int64_t place(const int* index, int64_t t) {
 }
 
 // Rows of the tuples (s, k) for one s.
-enum class MapKind { Number, Direct, Table };
+enum class MapKind { Number, Direct, Table, List };
 
 template <MapKind kind>
 struct RowFinder {
@@ -60,6 +60,8 @@ struct RowFinder {
             first = s * n;
         } else if constexpr (kind == MapKind::Direct) {
             a = map.direct + s * n;
+        } else if constexpr (kind == MapKind::List) {
+            a = map.items + map.begin[s];
         } else {
             const int64_t i = s / n, j = s % n;
             a = map.table + static_cast<int64_t>(map.scaled_type[s]) * map.num_types;
@@ -69,7 +71,7 @@ struct RowFinder {
     }
     inline int64_t operator()(int k) const {
         if constexpr (kind == MapKind::Number) return first + k;
-        if constexpr (kind == MapKind::Direct) return a[k];
+        if constexpr (kind == MapKind::Direct || kind == MapKind::List) return a[k];
         return a[b[k] + c[k]];
     }
     // For several finders whose tuples end with the same object: what they share.
@@ -79,6 +81,12 @@ struct RowFinder {
         return (*this)(k);
     }
 };
+
+// How many tuples (s, k) there are for one s.
+template <MapKind kind>
+static inline int num_rows(const NlmReduction& r, int64_t s) {
+    return kind == MapKind::List ? r.map.begin[s + 1] - r.map.begin[s] : r.n;
+}
 
 static inline MapKind kind_of(const NlmRowMap& map) {
     return map.table ? MapKind::Table : map.direct ? MapKind::Direct : MapKind::Number;
@@ -103,6 +111,8 @@ static inline MapKind kind_of(const NlmRowMap& map) {
             HSTAR_DISPATCH_PITCH(function, Direct, exclude, pitch, __VA_ARGS__) \
         case MapKind::Table:                                                    \
             HSTAR_DISPATCH_PITCH(function, Table, exclude, pitch, __VA_ARGS__)  \
+        case MapKind::List:                                                     \
+            break;                                                              \
     }
 
 // Which tuples (s, k) are left out for one s: those with equal members. Found once per s: a division per

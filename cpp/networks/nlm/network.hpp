@@ -35,25 +35,46 @@ class NlmNetwork {
 
     // What the rows of a tensor stand for: tuples, pairs by an index, classes or shades of triples.
     enum class RowsOf { Tuples, Pairs, Classes, Shades, Nothing };
+    // Rows and their gradient; of the input there is none.
+    struct Table {
+        const float* rows = nullptr;
+        float* gradient = nullptr;
+    };
+    // Some channels of a linear map's result: activation(bias + terms + factors). What it is made of is kept
+    // in the arena, so that backward() can go the same way back.
+    struct Sum;
+    struct Term {
+        const Sum* sum;
+        const int* index;  // per row: that of the sum; null: the same
+    };
+    // The rows of a block times the weights of one permutation, and the index that leads back, if any.
+    struct Factor {
+        const Block* block;
+        int permutation;
+        const int *index, *inverse;
+    };
+    struct Sum {
+        const Linear& linear;
+        int64_t count;
+        const float* rows;
+        std::span<const Term> terms;
+        std::span<const Factor> factors;
+    };
     // Some channels of an arity's tensor: the input's (origin 0) or those of layer origin - 1.
     struct Tensor {
         RowsOf rows_of = RowsOf::Nothing;
         int64_t count = 0;
         int pitch = 0;
-        const float* rows = nullptr;
-        const PairIndex* pairs = nullptr;      // of the rows
-        float *min = nullptr, *max = nullptr;  // reductions over the last index
-        float* sum = nullptr;                  // of the rows, for objects
-        int64_t reduced_count = 0;
+        Table own, min, max;               // min, max: over the last index
+        Table sum;                         // of the rows, for objects
+        const Sum* root = nullptr;         // what the rows are; null: the input, or nothing
+        const PairIndex* pairs = nullptr;  // of the rows
+        NlmReduction reduction{};
         const PairIndex* reduced_pairs = nullptr;  // of the reductions
-        NlmTriples triples{};                      // where only the reductions exist
-        RowsOf own_rows = RowsOf::Nothing;         // of triples.own
-        int64_t own_count = 0;
-        float *gradient = nullptr, *min_gradient = nullptr, *max_gradient = nullptr;
-        float* sum_gradient = nullptr;
+        // Where only the reductions exist: what the triples are made of.
+        NlmTriples triples{};
+        std::array<const Sum*, 4> parts{};
     };
-    // Three tables over pairs that make up the expanded part of a triple, or over types of pairs.
-    using PairTables = std::array<float*, 3>;
 
     // The pairs that a linear map is applied to, all or one of each colour, and where they are in other
     // tables.
@@ -64,6 +85,7 @@ class NlmNetwork {
     };
 
     Tensor& tensor(const Block& block) { return tensors_[block.origin][block.arity]; }
+    Table& table(const Block& block);
     int64_t num_tuples(int arity) const;
     void index_pairs();
     void index_triples();
@@ -74,7 +96,6 @@ class NlmNetwork {
     void compute_triples(const Linear& linear, Tensor& result);
     void reduce(int origin, int arity);
     void sum_objects(Tensor& x);
-    void undo_sum(const Tensor& x);
     PairDomain all_pairs() const;
     PairDomain colours() const;
     const int* index_in(const PairDomain& domain, const PairIndex* index) const;
@@ -82,38 +103,17 @@ class NlmNetwork {
     // Lists what makes up a linear map of pairs: of its expanded part or of the others, by two permutations.
     void list_pair_parts(const Linear& linear, bool expanded, int plain, int mirrored,
                          const PairDomain& domain);
-    float* pair_table(const Linear& linear, int plain, int mirrored, bool with_bias,
-                      const PairDomain& domain);
-    NlmProduct product(const Linear& linear, const Block& block, int permutation, const float* rows,
-                       const int* index) const;
-    NlmRowMap map_of(const Tensor& x) const;
-    const int* const* permuted_rows(const Tensor& x) const;  // of triples
+    void list_permutations(const Block& block, const int* const* permuted);
+    const Sum* pair_table(const Linear& linear, int pair, const PairDomain& domain);
+    NlmRowMap map_of(RowsOf rows_of, const PairIndex* pairs) const;
+    const int* const* permuted_rows(RowsOf rows_of) const;  // of triples
     // Per row of one kind of triples, the row of a kind that tells fewer of them apart; null: the same.
     const int* coarser_rows(RowsOf fine, RowsOf coarse) const;
-    NlmSetReduction set_reduction(const Tensor& x) const;
-    float* apply(const Linear& linear, int64_t count, const float* bias, std::span<const NlmAddend> addends,
-                 std::span<const NlmProduct> products, Activation activation = Activation::Identity);
+    const Sum* apply(const Linear& linear, int64_t count, bool with_bias, std::span<const Term> terms,
+                     std::span<const Factor> factors, Activation activation = Activation::Identity);
 
     void undo(const Linear& linear);
-    void undo_pairs(const Linear& linear, const float* gradient, const PairDomain& domain);
-    void undo_pair_parts(const Linear& linear, bool expanded, int plain, int mirrored,
-                         const PairDomain& domain, const float* gradient);
-    void undo_first_triples(const Linear& linear, const Tensor& result);
-    void undo_triples(const Linear& linear, const Tensor& result);
-    // Of the weights that multiply rows[index[t]] where the result's gradient is gradient[t].
-    void add_weight_gradient(const Linear& linear, const Block& block, int permutation, int64_t count,
-                             const float* rows, const int* index, const float* gradient);
-    struct Pull {  // gradient rows of the result and the permutation whose weights carry them back
-        const float* gradient;
-        const int* index;
-        int permutation;
-    };
-    void add_input_gradient(const Linear& linear, const Block& block, int64_t count, float* result,
-                            std::initializer_list<Pull> pulls);
-    float* scattered(const Linear& linear, int64_t count, const float* gradient, const int* index,
-                     int64_t rows);
-    const float* source_rows(const Block& block);
-    float* source_gradient(const Block& block);
+    void undo(const Sum& sum, const float* gradient);
 
     const NlmShape& shape_;
     const NlmKernel& kernel_;
@@ -130,8 +130,10 @@ class NlmNetwork {
     int* permuted_triple_[6] = {};
     const int* triple_class_ = nullptr;  // of each triple
     // Scratch lists.
-    std::vector<NlmProduct> first_products_, second_products_, typed_products_, products_;
+    std::vector<Term> terms_;
+    std::vector<Factor> factors_, inner_factors_;
     std::vector<NlmAddend> addends_;
+    std::vector<NlmProduct> products_;
 };
 
 // The kernels this machine can run, fastest last; the first is "portable".
