@@ -29,6 +29,7 @@
 namespace hstar::bindings {
 
 namespace nb = nanobind;
+using namespace nb::literals;
 
 using Ints = std::vector<int>;
 template <class T, int dimensions>
@@ -36,6 +37,8 @@ using Array = nb::ndarray<const T, nb::ndim<dimensions>, nb::c_contig, nb::devic
 using Flat = Array<int, 1>;
 using States = Array<int, 2>;
 using Floats = Array<float, 1>;
+using Matrix = Array<float, 2>;
+using Longs = Array<int64_t, 1>;
 
 // A copy, because another thread may change the array while the core reads it.
 template <class Numbers>
@@ -48,8 +51,10 @@ auto copied(const Numbers& array) {
 template <class T, int dimensions = 1>
 using Numpy = nb::ndarray<nb::numpy, T, nb::ndim<dimensions>>;
 using Dict = nb::typed<nb::dict, nb::str, nb::any>;
-template <class Held>
-using Object = nb::typed<nb::object, Held>;  // to be kept alive
+// What a new object refers to is kept alive: the first argument behind it, or that of the function it is
+// from.
+using KeepFirst = nb::keep_alive<1, 2>;
+using KeepSource = nb::keep_alive<0, 1>;
 
 // Hands a vector over to Python without a copy.
 template <class T, class Allocator, size_t dimensions>
@@ -65,6 +70,14 @@ auto to_numpy(std::vector<T, Allocator> data) {
     return to_numpy(std::move(data), {size});
 }
 
+// Rows of numbers below a limit, one after the other: where each begins, and the end of the last. Throws
+// std::invalid_argument for other arrays.
+struct GivenRows {
+    GivenRows(const Longs& starts, const Flat& items, size_t limit, const char* what);
+    std::vector<int64_t> starts;
+    Ints items;
+};
+
 struct StateRows {
     // Throws std::invalid_argument for more rows than the core can count.
     explicit StateRows(const States& states);
@@ -75,6 +88,13 @@ struct StateRows {
 };
 
 CostType to_cost_type(const std::string& name);
+
+template <class Kernel>
+std::vector<std::string> names_of(const std::vector<Kernel>& kernels) {
+    std::vector<std::string> names;
+    for (const Kernel& kernel : kernels) names.push_back(kernel.name);
+    return names;
+}
 
 // Runs without the GIL.
 template <class Work>
@@ -97,11 +117,37 @@ auto guarded(Work work) {
     }
 }
 
+// Python gives limits as the last two arguments: the deadline, and the bytes of memory.
+template <class Result, class... Args>
+auto limited(Result (*function)(const Limits&, Args...)) {
+    return [function](Args... args, double deadline, uint64_t memory_bytes) {
+        return function(Limits{deadline, memory_bytes}, std::forward<Args>(args)...);
+    };
+}
+
+// The number itself. Throws IndexError.
+inline int checked_number(int number, int count, const char* what) {
+    if (number < 0 || number >= count) throw nb::index_error(what);
+    return number;
+}
+
+// What a name stands for. Throws std::invalid_argument that lists the names.
+template <class T>
+T chosen(const char* what, const std::string& name, std::initializer_list<std::pair<const char*, T>> known) {
+    std::string names;
+    for (const auto& [one, value] : known) {
+        if (one == name) return value;
+        names += (names.empty() ? "" : &one == &std::rbegin(known)->first ? " or " : ", ") + std::string(one);
+    }
+    refuse("unknown ", what, " '", name, "'; choose ", names);
+}
+
 // What can be searched, as Python holds it: a task or a puzzle.
 struct BoundSpace {
     virtual ~BoundSpace() = default;
     // Throws std::invalid_argument for rows that are no states of the space.
     virtual void check_states(const StateRows& states) const = 0;
+    void check_value(const StateRows& states, size_t i, int variable) const;
     StateRows checked(const States& states) const {
         StateRows rows(states);
         check_states(rows);
@@ -150,17 +196,14 @@ struct BoundTask : BoundSpace {
 
 // An evaluator of the core, bound to a space.
 struct BoundHeuristic {
-    BoundHeuristic(nb::object space, std::unique_ptr<Evaluator> evaluator);
-    nb::object owner;  // keeps the space alive
+    BoundHeuristic(const BoundSpace& space, std::unique_ptr<Evaluator> evaluator)
+        : space(space), evaluator(std::move(evaluator)) {}
     const BoundSpace& space;
     std::unique_ptr<Evaluator> evaluator;
     Exclusive use;  // evaluators have work space of their own, and threads may share one
 
     // IDA* with pattern databases of a puzzle; null for other heuristics. Throws Stopped.
     const PieceDeepening* deepening(const Limits& limits);
-    Numpy<float> evaluate(States states);
-    std::vector<Ints> preferred_operators(States states);
-    Numpy<float, 2> plan_features(States states);
     // Null for other kinds of evaluators.
     template <class Kind>
     Kind* as() const {
@@ -174,9 +217,6 @@ struct BoundHeuristic {
 
 // From the dictionary that hstar.planning.normalize makes.
 std::shared_ptr<const LiftedTask> to_lifted(const nb::dict& spec);
-// Two kinds of arrays that several bindings take.
-using Matrix = Array<float, 2>;
-using Longs = Array<int64_t, 1>;
 // From (weights [outputs, inputs], bias, "relu" or "none", whether the input of the layer before is added).
 MlpLayer to_mlp_layer(nb::handle item, int& inputs);
 // From the dictionary that hstar.slots.features.atoms makes.
@@ -186,23 +226,14 @@ NlmEncoding to_nlm_encoding(const nb::dict& spec);
 std::pair<WlOptions, std::vector<WlColour>> to_wl_colouring(const nb::dict& spec);
 
 // From the dictionary that hstar.slots.learned_heuristic makes.
-std::unique_ptr<BoundHeuristic> make_learned_heuristic(Object<BoundTask> task, const Dict& spec);
+std::unique_ptr<BoundHeuristic> make_learned_heuristic(const BoundTask& task, const Dict& spec);
 using Sums = nb::typed<nb::list, nb::any>;  // of lists of pattern databases
 // The maximum of sums of pattern databases of a space.
-std::unique_ptr<BoundHeuristic> make_pdb_heuristic(Object<BoundSpace> space, const Sums& sums);
+std::unique_ptr<BoundHeuristic> make_pdb_heuristic(const BoundSpace& space, const Sums& sums);
 
 // Each adds its part to the module.
-void bind_task(nb::module_& m);
-void bind_sampling(nb::module_& m);
-void bind_teaching(nb::module_& m);
-void bind_reinforcement(nb::module_& m);
-void bind_heuristics(nb::module_& m);
-void bind_search(nb::module_& m);
-void bind_learned(nb::module_& m);
-void bind_wl(nb::module_& m);
-void bind_training(nb::module_& m);
-void bind_puzzles(nb::module_& m);
-void bind_pdb(nb::module_& m);
-void bind_learned_pdb(nb::module_& m);
+using Binder = void(nb::module_& m);
+Binder bind_task, bind_sampling, bind_teaching, bind_reinforcement, bind_heuristics, bind_search,
+    bind_learned, bind_wl, bind_training, bind_puzzles, bind_pdb, bind_learned_pdb;
 
 }  // namespace hstar::bindings

@@ -6,14 +6,10 @@
 namespace hstar::bindings {
 
 CostType to_cost_type(const std::string& name) {
-    if (name == "normal") return CostType::Normal;
-    if (name == "one") return CostType::One;
-    if (name == "plusone") return CostType::PlusOne;
-    refuse("unknown cost type '", name, "'; choose normal, one or plusone");
+    return chosen<CostType>(
+        "cost type", name,
+        {{"normal", CostType::Normal}, {"one", CostType::One}, {"plusone", CostType::PlusOne}});
 }
-
-BoundHeuristic::BoundHeuristic(nb::object owner, std::unique_ptr<Evaluator> made)
-    : owner(std::move(owner)), space(nb::cast<const BoundSpace&>(this->owner)), evaluator(std::move(made)) {}
 
 const PieceDeepening* BoundHeuristic::deepening(const Limits& limits) {
     auto* databases = as<const PdbEvaluator>();
@@ -23,68 +19,64 @@ const PieceDeepening* BoundHeuristic::deepening(const Limits& limits) {
     return deepening_.get();
 }
 
-Numpy<float> BoundHeuristic::evaluate(States states) {
-    const StateRows rows = space.checked(states);
-    std::vector<float> h(rows.count);
-    without_gil([&] {
-        const auto lock = use.lock();
-        evaluator->evaluate(rows.batch(), h.data(), nullptr);
-    });
-    return to_numpy(std::move(h));
+namespace {
+
+void make_heuristic(const Limits& limits, BoundHeuristic* self, const BoundSpace& space,
+                    const std::string& name, const std::string& cost) {
+    const CostType type = to_cost_type(cost);
+    auto made = guarded([&] { return space.make_evaluator(name, type, limits); });
+    new (self) BoundHeuristic(space, std::move(made));
 }
 
-std::vector<Ints> BoundHeuristic::preferred_operators(States states) {
-    const StateRows rows = space.checked(states);
-    std::vector<Ints> result(rows.count);
-    if (!evaluator->has_preferred_operators()) return result;
+// The values, and the preferred operators if they are asked for.
+std::vector<float> evaluated(BoundHeuristic& self, const States& states, Rows<int>* preferred) {
+    const StateRows rows = self.space.checked(states);
     std::vector<float> h(rows.count);
-    Rows<int> preferred;
     without_gil([&] {
-        const auto lock = use.lock();
-        evaluator->evaluate(rows.batch(), h.data(), &preferred);
+        const auto lock = self.use.lock();
+        self.evaluator->evaluate(rows.batch(), h.data(), preferred);
     });
+    return h;
+}
+
+std::vector<Ints> preferred_operators(BoundHeuristic& self, States states) {
+    const bool has_any = self.evaluator->has_preferred_operators();
+    Rows<int> preferred;
+    std::vector<Ints> result(evaluated(self, states, has_any ? &preferred : nullptr).size());
     for (int i = 0; i < preferred.size(); ++i) result[i].assign(preferred[i].begin(), preferred[i].end());
     return result;
 }
 
-Numpy<float, 2> BoundHeuristic::plan_features(States states) {
-    auto* relaxation = as<RelaxationHeuristic>();
+Numpy<float, 2> plan_features(BoundHeuristic& self, States states) {
+    auto* relaxation = self.as<RelaxationHeuristic>();
     require(relaxation && relaxation->has_preferred_operators(),
             "only the heuristic 'ff' has relaxed-plan features");
-    const StateRows rows = space.checked(states);
+    const StateRows rows = self.space.checked(states);
     size_t columns = RelaxationHeuristic::kNumFeatures;
     std::vector<float> features(rows.count * columns);
     without_gil([&] {
-        const auto lock = use.lock();
+        const auto lock = self.use.lock();
         relaxation->plan_features(rows.batch(), features.data());
     });
     return to_numpy(std::move(features), {rows.count, columns});
 }
 
+}  // namespace
+
 void bind_heuristics(nb::module_& m) {
     nb::class_<BoundHeuristic>(m, "Heuristic")
-        .def(
-            "__init__",
-            [](BoundHeuristic* self, Object<BoundSpace> space, const std::string& name,
-               const std::string& cost, double deadline, uint64_t memory_bytes) {
-                const auto& bound = nb::cast<const BoundSpace&>(space);
-                const CostType type = to_cost_type(cost);
-                const Limits limits{deadline, memory_bytes};
-                auto made = guarded([&] { return bound.make_evaluator(name, type, limits); });
-                new (self) BoundHeuristic(space, std::move(made));
-            },
-            nb::arg("space"), nb::arg("name"), nb::arg("cost"), nb::arg("deadline") = 0.0,
-            nb::arg("memory_bytes") = 0)
-        .def_static("learned", &make_learned_heuristic, nb::arg("task"), nb::arg("spec"))
-        .def_static("pdb", &make_pdb_heuristic, nb::arg("space"), nb::arg("sums"))
+        .def("__init__", limited(&make_heuristic), KeepFirst(), "space"_a, "name"_a, "cost"_a,
+             "deadline"_a = 0.0, "memory_bytes"_a = 0)
+        .def_static("learned", &make_learned_heuristic, KeepSource())
+        .def_static("pdb", &make_pdb_heuristic, KeepSource())
         .def_prop_ro("network_states",
                      [](const BoundHeuristic& self) {
                          auto* databases = self.as<const PdbEvaluator>();
                          return databases ? databases->network_states() : 0;
                      })
-        .def("evaluate", &BoundHeuristic::evaluate)
-        .def("preferred_operators", &BoundHeuristic::preferred_operators)
-        .def("plan_features", &BoundHeuristic::plan_features)
+        .def("evaluate", [](BoundHeuristic& self, States s) { return to_numpy(evaluated(self, s, nullptr)); })
+        .def("preferred_operators", &preferred_operators)
+        .def("plan_features", &plan_features)
         .def_prop_ro("seconds_spent", [](const BoundHeuristic& h) { return h.evaluator->seconds_spent(); })
         .def("set_wide_threshold",
              [](BoundHeuristic& self, int count) {

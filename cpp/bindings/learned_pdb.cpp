@@ -87,7 +87,7 @@ void make_learned(BoundLearnedPdb* self, const BoundIndex& index, const IntegerN
     std::shared_ptr<const Pdb> rest = pdb_of(base);
     const auto& sizes = network.domain_sizes();
     const auto& variables = index.index->variables();
-    const Ints& domain_sizes = index.space().domain_sizes();
+    const Ints& domain_sizes = index.space.domain_sizes();
     for (size_t i = 0; i < variables.size() && i < sizes.size(); ++i)
         if (sizes[i] < domain_sizes[variables[i]]) refuse("the network knows too few values of a variable");
     new (self) BoundLearnedPdb{index, std::make_shared<LearnedPdb>(index.index, network, std::move(decoder),
@@ -96,17 +96,13 @@ void make_learned(BoundLearnedPdb* self, const BoundIndex& index, const IntegerN
 
 // Where a sweep goes and what it keeps to, as every function of sweeps takes it from Python.
 struct SweepOrder {
-    uint64_t first, end;
-    int threads, batch;
-    double deadline;
-    uint64_t memory_bytes;
-    SweepRange range() const { return {first, end, threads, batch}; }
-    Limits limits() const { return Limits{deadline, memory_bytes}; }
+    SweepRange range;
+    Limits limits;
 };
 
 Dict levels(const BoundLearnedPdb& self, const BoundPdb& exact, const SweepOrder& order, const Longs& grid) {
     LevelCounts counts =
-        guarded([&] { return count_levels(*self.learned, *exact.pdb, grid, order.range(), order.limits()); });
+        guarded([&] { return count_levels(*self.learned, *exact.pdb, grid, order.range, order.limits); });
     const size_t shape[] = {self.learned->values().size() - 1, grid.size() + 1};
     Dict d;
     d["below"] = to_numpy(std::move(counts.below), shape);
@@ -120,7 +116,7 @@ Dict levels(const BoundLearnedPdb& self, const BoundPdb& exact, const SweepOrder
 std::vector<Numpy<uint64_t>> overestimates(const BoundLearnedPdb& self, const BoundPdb& exact,
                                            const SweepOrder& order) {
     auto lists =
-        guarded([&] { return find_overestimates(*self.learned, *exact.pdb, order.range(), order.limits()); });
+        guarded([&] { return find_overestimates(*self.learned, *exact.pdb, order.range, order.limits); });
     std::vector<Numpy<uint64_t>> result;
     for (auto& list : lists) result.push_back(to_numpy(std::move(list)));
     return result;
@@ -128,7 +124,7 @@ std::vector<Numpy<uint64_t>> overestimates(const BoundLearnedPdb& self, const Bo
 
 Dict values(const BoundLearnedPdb& self, const BoundPdb& exact, const SweepOrder& order) {
     SweepCounts counts =
-        guarded([&] { return count_values(*self.learned, *exact.pdb, order.range(), order.limits()); });
+        guarded([&] { return count_values(*self.learned, *exact.pdb, order.range, order.limits); });
     size_t classes = self.learned->values().size();
     Dict d;
     d["classes"] = to_numpy(std::move(counts.classes));
@@ -142,7 +138,7 @@ Dict values(const BoundLearnedPdb& self, const BoundPdb& exact, const SweepOrder
 
 void bind_learned_pdb(nb::module_& m) {
     nb::class_<IntegerNetwork>(m, "IntegerNetwork")
-        .def("__init__", &make_network, nb::arg("domain_sizes"), nb::arg("layers"), nb::arg("kernel") = "")
+        .def("__init__", &make_network, "domain_sizes"_a, "layers"_a, "kernel"_a = "")
         .def("forward", &forward);
     nb::class_<RiceSet>(m, "RiceSet")
         .def("__init__", [](RiceSet* self, uint64_t universe, uint64_t count, int parameter,
@@ -151,28 +147,22 @@ void bind_learned_pdb(nb::module_& m) {
         .def("__contains__", &RiceSet::contains)
         .def("members", &RiceSet::members);
     nb::class_<SweepOrder>(m, "SweepOrder")
-        .def("__init__", [](SweepOrder* self, uint64_t first, uint64_t end, int threads, int batch,
-                            double deadline, uint64_t memory_bytes) {
-            new (self) SweepOrder{first, end, threads, batch, deadline, memory_bytes};
-        });
+        .def("__init__",
+             limited(+[](const Limits& limits, SweepOrder* self, uint64_t first, uint64_t end, int threads,
+                         int batch) { new (self) SweepOrder{{first, end, threads, batch}, limits}; }));
     nb::class_<BoundLearnedPdb>(m, "LearnedPdb")
-        .def("__init__", &make_learned, nb::arg("index"), nb::arg("network"), nb::arg("ratio"),
-             nb::arg("thresholds").none(), nb::arg("values"), nb::arg("exceptions"), nb::arg("base").none())
+        .def("__init__", &make_learned, KeepFirst(), "index"_a, "network"_a, "ratio"_a, "thresholds"_a.none(),
+             "values"_a, "exceptions"_a, "base"_a.none())
         .def("lookup",
              [](const BoundLearnedPdb& b, States states) { return look_up(b.index, *b.learned, states); })
-        .def("count_levels", &levels, nb::arg("exact"), nb::arg("order"), nb::arg("grid"))
-        .def("find_overestimates", &overestimates, nb::arg("exact"), nb::arg("order"))
-        .def("count_values", &values, nb::arg("exact"), nb::arg("order"));
-    m.def("integer_kernel_names", [] {
-        std::vector<std::string> names;
-        for (const IntegerKernel& kernel : integer_kernels()) names.push_back(kernel.name);
-        return names;
-    });
-    m.def("decode_levels", &decode, nb::arg("logits"), nb::arg("ratio"), nb::arg("thresholds"));
+        .def("count_levels", &levels)
+        .def("find_overestimates", &overestimates)
+        .def("count_values", &values);
+    m.def("integer_kernel_names", [] { return names_of(integer_kernels()); });
+    m.def("decode_levels", &decode);
     m.def("encode_set", &encode_set);
-    m.def("encode_weights", &encode_layer, nb::arg("weights"), nb::arg("bits"));
-    m.def("decode_weights", &decode_layer, nb::arg("code"), nb::arg("rows"), nb::arg("columns"),
-          nb::arg("bits"));
+    m.def("encode_weights", &encode_layer);
+    m.def("decode_weights", &decode_layer);
 }
 
 }  // namespace hstar::bindings

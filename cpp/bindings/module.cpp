@@ -9,18 +9,10 @@ NB_MODULE(_core, m) {
     m.doc() = "The native core of hstar: grounding, heuristics, search, pattern databases, small models.";
     nb::exception<StoppedError>(m, "Stopped");
     nb::exception<Unsupported>(m, "Unsupported");
-    bind_task(m);
-    bind_sampling(m);
-    bind_teaching(m);
-    bind_reinforcement(m);
-    bind_heuristics(m);
-    bind_search(m);
-    bind_learned(m);
-    bind_wl(m);
-    bind_training(m);
-    bind_puzzles(m);
-    bind_pdb(m);
-    bind_learned_pdb(m);
+    for (Binder* bind :
+         {bind_task, bind_sampling, bind_teaching, bind_reinforcement, bind_heuristics, bind_search,
+          bind_learned, bind_wl, bind_training, bind_puzzles, bind_pdb, bind_learned_pdb})
+        bind(m);
     m.def("monotonic_seconds", &monotonic_seconds);
     m.def("peak_resident_bytes", &peak_resident_bytes);
     m.attr("source_digest") = HSTAR_SOURCE_DIGEST;

@@ -12,18 +12,16 @@
 namespace hstar::bindings {
 
 void BoundIndex::check_states(const StateRows& states) const {
-    const Puzzle* puzzle = space().as_puzzle();
-    if (!puzzle) return space().check_states(states);
+    const Puzzle* puzzle = space.as_puzzle();
+    if (!puzzle) return space.check_states(states);
     require(states.columns == puzzle->goal.size(), "states of ", puzzle->name, " have ", puzzle->goal.size(),
             " columns");
     const PieceGroup& group = puzzle->group_of(index->variables()[0]);  // patterns have pieces of one group
     for (size_t i = 0; i < states.count; ++i) {
         uint64_t seen = 0;
         for (int v : index->variables()) {
-            const int value = states.row(i)[v];
-            if (value < 0 || value >= puzzle->domain_size[v])
-                refuse("state ", i, " has no value ", value, " for variable ", v);
-            const uint64_t bit = uint64_t{1} << value / group.orientations;
+            space.check_value(states, i, v);
+            const uint64_t bit = uint64_t{1} << states.row(i)[v] / group.orientations;
             if (seen & bit) refuse("in state ", i, " two ", group.name, " are in one place");
             seen |= bit;
         }
@@ -37,8 +35,8 @@ std::pair<Numpy<uint8_t>, int> to_python(Table table) {
     return {to_numpy(table.take_bytes()), bits};
 }
 
-BoundIndex piece_index(Object<BoundPuzzle> owner, Ints variables, const std::string& order, bool symmetric) {
-    const Puzzle& puzzle = *nb::cast<const BoundPuzzle&>(owner).puzzle;
+BoundIndex piece_index(const BoundPuzzle& bound, Ints variables, const std::string& order, bool symmetric) {
+    const Puzzle& puzzle = *bound.puzzle;
     require(!variables.empty(), "a pattern has at least one piece");
     auto is_piece = [&](int v) { return v >= 0 && v < puzzle.num_variables(); };
     require(is_piece(variables[0]), "a pattern holds pieces of one sort only");
@@ -49,16 +47,15 @@ BoundIndex piece_index(Object<BoundPuzzle> owner, Ints variables, const std::str
     }
     if (!symmetric) {
         const auto chosen = order == "lex" ? IndexOrder::Lexicographic : IndexOrder::MyrvoldRuskey;
-        return {owner, std::make_shared<PieceIndex>(group, variables, chosen)};
+        return {bound, std::make_shared<PieceIndex>(group, variables, chosen)};
     }
     require(puzzle.name == "cube3" && variables == Ints{0, 1, 2, 3, 4, 5, 6, 7},
             "symmetry classes exist for all corners of cube3 only");
-    return {owner, std::make_shared<CornerSymmetryIndex>(group)};
+    return {bound, std::make_shared<CornerSymmetryIndex>(group)};
 }
 
-BoundIndex projection_index(Object<BoundTask> owner, Ints variables) {
-    const Task& task = nb::cast<const BoundTask&>(owner).task;
-    return {owner, std::make_shared<ProjectionIndex>(task, std::move(variables))};
+BoundIndex projection_index(const BoundTask& bound, Ints variables) {
+    return {bound, std::make_shared<ProjectionIndex>(bound.task, std::move(variables))};
 }
 
 Numpy<int64_t> rank(const BoundIndex& self, States given) {
@@ -69,15 +66,14 @@ Numpy<int64_t> rank(const BoundIndex& self, States given) {
 
 Numpy<int, 2> unrank(const BoundIndex& self, Indices ranks) {
     const auto& variables = self.index->variables();
-    size_t columns = variables.size(), count = ranks.shape(0);
+    const std::vector<int64_t> given = copied(ranks);
+    size_t columns = variables.size(), count = given.size();
     Ints state(1 + (variables.empty() ? 0 : *std::max_element(variables.begin(), variables.end())));
     Ints values(count * columns);
     for (size_t i = 0; i < count; ++i) {
-        const volatile int64_t* given = ranks.data() + i;  // read once: another thread may change it
-        const int64_t rank = *given;
-        if (rank < 0 || static_cast<uint64_t>(rank) >= self.index->size())
-            refuse("the pattern has no index ", rank);
-        self.index->unrank(static_cast<uint64_t>(rank), state.data());
+        const auto rank = static_cast<uint64_t>(given[i]);
+        if (rank >= self.index->size()) refuse("the pattern has no index ", given[i]);
+        self.index->unrank(rank, state.data());
         for (size_t v = 0; v < columns; ++v) values[i * columns + v] = state[variables[v]];
     }
     return to_numpy(std::move(values), {count, columns});
@@ -85,16 +81,14 @@ Numpy<int, 2> unrank(const BoundIndex& self, Indices ranks) {
 
 constexpr uint64_t kMostStates = uint64_t{1} << 34;  // a table of them would still fit in memory somewhere
 
-auto build(const BoundIndex& self, bool additive, const std::string& cost, double deadline,
-           uint64_t memory_bytes) {
-    const Limits limits{deadline, memory_bytes};
-    if (nb::isinstance<BoundTask>(self.owner)) {
-        const Task& task = nb::cast<const BoundTask&>(self.owner).task;
+auto build(const Limits& limits, const BoundIndex& self, bool additive, const std::string& cost) {
+    if (auto* bound = dynamic_cast<const BoundTask*>(&self.space)) {
+        const Task& task = bound->task;
         auto costs = adjusted_costs(task, to_cost_type(cost));
         auto* index = dynamic_cast<const ProjectionIndex*>(self.index.get());
         return to_python(guarded([&] { return build_projection(task, *index, costs, limits); }));
     }
-    const Puzzle& puzzle = *nb::cast<const BoundPuzzle&>(self.owner).puzzle;
+    const Puzzle& puzzle = *self.space.as_puzzle();
     auto* index = dynamic_cast<const PieceIndex*>(self.index.get());
     require(self.index->size() <= kMostStates, "the pattern has too many states");
     require(index && index->order == IndexOrder::MyrvoldRuskey,
@@ -107,10 +101,10 @@ auto build(const BoundIndex& self, bool additive, const std::string& cost, doubl
 }
 
 Grouping make_grouping(const std::string& kind, uint64_t number) {
-    if (kind == "none") return {};
-    if (kind == "div") return {Grouping::Kind::Divide, number};
-    if (kind == "mod") return {Grouping::Kind::Modulo, number};
-    refuse("unknown grouping '", kind, "'");
+    using Kind = Grouping::Kind;
+    return {
+        chosen<Kind>("grouping", kind, {{"none", Kind::None}, {"div", Kind::Divide}, {"mod", Kind::Modulo}}),
+        number};
 }
 
 std::array<uint8_t, 4> to_levels(const Ints& levels) {
@@ -121,8 +115,7 @@ std::array<uint8_t, 4> to_levels(const Ints& levels) {
 }
 
 TableView make_view(const Bytes& bytes, uint64_t cells, int bits, const Ints& levels) {
-    if (bits != 2 && bits != 4 && bits != 8 && bits != 16 && bits != 32)
-        refuse("entries have 2, 4, 8, 16 or 32 bits");
+    check_bits(bits);
     if (bytes.size() != TableView::num_bytes(cells, bits))
         refuse("the table has ", bytes.size(), " bytes instead of ", TableView::num_bytes(cells, bits));
     TableView view{bytes.data(), cells, bits, {0, 0, 0, 0}};
@@ -172,43 +165,36 @@ Numpy<float> look_up(const BoundIndex& index, const PatternHeuristic& heuristic,
     return to_numpy(std::move(h));
 }
 
-std::unique_ptr<BoundHeuristic> make_pdb_heuristic(Object<BoundSpace> space, const Sums& sums) {
+std::unique_ptr<BoundHeuristic> make_pdb_heuristic(const BoundSpace& space, const Sums& sums) {
     return std::make_unique<BoundHeuristic>(space, std::make_unique<PdbEvaluator>(to_sums(sums)));
 }
 
 void bind_pdb(nb::module_& m) {
     nb::class_<BoundIndex>(m, "PatternIndex")
-        .def_static("pieces", &piece_index, nb::arg("puzzle"), nb::arg("variables"), nb::arg("order"),
-                    nb::arg("symmetric"))
-        .def_static("projection", &projection_index, nb::arg("task"), nb::arg("variables"))
+        .def_static("pieces", &piece_index, KeepSource())
+        .def_static("projection", &projection_index, KeepSource())
         .def_prop_ro("size", [](const BoundIndex& b) { return b.index->size(); })
         .def_prop_ro("variables", [](const BoundIndex& b) { return b.index->variables(); })
         .def_prop_ro("multiplicities", [](const BoundIndex& b) { return b.index->multiplicities(); })
         .def("rank", &rank)
         .def("unrank", &unrank)
-        .def("build", &build, nb::arg("additive"), nb::arg("cost"), nb::arg("deadline"),
-             nb::arg("memory_bytes"));
+        .def("build", limited(&build));
     nb::class_<BoundPdb>(m, "Pdb")
-        .def("__init__", &make_pdb, nb::arg("index"), nb::arg("grouping"), nb::arg("number"),
-             nb::arg("table"), nb::arg("bits"), nb::arg("levels"), nb::arg("base").none())
+        .def("__init__", &make_pdb, KeepFirst(), "index"_a, "grouping"_a, "number"_a, "table"_a, "bits"_a,
+             "levels"_a, "base"_a.none())
         .def("lookup", [](const BoundPdb& b, States states) { return look_up(b.index, *b.pdb, states); })
-        .def("regrouped",
-             [](const BoundPdb& b, const BoundIndex& to, const std::string& kind, uint64_t number,
-                double deadline, uint64_t memory_bytes) {
-                 Grouping grouping = make_grouping(kind, std::max<uint64_t>(number, 1));
-                 const Limits limits{deadline, memory_bytes};
+        .def("regrouped", limited(+[](const Limits& limits, const BoundPdb& b, const BoundIndex& to,
+                                      const std::string& kind, uint64_t number) {
+                 const Grouping grouping = make_grouping(kind, std::max<uint64_t>(number, 1));
                  return to_python(guarded([&] { return regrouped(*b.pdb, *to.index, grouping, limits); }));
-             })
-        .def("subtracted",
-             [](const BoundPdb& b, const BoundPdb& base, double deadline, uint64_t memory_bytes) {
-                 const Limits limits{deadline, memory_bytes};
+             }))
+        .def("subtracted", limited(+[](const Limits& limits, const BoundPdb& b, const BoundPdb& base) {
                  return to_python(guarded([&] { return subtracted(*b.pdb, *base.pdb, limits); }));
-             })
-        .def("quantized", [](const BoundPdb& b, const Ints& levels, double deadline, uint64_t memory_bytes) {
-            const auto narrow = to_levels(levels);
-            const Limits limits{deadline, memory_bytes};
-            return to_python(guarded([&] { return quantized(b.pdb->table(), narrow.data(), limits); }));
-        });
+             }))
+        .def("quantized", limited(+[](const Limits& limits, const BoundPdb& b, const Ints& levels) {
+                 const auto narrow = to_levels(levels);
+                 return to_python(guarded([&] { return quantized(b.pdb->table(), narrow.data(), limits); }));
+             }));
     m.def("table_histogram", [](Bytes bytes, uint64_t cells, int bits, const Ints& levels,
                                 const std::vector<uint32_t>& weights) {
         TableView view = make_view(bytes, cells, bits, levels);

@@ -38,23 +38,18 @@ class BlindPuzzle : public Evaluator {
 
 auto expand(const BoundPuzzle& bound, States given) {
     const StateRows states = bound.checked(given);
-    const Puzzle& puzzle = *bound.puzzle;
-    size_t variables = puzzle.num_variables();
-    Ints parents, moves, children, applicable;
+    const PuzzleSpace space(*bound.puzzle, bound.puzzle->goal);
+    const auto variables = static_cast<size_t>(space.num_variables());
+    Ints parents, moves, children, applicable, reached;
     without_gil([&] {
         for (size_t i = 0; i < states.count; ++i) {
-            const int* state = states.row(i);
-            applicable.clear();
-            puzzle.applicable(state, applicable);
-            for (int move : applicable) {
-                parents.push_back(static_cast<int>(i));
-                moves.push_back(move);
-                children.resize(children.size() + variables);
-                puzzle.apply(move, state, children.data() + children.size() - variables);
-            }
+            space.successors(states.row(i), -1, applicable, reached);
+            parents.insert(parents.end(), applicable.size(), static_cast<int>(i));
+            moves.insert(moves.end(), applicable.begin(), applicable.end());
+            children.insert(children.end(), reached.begin(), reached.end());
         }
     });
-    size_t count = moves.size();
+    const size_t count = moves.size();
     return std::tuple(to_numpy(std::move(parents)), to_numpy(std::move(moves)),
                       to_numpy(std::move(children), {count, variables}));
 }
@@ -64,7 +59,7 @@ Numpy<int, 2> apply(const BoundPuzzle& bound, States given, Flat moves) {
     const Puzzle& puzzle = *bound.puzzle;
     size_t variables = puzzle.num_variables();
     if (moves.shape(0) != states.count) refuse("expected one move per state");
-    const Ints chosen(moves.data(), moves.data() + moves.size());
+    const Ints chosen = copied(moves);
     Ints next(states.values.size()), applicable;
     for (size_t i = 0; i < states.count; ++i) {
         const int* state = states.row(i);
@@ -85,17 +80,15 @@ const PatternIndex& whole_index(const BoundPuzzle& bound) {
 }
 
 Numpy<int64_t> rank(const BoundPuzzle& bound, States given) {
-    const PatternIndex& index = whole_index(bound);
-    const StateRows states = bound.checked(given);
-    return rank_rows(index, states);
+    return rank_rows(whole_index(bound), bound.checked(given));
 }
 
 Numpy<int, 2> unrank(const BoundPuzzle& bound, Indices ranks) {
     const PatternIndex& index = whole_index(bound);
     size_t variables = bound.puzzle->num_variables();
     Ints states;
-    for (int64_t rank : std::vector<int64_t>(ranks.data(), ranks.data() + ranks.size())) {
-        if (rank < 0 || static_cast<uint64_t>(rank) >= index.size()) refuse("there is no state ", rank);
+    for (int64_t rank : copied(ranks)) {
+        if (static_cast<uint64_t>(rank) >= index.size()) refuse("there is no state ", rank);
         Ints state = bound.puzzle->unrank(static_cast<uint64_t>(rank));
         states.insert(states.end(), state.begin(), state.end());
     }
@@ -118,7 +111,6 @@ void bind_puzzles(nb::module_& m) {
     nb::class_<BoundPuzzle, BoundSpace>(m, "Puzzle")
         .def(nb::init<const std::string&>())
         .def_prop_ro("name", [](const BoundPuzzle& b) { return b.puzzle->name; })
-        .def_prop_ro("domain_sizes", [](const BoundPuzzle& b) { return b.puzzle->domain_size; })
         .def_prop_ro("goal", [](const BoundPuzzle& b) { return b.puzzle->goal; })
         .def_prop_ro("move_names", [](const BoundPuzzle& b) { return b.puzzle->move_names; })
         .def_prop_ro("inverse_moves", [](const BoundPuzzle& b) { return b.puzzle->inverse; })
@@ -136,9 +128,9 @@ void bind_puzzles(nb::module_& m) {
                      })
         .def("may_follow",
              [](const BoundPuzzle& b, int last, int next) {
-                 if (last < -1 || last >= b.puzzle->num_moves() || next < 0 || next >= b.puzzle->num_moves())
-                     throw nb::index_error("no such move");
-                 return b.puzzle->may_follow(last, next);
+                 const int moves = b.puzzle->num_moves();
+                 checked_number(last + 1, moves + 1, "no such move");
+                 return b.puzzle->may_follow(last, checked_number(next, moves, "no such move"));
              })
         .def("check", [](const BoundPuzzle& b, States states) { b.checked(states); })
         .def("expand", &expand)

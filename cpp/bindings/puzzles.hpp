@@ -28,9 +28,8 @@ struct BoundPuzzle : BoundSpace {
 
 // The index of a pattern of a puzzle or a task.
 struct BoundIndex {
-    nb::object owner;  // the puzzle or task
+    const BoundSpace& space;
     std::shared_ptr<const PatternIndex> index;
-    const BoundSpace& space() const { return nb::cast<const BoundSpace&>(owner); }
     // Throws std::invalid_argument for rows whose pattern has no index.
     void check_states(const StateRows& states) const;
 };

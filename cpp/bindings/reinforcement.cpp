@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "bindings/bindings.hpp"
 #include "reinforcement/environment.hpp"
 #include "reinforcement/rtdp.hpp"
@@ -25,24 +23,17 @@ struct BoundEnvironment {
                 " yet");
         return {problem, static_cast<StateId>(state)};
     }
-    std::vector<Place> checked(const Flat& of, const Longs& states) {
-        require(of.size() == states.size(), "there must be one problem per state");
-        std::vector<Place> places;
-        for (size_t i = 0; i < of.size(); ++i) places.push_back(checked(of.data()[i], states.data()[i]));
-        return places;
-    }
 };
 
-void make_environment(BoundEnvironment* self, const std::vector<std::pair<Object<BoundTask>, Dict>>& problems,
-                      const std::string& heuristic, const std::string& lower, double deadline,
-                      uint64_t memory_bytes) {
+std::unique_ptr<BoundEnvironment> make_environment(
+    const Limits& limits, const std::vector<std::pair<nb::typed<nb::object, BoundTask>, Dict>>& problems,
+    const std::string& heuristic, const std::string& lower) {
     auto made = std::make_unique<BoundEnvironment>();
     std::vector<std::pair<const BoundTask*, NlmEncoding>> given;
     for (const auto& [task, encoding] : problems) {
         made->owners.push_back(task);
         given.emplace_back(&nb::cast<const BoundTask&>(task), to_nlm_encoding(encoding));
     }
-    const Limits limits{deadline, memory_bytes};
     guarded([&] {
         for (auto& [task, encoding] : given) {
             const auto make = [&, task = task](const std::string& name) {
@@ -55,64 +46,37 @@ void make_environment(BoundEnvironment* self, const std::vector<std::pair<Object
             limits.check();
         }
     });
-    new (self) BoundEnvironment();
-    self->owners = std::move(made->owners);
-    self->heuristics = std::move(made->heuristics);
-    self->lower = std::move(made->lower);
-    self->problems = std::move(made->problems);
+    return made;
 }
 
-Dict about(BoundEnvironment& self, const Flat& of, const Longs& states) {
+// Of one state: h, whether it is a goal, and whether it is known as a dead end.
+std::tuple<float, bool, bool> about(BoundEnvironment& self, int problem, int64_t state) {
     const auto lock = self.use.lock();
-    const std::vector<Place> places = self.checked(of, states);
-    std::vector<float> h;
-    std::vector<uint8_t> goals, dead_ends;
-    for (Place place : places) {
-        const EnvironmentProblem& world = *self.problems[place.problem];
-        h.push_back(world.h(place.state));
-        goals.push_back(world.is_goal(place.state));
-        dead_ends.push_back(world.is_dead_end(place.state));
+    const StateId id = self.checked(problem, state).state;
+    const EnvironmentProblem& world = self.at(problem);
+    return {world.h(id), world.is_goal(id), world.is_dead_end(id)};
+}
+
+// Operators, and the numbers of the successors.
+std::pair<Ints, std::vector<StateId>> expand(BoundEnvironment& self, int problem, int64_t state) {
+    const auto lock = self.use.lock();
+    std::pair<Ints, std::vector<StateId>> steps;
+    for (const auto& edge : self.at(problem).expand(self.checked(problem, state).state)) {
+        steps.first.push_back(edge.op);
+        steps.second.push_back(edge.to);
     }
-    Dict result;
-    result["h"] = to_numpy(std::move(h));
-    result["goals"] = to_numpy(std::move(goals));
-    result["dead_ends"] = to_numpy(std::move(dead_ends));
-    return result;
+    return steps;
 }
 
-auto expand(BoundEnvironment& self, const Flat& of, const Longs& states) {
+// The number of objects, pairs of arity and index, and their values.
+auto inputs(BoundEnvironment& self, int problem, int64_t state) {
     const auto lock = self.use.lock();
-    const std::vector<Place> places = self.checked(of, states);
-    std::vector<int64_t> starts{0}, successors;
-    Ints ops;
-    guarded([&] {
-        for (Place place : places) {
-            for (const auto& edge : self.problems[place.problem]->expand(place.state)) {
-                ops.push_back(edge.op);
-                successors.push_back(edge.to);
-            }
-            starts.push_back(static_cast<int64_t>(ops.size()));
-        }
-    });
-    return std::tuple(to_numpy(std::move(starts)), to_numpy(std::move(ops)), to_numpy(std::move(successors)));
-}
-
-auto inputs(BoundEnvironment& self, const Flat& of, const Longs& states) {
-    const auto lock = self.use.lock();
-    Ints sizes;
-    std::vector<int64_t> starts{0};
     std::vector<NlmEntry> entries;
     std::vector<float> values;
-    for (Place place : self.checked(of, states)) {
-        const EnvironmentProblem& world = *self.problems[place.problem];
-        sizes.push_back(world.encoding().num_objects);
-        world.encode(place.state, entries, values);
-        starts.push_back(static_cast<int64_t>(entries.size()));
-    }
-    Ints pairs;
-    for (const NlmEntry& entry : entries) pairs.insert(pairs.end(), {entry.arity, entry.index});
-    return std::tuple(to_numpy(std::move(sizes)), to_numpy(std::move(starts)),
-                      to_numpy(std::move(pairs), {entries.size(), 2}), to_numpy(std::move(values)));
+    self.at(problem).encode(self.checked(problem, state).state, entries, values);
+    std::vector<std::pair<int, int>> pairs;
+    for (const NlmEntry& entry : entries) pairs.emplace_back(entry.arity, entry.index);
+    return std::tuple(self.at(problem).encoding().num_objects, std::move(pairs), std::move(values));
 }
 
 int64_t add_state(BoundEnvironment& self, int problem, const States& given) {
@@ -124,106 +88,109 @@ int64_t add_state(BoundEnvironment& self, int problem, const States& given) {
 
 Numpy<int> state_values(BoundEnvironment& self, int problem, int64_t state) {
     const auto lock = self.use.lock();
-    const Place place = self.checked(problem, state);
-    const EnvironmentProblem& world = self.at(problem);
-    Ints values(world.task().num_variables());
-    world.values(place.state, values.data());
-    return to_numpy(std::move(values));
+    return to_numpy(self.at(problem).values(self.checked(problem, state).state));
 }
 
 struct BoundLearner {
-    nb::object owner;
     BoundEnvironment& environment;
     RtdpLearner learner;
 };
 
-void make_learner(BoundLearner* self, Object<BoundEnvironment> environment, const Ints& buckets,
+void make_learner(BoundLearner* self, BoundEnvironment& environment, const Ints& buckets,
                   const NlmShape& shape, const Floats& theta, const RtdpOptions& options, uint64_t seed,
                   int threads) {
-    auto& bound = nb::cast<BoundEnvironment&>(environment);
     std::vector<EnvironmentProblem*> problems;
     std::vector<Evaluator*> lower;
-    for (const auto& problem : bound.problems) problems.push_back(problem.get());
-    for (const auto& evaluator : bound.lower)
+    for (const auto& problem : environment.problems) problems.push_back(problem.get());
+    for (const auto& evaluator : environment.lower)
         if (evaluator) lower.push_back(evaluator.get());
     RtdpLearner learner(std::move(problems), std::move(lower), buckets, shape, copied(theta), options, seed,
                         threads);
-    new (self) BoundLearner{environment, bound, std::move(learner)};
+    new (self) BoundLearner{environment, std::move(learner)};
 }
 
-// States as problem numbers and values, one state after the other.
-std::pair<Numpy<int>, Numpy<int>> from_places(BoundEnvironment& environment, std::span<const Place> places) {
+void run(const Limits& limits, BoundLearner& self, int64_t until, int64_t last, double learning_rate) {
+    const auto lock = self.environment.use.lock();
+    guarded([&] { self.learner.run(until, last, learning_rate, limits); });
+}
+
+float value(BoundLearner& self, int problem, int64_t state) {
+    const auto lock = self.environment.use.lock();
+    return self.learner.value(self.environment.checked(problem, state));
+}
+
+Dict progress(BoundLearner& self) {
+    const RtdpProgress& p = self.learner.progress();
+    Dict result;
+    result["steps"] = p.steps;
+    result["updates"] = p.updates;
+    result["episodes"] = p.episodes;
+    result["goals"] = p.goals;
+    result["loss"] = p.loss;
+    result["returns"] = p.returns;
+    return result;
+}
+
+// A learner's memory in Python: a dictionary of arrays; states as problem numbers and values, one state after
+// the other.
+nb::object to_python(BoundEnvironment& environment, const std::vector<Place>& places) {
     Ints problems, values;
     for (Place place : places) {
-        const EnvironmentProblem& world = *environment.problems[place.problem];
         problems.push_back(place.problem);
-        const size_t first = values.size();
-        values.resize(first + world.task().num_variables());
-        world.values(place.state, values.data() + first);
+        const Ints state = environment.problems[place.problem]->values(place.state);
+        values.insert(values.end(), state.begin(), state.end());
     }
-    return {to_numpy(std::move(problems)), to_numpy(std::move(values))};
+    return nb::cast(std::pair(to_numpy(std::move(problems)), to_numpy(std::move(values))));
+}
+template <class Number>
+nb::object to_python(BoundEnvironment&, const std::vector<Number>& numbers) {
+    return nb::cast(to_numpy(numbers));
 }
 
-std::vector<Place> to_places(BoundEnvironment& environment, const nb::tuple& given) {
-    const auto problems = nb::cast<Flat>(given[0]), values = nb::cast<Flat>(given[1]);
-    std::vector<Place> places;
+void from_python(BoundEnvironment& environment, nb::handle given, std::vector<Place>& places) {
+    const auto [problems, values] = nb::cast<std::pair<Flat, Flat>>(given);
     size_t next = 0;
-    for (size_t i = 0; i < problems.size(); ++i) {
-        const int problem = problems.data()[i];
+    for (const int problem : copied(problems)) {
         EnvironmentProblem& world = environment.at(problem);
-        const Task& task = world.task();
-        require(next + task.num_variables() <= values.size(), "a state lacks values");
-        for (int v = 0; v < task.num_variables(); ++v) {
-            const int value = values.data()[next + v];
-            require(value >= 0 && value < task.domain_size[v], "a state has a value that does not exist");
-        }
-        places.push_back({problem, world.add(values.data() + next)});
-        next += task.num_variables();
+        const Ints& sizes = world.task().domain_size;
+        require(next + sizes.size() <= values.size(), "a state lacks values");
+        const Ints state(values.data() + next, values.data() + next + sizes.size());
+        for (size_t v = 0; v < sizes.size(); ++v)
+            require(state[v] >= 0 && state[v] < sizes[v], "a state has a value that does not exist");
+        places.push_back({problem, world.add(state.data())});
+        next += sizes.size();
     }
     require(next == values.size(), "there are more values than states");
-    return places;
+}
+template <class Number>
+void from_python(BoundEnvironment&, nb::handle given, std::vector<Number>& numbers) {
+    numbers = copied(nb::cast<Array<Number, 1>>(given));
+}
+
+template <class Visit>
+void for_each_part(RtdpLearner::Memory& memory, Visit visit) {
+    visit("theta", memory.theta);
+    visit("average", memory.average);
+    visit("target", memory.target);
+    visit("mean", memory.mean);
+    visit("square", memory.square);
+    visit("states", memory.states);
+    visit("lengths", memory.lengths);
+    visit("fresh", memory.fresh);
+    visit("bounded", memory.bounded);
+    visit("upper", memory.upper);
+    visit("dead_ends", memory.dead_ends);
+    visit("goal_steps", memory.goal_steps);
+    visit("counters", memory.counters);
+    visit("sums", memory.sums);
 }
 
 Dict memory(BoundLearner& self) {
     const auto lock = self.environment.use.lock();
-    const RtdpLearner::Memory held = self.learner.memory();
+    RtdpLearner::Memory held = self.learner.memory();
     Dict result;
-    result["theta"] = to_numpy(held.theta);
-    result["average"] = to_numpy(held.average);
-    result["target"] = to_numpy(held.target);
-    result["mean"] = to_numpy(held.mean);
-    result["square"] = to_numpy(held.square);
-    std::vector<Place> places, bounded;
-    std::vector<int64_t> lengths;
-    std::vector<float> upper;
-    for (const auto& bucket : held.buckets) {
-        places.insert(places.end(), bucket.begin(), bucket.end());
-        lengths.push_back(static_cast<int64_t>(bucket.size()));
-    }
-    // By their values: numbers of states are others in a resumed run, and its bytes must be the same.
-    const auto by_values = [&](Place a, Place b) {
-        return a.problem != b.problem ? a.problem < b.problem
-                                      : self.environment.problems[a.problem]->is_before(a.state, b.state);
-    };
-    auto known_upper = held.upper;
-    std::sort(known_upper.begin(), known_upper.end(),
-              [&](const auto& a, const auto& b) { return by_values(a.place, b.place); });
-    for (const auto& known : known_upper) {
-        bounded.push_back(known.place);
-        upper.push_back(known.upper);
-    }
-    std::vector<Place> dead_ends = held.dead_ends;
-    std::sort(dead_ends.begin(), dead_ends.end(), by_values);
-    result["dead_ends"] = from_places(self.environment, dead_ends);
-    result["states"] = from_places(self.environment, places);
-    result["lengths"] = to_numpy(lengths);
-    result["fresh"] = to_numpy(held.fresh);
-    result["bounded"] = from_places(self.environment, bounded);
-    result["upper"] = to_numpy(upper);
-    result["goal_steps"] = to_numpy(held.goal_steps);
-    const RtdpProgress& p = held.progress;
-    result["counters"] = to_numpy(std::vector<int64_t>{p.steps, p.updates, p.episodes, p.goals});
-    result["sums"] = to_numpy(std::vector<double>{p.loss, p.returns});
+    for_each_part(
+        held, [&](const char* name, const auto& part) { result[name] = to_python(self.environment, part); });
     result["random"] = held.random;
     return result;
 }
@@ -231,79 +198,45 @@ Dict memory(BoundLearner& self) {
 void restore(BoundLearner& self, const Dict& given) {
     const auto lock = self.environment.use.lock();
     RtdpLearner::Memory held;
-    const auto floats = [&](const char* name) { return copied(nb::cast<Floats>(given[name])); };
-    held.theta = floats("theta");
-    held.average = floats("average");
-    held.target = floats("target");
-    held.mean = floats("mean");
-    held.square = floats("square");
-    const std::vector<Place> places = to_places(self.environment, nb::cast<nb::tuple>(given["states"]));
-    size_t next = 0;
-    for (int64_t length : copied(nb::cast<Longs>(given["lengths"]))) {
-        require(length >= 0 && next + static_cast<size_t>(length) <= places.size(), "a bucket lacks states");
-        held.buckets.emplace_back(places.begin() + static_cast<int64_t>(next),
-                                  places.begin() + static_cast<int64_t>(next) + length);
-        next += static_cast<size_t>(length);
-    }
-    held.fresh = copied(nb::cast<Longs>(given["fresh"]));
-    const std::vector<Place> bounded = to_places(self.environment, nb::cast<nb::tuple>(given["bounded"]));
-    const std::vector<float> upper = floats("upper");
-    require(upper.size() == bounded.size(), "there must be one bound per state");
-    for (size_t i = 0; i < bounded.size(); ++i) held.upper.push_back({bounded[i], upper[i]});
-    held.dead_ends = to_places(self.environment, nb::cast<nb::tuple>(given["dead_ends"]));
-    held.goal_steps = copied(nb::cast<Longs>(given["goal_steps"]));
-    const auto counters = copied(nb::cast<Longs>(given["counters"]));
-    const auto sums = copied(nb::cast<Array<double, 1>>(given["sums"]));
-    require(counters.size() == 4 && sums.size() == 2, "the counters are not those of a learner");
-    held.progress = {counters[0], counters[1], counters[2], counters[3], sums[0], sums[1]};
+    for_each_part(held,
+                  [&](const char* name, auto& part) { from_python(self.environment, given[name], part); });
     held.random = nb::cast<uint64_t>(given["random"]);
     self.learner.restore(held);
 }
 
-Numpy<float> learner_values(BoundLearner& self, const Flat& of, const Longs& states) {
-    const auto lock = self.environment.use.lock();
-    const std::vector<Place> places = self.environment.checked(of, states);
-    std::vector<float> result(places.size());
-    guarded([&] { self.learner.values(places, result.data()); });
-    return to_numpy(std::move(result));
+using Reward = Shaping::Reward;
+using Potential = Shaping::Potential;
+
+void set_reward(RtdpOptions& options, const std::string& name) {
+    options.shaping.reward = chosen<Reward>(
+        "reward", name, {{"step", Reward::Step}, {"free-last", Reward::FreeLast}, {"goal", Reward::Goal}});
+}
+
+void set_potential(RtdpOptions& options, const std::string& name) {
+    options.shaping.potential = chosen<Potential>(
+        "potential", name,
+        {{"none", Potential::None}, {"naive", Potential::Naive}, {"discounted", Potential::Discounted}});
 }
 
 }  // namespace
 
-Shaping::Reward to_reward(const std::string& name) {
-    if (name == "step") return Shaping::Reward::Step;
-    if (name == "free-last") return Shaping::Reward::FreeLast;
-    if (name == "goal") return Shaping::Reward::Goal;
-    refuse("unknown reward '", name, "'; choose step, free-last or goal");
-}
-
-Shaping::Potential to_potential(const std::string& name) {
-    if (name == "none") return Shaping::Potential::None;
-    if (name == "naive") return Shaping::Potential::Naive;
-    if (name == "discounted") return Shaping::Potential::Discounted;
-    refuse("unknown potential '", name, "'; choose none, naive or discounted");
-}
-
 void bind_reinforcement(nb::module_& m) {
     nb::class_<BoundEnvironment>(m, "Environment")
-        .def("__init__", &make_environment, nb::arg("problems"), nb::arg("heuristic"), nb::arg("lower"),
-             nb::arg("deadline") = 0.0, nb::arg("memory_bytes") = 0)
-        .def("__len__", [](const BoundEnvironment& self) { return self.problems.size(); })
+        .def(nb::new_(limited(&make_environment)), "problems"_a, "heuristic"_a, "lower"_a, "deadline"_a = 0.0,
+             "memory_bytes"_a = 0)
         .def("num_states", [](BoundEnvironment& self, int problem) { return self.at(problem).size(); })
-        .def("add", &add_state, nb::arg("problem"), nb::arg("state"))
-        .def("values", &state_values, nb::arg("problem"), nb::arg("state"))
-        .def("about", &about, nb::arg("problems"), nb::arg("states"))
-        .def("expand", &expand, nb::arg("problems"), nb::arg("states"))
-        .def("inputs", &inputs, nb::arg("problems"), nb::arg("states"));
+        .def("add", &add_state)
+        .def("values", &state_values)
+        .def("about", &about)
+        .def("expand", &expand)
+        .def("inputs", &inputs);
     nb::class_<RtdpOptions>(m, "RtdpOptions")
         .def(nb::init<>())
         .def_prop_rw(
             "gamma", [](const RtdpOptions& o) { return o.shaping.gamma; },
             [](RtdpOptions& o, double value) { o.shaping.gamma = value; })
-        .def("set_reward",
-             [](RtdpOptions& o, const std::string& name) { o.shaping.reward = to_reward(name); })
-        .def("set_potential",
-             [](RtdpOptions& o, const std::string& name) { o.shaping.potential = to_potential(name); })
+        .def("set_reward", &set_reward)
+        .def("set_potential", &set_potential)
         .def_rw("episode_steps", &RtdpOptions::episode_steps)
         .def_rw("temperature", &RtdpOptions::temperature)
         .def_rw("samples_actions", &RtdpOptions::samples_actions)
@@ -319,33 +252,14 @@ void bind_reinforcement(nb::module_& m) {
         .def_rw("average", &RtdpOptions::average)
         .def_rw("weight_decay", &RtdpOptions::weight_decay);
     nb::class_<BoundLearner>(m, "RtdpLearner")
-        .def("__init__", &make_learner, nb::arg("environment"), nb::arg("buckets"), nb::arg("shape"),
-             nb::arg("theta"), nb::arg("options"), nb::arg("seed"), nb::arg("threads"))
-        .def(
-            "run",
-            [](BoundLearner& self, int64_t until, int64_t last, double learning_rate, double deadline,
-               uint64_t memory_bytes) {
-                const auto lock = self.environment.use.lock();
-                guarded([&] { self.learner.run(until, last, learning_rate, {deadline, memory_bytes}); });
-            },
-            nb::arg("until"), nb::arg("last"), nb::arg("learning_rate"), nb::arg("deadline") = 0.0,
-            nb::arg("memory_bytes") = 0)
-        .def("values", &learner_values, nb::arg("problems"), nb::arg("states"))
-        .def("progress",
-             [](BoundLearner& self) {
-                 const RtdpProgress& p = self.learner.progress();
-                 Dict result;
-                 result["steps"] = p.steps;
-                 result["updates"] = p.updates;
-                 result["episodes"] = p.episodes;
-                 result["goals"] = p.goals;
-                 result["loss"] = p.loss;
-                 result["returns"] = p.returns;
-                 return result;
-             })
+        .def("__init__", &make_learner, KeepFirst())
+        .def("run", limited(&run), "until"_a, "last"_a, "learning_rate"_a, "deadline"_a = 0.0,
+             "memory_bytes"_a = 0)
+        .def("value", &value)
+        .def("progress", &progress)
         .def("weights", [](BoundLearner& self) { return to_numpy(self.learner.result()); })
         .def("memory", &memory)
-        .def("restore", &restore, nb::arg("memory"));
+        .def("restore", &restore);
 }
 
 }  // namespace hstar::bindings

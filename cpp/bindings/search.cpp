@@ -16,11 +16,16 @@ namespace hstar::bindings {
 
 namespace {
 
-// A Python callable: states int32 [B, V] -> B numbers.
+// A Python callable: states int32 [B, V] -> B numbers. If it has a method
+// evaluate_edges(parents int32 [E, V], counts int32 [E], ops int32 [B], children int32 [B, V]) -> B numbers,
+// that one is asked for states with a parent. The first counts[0] children are successors of the first
+// parent, and so on.
 class CallableEvaluator : public Evaluator {
   public:
-    explicit CallableEvaluator(nb::object callable) : callable_(std::move(callable)) {}
+    explicit CallableEvaluator(nb::object callable)
+        : callable_(std::move(callable)), is_of_edges_(nb::hasattr(callable_, "evaluate_edges")) {}
     bool is_safe() const override { return false; }
+    bool is_of_edges() const override { return is_of_edges_; }
     void evaluate(const StateBatch& batch, float* h, Rows<int>*) override {
         nb::gil_scoped_acquire acquire;
         size_t count = batch.count, variables = batch.num_variables;
@@ -28,32 +33,8 @@ class CallableEvaluator : public Evaluator {
              count, "states", h);
     }
 
-  protected:
-    static void read(const nb::object& answered, size_t count, const char* of_what, float* h) {
-        nb::object numpy = nb::module_::import_("numpy");
-        nb::object answer = numpy.attr("ascontiguousarray")(answered, "float32");
-        auto values = nb::cast<nb::ndarray<const float, nb::c_contig, nb::device::cpu>>(answer);
-        if (values.ndim() != 1 || values.size() != count)
-            refuse("the heuristic was given ", count, " ", of_what,
-                   " and must return as many numbers, in one dimension");
-        for (size_t i = 0; i < count; ++i) {
-            h[i] = values.data()[i];
-            if (h[i] != h[i]) refuse("the heuristic returned NaN; use inf for dead ends");
-        }
-    }
-
-    nb::object callable_;
-};
-
-// A Python object that is such a callable, for states without a parent, and has a method
-// evaluate_edges(parents int32 [E, V], counts int32 [E], ops int32 [B], children int32 [B, V]) -> B numbers.
-// The first counts[0] children are successors of the first parent, and so on.
-class EdgeEvaluator : public CallableEvaluator {
-  public:
-    using CallableEvaluator::CallableEvaluator;
-    bool is_of_edges() const override { return true; }
     void evaluate_expansions(const ExpansionBatch& batch, float* h, Rows<int>* preferred) override {
-        if (!batch.expansions[0].parent) return evaluate(batch.children, h, preferred);
+        if (!is_of_edges_ || !batch.expansions[0].parent) return evaluate(batch.children, h, preferred);
         nb::gil_scoped_acquire acquire;
         const size_t count = batch.children.count, variables = batch.children.num_variables;
         const size_t num_parents = batch.expansions.size();
@@ -69,9 +50,27 @@ class EdgeEvaluator : public CallableEvaluator {
                  to_numpy(Ints(children, children + count * variables), {count, variables})),
              count, "edges", h);
     }
+
+  private:
+    static void read(const nb::object& answered, size_t count, const char* of_what, float* h) {
+        nb::object numpy = nb::module_::import_("numpy");
+        nb::object answer = numpy.attr("ascontiguousarray")(answered, "float32");
+        auto values = nb::cast<nb::ndarray<const float, nb::c_contig, nb::device::cpu>>(answer);
+        if (values.ndim() != 1 || values.size() != count)
+            refuse("the heuristic was given ", count, " ", of_what,
+                   " and must return as many numbers, in one dimension");
+        for (size_t i = 0; i < count; ++i) {
+            h[i] = values.data()[i];
+            if (h[i] != h[i]) refuse("the heuristic returned NaN; use inf for dead ends");
+        }
+    }
+
+    nb::object callable_;
+    const bool is_of_edges_;
 };
 
-Dict to_dict(const SearchResult& result) {
+// Operators of the result that only note that a goal is reached are no part of the plan.
+Dict to_dict(const BoundSpace& bound, const StateSpace& space, const SearchResult& result) {
     constexpr const char* kStatus[] = {"solved",        "unsolvable",  "gave up",   "out of time",
                                        "out of memory", "interrupted", "terminated"};
     Dict d;
@@ -86,11 +85,20 @@ Dict to_dict(const SearchResult& result) {
     d["states"] = result.num_states;
     d["state_bytes"] = result.state_bytes;
     d["search_time"] = result.seconds;
+    nb::list plan;
+    int64_t plan_cost = 0;
+    for (int op : result.plan) {
+        if (bound.is_artificial(op)) continue;
+        plan.append(bound.operator_name(op));
+        plan_cost += space.cost(op);
+    }
+    d["plan"] = plan;
+    d["plan_cost"] = plan_cost;
     return d;
 }
 
 // A search that is ready to run without Python, which reads its heuristics. They are of class Heuristic, or
-// Python callables; those with a method evaluate_edges value edges.
+// Python callables.
 class PreparedSearch {
   public:
     PreparedSearch(const BoundSpace& bound, const nb::list& heuristics, const SearchOptions& options,
@@ -105,16 +113,12 @@ class PreparedSearch {
                 evaluators_.push_back(given->evaluator.get());
                 used_.insert(&given->use);
             } else {
-                if (nb::hasattr(heuristic, "evaluate_edges"))
-                    made_.push_back(std::make_unique<EdgeEvaluator>(nb::borrow(heuristic)));
-                else
-                    made_.push_back(std::make_unique<CallableEvaluator>(nb::borrow(heuristic)));
+                made_.push_back(std::make_unique<CallableEvaluator>(nb::borrow(heuristic)));
                 evaluators_.push_back(made_.back().get());
             }
         }
     }
 
-    const Limits& limits() const { return options_.limits; }
     const Exclusive::Set& used() const { return used_; }  // to be locked while it runs
     // `held` are locked, by this thread or by one that waits for it.
     SearchResult run(const StateSpace& space, const Exclusive::Set& held) const {
@@ -148,41 +152,26 @@ Ints start_of(const BoundSpace& bound, const std::optional<States>& state) {
     return *bound.initial_state();
 }
 
-Dict with_plan(const BoundSpace& bound, const StateSpace& space, const SearchResult& result) {
-    Dict d = to_dict(result);
-    nb::list plan;
-    int64_t plan_cost = 0;
-    for (int op : result.plan) {
-        if (bound.is_artificial(op)) continue;
-        plan.append(bound.operator_name(op));
-        plan_cost += space.cost(op);
-    }
-    d["plan"] = plan;
-    d["plan_cost"] = plan_cost;
-    return d;
-}
-
 using Heuristics = nb::typed<nb::list, nb::any>;
 
-Dict search(const BoundSpace& bound, std::optional<States> state, const Heuristics& heuristics,
-            const SearchOptions& options, double deadline, uint64_t memory_bytes) {
+Dict search(const Limits& limits, const BoundSpace& bound, std::optional<States> state,
+            const Heuristics& heuristics, const SearchOptions& options) {
     Ints initial = start_of(bound, state);
-    const PreparedSearch prepared(bound, heuristics, options, Limits{deadline, memory_bytes});
+    const PreparedSearch prepared(bound, heuristics, options, limits);
     std::unique_ptr<StateSpace> space;
     const SearchResult result = guarded([&] {
-        space = bound.make_space(std::move(initial), prepared.limits());
+        space = bound.make_space(std::move(initial), limits);
         const auto locks = Exclusive::lock_all(prepared.used());
         return prepared.run(*space, prepared.used());
     });
-    return with_plan(bound, *space, result);
+    return to_dict(bound, *space, result);
 }
 
 // Searches from one state in turns, until one finds a plan or proves that there is none. Returns the number
 // of that search, or -1, and the results of all.
 std::pair<int, std::vector<Dict>> search_in_turns(
-    const BoundSpace& bound, std::optional<States> state,
-    const std::vector<std::pair<Heuristics, SearchOptions>>& searches, std::vector<double> seconds,
-    double deadline, uint64_t memory_bytes) {
+    const Limits& limits, const BoundSpace& bound, std::optional<States> state,
+    const std::vector<std::pair<Heuristics, SearchOptions>>& searches, std::vector<double> seconds) {
     const Ints initial = start_of(bound, state);
     if (searches.size() != seconds.size()) refuse("each search needs a length of its turns");
     for (double length : seconds)
@@ -191,8 +180,8 @@ std::pair<int, std::vector<Dict>> search_in_turns(
     std::vector<std::unique_ptr<PreparedSearch>> prepared;
     Exclusive::Set used;
     for (const auto& [heuristics, options] : searches) {
-        const Limits limits{deadline, memory_bytes, &turns, prepared.size()};
-        prepared.push_back(std::make_unique<PreparedSearch>(bound, heuristics, options, limits));
+        const Limits own{limits.deadline, limits.memory_bytes, &turns, prepared.size()};
+        prepared.push_back(std::make_unique<PreparedSearch>(bound, heuristics, options, own));
         for (Exclusive* one : prepared.back()->used())
             if (!used.insert(one).second) refuse("searches in turns cannot share a heuristic");
     }
@@ -222,8 +211,7 @@ std::pair<int, std::vector<Dict>> search_in_turns(
     guarded([&] {
         // Before the turns: whoever waits for a heuristic in a turn keeps all others waiting, and if one of
         // them holds it, forever.
-        for (size_t i = 0; i < prepared.size(); ++i)
-            spaces.push_back(bound.make_space(initial, Limits{deadline, memory_bytes}));
+        for (size_t i = 0; i < prepared.size(); ++i) spaces.push_back(bound.make_space(initial, limits));
         const auto locks = Exclusive::lock_all(used);
         std::vector<std::thread> threads;
         threads.reserve(prepared.size());
@@ -239,15 +227,13 @@ std::pair<int, std::vector<Dict>> search_in_turns(
         return 0;
     });
     std::vector<Dict> found;
-    for (size_t i = 0; i < results.size(); ++i) found.push_back(with_plan(bound, *spaces[i], results[i]));
+    for (size_t i = 0; i < results.size(); ++i) found.push_back(to_dict(bound, *spaces[i], results[i]));
     return {winner.load(), std::move(found)};
 }
 
 using Explored = std::tuple<Numpy<int, 2>, Numpy<float>, std::vector<std::string>>;
 
-std::optional<Explored> explore(const BoundTask& bound, size_t max_states, double deadline,
-                                uint64_t memory_bytes) {
-    const Limits limits{deadline, memory_bytes};
+std::optional<Explored> explore(const Limits& limits, const BoundTask& bound, size_t max_states) {
     std::optional<StateGraph> graph = guarded([&] {
         return explore_exhaustively(TaskSpace(bound.task, bound.generator(limits), bound.task.initial_state),
                                     max_states, limits);
@@ -298,12 +284,9 @@ void bind_search(nb::module_& m) {
                 for (auto [evaluator, preferred_by] : queues)
                     options.queues.push_back({evaluator, preferred_by});
             });
-    m.def("search", &search, nb::arg("space"), nb::arg("initial_state").none(), nb::arg("heuristics"),
-          nb::arg("options"), nb::arg("deadline"), nb::arg("memory_bytes"));
-    m.def("search_in_turns", &search_in_turns, nb::arg("space"), nb::arg("initial_state").none(),
-          nb::arg("searches"), nb::arg("seconds"), nb::arg("deadline"), nb::arg("memory_bytes"));
-    m.def("explore", &explore, nb::arg("task"), nb::arg("max_states"), nb::arg("deadline"),
-          nb::arg("memory_bytes"));
+    m.def("search", limited(&search));
+    m.def("search_in_turns", limited(&search_in_turns));
+    m.def("explore", limited(&explore));
 }
 
 }  // namespace hstar::bindings

@@ -16,21 +16,32 @@ StateRows::StateRows(const States& states) : count(states.shape(0)), columns(sta
     values = copied(states);
 }
 
+GivenRows::GivenRows(const Longs& given_starts, const Flat& given_items, size_t limit, const char* what)
+    : starts(copied(given_starts)), items(copied(given_items)) {
+    require(!starts.empty() && starts.front() == 0 && starts.back() == static_cast<int64_t>(items.size()) &&
+                std::ranges::is_sorted(starts),
+            "starts must rise from 0 to the number of values");
+    for (int item : items)
+        if (item < 0 || static_cast<size_t>(item) >= limit) refuse("there is no ", what, " ", item);
+}
+
 const SuccessorGenerator& BoundTask::generator(const Limits& limits) const {
     std::lock_guard lock(mutex_);
     if (!generator_) generator_ = std::make_unique<SuccessorGenerator>(task, limits);
     return *generator_;
 }
 
+void BoundSpace::check_value(const StateRows& states, size_t i, int variable) const {
+    const int value = states.row(i)[variable];
+    if (value < 0 || value >= domain_sizes()[variable])
+        refuse("state ", i, " has no value ", value, " for variable ", variable);
+}
+
 void BoundTask::check_states(const StateRows& states) const {
     require(static_cast<int>(states.columns) == task.num_variables(),
             "states must have one column per variable (", task.num_variables(), ")");
     for (size_t i = 0; i < states.count; ++i)
-        for (int v = 0; v < task.num_variables(); ++v) {
-            int value = states.row(i)[v];
-            if (value < 0 || value >= task.domain_size[v])
-                refuse("state ", i, " has no value ", value, " for variable ", v);
-        }
+        for (int v = 0; v < task.num_variables(); ++v) check_value(states, i, v);
 }
 
 std::unique_ptr<Evaluator> BoundTask::make_evaluator(const std::string& name, CostType cost,
@@ -44,13 +55,15 @@ std::unique_ptr<StateSpace> BoundTask::make_space(Ints initial_state, const Limi
 
 namespace {
 
-std::unique_ptr<BoundTask> ground_task(const Dict& spec, bool keep_irrelevant, bool keep_constant,
-                                       double deadline, uint64_t memory_bytes) {
-    auto lifted = to_lifted(spec);
-    return guarded([&] {
-        return std::make_unique<BoundTask>(
-            ground(lifted, GroundingOptions{keep_irrelevant, keep_constant}, Limits{deadline, memory_bytes}));
-    });
+std::unique_ptr<BoundTask> ground_task(const Limits& limits, const Dict& spec, bool keep_irrelevant,
+                                       bool keep_constant) {
+    const auto lifted = to_lifted(spec);
+    const GroundingOptions options{keep_irrelevant, keep_constant};
+    return guarded([&] { return std::make_unique<BoundTask>(ground(lifted, options, limits)); });
+}
+
+int checked_op(const BoundTask& bound, int op) {
+    return checked_number(op, bound.task.num_operators(), "no such operator");
 }
 
 std::pair<Numpy<int>, Numpy<int, 2>> successors(const BoundTask& bound, States given) {
@@ -90,7 +103,7 @@ Facts assignments(std::span<const Assignment> items) {
 std::tuple<std::string, int64_t, Facts, std::vector<std::tuple<Facts, int, int>>> operator_parts(
     const BoundTask& bound, int op) {
     const Task& task = bound.task;
-    if (op < 0 || op >= task.num_operators()) throw nb::index_error("no such operator");
+    checked_op(bound, op);
     std::vector<std::tuple<Facts, int, int>> effects;
     for (auto [variable, value] : task.effects[op]) effects.emplace_back(Facts(), variable, value);
     for (const auto& e : task.conditional[op])
@@ -101,9 +114,8 @@ std::tuple<std::string, int64_t, Facts, std::vector<std::tuple<Facts, int, int>>
 }  // namespace
 
 void bind_task(nb::module_& m) {
-    nb::class_<BoundSpace>(m, "Space");
+    nb::class_<BoundSpace>(m, "Space").def_prop_ro("domain_sizes", &BoundSpace::domain_sizes);
     nb::class_<BoundTask, BoundSpace>(m, "Task")
-        .def_prop_ro("domain_sizes", [](const BoundTask& b) { return b.task.domain_size; })
         .def_prop_ro("num_facts", [](const BoundTask& b) { return b.task.num_facts(); })
         .def_prop_ro("num_operators", [](const BoundTask& b) { return b.task.num_operators(); })
         .def_prop_ro("has_conditional_effects",
@@ -116,25 +128,16 @@ void bind_task(nb::module_& m) {
                      [](const BoundTask& b) { return Packing(b.task.domain_size).num_bytes(); })
         .def("atom_name",
              [](const BoundTask& b, int fact) {
-                 if (fact < 0 || fact >= b.task.num_facts()) throw nb::index_error("no such fact");
-                 return b.task.atom_name(fact);
+                 return b.task.atom_name(checked_number(fact, b.task.num_facts(), "no such fact"));
              })
         .def("positive_atoms", &positive_atoms)
         .def("operator_name",
-             [](const BoundTask& b, int op) {
-                 if (op < 0 || op >= b.task.num_operators()) throw nb::index_error("no such operator");
-                 return b.task.operator_name(op);
-             })
+             [](const BoundTask& b, int op) { return b.task.operator_name(checked_op(b, op)); })
         .def("is_artificial",
-             [](const BoundTask& b, int op) {
-                 if (op < 0 || op >= b.task.num_operators()) throw nb::index_error("no such operator");
-                 return b.task.is_artificial(op);
-             })
+             [](const BoundTask& b, int op) { return b.task.is_artificial(checked_op(b, op)); })
         .def("operator_parts", &operator_parts)
         .def("successors", &successors);
-
-    m.def("ground", &ground_task, nb::arg("spec"), nb::arg("keep_irrelevant"), nb::arg("keep_constant"),
-          nb::arg("deadline"), nb::arg("memory_bytes"));
+    m.def("ground", limited(&ground_task));
 }
 
 }  // namespace hstar::bindings

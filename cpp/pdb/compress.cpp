@@ -36,9 +36,7 @@ class PieceMap {
 
 bool contains(const PatternIndex& whole, const PatternIndex& part) {
     const auto& all = whole.variables();
-    return std::all_of(part.variables().begin(), part.variables().end(), [&](int variable) {
-        return std::find(all.begin(), all.end(), variable) != all.end();
-    });
+    return std::ranges::all_of(part.variables(), [&](int v) { return std::ranges::count(all, v) > 0; });
 }
 
 std::vector<int> scratch_state(const PatternIndex& index) {

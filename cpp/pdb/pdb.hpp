@@ -15,7 +15,6 @@
 
 #include "heuristics/evaluator.hpp"
 #include "pdb/table.hpp"
-#include "pdb/value_cache.hpp"
 #include "runtime/limits.hpp"
 #include "runtime/require.hpp"
 #include "spaces/pattern_index.hpp"
@@ -70,13 +69,6 @@ class Pdb : public PatternHeuristic {
     const Pdb* base() const { return base_.get(); }
 
     uint32_t at(uint64_t index) const { return table_.get(grouping_.cell(index)); }
-    // kUnreached for dead ends.
-    uint32_t lookup(const int* state) const {
-        uint32_t value = at(index_->rank(state));
-        if (!base_ || value == kUnreached) return value;
-        uint32_t rest = base_->lookup(state);
-        return rest == kUnreached ? kUnreached : value + rest;
-    }
     // Prefetches all memory before it uses any.
     void lookup(const int* states, int count, int stride, uint32_t* values) const override {
         constexpr int kBlock = 64;
@@ -115,6 +107,33 @@ Table quantized(const TableView& source, const uint8_t levels[4], const Limits& 
 // kUnreached.
 std::vector<uint64_t> histogram(const TableView& table, const std::vector<uint32_t>& weights,
                                 const Limits& limits);
+
+// A cache of a network's values by index: states with the same pattern are computed once.
+//
+// If there are few indices, all are kept. Otherwise a new index replaces the old one in its slot: depth-first
+// search meets an index again soon or not at all.
+class ValueCache {
+  public:
+    explicit ValueCache(uint64_t indices) : entries_(indices <= kMostEntries ? indices : kMostEntries) {}
+
+    const uint32_t* find(uint64_t index) const {
+        const Entry& entry = entries_[slot(index)];
+        return entry.key == index + 1 ? &entry.value : nullptr;
+    }
+    void put(uint64_t index, uint32_t value) { entries_[slot(index)] = {index + 1, value}; }
+
+  private:
+    static constexpr int kBits = 20;
+    static constexpr uint64_t kMostEntries = uint64_t{1} << kBits;
+    struct Entry {
+        uint64_t key = 0;  // index + 1; 0: empty
+        uint32_t value = 0;
+    };
+    size_t slot(uint64_t index) const {
+        return entries_.size() < kMostEntries ? index : (index * 0x9e3779b97f4a7c15u) >> (64 - kBits);
+    }
+    std::vector<Entry> entries_;
+};
 
 // The maximum over several sums of heuristics, each of them admissible.
 class PdbEvaluator : public Evaluator {

@@ -34,21 +34,17 @@ class PieceWalker {
 
     void reset(SearchCounters& counters) {
         path_.clear();
-        Place places[kMaxPatterns];
-        start_h_ = 0;
-        uint32_t h = 0;
-        for (size_t k = 0; k < patterns_.size(); ++k) {
-            const TrackedPattern& pattern = patterns_[k];
+        levels_.assign(1, {});
+        Level& root = levels_[0];
+        for (const TrackedPattern& pattern : patterns_) {
             PieceIndex plain(pattern.index->group, pattern.index->variables(), IndexOrder::MyrvoldRuskey);
-            places[k] = {static_cast<uint32_t>(plain.rank_permutation(start_.data())),
-                         static_cast<uint32_t>(plain.rank_orientation(start_.data()))};
-            uint32_t value = pattern.table.get(pattern.cell(places[k].permutation, places[k].orientation));
-            h = std::max(h, value);
+            const Place place{static_cast<uint32_t>(plain.rank_permutation(start_.data())),
+                              static_cast<uint32_t>(plain.rank_orientation(start_.data()))};
+            root.end.push_back(place);
+            root.end_h =
+                std::max(root.end_h, pattern.table.get(pattern.cell(place.permutation, place.orientation)));
         }
-        start_h_ = h == kUnreached ? kDeadEnd : static_cast<float>(h);
-        levels_.resize(1);
-        levels_[0].end = std::vector<Place>(places, places + patterns_.size());
-        levels_[0].end_h = h;
+        start_h_ = root.end_h == kUnreached ? kDeadEnd : static_cast<float>(root.end_h);
         ++counters.evaluated;
     }
     float start_h() const { return start_h_; }

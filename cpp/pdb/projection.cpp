@@ -174,20 +174,16 @@ Table build_projection(const Task& task, const ProjectionIndex& index, const std
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
 
     size_t count = index.variables().size();
-    std::vector<int> full(task.num_variables(), 0), values(count), ops;
+    std::vector<int> full = task.initial_state, values(count), ops;
+    for (auto [variable, value] : task.goal) full[variable] = value;  // the pattern decides
     auto load = [&](uint64_t i) {
         index.unrank(i, full.data());
         for (size_t v = 0; v < count; ++v) values[v] = full[index.variables()[v]];
     };
-    for (uint64_t i = 0; i < index.size() && !task.goal_is_false; ++i) {
+    for (uint64_t i = 0; i < index.size(); ++i) {
         if (i % 65536 == 0) limits.check();
-        load(i);
-        bool is_goal = std::all_of(task.goal.begin(), task.goal.end(), [&](Assignment goal) {
-            const auto& pattern = index.variables();
-            return std::find(pattern.begin(), pattern.end(), goal.variable) == pattern.end() ||
-                   full[goal.variable] == goal.value;
-        });
-        if (!is_goal) continue;
+        index.unrank(i, full.data());
+        if (!task.is_goal(full.data())) continue;
         best[i] = 0;
         open.emplace(0, i);
     }
@@ -220,31 +216,22 @@ Table build_projection(const Task& task, const ProjectionIndex& index, const std
 
 uint64_t fingerprint(const Task& task) {
     uint64_t hash = 1;
-    auto add = [&](const int* items, size_t count) { hash = hash_ints(items, count, hash ^ count); };
-    auto add_ints = [&](const std::vector<int>& items) { add(items.data(), items.size()); };
-    auto add_facts = [&](const std::vector<Assignment>& facts) {
-        static_assert(sizeof(Assignment) == 2 * sizeof(int));
-        add(reinterpret_cast<const int*>(facts.data()), 2 * facts.size());
+    auto add = [&]<class Item>(const std::vector<Item>& items) {
+        static_assert(sizeof(Item) % sizeof(int) == 0 && std::is_trivially_copyable_v<Item>);
+        const size_t count = items.size() * (sizeof(Item) / sizeof(int));
+        hash = hash_ints(reinterpret_cast<const int*>(items.data()), count, hash ^ count);
     };
-    auto add_offsets = [&](const std::vector<uint32_t>& offsets) {
-        add(reinterpret_cast<const int*>(offsets.data()), offsets.size());
-    };
-    add_ints(task.domain_size);
-    add_ints(task.cost);
-    add_facts(task.goal);
-    add_facts(task.pre.data);
-    add_offsets(task.pre.offset);
-    add_facts(task.effects.data);
-    add_offsets(task.effects.offset);
-    add_facts(task.effect_conditions);
-    add_offsets(task.conditional.offset);
-    for (const ConditionalEffect& e : task.conditional.data) {
-        int parts[] = {static_cast<int>(e.condition_begin), static_cast<int>(e.condition_end),
-                       e.effect.variable, e.effect.value};
-        add(parts, 4);
-    }
-    int is_false = task.goal_is_false;
-    add(&is_false, 1);
+    add(task.domain_size);
+    add(task.cost);
+    add(task.goal);
+    add(task.pre.data);
+    add(task.pre.offset);
+    add(task.effects.data);
+    add(task.effects.offset);
+    add(task.effect_conditions);
+    add(task.conditional.offset);
+    for (const ConditionalEffect& e : task.conditional.data) add(std::vector{e});
+    add(std::vector<int>{task.goal_is_false});
     return hash;
 }
 

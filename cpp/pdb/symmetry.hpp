@@ -5,6 +5,7 @@
 // replace 40320 x 3^7. Orientations have no classes of their own: once the permutation is the representative
 // of its class, they can be anything.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <numeric>
 
@@ -43,8 +44,8 @@ class CornerSymmetryIndex : public PatternIndex {
                 class_of_[q] = number;
                 ++class_sizes_.back();
                 // The way back from q to p is the inverse of s.
-                for (int back = 0; back < cube::kSymmetries; ++back)
-                    if (symmetries_[back] == inverses_[s]) to_class_[q] = static_cast<uint8_t>(back);
+                const auto back = std::find(symmetries_.begin(), symmetries_.end(), inverses_[s]);
+                to_class_[q] = static_cast<uint8_t>(back - symmetries_.begin());
             }
         }
     }

@@ -10,6 +10,11 @@ namespace hstar {
 
 constexpr uint32_t kUnreached = 0xffffffffu;  // no path to the goal: a dead end, or an index of no state
 
+inline void check_bits(int bits) {
+    require(bits == 2 || bits == 4 || bits == 8 || bits == 16 || bits == 32,
+            "entries have 2, 4, 8, 16 or 32 bits");
+}
+
 // Entries of 4, 8, 16 or 32 bits, little-endian; the largest number stands for kUnreached. Entries of 2 bits
 // choose among four values and are always reached.
 struct TableView {
@@ -50,8 +55,7 @@ struct TableView {
 class Table {
   public:
     Table(uint64_t size, int bits) : size_(size), bits_(bits) {
-        if (bits != 2 && bits != 4 && bits != 8 && bits != 16 && bits != 32)
-            refuse("entries have 2, 4, 8, 16 or 32 bits");
+        check_bits(bits);
         bytes_.assign(TableView::num_bytes(size, bits), bits == 2 ? 0 : 0xff);
     }
     TableView view() const { return {bytes_.data(), size_, bits_, {0, 0, 0, 0}}; }

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <cmath>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "regression/regression.hpp"
 #include "runtime/hash.hpp"
+#include "runtime/numbering.hpp"
 
 namespace hstar {
 
@@ -77,25 +77,9 @@ int choose(std::vector<int>& ops, Novelty novelty, const Memory& memory, const R
     return best;
 }
 
-// The set of a number of facts, found by their hash.
-class KnownSets {
-  public:
-    // The index of an equal set, or -1.
-    int find(const PreImages& images, const std::vector<int>& facts) const {
-        auto [begin, end] = of_hash_.equal_range(hash(facts));
-        for (auto it = begin; it != end; ++it) {
-            auto held = images.facts[it->second];
-            if (std::equal(held.begin(), held.end(), facts.begin(), facts.end())) return it->second;
-        }
-        return -1;
-    }
-    void insert(const std::vector<int>& facts, int index) { of_hash_.emplace(hash(facts), index); }
-
-    static uint64_t hash(const std::vector<int>& facts) { return hash_ints(facts.data(), facts.size(), 0); }
-
-  private:
-    std::unordered_multimap<uint64_t, int> of_hash_;
-};
+uint64_t hash_of(const std::vector<int>& facts) {
+    return hash_ints(facts.data(), facts.size(), 0);
+}
 
 }  // namespace
 
@@ -135,8 +119,8 @@ class FocusedSampler {
 
     PreImages run() {
         const auto goal = goal_facts(task_.task);
+        is_new(goal);
         add(images_, goal, 0, -1, -1, 0);
-        known_.insert(goal, 0);
         search_breadth_first();
         walk_from_leaves();
         return std::move(images_);
@@ -159,25 +143,28 @@ class FocusedSampler {
                     continue;
                 }
                 for (int op : ops)
-                    if (int found = extend(image, op); found >= 0) next.push_back(found);
+                    if (extend(image, op)) next.push_back(images_.size() - 1);
             }
         }
         if (leaves_.empty()) leaves_.push_back(0);
     }
 
-    // Adds the regression of a pre-image, which set_ holds, unless it is known. Restores set_.
-    int extend(int image, int op) {
+    // Adds the regression of a pre-image, which set_ holds, if it is new. Restores set_.
+    bool extend(int image, int op) {
         set_.apply(op);
-        auto facts = set_.facts();
-        int found = -1;
-        if (known_.find(images_, facts) < 0) {
-            found = images_.size();
-            known_.insert(facts, found);
-            add(images_, std::move(facts), images_.depth[image] + !task_.task.is_artificial(op), image, op,
-                0);
-        }
+        const auto facts = set_.facts();
         set_.set(images_.facts[image]);
-        return found;
+        if (!is_new(facts)) return false;
+        add(images_, facts, images_.depth[image] + !task_.task.is_artificial(op), image, op, 0);
+        return true;
+    }
+
+    auto equals(const std::vector<int>& facts) const {
+        return [&](int image) { return std::ranges::equal(images_.facts[image], facts); };
+    }
+    // Whether the breadth-first search has not met the set yet; the next pre-image must be this one.
+    bool is_new(const std::vector<int>& facts) {
+        return known_.find_or_add(hash_of(facts), equals(facts)).second;
     }
 
     // Random walks that visit no set twice, nor any of the breadth-first search.
@@ -216,22 +203,20 @@ class FocusedSampler {
         for (int op : ops) {
             set_.apply(op);
             const auto facts = set_.facts();
-            if (known_.find(images_, facts) < 0 && visited_.insert(KnownSets::hash(facts)).second) return op;
+            const uint64_t hash = hash_of(facts);
+            if (known_.find(hash, equals(facts)) < 0 && visited_.insert(hash).second) return op;
             set_.set(here);
         }
         return -1;
     }
 
     int usual_length() const {
-        size_t effects = 0;
-        int facts = 0, ops = task_.task.num_operators();
-        for (int op = 0; op < ops; ++op)
-            for (Assignment effect : task_.task.effects[op])
-                effects += task_.is_fact[task_.task.fact(effect)];
-        for (char is_fact : task_.is_fact) facts += is_fact;
-        return effects == 0 ? 1
-                            : static_cast<int>(
-                                  std::ceil(static_cast<double>(facts) * ops / static_cast<double>(effects)));
+        const Task& task = task_.task;
+        const auto effects = std::ranges::count_if(
+            task.effects.data, [&](Assignment effect) { return task_.is_fact[task.fact(effect)]; });
+        const auto facts = static_cast<double>(std::ranges::count(task_.is_fact, 1));
+        if (effects == 0) return 1;
+        return static_cast<int>(std::ceil(facts * task.num_operators() / static_cast<double>(effects)));
     }
 
     static constexpr int kMostFailures = 100;  // walks in a row that found nothing new
@@ -241,7 +226,7 @@ class FocusedSampler {
     Regression set_;
     Random random_;
     PreImages images_;
-    KnownSets known_;
+    Numbering known_;  // the numbers of those that the breadth-first search found
     std::vector<int> leaves_;
     std::unordered_set<uint64_t> visited_;  // hashes of the sets of a walk
 };

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "regression/subset_index.hpp"
+
 namespace hstar {
 
 namespace {
@@ -160,47 +162,17 @@ Rows<int> complete(const SetTask& task, const Mutexes& mutexes, const PreImages&
 
 std::vector<int> smallest_depths(const SetTask& task, const PreImages& images, const Rows<int>& states,
                                  const Limits& limits) {
-    // Each pre-image is listed under the rarest of its facts, so a state looks only at those whose rarest
-    // fact it holds. The rarer facts are tested first, so that most tests fail early.
-    const int num_facts = task.task.num_facts();
-    std::vector<uint32_t> frequency(num_facts);
-    for (int fact : states.data) ++frequency[fact];
-    const auto is_rarer = [&](int a, int b) {
-        return std::pair(frequency[a], a) < std::pair(frequency[b], b);
-    };
-    std::vector<int> order(images.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](int a, int b) { return images.depth[a] < images.depth[b]; });
-    Rows<int> sorted;
-    std::vector<std::vector<int>> under(num_facts);  // positions in `order`, by depth
-    int always = -1;                                 // the smallest depth of an empty pre-image
-    std::vector<int> facts;
-    for (int image : order) {
-        facts.assign(images.facts[image].begin(), images.facts[image].end());
-        std::sort(facts.begin(), facts.end(), is_rarer);
-        if (facts.empty() && always < 0) always = images.depth[image];
-        if (!facts.empty()) under[facts[0]].push_back(sorted.size());
-        sorted.add_row(facts);
-    }
+    SubsetIndex index(task.task, images.facts, limits);
+    for (int image = 0; image < images.size(); ++image) index.lower(image, images.depth[image]);
     WorkMeter meter(limits);
-    std::vector<char> holds(num_facts);
-    std::vector<int> depths(states.size(), always);
+    std::vector<int> depths, fact_of;
     for (int s = 0; s < states.size(); ++s) {
-        for (int fact : states[s]) holds[fact] = 1;
-        int& best = depths[s];
-        for (int fact : states[s]) {
-            meter.spend(under[fact].size() + 1);
-            for (int place : under[fact]) {
-                const int depth = images.depth[order[place]];
-                if (best >= 0 && depth >= best) break;
-                auto needed = sorted[place];
-                if (!std::all_of(needed.begin(), needed.end(), [&](int f) { return holds[f]; })) continue;
-                best = depth;
-                break;
-            }
-        }
-        for (int fact : states[s]) holds[fact] = 0;
+        fact_of.assign(task.task.num_variables(), -1);
+        for (int fact : states[s]) fact_of[task.task.variable_of[fact]] = fact;
+        uint64_t work = fact_of.size();
+        const int depth = index.smallest(fact_of, INT_MAX, 0, work);
+        depths.push_back(depth == INT_MAX ? -1 : depth);
+        meter.spend(work);
     }
     return depths;
 }

@@ -1,8 +1,12 @@
-#include "regression/improvement.hpp"
-
+// Smaller depths for pre-images, by steps between them that the sampling did not take.
+//
+// Bettker et al. 2024 (sample and successor improvement). If an operator leads from a set s to a set that
+// contains t, then depth(s) <= depth(t) + 1, because all states that contain s reach one that contains t.
+// If s itself contains t, then depth(s) <= depth(t).
 #include <algorithm>
 #include <numeric>
 
+#include "regression/regression.hpp"
 #include "regression/subset_index.hpp"
 
 namespace hstar {
@@ -14,14 +18,12 @@ struct DistinctSets {
     explicit DistinctSets(const PreImages& images) : number(images.size()) {
         std::vector<int> order(images.size());
         std::iota(order.begin(), order.end(), 0);
-        const auto compare = [&](int a, int b) {
-            auto x = images.facts[a], y = images.facts[b];
-            return std::lexicographical_compare_three_way(x.begin(), x.end(), y.begin(), y.end());
-        };
-        std::sort(order.begin(), order.end(), [&](int a, int b) { return compare(a, b) < 0; });
-        for (size_t i = 0; i < order.size(); ++i) {
-            if (i == 0 || compare(order[i - 1], order[i]) != 0) facts.add_row(images.facts[order[i]]);
-            number[order[i]] = facts.size() - 1;
+        std::ranges::sort(order, std::ranges::lexicographical_compare,
+                          [&](int image) { return images.facts[image]; });
+        for (int image : order) {
+            const auto set = images.facts[image];
+            if (facts.size() == 0 || !std::ranges::equal(facts[facts.size() - 1], set)) facts.add_row(set);
+            number[image] = facts.size() - 1;
         }
     }
     Rows<int> facts;

@@ -18,6 +18,7 @@ class PairReachability {
           possible_(static_cast<size_t>(task.task.num_facts()) * words),
           changed_(task.task.num_facts(), 0),
           done_(task.task.num_operators(), 0),
+          reached_(words),
           kept_(words) {}
 
     void run(const Limits& limits) {
@@ -43,13 +44,7 @@ class PairReachability {
     std::span<const uint64_t> row(int fact) const {
         return {possible_.data() + index(fact), static_cast<size_t>(words_)};
     }
-    bool can_apply(int op) const {
-        auto pre = task_.pre[op];
-        return std::all_of(pre.begin(), pre.end(), [&](Assignment a) {
-            return std::all_of(pre.begin(), pre.end(),
-                               [&](Assignment b) { return is_possible(task_.fact(a), task_.fact(b)); });
-        });
-    }
+    bool can_apply(int op) { return is_consistent(op, {}, {}); }
 
   private:
     size_t index(int fact) const { return static_cast<size_t>(fact) * words_; }
@@ -69,12 +64,13 @@ class PairReachability {
         uint64_t bit = uint64_t{1} << (b % 64);
         if (word & bit) return;
         word |= bit;
+        if (a == b) reached_[b / 64] |= bit;
         changed_[a] = any_change_ = clock_;
     }
 
     // Whether a fact that the operator depends on has new partners since it was last applied: one of its
     // preconditions, or any fact if it has none or has conditions of effects.
-    bool is_due(int op) const {
+    bool is_due(int op) {
         auto pre = task_.pre[op];
         bool is_new = done_[op] == 0;
         if (pre.empty() || !set_task_.is_usable[op]) is_new |= any_change_ >= done_[op];
@@ -121,29 +117,24 @@ class PairReachability {
             .subspan(effect.condition_begin, effect.condition_end - effect.condition_begin);
     }
 
-    bool is_consistent(int op, std::span<const Assignment> a, std::span<const Assignment> b) const {
-        std::vector<int> facts;
+    bool is_consistent(int op, std::span<const Assignment> a, std::span<const Assignment> b) {
+        needed_.clear();
         for (auto part : {task_.pre[op], a, b})
-            for (Assignment needed : part) facts.push_back(task_.fact(needed));
-        for (int first : facts)
-            for (int second : facts)
+            for (Assignment needed : part) needed_.push_back(task_.fact(needed));
+        for (int first : needed_)
+            for (int second : needed_)
                 if (!is_possible(first, second)) return false;
         return true;
     }
 
     // The facts that are possible with every given one.
     void find_kept(std::span<const Assignment> pre, std::span<const Assignment> condition) {
-        std::fill(kept_.begin(), kept_.end(), ~uint64_t{0});
+        kept_ = reached_;
         for (auto part : {pre, condition})
             for (Assignment needed : part) {
                 const uint64_t* row = possible_.data() + index(task_.fact(needed));
                 for (int w = 0; w < words_; ++w) kept_[w] &= row[w];
             }
-        if (!pre.empty() || !condition.empty()) return;
-        for (int fact = 0; fact < task_.num_facts(); ++fact)
-            if (!is_possible(fact, fact)) kept_[fact / 64] &= ~(uint64_t{1} << (fact % 64));
-        for (int bit = task_.num_facts(); bit < 64 * words_; ++bit)
-            kept_[bit / 64] &= ~(uint64_t{1} << (bit % 64));
     }
 
     void clear_variable(int variable) {
@@ -178,7 +169,8 @@ class PairReachability {
     std::vector<uint64_t> possible_;
     std::vector<uint64_t> changed_, done_;  // per fact and operator: when
     uint64_t clock_ = 1, any_change_ = 1;
-    std::vector<uint64_t> kept_;
+    std::vector<uint64_t> reached_, kept_;
+    std::vector<int> needed_;  // scratch
 };
 
 }  // namespace

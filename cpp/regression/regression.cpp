@@ -1,7 +1,7 @@
 #include "regression/regression.hpp"
 
 #include <algorithm>
-#include <bit>
+#include <iterator>
 
 namespace hstar {
 
@@ -21,9 +21,7 @@ void Regression::set(std::span<const int> facts) {
 
 std::vector<int> Regression::facts() const {
     std::vector<int> result;
-    for (size_t w = 0; w < bits_.size(); ++w)
-        for (uint64_t word = bits_[w]; word; word &= word - 1)
-            result.push_back(static_cast<int>(w) * 64 + std::countr_zero(word));
+    std::ranges::copy_if(value_, std::back_inserter(result), [](int fact) { return fact >= 0; });
     return result;
 }
 

@@ -6,11 +6,12 @@ namespace hstar {
 
 SetTask::SetTask(const Task& task)
     : task(task), is_fact(task.num_facts(), 1), is_usable(task.num_operators(), 1) {
-    for (int fact = 0; fact < task.num_facts(); ++fact) is_fact[fact] = task.atoms[fact].predicate >= 0;
     std::map<std::pair<int, std::vector<int>>, int> positive;
-    for (int fact = 0; fact < task.num_facts(); ++fact)
+    for (int fact = 0; fact < task.num_facts(); ++fact) {
+        is_fact[fact] = task.atoms[fact].predicate >= 0;
         if (is_fact[fact] && !task.atoms[fact].negated)
             positive[{task.atoms[fact].predicate, task.atoms[fact].args}] = fact;
+    }
     for (int fact = 0; fact < task.num_facts(); ++fact) {
         auto found = positive.find({task.atoms[fact].predicate, task.atoms[fact].args});
         if (is_fact[fact] && task.atoms[fact].negated && found != positive.end())

@@ -33,7 +33,9 @@ void EnvironmentProblem::examine(StateId first) {
     known_.resize(registry_.size());
     values_.resize(static_cast<size_t>(count) * variables);
     h_.assign(count, 0.0f);
-    for (int i = 0; i < count; ++i) values(first + i, values_.data() + static_cast<size_t>(i) * variables);
+    for (int i = 0; i < count; ++i)
+        space_.packing().unpack(registry_.row(first + i),
+                                values_.data() + static_cast<size_t>(i) * variables);
     if (heuristic_) heuristic_->evaluate({values_.data(), count, variables}, h_.data(), nullptr);
     std::vector<int> next(variables);
     for (int i = 0; i < count; ++i) {
@@ -60,7 +62,6 @@ std::span<const EnvironmentProblem::Edge> EnvironmentProblem::expand(StateId id)
     if (!known_[id].is_expanded) {
         const size_t bytes = parent_.size();
         std::copy_n(registry_.row(id), space_.packing().num_bytes(), parent_.data());
-        std::fill(parent_.begin() + space_.packing().num_bytes(), parent_.end(), 0);
         space_.applicable(parent_.data(), ops_);
         std::erase_if(ops_, [&](int op) { return task_.is_artificial(op); });
         rows_.assign(ops_.size() * bytes, 0);

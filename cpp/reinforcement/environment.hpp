@@ -35,7 +35,11 @@ class EnvironmentProblem {
         const auto bytes = static_cast<size_t>(space_.packing().num_bytes());
         return std::memcmp(registry_.row(a), registry_.row(b), bytes) < 0;
     }
-    void values(StateId id, int* result) const { space_.packing().unpack(registry_.row(id), result); }
+    std::vector<int> values(StateId id) const {
+        std::vector<int> result(task_.num_variables());
+        space_.packing().unpack(registry_.row(id), result.data());
+        return result;
+    }
 
     float h(StateId id) const { return known_[id].h; }
     // An artificial operator is no step of a plan: where one of them reaches the goal, so has the state.
@@ -45,6 +49,8 @@ class EnvironmentProblem {
     // Stuck, or all successors are, which expand() finds out. It looks no further: what is known of a state
     // must not depend on the order of expansions, or resumed runs would differ.
     bool is_dead_end(StateId id) const { return known_[id].is_dead_end; }
+    // No step of an episode leads on from there.
+    bool is_end(StateId id) const { return is_goal(id) || is_dead_end(id); }
     // The steps from a state, by operator. Valid until the next call.
     std::span<const Edge> expand(StateId id);
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cstddef>
+#include <deque>
 #include <vector>
 
 #include "runtime/random.hpp"
@@ -20,19 +21,14 @@ class ReplayBucket {
     explicit ReplayBucket(size_t capacity) : capacity_(capacity) {}
 
     size_t size() const { return places_.size(); }
-    // Position 0 is the oldest.
-    Place at(size_t position) const { return places_[(oldest_ + position) % places_.size()]; }
+    const std::deque<Place>& places() const { return places_; }  // the oldest first
     size_t num_fresh() const { return fresh_; }
     void set_fresh(size_t count) { fresh_ = count; }
 
     void push(Place place) {
-        if (places_.size() < capacity_) {
-            places_.push_back(place);
-        } else {
-            places_[oldest_] = place;
-            oldest_ = (oldest_ + 1) % capacity_;
-        }
-        fresh_ = std::min(fresh_ + 1, places_.size());
+        places_.push_back(place);
+        if (size() > capacity_) places_.pop_front();
+        fresh_ = std::min(fresh_ + 1, size());
     }
 
     // `count` different positions, or all. With `fresh_first` those pushed since the last draw come first,
@@ -41,20 +37,19 @@ class ReplayBucket {
         batch.clear();
         positions_.resize(size());
         for (size_t i = 0; i < size(); ++i) positions_[i] = size() - 1 - i;  // the newest first
-        size_t taken = 0;
-        if (fresh_first) taken = fresh_;
+        size_t taken = fresh_first ? fresh_ : 0;
         fresh_ = 0;
         const size_t wanted = std::max(taken, std::min(count, size()));
         for (; taken < wanted; ++taken) {
             const auto rest = static_cast<uint32_t>(size() - taken);
             std::swap(positions_[taken], positions_[taken + random.below(rest)]);
         }
-        for (size_t i = 0; i < wanted; ++i) batch.push_back(at(positions_[i]));
+        for (size_t i = 0; i < wanted; ++i) batch.push_back(places_[positions_[i]]);
     }
 
   private:
-    size_t capacity_, oldest_ = 0, fresh_ = 0;
-    std::vector<Place> places_;
+    size_t capacity_, fresh_ = 0;
+    std::deque<Place> places_;
     std::vector<size_t> positions_;  // scratch
 };
 

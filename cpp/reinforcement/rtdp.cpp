@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <tuple>
 #include <unordered_map>
 
 #include "runtime/require.hpp"
@@ -36,26 +37,19 @@ RtdpLearner::RtdpLearner(std::vector<EnvironmentProblem*> problems, std::vector<
     require(shape.outputs == 1, "the network must have one output");
     const double gamma = options.shaping.gamma;
     require(gamma > 0 && gamma < 1, "the discount must be between 0 and 1, not ", gamma);
-    require(options.temperature >= 0, "the temperature must not be negative");
-    require(options.batch >= 1 && options.capacity >= options.batch, "a bucket must hold a batch");
-    require(options.episode_steps >= 1, "an episode needs at least one step");
-    require(!options.bounded || options.shaping.reward == Shaping::Reward::Step,
-            "bounds are known for a reward of -1 a step only");
     for (EnvironmentProblem* problem : problems_)
         problem->encoding().check(shape, problem->task().num_facts());
-    int buckets = 0;
-    for (int bucket : bucket_of_) {
-        require(bucket >= 0, "buckets are numbered from 0");
-        buckets = std::max(buckets, bucket + 1);
-    }
-    buckets_.assign(buckets, ReplayBucket(static_cast<size_t>(options.capacity)));
+    const auto [least, most] = std::ranges::minmax(bucket_of_);
+    require(least >= 0, "buckets are numbered from 0");
+    buckets_.assign(most + 1, ReplayBucket(static_cast<size_t>(options.capacity)));
     mean_.assign(theta_.size(), 0.0f);
     square_.assign(theta_.size(), 0.0f);
-    require(options.average >= 0 && options.average < 1,
-            "the rate of averaging must be at least 0 and below 1");
     if (options.target_period) target_ = theta_;
     if (options.average > 0) average_ = theta_;
-    for (Values* values : {&online_, &copied_}) values->known.resize(problems_.size());
+    for (Values* values : {&online_, &copied_}) {
+        values->known.resize(problems_.size());
+        renew(*values);
+    }
     upper_.resize(problems_.size());
     lower_.resize(problems_.size());
 }
@@ -67,7 +61,7 @@ void RtdpLearner::run(int64_t until, int64_t last, double learning_rate, const L
     for (EnvironmentProblem* world : problems_) {
         limits.check();
         world->expand(world->start());
-        has_step |= !world->is_goal(world->start()) && !world->is_dead_end(world->start());
+        has_step |= !world->is_end(world->start());
     }
     require(has_step, "every problem starts in a goal or in a dead end");
     while (progress_.steps < std::min(until, last)) {
@@ -82,10 +76,9 @@ void RtdpLearner::walk(int problem, const Limits& limits) {
     StateId state = world.start();
     std::vector<StateId> way{state};
     double earned = 0, discount = 1;
-    const auto is_over = [&] { return world.is_goal(state) || world.is_dead_end(state); };
-    if (!is_over()) buckets_[bucket_of_[problem]].push({problem, state});
-    for (int t = 0; t < options_.episode_steps && !is_over() && progress_.steps < last_step_; ++t) {
-        if (!fill_q({problem, state}, online_)) break;
+    if (!world.is_end(state)) buckets_[bucket_of_[problem]].push({problem, state});
+    for (int t = 0; t < options_.episode_steps && !world.is_end(state) && progress_.steps < last_step_; ++t) {
+        fill_q({problem, state}, online_);
         state = world.expand(state)[choose_action()].to;
         way.push_back(state);
         earned += discount * options_.shaping.step_reward(world.is_goal(state));
@@ -98,6 +91,7 @@ void RtdpLearner::walk(int problem, const Limits& limits) {
 
 void RtdpLearner::search(int problem, const Limits& limits) {
     EnvironmentProblem& world = *problems_[problem];
+    using Open = std::tuple<double, int64_t, StateId>;  // the cost, and the order of equal ones
     std::priority_queue<Open, std::vector<Open>, std::greater<>> open;
     std::unordered_map<StateId, StateId> parent{{world.start(), kNoState}};
     int64_t order = 0;
@@ -107,13 +101,13 @@ void RtdpLearner::search(int problem, const Limits& limits) {
     for (int t = 0;
          t < options_.episode_steps && goal == kNoState && !open.empty() && progress_.steps < last_step_;
          ++t) {
-        const StateId state = open.top().state;
+        const StateId state = std::get<StateId>(open.top());
         open.pop();
         fresh.clear();
         for (const auto& edge : world.expand(state)) {
             if (!parent.try_emplace(edge.to, state).second) continue;
             if (world.is_goal(edge.to)) goal = edge.to;
-            if (!world.is_goal(edge.to) && !world.is_dead_end(edge.to)) fresh.push_back({problem, edge.to});
+            if (!world.is_end(edge.to)) fresh.push_back({problem, edge.to});
         }
         evaluate(fresh, online_);
         for (Place place : fresh) open.push({-value(place, online_) - phi(place), order++, place.state});
@@ -159,12 +153,16 @@ double RtdpLearner::phi(Place place) const {
     return world.is_goal(place.state) ? 0 : options_.shaping.phi(world.h(place.state));
 }
 
-bool RtdpLearner::fill_q(Place place, Values& by) {
+void RtdpLearner::add_successors(Place place, std::vector<Place>& to) {
+    EnvironmentProblem& world = *problems_[place.problem];
+    for (const auto& edge : world.expand(place.state))
+        if (!world.is_end(edge.to)) to.push_back({place.problem, edge.to});
+}
+
+void RtdpLearner::fill_q(Place place, Values& by) {
     EnvironmentProblem& world = *problems_[place.problem];
     places_.clear();
-    for (const auto& edge : world.expand(place.state))
-        if (!world.is_goal(edge.to) && !world.is_dead_end(edge.to))
-            places_.push_back({place.problem, edge.to});
+    add_successors(place, places_);
     evaluate(places_, by);
     const Shaping& shaping = options_.shaping;
     q_.clear();
@@ -177,7 +175,6 @@ bool RtdpLearner::fill_q(Place place, Values& by) {
         q_.push_back(shaping.shaped_reward(world.h(place.state), world.h(edge.to), is_goal) +
                      shaping.gamma * rest);
     }
-    return !q_.empty();
 }
 
 size_t RtdpLearner::choose_action() {
@@ -232,40 +229,34 @@ float RtdpLearner::lower(Place place) {
     EnvironmentProblem& world = *problems_[place.problem];
     known.resize(world.size(), kUnknown);
     if (std::isnan(known[place.state])) {
-        std::vector<int> values(world.task().num_variables());
-        world.values(place.state, values.data());
-        lower_evaluators_[place.problem]->evaluate({values.data(), 1, world.task().num_variables()},
+        const std::vector<int> values = world.values(place.state);
+        lower_evaluators_[place.problem]->evaluate({values.data(), 1, static_cast<int>(values.size())},
                                                    &known[place.state], nullptr);
     }
     return std::max(1.0f, known[place.state]);
 }
 
-bool RtdpLearner::update() {
+void RtdpLearner::update() {
     const auto most_states = static_cast<size_t>(options_.batch);
-    std::vector<size_t> ready;
-    for (size_t b = 0; b < buckets_.size(); ++b)
-        if (buckets_[b].size() >= most_states) ready.push_back(b);
-    if (ready.empty())
-        for (size_t b = 0; b < buckets_.size(); ++b)
-            if (buckets_[b].size()) ready.push_back(b);
-    if (ready.empty()) return false;
-    const size_t chosen = ready[random_.below(static_cast<uint32_t>(ready.size()))];
-    buckets_[chosen].draw(most_states, options_.fresh_first, random_, batch_);
-    if (!options_.learns_dead_ends)
-        std::erase_if(batch_, [&](Place p) { return problems_[p.problem]->is_dead_end(p.state); });
+    std::vector<ReplayBucket*> ready;
+    for (const size_t least : {most_states, size_t{1}})
+        if (ready.empty())
+            for (ReplayBucket& bucket : buckets_)
+                if (bucket.size() >= least) ready.push_back(&bucket);
+    if (ready.empty()) return;
+    ready[random_.below(static_cast<uint32_t>(ready.size()))]->draw(most_states, options_.fresh_first,
+                                                                    random_, batch_);
+    const auto leave_out_dead_ends = [&] {
+        if (!options_.learns_dead_ends)
+            std::erase_if(batch_, [&](Place p) { return problems_[p.problem]->is_dead_end(p.state); });
+    };
+    leave_out_dead_ends();
     // Together, the successors of all states of the batch make a long batch for the network.
     std::vector<Place> successors;
-    for (Place place : batch_) {
-        EnvironmentProblem& world = *problems_[place.problem];
-        if (world.is_goal(place.state) || world.is_dead_end(place.state)) continue;
-        for (const auto& edge : world.expand(place.state))
-            if (!world.is_goal(edge.to) && !world.is_dead_end(edge.to))
-                successors.push_back({place.problem, edge.to});
-    }
-    // Expanding may have shown that a state is a dead end.
-    if (!options_.learns_dead_ends)
-        std::erase_if(batch_, [&](Place p) { return problems_[p.problem]->is_dead_end(p.state); });
-    if (batch_.empty()) return false;
+    for (Place place : batch_)
+        if (!problems_[place.problem]->is_end(place.state)) add_successors(place, successors);
+    leave_out_dead_ends();  // expanding may have shown that a state is one
+    if (batch_.empty()) return;
     // Agents go in circles, so the same states are drawn again and again: each is computed once, and counts
     // as often as it was drawn.
     const auto drawn = static_cast<double>(batch_.size());
@@ -277,7 +268,7 @@ bool RtdpLearner::update() {
     std::vector<double> losses(batch_.size());
     gradient_.resize(theta_.size());
     network_->backward(
-        weights(online_), fill_batch(batch_),
+        *online_.weights, fill_batch(batch_),
         [&](int64_t state, const float* output, float* gradient) {
             const double error = *output - targets_[state];
             const double share = times[state] / drawn;
@@ -291,12 +282,11 @@ bool RtdpLearner::update() {
     progress_.loss += loss;
     ++progress_.updates;
     apply_adam();
-    ++online_.version;
+    renew(online_);
     if (options_.target_period && progress_.updates % options_.target_period == 0) {
         target_ = theta_;
-        ++copied_.version;
+        renew(copied_);
     }
-    return true;
 }
 
 void RtdpLearner::apply_adam() {
@@ -333,11 +323,11 @@ NlmBatch RtdpLearner::fill_batch(std::span<const Place> places) {
             static_cast<int64_t>(entries_.size()), entries_.data(), entry_values_.data()};
 }
 
-const NlmWeights& RtdpLearner::weights(Values& by) {
+void RtdpLearner::renew(Values& by) {
     const std::vector<float>& theta = &by == &copied_ ? target_ : theta_;
-    if (by.packed != by.version) by.weights->assign(network_->shape(), theta.data(), &by == &online_);
-    by.packed = by.version;
-    return *by.weights;
+    if (theta.empty()) return;  // there is no copy
+    by.weights->assign(network_->shape(), theta.data(), &by == &online_);
+    ++by.version;
 }
 
 void RtdpLearner::evaluate(std::span<const Place> places, Values& by) {
@@ -351,14 +341,9 @@ void RtdpLearner::evaluate(std::span<const Place> places, Values& by) {
     }
     if (unknown_.empty()) return;
     outputs_.resize(unknown_.size());
-    network_->forward(weights(by), fill_batch(unknown_), threads_, outputs_.data());
+    network_->forward(*by.weights, fill_batch(unknown_), threads_, outputs_.data());
     for (size_t i = 0; i < unknown_.size(); ++i)
         by.known[unknown_[i].problem][unknown_[i].state].value = outputs_[i];
-}
-
-void RtdpLearner::values(std::span<const Place> places, float* result) {
-    evaluate(places, online_);
-    for (size_t i = 0; i < places.size(); ++i) result[i] = static_cast<float>(value(places[i], online_));
 }
 
 }  // namespace hstar

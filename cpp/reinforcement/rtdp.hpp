@@ -69,29 +69,30 @@ class RtdpLearner {
     const std::vector<float>& result() const { return options_.average > 0 ? average_ : theta_; }
 
     // Between episodes, all that the future depends on.
-    struct Bounded {
-        Place place;
-        float upper;
-    };
     struct Memory {
-        RtdpProgress progress;
         uint64_t random = 0;
         std::vector<float> theta, average, target, mean, square;
-        std::vector<std::vector<Place>> buckets;
-        std::vector<int64_t> fresh, goal_steps;
-        std::vector<Bounded> upper;    // the best way to the goal that was seen, where there is one
-        std::vector<Place> dead_ends;  // that expansions found
+        std::vector<Place> states;            // of one bucket after the other
+        std::vector<int64_t> lengths, fresh;  // of the buckets
+        std::vector<Place> bounded;           // where a way to the goal was seen
+        std::vector<float> upper;             // the length of the best way
+        std::vector<Place> dead_ends;         // that expansions found
+        std::vector<int64_t> goal_steps, counters;
+        std::vector<double> sums;  // of RtdpProgress, as the counters
     };
     Memory memory() const;
     void restore(const Memory& memory);
 
-    // V' of states by the network as it is.
-    void values(std::span<const Place> places, float* result);
+    // V' of a state by the network as it is.
+    float value(Place place) {
+        evaluate({&place, 1}, online_);
+        return static_cast<float>(value(place, online_));
+    }
 
   private:
     // The values that a network gave to states; they hold as long as its version.
     struct Values {
-        uint64_t version = 0, packed = ~uint64_t{0};  // of the parameters, and of the weights
+        uint64_t version = 0;  // of the weights
         std::unique_ptr<NlmWeights> weights = std::make_unique<NlmWeights>();
         struct Value {
             uint64_t version = ~uint64_t{0};
@@ -99,26 +100,18 @@ class RtdpLearner {
         };
         std::vector<std::vector<Value>> known;  // per problem and state
     };
-    struct Open {  // of a search
-        double cost;
-        int64_t order;
-        StateId state;
-        bool operator>(const Open& other) const {
-            return cost != other.cost ? cost > other.cost : order > other.order;
-        }
-    };
-
     void walk(int problem, const Limits& limits);
     void search(int problem, const Limits& limits);
     void finish_episode(double earned, bool reached_goal);
     void observe(Place place, const Limits& limits);
-    bool update();
+    void update();
     void apply_adam();
     double backup(Place place);
-    bool fill_q(Place place, Values& by);  // false: there is no operator
+    void add_successors(Place place, std::vector<Place>& to);  // those that are no ends
+    void fill_q(Place place, Values& by);
     size_t choose_action();
     void evaluate(std::span<const Place> places, Values& by);
-    const NlmWeights& weights(Values& by);
+    void renew(Values& by);  // after its parameters have changed
     NlmBatch fill_batch(std::span<const Place> places);
     double value(Place place, const Values& by) const { return by.known[place.problem][place.state].value; }
     double phi(Place place) const;

@@ -1,4 +1,5 @@
 // What a learner goes on from after a stop.
+#include <algorithm>
 #include <cmath>
 
 #include "reinforcement/rtdp.hpp"
@@ -7,57 +8,82 @@
 namespace hstar {
 
 RtdpLearner::Memory RtdpLearner::memory() const {
-    Memory memory{progress_, random_.state(), theta_, average_, target_, mean_, square_, {},
-                  {},        goal_steps_,     {},     {}};
+    Memory held;
+    held.random = random_.state();
+    held.theta = theta_;
+    held.average = average_;
+    held.target = target_;
+    held.mean = mean_;
+    held.square = square_;
     for (const ReplayBucket& bucket : buckets_) {
-        memory.buckets.emplace_back();
-        for (size_t i = 0; i < bucket.size(); ++i) memory.buckets.back().push_back(bucket.at(i));
-        memory.fresh.push_back(static_cast<int64_t>(bucket.num_fresh()));
+        held.states.insert(held.states.end(), bucket.places().begin(), bucket.places().end());
+        held.lengths.push_back(static_cast<int64_t>(bucket.size()));
+        held.fresh.push_back(static_cast<int64_t>(bucket.num_fresh()));
     }
-    for (size_t problem = 0; problem < problems_.size(); ++problem) {
+    for (int problem = 0; problem < static_cast<int>(problems_.size()); ++problem) {
         const EnvironmentProblem& world = *problems_[problem];
-        const std::vector<float>& known = upper_[problem];
-        for (StateId state = 0; state < world.size(); ++state) {
-            const Place place{static_cast<int>(problem), state};
-            if (state < known.size() && !std::isinf(known[state]) && !world.is_goal(state))
-                memory.upper.push_back({place, known[state]});
-            if (world.is_dead_end(state) && !world.is_stuck(state)) memory.dead_ends.push_back(place);
+        const std::vector<float>& upper = upper_[problem];
+        const auto is_bounded = [&](StateId state) {
+            return state < upper.size() && !std::isinf(upper[state]) && !world.is_goal(state);
+        };
+        const auto is_found = [&](StateId state) {
+            return world.is_dead_end(state) && !world.is_stuck(state);
+        };
+        std::vector<StateId> known;
+        for (StateId state = 0; state < world.size(); ++state)
+            if (is_bounded(state) || is_found(state)) known.push_back(state);
+        // By their values: numbers of states are others in a resumed run, and its bytes must be the same.
+        std::ranges::sort(known, [&](StateId a, StateId b) { return world.is_before(a, b); });
+        for (StateId state : known) {
+            if (is_found(state)) held.dead_ends.push_back({problem, state});
+            if (!is_bounded(state)) continue;
+            held.bounded.push_back({problem, state});
+            held.upper.push_back(upper[state]);
         }
     }
-    return memory;
+    held.goal_steps = goal_steps_;
+    held.counters = {progress_.steps, progress_.updates, progress_.episodes, progress_.goals};
+    held.sums = {progress_.loss, progress_.returns};
+    return held;
 }
 
-void RtdpLearner::restore(const Memory& memory) {
+void RtdpLearner::restore(const Memory& held) {
     const size_t size = theta_.size();
-    require(memory.theta.size() == size && memory.mean.size() == size && memory.square.size() == size &&
-                memory.average.size() == average_.size() && memory.target.size() == target_.size() &&
-                memory.buckets.size() == buckets_.size() && memory.fresh.size() == buckets_.size(),
+    require(held.theta.size() == size && held.mean.size() == size && held.square.size() == size &&
+                held.average.size() == average_.size() && held.target.size() == target_.size() &&
+                held.lengths.size() == buckets_.size() && held.fresh.size() == buckets_.size() &&
+                held.upper.size() == held.bounded.size() && held.counters.size() == 4 &&
+                held.sums.size() == 2,
             "the memory is that of another learner");
+    std::vector<ReplayBucket> buckets;
+    auto next = held.states.begin();
     for (size_t b = 0; b < buckets_.size(); ++b) {
-        const auto held = static_cast<int64_t>(memory.buckets[b].size());
-        require(held <= options_.capacity && memory.fresh[b] >= 0 && memory.fresh[b] <= held,
+        const int64_t length = held.lengths[b], fresh = held.fresh[b];
+        require(length >= 0 && length <= std::min<int64_t>(options_.capacity, held.states.end() - next) &&
+                    fresh >= 0 && fresh <= length,
                 "a bucket of the memory is not one of this learner");
-        for (Place place : memory.buckets[b])
-            require(bucket_of_[place.problem] == static_cast<int>(b), "a state is in a wrong bucket");
+        ReplayBucket& bucket = buckets.emplace_back(static_cast<size_t>(options_.capacity));
+        for (const auto end = next + length; next != end; ++next) {
+            require(bucket_of_[next->problem] == static_cast<int>(b), "a state is in a wrong bucket");
+            bucket.push(*next);
+        }
+        bucket.set_fresh(static_cast<size_t>(fresh));
     }
-    progress_ = memory.progress;
-    random_ = Random(memory.random);
-    theta_ = memory.theta;
-    average_ = memory.average;
-    target_ = memory.target;
-    mean_ = memory.mean;
-    square_ = memory.square;
-    goal_steps_ = memory.goal_steps;
-    for (size_t b = 0; b < buckets_.size(); ++b) {
-        buckets_[b] = ReplayBucket(static_cast<size_t>(options_.capacity));
-        for (Place place : memory.buckets[b]) buckets_[b].push(place);
-        buckets_[b].set_fresh(static_cast<size_t>(memory.fresh[b]));
-    }
+    buckets_ = std::move(buckets);
+    progress_ = {held.counters[0], held.counters[1], held.counters[2],
+                 held.counters[3], held.sums[0],     held.sums[1]};
+    random_ = Random(held.random);
+    theta_ = held.theta;
+    average_ = held.average;
+    target_ = held.target;
+    mean_ = held.mean;
+    square_ = held.square;
+    goal_steps_ = held.goal_steps;
     for (std::vector<float>& known : upper_) known.clear();
-    for (const Bounded& known : memory.upper) upper(known.place) = known.upper;
-    for (Place place : memory.dead_ends) problems_[place.problem]->expand(place.state);
-    ++online_.version;
-    ++copied_.version;
+    for (size_t i = 0; i < held.bounded.size(); ++i) upper(held.bounded[i]) = held.upper[i];
+    for (Place place : held.dead_ends) problems_[place.problem]->expand(place.state);
+    renew(online_);
+    renew(copied_);
 }
 
 }  // namespace hstar

@@ -1,10 +1,11 @@
 #include "spaces/puzzle.hpp"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
+#include <set>
 #include <stdexcept>
 
+#include "runtime/random.hpp"
 #include "runtime/require.hpp"
 
 namespace hstar {
@@ -22,13 +23,6 @@ bool is_odd(const PieceGroup& group, const int* state) {
         odd ^= length > 0 && length % 2 == 0;
     }
     return odd;
-}
-
-uint64_t next_random(uint64_t& state) {  // splitmix64
-    uint64_t z = state += 0x9E3779B97F4A7C15ull;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
-    return z ^ (z >> 31);
 }
 
 std::vector<int> iota(int first, int count) {
@@ -57,6 +51,13 @@ void Puzzle::check_state(const int* state) const {
     if (!is_solvable(state)) refuse("two pieces are swapped: no moves lead from there to the goal");
 }
 
+void Puzzle::number_states(int pieces) {
+    try {
+        index_ = std::make_unique<PieceIndex>(groups[0], iota(0, pieces), IndexOrder::MyrvoldRuskey);
+    } catch (const std::length_error&) {
+    }
+}
+
 std::vector<int> Puzzle::unrank(uint64_t rank) const {
     std::vector<int> state = goal;
     index_->unrank(rank, state.data());
@@ -75,6 +76,7 @@ std::vector<int> Puzzle::unrank(uint64_t rank) const {
 }
 
 std::vector<int> Puzzle::random_moves(int count, uint64_t seed) const {
+    Random random(seed);
     std::vector<int> moves, choices, state = goal, next = goal;
     for (int i = 0; i < count; ++i) {
         choices.clear();
@@ -82,7 +84,7 @@ std::vector<int> Puzzle::random_moves(int count, uint64_t seed) const {
         int last = moves.empty() ? -1 : moves.back();
         std::erase_if(choices, [&](int move) { return !may_follow(last, move); });
         if (choices.empty()) break;
-        moves.push_back(choices[next_random(seed) % choices.size()]);
+        moves.push_back(choices[random.bits() % choices.size()]);
         apply(moves.back(), state.data(), next.data());
         state.swap(next);
     }
@@ -112,10 +114,7 @@ PiecePuzzle::PiecePuzzle(std::string puzzle_name, std::vector<PieceGroup> piece_
     if (groups.size() == 1) {
         // An even permutation is determined by all but two of its places.
         int pieces = groups[0].count - (is_even_ ? 2 : 0);
-        try {
-            index_ = std::make_unique<PieceIndex>(groups[0], iota(0, pieces), IndexOrder::MyrvoldRuskey);
-        } catch (const std::length_error&) {
-        }
+        number_states(pieces);
     }
 }
 
@@ -123,13 +122,12 @@ void PiecePuzzle::find_pruning() {
     // Two moves in a row are left out if a shorter sequence, or one earlier in the order of moves, leads to
     // the same state. The first shortest sequence to each state survives, because every part of it is itself
     // a first shortest sequence.
-    std::map<std::vector<int>, int> first;  // state -> rank of the first sequence that leads to it
+    std::set<std::vector<int>> reached{goal};
     std::vector<int> once(goal.size()), twice(goal.size());
     int moves = num_moves();
-    first[goal] = -1 - moves;
     for (int a = 0; a < moves; ++a) {
         apply(a, goal.data(), once.data());
-        first.try_emplace(once, a - moves);
+        reached.insert(once);
     }
     may_follow_.assign(static_cast<size_t>(moves) * moves, 0);
     inverse.assign(moves, 0);
@@ -137,7 +135,7 @@ void PiecePuzzle::find_pruning() {
         for (int b = 0; b < moves; ++b) {
             apply(a, goal.data(), once.data());
             apply(b, once.data(), twice.data());
-            may_follow_[static_cast<size_t>(a) * moves + b] = first.try_emplace(twice, 0).second;
+            may_follow_[static_cast<size_t>(a) * moves + b] = reached.insert(twice).second;
             if (twice == goal) inverse[a] = b;
         }
 }
@@ -180,10 +178,7 @@ SlidingTiles::SlidingTiles(int rows, int columns) : columns_(columns) {
         targets_.push_back(column > 0 ? place - 1 : -1);
         targets_.push_back(column < columns - 1 ? place + 1 : -1);
     }
-    try {
-        index_ = std::make_unique<PieceIndex>(groups[0], iota(0, places - 2), IndexOrder::MyrvoldRuskey);
-    } catch (const std::length_error&) {
-    }
+    number_states(places - 2);
 }
 
 void SlidingTiles::applicable(const int* state, std::vector<int>& moves) const {

@@ -55,6 +55,8 @@ class Puzzle {
     std::vector<int> random_moves(int count, uint64_t seed) const;
 
   protected:
+    // By so many pieces of the first group, unless there are too many states.
+    void number_states(int pieces);
     std::vector<char> may_follow_;
     std::unique_ptr<PatternIndex> index_;
 };
@@ -91,11 +93,6 @@ class SlidingTiles : public Puzzle {
     int columns_;
     std::vector<int> targets_;
 };
-
-std::unique_ptr<Puzzle> make_cube3();
-std::unique_ptr<Puzzle> make_cube2();
-std::unique_ptr<Puzzle> make_pancake(int pancakes);
-std::unique_ptr<Puzzle> make_topspin(int tokens, int turnstile);
 
 // "cube3", "cube2", "tiles-RxC", "pancake-N", "topspin-N-K". Throws std::invalid_argument.
 std::unique_ptr<Puzzle> make_puzzle(const std::string& name);

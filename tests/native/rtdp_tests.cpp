@@ -13,21 +13,12 @@ using namespace hstar;
 
 namespace {
 
-bool same(Place a, Place b) {
-    return a.problem == b.problem && a.state == b.state;
-}
-
 bool same(const RtdpLearner::Memory& a, const RtdpLearner::Memory& b) {
-    const auto same_buckets = [](const auto& x, const auto& y) {
-        return std::equal(x.begin(), x.end(), y.begin(), y.end(),
-                          [](Place p, Place q) { return same(p, q); });
-    };
     return a.theta == b.theta && a.average == b.average && a.target == b.target && a.mean == b.mean &&
-           a.square == b.square && a.random == b.random && a.fresh == b.fresh &&
-           a.goal_steps == b.goal_steps && a.progress.steps == b.progress.steps &&
-           a.progress.loss == b.progress.loss && a.upper.size() == b.upper.size() &&
-           a.dead_ends.size() == b.dead_ends.size() &&
-           std::equal(a.buckets.begin(), a.buckets.end(), b.buckets.begin(), b.buckets.end(), same_buckets);
+           a.square == b.square && a.random == b.random && a.lengths == b.lengths && a.fresh == b.fresh &&
+           a.goal_steps == b.goal_steps && a.counters == b.counters && a.sums == b.sums &&
+           a.upper.size() == b.upper.size() && a.dead_ends.size() == b.dead_ends.size() &&
+           a.states == b.states;
 }
 
 RtdpOptions random_options(Random& random) {
@@ -118,7 +109,7 @@ void test_replay(int seed) {
             fresh = 0;
         }
         bool is_same = bucket.size() == plain.size() && bucket.num_fresh() == fresh;
-        for (size_t p = 0; is_same && p < plain.size(); ++p) is_same = same(bucket.at(p), plain[p]);
+        for (size_t p = 0; is_same && p < plain.size(); ++p) is_same = bucket.places()[p] == plain[p];
         check(is_same, "a bucket holds the newest states in their order", seed);
     }
 }

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from exact_values import ROOMS
+from learning_window import about, expand, inputs
 from numpy.typing import NDArray
 from small_domains import ALL
 from test_regression import task_of
@@ -74,20 +75,6 @@ def encoder_of(task: Task) -> Callable[[Any], Batch] | None:
         return None
 
 
-def ints(*values: int) -> NDArray[np.int32]:
-    return np.array(values, np.int32)
-
-
-def longs(*values: int) -> NDArray[np.int64]:
-    return np.array(values, np.int64)
-
-
-def about(world: _core.Environment, problem: int, state: int) -> tuple[float, bool, bool]:
-    """h, and whether the state is a goal and a dead end."""
-    found = world.about(ints(problem), longs(state))
-    return float(found["h"][0]), bool(found["goals"][0]), bool(found["dead_ends"][0])
-
-
 class Expected:
     """What the environment should say, in plain Python."""
 
@@ -132,11 +119,11 @@ def check_walk(world: _core.Environment, tasks: list[Task], heuristic: str, leng
     order = list(range(len(tasks)))
     for _ in range(length):
         rng.shuffle(order)
-        problems, states = ints(*order), longs(*(at[p] for p in order))
-        before = world.about(problems, states)
-        starts, ops, successors = world.expand(problems, states)
-        after = world.about(problems, states)
-        sizes, input_starts, entries, values = world.inputs(problems, states)
+        problems, states = list(order), [at[p] for p in order]
+        before = about(world, problems, states)
+        starts, ops, successors = expand(world, problems, states)
+        after = about(world, problems, states)
+        sizes, input_starts, entries, values = inputs(world, problems, states)
         assert len(starts) == len(order) + 1
         for row, p in enumerate(order):
             state = world.values(p, at[p])
@@ -155,13 +142,13 @@ def check_walk(world: _core.Environment, tasks: list[Task], heuristic: str, leng
             for number, (_, row_after) in zip(successors[mine], steps, strict=True):
                 assert world.values(p, int(number)).tolist() == row_after.tolist()
                 assert world.add(p, row_after[None]) == number
-            inputs = slice(input_starts[row], input_starts[row + 1])
+            own = slice(input_starts[row], input_starts[row + 1])
             if encode[p] is None:
-                assert entries[inputs].size == 0
+                assert entries[own].size == 0
                 continue
             batch = encode[p](state[None])
             assert sizes[row] == batch.sizes[0]
-            assert sorted_rows(entries[inputs], values[inputs]) == sorted_rows(
+            assert sorted_rows(entries[own], values[own]) == sorted_rows(
                 batch.entries, batch.values
             )
             at[p] = int(rng.choice(list(successors[mine]))) if steps else 0
@@ -184,7 +171,6 @@ def test_problems_of_several_domains(tmp_path: Path, heuristic: str) -> None:
         if not (name == "briefcase" and heuristic == "lmcut")  # it has conditional effects
     ]
     world = environment_of(tasks, heuristic)
-    assert len(world) == len(tasks)
     assert check_walk(world, tasks, heuristic, 40) > 100
 
 
@@ -195,7 +181,7 @@ def test_random_tasks_with_dead_ends_and_several_goals() -> None:
     world = environment_of(tasks, "ff")
     assert check_walk(world, tasks, "ff", 12) > 300
     everything = [(p, s) for p in range(len(tasks)) for s in range(world.num_states(p))]
-    found = world.about(ints(*(p for p, _ in everything)), longs(*(s for _, s in everything)))
+    found = about(world, (p for p, _ in everything), (s for _, s in everything))
     assert found["dead_ends"].sum() >= 10
     assert found["goals"].sum() >= 10
     assert not (found["dead_ends"] & found["goals"]).any()
@@ -206,17 +192,17 @@ def test_no_operator_is_a_dead_end(tmp_path: Path) -> None:
     once it is expanded. Two steps ahead is too far to see."""
     task = rooms_task(tmp_path, "sg sa ab bc")
     world = environment_of([task], "goalcount")
-    _, _, (g, a) = (np.asarray(part) for part in world.expand(ints(0), longs(0)))
-    if about(world, 0, int(g))[1] is False:
+    _, (g, a) = world.expand(0, 0)
+    if world.about(0, g)[1] is False:
         g, a = a, g
-    assert about(world, 0, int(g)) == (0, True, False)
-    assert about(world, 0, int(a)) == (1, False, False)
-    b = int(world.expand(ints(0), longs(int(a)))[2][0])
-    assert about(world, 0, b) == (1, False, False)
-    c = int(world.expand(ints(0), longs(b))[2][0])
-    assert about(world, 0, c) == (1, False, True)
-    assert about(world, 0, b) == (1, False, True)
-    assert about(world, 0, int(a)) == (1, False, False)
+    assert world.about(0, g) == (0, True, False)
+    assert world.about(0, a) == (1, False, False)
+    b = world.expand(0, a)[1][0]
+    assert world.about(0, b) == (1, False, False)
+    c = world.expand(0, b)[1][0]
+    assert world.about(0, c) == (1, False, True)
+    assert world.about(0, b) == (1, False, True)
+    assert world.about(0, a) == (1, False, False)
 
 
 def test_what_is_a_dead_end_does_not_depend_on_the_order_of_expansions(tmp_path: Path) -> None:
@@ -227,8 +213,8 @@ def test_what_is_a_dead_end_does_not_depend_on_the_order_of_expansions(tmp_path:
     for order in ("sab", "bas", "abs"):
         world = environment_of([task], "goalcount")
         for room in order:
-            world.expand(ints(0), longs(world.add(0, names[room][None])))
-        flags.append({room: about(world, 0, world.add(0, names[room][None]))[2] for room in names})
+            world.expand(0, world.add(0, names[room][None]))
+        flags.append({room: world.about(0, world.add(0, names[room][None]))[2] for room in names})
     assert flags[0] == flags[1] == flags[2]
     assert [room for room in sorted(names) if flags[0][room]] == ["b", "c", "d"]
 
@@ -249,9 +235,9 @@ def test_an_infinite_h_is_a_dead_end(tmp_path: Path) -> None:
     for heuristic, is_seen in (("ff", True), ("hmax", True), ("goalcount", False), ("", False)):
         world = environment_of([task], heuristic)
         y = world.add(0, rows["y"][None])
-        assert about(world, 0, y)[2] is is_seen
-        assert math.isinf(about(world, 0, y)[0]) is is_seen
-        assert about(world, 0, 0)[2] is False
+        assert world.about(0, y)[2] is is_seen
+        assert math.isinf(world.about(0, y)[0]) is is_seen
+        assert world.about(0, 0)[2] is False
 
 
 @pytest.mark.parametrize("goal", ["(or (at a) (at g))", "(exists (?r) (and (at ?r) (door ?r g)))"])
@@ -261,10 +247,10 @@ def test_disjunctive_goals_take_no_step(tmp_path: Path, goal: str) -> None:
     for room, row in rooms_of(task).items():
         number = world.add(0, row[None])
         is_goal = room in ("ag" if goal.startswith("(or") else "b")
-        assert about(world, 0, number)[1] is is_goal
-        _, ops, _ = world.expand(ints(0), longs(number))
+        assert world.about(0, number)[1] is is_goal
+        ops, _ = world.expand(0, number)
         assert all(task.operator_name(int(op)) != REACH_GOAL for op in ops)
-        assert not is_goal or about(world, 0, number) == (0, True, False)
+        assert not is_goal or world.about(0, number) == (0, True, False)
 
 
 def test_a_goal_that_is_false(tmp_path: Path) -> None:
@@ -273,13 +259,13 @@ def test_a_goal_that_is_false(tmp_path: Path) -> None:
     assert task.goal_is_false
     for heuristic in ("ff", ""):
         world = environment_of([task], heuristic)
-        assert not about(world, 0, 0)[1]
+        assert not world.about(0, 0)[1]
 
 
 def test_an_empty_goal_is_reached_at_once(tmp_path: Path) -> None:
     task = rooms_task(tmp_path, "sa as", "(and)")
     world = environment_of([task], "ff")
-    assert about(world, 0, 0) == (0, True, False)
+    assert world.about(0, 0) == (0, True, False)
 
 
 def test_a_state_has_one_number() -> None:
@@ -288,7 +274,7 @@ def test_a_state_has_one_number() -> None:
     for problem in (0, 1):
         assert world.add(problem, task.initial_state[None]) == 0
         assert world.values(problem, 0).tolist() == task.initial_state.tolist()
-    world.expand(ints(0), longs(0))
+    world.expand(0, 0)
     assert world.num_states(1) == 1  # problems are apart, even of one task
 
 
@@ -304,9 +290,7 @@ def test_wrong_numbers_are_refused(tmp_path: Path) -> None:
             (0, 2**40, "no state"),
         ):
             with pytest.raises(ValueError, match=message):
-                method(ints(problem), longs(state))
-        with pytest.raises(ValueError, match="one problem per state"):
-            method(ints(0, 0), longs(0))
+                method(problem, state)
     with pytest.raises(ValueError, match="there is no problem 3"):
         world.num_states(3)
     for problem, state in ((0, 9), (2, 0)):

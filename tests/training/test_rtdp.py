@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from exact_values import GAMMAS, ROOMS, optimum
+from learning_window import network_values
 from rtdp_reference import Place, Reference
 from small_domains import ALL
 from test_reward_shaping import classic_space, reached_before_goals
@@ -188,8 +189,8 @@ def test_the_network_learns_the_exact_values(potential: str, gamma: float) -> No
     learner.run(steps, 0.001)
     phi = np.where(space.steps == 0, 0.0, settings.shaping.phi(space.h("ff")))
     exact = optimum(settings.shaping, space.steps) - phi
-    states = np.array([learner.environment.add(0, row[None]) for row in space.states])
-    found = learner.core.values(np.zeros(len(states), np.int32), states)
+    states = [learner.environment.add(0, row[None]) for row in space.states]
+    found = network_values(learner.core, len(states) * [0], states)
     seen = reached_before_goals(space)
     assert len(seen) > 20
     assert np.abs(found - exact)[seen].mean() < error
@@ -393,5 +394,4 @@ def test_weights_at_the_start(tmp_path: Path) -> None:
     assert (first == again).all() and (first != other).any()
     assert np.isfinite(first).all() and np.abs(first).max() <= 2
     own = Rtdp(tasks, PRESETS["own"], 0)
-    values = own.core.values(np.zeros(1, np.int32), np.zeros(1, np.int64))
-    assert values.tolist() == [0.0]
+    assert own.core.value(0, 0) == 0

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from learning_window import about, expand, inputs, network_values
 from test_regression import classic
 
 from hstar import _core
@@ -41,13 +42,13 @@ def test_the_numbers_of_states_do_not_matter(domain: str) -> None:
     """A learner that goes on from memory has numbered the states in another order."""
     first, second = learner(domain), learner(domain)
     for _ in range(3):
-        second.environment.expand(*one_problem(list(range(second.environment.num_states(0)))))
+        expand(second.environment, *one_problem(list(range(second.environment.num_states(0)))))
     second.core.restore(run_to(first, 40))
     assert_same(run_to(first, 80), run_to(second, 80))
 
 
-def one_problem(states: list[int]) -> tuple[Any, Any]:
-    return np.zeros(len(states), dtype=np.int32), np.array(states, dtype=np.int64)
+def one_problem(states: list[int]) -> tuple[list[int], list[int]]:
+    return len(states) * [0], states
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
@@ -64,22 +65,22 @@ def test_a_state_counts_as_often_as_it_is_drawn(domain: str) -> None:
     assert len(states) == 25 > len(set(states))
 
     def values(of: list[int]) -> Any:
-        goals = world.about(*one_problem(of))["goals"]
-        return np.where(goals, 0, still.core.values(*one_problem(of)))
+        goals = about(world, *one_problem(of))["goals"]
+        return np.where(goals, 0, network_values(still.core, *one_problem(of)))
 
-    starts, _, successors = world.expand(*one_problem(states))
+    starts, _, successors = expand(world, *one_problem(states))
     targets = [
         0.0 if goal else np.max(-1 + settings.shaping.gamma * values(list(successors[a:b])))
         for goal, a, b in zip(
-            world.about(*one_problem(states))["goals"], starts[:-1], starts[1:], strict=True
+            about(world, *one_problem(states))["goals"], starts[:-1], starts[1:], strict=True
         )
     ]
-    errors = still.core.values(*one_problem(states)) - np.array(targets)
+    errors = network_values(still.core, *one_problem(states)) - np.array(targets)
     assert after["sums"][0] - before["sums"][0] == pytest.approx(np.mean(0.5 * errors**2), rel=1e-5)
     gradient = _core.nlm_backward(
         still.network.shape(),
         before["theta"],
-        *world.inputs(*one_problem(states)),
+        *inputs(world, *one_problem(states)),
         (errors / 25).astype(np.float32).reshape(-1, 1),
         1,
     )

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from label_folders import write_folder
 from learning_runs import NETWORK, QUICK, check_learned, learn, model_in
+from learning_window import network_values
 
 from hstar import search
 from hstar.learning.split import usable_tasks
@@ -81,8 +82,8 @@ def test_values_in_search_are_those_of_the_learner(tmp_path: Path, preset: str) 
             base = np.zeros(len(states))
             if potential != "none":
                 base = make_heuristic(task, "ff", cost="one").evaluate(states).astype(float)
-            ids = np.array([rtdp.environment.add(number, row[None]) for row in states], np.int64)
-            values = rtdp.core.values(np.full(len(ids), number, np.int32), ids)
+            ids = [rtdp.environment.add(number, row[None]) for row in states]
+            values = network_values(rtdp.core, len(ids) * [number], ids)
             expected = np.maximum(-settings.shaping.phi(base) - values, found.min())
             is_goal = np.array([task.is_goal(row) for row in states])
             assert np.abs(found - expected)[~is_goal].max() < 1e-3
