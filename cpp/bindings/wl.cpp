@@ -24,11 +24,13 @@ class BoundWlFeatures {
         std::vector<WlColour> colours;
         Ints counts;
         guarded([&] {
+            const auto lock = use_.lock();
             const Limits none;
             LimitClock clock(none);  // signals end it
             for (size_t s = 0; s < states.count; ++s) {
                 clock.check();
-                auto found = wl_colours(wl_.graph(), states.row(s));
+                wl_.move_to(states.row(s));
+                auto found = wl_.colours();
                 std::sort(found.begin(), found.end());
                 for (size_t i = 0; i < found.size(); ++i) {
                     if (i == 0 || found[i] != found[i - 1]) {
