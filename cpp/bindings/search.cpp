@@ -264,7 +264,6 @@ void bind_search(nb::module_& m) {
         .def_rw("follow", &SearchOptions::follow)
         .def_rw("ranked", &SearchOptions::ranked)
         .def_rw("lookahead", &SearchOptions::lookahead)
-        .def_rw("boost", &SearchOptions::boost)
         .def_rw("advisers", &SearchOptions::advisers)
         .def_rw("batch", &SearchOptions::batch)
         .def_rw("width", &SearchOptions::width)

@@ -3,7 +3,6 @@
 
 #include "bindings/bindings.hpp"
 #include "grounding/finite_domain.hpp"
-#include "grounding/instantiation.hpp"
 #include "runtime/require.hpp"
 #include "spaces/task_space.hpp"
 #include "task/packing.hpp"

@@ -22,7 +22,8 @@ class BoundWlFeatures {
         std::vector<WlColour> colours;
         Ints counts;
         for_each(states, [&](size_t s) {
-            auto found = wl_colours(wl_.graph(), states.row(s));
+            wl_.move_to(states.row(s));
+            auto found = wl_.colours();
             std::sort(found.begin(), found.end());
             for (size_t i = 0; i < found.size(); ++i) {
                 if (i == 0 || found[i] != found[i - 1]) {

@@ -1,12 +1,13 @@
 #include "grounding/finite_domain.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <queue>
+#include <tuple>
 
-#include "grounding/duplicate_operators.hpp"
-#include "grounding/instantiation.hpp"
-#include "grounding/mutex_groups.hpp"
-#include "grounding/reachability.hpp"
 #include "grounding/strips.hpp"
+#include "runtime/hash.hpp"
+#include "runtime/numbering.hpp"
 #include "runtime/require.hpp"
 #include "runtime/sort_unique.hpp"
 
@@ -25,29 +26,23 @@ std::vector<std::vector<int>> cover(const std::vector<std::vector<int>>& groups,
         for (int fact : groups[group]) size += uncovered[fact];
         return size;
     };
-    std::vector<std::vector<int>> by_size;
-    auto insert = [&](int group, size_t size) {
-        if (by_size.size() <= size) by_size.resize(size + 1);
-        by_size[size].push_back(group);
-    };
-    for (int i = static_cast<int>(groups.size()) - 1; i >= 0; --i) insert(i, count(i));
+    std::priority_queue<std::tuple<size_t, int, int>>
+        largest;  // size, order of arrival (newest first), group
+    int arrived = 0;
+    for (int i = static_cast<int>(groups.size()) - 1; i >= 0; --i) largest.emplace(count(i), arrived++, i);
     std::vector<std::vector<int>> variables;
-    for (size_t size = by_size.size(); size-- > 2;) {
-        while (!by_size[size].empty()) {
-            int group = by_size[size].back();
-            by_size[size].pop_back();
-            size_t now = count(group);
-            if (now != size) {
-                insert(group, now);
-                continue;
-            }
-            variables.emplace_back();
-            for (int fact : groups[group])
-                if (uncovered[fact]) {
-                    variables.back().push_back(fact);
-                    uncovered[fact] = 0;
-                }
+    while (!largest.empty()) {
+        const auto [size, order, group] = largest.top();
+        largest.pop();
+        const size_t now = count(group);
+        if (now < 2) continue;
+        if (now < size) {
+            largest.emplace(now, arrived++, group);
+            continue;
         }
+        variables.emplace_back();
+        for (int fact : groups[group])
+            if (std::exchange(uncovered[fact], 0)) variables.back().push_back(fact);
     }
     for (size_t fact = 0; fact < keep.size(); ++fact)
         if (uncovered[fact]) variables.push_back({static_cast<int>(fact)});
@@ -83,11 +78,7 @@ class TaskBuilder {
   public:
     TaskBuilder(const StripsTask& strips, const std::vector<std::vector<int>>& groups,
                 const GroundingOptions& options, Task& task)
-        : strips_(strips),
-          options_(options),
-          task_(task),
-          mutex_(groups, strips.num_facts),
-          duplicates_(task) {}
+        : strips_(strips), options_(options), task_(task), mutex_(groups, strips.num_facts) {}
 
     // The value "none of those" has no name, unless the only fact is "not X" and X itself is not a fact: then
     // it means X.
@@ -134,26 +125,20 @@ class TaskBuilder {
     void add_operator(int op) {
         std::vector<Assignment> pre, effects;
         if (mutex_.exclusive({strips_.pre[op]}) || !translate(strips_.pre[op], pre)) return;
-        struct Effect {
-            std::vector<Assignment> condition;
-            Assignment effect;
-        };
         std::vector<Effect> adds, deletes;  // conditional ones
-        for (int fact : strips_.add[op])
-            if (kept(fact)) effects.push_back(assignment_[fact]);
-        for (int effect : strips_.conditional[op]) {
-            int fact = strips_.effects.fact[effect];
-            std::vector<Assignment> condition;
-            if (!kept(fact) || !translate_condition(op, effect, pre, condition)) continue;
-            if (!strips_.effects.adds[effect])
-                deletes.push_back({std::move(condition), assignment_[fact]});
-            else if (condition.empty())
-                effects.push_back(assignment_[fact]);
-            else
-                adds.push_back({std::move(condition), assignment_[fact]});
-        }
-        for (int fact : strips_.del[op])
-            if (kept(fact)) deletes.push_back({{}, assignment_[fact]});
+        for (bool is_conditional : {true, false})
+            for (const StripsEffect& effect : strips_.effects[op]) {
+                if (effect.is_conditional() != is_conditional || !kept(effect.fact)) continue;
+                std::vector<Assignment> condition;
+                if (is_conditional && !translate_condition(op, effect, pre, condition)) continue;
+                const Assignment changed = assignment_[effect.fact];
+                if (!effect.adds)
+                    deletes.push_back({std::move(condition), changed});
+                else if (condition.empty())
+                    effects.push_back(changed);
+                else
+                    adds.push_back({std::move(condition), changed});
+            }
         sort_unique(effects);
         if (has_conflict(effects)) return;  // adds two mutex facts: never applicable
 
@@ -182,24 +167,21 @@ class TaskBuilder {
         std::erase_if(effects, [&](Assignment a) { return std::binary_search(pre.begin(), pre.end(), a); });
         conditional.insert(conditional.end(), adds.begin(), adds.end());  // last, because they win
         if (effects.empty() && conditional.empty()) return;
-
-        task_.pre.add_row(pre);
-        task_.effects.add_row(effects);
-        for (const Effect& effect : conditional) {
-            auto begin = static_cast<uint32_t>(task_.effect_conditions.size());
-            task_.effect_conditions.insert(task_.effect_conditions.end(), effect.condition.begin(),
-                                           effect.condition.end());
-            task_.conditional.push(
-                {begin, static_cast<uint32_t>(task_.effect_conditions.size()), effect.effect});
-        }
-        task_.conditional.close_row();
         if (strips_.cost[op] > kMaxCost)
             refuse("an action costs ", strips_.cost[op], " times the smallest unit of all costs; at most ",
                    kMaxCost, " are supported, so round the costs");
-        task_.cost.push_back(static_cast<int>(strips_.cost[op]));
-        task_.op_schema.push_back(strips_.origin[op].schema);
-        task_.op_tuple.push_back(strips_.origin[op].instance);
-        duplicates_.merge_last();
+        // Of operators that differ only in name and cost, the cheapest stays; the first if several cost the
+        // same.
+        const int number = find_or_add(pre, effects, conditional), cost = static_cast<int>(strips_.cost[op]);
+        if (number == task_.num_operators()) {
+            task_.cost.push_back(std::numeric_limits<int>::max());
+            task_.op_schema.emplace_back();
+            task_.op_tuple.emplace_back();
+        }
+        if (cost >= task_.cost[number]) return;
+        task_.cost[number] = cost;
+        task_.op_schema[number] = strips_.origin[op].schema;
+        task_.op_tuple[number] = strips_.origin[op].instance;
     }
 
     void set_goal() {
@@ -215,6 +197,44 @@ class TaskBuilder {
     }
 
   private:
+    struct Effect {
+        std::vector<Assignment> condition;
+        Assignment effect;
+    };
+
+    // The number of the operator with these parts, which are added if there is none.
+    int find_or_add(const std::vector<Assignment>& pre, const std::vector<Assignment>& effects,
+                    const std::vector<Effect>& conditional) {
+        using std::ranges::equal;
+        uint64_t hash = 1;
+        const auto mix = [&](std::span<const Assignment> row) {
+            hash = hash_ints(reinterpret_cast<const int*>(row.data()), row.size() * 2, hash);
+        };
+        mix(pre);
+        mix(effects);
+        for (const Effect& e : conditional) {
+            mix(e.condition);
+            mix({&e.effect, 1});
+        }
+        const auto [number, is_new] = numbering_.find_or_add(hash, [&](int other) {
+            return equal(task_.pre[other], pre) && equal(task_.effects[other], effects) &&
+                   equal(task_.conditional[other], conditional, [&](const auto& left, const Effect& right) {
+                       return left.effect == right.effect && equal(task_.condition(left), right.condition);
+                   });
+        });
+        if (!is_new) return number;
+        task_.pre.add_row(pre);
+        task_.effects.add_row(effects);
+        auto& conditions = task_.effect_conditions;
+        for (const Effect& e : conditional) {
+            const auto begin = static_cast<uint32_t>(conditions.size());
+            conditions.insert(conditions.end(), e.condition.begin(), e.condition.end());
+            task_.conditional.push({begin, static_cast<uint32_t>(conditions.size()), e.effect});
+        }
+        task_.conditional.close_row();
+        return number;
+    }
+
     bool kept(int fact) const { return assignment_[fact].variable >= 0; }
 
     static const Assignment* find_variable(const std::vector<Assignment>& assignments, int variable) {
@@ -230,10 +250,10 @@ class TaskBuilder {
     }
 
     // The part of an effect's condition that the precondition does not imply; false if it can never fire.
-    bool translate_condition(int op, int effect, const std::vector<Assignment>& pre,
+    bool translate_condition(int op, const StripsEffect& effect, const std::vector<Assignment>& pre,
                              std::vector<Assignment>& result) {
-        if (mutex_.exclusive({strips_.pre[op], strips_.effects.condition[effect]})) return false;
-        if (!translate(strips_.effects.condition[effect], result)) return false;
+        const auto condition = strips_.conditions[effect.condition];
+        if (mutex_.exclusive({strips_.pre[op], condition}) || !translate(condition, result)) return false;
         bool possible = true;
         std::erase_if(result, [&](Assignment a) {
             const Assignment* required = find_variable(pre, a.variable);
@@ -258,40 +278,24 @@ class TaskBuilder {
             needs_none[v] = (options_.keep_constant && variables[v].size() == 1) ||
                             std::none_of(variables[v].begin(), variables[v].end(),
                                          [&](int f) { return strips_.init[f]; });
-        for (int op = 0; op < strips_.num_operators(); ++op) {
-            for (int fact : strips_.del[op]) {
-                if (!kept(fact) || needs_none[assignment_[fact].variable]) continue;
-                int variable = assignment_[fact].variable;
-                auto add = strips_.add[op];
-                needs_none[variable] = std::none_of(
-                    add.begin(), add.end(), [&](int f) { return assignment_[f].variable == variable; });
-            }
-            for (int effect : strips_.conditional[op]) {
-                int fact = strips_.effects.fact[effect];
-                if (strips_.effects.adds[effect] || !kept(fact)) continue;
-                int variable = assignment_[fact].variable;
-                if (!replaced(op, effect, variable)) needs_none[variable] = 1;
-            }
-        }
+        for (int op = 0; op < strips_.num_operators(); ++op)
+            for (const StripsEffect& effect : strips_.effects[op])
+                if (const int variable = assignment_[effect.fact].variable;
+                    !effect.adds && variable >= 0 && !needs_none[variable])
+                    needs_none[variable] = !is_replaced(op, effect);
         return needs_none;
     }
 
-    // Whether each time a conditional delete fires, some add on the same variable fires too.
-    bool replaced(int op, int deletion, int variable) const {
-        for (int fact : strips_.add[op])
-            if (assignment_[fact].variable == variable) return true;
-        auto condition = strips_.effects.condition[deletion];
-        for (int effect : strips_.conditional[op]) {
-            if (!strips_.effects.adds[effect] ||
-                assignment_[strips_.effects.fact[effect]].variable != variable)
-                continue;
-            auto needed = strips_.effects.condition[effect];
-            bool implied = std::all_of(needed.begin(), needed.end(), [&](int literal) {
-                return std::find(condition.begin(), condition.end(), literal) != condition.end();
-            });
-            if (implied) return true;
-        }
-        return false;
+    // Whether each time a delete fires, some add on the same variable fires too.
+    bool is_replaced(int op, const StripsEffect& deletion) const {
+        const auto condition = strips_.conditions[deletion.condition];
+        const auto is_implied = [&](int fact) {
+            return std::ranges::find(condition, fact) != condition.end();
+        };
+        return std::ranges::any_of(strips_.effects[op], [&](const StripsEffect& effect) {
+            return effect.adds && assignment_[effect.fact].variable == assignment_[deletion.fact].variable &&
+                   std::ranges::all_of(strips_.conditions[effect.condition], is_implied);
+        });
     }
 
     const StripsTask& strips_;
@@ -300,15 +304,15 @@ class TaskBuilder {
     MutexTest mutex_;
     std::vector<Assignment> assignment_;  // per STRIPS fact
     std::vector<int> none_;               // per variable: the value "none of those", or -1
-    DuplicateOperators duplicates_;
+    Numbering numbering_;                 // of operators by their parts
 };
 
 // The facts that the state keeps: those that some operator changes and, by default, that matter for the goal.
 std::vector<char> choose_facts(const StripsTask& strips, const Relevance& relevance, bool keep_irrelevant) {
     if (!keep_irrelevant) return relevance.fact;
     std::vector<char> keep(strips.num_facts, 0);
-    for (const auto* facts : {&strips.add.data, &strips.del.data, &strips.effects.fact, &strips.goal,
-                              &strips.pre.data, &strips.effects.condition.data})
+    for (const StripsEffect& effect : strips.effects.data) keep[effect.fact] = 1;
+    for (const auto* facts : {&strips.goal, &strips.pre.data, &strips.conditions.data})
         for (int fact : *facts) keep[fact] = 1;
     return keep;
 }

@@ -1,9 +1,10 @@
-#include "grounding/instantiation.hpp"
-
+// From reached parameter tuples to ground operators. Static and unreachable atoms are evaluated, quantifiers
+// are expanded, disjunctions are split into several operators or effects.
 #include <algorithm>
-#include <unordered_map>
+#include <map>
 
 #include "grounding/dnf.hpp"
+#include "grounding/strips.hpp"
 #include "runtime/require.hpp"
 
 namespace hstar {
@@ -47,11 +48,13 @@ class Instantiator {
 
     int value(Term term) const { return is_variable(term) ? binding_[term] : ~term; }
 
-    int find(const Literal& atom) {
-        args_.resize(std::max<size_t>(1, atom.args.size()));
-        for (size_t p = 0; p < atom.args.size(); ++p) args_[p] = value(atom.args[p]);
-        return reached_.facts.find(atom.predicate, args_.data());
+    const int* values(const std::vector<Term>& terms) {
+        args_.resize(std::max<size_t>(1, terms.size()));
+        for (size_t p = 0; p < terms.size(); ++p) args_[p] = value(terms[p]);
+        return args_.data();
     }
+
+    int find(const Literal& atom) { return reached_.facts.find(atom.predicate, values(atom.args)); }
 
     // The value of a literal if it is constant (kNever, kAlways), else the ground literal to test.
     static constexpr int kNever = -1, kAlways = -2;
@@ -73,37 +76,40 @@ class Instantiator {
         return tidy(result);
     }
 
-    static bool is_conjunction(const Formula& formula) {
-        return formula.kind == Formula::Kind::And || formula.kind == Formula::Kind::Forall;
-    }
-
     Dnf expand(const Formula& formula) {
         if (formula.kind == Formula::Kind::Literal) {
             int decided = decide(formula.literal);
             return decided == kNever ? kFalse : decided == kAlways ? kTrue : Dnf{{decided}};
         }
-        Dnf result = is_conjunction(formula) ? kTrue : kFalse;
-        expand_parts(formula, 0, result);
+        const bool is_conjunction =
+            formula.kind == Formula::Kind::And || formula.kind == Formula::Kind::Forall;
+        Dnf result = is_conjunction ? kTrue : kFalse;
+        const auto variable_at = [&](size_t depth) { return formula.variables[depth]; };
+        enumerate(formula.variable_types, variable_at, nullptr, [&] {
+            for (const Formula& part : formula.parts) {
+                meter_.spend(kLookup * (1 + result.size()));
+                is_conjunction ? conjoin(result, expand(part)) : disjoin(result, expand(part));
+                if (is_conjunction ? result.empty() : is_true(result)) return false;
+            }
+            return true;
+        });
         tidy(result);
         return result;
     }
 
-    // For all objects from variable `depth` on. Returns false once the result cannot change any more.
-    bool expand_parts(const Formula& formula, size_t depth, Dnf& result) {
-        if (depth == formula.variables.size()) {
-            for (const Formula& part : formula.parts) {
-                meter_.spend(kLookup * (1 + result.size()));
-                is_conjunction(formula) ? conjoin(result, expand(part)) : disjoin(result, expand(part));
-                if (is_conjunction(formula) ? result.empty() : is_true(result)) return false;
-            }
-            return true;
-        }
-        int variable = formula.variables[depth];
+    // Calls visit() for all objects of these types as values of the variables from `depth` on, until it
+    // returns false. Leaves out values with which a literal of `needed` cannot hold.
+    template <class VariableAt, class Visit>
+    bool enumerate(const std::vector<int>& types, VariableAt variable_at, const Condition* needed,
+                   Visit visit, size_t depth = 0) {
+        if (depth == types.size()) return visit();
+        const int variable = variable_at(depth);
         if (static_cast<size_t>(variable) >= binding_.size()) binding_.resize(variable + 1, 0);
-        for (int object : lifted_.type_sets[formula.variable_types[depth]]) {
+        for (int object : lifted_.type_sets[types[depth]]) {
             meter_.spend(kLookup);
             binding_[variable] = object;
-            if (!expand_parts(formula, depth + 1, result)) return false;
+            if (needed && !may_hold(*needed, variable)) continue;
+            if (!enumerate(types, variable_at, needed, visit, depth + 1)) return false;
         }
         return true;
     }
@@ -126,38 +132,26 @@ class Instantiator {
         bool adds;
     };
 
-    void collect_effects(const EffectSchema& effect, size_t depth, size_t num_parameters) {
-        if (depth < effect.variable_types.size()) {
-            size_t variable = num_parameters + depth;
-            if (variable >= binding_.size()) binding_.resize(variable + 1, 0);
-            for (int object : lifted_.type_sets[effect.variable_types[depth]]) {
-                meter_.spend(kLookup);
-                binding_[variable] = object;
-                if (may_hold(effect.condition, variable)) collect_effects(effect, depth + 1, num_parameters);
-            }
-            return;
-        }
-        meter_.spend(kLookup);
-        int fact = find(effect.atom);
-        if (fact < 0) return;
-        Dnf conditions = expand(effect.condition);
-        meter_.spend(kLookup * conditions.size());
-        for (auto& condition : conditions)
-            ground_effects_.push_back({std::move(condition), fact, !effect.atom.negated});
+    void collect_effects(const EffectSchema& effect, int num_parameters) {
+        const auto variable_at = [&](size_t depth) { return num_parameters + static_cast<int>(depth); };
+        enumerate(effect.variable_types, variable_at, &effect.condition, [&] {
+            meter_.spend(kLookup);
+            const int fact = find(effect.atom);
+            if (fact < 0) return true;
+            Dnf conditions = expand(effect.condition);
+            meter_.spend(kLookup * conditions.size());
+            for (auto& condition : conditions)
+                ground_effects_.push_back({std::move(condition), fact, !effect.atom.negated});
+            return true;
+        });
     }
 
-    // Prunes the enumeration of quantified effects, by the literals whose last variable was just bound.
-    bool may_hold(const Condition& condition, size_t last_variable) {
-        for (const Literal& literal : condition.literals) {
-            bool decidable = true, uses_last = false;
-            for (Term term : literal.args) {
-                if (!is_variable(term)) continue;
-                if (static_cast<size_t>(term) > last_variable) decidable = false;
-                if (static_cast<size_t>(term) == last_variable) uses_last = true;
-            }
-            if (decidable && uses_last && decide(literal) == kNever) return false;
-        }
-        return true;
+    // Whether the literals whose last variable was just bound can hold.
+    bool may_hold(const Condition& condition, int last_variable) {
+        return std::ranges::all_of(condition.literals, [&](const Literal& literal) {
+            return literal.args.empty() || std::ranges::max(literal.args) != last_variable ||
+                   decide(literal) != kNever;
+        });
     }
 
     void add_operators(int schema_index, int instance) {
@@ -166,7 +160,7 @@ class Instantiator {
         if (preconditions.empty()) return;
         ground_effects_.clear();
         for (const EffectSchema& effect : schema.effects)
-            collect_effects(effect, 0, schema.parameter_types.size());
+            collect_effects(effect, static_cast<int>(schema.parameter_types.size()));
         int64_t cost = schema.cost;
         for (const CostTerm& term : schema.cost_terms) cost += function_value(term);
         for (const Conjunction& pre : preconditions)
@@ -174,15 +168,21 @@ class Instantiator {
     }
 
     int64_t function_value(const CostTerm& term) {
-        args_.resize(std::max<size_t>(1, term.args.size()));
-        for (size_t p = 0; p < term.args.size(); ++p) args_[p] = value(term.args[p]);
-        int entry = functions_.find(term.function, args_.data());
+        int entry = functions_.find(term.function, values(term.args));
         if (entry < 0) {
             std::string text = lifted_.functions[term.function];
             for (size_t p = 0; p < term.args.size(); ++p) text += " " + lifted_.objects[args_[p]];
             refuse("the cost (", text, ") has no value; add (= (", text, ") ...) to :init");
         }
         return lifted_.numbers[function_number_[entry]];
+    }
+
+    // Removes the part of a condition that the precondition implies; false if it can never hold.
+    static bool simplify(Conjunction& condition, const Conjunction& pre) {
+        const auto required = [&](int literal) { return std::ranges::binary_search(pre, literal); };
+        if (std::ranges::any_of(condition, [&](int literal) { return required(literal ^ 1); })) return false;
+        std::erase_if(condition, required);
+        return true;
     }
 
     // Adds one operator, its effects simplified under its precondition.
@@ -192,16 +192,10 @@ class Instantiator {
         auto required = [&](int literal) { return std::binary_search(pre.begin(), pre.end(), literal); };
         std::vector<int> add, del;
         std::vector<GroundEffect> conditional;
-        for (const GroundEffect& effect : effects) {
-            Conjunction condition;
-            bool possible = true;
-            for (int literal : effect.condition) {
-                if (required(literal ^ 1)) possible = false;
-                if (!required(literal)) condition.push_back(literal);
-            }
-            if (!possible) continue;
-            if (!condition.empty())
-                conditional.push_back({condition, effect.fact, effect.adds});
+        for (GroundEffect effect : effects) {
+            if (!simplify(effect.condition, pre)) continue;
+            if (!effect.condition.empty())
+                conditional.push_back(std::move(effect));
             else
                 (effect.adds ? add : del).push_back(effect.fact);
         }
@@ -217,15 +211,14 @@ class Instantiator {
         if (add.empty() && del.empty() && conditional.empty()) return;
 
         task_.pre.add_row(pre);
-        task_.add.add_row(add);
-        task_.del.add_row(del);
+        for (int fact : add) task_.effects.push({fact, 0, true});
+        for (int fact : del) task_.effects.push({fact, 0, false});
         for (const GroundEffect& effect : conditional) {
-            task_.conditional.push(task_.effects.size());
-            task_.effects.fact.push_back(effect.fact);
-            task_.effects.adds.push_back(effect.adds);
-            task_.effects.condition.add_row(effect.condition);
+            const auto condition = static_cast<uint32_t>(task_.conditions.size());
+            task_.effects.push({effect.fact, condition, effect.adds});
+            task_.conditions.add_row(effect.condition);
         }
-        task_.conditional.close_row();
+        task_.effects.close_row();
         task_.cost.push_back(cost);
         task_.origin.push_back(origin);
     }
@@ -234,73 +227,51 @@ class Instantiator {
     // the order of effects does not matter.
     void resolve_conflicts(const Conjunction& pre, std::vector<int>& del,
                            std::vector<GroundEffect>& conditional) {
-        std::unordered_map<int, std::vector<Conjunction>> adds_of;
+        if (conditional.empty()) return;
+        std::vector<GroundEffect> effects;
+        for (int fact : del) effects.push_back({{}, fact, false});
+        effects.insert(effects.end(), conditional.begin(), conditional.end());
+        std::multimap<int, Conjunction> adds;
         for (const GroundEffect& effect : conditional)
-            if (effect.adds) adds_of[effect.fact].push_back(effect.condition);
-        auto conflicting_adds = [&](int fact) -> const std::vector<Conjunction>& {
-            static const std::vector<Conjunction> kNone;
-            auto found = adds_of.find(fact);
-            return found == adds_of.end() ? kNone : found->second;
-        };
-        auto unless = [&](Conjunction condition, const std::vector<Conjunction>& adds) {
-            Dnf remaining{condition};
-            for (const Conjunction& add : adds) {
-                Dnf negated;
-                for (int literal : add) negated.push_back({literal ^ 1});
-                meter_.spend(kLookup * (1 + remaining.size()) * negated.size());
-                conjoin(remaining, negated);
-            }
-            tidy(remaining);
-            return remaining;
-        };
-        std::vector<GroundEffect> resolved;
+            if (effect.adds) adds.emplace(effect.fact, effect.condition);
+        conditional.clear();
         std::vector<int> kept;
-        for (int fact : del) {
-            const auto& adds = conflicting_adds(fact);
-            if (adds.empty()) {
-                kept.push_back(fact);
-                continue;
+        for (const GroundEffect& effect : effects) {
+            Dnf conditions{effect.condition};
+            if (!effect.adds) {
+                const auto [first, last] = adds.equal_range(effect.fact);
+                const bool is_implied = first == last && std::ranges::binary_search(del, effect.fact);
+                if (is_implied && !effect.condition.empty()) continue;
+                for (auto add = first; add != last; ++add) {
+                    Dnf negated;
+                    for (int literal : add->second) negated.push_back({literal ^ 1});
+                    meter_.spend(kLookup * (1 + conditions.size()) * negated.size());
+                    conjoin(conditions, negated);
+                }
             }
-            for (auto& condition : unless({}, adds)) resolved.push_back({condition, fact, false});
-        }
-        for (const GroundEffect& effect : conditional) {
-            if (effect.adds) {
-                resolved.push_back(effect);
-                continue;
+            tidy(conditions);
+            for (Conjunction& condition : conditions) {
+                // The new conditions may repeat or contradict the precondition.
+                if (!simplify(condition, pre)) continue;
+                if (condition.empty() && !effect.adds)
+                    kept.push_back(effect.fact);
+                else
+                    conditional.push_back({std::move(condition), effect.fact, effect.adds});
             }
-            if (std::binary_search(kept.begin(), kept.end(), effect.fact)) continue;
-            const auto& adds = conflicting_adds(effect.fact);
-            if (adds.empty()) {
-                resolved.push_back(effect);
-                continue;
-            }
-            for (auto& condition : unless(effect.condition, adds))
-                resolved.push_back({condition, effect.fact, false});
-        }
-        // The new conditions may repeat or contradict the precondition.
-        std::vector<GroundEffect> simplified;
-        for (GroundEffect& effect : resolved) {
-            bool possible = true;
-            std::erase_if(effect.condition, [&](int literal) {
-                if (std::binary_search(pre.begin(), pre.end(), literal ^ 1)) possible = false;
-                return std::binary_search(pre.begin(), pre.end(), literal);
-            });
-            if (!possible) continue;
-            if (effect.condition.empty() && !effect.adds)
-                kept.push_back(effect.fact);
-            else
-                simplified.push_back(std::move(effect));
         }
         sort_unique(kept);
         del = std::move(kept);
-        conditional = std::move(simplified);
     }
 
     void set_goal() {
         Dnf goal = kFalse;
         for (const GoalSchema& schema : lifted_.goals) {
-            binding_.assign(schema.variable_types.size(), 0);
-            expand_goal(schema, 0, goal);
+            const auto variable_at = [](size_t depth) { return static_cast<int>(depth); };
+            enumerate(schema.variable_types, variable_at, &schema.condition, [&] {
+                meter_.spend(kLookup);
+                disjoin(goal, expand(schema.condition));
+                return true;
+            });
         }
         tidy(goal);
         if (goal.empty()) {
@@ -312,19 +283,6 @@ class Instantiator {
             int fact = reached_.facts.intern(artificial_goal_predicate(lifted_), &no_args).first;
             for (const Conjunction& disjunct : goal) emit(disjunct, {{{}, fact, true}}, 0, {});
             task_.goal = {positive(fact)};
-        }
-    }
-
-    void expand_goal(const GoalSchema& schema, size_t depth, Dnf& goal) {
-        if (depth == schema.variable_types.size()) {
-            meter_.spend(kLookup);
-            disjoin(goal, expand(schema.condition));
-            return;
-        }
-        for (int object : lifted_.type_sets[schema.variable_types[depth]]) {
-            meter_.spend(kLookup);
-            binding_[depth] = object;
-            if (may_hold(schema.condition, depth)) expand_goal(schema, depth + 1, goal);
         }
     }
 

@@ -1,9 +1,18 @@
-#include "grounding/mutex_groups.hpp"
-
+// Mutex groups: sets of facts of which at most one is true in any reachable state.
+//
+// Candidates are lifted: a set of predicates, each with at most one counted argument, the other arguments
+// being shared parameters, for example { holding(b), on(b, *), ontable(b) } with parameter b (the candidates
+// of Helmert, "Concise finite-domain representations for PDDL planning tasks", AIJ 2009). They are proved on
+// the ground operators, instance by instance: a group is inductive if every operator adds no more of its
+// facts than it both requires and deletes (fact-alternating mutex groups; Fiser, "Lifted fact-alternating
+// mutex groups", AAAI 2020). An operator that breaks a candidate suggests the predicate to add to it. Proving
+// on ground operators is linear in their number, sees static preconditions, and lets single instances survive
+// where others fail.
 #include <algorithm>
 #include <deque>
-#include <limits>
 #include <set>
+
+#include "grounding/strips.hpp"
 
 namespace hstar {
 
@@ -38,14 +47,15 @@ class GroupFinder {
         adders_of_.resize(2 * num_predicates);
         std::vector<char> is_deleted(task.num_facts, 0);
         for (int op = 0; op < task.num_operators(); ++op) {
-            for (int fact : task.add[op]) note_adder(predicate_[fact], op);
-            for (int effect : task.conditional[op])
-                if (task.effects.adds[effect]) note_adder(predicate_[task.effects.fact[effect]], op);
-            for (int fact : task.del[op]) is_deleted[fact] = 1;
+            for (const StripsEffect& effect : task.effects[op])
+                if (effect.adds)
+                    note_adder(predicate_[effect.fact], op);
+                else if (!effect.is_conditional())
+                    is_deleted[effect.fact] = 1;
             for (int fact : task.pre[op])
                 if (is_deleted[fact]) given_up_.push(fact);
             given_up_.close_row();
-            for (int fact : task.del[op]) is_deleted[fact] = 0;
+            for (const StripsEffect& effect : task.effects[op]) is_deleted[effect.fact] = 0;
         }
         instance_.assign(task.num_facts, -1);
         checked_.assign(task.num_operators(), 0);
@@ -85,32 +95,28 @@ class GroupFinder {
             queue_.push_back(std::move(candidate));
     }
 
-    static int num_parameters(const Candidate& candidate) {
-        int count = 0;
-        for (int parameter : candidate[0].parameter) count += parameter != kCounted;
-        return count;
-    }
-
-    // Numbers the candidate's instances (parameter tuples) and notes each fact's instance.
-    int assign_instances(const Candidate& candidate) {
-        int k = num_parameters(candidate);
-        FactTable tuples({k});
-        std::vector<int> tuple(std::max(1, k));
+    // Numbers the candidate's instances (parameter tuples) and notes its facts and their instances.
+    FactTable assign_instances(const Candidate& candidate) {
+        const auto is_parameter = [](int parameter) { return parameter != kCounted; };
+        FactTable tuples({static_cast<int>(std::ranges::count_if(candidate[0].parameter, is_parameter))});
+        std::vector<int> tuple(candidate[0].parameter.size() + 1);
+        members_.clear();
         for (const Part& part : candidate)
             for (int fact : facts_of_[part.predicate]) {
                 auto fact_args = args(fact);
                 for (size_t p = 0; p < part.parameter.size(); ++p)
-                    if (part.parameter[p] != kCounted) tuple[part.parameter[p]] = fact_args[p];
+                    if (is_parameter(part.parameter[p])) tuple[part.parameter[p]] = fact_args[p];
                 instance_[fact] = tuples.intern(0, tuple.data()).first;
+                members_.push_back(fact);
             }
-        return tuples.size();
+        return tuples;
     }
 
     void prove(const Candidate candidate) {
-        int num_instances = assign_instances(candidate);
+        const FactTable tuples = assign_instances(candidate);
+        const int num_instances = tuples.size();
         std::vector<int> weight(num_instances, 0);
-        for (const Part& part : candidate)
-            for (int fact : facts_of_[part.predicate]) weight[instance_[fact]] += task_.init[fact];
+        for (int fact : members_) weight[instance_[fact]] += task_.init[fact];
         alive_.assign(num_instances, 1);
         balance_.assign(num_instances, 0);
         int num_alive = 0;
@@ -132,111 +138,86 @@ class GroupFinder {
                 }
             }
         }
-        if (num_alive > 0) collect(candidate, num_instances);
-        if (threat >= 0) refine(candidate, threat, threatened);
-        for (const Part& part : candidate)
-            for (int fact : facts_of_[part.predicate]) instance_[fact] = -1;
+        if (num_alive > 0) collect(num_instances);
+        if (threat >= 0) refine(candidate, threat, tuples.args(threatened));
+        for (int fact : members_) instance_[fact] = -1;
     }
-
-    bool in_live_instance(int fact) const { return instance_[fact] >= 0 && alive_[instance_[fact]]; }
 
     // Fills broken_ with the live instances that the operator may add to without removing as much.
     void find_broken(int op) {
         broken_.clear();
-        auto conditional = task_.conditional[op];
-        auto count = [&](int fact, int by) {
-            if (instance_[fact] >= 0) balance_[instance_[fact]] += by;
-        };
-        auto count_adds = [&](int by) {
-            for (int fact : task_.add[op]) count(fact, by);
-            for (int effect : conditional)
-                if (task_.effects.adds[effect]) count(task_.effects.fact[effect], by);
-        };
+        deletes_.clear();
+        adds_.clear();
         auto report = [&](int instance) {
             if (std::find(broken_.begin(), broken_.end(), instance) == broken_.end())
                 broken_.push_back(instance);
         };
-        count_adds(1);
-        // A conditional add must be the only add, and imply a delete of a fact that is true.
-        deletes_.clear();
-        if (!conditional.empty()) collect_deletes(op);
-        for (int effect : conditional) {
-            meter_.spend(4);
-            int fact = task_.effects.fact[effect];
-            if (!task_.effects.adds[effect] || !in_live_instance(fact)) continue;
-            if (balance_[instance_[fact]] > 1 || !gives_up(op, effect, instance_[fact]))
-                report(instance_[fact]);
+        const auto effects = task_.effects[op];
+        for (const StripsEffect& effect : effects) {
+            if (!effect.adds || instance_[effect.fact] < 0) continue;
+            ++balance_[instance_[effect.fact]];
+            adds_.push_back(&effect);
         }
-        for (int fact : given_up_[op]) count(fact, -1);
-        for (int fact : task_.add[op])
-            if (in_live_instance(fact) && balance_[instance_[fact]] > 0) report(instance_[fact]);
-        for (int fact : given_up_[op]) count(fact, 1);
-        count_adds(-1);
+        // A conditional add must be the only add, and imply a delete of a fact that is true.
+        if (!effects.empty() && effects.back().is_conditional()) collect_deletes(op);
+        for (const StripsEffect* effect : adds_) {
+            const int instance = instance_[effect->fact];
+            if (!effect->is_conditional() || !alive_[instance]) continue;
+            meter_.spend(4);
+            if (balance_[instance] > 1 || !gives_up(op, *effect, instance)) report(instance);
+        }
+        const auto count_given_up = [&](int by) {
+            for (int fact : given_up_[op])
+                if (instance_[fact] >= 0) balance_[instance_[fact]] += by;
+        };
+        count_given_up(-1);
+        for (const StripsEffect* effect : adds_) {
+            const int instance = instance_[effect->fact];
+            if (!effect->is_conditional() && alive_[instance] && balance_[instance] > 0) report(instance);
+        }
+        count_given_up(1);
+        for (const StripsEffect* effect : adds_) --balance_[instance_[effect->fact]];
     }
 
-    // The operator's deletes by instance: (instance, effect), unconditional ones as ~fact.
+    // The operator's deletes of facts in live instances, by instance.
     void collect_deletes(int op) {
-        for (int fact : task_.del[op])
-            if (in_live_instance(fact)) deletes_.push_back({instance_[fact], ~fact});
-        for (int effect : task_.conditional[op])
-            if (!task_.effects.adds[effect] && in_live_instance(task_.effects.fact[effect]))
-                deletes_.push_back({instance_[task_.effects.fact[effect]], effect});
+        for (const StripsEffect& effect : task_.effects[op]) {
+            meter_.spend();
+            const int instance = instance_[effect.fact];
+            if (!effect.adds && instance >= 0 && alive_[instance]) deletes_.push_back({instance, &effect});
+        }
         std::sort(deletes_.begin(), deletes_.end());
     }
 
     // Whether the operator certainly deletes a true fact of the instance whenever the effect fires.
-    bool gives_up(int op, int effect, int instance) const {
-        auto fires_with = [&](int fact) {
-            auto pre = task_.pre[op];
-            auto condition = task_.effects.condition[effect];
-            return std::find(pre.begin(), pre.end(), fact) != pre.end() ||
-                   std::find(condition.begin(), condition.end(), fact) != condition.end();
+    bool gives_up(int op, const StripsEffect& effect, int instance) const {
+        const auto fires_with = [&](int fact) {
+            const auto pre = task_.pre[op], condition = task_.conditions[effect.condition];
+            return std::ranges::find(pre, fact) != pre.end() ||
+                   std::ranges::find(condition, fact) != condition.end();
         };
-        auto first = std::pair{instance, std::numeric_limits<int>::min()};
-        for (auto at = std::lower_bound(deletes_.begin(), deletes_.end(), first);
-             at != deletes_.end() && at->first == instance; ++at) {
-            int deletion = at->second;
-            if (deletion < 0) {
-                if (fires_with(~deletion)) return true;
-                continue;
-            }
-            auto condition = task_.effects.condition[deletion];
-            if (fires_with(task_.effects.fact[deletion]) &&
-                std::all_of(condition.begin(), condition.end(), fires_with))
+        for (const auto& [_, deletion] : std::ranges::equal_range(deletes_, instance, {}, &Delete::first))
+            if (fires_with(deletion->fact) &&
+                std::ranges::all_of(task_.conditions[deletion->condition], fires_with))
                 return true;
-        }
         return false;
     }
 
-    void collect(const Candidate& candidate, int num_instances) {
-        std::vector<std::vector<int>> members(num_instances);
-        for (const Part& part : candidate)
-            for (int fact : facts_of_[part.predicate])
-                if (alive_[instance_[fact]]) members[instance_[fact]].push_back(fact);
-        for (auto& group : members)
+    void collect(int num_instances) {
+        std::vector<std::vector<int>> groups(num_instances);
+        for (int fact : members_)
+            if (alive_[instance_[fact]]) groups[instance_[fact]].push_back(fact);
+        for (auto& group : groups)
             if (group.size() > 1) groups_.push_back(std::move(group));
     }
 
     // Extends the candidate by a predicate of which the breaking operator removes a fact, so that the weight
     // of the broken instance no longer grows.
-    void refine(const Candidate& candidate, int op, int instance) {
-        int k = num_parameters(candidate);
-        std::vector<int> tuple(k);
-        bool found = false;
-        for (const Part& part : candidate) {
-            for (int fact : facts_of_[part.predicate])
-                if (instance_[fact] == instance) {
-                    auto fact_args = args(fact);
-                    for (size_t p = 0; p < part.parameter.size(); ++p)
-                        if (part.parameter[p] != kCounted) tuple[part.parameter[p]] = fact_args[p];
-                    found = true;
-                    break;
-                }
-            if (found) break;
-        }
+    void refine(const Candidate& candidate, int op, std::span<const int> tuple) {
+        const int k = static_cast<int>(tuple.size());
         std::vector<int> given(given_up_[op].begin(), given_up_[op].end());
-        for (int effect : task_.conditional[op])
-            if (!task_.effects.adds[effect]) given.push_back(task_.effects.fact[effect]);
+        for (const StripsEffect& effect : task_.effects[op])
+            if (!effect.adds && effect.is_conditional()) given.push_back(effect.fact);
         for (int fact : given) {
             int predicate = predicate_[fact];
             bool present = std::any_of(candidate.begin(), candidate.end(),
@@ -251,7 +232,7 @@ class GroupFinder {
     }
 
     // Tries every way to match parameter values with arguments; the argument left over is the counted one.
-    void match_parameters(const Candidate& candidate, Part& part, const std::vector<int>& tuple,
+    void match_parameters(const Candidate& candidate, Part& part, std::span<const int> tuple,
                           std::span<const int> fact_args, int parameter) {
         if (queue_.size() >= kMaxCandidates || matches_left_ == 0) return;
         if (parameter == static_cast<int>(tuple.size())) {
@@ -279,11 +260,14 @@ class GroupFinder {
     Rows<int> given_up_;                       // per operator: facts it requires and deletes
     std::deque<Candidate> queue_;
     std::set<Candidate> known_;
-    std::vector<int> instance_;  // per fact, of the candidate under proof
-    std::vector<char> alive_;    // per instance
-    std::vector<int> balance_;   // per instance, 0 between operators
-    std::vector<int> broken_;    // instances broken by the operator looked at last
-    std::vector<std::pair<int, int>> deletes_;
+    std::vector<int> instance_;                          // per fact, of the candidate under proof
+    std::vector<int> members_;                           // the facts of this candidate
+    std::vector<char> alive_;                            // per instance
+    std::vector<int> balance_;                           // per instance, 0 between operators
+    std::vector<int> broken_;                            // instances broken by the operator looked at last
+    using Delete = std::pair<int, const StripsEffect*>;  // its instance
+    std::vector<Delete> deletes_;
+    std::vector<const StripsEffect*> adds_;
     int matches_left_ = 0;
     std::vector<int> checked_;
     int round_ = 0;

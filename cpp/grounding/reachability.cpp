@@ -24,14 +24,14 @@ class Explorer {
         load_initial_facts();
         JoinPlanner planner(lifted_, result_.facts, result_.is_fluent);
         plan_joins(planner);
-        for (JoinPlan& plan : start_plans_) {
+        for (const JoinPlan& plan : start_plans_) {
             binding_.assign(plan.rule->variable_types.size(), 0);
             extend(plan, 0, -1);
         }
         for (size_t head = 0; head < queue_.size(); ++head) {
             int fact = queue_[head];
             planner.add_to_indices(fact);
-            for (JoinPlan& plan : triggered_[result_.facts.predicate(fact)]) {
+            for (const JoinPlan& plan : triggered_[result_.facts.predicate(fact)]) {
                 binding_.assign(plan.rule->variable_types.size(), 0);
                 if (bind(plan, plan.steps[0], fact)) extend(plan, 1, fact);
             }
@@ -174,16 +174,15 @@ class Explorer {
         if (!step.index) {
             ground_args(*step.atom);
             int fact = result_.facts.find(step.atom->predicate, args_.data());
-            if (fact < 0 || (step.skip_trigger && fact == trigger_fact) || !is_taken(fact, trigger_fact))
-                return;
-            if (filters_hold(step)) extend(plan, depth + 1, trigger_fact);
+            if (fact >= 0 && !(step.skip_trigger && fact == trigger_fact) && is_taken(fact, trigger_fact) &&
+                filters_hold(step))
+                extend(plan, depth + 1, trigger_fact);
             return;
         }
         const auto& positions = step.index->positions();
         step.key.resize(positions.size());
         for (size_t i = 0; i < positions.size(); ++i) step.key[i] = value(step.atom->args[positions[i]]);
-        for (int entry = step.index->first(step.key.data()); entry >= 0; entry = step.index->next(entry)) {
-            int fact = step.index->fact(entry);
+        for (int fact : step.index->find(step.key.data())) {
             if (step.skip_trigger && fact == trigger_fact) continue;
             if (bind(plan, step, fact)) extend(plan, depth + 1, trigger_fact);
         }

@@ -3,8 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "grounding/fact_table.hpp"
-#include "runtime/limits.hpp"
+#include "grounding/reachability.hpp"
 #include "runtime/rows.hpp"
 
 namespace hstar {
@@ -17,11 +16,12 @@ inline int negative(int fact) {
     return 2 * fact + 1;
 }
 
-struct ConditionalEffects {  // effect e changes fact[e] if every condition[e] holds
-    std::vector<int> fact;
-    std::vector<char> adds;
-    Rows<int> condition;
-    int size() const { return static_cast<int>(fact.size()); }
+// Adds or deletes a fact where its condition holds, a row of StripsTask::conditions.
+struct StripsEffect {
+    int fact;
+    uint32_t condition : 31;  // 0: it has none
+    uint32_t adds : 1;
+    bool is_conditional() const { return condition > 0; }
 };
 
 // Where an operator came from, to print its name.
@@ -34,9 +34,9 @@ struct OperatorOrigin {
 struct StripsTask {
     int num_facts = 0;
     std::vector<int> complement_of;  // per fact: the fact it negates, or -1
-    Rows<int> pre, add, del;         // unconditional effects; add wins over delete, and the two are disjoint
-    Rows<int> conditional;           // per operator: indices into effects
-    ConditionalEffects effects;
+    Rows<int> pre;
+    Rows<StripsEffect> effects;  // conditional ones last; no fact is both added and deleted
+    Rows<int> conditions{{0, 0}, {}};
     std::vector<int64_t> cost;
     std::vector<OperatorOrigin> origin;
     std::vector<char> init;  // per fact
@@ -46,12 +46,21 @@ struct StripsTask {
     int num_operators() const { return static_cast<int>(cost.size()); }
 };
 
+// The ground operators and goal. May add an artificial goal fact to `reached` (a disjunctive goal becomes one
+// fact and an operator per disjunct). For `keep_added` see remove_constant_facts().
+StripsTask instantiate(const LiftedTask& lifted, Reachability& reached, bool keep_added,
+                       const Limits& limits);
+
 // A copy without the facts that hold initially and are never deleted: they are true in every condition. If
 // `keep_added`, those that some operator adds stay: they need not hold in other initial states.
 StripsTask remove_constant_facts(const StripsTask& task, bool keep_added);
 
 // Replaces each negative literal by a new fact that is true when the original one is false.
 void compile_away_negation(StripsTask& task);
+
+// Sets of facts of which at most one is true in any reachable state.
+std::vector<std::vector<int>> find_mutex_groups(const StripsTask& task, const FactTable& facts,
+                                                int num_predicates, const Limits& limits);
 
 // Facts that can matter for reaching the goal, and the operators that can help with one of them.
 struct Relevance {

@@ -53,9 +53,9 @@ class LandmarkCut : public Evaluator {
         goal_fact_ = always_true_ + 1;
         int num_facts = goal_fact_ + 1;
         build_parts(adjusted_costs(task, type), limits);
+        parts_.resize(initial_parts_.size());
         consumers_ = transpose(pre_, num_facts);
         achievers_ = transpose(eff_, num_facts);
-        parts_.resize(initial_parts_.size());
         hmax_.resize(num_facts);
         for (int fact = 0; fact < num_facts; ++fact)
             breadth_.push_back(std::max(consumers_[fact].size(), achievers_[fact].size()));
@@ -64,7 +64,7 @@ class LandmarkCut : public Evaluator {
         probed_.assign(num_facts, kUnknown);
         reached_by_.resize(num_facts);
         enters_zone_.assign(initial_parts_.size(), 0);
-        in_cut_.assign(num_shared_, 0);
+        in_cut_.assign(first_part_.size(), 0);
     }
 
     int slice() const override { return 1; }
@@ -85,57 +85,35 @@ class LandmarkCut : public Evaluator {
     };
 
     void build_parts(const std::vector<int>& cost, const Limits& limits) {
-        WorkMeter meter(limits);
-        std::vector<char> asked_for = facts_asked_for(task_);
-        asked_for.resize(goal_fact_ + 1, 1);
         // Operators that are equal in the relaxation are one; the cheapest counts.
         std::map<std::pair<std::vector<int>, std::vector<int>>, int> known;
-        auto add_part = [&](std::vector<int> pre, std::vector<int> eff, int part_cost, int shared,
-                            bool mergeable) {
-            meter.spend(32 + pre.size() + eff.size());
-            std::sort(pre.begin(), pre.end());
+        int last_op = -1;
+        for_each_relaxed_effect(task_, limits, [&](int op, std::vector<int>& pre, std::vector<int>& eff) {
             sort_unique(eff);
-            std::erase_if(eff, [&](int fact) {
-                return !asked_for[fact] || std::binary_search(pre.begin(), pre.end(), fact);
-            });
-            if (eff.empty()) return false;
-            if (pre.empty()) pre.push_back(always_true_);
-            if (mergeable) {
-                auto [it, is_new] = known.try_emplace({pre, eff}, static_cast<int>(initial_parts_.size()));
+            if (task_.conditional[op].empty()) {
+                auto [it, is_new] = known.try_emplace({pre, eff}, pre_.size());
                 if (!is_new) {
-                    Part& other = initial_parts_[it->second];
-                    other.cost = std::min(other.cost, part_cost);
-                    return false;
+                    Part& same = initial_parts_[it->second];
+                    same.cost = std::min(same.cost, cost[op]);
+                    return;
                 }
             }
-            pre_.add_row(pre);
-            eff_.add_row(eff);
-            initial_parts_.push_back({part_cost, static_cast<int>(pre.size()), kNone, shared});
-            return true;
-        };
-        for (int op = 0; op < task_.num_operators(); ++op) {
-            std::vector<int> pre, eff;
-            for (auto a : task_.pre[op]) pre.push_back(task_.fact(a));
-            for (auto a : task_.effects[op]) eff.push_back(task_.fact(a));
-            bool simple = task_.conditional[op].empty();
-            const int first = static_cast<int>(initial_parts_.size());
-            bool used = add_part(pre, eff, cost[op], num_shared_, simple);
-            for (const auto& e : task_.conditional[op]) {
-                auto extended = pre;
-                for (auto a : task_.condition(e)) extended.push_back(task_.fact(a));
-                used |= add_part(extended, {task_.fact(e.effect)}, cost[op], num_shared_, false);
-            }
-            if (used) {
-                first_part_.push_back(first);
-                ++num_shared_;
-            }
-        }
+            if (std::exchange(last_op, op) != op) first_part_.push_back(pre_.size());
+            add_part(pre, eff, cost[op]);
+        });
         std::vector<int> goals;
         for (auto a : task_.goal) goals.push_back(task_.fact(a));
-        add_part(goals, {goal_fact_}, 0, num_shared_, false);
-        first_part_.push_back(static_cast<int>(initial_parts_.size()) - 1);
-        ++num_shared_;
-        first_part_.push_back(static_cast<int>(initial_parts_.size()));
+        first_part_.push_back(pre_.size());
+        add_part(goals, {goal_fact_}, 0);
+        first_part_.push_back(pre_.size());
+    }
+
+    void add_part(std::vector<int> pre, const std::vector<int>& eff, int cost) {
+        if (pre.empty()) pre.push_back(always_true_);
+        pre_.add_row(pre);
+        eff_.add_row(eff);
+        const int shared = static_cast<int>(first_part_.size()) - 1;
+        initial_parts_.push_back({cost, static_cast<int>(pre.size()), kNone, shared});
     }
 
     void reach(int fact, int cost, int by_part) {
@@ -258,47 +236,39 @@ class LandmarkCut : public Evaluator {
         return false;
     }
 
-    // Whether the fact is reached in the justification graph without an operator that enters Z.
+    // Whether the fact is reached in the justification graph without an operator that enters Z: depth-first
+    // search against the arcs. Usually the arcs that gave the facts their h^max lead back to the state, so
+    // they are tried first.
     bool is_before_zone(int fact) {
-        // Usually the arcs that gave the facts their h^max lead back to the state.
-        size_t first = probes_.size();
-        int f = fact;
-        while (probed_[f] == kUnknown && reached_by_[f] != kNone && enters_zone_[reached_by_[f]] != round_) {
+        const size_t first = probes_.size();
+        path_.clear();
+        const auto is_reached = [&](int f) { return probed_[f] == kBefore || reached_by_[f] == kNone; };
+        const auto enter = [&](int f) {
+            if (probed_[f] != kUnknown) return;
             probed_[f] = kOnPath;
             probes_.push_back(f);
-            f = parts_[reached_by_[f]].supporter;
-        }
-        bool found = probed_[f] == kBefore || (probed_[f] == kUnknown && reached_by_[f] == kNone);
-        for (size_t i = first; i < probes_.size(); ++i) probed_[probes_[i]] = found ? kBefore : kUnknown;
-        return found || (probed_[fact] == kUnknown && search_before_zone(fact));
-    }
-
-    // The same by depth-first search against the arcs.
-    bool search_before_zone(int fact) {
-        size_t first = probes_.size();
-        path_.assign(1, {fact, achievers_.offset[fact]});
-        probed_[fact] = kOnPath;
-        probes_.push_back(fact);
+            path_.push_back({f, 0});
+        };
+        if (is_reached(fact)) return true;
+        enter(fact);
         while (!path_.empty()) {
-            auto& [f, next] = path_.back();
-            if (next == achievers_.offset[f + 1]) {
+            auto& [f, tried] = path_.back();
+            const auto achievers = achievers_[f];
+            if (tried > achievers.size()) {
                 path_.pop_back();
                 continue;
             }
-            int p = achievers_.data[next++];
-            int supporter = parts_[p].supporter;
+            const int p = tried == 0 ? reached_by_[f] : achievers[tried - 1];
+            ++tried;
+            const int supporter = parts_[p].supporter;
             if (supporter == kNone || enters_zone_[p] == round_) continue;
-            if (probed_[supporter] == kBefore || reached_by_[supporter] == kNone) {
+            if (is_reached(supporter)) {
                 // Facts given up on the way may still be reached through those on the path: forget them.
                 for (size_t i = first; i < probes_.size(); ++i) probed_[probes_[i]] = kUnknown;
                 for (auto& [on_path, ignored] : path_) probed_[on_path] = kBefore;
                 return true;
             }
-            if (probed_[supporter] == kUnknown) {
-                probed_[supporter] = kOnPath;
-                probes_.push_back(supporter);
-                path_.push_back({supporter, achievers_.offset[supporter]});
-            }
+            enter(supporter);
         }
         for (size_t i = first; i < probes_.size(); ++i) probed_[probes_[i]] = kNotBefore;
         return false;
@@ -346,10 +316,9 @@ class LandmarkCut : public Evaluator {
 
     const Task& task_;
     int always_true_, goal_fact_;
-    int num_shared_ = 0;
     Rows<int> pre_, eff_, consumers_, achievers_;
     std::vector<Part> initial_parts_, parts_;
-    std::vector<int> first_part_;  // per shared cost
+    std::vector<int> first_part_;  // per shared cost, and one past the end
     std::vector<size_t> breadth_;  // per fact: how many parts need it or achieve it, the larger number
     std::vector<int> hmax_, first_hmax_;
     std::vector<int> settled_;     // per fact: when the first exploration settled it
@@ -359,7 +328,7 @@ class LandmarkCut : public Evaluator {
     std::vector<uint32_t> enters_zone_;  // per part: the round in which it did last
     uint32_t round_ = 0;
     std::vector<int> zone_, candidates_, cut_, cut_shared_, probes_;
-    std::vector<std::pair<int, uint32_t>> path_;  // facts and their next achiever to try
+    std::vector<std::pair<int, size_t>> path_;  // facts and how many of their achievers were tried
     KeyQueue queue_;
 };
 

@@ -1,24 +1,16 @@
 #include "heuristics/relaxation_heuristics.hpp"
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 #include <map>
 #include <mutex>
-#include <new>
+#include <numeric>
 
 #include "lanes/cost_lanes.hpp"
+#include "runtime/cache_aligned.hpp"
 #include "runtime/kernels.hpp"
+#include "runtime/sort_unique.hpp"
 
 namespace hstar {
-
-namespace {
-
-struct AlignedFree {
-    void operator()(void* p) const { std::free(p); }
-};
-
-}  // namespace
 
 // What the heuristics of a task share: searches that take turns often have one each, and on large tasks this
 // takes seconds to make and gigabytes to keep.
@@ -77,8 +69,8 @@ class WideWorkspace {
         const RelaxedTask& relaxed = shared.relaxed;
         const size_t facts = static_cast<size_t>(relaxed.num_facts);
         const size_t ops = static_cast<size_t>(task.num_operators());
-        cost_ = make_lanes(facts);
-        if (with_free_steps) free_steps_ = make_lanes(facts);
+        cost_.resize(facts * kLanes);
+        if (with_free_steps) free_steps_.resize(facts * kLanes);
         auto ints = [&](size_t size, int value) { return ints_.emplace_back(size, value).data(); };
         auto masks = [&](size_t size) { return masks_.emplace_back(size, 0).data(); };
         data_.records = shared.records.data();
@@ -91,12 +83,13 @@ class WideWorkspace {
         data_.num_goals = static_cast<int>(relaxed.goals.size());
         data_.num_facts = relaxed.num_facts;
         data_.cost_limit = shared.cost_limit();
-        data_.cost = cost_.get();
-        data_.free_steps = free_steps_.get();
-        data_.bucket_head = ints(65536, -1);
-        data_.bucket_tail = relaxed.has_zero_cost ? ints(65536, -1) : nullptr;
-        data_.next = ints(facts, -1);
-        data_.previous = ints(facts, -1);
+        data_.cost = cost_.data();
+        data_.free_steps = with_free_steps ? free_steps_.data() : nullptr;
+        for (int** links : {&data_.next, &data_.previous}) {  // all buckets are empty
+            *links = ints(facts + 65536, 0);
+            std::iota(*links, *links + facts + 65536, 0);
+        }
+        data_.oldest_first = relaxed.has_zero_cost;
         data_.queued_key = ints(facts, -1);
         data_.needed = masks(facts);
         data_.pending = masks(facts);
@@ -107,11 +100,11 @@ class WideWorkspace {
     }
 
     WideResult explore(const StateBatch& batch, int first, int count, bool sum) {
-        std::memset(cost_.get(), 0xff, static_cast<size_t>(relaxed_.num_facts) * 64);
-        if (free_steps_) std::memset(free_steps_.get(), 0, static_cast<size_t>(relaxed_.num_facts) * 64);
+        std::ranges::fill(cost_, 65535);
+        std::ranges::fill(free_steps_, 0);
         seeds_.clear();
         auto hold_in_all = [&](int fact) {
-            std::memset(cost_.get() + static_cast<size_t>(fact) * kLanes, 0, 64);
+            std::fill_n(cost_.begin() + static_cast<int64_t>(fact) * kLanes, kLanes, 0);
             seeds_.push_back(fact);
         };
         hold_in_all(relaxed_.always_true);
@@ -147,18 +140,11 @@ class WideWorkspace {
     }
 
   private:
-    using LaneArray = std::unique_ptr<uint16_t[], AlignedFree>;
-    static LaneArray make_lanes(size_t facts) {
-        LaneArray lanes(static_cast<uint16_t*>(std::aligned_alloc(64, facts * 64)));
-        if (!lanes) throw std::bad_alloc();
-        return lanes;
-    }
-
     const Task& task_;
     const RelaxedTask& relaxed_;
     WideKernel kernel_;
     WideKernelData data_{};
-    LaneArray cost_, free_steps_;
+    std::vector<uint16_t, CacheAligned<uint16_t>> cost_, free_steps_;
     std::vector<int> seeds_;
     std::vector<std::vector<int>> ints_;  // the kernel's work space
     std::vector<std::vector<uint32_t>> masks_;
@@ -171,8 +157,7 @@ RelaxationHeuristic::RelaxationHeuristic(const Task& task, CostType type, Kind k
       relaxed_(relaxation_->relaxed),
       exploration_(relaxed_),
       follower_(task, relaxed_) {
-    fact_marked_.assign(relaxed_.num_facts, 0);
-    op_marked_.assign(task.num_operators(), 0);
+    needed_at_.assign(relaxed_.num_facts, 0);
     const bool with_free_steps = kind == Kind::FF && relaxed_.has_zero_cost;
     if (relaxation_->fits()) wide_ = std::make_unique<WideWorkspace>(task, *relaxation_, with_free_steps);
 }
@@ -249,27 +234,19 @@ void RelaxationHeuristic::add_preferred(const int* values, Rows<int>& preferred,
 }
 
 void RelaxationHeuristic::extract_relaxed_plan() {
-    relaxed_plan_.clear();
+    ++clock_;
     auto need = [&](int fact) {
-        if (fact_marked_[fact]) return;
-        fact_marked_[fact] = 1;
-        marked_facts_.push_back(fact);
+        if (std::exchange(needed_at_[fact], clock_) == clock_) return;
         if (exploration_.supporter(fact) != RelaxedExploration::kHolds) stack_.push_back(fact);
     };
     for (int goal : relaxed_.goals) need(goal);
     while (!stack_.empty()) {
         int edge = exploration_.supporter(stack_.back());
         stack_.pop_back();
-        int op = relaxed_.edge_origin[edge];
-        if (!op_marked_[op]) {
-            op_marked_[op] = 1;
-            relaxed_plan_.push_back(op);
-        }
+        relaxed_plan_.push_back(relaxed_.edge_origin[edge]);
         for (int fact : relaxed_.pre[relaxed_.edge_operator[edge]]) need(fact);
     }
-    for (int fact : marked_facts_) fact_marked_[fact] = 0;
-    for (int op : relaxed_plan_) op_marked_[op] = 0;
-    marked_facts_.clear();
+    sort_unique(relaxed_plan_);
 }
 
 float RelaxationHeuristic::evaluate_one(const int* values, Rows<int>* preferred) {
@@ -278,20 +255,15 @@ float RelaxationHeuristic::evaluate_one(const int* values, Rows<int>* preferred)
                      (kind_ == Kind::Max
                           ? exploration_.run<Combine::Max>(values, task_.num_variables(), task_.first_fact)
                           : exploration_.run<Combine::Sum>(values, task_.num_variables(), task_.first_fact));
-    if (!reachable) {
-        if (preferred && kind_ == Kind::FF) {
-            preferred->close_row();
-            if (ways_) ways_->close_row();
-        }
-        return kDeadEnd;
-    }
     int64_t total = 0;
     if (kind_ == Kind::FF) {
-        extract_relaxed_plan();
+        relaxed_plan_.clear();  // stays empty in dead ends
+        if (reachable) extract_relaxed_plan();
         for (int op : relaxed_plan_) total += relaxed_.task_cost[op];
         if (preferred) add_preferred(values, *preferred, [&](int fact) { return exploration_.cost(fact); });
-        return to_float_below(total);
     }
+    if (!reachable) return kDeadEnd;
+    if (kind_ == Kind::FF) return to_float_below(total);
     for (int goal : relaxed_.goals) {
         const int cost = exploration_.cost(goal);
         total = kind_ == Kind::Max ? std::max<int64_t>(total, cost) : total + cost;

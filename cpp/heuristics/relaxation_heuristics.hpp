@@ -60,8 +60,8 @@ class RelaxationHeuristic : public Evaluator {
     Rows<int>* ways_ = nullptr;
     PlanFollower follower_;
     std::vector<std::pair<int, int>> by_cost_;
-    std::vector<char> fact_marked_, op_marked_;
-    std::vector<int> marked_facts_;
+    std::vector<uint32_t> needed_at_;  // per fact: which relaxed plan needed it last
+    uint32_t clock_ = 0;
 };
 
 }  // namespace hstar

@@ -7,38 +7,6 @@
 
 namespace hstar {
 
-namespace {
-
-struct Edge {
-    int fact, origin;
-};
-
-// Relaxed operators before they are numbered by use.
-class Draft {
-  public:
-    Rows<int> pre;
-    std::vector<std::vector<Edge>> eff;
-    std::vector<int> cost;
-
-    // The relaxed operator with these preconditions (sorted) and cost, made if there is none.
-    int find_or_add(const std::vector<int>& facts, int op_cost) {
-        const uint64_t hash = hash_ints(facts.data(), facts.size(), static_cast<uint64_t>(op_cost));
-        auto [op, is_new] = numbering_.find_or_add(
-            hash, [&](int other) { return cost[other] == op_cost && std::ranges::equal(pre[other], facts); });
-        if (is_new) {
-            pre.add_row(facts);
-            eff.emplace_back();
-            cost.push_back(op_cost);
-        }
-        return op;
-    }
-
-  private:
-    Numbering numbering_;
-};
-
-}  // namespace
-
 std::vector<char> facts_asked_for(const Task& task) {
     std::vector<char> asked_for(task.num_facts(), 0);
     for (const auto* assignments : {&task.goal, &task.pre.data, &task.effect_conditions})
@@ -51,36 +19,30 @@ RelaxedTask::RelaxedTask(const Task& task, CostType cost_type, const Limits& lim
     goal_is_false = task.goal_is_false;
     const std::vector<char> asked_for = facts_asked_for(task);
     const int true_fact = task.num_facts();
-    Draft draft;
-    WorkMeter meter(limits);
-    std::vector<int> needed, wanted;
-    auto add_effects = [&](int op) {
-        meter.spend(8 + needed.size() + wanted.size());
-        std::sort(needed.begin(), needed.end());
-        std::erase_if(wanted, [&](int fact) {
-            return !asked_for[fact] || std::binary_search(needed.begin(), needed.end(), fact);
-        });
-        if (wanted.empty()) return;
-        if (needed.empty()) needed.push_back(true_fact);
-        auto& edges = draft.eff[draft.find_or_add(needed, task_cost[op])];
-        for (int fact : wanted) edges.push_back({fact, op});
+    struct Edge {
+        int fact, origin;
     };
-    for (int op = 0; op < task.num_operators(); ++op) {
-        auto need_preconditions = [&] {
-            needed.clear();
-            for (auto a : task.pre[op]) needed.push_back(task.fact(a));
-        };
-        need_preconditions();
-        wanted.clear();
-        for (auto effect : task.effects[op]) wanted.push_back(task.fact(effect));
-        add_effects(op);
-        for (const auto& effect : task.conditional[op]) {
-            need_preconditions();
-            for (auto a : task.condition(effect)) needed.push_back(task.fact(a));
-            wanted.assign(1, task.fact(effect.effect));
-            add_effects(op);
+    struct {  // relaxed operators before they are numbered by use
+        Rows<int> pre;
+        std::vector<std::vector<Edge>> eff;
+        std::vector<int> cost;
+        Numbering numbering;
+    } draft;
+    for_each_relaxed_effect(task, limits, [&](int op, std::vector<int>& needed, std::vector<int>& wanted) {
+        if (needed.empty()) needed.push_back(true_fact);
+        const int op_cost = task_cost[op];
+        const uint64_t hash = hash_ints(needed.data(), needed.size(), static_cast<uint64_t>(op_cost));
+        const auto [number, is_new] = draft.numbering.find_or_add(hash, [&](int other) {
+            return draft.cost[other] == op_cost && std::ranges::equal(draft.pre[other], needed);
+        });
+        if (is_new) {
+            draft.pre.add_row(needed);
+            draft.eff.emplace_back();
+            draft.cost.push_back(op_cost);
         }
-    }
+        for (int fact : wanted) draft.eff[number].push_back({fact, op});
+    });
+    WorkMeter meter(limits);
     for (auto& edges : draft.eff) {
         meter.spend(1 + 8 * edges.size());
         std::stable_sort(edges.begin(), edges.end(), [](Edge a, Edge b) { return a.fact < b.fact; });

@@ -6,7 +6,7 @@
 // in the order in which a first exploration from the initial state reaches them, so that what is used
 // together lies together.
 #pragma once
-#include <cstdint>
+#include <algorithm>
 #include <vector>
 
 #include "heuristics/evaluator.hpp"
@@ -17,6 +17,40 @@ namespace hstar {
 
 // Per fact: whether a goal, a precondition or the condition of an effect names it.
 std::vector<char> facts_asked_for(const Task& task);
+
+// Calls see(op, needed, wanted) for the unconditional effects of each operator, and for each conditional one:
+// the facts that they need, ascending, and those they add, without facts that nothing asks for or that are
+// needed. Left out where none is added.
+template <class See>
+void for_each_relaxed_effect(const Task& task, const Limits& limits, See see) {
+    const std::vector<char> asked_for = facts_asked_for(task);
+    WorkMeter meter(limits);
+    std::vector<int> needed, wanted;
+    for (int op = 0; op < task.num_operators(); ++op) {
+        const auto begin = [&] {
+            needed.clear();
+            wanted.clear();
+            for (auto a : task.pre[op]) needed.push_back(task.fact(a));
+        };
+        const auto end = [&] {
+            meter.spend(16 + needed.size() + wanted.size());
+            std::sort(needed.begin(), needed.end());
+            std::erase_if(wanted, [&](int fact) {
+                return !asked_for[fact] || std::binary_search(needed.begin(), needed.end(), fact);
+            });
+            if (!wanted.empty()) see(op, needed, wanted);
+        };
+        begin();
+        for (auto effect : task.effects[op]) wanted.push_back(task.fact(effect));
+        end();
+        for (const ConditionalEffect& effect : task.conditional[op]) {
+            begin();
+            for (auto a : task.condition(effect)) needed.push_back(task.fact(a));
+            wanted.push_back(task.fact(effect.effect));
+            end();
+        }
+    }
+}
 
 struct RelaxedTask {
     RelaxedTask(const Task& task, CostType cost_type, const Limits& limits);

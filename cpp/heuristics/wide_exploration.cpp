@@ -4,33 +4,22 @@
 
 namespace hstar {
 
+static void link(WideKernelData& d, int before, int after) {
+    d.next[before] = after;
+    d.previous[after] = before;
+}
+
 static void unlink(WideKernelData& d, int fact) {
-    int before = d.previous[fact], after = d.next[fact];
-    if (before >= 0)
-        d.next[before] = after;
-    else
-        d.bucket_head[d.queued_key[fact]] = after;
-    if (after >= 0)
-        d.previous[after] = before;
-    else if (d.bucket_tail)
-        d.bucket_tail[d.queued_key[fact]] = before;
+    link(d, d.previous[fact], d.next[fact]);
     d.queued_key[fact] = -1;
 }
 
 static void enqueue(WideKernelData& d, int fact, int key) {
-    const int before = d.bucket_tail ? d.bucket_tail[key] : -1,
-              after = d.bucket_tail ? -1 : d.bucket_head[key];
+    const int bucket = d.num_facts + key;
+    const int before = d.oldest_first ? d.previous[bucket] : bucket, after = d.next[before];
     d.queued_key[fact] = key;
-    d.previous[fact] = before;
-    d.next[fact] = after;
-    if (before >= 0)
-        d.next[before] = fact;
-    else
-        d.bucket_head[key] = fact;
-    if (after >= 0)
-        d.previous[after] = fact;
-    else if (d.bucket_tail)
-        d.bucket_tail[key] = fact;
+    link(d, before, fact);
+    link(d, fact, after);
 }
 
 // Cost of the record's operator in all lanes.
@@ -66,7 +55,8 @@ static WideResult explore_lanes(WideKernelData& d, const int* seeds, int num_see
     for (int i = 0; i < num_seeds; ++i)
         if (d.queued_key[seeds[i]] < 0) enqueue(d, seeds[i], 0), ++queued;
     while (queued > 0) {
-        if (d.bucket_head[key] < 0) {
+        const int fact = d.next[d.num_facts + key];
+        if (fact >= d.num_facts) {
             // All costs up to this key are final; goals settled once stay settled.
             const Lanes bound = fill(static_cast<uint16_t>(key));
             while (settled_goals < d.num_goals &&
@@ -76,7 +66,6 @@ static WideResult explore_lanes(WideKernelData& d, const int* seeds, int num_see
             ++key;
             continue;
         }
-        int fact = d.bucket_head[key];
         unlink(d, fact);
         --queued;
         for (uint32_t c = d.consumer_begin[fact]; c < d.consumer_begin[fact + 1]; ++c) {
@@ -110,7 +99,7 @@ static WideResult explore_lanes(WideKernelData& d, const int* seeds, int num_see
     // A finite cost is exact; one that is missing may be missing because a sum overflowed.
     // Leave the queue empty for the next call.
     for (; queued > 0; ++key)
-        while (d.bucket_head[key] >= 0) unlink(d, d.bucket_head[key]), --queued;
+        for (int fact; (fact = d.next[d.num_facts + key]) < d.num_facts; --queued) unlink(d, fact);
     while (settled_goals < d.num_goals &&
            less(load(d.cost + static_cast<int64_t>(d.goals[settled_goals]) * kLanes), fill(65535)) ==
                ~LaneMask{0})

@@ -31,11 +31,10 @@ struct WideKernelData {
     // Work space.
     uint16_t* cost;        // num_facts x 32, aligned to 64 bytes
     uint16_t* free_steps;  // the same; null where no supporters are wanted or no operator is free
-    int* bucket_head;      // 65536
-    int* bucket_tail;      // 65536; null: of equal keys the newest fact comes first
-    int* next;             // per fact: doubly linked bucket lists
-    int* previous;
-    int* queued_key;  // per fact, -1: not queued
+    int* next;          // doubly linked rings: a bucket, which is number num_facts + its key, and its facts
+    int* previous;      // (num_facts + 65536 entries)
+    int* queued_key;    // per fact, -1: not queued
+    bool oldest_first;  // of equal keys
 
     // Relaxed plans, filled by extract().
     uint32_t* needed;   // per fact: lanes whose relaxed plan needs it

@@ -8,7 +8,12 @@
 // may also follow relaxed plans: where one leads, and whether that is nearer to the goal, is seen at once.
 //
 // Queues of OPEN take turns. Each new smallest value of an evaluator gives the queues of preferred operators
-// `boost` turns in advance (Richter & Helmert, ICAPS 2009).
+// kBoost turns in advance (Richter & Helmert, ICAPS 2009).
+//
+// Partial expansion is greedy and eager: it evaluates the next successors of the best state, until one of
+// them is better than the state. If successors are left, the state stays in OPEN. An eager search evaluates
+// every successor on the way to the goal; with a good heuristic and many operators most of that is in vain:
+// the first better successor is good enough. None is lost, so the search is complete.
 //
 // Values of edges (Evaluator::is_of_edges) order a state by the best edge to it that was found so far; a
 // look-ahead chooses among the edges of the state where it stands. The plan goes through the first edge.
@@ -21,6 +26,7 @@
 #include <cmath>
 #include <deque>
 #include <type_traits>
+#include <unordered_map>
 
 #include "search/lazy_edges.hpp"
 #include "search/look_ahead.hpp"
@@ -63,6 +69,11 @@ class BestFirst {
                 space_.result.status = SearchStatus::GaveUp;
                 return;
             }
+            if constexpr (!kLazy)
+                if (options_.partial) {
+                    if (expand_in_parts()) return;
+                    continue;
+                }
             if (fetch()) return;
             if constexpr (!kLazy)
                 if (wants_preferred_) space_.find_preferred(batch_);
@@ -138,16 +149,9 @@ class BestFirst {
     // New states wait for evaluation. True if a goal was generated that ends the search. The entry is number
     // `i` of the batch.
     bool generate(LazyEdge edge, size_t) {
-        space_.load(edge.state);
-        one_op_.assign(1, edge.op);
-        uint64_t generated = counters_.generated;
-        space_.generate_with(one_op_);
+        const uint64_t generated = counters_.generated;
+        wait_for_evaluation(space_.walk(edge.state, {&edge.op, 1}), pending_);
         counters_.generated = generated;  // counted when the parent was expanded
-        auto successor = space_.successors[0];
-        if (successor.is_new)
-            space_.set_parent(successor.id, edge.state, edge.op,
-                              space_.extended(space_.nodes[edge.state].g, edge.op));
-        wait_for_evaluation(successor.id, pending_);
         return false;
     }
 
@@ -163,7 +167,12 @@ class BestFirst {
         if (space_.nodes[id].status == kDead) return false;  // an adviser proved it
         ++counters_.expanded;
         space_.generate(id);
-        int g = space_.nodes[id].g;
+        return take_successors(id, i);
+    }
+
+    bool take_successors(StateId id, size_t i) {
+        const int g = space_.nodes[id].g;
+        Known known{id, i, {}};
         for (const auto& successor : space_.successors) {
             Node& node = space_.nodes[successor.id];
             int successor_g = space_.extended(g, successor.op);
@@ -171,6 +180,7 @@ class BestFirst {
             if (successor.is_new) {
                 space_.set_parent(successor.id, id, successor.op, successor_g);
                 if (options_.early_goal_test && space_.is_goal(successor.id)) {
+                    counters_.evaluations += options_.partial;
                     space_.finish(successor.id);
                     return true;
                 }
@@ -178,16 +188,51 @@ class BestFirst {
                 pending_.push_back(successor.id);
                 if (wants_preferred_) pending_preferred_.push_back(preferring(successor.op, i));
             } else if (space_.has_edge_values) {
-                if (node.status == kOpen || node.status == kSeen) known_.push_back({successor, id, i});
+                if (node.status == kOpen || node.status == kSeen) known.edges.push_back(successor);
             } else if (node.status == kSeen) {
-                open_again(successor, space_.value(successor.id), i);
+                open_again(successor, i);
             } else if (options_.reopen && successor_g < node.g && node.status != kDead) {
                 space_.set_parent(successor.id, id, successor.op, successor_g);
                 if (node.status == kClosed) ++counters_.reopened;
-                float h = space_.value(successor.id);
-                if (!std::isnan(h)) open_again(successor, h, i);  // else it is pending
+                if (!std::isnan(space_.value(successor.id))) open_again(successor, i);  // else it is pending
             }
             counters_.evaluations += options_.use_h;
+        }
+        if (!known.edges.empty()) known_.push_back(std::move(known));
+        return false;
+    }
+
+    // Partial: looks at the next successors of the best state, and closes it after the last. True if one is a
+    // goal.
+    bool expand_in_parts() {
+        const size_t queue = open_.next();
+        const int evaluator = options_.queues[queue].evaluator;
+        const StateId id = open_.pop(queue);
+        if (space_.nodes[id].status != kOpen) return false;
+        const float h = space_.value(id, evaluator);
+        const std::vector<int> ops = space_.operators_to_try(id);
+        const auto [place, is_first] = tried_.try_emplace(id, 0);
+        counters_.expanded += is_first;
+        size_t& tried = place->second;
+        bool is_better = false;
+        for (size_t part = kFirstPart; tried < ops.size() && !is_better;
+             part = std::min(2 * part, kLargestPart)) {
+            const std::span<const int> left = std::span(ops).subspan(tried);
+            const auto some = left.first(std::min(left.size(), part));
+            space_.generate_with({some.begin(), some.end()});
+            tried += some.size();
+            if (take_successors(id, 0)) return true;
+            if (space_.at_evaluation_limit()) return false;
+            evaluate_pending();
+            for (size_t i = 0; i < pending_.size(); ++i)
+                is_better |= space_.nodes[pending_[i]].status != kDead && space_.last_value(i, evaluator) < h;
+            open_pending();
+        }
+        if (is_better && tried < ops.size()) {
+            open_[queue].push(space_.key(space_.nodes[id].g, h), id);
+        } else {
+            space_.nodes[id].status = kClosed;
+            tried_.erase(id);
         }
         return false;
     }
@@ -209,7 +254,7 @@ class BestFirst {
             }
             if (looks_for_progress_) reward_progress(i);
             if constexpr (kLazy) {
-                open_edges(id, i);
+                incomplete_ |= !edges_.enter(open_, id, i);
                 if (options_.follow) follow_plan(id, i);
             } else
                 open(id, wants_preferred_ && id_has_parent(id) ? pending_preferred_[i] : 0,
@@ -245,15 +290,11 @@ class BestFirst {
 
     // States that were known before and may have got a better edge.
     void open_known() {
-        std::vector<SearchSpace::Successor> edges;
-        for (size_t first = 0, end; first < known_.size(); first = end) {
-            edges.clear();
-            for (end = first; end < known_.size() && known_[end].parent == known_[first].parent; ++end)
-                edges.push_back(known_[end].edge);
+        for (const auto& [parent, number, edges] : known_) {
             std::vector<bool> is_better(edges.size());
             for (size_t e = 0; e < space_.num_values; ++e) {
                 if (!space_.evaluators[e]->is_of_edges()) continue;
-                const auto& h = space_.edge_values(e, known_[first].parent, edges);
+                const auto& h = space_.edge_values(e, parent, edges);
                 for (size_t k = 0; k < edges.size(); ++k) {
                     const uint32_t status = space_.nodes[edges[k].id].status;
                     // A look-ahead saw the value of another edge.
@@ -264,7 +305,7 @@ class BestFirst {
                 }
             }
             for (size_t k = 0; k < edges.size(); ++k)
-                if (is_better[k]) open_again(edges[k], space_.value(edges[k].id), known_[first + k].number);
+                if (is_better[k]) open_again(edges[k], number);
         }
         known_.clear();
     }
@@ -280,11 +321,7 @@ class BestFirst {
         if (!progress) return;
         layers_without_progress_ = 0;
         for (size_t q = 0; q < options_.queues.size(); ++q)
-            if (options_.queues[q].only_preferred()) open_.boost(q, options_.boost);
-    }
-
-    OpenKey key(int g, float h) const {
-        return {options_.g_weight * g + options_.h_weight * h, options_.tie_by_h ? h : 0};
+            if (options_.queues[q].only_preferred()) open_.boost(q, kBoost);
     }
 
     // Eager: `value(e)` is the state's value by evaluator e, `preferred_by` a set of evaluators.
@@ -298,17 +335,17 @@ class BestFirst {
             if (queue.only_preferred() && !(preferred_by >> queue.preferred_by & 1)) continue;
             float h = value(queue.evaluator);
             if (h == kDeadEnd) continue;  // not a proof, else the state would be dead
-            open_[q].push(key(node.g, h), id);
-            if (options_.width) found_[q].push(key(node.g, h), id);
+            open_[q].push(space_.key(node.g, h), id);
+            if (options_.width) found_[q].push(space_.key(node.g, h), id);
             is_left_out = false;
         }
         incomplete_ |= is_left_out;
     }
 
-    // `h` is the value by the first evaluator, `i` the number of the parent in the batch.
-    void open_again(const SearchSpace::Successor& successor, float h, size_t i) {
+    // The number of the parent in the batch is `i`.
+    void open_again(const SearchSpace::Successor& successor, size_t i) {
         open(successor.id, wants_preferred_ ? preferring(successor.op, i) : 0,
-             [&](int e) { return e == 0 ? h : space_.value(successor.id, e); });
+             [&](int e) { return space_.value(successor.id, e); });
     }
 
     // The evaluators that prefer an operator in state i of the batch.
@@ -322,35 +359,13 @@ class BestFirst {
         return set;
     }
 
-    // Lazy: expands state i of the states evaluated last.
-    void open_edges(StateId id, size_t i) {
-        space_.nodes[id].status = kClosed;
-        ++counters_.expanded;
-        const auto& ops = space_.applicable_operators(id);
-        counters_.generated += ops.size();
-        bool is_left_out = true;
-        for (size_t q = 0; q < options_.queues.size(); ++q) {
-            const Queue& queue = options_.queues[q];
-            float h = space_.last_value(i, queue.evaluator);
-            if (h == kDeadEnd) continue;
-            OpenKey key = this->key(space_.nodes[id].g, h);
-            is_left_out &= queue.only_preferred();
-            if (!queue.only_preferred()) {
-                if (!ops.empty()) open_[q].push(key, {id, 0});
-            } else if (space_.wants_preferred[queue.preferred_by])
-                for (int op : space_.preferred[queue.preferred_by][static_cast<int>(i)])
-                    open_[q].push(key, {id, op});
-        }
-        incomplete_ |= is_left_out;
-    }
-
     SearchSpace& space_;
     const SearchOptions& options_;
     SearchCounters& counters_;
     AlternatingLists<Entry> open_;   // one per queue
     AlternatingLists<Entry> found_;  // beam: the part of OPEN that the expansion of this layer found
     std::deque<Entry> layer_;        // beam: chosen, to be expanded
-    static constexpr int kPatience = 100;
+    static constexpr int kPatience = 100, kBoost = 1000;
     int layers_without_progress_ = 0;
     std::vector<Entry> batch_;
     LazyEdges edges_;
@@ -360,13 +375,14 @@ class BestFirst {
     std::vector<float> to_beat_, next_to_beat_;  // per state of pending_ and ahead_: the value where it began
     std::vector<uint64_t> pending_preferred_;
     struct Known {
-        SearchSpace::Successor edge;
         StateId parent;
         size_t number;  // of the parent in the batch
+        std::vector<SearchSpace::Successor> edges;
     };
     std::vector<Known> known_;   // edges to states that were known before, if there are values of edges
     std::vector<float> best_h_;  // per evaluator
-    std::vector<int> one_op_;
+    static constexpr size_t kFirstPart = 4, kLargestPart = 64;  // successors that are evaluated at once
+    std::unordered_map<StateId, size_t> tried_;  // partial: how many operators, of states that are not done
     bool looks_for_progress_ = false;
     bool wants_preferred_ = false;  // and an evaluator has preferred operators
     bool incomplete_ = false;

@@ -7,20 +7,13 @@
 
 #include "runtime/limits.hpp"
 #include "spaces/state_space.hpp"
-#include "task/registry.hpp"
 
 namespace hstar {
-
-struct Edge {
-    StateId parent, child;
-    int op;
-};
 
 struct StateGraph {
     std::vector<int> states;  // [N, V]; the initial state comes first
     std::vector<float> h;     // [N]; infinity in dead ends
     std::vector<int> plan;    // operators of a cheapest plan, if there is one
-    std::vector<Edge> edges;  // sorted by parent, then by operator
 };
 
 // Nothing if there are more than `max_states` states. Throws Stopped.

@@ -20,9 +20,7 @@ class SpaceWalker {
     void reset(SearchCounters& counters) {
         path_ = space_.initial_state;
         depth_ = 0;
-        h_.resize(1);
-        evaluator_.evaluate({path_.data(), 1, space_.num_variables()}, h_.data(), nullptr);
-        start_h_ = h_[0];
+        evaluator_.evaluate({path_.data(), 1, space_.num_variables()}, &start_h_, nullptr);
         ++counters.evaluated;
         counters.deadends += start_h_ == kDeadEnd;
     }
@@ -101,7 +99,6 @@ class SpaceWalker {
     std::vector<Level> levels_;  // the children of each of them
     size_t depth_ = 0;           // how many steps the path has
     std::vector<double> most_;
-    std::vector<float> h_;
     float start_h_ = 0;
 };
 

@@ -34,17 +34,9 @@ class IdaStar {
     IdaStar(Walker& walker, const SearchOptions& options) : walker_(walker), options_(options) {}
 
     SearchResult run() {
-        double start = monotonic_seconds();
-        try {
-            deepen();
-        } catch (const Stopped& stopped) {
-            result_.status = status_of(stopped.reason);
-        } catch (const std::bad_alloc&) {
-            result_.status = SearchStatus::OutOfMemory;
-        }
+        result_.run([&] { deepen(); });
         if (result_.status != SearchStatus::Solved) result_.plan.clear();
         result_.counters.evaluations = result_.counters.evaluated;
-        result_.seconds = monotonic_seconds() - start;
         return std::move(result_);
     }
 

@@ -34,6 +34,29 @@ class LazyEdges {
         return edge;
     }
 
+    // Expands state i of the states evaluated last. False if edges are left out.
+    bool enter(AlternatingLists<LazyEdge>& open, StateId id, size_t i) {
+        Node& node = space_.nodes[id];
+        node.status = kClosed;
+        ++space_.result.counters.expanded;
+        const auto& ops = space_.applicable_operators(id);
+        space_.result.counters.generated += ops.size();
+        bool is_complete = false;
+        for (size_t q = 0; q < last_.size(); ++q) {
+            const Queue& queue = space_.options.queues[q];
+            const float h = space_.last_value(i, queue.evaluator);
+            if (h == kDeadEnd) continue;
+            const OpenKey key = space_.key(node.g, h);
+            is_complete |= !queue.only_preferred();
+            if (!queue.only_preferred()) {
+                if (!ops.empty()) open[q].push(key, {id, 0});
+            } else if (space_.wants_preferred[queue.preferred_by])
+                for (int op : space_.preferred[queue.preferred_by][static_cast<int>(i)])
+                    open[q].push(key, {id, op});
+        }
+        return is_complete;
+    }
+
   private:
     struct Operators {
         StateId state = kNoState;

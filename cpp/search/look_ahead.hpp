@@ -33,9 +33,8 @@ class LookAhead {
                 }
                 ++space_.result.counters.evaluations;
             }
-            auto successors = space_.successors;
             space_.evaluate(fresh);
-            s = best_of(s, successors);
+            s = best_of(s);
         }
         return false;
     }
@@ -47,10 +46,12 @@ class LookAhead {
         auto generated = space_.result.counters.generated;
         space_.generate(id);
         space_.result.counters.generated = generated;
-        return best_of(id, space_.successors);
+        return best_of(id);
     }
 
-    StateId best_of(StateId parent, const std::vector<SearchSpace::Successor>& successors) {
+    // Of the successors generated last.
+    StateId best_of(StateId parent) {
+        const auto& successors = space_.successors;
         const std::vector<float>* h_of_edges =
             space_.evaluators[0]->is_of_edges() ? &space_.edge_values(0, parent, successors) : nullptr;
         StateId best = kNoState;

@@ -10,8 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/chunked_array.hpp"
-
 namespace hstar {
 
 struct OpenKey {
@@ -26,9 +24,7 @@ class OpenList {
     bool empty() const { return size_ == 0; }
     size_t size() const { return size_; }
     bool is_heap() const { return is_heap_; }
-    const Entry& top() const {
-        return is_heap_ ? heap_.front().entry : pool_[buckets_.begin()->second.first].entry;
-    }
+    const Entry& top() const { return is_heap_ ? heap_.front().entry : buckets_.begin()->second.front(); }
     Entry& top() { return const_cast<Entry&>(std::as_const(*this).top()); }
 
     void push(OpenKey key, Entry entry) {
@@ -38,41 +34,19 @@ class OpenList {
             std::push_heap(heap_.begin(), heap_.end(), comes_later);
             return;
         }
-        uint32_t link = free_;
-        if (link != kNil) {
-            free_ = pool_[link].next;
-        } else {
-            link = pool_size_++;
-            pool_.grow_to(pool_size_);
-        }
-        pool_[link] = {entry, kNil};
-        bool is_known = recent_ != buckets_.end() && recent_->first == key;
+        const bool is_known = recent_ != buckets_.end() && recent_->first == key;
         if (!is_known) recent_ = buckets_.try_emplace(key).first;
-        Bucket& bucket = recent_->second;
-        if (bucket.last == kNil)
-            bucket.first = link;
-        else
-            pool_[bucket.last].next = link;
-        bucket.last = link;
+        recent_->second.entries.push_back(entry);
         if (!is_known && buckets_.size() > kFewBuckets && buckets_.size() * kPerBucket > size_) make_heap();
     }
 
     Entry pop() {
         --size_;
+        const Entry entry = top();
         if (is_heap_) {
             std::pop_heap(heap_.begin(), heap_.end(), comes_later);
-            Entry entry = heap_.back().entry;
             heap_.pop_back();
-            return entry;
-        }
-        auto best = buckets_.begin();
-        Bucket& bucket = best->second;
-        uint32_t link = bucket.first;
-        Entry entry = pool_[link].entry;
-        bucket.first = pool_[link].next;
-        pool_[link].next = free_;
-        free_ = link;
-        if (bucket.first == kNil) {
+        } else if (const auto best = buckets_.begin(); best->second.drop_front()) {
             if (recent_ == best) recent_ = buckets_.end();
             buckets_.erase(best);
         }
@@ -80,14 +54,19 @@ class OpenList {
     }
 
   private:
-    static constexpr uint32_t kNil = 0xffffffffu;
     static constexpr size_t kFewBuckets = 1024, kPerBucket = 4;
-    struct Link {
-        Entry entry;
-        uint32_t next;
-    };
     struct Bucket {
-        uint32_t first = kNil, last = kNil;
+        std::vector<Entry> entries;
+        size_t first = 0;  // those before it were taken
+
+        const Entry& front() const { return entries[first]; }
+        // True if it was the last.
+        bool drop_front() {
+            if (++first == entries.size()) return true;
+            if (first % 1024 != 0 || 2 * first < entries.size()) return false;
+            entries.erase(entries.begin(), entries.begin() + static_cast<int64_t>(std::exchange(first, 0)));
+            return false;
+        }
     };
     struct Item {
         OpenKey key;
@@ -101,20 +80,16 @@ class OpenList {
     void make_heap() {
         heap_.reserve(2 * size_);
         for (const auto& [key, bucket] : buckets_)
-            for (uint32_t link = bucket.first; link != kNil; link = pool_[link].next)
-                heap_.push_back({key, pool_[link].entry, pushed_++});
+            for (size_t i = bucket.first; i < bucket.entries.size(); ++i)
+                heap_.push_back({key, bucket.entries[i], pushed_++});
         std::make_heap(heap_.begin(), heap_.end(), comes_later);
         buckets_.clear();
-        pool_ = {};
         is_heap_ = true;
     }
 
     using Buckets = std::map<OpenKey, Bucket>;
     Buckets buckets_;
     typename Buckets::iterator recent_ = buckets_.end();
-    ChunkedArray<Link> pool_;
-    uint32_t pool_size_ = 0;
-    uint32_t free_ = kNil;
     size_t size_ = 0;
     bool is_heap_ = false;
     std::vector<Item> heap_;

@@ -1,8 +1,9 @@
 // Forward search. An algorithm is a set of options; the names and their options are in
-// src/hstar/algorithms.py. One best-first loop (best_first.cpp) serves all of them but the depth-first ones
-// (ida_star.hpp) and the one that expands states in parts (partial_expansion.cpp).
+// src/hstar/planning/algorithms.py. One best-first loop (best_first.cpp) serves all of them but the
+// depth-first ones (ida_star.hpp).
 #pragma once
 #include <cstdint>
+#include <new>
 #include <vector>
 
 #include "heuristics/evaluator.hpp"
@@ -34,7 +35,6 @@ struct SearchOptions {
     bool ranked = false;   // lazy, partial: try the operators of a state in the order of an evaluator
     int lookahead = 0;     // after an expansion follow the best successors for this many steps
     std::vector<Queue> queues{{}};  // take turns
-    int boost = 1000;   // how many turns preferred queues gain when an evaluator finds a new smallest value
     int advisers = 0;   // so many evaluators, the last ones, are asked for preferred operators only
     int batch = 1;      // how many nodes are expanded at once
     int width = 0;      // not 0: beam search, which expands so many nodes before it chooses again
@@ -74,6 +74,20 @@ struct SearchResult {
     uint64_t num_states = 0;  // registered states
     int state_bytes = 0;      // packed size of a state
     double seconds = 0;
+
+    // Fills in the time that search() takes, and the status if it has to stop.
+    template <class Search>
+    void run(Search search) {
+        const double start = monotonic_seconds();
+        try {
+            search();
+        } catch (const Stopped& stopped) {
+            status = status_of(stopped.reason);
+        } catch (const std::bad_alloc&) {
+            status = SearchStatus::OutOfMemory;
+        }
+        seconds = monotonic_seconds() - start;
+    }
 };
 
 // Every state is evaluated by all evaluators but the advisers; each queue is ordered by one of them. The

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "runtime/chunked_array.hpp"
+#include "search/open_list.hpp"
 #include "search/search.hpp"
 #include "task/packing.hpp"
 #include "task/registry.hpp"
@@ -166,9 +167,8 @@ class SearchSpace {
                 all &= is_dead;
             }
             if (!all && !proved) continue;
-            ++result.counters.deadends;
             unproven_ |= !proved;
-            nodes[ids[i]].status = kDead;
+            bury(ids[i]);
         }
         result.counters.evaluated += ids.size();
     }
@@ -184,11 +184,8 @@ class SearchSpace {
             if (!wants_preferred[e]) continue;
             compute(e, ids, true);
             if (e < num_values || !evaluators[e]->is_safe()) continue;
-            for (size_t i = 0; i < ids.size(); ++i) {
-                if (batch_h_[e][i] != kDeadEnd || nodes[ids[i]].status == kDead) continue;
-                ++result.counters.deadends;
-                nodes[ids[i]].status = kDead;
-            }
+            for (size_t i = 0; i < ids.size(); ++i)
+                if (batch_h_[e][i] == kDeadEnd && nodes[ids[i]].status != kDead) bury(ids[i]);
         }
     }
 
@@ -226,6 +223,10 @@ class SearchSpace {
 
     // Of the states given to evaluate() last.
     float last_value(size_t i, size_t e = 0) const { return options.use_h ? batch_h_[e][i] : 0; }
+
+    OpenKey key(int g, float h) const {
+        return {options.g_weight * g + options.h_weight * h, options.tie_by_h ? h : 0};
+    }
 
     // The cost of a path, one step longer.
     int extended(int g, int op) const {
@@ -274,6 +275,11 @@ class SearchSpace {
     }
 
   private:
+    void bury(StateId id) {
+        ++result.counters.deadends;
+        nodes[id].status = kDead;
+    }
+
     void add_node(StateId id, Node node) {
         nodes.grow_to(static_cast<size_t>(id) + 1);
         nodes[id] = node;
@@ -345,8 +351,7 @@ class SearchSpace {
         ranker_->rank_operators(values_.data(), ops_, ranks_.data());
         ranked_.clear();
         for (size_t i = 0; i < ops_.size(); ++i) ranked_.emplace_back(ranks_[i], ops_[i]);
-        std::stable_sort(ranked_.begin(), ranked_.end(),
-                         [](const auto& a, const auto& b) { return a.first < b.first; });
+        std::ranges::stable_sort(ranked_, {}, &std::pair<float, int>::first);
         for (size_t i = 0; i < ops_.size(); ++i) ops_[i] = ranked_[i].second;
     }
 
@@ -379,8 +384,7 @@ class SearchSpace {
     std::vector<float> edge_h_;
 };
 
-// Both fill space.result.
+// Fills space.result.
 void search_best_first(SearchSpace& space);
-void search_in_parts(SearchSpace& space);
 
 }  // namespace hstar

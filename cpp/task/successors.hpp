@@ -1,18 +1,14 @@
 // Finds the operators that are applicable in a state without testing all of them.
 //
 // A decision tree over variables: an inner node tests one variable and has a child per value plus one for the
-// operators that do not mention it; a leaf lists operators whose preconditions are all tested. Each node
-// tests the variable that most of its operators mention, so the operators under different values are
-// separated early.
+// operators that do not mention it; a leaf lists operators whose preconditions are all tested. Variables that
+// most operators mention are tested first, so the operators under different values are separated early.
 #pragma once
 #include <algorithm>
 #include <numeric>
-#include <queue>
 #include <vector>
 
 #include "runtime/limits.hpp"
-#include "runtime/sort_unique.hpp"
-#include "task/packing.hpp"
 #include "task/task.hpp"
 
 namespace hstar {
@@ -20,58 +16,60 @@ namespace hstar {
 class SuccessorGenerator {
   public:
     // Throws Stopped when a limit is reached.
-    explicit SuccessorGenerator(const Task& task, const Limits& limits = {}) : task_(task) {
+    explicit SuccessorGenerator(const Task& task, const Limits& limits = {}) {
+        const Tests tests(task);
         std::vector<int> ops(task.num_operators());
         std::iota(ops.begin(), ops.end(), 0);
-        tested_.assign(task.num_operators(), 0);
-        is_tested_.assign(task.num_variables(), 0);
-        mentions_.assign(task.num_variables(), 0);
         WorkMeter meter(limits);
-        root_ = build(ops, 0, ops.size(), meter);
+        std::sort(ops.begin(), ops.end(), [&](int a, int b) {
+            meter.spend(8);
+            return std::ranges::lexicographical_compare(tests.of[a], tests.of[b]);
+        });
+        build(task, tests, ops, 0);
     }
 
-    // Appends the applicable operators, in ascending order within each leaf.
+    // Appends the applicable operators.
     template <class ValueOf>  // ValueOf(variable) -> value
-    void applicable(ValueOf value_of, std::vector<int>& ops) const {
+    void applicable(ValueOf value_of, std::vector<int>& ops, int node = 0) const {
         int stack[64];
-        int depth = 0;
-        std::vector<int> overflow;
-        int node = root_;
-        while (true) {
-            while (node >= 0) {
-                const int* n = code_.data() + node;
-                int leaf_size = n[0], variable = n[1];
-                ops.insert(ops.end(), n + 3, n + 3 + leaf_size);
-                int next = -1;
-                if (variable >= 0) {
-                    int rest = n[2];
-                    next = child(n + 3 + leaf_size, value_of(variable));
-                    if (rest >= 0) {
-                        if (next < 0)
-                            next = rest;
-                        else if (depth < 64)
-                            stack[depth++] = rest;
-                        else
-                            overflow.push_back(rest);
-                    }
-                }
-                node = next;
-            }
-            if (!overflow.empty()) {
-                node = overflow.back();
-                overflow.pop_back();
-            } else if (depth > 0) {
+        for (size_t depth = 0;;) {
+            const int* n = code_.data() + node;
+            const int* end = n + 3 + n[0];
+            ops.insert(ops.end(), n + 3, end);
+            const int rest = n[2];
+            node = n[1] < 0 ? -1 : child(end, value_of(n[1]));
+            if (node >= 0 && rest >= 0) {
+                if (depth == std::size(stack))
+                    applicable(value_of, ops, rest);
+                else
+                    stack[depth++] = rest;
+            } else if ((node = std::max(node, rest)) < 0) {
+                if (depth == 0) return;
                 node = stack[--depth];
-            } else {
-                break;
             }
         }
     }
 
   private:
-    // A node is: leaf size, variable (-1: none), child for operators not mentioning it, leaf operators, then
-    // either a jump table (0, child per value) or, where few values have a child, (count, value, child,
-    // value, child, ...).
+    // The preconditions of each operator in the order of their tests, with the place of a variable in this
+    // order in place of the variable.
+    struct Tests {
+        explicit Tests(const Task& task) : variables(task.num_variables()), of(task.pre) {
+            std::vector<int> mentions(variables.size()), place(variables.size());
+            for (Assignment a : task.pre.data) ++mentions[a.variable];
+            std::iota(variables.begin(), variables.end(), 0);
+            std::ranges::stable_sort(variables, std::greater<>(), [&](int v) { return mentions[v]; });
+            for (size_t i = 0; i < variables.size(); ++i) place[variables[i]] = static_cast<int>(i);
+            for (Assignment& a : of.data) a.variable = place[a.variable];
+            for (int op = 0; op < of.size(); ++op) std::ranges::sort(of[op]);
+        }
+        std::vector<int> variables;  // in the order of their tests
+        Rows<Assignment> of;
+    };
+
+    // A node is: leaf size, variable (-1: none), node for operators not mentioning it (-1: none), leaf
+    // operators, then either a jump table (0, child per value) or, where few values have a child, (count,
+    // value, child, value, child, ...).
     static int child(const int* children, int value) {
         int count = children[0];
         if (count == 0) return children[1 + value];
@@ -79,112 +77,52 @@ class SuccessorGenerator {
             if (children[1 + 2 * i] == value) return children[2 + 2 * i];
         return -1;
     }
-    int build(std::vector<int>& ops, size_t begin, size_t end, WorkMeter& meter) {
-        int entry = -1;  // the first node of the chain of operators that do not mention a variable
-        size_t rest_slot = 0;
-        auto is_leaf = [&](int op) { return tested_[op] == static_cast<int>(task_.pre[op].size()); };
-        auto leaf_end = static_cast<size_t>(
-            std::stable_partition(ops.begin() + begin, ops.begin() + end, is_leaf) - ops.begin());
-        size_t first = begin;
-        size_t leaf_size = leaf_end - begin;
-        begin = leaf_end;
-        // How many operators mention each untested variable. Recursive calls share the counters, so save them
-        // first.
-        std::vector<std::pair<int, int>> saved;
-        meter.spend(8 + end - begin);
-        for (size_t i = begin; i < end; ++i)
-            for (auto [v, value] : task_.pre[ops[i]])
-                if (!is_tested_[v]) saved.push_back({v, mentions_[v]});
-        sort_unique(saved);
-        for (auto [v, old] : saved) mentions_[v] = 0;
-        for (size_t i = begin; i < end; ++i)
-            for (auto [v, value] : task_.pre[ops[i]]) mentions_[v] += !is_tested_[v];
-        std::priority_queue<std::pair<int, int>>
-            most_mentioned;  // (count, -variable); counts may be out of date
-        for (auto [v, old] : saved) most_mentioned.push({mentions_[v], -v});
-        // Each iteration makes one node; operators that do not mention its variable are left for the next
-        // one.
-        while (true) {
-            int variable = -1;
-            while (begin < end) {
-                auto [count, negated] = most_mentioned.top();
-                most_mentioned.pop();
-                if (count == mentions_[-negated]) {
-                    variable = -negated;
-                    break;
-                }
-                most_mentioned.push({mentions_[-negated], negated});
-            }
-            int node = static_cast<int>(code_.size());
-            if (entry < 0)
-                entry = node;
-            else
-                code_[rest_slot] = node;
-            code_.push_back(static_cast<int>(leaf_size));
-            code_.push_back(variable);
-            code_.push_back(-1);
-            rest_slot = static_cast<size_t>(node) + 2;
-            code_.insert(code_.end(), ops.begin() + first, ops.begin() + first + leaf_size);
-            leaf_size = 0;
-            if (variable < 0) break;
-            meter.spend(8 + end - begin);
 
-            auto value_in = [&](int op) {
-                for (auto [v, value] : task_.pre[op])
-                    if (v == variable) return value;
-                return -1;
+    // Of operators in the order of their tests, which agree in the first `depth` of these. Returns the first
+    // node of the chain of those that do not mention a variable.
+    int build(const Task& task, const Tests& tests, std::span<const int> ops, size_t depth) {
+        const int entry = static_cast<int>(code_.size());
+        for (size_t rest = 0;; code_[rest] = static_cast<int>(code_.size())) {
+            // The first operators for which `is_among` holds, taken off.
+            const auto take = [&](auto is_among) {
+                const auto end = std::ranges::find_if_not(ops, is_among);
+                const std::span<const int> taken(ops.begin(), end);
+                ops = {end, ops.end()};
+                return taken;
             };
-            auto split =
-                static_cast<size_t>(std::stable_partition(ops.begin() + begin, ops.begin() + end,
-                                                          [&](int op) { return value_in(op) >= 0; }) -
-                                    ops.begin());
-            std::stable_sort(ops.begin() + begin, ops.begin() + split,
-                             [&](int a, int b) { return value_in(a) < value_in(b); });
-            std::vector<std::pair<int, size_t>> ranges;  // value, start
-            for (size_t i = begin; i < split; ++i) {
-                int value = value_in(ops[i]);
-                if (ranges.empty() || ranges.back().first != value) ranges.push_back({value, i});
-                ++tested_[ops[i]];
-                for (auto [v, ignored] : task_.pre[ops[i]]) mentions_[v] -= !is_tested_[v];
-            }
-            int count = static_cast<int>(ranges.size());
-            bool dense = count * 3 >= task_.domain_size[variable] || count > 8;
-            size_t table = code_.size();
-            if (dense) {
-                code_.push_back(0);
-                code_.insert(code_.end(), task_.domain_size[variable], -1);
-            } else {
-                code_.push_back(count);
-                code_.insert(code_.end(), 2 * count, -1);
-            }
-            is_tested_[variable] = 1;
-            for (int i = 0; i < count; ++i) {
-                size_t stop = i + 1 < count ? ranges[i + 1].second : split;
-                int subtree = build(ops, ranges[i].second, stop, meter);
-                if (dense) {
-                    code_[table + 1 + ranges[i].first] = subtree;
+            const auto leaf = take([&](int op) { return tests.of[op].size() == depth; });
+            const int place = ops.empty() ? -1 : tests.of[ops[0]][depth].variable;
+            const int variable = ops.empty() ? -1 : tests.variables[place];
+            rest = code_.size() + 2;
+            code_.insert(code_.end(), {static_cast<int>(leaf.size()), variable, -1});
+            code_.insert(code_.end(), leaf.begin(), leaf.end());
+            if (ops.empty()) return entry;
+
+            std::vector<std::span<const int>> of_value;
+            while (!ops.empty() && tests.of[ops[0]][depth].variable == place)
+                of_value.push_back(take([&, test = tests.of[ops[0]][depth]](int op) {
+                    return tests.of[op].size() > depth && tests.of[op][depth] == test;
+                }));
+            const int count = static_cast<int>(of_value.size());
+            const bool is_dense = count * 3 >= task.domain_size[variable] || count > 8;
+            size_t table = code_.size() + 1;
+            code_.push_back(is_dense ? 0 : count);
+            code_.insert(code_.end(), is_dense ? task.domain_size[variable] : 2 * count, -1);
+            for (const auto& some : of_value) {
+                const int value = tests.of[some[0]][depth].value;
+                const int subtree = build(task, tests, some, depth + 1);
+                if (is_dense) {
+                    code_[table + value] = subtree;
                 } else {
-                    code_[table + 1 + 2 * i] = ranges[i].first;
-                    code_[table + 2 + 2 * i] = subtree;
+                    code_[table++] = value;
+                    code_[table++] = subtree;
                 }
             }
-            for (size_t i = begin; i < split; ++i) --tested_[ops[i]];
-            is_tested_[variable] = 0;
-            // Operators that do not mention the variable: in the rest chain it stays untested, as none of
-            // them needs it.
-            begin = split;
-            if (begin == end) break;
+            if (ops.empty()) return entry;
         }
-        for (auto [v, old] : saved) mentions_[v] = old;
-        return entry;
     }
 
-    const Task& task_;
     std::vector<int> code_;
-    std::vector<int> tested_;      // per operator, while building: how many preconditions are tested above
-    std::vector<char> is_tested_;  // per variable, while building
-    std::vector<int> mentions_;    // per variable, while building
-    int root_;
 };
 
 }  // namespace hstar

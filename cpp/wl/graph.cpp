@@ -1,6 +1,7 @@
 #include "wl/graph.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "runtime/numbering.hpp"
 #include "runtime/sort_unique.hpp"
@@ -14,6 +15,15 @@ constexpr uint64_t kObjectKind = uint64_t{1} << 62;     // plus the number of th
 constexpr uint64_t kPrematureKind = uint64_t{1} << 61;  // plus the number of the predicate
 
 }  // namespace
+
+std::vector<int> given_numbers(std::vector<int> numbers, size_t count, const char* of_what) {
+    std::vector<int> order(count);
+    std::iota(order.begin(), order.end(), 0);
+    if (numbers.empty()) return order;
+    require(std::ranges::is_permutation(numbers, order), of_what,
+            " must be a permutation of the numbers of the domain's ", of_what);
+    return numbers;
+}
 
 void WlGraph::add_atom(int predicate, std::span<const int> args) {
     const uint64_t kind = static_cast<uint64_t>(predicate) * kNumRoles;
@@ -30,14 +40,7 @@ WlGraph::WlGraph(const Task& task, WlOptions options) : task_(task), options_(st
     const LiftedTask& lifted = *task.lifted;
     const size_t num_predicates = lifted.predicates.size();
     require(options_.rounds >= 0 && options_.rounds <= kMaxWlRounds, "rounds must be 0 to ", kMaxWlRounds);
-    if (options_.predicates.empty())
-        for (size_t p = 0; p < num_predicates; ++p) options_.predicates.push_back(static_cast<int>(p));
-    auto numbers = options_.predicates;
-    sort_unique(numbers);
-    require(
-        options_.predicates.size() == num_predicates && numbers.size() == num_predicates &&
-            (numbers.empty() || (numbers[0] == 0 && numbers.back() == static_cast<int>(num_predicates) - 1)),
-        "predicates must be a permutation of the numbers of the domain's predicates");
+    options_.predicates = given_numbers(std::move(options_.predicates), num_predicates, "predicates");
     object_colours_.assign(lifted.objects.size(), initial_colour(kObjectKind));
     for (size_t c = 0; c < options_.constants.size(); ++c) {
         const int object = options_.constants[c];
@@ -158,41 +161,6 @@ std::vector<WlGraph::Change> WlGraph::vertices(const int* values) const {
 int64_t WlGraph::most_vertices() const {
     return static_cast<int64_t>(num_objects()) + task_.num_variables() + static_cast<int64_t>(goals_.size()) +
            static_cast<int64_t>(true_first_.size());
-}
-
-std::vector<WlColour> wl_colours(const WlGraph& graph, const int* values) {
-    const auto vertices = graph.vertices(values);
-    const auto keys = graph.position_keys();
-    std::vector<WlColour> objects, atoms, all;
-    for (int o = 0; o < graph.num_objects(); ++o) objects.push_back(graph.object_colour(o));
-    for (auto [atom, look] : vertices) atoms.push_back(graph.atom(atom).colour[look]);
-    const auto append = [&] {
-        all.insert(all.end(), objects.begin(), objects.end());
-        all.insert(all.end(), atoms.begin(), atoms.end());
-    };
-    append();
-    for (int round = 1; round <= graph.rounds(); ++round) {
-        std::vector<std::vector<uint64_t>> shares(objects.size());  // what each object's neighbours add
-        std::vector<WlColour> new_atoms;
-        for (size_t a = 0; a < atoms.size(); ++a) {
-            const auto args = graph.args(graph.atom(vertices[a].atom));
-            uint64_t sum = 0;
-            for (size_t position = 0; position < args.size(); ++position) {
-                sum += neighbour_share(keys[position], objects[args[position]]);
-                shares[args[position]].push_back(neighbour_share(keys[position], atoms[a]));
-            }
-            new_atoms.push_back(next_colour(atoms[a], round, sum));
-        }
-        for (size_t o = 0; o < objects.size(); ++o) {
-            if (graph.is_set()) sort_unique(shares[o]);
-            uint64_t sum = 0;
-            for (uint64_t share : shares[o]) sum += share;
-            objects[o] = next_colour(objects[o], round, sum);
-        }
-        atoms = new_atoms;
-        append();
-    }
-    return all;
 }
 
 }  // namespace hstar

@@ -18,6 +18,10 @@ namespace hstar {
 
 constexpr int kMaxWlRounds = 4;
 
+// The numbers that are given to `count` things, or those of their order if none are. Throws
+// std::invalid_argument if they are no permutation.
+std::vector<int> given_numbers(std::vector<int> numbers, size_t count, const char* of_what);
+
 struct WlOptions {
     int rounds = 2;
     bool is_set = true;           // equal pairs of position and colour count once among a vertex's neighbours
@@ -89,8 +93,5 @@ class WlGraph {
     std::optional<GoalOrders> orders_;
     std::vector<int> goal_of_, atom_of_goal_;
 };
-
-// From scratch, as the definition says: the colours of all vertices after each round, in no special order.
-std::vector<WlColour> wl_colours(const WlGraph& graph, const int* values);
 
 }  // namespace hstar

@@ -293,6 +293,15 @@ void IncrementalWl::commit() {
     arrived_.clear();
 }
 
+std::vector<WlColour> IncrementalWl::colours() const {
+    std::vector<WlColour> all;
+    for (const Colouring& colouring : objects_.rounds) all.push_back(colouring.colour);
+    for (size_t slot = 0; slot < atom_in_.size(); ++slot)
+        for (int round = 0; slot_of_[atom_in_[slot]] == static_cast<int>(slot) && round <= rounds_; ++round)
+            all.push_back(atoms_.rounds[slot * stride_ + round].colour);
+    return all;
+}
+
 int IncrementalWl::take_slot(int atom) {
     int slot = static_cast<int>(atom_in_.size());
     if (free_slots_.empty()) {

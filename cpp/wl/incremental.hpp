@@ -3,7 +3,7 @@
 // The colours of the current state are kept, with the sum of what each vertex's neighbours add. A change of
 // some atoms changes sums of their arguments, those change colours, and so on round by round, but nothing
 // else. A successor is computed like a move to it, and then taken back by a log. All sums are exact, so
-// features are those that wl_colours gives from scratch.
+// features do not depend on the way to a state.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -30,6 +30,8 @@ class IncrementalWl {
     WlColour object_colour(int object, int round) const {
         return objects_.rounds[static_cast<size_t>(object) * stride_ + round].colour;
     }
+    // The colours of all vertices of the state after each round, in no special order.
+    std::vector<WlColour> colours() const;
     // How many vertices of the state have each feature, over all rounds.
     const std::vector<int>& counts() const { return counts_; }
     // The difference of a successor by an operator, whose values are given, to the state.

@@ -4,12 +4,49 @@
 #include <random>
 
 #include "learned/output_model.hpp"
+#include "runtime/sort_unique.hpp"
 #include "tests.hpp"
 #include "wl/operators.hpp"
 
 using namespace hstar;
 
 namespace {
+
+// From scratch, as the definition says: the colours of all vertices after each round.
+std::vector<WlColour> wl_colours(const WlGraph& graph, const int* values) {
+    const auto vertices = graph.vertices(values);
+    const auto keys = graph.position_keys();
+    std::vector<WlColour> objects, atoms, all;
+    for (int o = 0; o < graph.num_objects(); ++o) objects.push_back(graph.object_colour(o));
+    for (auto [atom, look] : vertices) atoms.push_back(graph.atom(atom).colour[look]);
+    const auto append = [&] {
+        all.insert(all.end(), objects.begin(), objects.end());
+        all.insert(all.end(), atoms.begin(), atoms.end());
+    };
+    append();
+    for (int round = 1; round <= graph.rounds(); ++round) {
+        std::vector<std::vector<uint64_t>> shares(objects.size());  // what each object's neighbours add
+        std::vector<WlColour> new_atoms;
+        for (size_t a = 0; a < atoms.size(); ++a) {
+            const auto args = graph.args(graph.atom(vertices[a].atom));
+            uint64_t sum = 0;
+            for (size_t position = 0; position < args.size(); ++position) {
+                sum += neighbour_share(keys[position], objects[args[position]]);
+                shares[args[position]].push_back(neighbour_share(keys[position], atoms[a]));
+            }
+            new_atoms.push_back(next_colour(atoms[a], round, sum));
+        }
+        for (size_t o = 0; o < objects.size(); ++o) {
+            if (graph.is_set()) sort_unique(shares[o]);
+            uint64_t sum = 0;
+            for (uint64_t share : shares[o]) sum += share;
+            objects[o] = next_colour(objects[o], round, sum);
+        }
+        atoms = new_atoms;
+        append();
+    }
+    return all;
+}
 
 std::vector<int> plain_counts(const WlGraph& graph, const ColourTable& table, const State& state) {
     std::vector<int> counts(table.num_features());
@@ -49,13 +86,16 @@ void test_wl(const Task& task, const std::map<State, int>& states, int seed) {
     const auto colours = some_colours(graph, states, random);
     const ColourTable table(colours);
     IncrementalWl wl(graph, table);
-    bool same_state = true, same_successor = true, is_bounded = true;
+    bool same_state = true, same_successor = true, same_colours = true, is_bounded = true;
     State next(task.num_variables());
     for (const State* state : order) {
         wl.move_to(state->data());
         same_state &= wl.counts() == plain_counts(graph, table, *state);
-        is_bounded &= static_cast<int64_t>(wl_colours(graph, state->data()).size()) <=
-                      graph.most_vertices() * (options.rounds + 1);
+        auto all = wl.colours(), plain = wl_colours(graph, state->data());
+        is_bounded &= static_cast<int64_t>(plain.size()) <= graph.most_vertices() * (options.rounds + 1);
+        std::sort(all.begin(), all.end());
+        std::sort(plain.begin(), plain.end());
+        same_colours &= all == plain;
         for (int op : applicable_by_scan(task, *state)) {
             task.apply(op, state->data(), next.data());
             auto counts = wl.counts();
@@ -68,6 +108,7 @@ void test_wl(const Task& task, const std::map<State, int>& states, int seed) {
     }
     check(same_state, "features that follow states are those from scratch", seed);
     check(same_successor, "features of successors are those from scratch", seed);
+    check(same_colours, "colours that follow states are those from scratch", seed);
     check(is_bounded, "no state has more vertices than most_vertices()", seed);
 
     if (colours.empty()) return;
