@@ -11,8 +11,6 @@ the density of e is exp(-kappa e - e^2 / 2) / mass, and for any origin
     dlog p / dmu    = (e - E[e]) / sigma
     dlog p / dsigma = (2 kappa (e - E[e]) + e^2 - E[e^2]) / sigma
     E[x]            = o + sigma E[e]
-    dE / dmu        = Var[e]
-    dE / dsigma     = 2 kappa Var[e] + Cov[e, e^2]
 
 What differs is which origin keeps these free of cancellation. Let h be half the width of the
 interval and A the distance of its middle from mu, both in units of sigma.
@@ -110,8 +108,6 @@ class Moments:
     first: Tensor  # E[e]
     root: Tensor  # E[e^2] = root^2 + second: root is 1 in the interior, where x = mu + sigma
     second: Tensor  # leaves only `second` of e^2 - E[e^2], and 0 elsewhere
-    variance: Tensor  # Var[e] = dE / dmu
-    mean_by_sigma: Tensor  # dE / dsigma
 
 
 @functools.cache
@@ -170,8 +166,8 @@ def place(mu: Tensor, sigma: Tensor, lower: Tensor, upper: Tensor) -> Placement:
     )
 
 
-# The next three functions return the mass, E[e], E[e^2] - root^2, Var[e] and dE/dsigma along a new
-# first dimension, as if the lower bound were the near one.
+# The next three functions return the mass, E[e] and E[e^2] - root^2 along a new first dimension, as
+# if the lower bound were the near one.
 
 
 def narrow_moments(interval: Placement) -> Tensor:
@@ -191,14 +187,9 @@ def narrow_moments(interval: Placement) -> Tensor:
     even = bend + half_density * (up * down)  # exp(-e^2 / 2) cosh z - 1
     odd = half_density * (up + down)  # exp(-e^2 / 2) sinh z
     flatness, square = (even @ powers_on(NARROW_RULE, device, 0, 2)).unbind(-1)
-    linear, cubic = (odd @ powers_on(NARROW_RULE, device, 1, 3)).unbind(-1)
+    (linear,) = (odd @ powers_on(NARROW_RULE, device, 1)).unbind(-1)
     h_by_total = h / (flatness + 1.0)
-    first = -h_by_total * linear
-    second = h * h_by_total * (square + 1.0 / 3.0)
-    variance = second - first * first
-    covariance = -(h * h * h_by_total) * cubic - first * second
-    mean_by_sigma = 2.0 * tilt * variance + covariance
-    return torch.stack((flatness, first, second, variance, mean_by_sigma))
+    return torch.stack((flatness, -h_by_total * linear, h * h_by_total * (square + 1.0 / 3.0)))
 
 
 def tail_moments(interval: Placement) -> Tensor:
@@ -213,35 +204,25 @@ def tail_moments(interval: Placement) -> Tensor:
     density = torch.exp(-e * (a.unsqueeze(-1) + 0.5 * e))
     total, linear = (density @ columns).unbind(-1)
     first = linear / total  # in units of `length` up to here
-    spread, slant = (density * (u - first.unsqueeze(-1)).square() @ columns).unbind(-1)
+    spread = density * (u - first.unsqueeze(-1)).square() @ columns[:, 0]
     first = length * first
-    scale = length * length / total
-    variance = scale * spread
-    # Cov[e, e^2] = E[(e - m) (e^2 - m^2)] = E[(e - m)^2 (e + m)], m = E[e]: only positive terms.
-    covariance = length * scale * slant + first * variance
-    second = variance + first * first
-    mean_by_sigma = 2.0 * a * variance + covariance
-    return torch.stack((length * total, first, second, variance, mean_by_sigma))
+    variance = length * length / total * spread
+    return torch.stack((length * total, first, variance + first * first))
 
 
 def interior_moments(interval: Placement) -> Tensor:
     """About mu.
 
-    With p_a = phi(a) / Z and p_b alike, E[e] = p_a - p_b, E[e^2] = 1 + a p_a - b p_b and
-    dE/dsigma = p_a (1 + a (a - E[e])) - p_b (1 + b (b - E[e])), arranged to contain p_a - p_b.
+    With p_a = phi(a) / Z and p_b alike, E[e] = p_a - p_b and E[e^2] = 1 + a p_a - b p_b.
     """
     bounds = torch.stack((interval.a, interval.b)).clamp(-FAR, FAR)
     a, b = bounds
     below_a, below_b = torch.erf(SQRT_HALF * bounds)
     mass = (0.5 * SQRT_TWO_PI) * (below_b - below_a)
     p_a, p_b = torch.exp(-0.5 * bounds.square()) / mass
-    a_plus_b = (2.0 * interval.tilt).clamp(max=2.0 * FAR)  # known better than its terms
     # (b^2 - a^2) / 2 = 2 A h, and A h is known better than either square.
     first = -p_a * torch.expm1(-2.0 * interval.tilt * interval.half_width)
-    second = a * p_a - b * p_b
-    variance = (1.0 + second) - first * first
-    mean_by_sigma = first * (1.0 + a * (a - first)) - p_b * (b - a) * (a_plus_b - first)
-    return torch.stack((mass, first, second, variance, mean_by_sigma))
+    return torch.stack((mass, first, a * p_a - b * p_b))
 
 
 def moments(interval: Placement) -> Moments:
@@ -251,7 +232,7 @@ def moments(interval: Placement) -> Moments:
     def choose(if_narrow: Tensor, if_tail: Tensor, if_interior: Tensor) -> Tensor:
         return torch.where(narrow, if_narrow, torch.where(tail, if_tail, if_interior))
 
-    mass, first, second, variance, mean_by_sigma = choose(
+    mass, first, second = choose(
         narrow_moments(interval), tail_moments(interval), interior_moments(interval)
     )
     zero = torch.zeros_like(mass)
@@ -265,6 +246,4 @@ def moments(interval: Placement) -> Moments:
         first=first * sign,
         root=(~(narrow | tail)).to(zero.dtype),
         second=second,
-        variance=variance,
-        mean_by_sigma=mean_by_sigma * sign,
     )

@@ -8,7 +8,7 @@ Accuracy. For |mu| <= 1e4, 1e-3 <= sigma <= 1e3, intervals from 1e-6 wide to inf
 anywhere inside, the bounds included, nothing is NaN or infinite. Against the exact values at the
 given inputs the errors of
 
-    log p, E[x], Var[x], dlog p / dmu, dlog p / dsigma, dE / dmu, dE / dsigma
+    log p, E[x], dlog p / dmu, dlog p / dsigma
 
 are at most 1e-5 (float32) or 1e-9 (float64) of the value itself. Two allowances: a value below the
 smallest normal number of its dtype is measured by that number; and the four quantities that pass
@@ -59,8 +59,7 @@ class TruncatedNormal:
     Parameters that break these rules give arbitrary results: a GPU would have to be waited for to
     check them.
 
-    log_prob is differentiable in mu, sigma and x, mean in mu and sigma, each once; the bounds are
-    constants.
+    log_prob is differentiable in mu and sigma, once; x and the bounds are constants.
     """
 
     def __init__(
@@ -71,13 +70,10 @@ class TruncatedNormal:
 
     @property
     def mean(self) -> Tensor:
-        """E[x], never outside [lower, upper]."""
-        return _mean(self.mu, self.sigma, self.lower, self.upper, self.moments)
-
-    @property
-    def variance(self) -> Tensor:
-        """Var[x], always positive; without gradient."""
-        return (self.moments.sigma.square() * self.moments.variance).to(self.mu.dtype)
+        """E[x], never outside [lower, upper]; without gradient."""
+        m = self.moments
+        mean = (m.origin + (m.origin_low + m.sigma * m.first)).to(self.mu.dtype)
+        return torch.minimum(torch.maximum(mean, self.lower), self.upper)
 
     def log_prob(self, x: Bound) -> Tensor:
         """log p(x), in the shape that x and the parameters broadcast to. Outside [lower, upper] and
@@ -112,37 +108,15 @@ class _LogProb(torch.autograd.Function):
         scale = inside / m.sigma
         by_mu = from_mean * scale
         by_sigma = (2.0 * m.kappa * from_mean + (square - m.second)) * scale
-        by_x = -(m.kappa + e) * scale if ctx.needs_input_grad[0] else None
-        slopes = (by_x, by_mu, by_sigma)
-        ctx.save_for_backward(*(None if by is None else by.to(x.dtype) for by in slopes))
+        ctx.save_for_backward(by_mu.to(x.dtype), by_sigma.to(x.dtype))
         log_prob = -e * (m.kappa + 0.5 * e) - m.log_mass
         return log_prob.masked_fill(~inside, -math.inf).to(x.dtype)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        slopes = zip(ctx.saved_tensors, ctx.needs_input_grad, strict=False)
-        return (*(gradient * by if needed else None for by, needed in slopes), None, None)
-
-
-class _Mean(torch.autograd.Function):
-    """E[x] and its slopes. All tensors have one shape."""
-
-    @staticmethod
-    def forward(
-        ctx: Any, mu: Tensor, sigma: Tensor, lower: Tensor, upper: Tensor, m: Moments
-    ) -> Tensor:
-        ctx.save_for_backward(m.variance.to(mu.dtype), m.mean_by_sigma.to(mu.dtype))
-        mean = (m.origin + (m.origin_low + m.sigma * m.first)).to(mu.dtype)
-        return torch.minimum(torch.maximum(mean, lower), upper)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         by_mu, by_sigma = ctx.saved_tensors
-        return gradient * by_mu, gradient * by_sigma, None, None, None
+        return None, gradient * by_mu, gradient * by_sigma, None, None
 
 
-# torch does not type Function.apply.
-_log_prob: Callable[..., Tensor] = _LogProb.apply
-_mean: Callable[..., Tensor] = _Mean.apply
+_log_prob: Callable[..., Tensor] = _LogProb.apply  # torch does not type it
