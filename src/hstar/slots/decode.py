@@ -166,22 +166,8 @@ class HAdjusted(Decode):
         return softplus(-value) - log_pi + entropy.log1p()
 
 
-ENTRIES = (
-    Value(),
-    Floor(),
-    Mean(),
-    Clip(),
-    TruncatedMean(),
-    Shaped(),
-    Argmax(),
-    Quantile(),
-    Strict(),
-    PolicyValue(),
-    HAdjusted(),
-)
-DECODES: Registry[Decode] = Registry(
-    "decode", {entry.name: entry for entry in ENTRIES}, "hstar.decodes", of_class(Decode)
-)
+ENTRIES = {kind.name: kind() for kind in Decode.__subclasses__()}  # all of this file
+DECODES: Registry[Decode] = Registry("decode", ENTRIES, "hstar.decodes", of_class(Decode))
 
 
 def find_decode(name: str | None, objective: Objective) -> Decode:
