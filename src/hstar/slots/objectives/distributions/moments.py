@@ -73,30 +73,6 @@ Rule = tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True)
-class Placement:
-    """Where the bounds lie as seen from mu: float64 tensors of one shape, and bool masks.
-
-    Distances are in units of sigma and mirrored where the upper bound is the nearer one, so that
-    the near bound always lies below the far one: a <= b, |a| <= |b|. An infinite bound makes
-    ``width``, ``half_width`` and ``tilt`` infinite.
-    """
-
-    mu: Tensor
-    sigma: Tensor
-    width: Tensor
-    middle: Tensor  # the middle is middle + middle_low without rounding,
-    middle_low: Tensor  # because mu and x may agree with it to the last digit
-    near: Tensor  # the bound nearer to mu
-    sign: Tensor  # -1 where that is the upper one, else 1
-    a: Tensor  # from mu to the near bound
-    b: Tensor  # from mu to the far bound
-    half_width: Tensor  # h
-    tilt: Tensor  # |A|
-    narrow: Tensor
-    tail: Tensor
-
-
-@dataclass(frozen=True)
 class Moments:
     """What the formulas at the top of this file need; float64 tensors of one shape."""
 
@@ -135,50 +111,18 @@ def add_exactly(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     return total, (x - (total - part)) + (y - part)
 
 
-def place(mu: Tensor, sigma: Tensor, lower: Tensor, upper: Tensor) -> Placement:
-    """Where the interval lies and which formulas apply. Arguments are float64 and of one shape."""
-    total, total_low = add_exactly(lower, upper)
-    width = upper - lower
-    # An infinite bound leaves NaN in the rounding error, two leave it in the total.
-    middle, middle_low = 0.5 * total, (0.5 * total_low).nan_to_num(0.0)
-    from_mu = ((middle - mu) + middle_low).nan_to_num(math.inf, math.inf, -math.inf)
-    mirrored = from_mu < 0.0
-    below, above = lower - mu, upper - mu
-    a = torch.where(mirrored, -above, below) / sigma
-    b = torch.where(mirrored, -below, above) / sigma
-    half_width = 0.5 * width / sigma
-    tilt = from_mu.abs() / sigma
-    narrow = (half_width <= 1.0) & (tilt * half_width <= 1.0)
-    return Placement(
-        mu=mu,
-        sigma=sigma,
-        width=width,
-        middle=middle,
-        middle_low=middle_low,
-        near=torch.where(mirrored, upper, lower),
-        sign=1.0 - 2.0 * mirrored.to(mu.dtype),
-        a=a,
-        b=b,
-        half_width=half_width,
-        tilt=tilt,
-        narrow=narrow,
-        tail=(a >= TAIL_BEGINS) & ~narrow,
-    )
-
-
 # The next three functions return the mass, E[e] and E[e^2] - root^2 along a new first dimension, as
 # if the lower bound were the near one.
 
 
-def narrow_moments(interval: Placement) -> Tensor:
+def narrow_moments(h: Tensor, tilt: Tensor) -> Tensor:
     """About the middle. Instead of the mass it returns mass / (2 h) - 1, exact where that is tiny.
 
     With z = A e in [0, 1], up = exp(z) - 1 and down = 1 - exp(-z):
     sinh z = (up + down) / 2 and cosh z - 1 = up down / 2, without cancellation.
     """
-    device = interval.mu.device
+    device = h.device
     u, _ = rule_on(NARROW_RULE, device)
-    h, tilt = interval.half_width, interval.tilt
     e = h.unsqueeze(-1) * u  # (..., nodes)
     up = torch.expm1(tilt.unsqueeze(-1) * e)
     down = up / (up + 1.0)
@@ -192,14 +136,12 @@ def narrow_moments(interval: Placement) -> Tensor:
     return torch.stack((flatness, -h_by_total * linear, h * h_by_total * (square + 1.0 / 3.0)))
 
 
-def tail_moments(interval: Placement) -> Tensor:
+def tail_moments(h: Tensor, a: Tensor) -> Tensor:
     """About the near bound."""
-    device = interval.mu.device
-    u, _ = rule_on(TAIL_RULE, device)
-    columns = powers_on(TAIL_RULE, device, 0, 1)
-    a = interval.a
+    u, _ = rule_on(TAIL_RULE, h.device)
+    columns = powers_on(TAIL_RULE, h.device, 0, 1)
     vanished = (2.0 * TAIL_EXPONENT) / (a + torch.sqrt(a * a + 2.0 * TAIL_EXPONENT))
-    length = torch.minimum(2.0 * interval.half_width, vanished)
+    length = torch.minimum(2.0 * h, vanished)
     e = length.unsqueeze(-1) * u  # (..., nodes)
     density = torch.exp(-e * (a.unsqueeze(-1) + 0.5 * e))
     total, linear = (density @ columns).unbind(-1)
@@ -210,38 +152,58 @@ def tail_moments(interval: Placement) -> Tensor:
     return torch.stack((length * total, first, variance + first * first))
 
 
-def interior_moments(interval: Placement) -> Tensor:
+def interior_moments(h: Tensor, tilt: Tensor, a: Tensor, b: Tensor) -> Tensor:
     """About mu.
 
     With p_a = phi(a) / Z and p_b alike, E[e] = p_a - p_b and E[e^2] = 1 + a p_a - b p_b.
     """
-    bounds = torch.stack((interval.a, interval.b)).clamp(-FAR, FAR)
+    bounds = torch.stack((a, b)).clamp(-FAR, FAR)
     a, b = bounds
     below_a, below_b = torch.erf(SQRT_HALF * bounds)
     mass = (0.5 * SQRT_TWO_PI) * (below_b - below_a)
     p_a, p_b = torch.exp(-0.5 * bounds.square()) / mass
     # (b^2 - a^2) / 2 = 2 A h, and A h is known better than either square.
-    first = -p_a * torch.expm1(-2.0 * interval.tilt * interval.half_width)
+    first = -p_a * torch.expm1(-2.0 * tilt * h)
     return torch.stack((mass, first, a * p_a - b * p_b))
 
 
-def moments(interval: Placement) -> Moments:
-    """All three formulas for every element, then a choice: cheaper than sorting the elements."""
-    narrow, tail, sign = interval.narrow, interval.tail, interval.sign
+def moments(mu: Tensor, sigma: Tensor, lower: Tensor, upper: Tensor) -> Moments:
+    """Of float64 tensors of one shape: all three formulas for every element, then a choice, which
+    is cheaper than sorting the elements.
+
+    Distances are in units of sigma and mirrored where the upper bound is the nearer one, so that
+    the near bound always lies below the far one: a <= b, |a| <= |b|. An infinite bound makes the
+    width, h and the tilt |A| infinite.
+    """
+    total, total_low = add_exactly(lower, upper)
+    width = upper - lower
+    # The middle is middle + middle_low without rounding, because mu and x may agree with it to the
+    # last digit. An infinite bound leaves NaN in the rounding error, two leave it in the total.
+    middle, middle_low = 0.5 * total, (0.5 * total_low).nan_to_num(0.0)
+    from_mu = ((middle - mu) + middle_low).nan_to_num(math.inf, math.inf, -math.inf)
+    mirrored = from_mu < 0.0
+    sign = 1.0 - 2.0 * mirrored.to(mu.dtype)
+    below, above = lower - mu, upper - mu
+    a = torch.where(mirrored, -above, below) / sigma  # from mu to the near bound
+    b = torch.where(mirrored, -below, above) / sigma  # from mu to the far bound
+    h = 0.5 * width / sigma
+    tilt = from_mu.abs() / sigma
+    narrow = (h <= 1.0) & (tilt * h <= 1.0)
+    tail = (a >= TAIL_BEGINS) & ~narrow
 
     def choose(if_narrow: Tensor, if_tail: Tensor, if_interior: Tensor) -> Tensor:
         return torch.where(narrow, if_narrow, torch.where(tail, if_tail, if_interior))
 
     mass, first, second = choose(
-        narrow_moments(interval), tail_moments(interval), interior_moments(interval)
+        narrow_moments(h, tilt), tail_moments(h, a), interior_moments(h, tilt, a, b)
     )
     zero = torch.zeros_like(mass)
     return Moments(
-        sigma=interval.sigma,
-        origin=choose(interval.middle, interval.near, interval.mu),
-        origin_low=torch.where(narrow, interval.middle_low, zero),
-        kappa=choose(interval.tilt, interval.a, zero) * sign,
-        log_mass=torch.log(torch.where(narrow, interval.width, mass * interval.sigma))
+        sigma=sigma,
+        origin=choose(middle, torch.where(mirrored, upper, lower), mu),
+        origin_low=torch.where(narrow, middle_low, zero),
+        kappa=choose(tilt, a, zero) * sign,
+        log_mass=torch.log(torch.where(narrow, width, mass * sigma))
         + torch.log1p(torch.where(narrow, mass, zero)),
         first=first * sign,
         root=(~(narrow | tail)).to(zero.dtype),

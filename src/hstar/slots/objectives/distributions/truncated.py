@@ -29,17 +29,10 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from hstar.slots.objectives.distributions.moments import Moments, add_exactly, moments, place
+from hstar.slots.objectives.distributions.moments import Moments, add_exactly, moments
 
 Bound = Tensor | float
 broadcast: Callable[..., tuple[Tensor, ...]] = torch.broadcast_tensors  # untyped in torch
-
-
-def open_bounds(lower: Bound, upper: Bound, epsilon: float = 0.1) -> tuple[Bound, Bound]:
-    """Bounds moved outwards by epsilon, element by element; infinite ones stay. A label may equal
-    its bound (an admissible heuristic is often exact), and where both bounds meet there would be no
-    interval left: the paper trains with l - 0.1 and u + 0.1."""
-    return lower - epsilon, upper + epsilon
 
 
 def tensor_like(model: Tensor, value: Bound) -> Tensor:
@@ -87,7 +80,7 @@ class TruncatedNormal:
     def moments(self) -> Moments:
         with torch.no_grad():
             given = (self.mu, self.sigma, self.lower, self.upper)
-            return moments(place(*(x.double() for x in given)))
+            return moments(*(x.double() for x in given))
 
 
 class _LogProb(torch.autograd.Function):
