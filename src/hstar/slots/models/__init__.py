@@ -1,13 +1,7 @@
 """The models by name. To add one: one file with its entry and one line here."""
 
-from typing import TYPE_CHECKING
-
-from hstar.runtime.exports import lazy
 from hstar.runtime.registry import Registry, of_class
 from hstar.slots.models.model import Model
-
-if TYPE_CHECKING:
-    from hstar.slots.models.integer_network import Network as Network
 
 MODELS: Registry[Model] = Registry(
     "model",
@@ -21,6 +15,3 @@ MODELS: Registry[Model] = Registry(
     "hstar.models",
     of_class(Model),
 )
-
-if not TYPE_CHECKING:
-    __getattr__ = lazy(__name__, __file__)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hstar.slots.features.feature import Config
-from hstar.slots.models.model import Model, defaults_of, whole_number
+from hstar.slots.features.feature import Config, check_options
+from hstar.slots.models.model import Model, defaults_of
 
 if TYPE_CHECKING:
     import torch
@@ -44,14 +44,8 @@ class Shape:
     precision: str = "float32"
 
     def __post_init__(self) -> None:
-        options = asdict(self)
-        whole_number(options, "hidden", "width")
-        whole_number(options, "blocks", least=0)
-        if not isinstance(self.norm, bool):
-            raise ValueError(f"'norm' must be true or false, not {self.norm!r}")
-        for name, known in (("output", OUTPUTS), ("precision", PRECISIONS)):
-            if options[name] not in known:
-                raise ValueError(f"unknown {name} {options[name]!r}; choose {', '.join(known)}")
+        names = {"output": OUTPUTS, "precision": PRECISIONS}
+        check_options(asdict(self), defaults_of(Shape), zero=("blocks",), **names)
         if self.output == "relu" and self.outputs != 1:
             raise ValueError(
                 f"output 'relu' is for one output that is never negative, and this objective has "
