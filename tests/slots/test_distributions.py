@@ -30,13 +30,13 @@ from gaussian_reference import (  # noqa: E402
 )
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
-from hstar.slots.objectives.distributions import TruncatedNormal  # noqa: E402
-from hstar.slots.objectives.distributions.moments import (  # noqa: E402
+from hstar.slots.objectives.likelihood import gaussian_log_prob  # noqa: E402
+from hstar.slots.objectives.truncated_normal import (  # noqa: E402
     NARROW_RULE,
     TAIL_RULE,
+    TruncatedNormal,
     rule_on,
 )
-from hstar.slots.objectives.likelihood import gaussian_log_prob  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_thread_in_module")
 DTYPES = [torch.float32, torch.float64]

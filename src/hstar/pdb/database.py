@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -196,8 +196,8 @@ def build_pdb(
         raise ValueError(f"unknown cost '{cost}'; choose normal or one")
     with budget.native():
         table, bits = index.build(additive, cost, *budget.limits)
-    known = {"additive": additive, "cost": cost, "fingerprint": mark}
-    return PatternDatabase(Layout(name, tuple(pieces), index.size, bits, **known), table)
+    layout = Layout(name, tuple(pieces), index.size, bits, additive=additive, cost=cost)
+    return PatternDatabase(replace(layout, fingerprint=mark), table)
 
 
 def fingerprint(task: Task) -> str:

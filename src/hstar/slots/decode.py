@@ -82,7 +82,7 @@ class TruncatedMean(Decode):
     name, reads, is_native, needs_lower = "truncated-mean", "location-scale", True, True
 
     def value(self, outputs: Tensor, base: Tensor, lower: Tensor, constants: Constants) -> Tensor:
-        from hstar.slots.objectives.distributions import TruncatedNormal
+        from hstar.slots.objectives.truncated_normal import TruncatedNormal
 
         mu, sigma = location_and_scale(outputs, base, constants)
         return TruncatedNormal(mu, sigma, lower - constants["epsilon"]).mean

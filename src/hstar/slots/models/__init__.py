@@ -9,7 +9,7 @@ MODELS: Registry[Model] = Registry(
         "nlm": "hstar.slots.models.nlm:NLM_MODEL",
         "hgn": "hstar.slots.models.hgn:HGN_MODEL",
         "gnn": "hstar.slots.models.gnn:GNN_MODEL",
-        "linear": "hstar.slots.models.linear:LINEAR_MODEL",
+        "linear": "hstar.slots.models.mlp:LINEAR_MODEL",
         "mlp": "hstar.slots.models.mlp:MLP_MODEL",
     },
     "hstar.models",

@@ -1,4 +1,4 @@
-"""Residual networks on vectors as a model; in floating point, or rounded to integers."""
+"""Residual networks on vectors, in floating point or rounded to integers, and linear models."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from hstar.slots.features.feature import Config, check_options
-from hstar.slots.models.model import Model, defaults_of
+from hstar.slots.models.model import Model, defaults_of, draw_linear_layers
 
 if TYPE_CHECKING:
     import torch
@@ -103,10 +101,37 @@ class MLPModel(Model):
 
 def folded(*tensors: Any) -> tuple[Any, Any]:
     """Weight and bias of a layer with its batch normalisation, from the tensors of LAYER."""
+    import numpy as np
+
     dense, scale, offset, mean, variance = (np.asarray(tensor, np.float64) for tensor in tensors)
     factor = scale / np.sqrt(variance + EPSILON)
     weight = np.ascontiguousarray(dense * factor[:, None], dtype=np.float32)
     return weight, (offset - mean * factor).astype(np.float32)
 
 
+class LinearModel(Model):
+    """A linear model, which has no options."""
+
+    name = "linear"
+    features = ("relaxed-plans", "wl")
+    training = {"weight_decay": 0.0}  # noqa: RUF012
+
+    def configure(self, features: Config, outputs: int, options: Config) -> Config:
+        return {"inputs": features["width"], "outputs": outputs}
+
+    def build(self, config: Config, generator: torch.Generator) -> torch.nn.Module:
+        import torch
+
+        inputs, outputs = int(config["inputs"]), int(config["outputs"])
+        network = torch.nn.Linear(inputs, outputs, device="meta").to_empty(device="cpu")
+        draw_linear_layers(network, generator)
+        return network
+
+    def native(self, config: Config, tensors: dict[str, Any]) -> Config:
+        """A dense network of one layer."""
+        layer = (tensors["weight"], tensors["bias"], "none", False)
+        return {"model": "mlp", "layers": [layer]}
+
+
 MLP_MODEL = MLPModel()
+LINEAR_MODEL = LinearModel()

@@ -109,7 +109,7 @@ class TruncatedGaussian(Gaussian):
         return replace(self, cap=cap)
 
     def loss(self, outputs: Tensor, targets: Targets) -> Tensor:
-        from hstar.slots.objectives.distributions import TruncatedNormal
+        from hstar.slots.objectives.truncated_normal import TruncatedNormal
 
         mu, sigma = location_and_scale(outputs, targets["base"], self.constants())
         # A label may equal its bounds: an admissible heuristic is often exact.
