@@ -14,8 +14,7 @@ import torch
 
 from hstar.slots.models.integer_network import LOGIT_UNITS, IntegerLayer, Network
 from hstar.slots.models.mlp import Shape, is_joined
-from hstar.slots.models.residual import ResidualNet
-from hstar.slots.models.rounding import RoundedLayer, RoundedNet
+from hstar.slots.models.rounding import ResidualNet, RoundedLayer, RoundedNet
 
 LARGEST_MULTIPLIER = 65535
 LARGEST_SKIP = 2**31 - 1

@@ -69,7 +69,7 @@ class MLPModel(Model):
     def build(self, config: Config, generator: torch.Generator) -> torch.nn.Module:
         import torch
 
-        from hstar.slots.models.residual import ResidualNet
+        from hstar.slots.models.rounding import ResidualNet
 
         with torch.random.fork_rng(devices=[]):  # layers draw from the global generator
             torch.manual_seed(generator.initial_seed())

@@ -23,9 +23,8 @@ from hstar.planning.task import Task
 from hstar.runtime.resources import Budget, OutOfResources, stopped
 from hstar.slots.teachers.backward import check_goal
 from hstar.slots.teachers.labels import LabelRows
-from hstar.slots.teachers.sampler import Seed, StateCount, sampling_teacher
 from hstar.slots.teachers.states import LatestStates, fact_sets
-from hstar.slots.teachers.teacher import one_of, whole_number
+from hstar.slots.teachers.teacher import Seed, StateCount, one_of, sampling_teacher, whole_number
 
 SEARCHES = {"default": DEFAULT_PLANNER, "ff": SearchSpecification("ff", "gbfs", cost="one")}
 AT_ONCE = 8  # searches between two looks at the time and the number of states

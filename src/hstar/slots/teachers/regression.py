@@ -15,16 +15,18 @@ from hstar.planning.task import Task
 from hstar.runtime.resources import Budget
 from hstar.slots.teachers.backward import completed, prepare, regression_of
 from hstar.slots.teachers.labels import LabelRows
-from hstar.slots.teachers.sampler import (
+from hstar.slots.teachers.teacher import (
     Completion,
     Improve,
     RandomShare,
     Seed,
     StateCount,
     UseH2,
+    one_of,
     sampling_teacher,
+    share,
+    whole_number,
 )
-from hstar.slots.teachers.teacher import one_of, share, whole_number
 
 KINDS = ("regression", "random")
 NOVELTIES = ("none", "preconditions", "adds", "deletes", "both")

@@ -26,9 +26,15 @@ from hstar.runtime.resources import Budget, stopped
 from hstar.slots.teachers.backward import NothingToRegress
 from hstar.slots.teachers.given_states import earlier, ended_by_time
 from hstar.slots.teachers.labels import LabelRows
-from hstar.slots.teachers.sampler import Seed, StateCount, UseH2, sampling_teacher
 from hstar.slots.teachers.states import LatestStates, fact_sets
-from hstar.slots.teachers.teacher import share, whole_number
+from hstar.slots.teachers.teacher import (
+    Seed,
+    StateCount,
+    UseH2,
+    sampling_teacher,
+    share,
+    whole_number,
+)
 from hstar.training.fact_network import NETWORK, FactNetwork
 from hstar.training.teachers.goal_walks import GoalWalks
 

@@ -23,9 +23,8 @@ from hstar.runtime.resources import Budget
 from hstar.slots.teachers.backward import NothingToRegress
 from hstar.slots.teachers.given_states import earlier, ended_by_time
 from hstar.slots.teachers.labels import LabelRows
-from hstar.slots.teachers.sampler import Seed, StateCount, UseH2, sampling_teacher
 from hstar.slots.teachers.states import LatestStates, States, fact_sets
-from hstar.slots.teachers.teacher import whole_number
+from hstar.slots.teachers.teacher import Seed, StateCount, UseH2, sampling_teacher, whole_number
 from hstar.training.fact_network import NETWORK, FactNetwork
 from hstar.training.teachers.goal_walks import GoalWalks
 
