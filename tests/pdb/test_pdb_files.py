@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from small_patterns import database_of
 
-from hstar.pdb import PdbFileError, compress, load_heuristic, read_pdb, subtract, write_pdb
+from hstar.pdb import PdbFileError, compress, read_pdb, subtract, write_pdb
 from hstar.planning.puzzle import make_puzzle
+from hstar.slots.loader import load_pattern_heuristic
 
 
 def test_files_hold_everything(tmp_path: Path) -> None:
@@ -61,8 +62,8 @@ def test_foreign_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "foreign.pdb"
     path.write_bytes(b"PK\3\4" * 100)
     with pytest.raises(PdbFileError, match="not a pattern database of hstar"):
-        load_heuristic(f"pdb:{path}")
+        load_pattern_heuristic(f"pdb:{path}")
     with pytest.raises(PdbFileError, match="cannot read"):
-        load_heuristic(f"pdb:{tmp_path / 'missing.pdb'}")
+        load_pattern_heuristic(f"pdb:{tmp_path / 'missing.pdb'}")
     with pytest.raises(ValueError, match="names no file"):
-        load_heuristic("pdb:a,")
+        load_pattern_heuristic("pdb:a,")

@@ -16,8 +16,7 @@ from rooms_domain import INIT, OBJECTS, ROOMS, rooms_task
 
 from hstar.pddl import UnsupportedPddlError, parse
 from hstar.planning.task import Task, load_task
-from hstar.slots.features.atoms import Batch, Encoder
-from hstar.slots.features.goals import goal_literals
+from hstar.slots.features.atoms import Batch, Encoder, goal_literals
 from hstar.slots.features.vocabulary import Vocabulary
 
 Atom = tuple[str, ...]

@@ -14,6 +14,7 @@ from hstar import _core
 from hstar.slots.models.integer_network import IntegerLayer, Network
 from hstar.slots.models.packing import (
     CODED,
+    FORMS,
     PACKED,
     decode,
     encode,
@@ -21,7 +22,6 @@ from hstar.slots.models.packing import (
     read,
     shortest,
     unpack,
-    write,
 )
 
 
@@ -167,16 +167,16 @@ def test_packing(bits: int) -> None:
 def test_weights_around_zero_are_coded() -> None:
     rng = np.random.default_rng(0)
     weights = np.clip(rng.normal(0, 9, (200, 100)).round(), -127, 127).astype(np.int8)
-    form, held = CODED, encode(weights)
+    form, held = CODED, encode(weights, 8)
     shares = np.unique(weights, return_counts=True)[1] / weights.size
     entropy = -float((shares * np.log2(shares)).sum())
     assert len(held) * 8 < weights.size * (entropy + 0.1)
     assert np.array_equal(read(form, held, 8, (200, 100)), weights)
     for damaged in (held[:-1], held[: len(held) // 2], np.append(held, np.uint8(0)), held[:0]):
         with pytest.raises(ValueError):
-            decode(damaged, (200, 100))
+            decode(damaged, 8, (200, 100))
     with pytest.raises(ValueError):
-        decode(encode(weights), (200, 101))
+        decode(encode(weights, 8), 8, (200, 101))
     with pytest.raises(ValueError):
         read("folded", held, 8, (200, 100))
     packed = pack(weights, 8)
@@ -196,7 +196,7 @@ def test_file_form_is_the_same_network() -> None:
 def test_a_network_that_was_read_keeps_its_form(form: str) -> None:
     network = random_network(np.random.default_rng(4))
     layers = tuple(
-        replace(layer, written=(form, write(form, layer.weights, layer.bits)))
+        replace(layer, written=(form, FORMS[form][0](layer.weights, layer.bits)))
         for layer in network.layers
     )
     written = Network(network.domain_sizes, layers)
@@ -215,7 +215,7 @@ def test_bytes_that_were_read_are_kept() -> None:
         coder = zlib.compressobj(9, zlib.DEFLATED, -15)
         held = coder.compress(np.ascontiguousarray(layer.weights).tobytes())
         held += coder.flush(zlib.Z_FULL_FLUSH) + coder.flush()
-        assert held != encode(layer.weights).tobytes()
+        assert held != encode(layer.weights, 8).tobytes()
         layers.append(replace(layer, written=(CODED, np.frombuffer(held, dtype=np.uint8))))
     written = Network(network.domain_sizes, tuple(layers))
     again = Network.from_file(written.to_metadata(), written.to_tensors())
@@ -226,7 +226,7 @@ def test_bytes_that_were_read_are_kept() -> None:
 def test_weights_beyond_their_bits_are_refused() -> None:
     weights = np.full((3, 4), -32, dtype=np.int8)
     for form in (CODED, PACKED):
-        held = encode(weights) if form == CODED else np.zeros(9, dtype=np.uint8)
+        held = encode(weights, 8) if form == CODED else np.zeros(9, dtype=np.uint8)
         with pytest.raises(ValueError, match="does not fit in 6 bits"):
             read(form, held, 6, (3, 4))
 

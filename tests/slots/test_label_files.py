@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from label_folders import QUICK, atom_names, write_folder
+from label_folders import QUICK, atom_names, problem_of, rows_of, write_folder
 from program import hstar
 from small_domains import problem_text
 
@@ -37,7 +37,7 @@ def test_reading(sample: Path) -> None:
     assert (labels.teacher, labels.cost, labels.hstar != "") == ("optimal", "one", True)
     assert labels.limits["time_limit"] == 300.0
     assert labels.domain == (sample.parent / "problems/domain.pddl").read_text()
-    assert labels.problem("p01.pddl").pddl == (sample.parent / "problems/p01.pddl").read_text()
+    assert problem_of(labels, "p01.pddl").pddl == (sample.parent / "problems/p01.pddl").read_text()
     times = json.loads(sample.with_suffix(".times.json").read_text())
     assert [attempt["problem"] for attempt in times["attempts"]] == ["p00.pddl", "p01.pddl"]
     assert all(attempt["total_time"] >= attempt["search_time"] for attempt in times["attempts"])
@@ -130,7 +130,7 @@ def test_plans_of_the_user(tmp_path: Path) -> None:
     assert {p.problem: p.plan_cost for p in labels.problems if p.status == "solved"} == costs
     assert np.isnan(labels.rows.h).all() and labels.kinds == ["plan"]
     for name, cost in costs.items():
-        upper = labels.rows_of(name).upper.tolist()
+        upper = rows_of(labels, name).upper.tolist()
         assert (upper[0], upper[-1]) == (cost, 0) and upper == sorted(upper, reverse=True)
     data = load_dataset(output)
     lmcut = data.column("lmcut")

@@ -33,8 +33,7 @@ from hstar.slots.features.operators import (
 )
 from hstar.slots.features.vocabulary import Vocabulary
 from hstar.slots.model_file import ModelFileError, write_model
-from hstar.slots.models.gnn import GNN, GNN_MODEL
-from hstar.slots.models.object_graph import object_graphs
+from hstar.slots.models.gnn import GNN, GNN_MODEL, object_graphs
 from hstar.training.reinforcement.ppo import PPOOptions, TrainedPolicy, train_on
 
 pytestmark = pytest.mark.usefixtures("one_thread")

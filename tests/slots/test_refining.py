@@ -15,9 +15,8 @@ from small_patterns import OPTIONS, SHAPE, data_of, database_of
 from hstar.pdb import write_pdb
 from hstar.planning.puzzle import make_puzzle
 from hstar.slots.features.pattern_states import PatternStates
-from hstar.slots.models.export import export
+from hstar.slots.models.export import export, rounded_from, shape_of
 from hstar.slots.models.integer_network import IntegerLayer, Network
-from hstar.slots.models.refining import rounded_from, shape_of
 from hstar.slots.pattern_network import read_learned
 from hstar.training.certified.learning import learn
 from hstar.training.loop import Line, Loop

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from label_folders import atom_names, generated, write_folder
+from label_folders import atom_names, generated, problem_of, write_folder
 from program import hstar
 from small_domains import ALL, problem_text
 
@@ -55,7 +55,7 @@ def test_exhaustive_values(domain: str, cost: str, tmp_path: Path) -> None:
         assert len(known) == len(h)
         best = search(task, "blind", "astar")
         assert known[bytes(task.initial_state)] == best.plan_cost
-        assert labels.problem(labelled.name).plan_cost == best.plan_cost
+        assert problem_of(labels, labelled.name).plan_cost == best.plan_cost
         closed = make_heuristic(task, "goalcount").evaluate(labelled.states) == 0
         for state, value, is_goal in zip(labelled.states, h, closed, strict=True):
             operators, successors = task.successors(state)
@@ -63,7 +63,7 @@ def test_exhaustive_values(domain: str, cost: str, tmp_path: Path) -> None:
             through = [c + known[bytes(s)] for c, s in zip(costs, successors, strict=True)]
             assert value == (0 if is_goal else min(through, default=np.inf))
         state = task.initial_state
-        for step in labels.problem(labelled.name).plan:
+        for step in problem_of(labels, labelled.name).plan:
             operators, successors = task.successors(state)
             names = [task.operator_name(int(operator)) for operator in operators]
             state = successors[names.index(step)]

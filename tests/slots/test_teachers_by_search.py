@@ -24,9 +24,10 @@ from hstar.planning.specification import SearchSpecification
 from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget, OutOfResources
 from hstar.slots.teachers import TEACHERS, LabelOptions, label, read_labels
-from hstar.slots.teachers.backward import FactSets, NothingToRegress
+from hstar.slots.teachers.backward import NothingToRegress
 from hstar.slots.teachers.given_states import NothingSolved, sample_given_states
-from hstar.slots.teachers.whole_states import LatestStates, fact_sets, states_of_facts
+from hstar.slots.teachers.labels import LabelRows
+from hstar.slots.teachers.states import LatestStates, fact_sets, states_of_facts
 from hstar.training.teachers.bootstrap import sample_bootstrap
 from hstar.training.teachers.value_iteration import sample_value_iteration
 
@@ -35,7 +36,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "bootstrap": {"rounds": 4, "searches": 20, "batches": 20},
     "value-iteration": {"rounds": 4, "drawn": 50, "batches": 20},
 }
-SAMPLES: dict[str, Callable[..., FactSets]] = {
+SAMPLES: dict[str, Callable[..., LabelRows]] = {
     "given-states": sample_given_states,
     "bootstrap": sample_bootstrap,
     "value-iteration": sample_value_iteration,
@@ -63,8 +64,8 @@ def distances(task: Task, states: Any) -> list[float]:
     return found
 
 
-def states_of(task: Task, sets: FactSets) -> Any:
-    states = states_of_facts(task, sets.starts, sets.facts)
+def states_of(task: Task, sets: LabelRows) -> Any:
+    states = states_of_facts(task, sets.starts, sets.atoms)
     assert (states >= 0).all()
     return states
 
@@ -151,7 +152,7 @@ def test_the_same_seed_gives_the_same_rows(teacher: str, tmp_path: Path) -> None
 
     def bytes_of(seed: int) -> bytes:
         sets = SAMPLES[teacher](task, Budget(), states=400, seed=seed, **SMALL[teacher])
-        return sets.facts.tobytes() + sets.h.tobytes()
+        return sets.atoms.tobytes() + sets.h.tobytes()
 
     assert bytes_of(1) == bytes_of(1) != bytes_of(2)
 

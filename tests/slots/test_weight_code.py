@@ -68,7 +68,7 @@ def test_structure_makes_codes_shorter_than_the_entropy() -> None:
     for weights, share in ((scaled_rows_and_columns(), 0.9), (similar_rows(), 0.75)):
         form, held = shortest(weights, 6)
         assert form == ADAPTIVE and len(held) < share * entropy_bytes(weights)
-        assert len(held) < len(encode(weights))
+        assert len(held) < len(encode(weights, 8))
 
 
 def test_without_structure_a_code_is_near_the_entropy() -> None:

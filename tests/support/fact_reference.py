@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from hstar.slots.models import MODELS
-from hstar.slots.objectives.distributions import TruncatedNormal
+from hstar.slots.objectives.truncated_normal import TruncatedNormal
 from hstar.training.native import FactRows, Layer, MlpOptions, first_layers, to_tensors
 
 ATOMS = 120

@@ -58,9 +58,7 @@ class Exact:
         self.mean = self.mu + self.sigma * r
         self.second_less_1 = a * p - b * q  # E[((x - mu) / sigma)^2] - 1: may be 1e-200
         self.second = 1 + self.second_less_1
-        self.mean_by_mu = self.second - r * r
-        self.variance = self.sigma**2 * self.mean_by_mu
-        self.mean_by_sigma = p * (1 + a * a - a * r) - q * (1 + b * b - b * r)
+        self.variance = self.sigma**2 * (self.second - r * r)
         self.r = r
 
     def _density(self, z: Any) -> Any:
@@ -97,20 +95,16 @@ class Exact:
         return {
             "log p": self.log_prob(x),
             "E": self.mean,
-            "Var": self.variance,
             "dlog p/dmu": self.log_prob_by_mu(x),
             "dlog p/dsigma": self.log_prob_by_sigma(x),
-            "dE/dmu": self.mean_by_mu,
-            "dE/dsigma": self.mean_by_sigma,
         }
 
     def scales(self, x: float, dtype: torch.dtype) -> dict[str, Any]:
         """What errors are measured by: the value itself, but never less than what follows.
 
-        The smallest normal number of the dtype for all; and for the four quantities that pass
-        through zero a hundred-thousandth of their natural size, since next to the zero
-        there are no digits left to compare: 1 for log p, |mu| (moved into the interval) for E, and
-        for the slopes of log p the size of one standard deviation's worth of them.
+        The smallest normal number of the dtype, and a hundred-thousandth of their natural size,
+        since next to a zero there are no digits left to compare: 1 for log p, |mu| (moved into the
+        interval) for E, and for the slopes of log p one standard deviation's worth of them.
         """
         mp, tiny = self.mp, self.mp.mpf(torch.finfo(dtype).tiny)
         deviation = mp.sqrt(self.variance)
@@ -122,7 +116,7 @@ class Exact:
             "dlog p/dsigma": deviation * (abs(x - self.mu) + deviation) / self.sigma**3,
         }
         return {
-            name: max(abs(value), NEAR_ZERO * natural.get(name, 0), tiny)
+            name: max(abs(value), NEAR_ZERO * natural[name], tiny)
             for name, value in self.quantities(x).items()
         }
 
@@ -220,16 +214,7 @@ def computed(
     distribution = make(mu, sigma, lower, upper)
     log_prob, mean = distribution.log_prob(x), distribution.mean
     by_mu, by_sigma = torch.autograd.grad(log_prob.sum(), (mu, sigma), retain_graph=True)
-    mean_by_mu, mean_by_sigma = torch.autograd.grad(mean.sum(), (mu, sigma))
-    values = {
-        "log p": log_prob,
-        "E": mean,
-        "Var": distribution.variance,
-        "dlog p/dmu": by_mu,
-        "dlog p/dsigma": by_sigma,
-        "dE/dmu": mean_by_mu,
-        "dE/dsigma": mean_by_sigma,
-    }
+    values = {"log p": log_prob, "E": mean, "dlog p/dmu": by_mu, "dlog p/dsigma": by_sigma}
     return {name: value.detach().double().cpu().tolist() for name, value in values.items()}
 
 

@@ -10,7 +10,7 @@ from hard_tasks import write_task
 from small_domains import ALL, GRIPPER, problem_text
 
 from hstar.domains import generate
-from hstar.slots.teachers import LabelOptions, Labels
+from hstar.slots.teachers import LabelledProblem, LabelOptions, LabelRows, Labels
 
 QUICK = LabelOptions(jobs=1)
 HARD = "p00b.pddl"
@@ -55,9 +55,19 @@ def files(output: Path) -> tuple[bytes, bytes]:
     return output.read_bytes(), output.with_suffix(".manifest.json").read_bytes()
 
 
+def problem_of(labels: Labels, name: str) -> LabelledProblem:
+    """The problem of that file name."""
+    return next(problem for problem in labels.problems if problem.problem == name)
+
+
+def rows_of(labels: Labels, name: str) -> LabelRows:
+    """The rows of the problem of that file name."""
+    return labels.rows.of_problem(labels.problems.index(problem_of(labels, name)))
+
+
 def atom_names(labels: Labels, name: str) -> list[list[str]]:
     """The true atoms of each labelled state of a problem, such as "on(a, b)"."""
-    rows, names = labels.rows_of(name), labels.problem(name).atoms
+    rows, names = rows_of(labels, name), problem_of(labels, name).atoms
     states = np.split(rows.atoms, rows.starts[1:-1]) if len(rows) else []
     named = ([names[atom] for atom in state] for state in states)
     return [[atom for atom in state if not atom.startswith("not ")] for state in named]

@@ -21,9 +21,9 @@ from hstar.planning.task import Task
 from hstar.slots.features.pattern_states import PatternStates
 from hstar.slots.levels import Decoding
 from hstar.slots.loader import load_pattern_heuristic
-from hstar.slots.model_file import ModelFileError, to_bytes
+from hstar.slots.model_file import ModelFileError, to_bytes, write_model
 from hstar.slots.objectives import make_objective
-from hstar.slots.pattern_network import ExceptionSet, LearnedFile, read_learned, write_learned
+from hstar.slots.pattern_network import ExceptionSet, LearnedFile, read_learned
 from hstar.training.certified.certificate import verify_file
 from hstar.training.certified.device_sweep import DeviceSweep
 from hstar.training.certified.learning import learn
@@ -136,13 +136,14 @@ def test_a_certificate_of_something_else_is_refused(strict: Path, tmp_path: Path
         replace(file, model=replace(model, exceptions=(ExceptionSet.encode([3]),))),
         replace(file, model=replace(model, decoding=other)),
     ):
-        write_learned(path, forged)
+        write_model(path, forged.to_model_file())
         with pytest.raises(ModelFileError):
             read_learned(path)
         with pytest.raises(ModelFileError):
             verify_file(path)
     for key, wrong in (("total", 1), ("states", 1), ("table_sha256", "0" * 64)):
-        write_learned(path, replace(file, certificate={**file.certificate, key: wrong}))
+        other = replace(file, certificate={**file.certificate, key: wrong})
+        write_model(path, other.to_model_file())
         _, verification = verify_file(path)
         assert not verification.holds and key in verification.differences
     assert to_bytes(file.to_model_file()) == strict.read_bytes()
@@ -159,7 +160,8 @@ def test_damaged_parts_do_not_crash(strict: Path, tmp_path: Path) -> None:
         (replace(first, code=first.code[:-1]),),
         (replace(first, code=b""),),
     ):
-        write_learned(path, LearnedFile(replace(file.model, exceptions=exceptions), None, {}))
+        bare = LearnedFile(replace(file.model, exceptions=exceptions), None, {})
+        write_model(path, bare.to_model_file())
         with pytest.raises((ModelFileError, ValueError)):
             read_learned(path, need_certificate=False).model.core  # noqa: B018
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from hstar.commands.arguments import (
@@ -152,7 +153,7 @@ def show(path: str, as_json: bool) -> None:
     held = {
         **_sizes(file, os.stat(path).st_size),
         "network": file.model.network.to_metadata(),
-        "decoding": file.model.decoding.to_metadata(),
+        "decoding": asdict(file.model.decoding),
         "values": list(file.model.values),
         "certificate": file.certificate,
         "notes": file.notes,

@@ -120,7 +120,7 @@ def run_compress(options: argparse.Namespace) -> int:
 
 def run_show(options: argparse.Namespace) -> int:
     from hstar.pdb import read_pdb
-    from hstar.slots.model_file import is_model_file
+    from hstar.planning.heuristics import is_model_file
 
     if is_model_file(options.file):
         certified.show(options.file, options.json)

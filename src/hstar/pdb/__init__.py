@@ -13,9 +13,8 @@ from hstar.pdb.alternatives import (
 from hstar.pdb.compression import best_levels, build_difference, compress, subtract
 from hstar.pdb.database import Layout, PatternDatabase, build_pdb, make_index
 from hstar.pdb.file import PdbFileError, read_pdb, write_pdb
-from hstar.pdb.heuristic import PdbHeuristic, load_heuristic
-from hstar.pdb.pattern import parse_pattern
-from hstar.pdb.selection import choose_pattern
+from hstar.pdb.heuristic import PdbHeuristic
+from hstar.pdb.pattern import choose_pattern, parse_pattern
 
 __all__ = [
     "Compressions",
@@ -30,7 +29,6 @@ __all__ = [
     "compress",
     "describe_compression",
     "list_compressions",
-    "load_heuristic",
     "make_index",
     "parse_pattern",
     "read_pdb",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,15 +44,21 @@ class Layout:
     cost: str = "normal"
     fingerprint: str = ""
 
+    @classmethod
+    def of(cls, described: dict[str, Any]) -> Layout:
+        """From `asdict` as JSON. Raises KeyError and TypeError."""
+        known = {one.name: described[one.name] for one in fields(cls)}
+        return cls(**known | {name: tuple(known[name]) for name in ("pattern", "levels")})
 
-class PatternHeuristic(ABC):
+
+class PatternHeuristic:
     """A pattern database, or a network that was learned from one."""
 
     layout: Layout
 
-    @abstractmethod
     def bind(self, space: Space) -> _core.Pdb | _core.LearnedPdb:
         """In the core. Raises ValueError if it is one of another space."""
+        raise NotImplementedError
 
     @cached_property
     def core(self) -> _core.Pdb | _core.LearnedPdb:

@@ -12,7 +12,7 @@ import json
 import os
 import struct
 from collections.abc import Iterator
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -48,12 +48,8 @@ def write_pdb(path: str | os.PathLike[str], database: PatternDatabase) -> None:
     write_parts_atomically(path, parts)
 
 
-def read_pdb(path: str | os.PathLike[str], *, verify: bool = True) -> PatternDatabase:
-    """Open a database, its tables memory mapped. Raises PdbFileError.
-
-    `verify` reads the tables once and compares their digests; without it, only the header and the
-    sizes are checked.
-    """
+def read_pdb(path: str | os.PathLike[str]) -> PatternDatabase:
+    """Open a database, its tables memory mapped; digests are compared. Raises PdbFileError."""
     name = os.fspath(path)
     try:
         size = os.stat(name).st_size
@@ -65,17 +61,20 @@ def read_pdb(path: str | os.PathLike[str], *, verify: bool = True) -> PatternDat
         raise PdbFileError(f"cannot read the pattern database: {error.strerror}", name) from None
     parts: list[tuple[Layout, NDArray[np.uint8], str]] = []
     for description in header:
-        layout = _layout(description, name)
+        try:
+            layout, digest = Layout.of(description), description["sha256"]
+        except (KeyError, TypeError):
+            raise PdbFileError(f"the header is incomplete; {_ADVICE}", name) from None
         length = (layout.cells * layout.bits + 7) // 8
         if start + length > size:
             raise PdbFileError(f"the file is cut off; {_ADVICE}", name)
-        parts.append((layout, raw[start : start + length], description["sha256"]))
+        parts.append((layout, raw[start : start + length], digest))
         start += length + -length % ALIGNMENT
     if size != start:
         raise PdbFileError(f"the file has the wrong length; {_ADVICE}", name)
     database: PatternDatabase | None = None
     for layout, table, digest in reversed(parts):
-        if verify and hashlib.sha256(table.data).hexdigest() != digest:
+        if hashlib.sha256(table.data).hexdigest() != digest:
             message = "the table was changed (its digest does not match); build it again"
             raise PdbFileError(message, name)
         database = PatternDatabase(layout, table, database)
@@ -118,15 +117,6 @@ def _read_header(file: BinaryIO, name: str) -> list[dict[str, Any]]:
     if not isinstance(header, list) or not header:
         raise PdbFileError(f"the header does not describe a table; {_ADVICE}", name)
     return header
-
-
-def _layout(description: dict[str, Any], name: str) -> Layout:
-    try:
-        known = {one.name: description[one.name] for one in fields(Layout)}
-        known |= {"pattern": tuple(known["pattern"]), "levels": tuple(known["levels"])}
-        return Layout(**known)
-    except (KeyError, TypeError):
-        raise PdbFileError(f"the header is incomplete; {_ADVICE}", name) from None
 
 
 def is_pdb_file(path: str | os.PathLike[str]) -> bool:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hstar import _core
 from hstar.pdb.database import PatternHeuristic
-from hstar.pdb.file import PdbFileError, read_pdb
-from hstar.planning.heuristics import PATTERNS, evaluate
+from hstar.pdb.file import PdbFileError
+from hstar.planning.heuristics import evaluate
 from hstar.planning.space import Space
 
 
@@ -57,26 +56,6 @@ class PdbHeuristic:
     def evaluate(self, space: Space, states: NDArray[np.int32]) -> NDArray[np.float32]:
         """float32[B] from int32[B, V]; one state is a batch of one."""
         return evaluate(self, space, states)
-
-
-def load_heuristic(
-    text: str, read_other: Callable[[str], PatternHeuristic | None] = lambda name: None
-) -> PdbHeuristic:
-    """From "pdb:FILE,FILE+FILE": the maximum over the parts between commas, each a sum of files.
-
-    `read_other` reads files of other kinds and returns None for a pattern database.
-    Raises PdbFileError and ValueError.
-    """
-    names = [one.split("+") for one in text.removeprefix(PATTERNS).split(",")]
-    every = {name for one in names for name in one}
-    if "" in every:
-        raise ValueError(f"'{text}' names no file; write pdb:FILE,FILE or pdb:FILE+FILE")
-    files: dict[str, PatternHeuristic] = {}
-    for name in sorted(every):
-        other = read_other(name)
-        files[name] = read_pdb(name) if other is None else other
-    label = ",".join("+".join(map(os.path.basename, one)) for one in names)
-    return PdbHeuristic([[files[name] for name in one] for one in names], f"{PATTERNS}{label}")
 
 
 def _check_sum(databases: Sequence[PatternHeuristic]) -> None:

@@ -8,12 +8,9 @@ from hstar.runtime.exports import lazy
 
 if TYPE_CHECKING:
     from hstar.slots.learned_heuristic import LearnedHeuristic as LearnedHeuristic
-    from hstar.slots.levels import Decoding as Decoding
     from hstar.slots.model_file import ModelFile as ModelFile
     from hstar.slots.model_file import read_model as read_model
-    from hstar.slots.model_file import to_bytes as to_bytes
     from hstar.slots.model_file import write_model as write_model
-    from hstar.slots.pattern_network import LearnedDatabase as LearnedDatabase
     from hstar.slots.pattern_network import LearnedFile as LearnedFile
     from hstar.slots.pattern_network import read_learned as read_learned
 

@@ -82,7 +82,7 @@ class TruncatedMean(Decode):
     name, reads, is_native, needs_lower = "truncated-mean", "location-scale", True, True
 
     def value(self, outputs: Tensor, base: Tensor, lower: Tensor, constants: Constants) -> Tensor:
-        from hstar.slots.objectives.distributions import TruncatedNormal
+        from hstar.slots.objectives.truncated_normal import TruncatedNormal
 
         mu, sigma = location_and_scale(outputs, base, constants)
         return TruncatedNormal(mu, sigma, lower - constants["epsilon"]).mean
@@ -166,22 +166,8 @@ class HAdjusted(Decode):
         return softplus(-value) - log_pi + entropy.log1p()
 
 
-ENTRIES = (
-    Value(),
-    Floor(),
-    Mean(),
-    Clip(),
-    TruncatedMean(),
-    Shaped(),
-    Argmax(),
-    Quantile(),
-    Strict(),
-    PolicyValue(),
-    HAdjusted(),
-)
-DECODES: Registry[Decode] = Registry(
-    "decode", {entry.name: entry for entry in ENTRIES}, "hstar.decodes", of_class(Decode)
-)
+ENTRIES = {kind.name: kind() for kind in Decode.__subclasses__()}  # all of this file
+DECODES: Registry[Decode] = Registry("decode", ENTRIES, "hstar.decodes", of_class(Decode))
 
 
 def find_decode(name: str | None, objective: Objective) -> Decode:

@@ -37,13 +37,9 @@ class LearnedHeuristic:
         with refusing_malformed(path):
             held = DECODES.find(self.metadata["decode"]["name"])
             self.features = FEATURES.find(self.metadata["features"]["name"])
-            self.decode: Decode = held
             if held.is_certified:
                 raise ValueError(f"decode '{held.name}' needs a network in integers")
-            self.constants: dict[str, Any] = {**held.options, **self.metadata["decode"]}
-        if decode is None:
-            return
-        self.decode = DECODES.find(decode)
+        self.decode = held if decode is None else DECODES.find(decode)
         if self.decode.reads != held.reads:
             raise ValueError(
                 f"decode '{decode}' reads {self.decode.reads}, but the model's outputs "
@@ -54,7 +50,7 @@ class LearnedHeuristic:
                 f"decode '{decode}' needs a network in integers with a certificate, and "
                 f"this is none; choose {_fitting(held)}, or learn one with 'hstar pdb learn'"
             )
-        self.constants = {**self.decode.options, **self.metadata["decode"]}
+        self.constants: dict[str, Any] = {**self.decode.options, **self.metadata["decode"]}
 
     def __repr__(self) -> str:
         names = [self.metadata[key]["name"] for key in ("model", "objective")]
@@ -89,7 +85,7 @@ class LearnedHeuristic:
                 model = MODELS.find(self.metadata["model"]["name"])
             except ValueError as error:
                 raise self._error(f"this hstar cannot use the model: {error}") from error
-            tensors = self.file.for_core()
+            tensors = dict(self.file.buffers)
             network = model.native(self.metadata["model"]["config"], tensors)
             inputs = self.features.native(self.metadata["features"]["config"], space)
             # An entry from outside may inherit from one of ours, or have its name; a copy is ours.
@@ -192,19 +188,16 @@ class LearnedHeuristic:
 
     def check_space(self, space: Any) -> None:
         """Raises ModelFileError if the heuristic was trained for another."""
-        with refusing_malformed(self.path):
-            self._check_space(space)
-
-    def _check_space(self, space: Any) -> None:
         trained = self.metadata["domain"]
         name = "" if trained is None else quote(str(trained["name"]))
         if trained is not None and getattr(space, "problem", None) is None:
             raise self._error(f"the model was trained on PDDL domain {name}")
-        try:
-            self.features.check(self.metadata["features"]["config"], space)
-        except ValueError as error:
-            about = f"the model was trained on domain {name}: " if name else ""
-            raise self._error(f"{about}{error}") from None
+        with refusing_malformed(self.path):
+            try:
+                self.features.check(self.metadata["features"]["config"], space)
+            except ValueError as error:
+                about = f"the model was trained on domain {name}: " if name else ""
+                raise self._error(f"{about}{error}") from None
         if trained is None:
             return
         domain = space.problem.domain

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from hstar.slots.models.integer_network import LOGIT_UNITS
 
@@ -35,12 +34,3 @@ class Decoding:
         if not 0 <= tau <= 1:
             raise ValueError("tau is a probability")
         return cls((math.floor((1 - tau) * ONE),) * (classes - 1), ratio_of(temperature))
-
-    def to_metadata(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_metadata(cls, metadata: dict[str, Any]) -> Decoding:
-        held = metadata["thresholds"]
-        thresholds = None if held is None else tuple(int(one) for one in held)
-        return cls(thresholds, int(metadata["ratio"]))

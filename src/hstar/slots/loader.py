@@ -74,9 +74,13 @@ def load_pattern_heuristic(text: str) -> PdbHeuristic:
     """From "pdb:FILE,FILE+FILE": the maximum of what commas separate, each a sum of files. A file
     is a pattern database or a learned one; a learned one without a certificate that holds is
     refused. Raises PdbFileError, ModelFileError and ValueError."""
-    from hstar.pdb import load_heuristic
+    from hstar.pdb import PdbHeuristic, read_pdb
     from hstar.slots.pattern_network import read_learned
 
-    return load_heuristic(
-        text, lambda name: read_learned(name).model if is_model_file(name) else None
-    )
+    names = [one.split("+") for one in text.removeprefix(PATTERNS).split(",")]
+    every = sorted({name for one in names for name in one})
+    if "" in every:
+        raise ValueError(f"'{text}' names no file; write pdb:FILE,FILE or pdb:FILE+FILE")
+    files = {n: read_learned(n).model if is_model_file(n) else read_pdb(n) for n in every}
+    label = ",".join("+".join(map(os.path.basename, one)) for one in names)
+    return PdbHeuristic([[files[name] for name in one] for one in names], f"{PATTERNS}{label}")

@@ -17,6 +17,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 FORMAT = "hstar-model-2"
 NO_DIGEST = "0" * 64
 DIGEST_PLACE = b'\\"digest\\":\\"'  # JSON within JSON
-MOST_HEADER = 2**28  # bytes
 DTYPES = {  # of tensors: codes of the modules struct and array, which NumPy knows as well
     **{"BOOL": "?", "F16": "e", "F32": "f", "F64": "d"},
     **{f"I{8 * size}": code for size, code in ((1, "b"), (2, "h"), (4, "i"), (8, "q"))},
@@ -48,7 +48,7 @@ SCHEMA: dict[str, Any] = {  # (schema,): that, or null
     "objective": {"name": str},
     "decode": {"name": str},
     "cost": str,
-    "domain": (dict,),
+    "domain": ({"name": str, "hash": str},),
     "training": dict,
     "certificate": (dict,),
 }
@@ -67,47 +67,23 @@ class TrustedCodeWarning(UserWarning):
     """A model file imports code that came neither with hstar nor with an installed package."""
 
 
-class StoredTensors(Mapping[str, "NDArray[Any]"]):
-    """The tensors of a file: code, shape and bytes by name. They become arrays when they are asked
-    for; a search in the core needs no NumPy, and importing it takes as long as a small search."""
-
-    def __init__(self, parts: dict[str, tuple[Any, tuple[int, ...], memoryview]]) -> None:
-        self.parts = parts
-
-    def __getitem__(self, name: str) -> NDArray[Any]:
-        import numpy as np
-
-        code, shape, data = self.parts[name]
-        return np.ndarray(shape, code, data)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return dict, (dict(self),)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.parts)
-
-    def __len__(self) -> int:
-        return len(self.parts)
-
-    def buffers(self) -> dict[str, Any]:
-        """For the core: whatever has a shape and numbers one after the other."""
-        return {
-            name: data.cast(code, shape) if all(shape) and code != "e" else self[name]
-            for name, (code, shape, data) in self.parts.items()
-        }
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ModelFile:
-    """What a model file holds. `metadata` is as `model_metadata` makes it."""
+    """What a model file holds. `metadata` is as `model_metadata` makes it. Buffers are arrays, or
+    whatever else has a shape and numbers one after the other: a search in the core needs no NumPy,
+    and importing it takes as long as a small search."""
 
     metadata: dict[str, Any]
-    tensors: Mapping[str, NDArray[Any]] = field(repr=False)
+    buffers: Mapping[str, Any] = field(repr=False)
 
-    def for_core(self) -> dict[str, Any]:
-        """The tensors as arrays or other buffers, which the core takes alike."""
-        held = self.tensors
-        return held.buffers() if isinstance(held, StoredTensors) else dict(held)
+    @cached_property
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        import numpy as np
+
+        return {name: np.asarray(buffer) for name, buffer in self.buffers.items()}
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return ModelFile, (self.metadata, self.tensors)
 
 
 def model_metadata(
@@ -242,17 +218,6 @@ def _texts(held: Any) -> Iterator[str]:
             yield from _texts(one)
 
 
-def is_model_file(path: str | os.PathLike[str]) -> bool:
-    """Whether a file looks like .safetensors."""
-    try:
-        with open(path, "rb") as opened:
-            prefix = opened.read(9)
-    except OSError:
-        return False
-    is_short = int.from_bytes(prefix[:8], "little") < MOST_HEADER
-    return len(prefix) == 9 and prefix[8:] == b"{" and is_short
-
-
 @contextmanager
 def refusing_malformed(path: str) -> Iterator[None]:
     """Whatever cannot be made of a file's metadata becomes one clear refusal."""
@@ -283,7 +248,7 @@ def _read_in_pieces(path: str) -> bytearray:
     return content
 
 
-def _tensors(header: dict[str, Any], content: memoryview, begin: int) -> StoredTensors:
+def _tensors(header: dict[str, Any], content: memoryview, begin: int) -> dict[str, Any]:
     """Views of the content, which is not copied: a model may take most of the memory there is.
     Raises LookupError, TypeError and ValueError if the header does not fit the content."""
     parts, rest = {}, len(content) - begin
@@ -296,12 +261,21 @@ def _tensors(header: dict[str, Any], content: memoryview, begin: int) -> StoredT
         if needed != end - first:
             raise ValueError(f"the tensor {name!r} has {end - first} bytes, not {needed}")
         data = content[begin + first : begin + end]
-        is_aligned = (begin + first) % size == 0
-        parts[name] = code, tuple(shape), data if is_aligned else memoryview(bytearray(data))
+        if (begin + first) % size:  # not aligned
+            data = memoryview(bytearray(data))
+        parts[name] = _buffer(data, code, tuple(shape))
         rest -= end - first
     if rest:
         raise ValueError("the tensors do not fill the file")
-    return StoredTensors(parts)
+    return parts
+
+
+def _buffer(data: memoryview, code: Any, shape: tuple[int, ...]) -> Any:
+    if all(shape) and code != "e":
+        return data.cast(code, shape)
+    import numpy as np
+
+    return np.ndarray(shape, code, data)
 
 
 def _digest_without(digest: str, content: bytes | bytearray) -> str:

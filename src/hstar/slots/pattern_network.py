@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,6 @@ from hstar.slots.model_file import (
     model_metadata,
     read_model,
     refusing_malformed,
-    write_model,
 )
 from hstar.slots.models.integer_network import Network
 
@@ -105,7 +104,7 @@ class LearnedFile:
             model=("mlp", model.network.to_metadata()),
             objective=self.notes.get("objective", {"name": "cea"}),
             decode={
-                **decode.to_metadata(),
+                **asdict(decode),
                 "name": name,
                 "values": list(model.values),
                 "exceptions": [[one.count, one.parameter] for one in model.exceptions],
@@ -122,17 +121,19 @@ class LearnedFile:
         """Raises all that a malformed file may cause: use it within `refusing_malformed`."""
         metadata, tensors = file.metadata, file.tensors
         features, decode = metadata["features"]["config"], metadata["decode"]
-        base = features["base"]
+        base, thresholds = features["base"], decode["thresholds"]
         model = LearnedDatabase(
-            layout=_layout(features["layout"]),
+            layout=Layout.of(features["layout"]),
             network=Network.from_file(metadata["model"]["config"], tensors),
-            decoding=Decoding.from_metadata(decode),
+            decoding=Decoding(
+                None if thresholds is None else tuple(map(int, thresholds)), int(decode["ratio"])
+            ),
             values=tuple(int(value) for value in decode["values"]),
             exceptions=tuple(
                 ExceptionSet(int(count), int(parameter), tensors[f"exceptions.{number}"].tobytes())
                 for number, (count, parameter) in enumerate(decode["exceptions"])
             ),
-            base=None if base is None else PatternDatabase(_layout(base), tensors["base"]),
+            base=None if base is None else PatternDatabase(Layout.of(base), tensors["base"]),
         )
         model.network.core  # noqa: B018  builds it, and so checks that the layers fit each other
         for one in model.exceptions:
@@ -141,11 +142,6 @@ class LearnedFile:
             model.core  # noqa: B018  the same for all parts together
         notes = {**metadata["training"], "objective": metadata["objective"]}
         return cls(model, metadata["certificate"], notes)
-
-
-def write_learned(path: str | os.PathLike[str], file: LearnedFile) -> int:
-    """Write a file completely or not at all; returns its size. Raises OSError."""
-    return write_model(path, file.to_model_file())
 
 
 def read_learned(path: str | os.PathLike[str], *, need_certificate: bool = True) -> LearnedFile:
@@ -174,7 +170,7 @@ def digests(model: LearnedDatabase) -> dict[str, str]:
     described = [
         asdict(model.layout),
         model.network.to_metadata(),
-        model.decoding.to_metadata(),
+        asdict(model.decoding),
         list(model.values),
         None if model.base is None else asdict(model.base.layout),
     ]
@@ -197,11 +193,6 @@ def tensors_of(model: LearnedDatabase) -> dict[str, NDArray[Any]]:
     if model.base is not None:
         tensors["base"] = np.ascontiguousarray(model.base.table)
     return tensors
-
-
-def _layout(described: dict[str, Any]) -> Layout:
-    known = {one.name: described[one.name] for one in fields(Layout)}
-    return Layout(**known | {"pattern": tuple(known["pattern"]), "levels": tuple(known["levels"])})
 
 
 def _check_certificate(file: LearnedFile, name: str) -> None:

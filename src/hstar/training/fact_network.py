@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from hstar import _core
 from hstar.planning.task import Task
 from hstar.slots.features.facts import FACTS, fact_rows
-from hstar.slots.teachers.backward import FactSets
-from hstar.training.native import FactRows, Floats, MlpOptions, first_layers
+from hstar.slots.teachers.labels import LabelRows
+from hstar.training.native import FactRows, MlpOptions, first_layers
 
 NETWORK = MlpOptions(
     hidden=128,
@@ -56,7 +56,7 @@ class FactNetwork:
             },
         )
 
-    def train(self, sets: FactSets, batches: int, seed: int, limits: tuple[float, int]) -> float:
+    def train(self, sets: LabelRows, batches: int, seed: int, limits: tuple[float, int]) -> float:
         """The mean loss of so many batches, drawn from the sets.
 
         Raises _core.Stopped, and keeps what it has learned until then.
@@ -76,13 +76,9 @@ class FactNetwork:
             self.layers, self.optimizer = trainer.weights(), trainer.state()
 
 
-def training_rows(
-    sets: FactSets, row_of_fact: NDArray[np.int32], width: int, lower: Floats | None = None
-) -> FactRows:
+def training_rows(sets: LabelRows, row_of_fact: NDArray[np.int32], width: int) -> FactRows:
     """The atoms that are inputs, of each set."""
-    inputs = row_of_fact[sets.facts]
+    inputs = row_of_fact[sets.atoms]
     is_input = inputs >= 0
     before = np.concatenate([[0], np.cumsum(is_input)])  # inputs among the first facts
-    if lower is None:
-        lower = np.full(len(sets), np.nan, np.float32)
-    return FactRows(width, before[sets.starts], inputs[is_input], sets.h, lower, sets.upper)
+    return FactRows(width, before[sets.starts], inputs[is_input], sets.h, sets.lower, sets.upper)

@@ -164,7 +164,7 @@ class TrainOptions:
 
 def refining(options: TrainOptions, network: Network) -> TrainOptions:
     """Options to go on from a network with: its shape and bits, and rounding throughout."""
-    from hstar.slots.models.refining import shape_of
+    from hstar.slots.models.export import shape_of
 
     shape = shape_of(network)
     return replace(

@@ -18,8 +18,8 @@ from hstar.slots.features.digits import digit_config
 from hstar.slots.features.feature import Config, Feature
 from hstar.slots.model_file import ModelFile, model_metadata, write_model
 from hstar.slots.models import MODELS
+from hstar.slots.models.export import rounded_from, shape_of
 from hstar.slots.models.integer_network import Network
-from hstar.slots.models.refining import rounded_from, shape_of
 from hstar.training.dataset import Dataset, check_same_kind, no_plans, open_states
 from hstar.training.loop import Line, Loop, Report
 from hstar.training.options import TABLE_DEFAULTS, TrainOptions

@@ -7,8 +7,6 @@ from hstar.runtime.registry import Registry, of_class
 from hstar.slots.features.feature import Feature
 
 if TYPE_CHECKING:
-    from hstar.slots.features.facts import true_atoms as true_atoms
-    from hstar.slots.features.pattern_states import UNREACHED as UNREACHED
     from hstar.slots.features.pattern_states import PatternStates as PatternStates
 
 FEATURES: Registry[Feature] = Registry(

@@ -7,20 +7,30 @@ task does not track keeps its initial truth. Objects that no atom mentions are l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hstar.pddl import model
+from hstar.pddl.errors import UnsupportedPddlError, quote
 from hstar.planning.atoms import parse_atom
 from hstar.planning.task import Task
-from hstar.slots.features.feature import Config, Feature, Inputs, SpaceStates, gathered
-from hstar.slots.features.goals import goal_literals
+from hstar.slots.features.feature import (
+    Config,
+    Feature,
+    Inputs,
+    SpaceStates,
+    check_options,
+    gathered,
+)
 from hstar.slots.features.vocabulary import Vocabulary
 
 NOTHING = (-1, -1)  # in place of an entry
+Literal = tuple[tuple[str, ...], bool]  # ("on", "a", "b"), wanted true
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +127,51 @@ class Encoder:
         return arity, index * self.channels[arity] + number
 
 
+def goal_literals(problem: model.Problem) -> Iterator[Literal]:
+    """The goal as literals. Raises UnsupportedPddlError if it is no conjunction of literals. What
+    holds or fails in all states alike is left out: it tells a network nothing."""
+    goal = _settled(problem.goal, True, problem)
+    for part in goal.parts if isinstance(goal, model.And) else (goal,):
+        match part:
+            case model.Atom(predicate, args):
+                yield (predicate, *args), True
+            case model.Not(model.Atom(predicate, args)):
+                yield (predicate, *args), False
+            case model.Or():
+                raise UnsupportedPddlError(
+                    "networks read goals that are conjunctions of literals, but this goal "
+                    f"contains a choice: {quote(str(part))}; use a built-in heuristic",
+                    problem.path,
+                )
+
+
+def _settled(formula: model.Formula, wanted: bool, problem: model.Problem) -> model.Formula:
+    """What holds where a formula is as wanted: with negation at atoms only, without quantifiers,
+    and with all worked out that is the same in all states at a glance."""
+    joins = model.disjunction, model.conjunction
+    match formula:
+        case model.Constant(value):
+            return model.TRUTH if value == wanted else model.FALSITY
+        case model.Equal(left, right):
+            return model.TRUTH if (left == right) == wanted else model.FALSITY
+        case model.Not(inner):
+            return _settled(inner, not wanted, problem)
+        case model.Junction(parts):
+            join = joins[isinstance(formula, model.And) == wanted]
+            return join([_settled(part, wanted, problem) for part in parts])
+        case model.Quantified(variables, body):
+            join = joins[isinstance(formula, model.Forall) == wanted]
+            names = [variable.name for variable in variables]
+            domains = [problem.objects_of(variable.types) for variable in variables]
+            bodies = (
+                model.substitute(body, dict(zip(names, one, strict=True)))
+                for one in itertools.product(*domains)
+            )
+            return join([_settled(one, wanted, problem) for one in bodies])
+        case _:
+            return formula if wanted else model.Not(formula)
+
+
 class AtomFeature(Feature):
     """Options: `breadth`, the largest arity that is seen, and `types`, whether types are."""
 
@@ -125,8 +180,7 @@ class AtomFeature(Feature):
 
     def configure(self, tasks: Sequence[Task], options: Config, cost: str) -> Config:
         breadth, types = options["breadth"], options["types"]
-        if not isinstance(types, bool) or not isinstance(breadth, int):
-            raise ValueError("the option types is true or false, breadth a whole number")
+        check_options(options, self.options, zero=("breadth",))
         return Vocabulary.of(tasks[0].problem.domain, breadth, types).to_dict()
 
     def warnings(self, config: Config) -> list[str]:

@@ -7,11 +7,12 @@ training saw.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
+    import torch
     from numpy.typing import NDArray
 
 Config = dict[str, Any]
@@ -37,6 +38,41 @@ def gathered(
     return begins, np.arange(begins[-1]) + np.repeat(starts[rows] - begins[:-1], counts)
 
 
+def check_options(
+    given: Config, defaults: Config, *, zero: Sequence[str] = (), **names: Sequence[str]
+) -> None:
+    """Raises ValueError for options that are not of the kind of their defaults. Numbers are at
+    least 1, those of `zero` at least 0; texts are among the `names`."""
+    for name, default in defaults.items():
+        value = given[name]
+        if isinstance(default, bool) and not isinstance(value, bool):
+            raise ValueError(f"'{name}' must be true or false, not {value!r}")
+        if isinstance(default, str) and value not in names[name]:
+            raise ValueError(f"unknown {name} {value!r}; choose {', '.join(names[name])}")
+        if type(default) is int:
+            whole_number(given, name, least=int(name not in zero))
+
+
+def whole_number(options: Config, *names: str, least: int = 1) -> None:
+    """Raises ValueError unless these options are whole numbers."""
+    for name in names:
+        value = options[name]
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise ValueError(f"'{name}' must be a whole number of at least {least}, not {value!r}")
+
+
+def moved(held: Any, device: torch.device) -> Any:
+    """A dataclass with all its tensors on a device."""
+    import torch
+
+    if isinstance(held, torch.Tensor):
+        return held.to(device)
+    if not is_dataclass(held):
+        return held
+    kind: Any = type(held)
+    return kind(*(moved(getattr(held, one.name), device) for one in fields(held)))
+
+
 class Inputs:
     """The inputs of many states. `sizes` int[S] says what each costs to compute, so that every
     batch can have the same sizes."""
@@ -46,6 +82,19 @@ class Inputs:
     def select(self, rows: NDArray[np.int64]) -> Any:
         """What the model takes, for these states."""
         raise NotImplementedError
+
+
+class VectorInputs(Inputs):
+    """float32[S, F]"""
+
+    def __init__(self, vectors: NDArray[np.float32]) -> None:
+        import numpy as np
+
+        self.vectors = vectors
+        self.sizes = np.ones(len(vectors), dtype=np.int64)
+
+    def select(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        return self.vectors[rows]
 
 
 class SparseInputs(Inputs):
@@ -102,8 +151,11 @@ class Feature:
         """Raises ValueError if the configuration does not fit a space."""
 
     def inputs(self, config: Config, states: Sequence[SpaceStates]) -> Inputs:
-        """The inputs of all states, group after group."""
-        raise NotImplementedError
+        """The inputs of all states, group after group; here vectors, as the encoder makes them."""
+        import numpy as np
+
+        parts = [self.encoder(config, group.space)(group.states) for group in states]
+        return VectorInputs(np.concatenate(parts))
 
     def encoder(self, config: Config, space: Any) -> Callable[[Any], Any]:
         """For search: a function from states int32[B, V] to what the model takes."""

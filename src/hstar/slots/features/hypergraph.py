@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -287,10 +287,6 @@ class Bags:
         everything = torch.arange(len(ranges), dtype=torch.int32)
         return Bags(everything, torch.from_numpy(first)), Bags(torch.from_numpy(ranges), None)
 
-    def to(self, device: torch.device) -> Bags:
-        offsets = None if self.offsets is None else self.offsets.to(device)
-        return Bags(self.items.to(device), offsets)
-
     def sum(self, rows: Tensor) -> Tensor:
         """(rows, W) -> (results, W); no gradient."""
         rows = rows.detach()
@@ -316,10 +312,6 @@ class Wiring:
     edge_graph: Bags
     graph_nodes: Bags
     node_graph: Bags
-
-    def to(self, device: torch.device) -> Wiring:
-        bags = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "columns"}
-        return Wiring(self.columns, **{name: bag.to(device) for name, bag in bags.items()})
 
 
 def wire(graphs: Sequence[Hypergraph], receiver_slots: int, sender_slots: int) -> Wiring:

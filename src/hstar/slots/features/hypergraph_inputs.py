@@ -40,12 +40,6 @@ class HypergraphBatch:
     edges: Tensor  # float32[edges, 3]
     globals: Tensor  # float32[graphs, 2]: number of nodes, number of edges
 
-    def to(self, device: torch.device) -> HypergraphBatch:
-        if self.nodes.device == device:
-            return self
-        nodes, edges, sizes = (x.to(device) for x in (self.nodes, self.edges, self.globals))
-        return HypergraphBatch(self.wiring.to(device), nodes, edges, sizes)
-
 
 def _batch(graphs: Sequence[Hypergraph], bits: NDArray[Any], wiring: Wiring) -> HypergraphBatch:
     """`bits` [nodes of all graphs, lanes]"""

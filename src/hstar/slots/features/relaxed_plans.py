@@ -14,18 +14,7 @@ from numpy.typing import NDArray
 
 from hstar.planning.heuristics import make_heuristic
 from hstar.planning.task import Task
-from hstar.slots.features.feature import Config, Feature, Inputs, SpaceStates
-
-
-class VectorInputs(Inputs):
-    """float32[S, F]"""
-
-    def __init__(self, vectors: NDArray[np.float32]) -> None:
-        self.vectors = vectors
-        self.sizes = np.ones(len(vectors), dtype=np.int64)
-
-    def select(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        return self.vectors[rows]
+from hstar.slots.features.feature import Config, Feature
 
 
 class RelaxedPlanFeature(Feature):
@@ -35,10 +24,6 @@ class RelaxedPlanFeature(Feature):
 
     def configure(self, tasks: Sequence[Task], options: Config, cost: str) -> Config:
         return {"cost": cost, "width": 4}
-
-    def inputs(self, config: Config, states: Sequence[SpaceStates]) -> VectorInputs:
-        parts = [self.encoder(config, group.space)(group.states) for group in states]
-        return VectorInputs(np.concatenate(parts))
 
     def encoder(self, config: Config, space: Task) -> Callable[[Any], Any]:
         heuristic = make_heuristic(space, "ff", config["cost"])

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from hstar import _core
 from hstar.pddl.errors import quote
 from hstar.planning.task import Task
-from hstar.slots.features.feature import Config, Feature, SpaceStates, SparseInputs
+from hstar.slots.features.feature import Config, Feature, SpaceStates, SparseInputs, check_options
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,11 +39,7 @@ class WlFeature(Feature):
         rounds = options["rounds"]
         if type(rounds) is not int or not 0 <= rounds <= MOST_ROUNDS:
             raise ValueError(f"'rounds' must be a whole number from 0 to {MOST_ROUNDS}")
-        for name in ("statics", "orders"):
-            if not isinstance(options[name], bool):
-                raise ValueError(f"'{name}' must be true or false, not {options[name]!r}")
-        if options["hash"] not in HASHES:
-            raise ValueError(f"unknown hash {options['hash']!r}; choose {', '.join(HASHES)}")
+        check_options(options, self.options, zero=("rounds",), hash=HASHES)
         domain = tasks[0].problem.domain
         chosen = {name: options[name] for name in self.options}
         names = {"predicates": list(domain.predicates), "constants": list(domain.constants)}

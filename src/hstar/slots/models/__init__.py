@@ -1,13 +1,7 @@
 """The models by name. To add one: one file with its entry and one line here."""
 
-from typing import TYPE_CHECKING
-
-from hstar.runtime.exports import lazy
 from hstar.runtime.registry import Registry, of_class
 from hstar.slots.models.model import Model
-
-if TYPE_CHECKING:
-    from hstar.slots.models.integer_network import Network as Network
 
 MODELS: Registry[Model] = Registry(
     "model",
@@ -15,12 +9,9 @@ MODELS: Registry[Model] = Registry(
         "nlm": "hstar.slots.models.nlm:NLM_MODEL",
         "hgn": "hstar.slots.models.hgn:HGN_MODEL",
         "gnn": "hstar.slots.models.gnn:GNN_MODEL",
-        "linear": "hstar.slots.models.linear:LINEAR_MODEL",
+        "linear": "hstar.slots.models.mlp:LINEAR_MODEL",
         "mlp": "hstar.slots.models.mlp:MLP_MODEL",
     },
     "hstar.models",
     of_class(Model),
 )
-
-if not TYPE_CHECKING:
-    __getattr__ = lazy(__name__, __file__)

@@ -19,16 +19,18 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import relu
 
 from hstar.slots.features.atoms import Batch
-from hstar.slots.features.feature import Config
+from hstar.slots.features.feature import Config, check_options, moved
 from hstar.slots.features.operators import ApplicableOperators, Schemas, most_parameters
 from hstar.slots.features.vocabulary import Vocabulary
-from hstar.slots.models.model import Model, defaults_of, draw_linear_layers, whole_number
-from hstar.slots.models.object_graph import WIDEST, ObjectGraphs, object_graphs
+from hstar.slots.models.model import Model, defaults_of, draw_linear_layers
+
+WIDEST = 2  # arity
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,25 +45,80 @@ class GNNConfig:
     schemas: Schemas = ()
 
     def __post_init__(self) -> None:
-        whole_number(asdict(self), "hidden", "rounds", "outputs")
-        if not isinstance(self.attention, bool):
-            raise ValueError("'attention' of a graph network must be true or false")
+        check_options(asdict(self), defaults_of(GNNConfig))
 
 
-def _reduced(rows: Tensor, how: str, lengths: Tensor) -> Tensor:
+@dataclass(frozen=True, slots=True)
+class ObjectGraphs:
+    """States as B graphs: N nodes in all, one per object, and E edges, one per pair of objects that
+    an atom or the goal names, in the order of their receivers.
+
+    Nodes carry the unary channels of the atoms, and of binary channels what they say of a pair of
+    the same object twice. The edge (i, j) carries the binary channels of (i, j) and of (j, i), so
+    messages go both ways. Nullary channels are global.
+    """
+
+    globals: Tensor  # float (B, C0)
+    nodes: Tensor  # float (N, C1 + C2)
+    edges: Tensor  # float (E, 2 C2)
+    senders: Tensor  # int64 (E,)
+    receivers: Tensor  # int64 (E,)
+    incoming: Tensor  # int64 (N,): how many edges each node receives
+    sizes: Tensor  # int64 (B,): how many nodes each graph has
+    first_node: Tensor  # int64 (B,)
+    graph_of_node: Tensor  # int64 (N,)
+
+
+def object_graphs(batch: Batch, channels: list[int]) -> ObjectGraphs:
+    """The graphs of B states, from atoms with so many channels of arity 0, 1 and 2."""
+    c0, c1, c2 = channels
+    sizes = batch.sizes.astype(np.int64)
+    first = np.cumsum(sizes) - sizes
+    total = int(sizes.sum())
+    graph = np.repeat(np.arange(len(sizes)), np.diff(batch.starts))  # of each entry
+    arity, number = batch.entries[:, 0], batch.entries[:, 1].astype(np.int64)
+
+    of_globals = np.zeros((len(sizes), c0), dtype=np.float32)
+    chosen = arity == 0
+    of_globals[graph[chosen], number[chosen]] = batch.values[chosen]
+
+    nodes = np.zeros((total, c1 + c2), dtype=np.float32)
+    chosen = arity == 1
+    index, channel = np.divmod(number[chosen], max(c1, 1))
+    nodes[first[graph[chosen]] + index, channel] = batch.values[chosen]
+
+    chosen = arity == 2
+    graph, values = graph[chosen], batch.values[chosen]
+    pair, channel = np.divmod(number[chosen], max(c2, 1))
+    a, b = np.divmod(pair, np.maximum(sizes[graph], 1))
+    a, b = a + first[graph], b + first[graph]
+    is_loop = a == b
+    nodes[a[is_loop], c1 + channel[is_loop]] = values[is_loop]
+    a, b, channel, values = (one[~is_loop] for one in (a, b, channel, values))
+    keys = np.concatenate([b * total + a, a * total + b])  # receiver, sender
+    found, place = np.unique(keys, return_inverse=True)
+    edges = np.zeros((len(found), 2 * c2), dtype=np.float32)
+    edges[place, np.concatenate([channel, c2 + channel])] = np.concatenate([values, values])
+    receivers, senders = np.divmod(found, max(total, 1))
+    made = (
+        of_globals,
+        nodes,
+        edges,
+        senders,
+        receivers,
+        np.bincount(receivers, minlength=total),
+        sizes,
+        first,
+        np.repeat(np.arange(len(sizes)), sizes),
+    )
+    return ObjectGraphs(*(torch.from_numpy(one) for one in made))
+
+
+def reduced(how: str, rows: Tensor, lengths: Tensor) -> Tensor:
+    """(S, ...): the "sum" of consecutive rows (R, ...), or in each column their "max" and 0."""
     if len(lengths) == 0:  # which torch refuses
         return rows[:0]
     return torch.segment_reduce(rows, how, lengths=lengths, axis=0, initial=0, unsafe=True)
-
-
-def segment_sum(rows: Tensor, lengths: Tensor) -> Tensor:
-    """(S, ...): sums of consecutive rows (R, ...)."""
-    return _reduced(rows, "sum", lengths)
-
-
-def segment_greatest(rows: Tensor, lengths: Tensor) -> Tensor:
-    """(S, ...): the greatest of consecutive rows (R, ...) in each column, at least 0."""
-    return _reduced(rows, "max", lengths)
 
 
 def segment_log_softmax(scores: Tensor, lengths: Tensor) -> Tensor:
@@ -69,9 +126,9 @@ def segment_log_softmax(scores: Tensor, lengths: Tensor) -> Tensor:
     segment = torch.repeat_interleave(torch.arange(len(lengths), device=scores.device), lengths)
     with torch.no_grad():
         lowest = scores.min() if len(scores) else scores.sum()
-        most = segment_greatest(scores - lowest, lengths) + lowest
+        most = reduced("max", scores - lowest, lengths) + lowest
     shifted = scores - most.index_select(0, segment)
-    total = segment_sum(shifted.exp(), lengths)
+    total = reduced("sum", shifted.exp(), lengths)
     return shifted - total.log().index_select(0, segment)
 
 
@@ -111,15 +168,15 @@ class _Round(nn.Module):
         m = m + received.index_select(0, graphs.receivers)
         m = relu(self.message(relu(m)))  # (E, H)
         if self.attention is None:
-            taken = segment_greatest(m, graphs.incoming)
+            taken = reduced("max", m, graphs.incoming)
         else:
             weights = segment_log_softmax(self.attention(m)[:, 0], graphs.incoming).exp()
-            taken = segment_sum(weights[:, None] * m, graphs.incoming)
+            taken = reduced("sum", weights[:, None] * m, graphs.incoming)
         for_node = for_node + for_nodes.index_select(0, of) + self.from_messages(taken)
         v = v + self.node(relu(for_node))
         pooled = relu(self.pool(v))
-        mean = segment_sum(pooled, graphs.sizes) / graphs.sizes.clamp(min=1)[:, None]
-        greatest = segment_greatest(pooled, graphs.sizes)
+        mean = reduced("sum", pooled, graphs.sizes) / graphs.sizes.clamp(min=1)[:, None]
+        greatest = reduced("max", pooled, graphs.sizes)
         pooled = self.from_pool(torch.cat([mean, greatest], dim=1))
         return v, u + self.globals(relu(for_globals + pooled))
 
@@ -187,7 +244,7 @@ class GNN(nn.Module):
 
     def _embed(self, batch: Batch) -> tuple[Tensor, Tensor, ObjectGraphs]:
         weights = self.node.weight
-        graphs = object_graphs(batch, self.config.channels).to(weights.device)
+        graphs: ObjectGraphs = moved(object_graphs(batch, self.config.channels), weights.device)
 
         def encoded(layer: nn.Linear, rows: Tensor) -> Tensor:
             return relu(layer(nn.functional.pad(rows.to(weights.dtype), (0, 1), value=1.0)))
@@ -202,7 +259,7 @@ class GNN(nn.Module):
         for_globals = self.globals_for_value(u)
         for_nodes = self.nodes_for_value(v) + for_globals.index_select(0, graphs.graph_of_node)
         of_nodes = self.value_of_nodes(for_nodes)
-        result: Tensor = self.value_of_globals(for_globals) + segment_sum(of_nodes, graphs.sizes)
+        result: Tensor = self.value_of_globals(for_globals) + reduced("sum", of_nodes, graphs.sizes)
         return result
 
 

@@ -27,10 +27,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import leaky_relu_
 
-from hstar.slots.features.feature import Config
+from hstar.slots.features.feature import Config, check_options, moved
 from hstar.slots.features.hypergraph import Bags, Wiring
 from hstar.slots.features.hypergraph_inputs import HypergraphBatch
-from hstar.slots.models.model import Model, defaults_of, draw_linear_layers, whole_number
+from hstar.slots.models.model import Model, defaults_of, draw_linear_layers
 
 SLOPE = 0.01
 
@@ -47,9 +47,7 @@ class HGNConfig:
     normalise: bool = True
 
     def __post_init__(self) -> None:
-        whole_number(asdict(self), "hidden", "steps", "outputs")
-        if not isinstance(self.normalise, bool):
-            raise ValueError("'normalise' of a hypergraph network must be true or false")
+        check_options(asdict(self), defaults_of(HGNConfig))
 
 
 class _BagSum(torch.autograd.Function):
@@ -149,7 +147,8 @@ class HGN(nn.Module):
 
     def forward(self, batch: HypergraphBatch) -> Tensor:
         weights = self.core.edge.first.weight
-        batch = batch.to(weights.device)
+        if batch.nodes.device != weights.device:
+            batch = moved(batch, weights.device)
         edges, graphs = batch.edges.to(weights.dtype), batch.globals.to(weights.dtype)
         if self.config.normalise:
             edges, graphs = edges.log1p(), graphs.log1p()

@@ -1,4 +1,4 @@
-"""Residual networks on vectors as a model; in floating point, or rounded to integers."""
+"""Residual networks on vectors, in floating point or rounded to integers, and linear models."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from hstar.slots.features.feature import Config
-from hstar.slots.models.model import Model, defaults_of, whole_number
+from hstar.slots.features.feature import Config, check_options
+from hstar.slots.models.model import Model, defaults_of, draw_linear_layers
 
 if TYPE_CHECKING:
     import torch
@@ -44,14 +42,8 @@ class Shape:
     precision: str = "float32"
 
     def __post_init__(self) -> None:
-        options = asdict(self)
-        whole_number(options, "hidden", "width")
-        whole_number(options, "blocks", least=0)
-        if not isinstance(self.norm, bool):
-            raise ValueError(f"'norm' must be true or false, not {self.norm!r}")
-        for name, known in (("output", OUTPUTS), ("precision", PRECISIONS)):
-            if options[name] not in known:
-                raise ValueError(f"unknown {name} {options[name]!r}; choose {', '.join(known)}")
+        names = {"output": OUTPUTS, "precision": PRECISIONS}
+        check_options(asdict(self), defaults_of(Shape), zero=("blocks",), **names)
         if self.output == "relu" and self.outputs != 1:
             raise ValueError(
                 f"output 'relu' is for one output that is never negative, and this objective has "
@@ -77,7 +69,7 @@ class MLPModel(Model):
     def build(self, config: Config, generator: torch.Generator) -> torch.nn.Module:
         import torch
 
-        from hstar.slots.models.residual import ResidualNet
+        from hstar.slots.models.rounding import ResidualNet
 
         with torch.random.fork_rng(devices=[]):  # layers draw from the global generator
             torch.manual_seed(generator.initial_seed())
@@ -109,10 +101,37 @@ class MLPModel(Model):
 
 def folded(*tensors: Any) -> tuple[Any, Any]:
     """Weight and bias of a layer with its batch normalisation, from the tensors of LAYER."""
+    import numpy as np
+
     dense, scale, offset, mean, variance = (np.asarray(tensor, np.float64) for tensor in tensors)
     factor = scale / np.sqrt(variance + EPSILON)
     weight = np.ascontiguousarray(dense * factor[:, None], dtype=np.float32)
     return weight, (offset - mean * factor).astype(np.float32)
 
 
+class LinearModel(Model):
+    """A linear model, which has no options."""
+
+    name = "linear"
+    features = ("relaxed-plans", "wl")
+    training = {"weight_decay": 0.0}  # noqa: RUF012
+
+    def configure(self, features: Config, outputs: int, options: Config) -> Config:
+        return {"inputs": features["width"], "outputs": outputs}
+
+    def build(self, config: Config, generator: torch.Generator) -> torch.nn.Module:
+        import torch
+
+        inputs, outputs = int(config["inputs"]), int(config["outputs"])
+        network = torch.nn.Linear(inputs, outputs, device="meta").to_empty(device="cpu")
+        draw_linear_layers(network, generator)
+        return network
+
+    def native(self, config: Config, tensors: dict[str, Any]) -> Config:
+        """A dense network of one layer."""
+        layer = (tensors["weight"], tensors["bias"], "none", False)
+        return {"model": "mlp", "layers": [layer]}
+
+
 MLP_MODEL = MLPModel()
+LINEAR_MODEL = LinearModel()

@@ -84,11 +84,3 @@ def defaults_of(kind: Any) -> Config:
     """The options of a network, of the dataclass that describes it."""
     known = {one.name: one.default for one in fields(kind) if one.default is not MISSING}
     return {name: value for name, value in known.items() if name not in ("outputs", "schemas")}
-
-
-def whole_number(options: dict[str, Any], *names: str, least: int = 1) -> None:
-    """Raises ValueError unless these options are whole numbers."""
-    for name in names:
-        value = options[name]
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            raise ValueError(f"'{name}' must be a whole number of at least {least}, not {value!r}")

@@ -6,19 +6,21 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from hstar import _core
-from hstar.slots.features.feature import Config
+from hstar.slots.features.feature import Config, check_options
 from hstar.slots.features.vocabulary import Vocabulary
 from hstar.slots.models.model import Model, defaults_of
 
 if TYPE_CHECKING:
     import torch
 
+ACTIVATIONS = ("sigmoid", "relu")
+
 
 @dataclass(frozen=True, slots=True)
 class NLMConfig:
     """`channels` are the input channels of arities 0..breadth."""
 
-    channels: tuple[int, ...]
+    channels: list[int]
     breadth: int = 3
     depth: int = 5
     width: int = 16
@@ -29,26 +31,12 @@ class NLMConfig:
     sums: bool = False
 
     def __post_init__(self) -> None:
-        for names, kind, what in (
-            (("breadth", "depth", "width", "outputs"), int, "a whole number"),
-            (("exclude_self", "dense", "sums"), bool, "true or false"),
-            (("activation",), str, "sigmoid or relu"),
-        ):
-            for name in names:
-                value = getattr(self, name)
-                if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-                    raise ValueError(f"'{name}' of an NLM must be {what}, not {value!r}")
-
-    @staticmethod
-    def from_dict(fields: dict[str, Any]) -> NLMConfig:
-        return NLMConfig(**{**fields, "channels": tuple(fields["channels"])})
-
-    def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "channels": list(self.channels)}
+        sizes = ("breadth", "depth", "width")  # the core says more of those out of range
+        check_options(asdict(self), defaults_of(NLMConfig), zero=sizes, activation=ACTIVATIONS)
 
     def shape(self) -> _core.NlmShape:
         """Raises ValueError for sizes that make no network."""
-        return _core.NlmShape(**self.to_dict())
+        return _core.NlmShape(**asdict(self))
 
 
 class NLMModel(Model):
@@ -59,15 +47,14 @@ class NLMModel(Model):
     options = defaults_of(NLMConfig)
 
     def configure(self, features: Config, outputs: int, options: Config) -> Config:
-        channels = tuple(Vocabulary.from_dict(features).channels)
-        network = NLMConfig(channels=channels, outputs=outputs, **options)
+        network = NLMConfig(Vocabulary.from_dict(features).channels, outputs=outputs, **options)
         network.shape()
-        return network.to_dict()
+        return asdict(network)
 
     def build(self, config: Config, generator: torch.Generator) -> torch.nn.Module:
         from hstar.slots.models.nlm_network import NLM
 
-        return NLM(NLMConfig.from_dict(config), generator)
+        return NLM(NLMConfig(**config), generator)
 
     def fixed(self, network: Any, sizes: Any) -> Any:
         from hstar.slots.models.nlm_network import FixedNLM

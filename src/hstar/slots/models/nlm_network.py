@@ -17,6 +17,7 @@ On a CPU the core computes values and gradients; elsewhere the same network runs
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -67,12 +68,9 @@ class NLM(nn.Module):
         config = self.config
         x = inputs
         start = 0
-        layers: list[list[tuple[int, int, int]]] = [[] for _ in range(config.depth)]
-        for layer, arity, outputs, width in self.shape.weight_shapes:
-            layers[layer].append((arity, outputs, width))
-        for layer, shapes in enumerate(layers):
+        for layer, shapes in itertools.groupby(self.shape.weight_shapes, lambda shape: shape[0]):
             y: list[Tensor] = []
-            for arity, outputs, width in shapes:
+            for _, arity, outputs, width in shapes:
                 weight = self.theta[start : start + outputs * width].view(outputs, width)
                 bias = self.theta[start + outputs * width : start + outputs * (width + 1)]
                 start += outputs * (width + 1)
@@ -135,9 +133,7 @@ class FixedNLM:
         return self.network.forward_dense(tensors, self.ragged)
 
 
-def dense_inputs(
-    batch: Batch, ragged: Ragged, channels: tuple[int, ...]
-) -> list[NDArray[np.float32]]:
+def dense_inputs(batch: Batch, ragged: Ragged, channels: list[int]) -> list[NDArray[np.float32]]:
     """The inputs written out, one float32 (T_r, C_r) per arity."""
     state = np.repeat(np.arange(len(batch)), np.diff(batch.starts))
     dense = []

@@ -22,29 +22,17 @@ Bytes = NDArray[np.uint8]
 
 def shortest(weights: NDArray[np.int8], bits: int) -> tuple[str, Bytes]:
     """How the weights are written, and their bytes uint8[N]. Raises ValueError."""
-    forms = {form: write(form, weights, bits) for form in FORMS}
-    form = min(forms, key=lambda name: len(forms[name]))
-    return form, forms[form]
-
-
-def write(form: str, weights: NDArray[np.int8], bits: int) -> Bytes:
-    """The bytes uint8[N] of a form. Raises ValueError."""
-    writer, _ = _functions(form)
-    return writer(weights, bits)
+    forms = [(form, write(weights, bits)) for form, (write, _) in FORMS.items()]
+    return min(forms, key=lambda form: len(form[1]))
 
 
 def read(form: str, held: Bytes, bits: int, shape: Sequence[int]) -> NDArray[np.int8]:
-    """What `write` has written, int8 of a shape. Raises ValueError."""
-    _, reader = _functions(form)
-    weights = reader(held, bits, shape)
-    check(weights, bits)
-    return weights
-
-
-def _functions(form: str) -> tuple[Callable[..., Bytes], Callable[..., NDArray[np.int8]]]:
+    """What a form holds, int8 of a shape. Raises ValueError."""
     if form not in FORMS:
         raise ValueError(f"weights in the form {form!r} are unknown")
-    return FORMS[form]
+    weights = FORMS[form][1](held, bits, shape)
+    check(weights, bits)
+    return weights
 
 
 def check(weights: NDArray[np.int8], bits: int) -> None:
@@ -74,13 +62,13 @@ def unpack(packed: Bytes, bits: int, shape: Sequence[int]) -> NDArray[np.int8]:
     return weights
 
 
-def encode(weights: NDArray[np.int8]) -> Bytes:
+def encode(weights: NDArray[np.int8], bits: int) -> Bytes:
     coder = zlib.compressobj(9, zlib.DEFLATED, -15, 9, zlib.Z_HUFFMAN_ONLY)
     content = coder.compress(np.ascontiguousarray(weights).tobytes()) + coder.flush()
     return np.frombuffer(content, dtype=np.uint8)
 
 
-def decode(coded: Bytes, shape: Sequence[int]) -> NDArray[np.int8]:
+def decode(coded: Bytes, bits: int, shape: Sequence[int]) -> NDArray[np.int8]:
     """Raises ValueError for what is no DEFLATE code of so many weights."""
     size = int(np.prod(shape))
     decoder = zlib.decompressobj(-15)
@@ -113,6 +101,6 @@ def decode_adaptively(code: Bytes, bits: int, shape: Sequence[int]) -> NDArray[n
 # How each form is written (weights, bits) and read (bytes, bits, shape).
 FORMS: dict[str, tuple[Callable[..., Bytes], Callable[..., NDArray[np.int8]]]] = {
     PACKED: (pack, unpack),
-    CODED: (lambda weights, bits: encode(weights), lambda held, bits, shape: decode(held, shape)),
+    CODED: (encode, decode),
     ADAPTIVE: (encode_adaptively, decode_adaptively),
 }

@@ -135,50 +135,42 @@ class _ReduceMax(torch.autograd.Function):
         return attains * _rows(gradient / ties, arity.parent), None
 
 
-class _SumOverOrders(torch.autograd.Function):
-    """(T_r, r! * W) -> (T_r, W): y[t] = sum over orders p of z[t permuted by p, block p]"""
+class _SumOver(torch.autograd.Function):
+    """(T, r! * W) -> (T_r, W): y[t] = sum over orders p of row sources[t, p] of z as (T * r!, W).
+    Row i is read by the tuples from readers[starts[i]] on, without `starts` by readers[i] alone."""
 
     @staticmethod
-    def forward(ctx: Any, z: Tensor, arity: Arity) -> Tensor:
-        ctx.arity = arity
-        orders = arity.sources.shape[1]
-        if orders == 1:
-            return z.clone()
-        rows = z.reshape(arity.count * orders, -1)
-        return torch.nn.functional.embedding_bag(arity.sources, rows, mode="sum")
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Any:
-        arity = ctx.arity
-        orders = arity.sources.shape[1]
-        if orders == 1:
-            return gradient, None
-        rows = _rows(gradient, arity.inverse)
-        return rows.view(arity.count, orders * gradient.shape[1]), None
-
-
-class _SumOverParents(torch.autograd.Function):
-    """(T_{r-1}, r! * W) -> (T_r, W): the same for what all children of a tuple have in common"""
-
-    @staticmethod
-    def forward(ctx: Any, z: Tensor, arity: Arity) -> Tensor:
-        ctx.arity = arity
-        ctx.parents = z.shape[0]
-        orders = arity.parent_sources.shape[1]
-        rows = z.reshape(z.shape[0] * orders, -1)
-        return torch.nn.functional.embedding_bag(arity.parent_sources, rows, mode="sum")
+    def forward(
+        ctx: Any, z: Tensor, sources: Tensor, readers: Tensor, starts: Tensor | None
+    ) -> Tensor:
+        ctx.shape, ctx.readers, ctx.starts = z.shape, readers, starts
+        rows = z.reshape(len(z) * sources.shape[1], -1)
+        return torch.nn.functional.embedding_bag(sources, rows, mode="sum")
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Any:
-        arity = ctx.arity
-        rows = _bags(gradient.contiguous(), arity.readers, arity.reader_starts, "sum")
-        return rows.view(ctx.parents, -1), None
+        if ctx.starts is None:
+            rows = _rows(gradient, ctx.readers)
+        else:
+            rows = _bags(gradient.contiguous(), ctx.readers, ctx.starts, "sum")
+        return rows.view(ctx.shape), None, None, None
 
 
 # torch does not type Function.apply.
 reduce_max: Callable[[Tensor, Arity], Tensor] = _ReduceMax.apply
-sum_over_orders: Callable[[Tensor, Arity], Tensor] = _SumOverOrders.apply
-sum_over_parents: Callable[[Tensor, Arity], Tensor] = _SumOverParents.apply
+sum_over: Callable[[Tensor, Tensor, Tensor, Tensor | None], Tensor] = _SumOver.apply
+
+
+def sum_over_orders(z: Tensor, arity: Arity) -> Tensor:
+    """(T_r, r! * W) -> (T_r, W): y[t] = sum over orders p of z[t permuted by p, block p]"""
+    if arity.sources.shape[1] == 1:
+        return z
+    return sum_over(z, arity.sources, arity.inverse, None)
+
+
+def sum_over_parents(z: Tensor, arity: Arity) -> Tensor:
+    """(T_{r-1}, r! * W) -> (T_r, W): the same for what all children of a tuple have in common"""
+    return sum_over(z, arity.parent_sources, arity.readers, arity.reader_starts)
 
 
 def reduce_sum(x: Tensor, ragged: Ragged) -> Tensor:

@@ -1,4 +1,9 @@
-"""The network with the rounding of the integer network, in a form that can be trained.
+"""Residual networks on vectors: two dense layers, residual blocks, outputs; in floating point, and
+with the rounding of the integer network in a form that can be trained.
+
+x = relu(bn(W1 input));  x = relu(bn(W2 x));  blocks: x = relu(x + bn(W relu(bn(W' x))))
+
+Without `norm` a bias is added where bn stands.
 
 Weights are whole multiples of a step per output channel, activations of a step per layer. Rounding
 passes gradients on as if it were not there, and the steps are learned with the rest (Esser et al.,
@@ -9,7 +14,8 @@ exactly (and of factors up to 127, which bfloat16 holds exactly).
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -17,9 +23,44 @@ from torch import Tensor, nn
 
 from hstar.slots.models.integer_network import LOGIT_UNITS
 from hstar.slots.models.mlp import Shape, is_joined
-from hstar.slots.models.residual import ResidualNet
 
 LARGEST_ACTIVATION = 127
+
+
+class DenseNorm(nn.Module):
+    """A dense layer without bias, batch normalised; or one with a bias and nothing else."""
+
+    def __init__(self, inputs: int, outputs: int, norm: bool = True) -> None:
+        super().__init__()
+        self.dense = nn.Linear(inputs, outputs, bias=not norm)
+        self.norm = nn.BatchNorm1d(outputs) if norm else nn.Identity()
+
+    def forward(self, x: Tensor) -> Tensor:
+        result: Tensor = self.norm(self.dense(x))
+        return result
+
+
+class ResidualNet(nn.Module):
+    """[B, outputs] from vectors [B, inputs]."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.shape = shape
+        widths = [shape.inputs, shape.hidden, *[shape.width] * (1 + 2 * shape.blocks)]
+        self.layers = nn.ModuleList(DenseNorm(*pair, shape.norm) for pair in pairwise(widths))
+        self.last = nn.Linear(shape.width, shape.outputs)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = torch.relu(self.layers[1](torch.relu(self.layers[0](x))))
+        for first in range(2, len(self.layers), 2):
+            inner = torch.relu(self.layers[first](x))
+            x = torch.relu(x + self.layers[first + 1](inner))
+        result: Tensor = self.last(x)
+        return torch.relu(result) if self.shape.output == "relu" else result
+
+    def dense_layers(self) -> list[DenseNorm]:
+        """All but the last."""
+        return [layer for layer in self.layers if isinstance(layer, DenseNorm)]
 
 
 class RoundedLayer(nn.Module):
@@ -161,6 +202,4 @@ class _Activation(torch.autograd.Function):
         return to_z, -(to_z * scaled).sum()
 
 
-def _activate(z: Tensor, step: Tensor) -> Tensor:
-    result: Tensor = _Activation.apply(z, step)  # type: ignore[no-untyped-call]
-    return result
+_activate: Callable[[Tensor, Tensor], Tensor] = _Activation.apply  # torch does not type it

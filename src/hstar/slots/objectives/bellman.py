@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from hstar.slots.objectives.objective import BASES, Objective, Targets, check_known
+from hstar.slots.objectives.objective import Targets, ValueObjective
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -29,7 +29,7 @@ def discounted(steps: Tensor, gamma: float) -> Tensor:
 
 
 @dataclass(frozen=True)
-class Bellman(Objective):
+class Bellman(ValueObjective):
     """`base` is the heuristic behind the potential, or "none"."""
 
     name: ClassVar[str] = "bellman"
@@ -42,13 +42,9 @@ class Bellman(Objective):
     naive: bool = False
 
     def __post_init__(self) -> None:
-        check_known("base", self.base, BASES)
+        super().__post_init__()
         if not 0 < self.gamma < 1:
             raise ValueError(f"gamma must be between 0 and 1, not {self.gamma}")
-
-    @property
-    def outputs(self) -> int:
-        return 1
 
     def loss(self, outputs: Tensor, targets: Targets) -> Tensor:
         base = targets["base"]
@@ -57,10 +53,4 @@ class Bellman(Objective):
         return 0.5 * (outputs[:, 0].double() - value) ** 2
 
     def constants(self) -> dict[str, Any]:
-        return {
-            "base": self.base,
-            "lower": "none",
-            "cap": None,
-            "gamma": self.gamma,
-            "naive": int(self.naive),
-        }
+        return {**super().constants(), "gamma": self.gamma, "naive": int(self.naive)}

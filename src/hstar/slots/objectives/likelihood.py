@@ -11,7 +11,7 @@ base is min(base(s), cap l(s)) (cap.py).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hstar.slots.objectives.objective import (
@@ -84,15 +84,9 @@ class Gaussian(Objective):
         return -gaussian_log_prob(targets["h_star"], mu, sigma)
 
     def constants(self) -> dict[str, Any]:
-        return {
-            "base": self.base,
-            "lower": self.lower,
-            "epsilon": self.epsilon,
-            "cap": None if self.cap == "fit" else self.cap,
-            "sigma": self.sigma,
-            "least_sigma": LEAST_SIGMA,
-            "sigma_range": SIGMA_RANGE,
-        }
+        cap = None if self.cap == "fit" else self.cap
+        fixed = {"least_sigma": LEAST_SIGMA, "sigma_range": SIGMA_RANGE}
+        return {**asdict(self), "cap": cap, **fixed}
 
 
 @dataclass(frozen=True)
@@ -115,11 +109,12 @@ class TruncatedGaussian(Gaussian):
         return replace(self, cap=cap)
 
     def loss(self, outputs: Tensor, targets: Targets) -> Tensor:
-        from hstar.slots.objectives.distributions import TruncatedNormal, open_bounds
+        from hstar.slots.objectives.truncated_normal import TruncatedNormal
 
         mu, sigma = location_and_scale(outputs, targets["base"], self.constants())
-        bounds = open_bounds(targets["lower"], targets["upper"], self.epsilon)
-        return -TruncatedNormal(mu, sigma, *bounds).log_prob(targets["h_star"])
+        # A label may equal its bounds: an admissible heuristic is often exact.
+        lower, upper = targets["lower"] - self.epsilon, targets["upper"] + self.epsilon
+        return -TruncatedNormal(mu, sigma, lower, upper).log_prob(targets["h_star"])
 
 
 def gaussian_log_prob(x: Tensor, mu: Tensor, sigma: Tensor) -> Tensor:

@@ -64,20 +64,12 @@ def labelled(
     states: NDArray[np.int32],
     plan: list[str],
     plan_cost: int | float,
-    *,
-    kind: ArrayLike = 0,
-    h: ArrayLike = float("nan"),
-    lower: ArrayLike = float("nan"),
-    upper: ArrayLike = float("nan"),
+    **values: ArrayLike,
 ) -> Attempt:
-    """A solved attempt with labels for states int32[S, V] of a task. `kind` is a position in the
-    teacher's list of kinds. Each value may be one number for all states, or one per state."""
+    """A solved attempt with labels for states int32[S, V] of a task. The values `h`, `lower`,
+    `upper` and `kind`, a position in the teacher's list of kinds, are as in LabelRows."""
     names, starts, atoms = atoms_of_states(task, states)
-    count = len(states)
-    h, lower, upper = (np.full(count, value, dtype=np.float32) for value in (h, lower, upper))
-    rows = LabelRows(
-        np.zeros(count, np.int32), starts, atoms, h, lower, upper, np.full(count, kind, np.uint8)
-    )
+    rows = LabelRows.of_one_problem(starts, atoms, **values)
     return Attempt(SOLVED, list(plan), plan_cost, atoms=names, rows=rows)
 
 

@@ -1,9 +1,9 @@
 """Sets of facts sampled backwards from the goal of one task, with bounds on their distance to it.
 
-Everything per state runs in the core (cpp/regression). A completed state is a set of facts: it may
-leave a variable of the task without a value, and it need not be reachable. The depth of a
-pre-image that it contains is an upper bound on its distance. A state that contains none gets a
-guess for h, more than any depth, and no bound; its kind is "random".
+Everything per state runs in the core (cpp/regression). A completed state is a set of facts, which
+are the `atoms` of its row: it may leave a variable of the task without a value, and it need not be
+reachable. The depth of a pre-image that it contains is an upper bound on its distance. A state that
+contains none gets a guess for h, more than any depth, and no bound; its kind is "random".
 
 With `improve`, depths of pre-images are lowered first: if an operator leads from a pre-image to one
 of smaller depth, no matter whether sampling took that step, it is at most one step farther away.
@@ -11,7 +11,6 @@ of smaller depth, no matter whether sampling took that step, it is at most one s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import accumulate, combinations_with_replacement
 
 import numpy as np
@@ -27,24 +26,11 @@ COMPLETIONS = ("atoms", "exclusive", "variables")
 MOST_H2_SECONDS = 20.0
 MOST_IMPROVE_SECONDS = 20.0
 H2_SHARE = 0.05  # of the time left
+IMPROVE_SHARE = 0.2  # of the time left: states must still be completed and labelled
 
 
 class NothingToRegress(ValueError):
     """The goal of a task leaves nothing to sample; the message says why."""
-
-
-@dataclass(frozen=True, slots=True)
-class FactSets:
-    """Labelled sets of facts. Set i holds `facts[starts[i]:starts[i + 1]]`; NaN means unknown."""
-
-    starts: NDArray[np.int64]
-    facts: NDArray[np.int32]
-    h: NDArray[np.float32]
-    upper: NDArray[np.float32]
-    kind: NDArray[np.uint8]
-
-    def __len__(self) -> int:
-        return len(self.h)
 
 
 def check_goal(task: Task) -> None:
@@ -85,12 +71,8 @@ def prepare(images: _core.PreImages, improve: bool, budget: Budget) -> None:
         )
     if improve:
         with budget.native():  # what is improved when the time is over is kept
-            images.improve(_improve_seconds(budget), *budget.limits)
-
-
-def _improve_seconds(budget: Budget) -> float:
-    """At most a fifth of the time left: states must still be completed and labelled."""
-    return min(MOST_IMPROVE_SECONDS, max(0.0, budget.seconds_left / 5))
+            seconds = max(0.0, IMPROVE_SHARE * budget.seconds_left)
+            images.improve(min(MOST_IMPROVE_SECONDS, seconds), *budget.limits)
 
 
 def completed(
@@ -99,34 +81,18 @@ def completed(
     completion: str,
     seed: int,
     budget: Budget,
-) -> FactSets:
+) -> LabelRows:
     """Complete pre-images and label each state by the nearest pre-image that it contains."""
     limits = budget.limits
     with budget.native():
         starts, facts = images.complete(chosen, completion, seed, *limits)
         depths = images.smallest_depths(starts, facts, *limits)
     is_random = depths < 0
-    beyond = images.depth.max() + 1
-    return FactSets(
-        starts,
-        facts,
-        np.where(is_random, beyond, depths).astype(np.float32),
-        np.where(is_random, np.nan, depths).astype(np.float32),
-        is_random.astype(np.uint8),
-    )
+    h, upper = (np.where(is_random, far, depths) for far in (images.depth.max() + 1, np.nan))
+    return LabelRows.of_one_problem(starts, facts, h=h, upper=upper, kind=is_random)
 
 
-def attempt_of(task: Task, sets: FactSets) -> Attempt:
+def attempt_of(task: Task, sets: LabelRows) -> Attempt:
     """The sets as labels of a problem. There is no plan, because a set need not be reachable."""
     names = [task.core.atom_name(fact) for fact in range(task.num_facts)]
-    unknown = np.full(len(sets), np.nan, dtype=np.float32)
-    rows = LabelRows(
-        np.zeros(len(sets), np.int32),
-        sets.starts,
-        sets.facts,
-        sets.h,
-        unknown,
-        sets.upper,
-        sets.kind,
-    )
-    return Attempt(SOLVED, atoms=names, has_open=True, rows=rows)
+    return Attempt(SOLVED, atoms=names, has_open=True, rows=sets)

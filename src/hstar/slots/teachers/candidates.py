@@ -70,7 +70,5 @@ class Candidates:
 
     def solution(self) -> tuple[int, Attempt] | None:
         """The retry whose text is labelled, and its attempt; None where there is none."""
-        for retry, attempt in self.tried():
-            if attempt is not None and attempt.status == SOLVED:
-                return retry, attempt
-        return None
+        tried = ((retry, attempt) for retry, attempt in self.tried() if attempt is not None)
+        return next((one for one in tried if one[1].status == SOLVED), None)

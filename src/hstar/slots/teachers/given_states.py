@@ -21,10 +21,10 @@ from hstar.planning.heuristics import bind_heuristic
 from hstar.planning.specification import DEFAULT_PLANNER, SearchSpecification
 from hstar.planning.task import Task
 from hstar.runtime.resources import Budget, OutOfResources, stopped
-from hstar.slots.teachers.backward import FactSets, check_goal
-from hstar.slots.teachers.sampler import Seed, StateCount, sampling_teacher
-from hstar.slots.teachers.teacher import one_of, whole_number
-from hstar.slots.teachers.whole_states import LatestStates, fact_sets
+from hstar.slots.teachers.backward import check_goal
+from hstar.slots.teachers.labels import LabelRows
+from hstar.slots.teachers.states import LatestStates, fact_sets
+from hstar.slots.teachers.teacher import Seed, StateCount, one_of, sampling_teacher, whole_number
 
 SEARCHES = {"default": DEFAULT_PLANNER, "ff": SearchSpecification("ff", "gbfs", cost="one")}
 AT_ONCE = 8  # searches between two looks at the time and the number of states
@@ -63,7 +63,7 @@ def sample_given_states(
     ] = "default",
     expansions: Annotated[int, whole_number(1), "of a search, at most"] = 100_000,
     seed: Seed = 0,
-) -> FactSets:
+) -> LabelRows:
     """At most so many states, from plans of at most so many walks. The time limit ends it with the
     states so far. Raises NothingToRegress, NothingSolved, OutOfResources."""
     check_goal(task)

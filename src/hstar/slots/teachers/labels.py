@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hstar.pddl.errors import InputFileError
 from hstar.runtime.atomic import write_atomically
@@ -76,6 +77,22 @@ class LabelRows:
 
     def __len__(self) -> int:
         return len(self.problem)
+
+    @staticmethod
+    def of_one_problem(
+        starts: NDArray[np.int64],
+        atoms: NDArray[np.int32],
+        *,
+        h: ArrayLike = math.nan,
+        lower: ArrayLike = math.nan,
+        upper: ArrayLike = math.nan,
+        kind: ArrayLike = 0,
+    ) -> LabelRows:
+        """Each value may be one number for all states, or one per state."""
+        count = len(starts) - 1
+        h, lower, upper = (np.full(count, value, dtype=np.float32) for value in (h, lower, upper))
+        kinds = np.full(count, kind, np.uint8)
+        return LabelRows(np.zeros(count, np.int32), starts, atoms, h, lower, upper, kinds)
 
     def of_problem(self, number: int) -> LabelRows:
         """The rows of one problem."""
@@ -147,17 +164,6 @@ class Labels:
     limits: dict[str, Any]
     hstar: str
     rows: LabelRows
-
-    def problem(self, name: str) -> LabelledProblem:
-        """The problem of that file name. Raises KeyError."""
-        return self.problems[self._number(name)]
-
-    def rows_of(self, name: str) -> LabelRows:
-        """The rows of the problem of that file name. Raises KeyError."""
-        return self.rows.of_problem(self._number(name))
-
-    def _number(self, name: str) -> int:
-        return {problem.problem: i for i, problem in enumerate(self.problems)}[name]
 
 
 def manifest_path(path: Path) -> Path:

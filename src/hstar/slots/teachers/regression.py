@@ -13,17 +13,20 @@ from numpy.typing import NDArray
 
 from hstar.planning.task import Task
 from hstar.runtime.resources import Budget
-from hstar.slots.teachers.backward import FactSets, completed, prepare, regression_of
-from hstar.slots.teachers.sampler import (
+from hstar.slots.teachers.backward import completed, prepare, regression_of
+from hstar.slots.teachers.labels import LabelRows
+from hstar.slots.teachers.teacher import (
     Completion,
     Improve,
     RandomShare,
     Seed,
     StateCount,
     UseH2,
+    one_of,
     sampling_teacher,
+    share,
+    whole_number,
 )
-from hstar.slots.teachers.teacher import one_of, share, whole_number
 
 KINDS = ("regression", "random")
 NOVELTIES = ("none", "preconditions", "adds", "deletes", "both")
@@ -42,7 +45,7 @@ def sample_walks(
     h2: UseH2 = False,
     improve: Improve = False,
     seed: Seed = 0,
-) -> FactSets:
+) -> LabelRows:
     """States around walks from the goal. The defaults are the published settings of N-RSL."""
     regression = regression_of(task, budget, h2=h2)
     with budget.native():
@@ -64,7 +67,7 @@ def sample_focused(
     h2: UseH2 = True,
     improve: Improve = True,
     seed: Seed = 0,
-) -> FactSets:
+) -> LabelRows:
     """States near the goal and along walks away from it, at most `length` steps deep.
 
     By default that is the number of facts divided by the mean number of effects. A stride over 1

@@ -1,20 +1,22 @@
-"""States of a grounded task as sets of atoms and back, and the values of heuristics on them.
+"""States of a grounded task as sets of atoms or facts and back, and values of heuristics on them.
 
 Everything is done for all states at once: a problem may have a million of them.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hstar.planning.heuristics import make_heuristic
 from hstar.planning.task import Task
 from hstar.slots.teachers.labels import LabelRows
 
 States = NDArray[np.int32]
+Floats = NDArray[np.float32]
 NOT_COSTS = ("goalcount",)  # values that are not in the unit of cost
 
 
@@ -27,14 +29,21 @@ def atoms_of_states(
     are among them: those that the task tracks by a variable of their own. Returns the names,
     `starts` int64[S + 1] and `atoms` int32.
     """
-    names, first = _facts(task)
-    chosen = states != _default_values(names, first)  # (S, V)
-    listed = (states + first)[chosen]
+    names, starts, listed = _listed_facts(task, states)
     occurs = np.zeros(len(names), dtype=bool)
     occurs[listed] = True
     number = np.cumsum(occurs, dtype=np.int32) - 1
-    starts = np.concatenate([[0], np.cumsum(chosen.sum(axis=1, dtype=np.int64))])
     return [names[fact] for fact in np.flatnonzero(occurs)], starts, number[listed]
+
+
+def _listed_facts(
+    task: Task, states: States
+) -> tuple[list[str], NDArray[np.int64], NDArray[np.int32]]:
+    """The names of all facts, and the facts that states list, by number."""
+    names, first = _facts(task)
+    chosen = states != _default_values(names, first)  # (S, V)
+    starts = np.concatenate([[0], np.cumsum(chosen.sum(axis=1, dtype=np.int64))])
+    return names, starts, (states + first)[chosen].astype(np.int32)
 
 
 def states_of_atoms(
@@ -95,3 +104,43 @@ def _default_values(names: Sequence[str], first: NDArray[np.int64]) -> NDArray[n
                 variable = np.searchsorted(first, fact, side="right") - 1
                 default[variable] = fact - first[variable]
     return default
+
+
+def fact_sets(task: Task, states: States, h: Floats, upper: ArrayLike = math.nan) -> LabelRows:
+    """States int32[S, V] with labels, all of the first kind of their teacher."""
+    _, starts, facts = _listed_facts(task, states)
+    return LabelRows.of_one_problem(starts, facts, h=h, upper=upper)
+
+
+def states_of_facts(task: Task, starts: NDArray[np.int64], facts: NDArray[np.int32]) -> States:
+    """Sets of facts as states int32[S, V], with -1 for variables that they leave open."""
+    rows = LabelRows.of_one_problem(starts, facts)
+    names = [task.core.atom_name(fact) for fact in range(task.num_facts)]
+    return states_of_atoms(task, names, rows, allow_open=True)
+
+
+class LatestStates:
+    """The states labelled last, at most `most`, each once and with its smallest label."""
+
+    def __init__(self, task: Task, most: int) -> None:
+        self.most, self.num_variables = most, task.num_variables
+        self.dtype = np.min_scalar_type(max(task.domain_sizes))
+        self.label_of: dict[bytes, float] = {}  # the oldest first
+
+    def __len__(self) -> int:
+        return len(self.label_of)
+
+    def add(self, states: States, labels: NDArray[np.int32] | Floats) -> None:
+        for state, label in zip(states.astype(self.dtype), labels.tolist(), strict=True):
+            key = state.tobytes()
+            self.label_of[key] = min(label, self.label_of.pop(key, label))
+        excess = len(self.label_of) - self.most
+        for key in list(self.label_of)[: max(0, excess)]:
+            del self.label_of[key]
+
+    def states(self) -> States:
+        flat = np.frombuffer(b"".join(self.label_of), self.dtype)
+        return flat.reshape(-1, self.num_variables).astype(np.int32)
+
+    def labels(self) -> Floats:
+        return np.array(list(self.label_of.values()), np.float32)

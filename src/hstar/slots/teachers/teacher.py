@@ -1,18 +1,21 @@
-"""What the rest of the program knows of a teacher."""
+"""What the rest of the program knows of a teacher, and teachers that sample sets of facts."""
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
+from hstar.pddl import Problem
+from hstar.planning.task import ground
 from hstar.runtime.journal import digest_of
+from hstar.runtime.resources import Budget
 from hstar.slots.teachers.attempt import Attempt
-
-if TYPE_CHECKING:
-    from hstar.slots.teachers.backward import FactSets
+from hstar.slots.teachers.backward import COMPLETIONS, attempt_of
+from hstar.slots.teachers.labels import LabelRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +39,11 @@ class Teacher:
     """`label(problem, budget, **options)` makes an Attempt, usually with `labelled`.
 
     `kinds` names the kinds of labels that it gives. Options that are not listed are those arguments
-    of `sample` or `label` whose annotation, Annotated[type, read, help], says how to read them.
+    of `label` whose annotation, Annotated[type, read, help], says how to read them.
     `prepare(folder, cost, **options)`, if there is one, reads what each problem needs besides its
     text, by problem file. It is passed to `label` as `given`; a problem without it gets the status
     `not_given`. `replaces` says whether a problem that it cannot solve may be replaced by another
     one of the same generator.
-
-    `sample(task, budget, *, states, seed, **options)`, if there is one, makes FactSets: labelled
-    sets of facts of one grounded task. Learning for one problem calls it without a label file.
     """
 
     description: str
@@ -53,16 +53,15 @@ class Teacher:
     prepare: Callable[..., Mapping[str, Any]] | None = None
     not_given: str = "nothing given"
     replaces: bool = True
-    sample: Callable[..., FactSets] | None = None
 
     def __post_init__(self) -> None:
         if not self.options:
-            object.__setattr__(self, "options", options_of(self.sample or self.label))
+            object.__setattr__(self, "options", options_of(self.label))
 
     @property
     def code(self) -> str:
         """A digest of the source file of the teacher, which may lie outside the package."""
-        return digest_of(Path(inspect.getfile(self.sample or self.label)).read_bytes())
+        return digest_of(Path(inspect.getfile(inspect.unwrap(self.label))).read_bytes())
 
     def settings(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """All options, those not given at their defaults. Texts are read. Raises ValueError."""
@@ -129,3 +128,26 @@ def one_of(*names: str) -> Callable[[str], str]:
         return text
 
     return read
+
+
+# Options that several of them have.
+StateCount = Annotated[int, whole_number(1), "per problem, at most"]
+RandomShare = Annotated[float, share, "states drawn around no pre-image"]
+Completion = Annotated[str, one_of(*COMPLETIONS), "how open facts are drawn"]
+UseH2 = Annotated[bool, yes_or_no, "whether to use the mutexes of h^2"]
+Improve = Annotated[bool, yes_or_no, "whether to look for shorter ways between pre-images"]
+Seed = Annotated[int, whole_number(0), "of all draws"]
+
+
+def sampling_teacher(
+    description: str, sample: Callable[..., LabelRows], kinds: tuple[str, ...]
+) -> Teacher:
+    """The teacher of a function `sample(task, budget, *, states, seed, ...)`."""
+
+    @functools.wraps(sample)  # for its options
+    def label(problem: Problem, budget: Budget, **chosen: Any) -> Attempt:
+        """The task is grounded for any initial state."""
+        task = ground(problem, keep_constant=True, budget=budget)
+        return attempt_of(task, sample(task, budget, **chosen))
+
+    return Teacher(description, label, kinds, replaces=False)

@@ -12,11 +12,11 @@ import numpy as np
 from hstar.slots.decode import find_decode
 from hstar.slots.features.pattern_states import PatternStates
 from hstar.slots.levels import Decoding
-from hstar.slots.model_file import to_bytes
+from hstar.slots.model_file import to_bytes, write_model
 from hstar.slots.models.export import export
 from hstar.slots.models.integer_network import Network
 from hstar.slots.models.rounding import RoundedNet
-from hstar.slots.pattern_network import LearnedDatabase, LearnedFile, digests, write_learned
+from hstar.slots.pattern_network import LearnedDatabase, LearnedFile, digests
 from hstar.training.certified.certificate import Certificate, certify
 from hstar.training.certified.device_sweep import DeviceNetwork, DeviceSweep
 from hstar.training.certified.sweep import AnySweep, Sweep, SweepOptions
@@ -69,7 +69,7 @@ def learn(
     source = cast(PatternSource, loop.source)
     sweep = make_sweep(data, source.states, sweeping or SweepOptions())
     file, certificate = finish(loop, data, sweep, prepared.options)
-    size = write_learned(output, file)
+    size = write_model(output, file.to_model_file())
     partial.unlink(missing_ok=True)
     exceptions = sum(one.count for one in file.model.exceptions)
     return CertifiedNetwork(

@@ -32,11 +32,11 @@ from hstar.pddl.source import load_source
 from hstar.planning.task import ground
 from hstar.runtime.journal import digest_of
 from hstar.slots.features.atoms import ATOMS
+from hstar.slots.features.feature import whole_number
 from hstar.slots.features.operators import schemas_of
 from hstar.slots.features.vocabulary import Vocabulary
 from hstar.slots.learned_heuristic import LearnedHeuristic
 from hstar.slots.model_file import ModelFile, model_metadata
-from hstar.slots.models.model import whole_number
 from hstar.slots.teachers.folder import read_folder
 from hstar.training.checkpoint import (
     Checkpoint,

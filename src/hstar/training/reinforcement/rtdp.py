@@ -4,6 +4,7 @@ for checkpoints, and its network as a model file."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -43,9 +44,8 @@ class Rtdp:
         worlds = [*tasks, *unions]
         given = {"breadth": settings.breadth, "types": True}
         self.features = ATOMS.configure(worlds, given, "one")
-        channels = tuple(Vocabulary.from_dict(self.features).channels)
         self.network = NLMConfig(
-            channels,
+            Vocabulary.from_dict(self.features).channels,
             settings.breadth,
             settings.depth,
             settings.width,
@@ -114,7 +114,7 @@ class Rtdp:
         objective = Bellman(self.settings.base, shaping.gamma, shaping.potential == "naive")
         metadata = model_metadata(
             features=(ATOMS.name, self.features),
-            model=("nlm", self.network.to_dict()),
+            model=("nlm", asdict(self.network)),
             objective=objective.to_dict(),
             decode={"name": objective.decodes[0], **objective.constants()},
             domain=self.domain,

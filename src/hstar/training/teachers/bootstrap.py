@@ -23,11 +23,18 @@ from hstar import _core
 from hstar.planning.specification import SearchSpecification
 from hstar.planning.task import Task
 from hstar.runtime.resources import Budget, stopped
-from hstar.slots.teachers.backward import FactSets, NothingToRegress
+from hstar.slots.teachers.backward import NothingToRegress
 from hstar.slots.teachers.given_states import earlier, ended_by_time
-from hstar.slots.teachers.sampler import Seed, StateCount, UseH2, sampling_teacher
-from hstar.slots.teachers.teacher import share, whole_number
-from hstar.slots.teachers.whole_states import LatestStates, fact_sets
+from hstar.slots.teachers.labels import LabelRows
+from hstar.slots.teachers.states import LatestStates, fact_sets
+from hstar.slots.teachers.teacher import (
+    Seed,
+    StateCount,
+    UseH2,
+    sampling_teacher,
+    share,
+    whole_number,
+)
 from hstar.training.fact_network import NETWORK, FactNetwork
 from hstar.training.teachers.goal_walks import GoalWalks
 
@@ -48,7 +55,7 @@ def sample_bootstrap(
     batches: Annotated[int, whole_number(1), "to train on, in a round"] = 200,
     h2: UseH2 = True,
     seed: Seed = 0,
-) -> FactSets:
+) -> LabelRows:
     """The states labelled last, at most `states`. The time limit ends it with the states so far.
 
     Raises NothingToRegress, OutOfResources.
@@ -84,7 +91,7 @@ def sample_bootstrap(
     return fact_sets(task, found.states(), labels, labels)
 
 
-def rows_of(task: Task, found: LatestStates, seed: list[int]) -> FactSets:
+def rows_of(task: Task, found: LatestStates, seed: list[int]) -> LabelRows:
     """Some of the states labelled last."""
     states, labels = found.states(), found.labels()
     if len(states) > MOST_ROWS:

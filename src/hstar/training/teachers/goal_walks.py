@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from hstar.planning.task import Task
 from hstar.runtime.resources import Budget
 from hstar.slots.teachers.backward import NothingToRegress, regression_of
-from hstar.slots.teachers.whole_states import states_of_facts
+from hstar.slots.teachers.states import states_of_facts
 
 
 class GoalWalks:

@@ -16,8 +16,7 @@ from hstar.pddl import Problem
 from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget, OutOfResources
 from hstar.slots.teachers.attempt import TRIVIAL, Attempt, labelled
-from hstar.slots.teachers.sampler import Seed
-from hstar.slots.teachers.teacher import Teacher, whole_number
+from hstar.slots.teachers.teacher import Seed, Teacher, whole_number
 from hstar.training.reinforcement.presets import changed, find_preset
 from hstar.training.reinforcement.rtdp import Rtdp
 

@@ -12,6 +12,7 @@ last are labelled once more, with the last network.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
@@ -19,11 +20,11 @@ import numpy as np
 from hstar import _core
 from hstar.planning.task import Task
 from hstar.runtime.resources import Budget
-from hstar.slots.teachers.backward import FactSets, NothingToRegress
+from hstar.slots.teachers.backward import NothingToRegress
 from hstar.slots.teachers.given_states import earlier, ended_by_time
-from hstar.slots.teachers.sampler import Seed, StateCount, UseH2, sampling_teacher
-from hstar.slots.teachers.teacher import whole_number
-from hstar.slots.teachers.whole_states import LatestStates, States, fact_sets
+from hstar.slots.teachers.labels import LabelRows
+from hstar.slots.teachers.states import LatestStates, States, fact_sets
+from hstar.slots.teachers.teacher import Seed, StateCount, UseH2, sampling_teacher, whole_number
 from hstar.training.fact_network import NETWORK, FactNetwork
 from hstar.training.teachers.goal_walks import GoalWalks
 
@@ -42,7 +43,7 @@ def sample_value_iteration(
     batches: Annotated[int, whole_number(1), "to train on, in a round"] = 100,
     h2: UseH2 = True,
     seed: Seed = 0,
-) -> FactSets:
+) -> LabelRows:
     """The states drawn last, at most `states`. The time limit ends it with the states so far.
 
     Raises NothingToRegress, OutOfResources.
@@ -64,33 +65,20 @@ def sample_value_iteration(
         raise NothingToRegress("every state around the goal leaves a variable open")
     heuristic = network.heuristic()
     latest = found.states()[::-1]
-    parts: list[FactSets] = []
+    parts: list[LabelRows] = []
     with ended_by_time(parts):
         for first in range(0, len(latest), drawn):
             parts.append(labelled(task, latest[first : first + drawn], heuristic, own))
-    return joined(parts)
+    rows = LabelRows.concatenate(parts)
+    return replace(rows, problem=np.zeros_like(rows.problem))
 
 
-def labelled(task: Task, states: States, heuristic: _core.Heuristic, budget: Budget) -> FactSets:
+def labelled(task: Task, states: States, heuristic: _core.Heuristic, budget: Budget) -> LabelRows:
     """The states that have a successor or are goals, with values one step ahead."""
     with budget.native():
         values = _core.bellman_values(task.core, states, heuristic, *budget.limits)
     known = np.isfinite(values)
-    unknown = np.full(int(known.sum()), np.nan, np.float32)
-    return fact_sets(task, states[known], values[known], unknown)
-
-
-def joined(parts: list[FactSets]) -> FactSets:
-    starts = [np.zeros(1, np.int64)]
-    for part in parts:
-        starts.append(starts[-1][-1] + part.starts[1:])
-    return FactSets(
-        np.concatenate(starts),
-        *(
-            np.concatenate([getattr(part, name) for part in parts])
-            for name in ("facts", "h", "upper", "kind")
-        ),
-    )
+    return fact_sets(task, states[known], values[known])
 
 
 TEACHER = sampling_teacher(
