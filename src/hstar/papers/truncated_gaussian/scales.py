@@ -73,8 +73,8 @@ NAMED = {  # as scales.toml calls them
 
 @dataclass(frozen=True, slots=True)
 class GaussianScale:
-    """Sizes of an experiment. Times in seconds, memory in bytes; `steps` and `planning` (how many
-    test problems are planned for) are per kind of model. With `epochs`, NLMs train that many passes
+    """Sizes of an experiment. Times in seconds, memory in bytes; `steps` are per kind of model,
+    `planning` is how many test problems are planned for. With `epochs`, NLMs train that many passes
     over their data instead of a number of steps. What is None or empty is hstar's default. The
     published method has no cap on h^FF; `fit_cap` adds it."""
 
@@ -84,7 +84,7 @@ class GaussianScale:
     training_problems: int
     seeds: tuple[int, ...]
     steps: Mapping[str, int]
-    planning: Mapping[str, int]
+    planning: int
     label_limits: Mapping[str, float]  # split -> seconds per attempt
     label_retries: int
     memory_limit: int = 8 * 2**30
@@ -127,7 +127,7 @@ class GaussianScale:
             self,
             steps=taken,
             epochs=epochs,
-            planning=dict.fromkeys(self.planning, tests) if tests else self.planning,
+            planning=tests or self.planning,
             variants=kept,
             domains=tuple(chosen) or self.domains,
             seeds=tuple(seeds) or self.seeds,

@@ -43,12 +43,10 @@ from hstar.papers.truncated_gaussian.scales import (
     Variant,
 )
 from hstar.papers.truncated_gaussian.tables import (
-    CURVES_COLUMNS,
-    LEARN_FF,
-    build_tables,
-    check_columns,
+    TABLES,
+    Numbers,
+    build_table,
     claims,
-    learning_curves,
 )
 from hstar.planning import SearchSpecification
 from hstar.slots import ModelFile, read_model, write_model
@@ -74,20 +72,30 @@ ABOUT_LABELS = (
     "easier ones; the paper's own set is larger because its limit was 30 minutes. Planning uses "
     "all chosen test problems, solved optimally or not."
 )
-LOSSES = {"gaussian": "Gaussian", "truncated-gaussian": "truncated Gaussian"}
+LOSSES = {"N": "Gaussian", "TN": "truncated Gaussian"}
 EXPLAINED = ("solved", "unsolvable", "gave up")
 SLOWEST_FIRST = ("hgn", "nlm", "linear")
 
 
 @dataclass(frozen=True, slots=True)
 class GaussianResults:
-    """The frames that the paper's tables are made of (see `measured`), and the proposed
+    """A row for each training (with its curve) or baseline, and for each search; and the proposed
     configuration beside h^FF and the default planner."""
 
-    metrics: pl.DataFrame
-    planning: pl.DataFrame
-    curves: pl.DataFrame
+    metrics: list[Row]
+    planning: list[Row]
     compared: Comparison
+
+    def frames(self) -> dict[str, pl.DataFrame]:
+        """For Parquet files."""
+        curves = []
+        for row in self.metrics:
+            about = {name: row.get(name) for name in ("domain", *asdict(OURS), "seed")}
+            points = row.get("curve", ())
+            curves += [{**about, "step": step, "val_mse": mse} for step, mse in points]
+        metrics = [{k: v for k, v in row.items() if k != "curve"} for row in self.metrics]
+        rows = {"metrics": metrics, "planning": self.planning, "curves": curves}
+        return {name: _frame(own) for name, own in rows.items()}
 
 
 class TruncatedGaussians(StudyRun[GaussianScale, GaussianResults]):
@@ -126,9 +134,9 @@ class TruncatedGaussians(StudyRun[GaussianScale, GaussianResults]):
         for domain in self.scale.domains:
             self.plan_with_models(domain)
         results = self.collect()
-        for name in ("metrics", "planning", "curves"):
+        for name, frame in results.frames().items():
             with (self.directory / f"{name}.parquet").open("wb") as file:
-                getattr(results, name).write_parquet(file)
+                frame.write_parquet(file)
         return results
 
     def test_data(self, domain: str) -> Dataset | None:
@@ -209,12 +217,12 @@ class TruncatedGaussians(StudyRun[GaussianScale, GaussianResults]):
         every model."""
         scale, folder = self.scale, self.problems(domain, "test")
         problems = [folder / one["file"] for one in read_part(folder / "manifest.json")["problems"]]
-        for name, heuristic, count in self._planners(domain):
+        for name, heuristic in self._planners(domain):
             output = self.runs(domain, name)
             if not self.begins(output, f"planning: {domain}, {name}"):
                 continue
             options = BenchOptions(
-                suites=spread(problems, count),
+                suites=spread(problems, scale.planning),
                 heuristics=[heuristic],
                 memory_limit=scale.memory_limit,
                 jobs=self.jobs,
@@ -226,24 +234,22 @@ class TruncatedGaussians(StudyRun[GaussianScale, GaussianResults]):
                 counted = SearchSpecification(cost="one", max_evaluations=scale.max_evaluations)
                 run_bench(replace(options, shared=counted, time_limit=None))
 
-    def _planners(self, domain: str) -> Iterator[tuple[str, str, int]]:
-        """Name, heuristic and number of problems."""
-        planning = self.scale.planning
+    def _planners(self, domain: str) -> Iterator[tuple[str, str]]:
+        """Name and heuristic."""
         for name in ("ff", "default"):
-            yield name, name, planning["ff"]
+            yield name, name
         for *_, (of, variant, seed) in self.trainings():
             for column, decode in DECODINGS[variant.loss].items() if of == domain else ():
                 path = self.model(of, variant, seed, column)
                 if not path.is_file():
                     _write_decoding(self.model(of, variant, seed), path, decode)
-                yield path.stem, str(path), planning.get(variant.model, planning["ff"])
+                yield path.stem, str(path)
 
     def collect(self) -> GaussianResults:
         """What the files of all stages say."""
         from hstar.training import baseline_mse
 
         metrics: list[Row] = []
-        curves: list[Row] = []
         planning: list[Row] = []
         for domain in self.scale.domains:
             about: Row = {"domain": domain, "model": "ff", "variant": "ff"}
@@ -256,16 +262,14 @@ class TruncatedGaussians(StudyRun[GaussianScale, GaussianResults]):
                     metrics.append({**row, "mse": baseline_mse(test, name), **sizes})
         for part, _, (domain, variant, seed) in self.trainings():
             found = read_part(part)
-            curve, _ = found.pop("curve"), found.pop("seconds")
+            del found["seconds"]
             metrics.append({**found, "nll_clip": None})  # clipping has no likelihood
             about = {"domain": domain, **asdict(variant)}
-            curves += [{**about, "seed": seed, "step": step, "val_mse": mse} for step, mse in curve]
             del about["loss"]
             for column in DECODINGS[variant.loss]:
                 runs = self.runs(domain, self.model(domain, variant, seed, column).stem)
                 planning += _planning_rows(runs, {**about, "variant": column}, seed)
-        compared = compare_runs(self._compared())
-        return GaussianResults(_frame(metrics), _frame(planning), _frame(curves), compared)
+        return GaussianResults(metrics, planning, compare_runs(self._compared()))
 
     def _compared(self) -> Iterator[tuple[str, str, Path]]:
         """The proposed configuration, h^FF and the default planner."""
@@ -296,13 +300,13 @@ class TruncatedGaussians(StudyRun[GaussianScale, GaussianResults]):
             figures.append((scatter(rows, BASELINE, learned), better))
         failures = [
             f"{row['domain']} {row['problem']}, {row['model']} {row['variant']}: {row['error']}"
-            for row in results.planning.iter_rows(named=True)
+            for row in results.planning
             if row["error"] not in EXPLAINED
         ]
         counted = "They count as unsolved above; their numbers say nothing about a heuristic."
-        curves = (figure2(results.curves), "Figure 2 of the paper: error on validation problems.")
-        tables = build_tables(results.metrics, results.planning)
-        judged = claims(results.metrics, results.planning, results.curves)
+        measured = Numbers.of(results.metrics, results.planning)
+        curves = (figure2(measured), "Figure 2 of the paper: error on validation problems.")
+        tables = [build_table(number, measured) for number in TABLES]
         return Report(
             f"Learned heuristics: truncated Gaussians ({scale})",
             INTRODUCTION,
@@ -316,7 +320,7 @@ class TruncatedGaussians(StudyRun[GaussianScale, GaussianResults]):
                     self.labelled(results),
                     *(table for table in tables if table.measured),
                 ],
-                "The paper's claims": [claims_table(judged)],
+                "The paper's claims": [claims_table(claims(measured))],
             },
             worth.text(),
         )
@@ -324,31 +328,34 @@ class TruncatedGaussians(StudyRun[GaussianScale, GaussianResults]):
     def labelled(self, results: GaussianResults) -> Table:
         """How many test problems have labels, and how many are planned for by each kind of
         model."""
+        labelled = {row["domain"]: row for row in results.metrics if row["model"] == "ff"}
         rows = []
         for domain in self.scale.domains:
-            own = results.metrics.filter(results.metrics["domain"] == domain)
-            own = own.filter(own["model"] == "ff")
-            rows.append([domain, *(str(own[name].sum()) for name in ("problems", "states"))])
-        planned = ", ".join(f"{count} ({model})" for model, count in self.scale.planning.items())
+            own = labelled.get(domain, {})
+            rows.append([domain, *(str(own.get(name, 0)) for name in ("problems", "states"))])
+        models = [*dict.fromkeys(variant.model for variant in self.scale.variants), "ff"]
+        planned = ", ".join(f"{self.scale.planning} ({model})" for model in models)
         headers = ["domain", "labelled test problems", "their states"]
         return Table("labelled", "Test problems", headers, [*rows, ["planned for", planned, ""]])
 
 
-def figure2(curves: pl.DataFrame) -> Figure:
+def figure2(measured: Numbers) -> Figure:
     """Validation error during training: a panel per domain that there are curves for (all four
-    where there are none). For the columns see `measured`; raises ValueError if one is missing."""
-    check_columns(curves, CURVES_COLUMNS, "curves")
-    present = set() if curves.is_empty() else set(curves["domain"].unique())
+    where there are none)."""
+    present = {domain for domain, _ in measured.curves}
     domains = [domain for domain in DOMAINS if domain in present] or list(DOMAINS)
 
     def draw(axes: Axes, domain: str) -> None:
-        for loss, colour in zip(LOSSES if present else (), COLOURS[1::-1], strict=False):
-            own = learning_curves(curves, domain, loss, LEARN_FF)
-            for i, seed in enumerate(sorted(own["seed"].unique())):
-                line = own.filter(own["seed"] == seed).sort("step")
-                points = line["step"].to_list(), line["val_mse"].to_list()
-                label = LOSSES[loss] if i == 0 else None
-                axes.plot(*points, color=colour, linewidth=0.9, alpha=0.8, label=label)
+        for (variant, name), colour in zip(LOSSES.items(), COLOURS[1::-1], strict=True):
+            for i, curve in enumerate(measured.curves_of(domain, variant)):
+                label = name if i == 0 else None
+                axes.plot(
+                    *zip(*sorted(curve.items()), strict=True),
+                    color=colour,
+                    linewidth=0.9,
+                    alpha=0.8,
+                    label=label,
+                )
         axes.set(title=domain, yscale="log", xlabel="training step", ylabel="validation MSE")
 
     return panels(domains, draw, 2, (3.6, 2.6), 8)
