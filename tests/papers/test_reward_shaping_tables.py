@@ -14,10 +14,10 @@ from hstar.experiments.study import (
     FAILS,
     HOLDS,
     UNKNOWN,
-    DomainProblems,
     Entry,
     Searches,
     Spread,
+    Subject,
     TrialResults,
     TrialStudy,
 )
@@ -68,7 +68,7 @@ def made_up(*runs: dict[str, Any], timed: tuple[dict[str, Any], ...] = ()) -> Tr
     goals = {"H^blind": (10, 12), "H^add": (20, 22), "H^FF": (15, 30)}
     trainings = [training(name, i, n) for name, both in goals.items() for i, n in enumerate(both)]
     entries = Entry("a.pddl", 10), Entry("b.pddl", 20)
-    problems = {"blocks": DomainProblems("blocks", entries[:1], entries, ("c.pddl",))}
+    problems = {"blocks": Subject("blocks", "blocks", entries[:1], entries, ("c.pddl",))}
     searches = {PAPER: list(runs), EQUAL_TIME: list(timed)}
     return TrialResults((STUDY, TIMED), {PAPER: trainings, EQUAL_TIME: []}, searches, problems)
 

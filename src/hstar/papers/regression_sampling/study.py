@@ -11,23 +11,22 @@ A state that a learner trained on or tried is not planned for.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
 
 from hstar.experiments.bench import FAILED, INVALID, SuiteError
 from hstar.experiments.study import (
     Entry,
     Report,
-    TaskFolder,
+    Subject,
     TrialResults,
     TrialRun,
-    TrialScale,
     TrialStudy,
     claims_table,
-    find_tasks,
     make_task,
-    named_scale,
     read_part,
     read_scales,
+    read_task,
+    task_folders,
 )
 from hstar.papers.regression_sampling.learners import COLUMNS, LEARNERS
 from hstar.papers.regression_sampling.tables import all_tables, claims, coverage_table
@@ -42,15 +41,13 @@ INTRODUCTION = (
 SCALES = read_scales(__file__)
 
 
-class RegressionSampling(TrialRun[TrialResults]):
+class RegressionSampling(TrialRun):
     """`suite` is a folder with the folders that studies name."""
 
+    scales = SCALES
     columns = COLUMNS
     learners = LEARNERS
-
-    @classmethod
-    def scale_of(cls, name: str, **options: Any) -> TrialScale:
-        return named_scale(SCALES, name).changed(COLUMNS, **options)
+    counts_failures = True
 
     def execute(self) -> TrialResults:
         studies = self.scale.studies
@@ -58,39 +55,37 @@ class RegressionSampling(TrialRun[TrialResults]):
         self.keep_settings()
         results = TrialResults(studies, {}, {})
         for study in studies:
-            for task in tasks[study.name] if study.suite == GENERATED else ():
-                if not task.path.is_dir():
-                    self.say(f"generating a {task.domain} problem")
-                    asked = self.scale.generated[task.domain]
-                    make_task(task, asked, max(study.states) - 1, self.seed)
-            self.learn_and_search(study, tasks[study.name], results)
+            for domain, path in tasks[study.name]:
+                if not path.is_dir():
+                    self.say(f"generating a {domain} problem")
+                    asked = self.scale.generated[domain]
+                    make_task(path, asked, max(study.states) - 1, self.seed)
+            subjects = [read_task(*task, study.states) for task in tasks[study.name]]
+            self.learn_and_search(study, subjects, results)
         return results
 
-    def find_tasks(self, study: TrialStudy) -> list[TaskFolder]:
-        """The tasks of a study in order. Raises SuiteError."""
+    def find_tasks(self, study: TrialStudy) -> list[tuple[str, Path]]:
+        """The domains and folders of a study's tasks in order. Raises SuiteError."""
         if study.suite == GENERATED:
             folders = {name: self.directory / "tasks" / name for name in self.scale.generated}
-            chosen = self.scale.select(folders)
-            return [TaskFolder(name, folder / "task") for name, folder in chosen.items()]
+            return [(name, folder / "task") for name, folder in self.scale.select(folders).items()]
         if self.suite is None:
             raise SuiteError("this scale plans for given tasks; name their folder with --suite", "")
         suite = self.suite / study.suite
         folders = self.scale.select({path.name: path for path in sorted(suite.glob("*/"))})
-        return find_tasks(suite, folders, study.tasks == "ends")
+        found = task_folders(folders, study.tasks == "ends")
+        if not found:
+            message = "there are no folders DOMAIN/TASK with domain.pddl and p1.pddl"
+            raise SuiteError(message, str(suite))
+        return found
 
-    def problems(self, study: TrialStudy, subject: TaskFolder, column: str) -> Sequence[Entry]:
+    def problems(self, study: TrialStudy, subject: Subject) -> Sequence[Entry]:
         """The states that no learner of the study used."""
-        used: set[int] = set()
+        used: set[str] = set()
         for learner in self.learners_of(study):
             part = read_part(self.model(study, subject.name, learner, study.seeds[0]))
             used |= set(part.get("used", ()))
-        return subject.entries(
-            [state for state in subject.states(study.states) if state not in used]
-        )
-
-    def can_search(self, *_: Any) -> bool:
-        """Where nothing was learned, nothing is solved."""
-        return True
+        return [entry for entry in subject.test if entry.path.stem not in used]
 
     def report(self, results: TrialResults, scale: str) -> Report:
         study = results.studies[0]  # the one that Table 1 is about

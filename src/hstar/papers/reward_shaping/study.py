@@ -15,32 +15,33 @@ from typing import Any
 
 from hstar.experiments.bench import SuiteError
 from hstar.experiments.study import (
-    WORKS,
     Claim,
     Conclusion,
-    DomainProblems,
     Entry,
     Report,
+    Subject,
     TrialResults,
     TrialRun,
     TrialScale,
     TrialStudy,
-    all_problems,
-    check_domain,
     claims_table,
     domain_folders,
     failures,
-    named_scale,
+    first_problems,
+    make_problems,
+    read_problems,
     read_scales,
     read_toml,
 )
 from hstar.papers.reward_shaping.figures import figures
-from hstar.papers.reward_shaping.learners import COLUMNS, LEARNERS, PRINTED, SHAPED
+from hstar.papers.reward_shaping.learners import APPENDIX, COLUMNS, LEARNERS, PRINTED, SHAPED
 from hstar.papers.reward_shaping.tables import (
     COMPATIBLE,
     COVERAGE,
     PAPER,
+    WORKS,
     all_tables,
+    appendix,
     look_of,
     printed,
     searches_of,
@@ -57,20 +58,21 @@ INTRODUCTION = (
 SCALES = read_scales(__file__)
 
 
-class RewardShaping(TrialRun[TrialResults]):
+class RewardShaping(TrialRun):
     """`suite` is a folder of domains: DOMAIN/train and DOMAIN/test, or for the domains of appendix
     A.7 DOMAIN with its problems."""
 
+    scales = SCALES
     columns = COLUMNS
     learners = LEARNERS
 
     @classmethod
     def scale_of(cls, name: str, **options: Any) -> TrialScale:
-        scale = named_scale(SCALES, name).changed(COLUMNS, **options)
+        scale = super().scale_of(name, **options)
         for study in scale.studies:
             for column in study.columns if study.steps else ():
                 learner = COLUMNS[column].learner
-                kind = "paper" if learner in SHAPED else learner
+                kind = "paper" if learner in (*SHAPED, APPENDIX) else learner
                 if kind is not None and kind not in study.steps:
                     raise ValueError(f"the column {column} needs steps; add --steps {kind}=NUMBER")
         return scale
@@ -79,31 +81,39 @@ class RewardShaping(TrialRun[TrialResults]):
         """Raises SuiteError and PddlError for the problems, too."""
         folders, compatible = self.find_folders()
         self.keep_settings()
-        problems = dict(all_problems(self, folders))
-        results = TrialResults(self.scale.studies, {}, {}, problems)
-        for study in self.scale.studies:
-            self.learn_and_search(study, list(problems.values()), results)
-        about = self.scale.compatibility, self.scale.memory_limit
-        checks = [
-            (self.directory / "domains" / f"{domain}.json", check_domain, (domain, folder, *about))
-            for domain, folder in compatible.items()
-        ]
-        results.domains.extend(self.carry_out("domains of appendix A.7", checks))
+        problems = {name: self.read(name, folder) for name, folder in folders.items()}
+        kept = [one for one in self.scale.studies if one.name != APPENDIX or compatible]
+        results = TrialResults(tuple(kept), {}, {}, problems)
+        for study in kept:
+            subjects = list(problems.values())
+            if study.name == APPENDIX:
+                subjects = [first_problems(*one, study.tests) for one in compatible.items()]
+            self.learn_and_search(study, subjects, results)
         return results
+
+    def read(self, domain: str, folder: Path) -> Subject:
+        """Problems of a domain, generated if the folder is that of the run."""
+        part = self.directory / "problems" / f"{domain}.json"
+        is_ours = folder.is_relative_to(self.directory)
+        if self.begins(part, f"reading problems of {domain}") and is_ours:
+            make_problems(folder, self.scale.generated[domain], self.seed)
+        return read_problems(domain, folder, part)
 
     def find_folders(self) -> tuple[dict[str, Path], dict[str, Path]]:
         """The folders of domains to train and test with, and those of appendix A.7. Raises
         SuiteError if the scale needs some that there are not."""
         scale, suite = self.scale, self.suite
-        given = domain_folders(suite, PRINTED) if suite is not None and scale.studies else {}
+        names = {study.name for study in scale.studies}
+        is_paper = names != {APPENDIX}
+        given = domain_folders(suite, PRINTED) if suite is not None and is_paper else {}
         compatible = {}
-        if scale.compatibility is not None and suite is not None:
+        if APPENDIX in names and suite is not None:
             compatible = {name: suite / name for name in COMPATIBLE if find_problems(suite / name)}
         if not given and scale.generated and (suite is None or compatible):
             given = {name: self.directory / "problems" / name for name in scale.generated}
-        if not given and (scale.studies or not compatible):
+        if not given and (is_paper or not compatible):
             wanted = "DOMAIN/train and DOMAIN/test of problems"
-            if not scale.studies:
+            if not is_paper:
                 wanted = "of problems with the names of appendix A.7"
             if suite is None:
                 raise SuiteError(f"this scale needs folders {wanted}; name theirs with --suite", "")
@@ -112,22 +122,24 @@ class RewardShaping(TrialRun[TrialResults]):
         kept = [{n: one[n] for n in one if n in chosen} for one in (given, compatible)]
         return kept[0], kept[1]
 
-    def problems(self, study: TrialStudy, subject: DomainProblems, column: str) -> Sequence[Entry]:
-        sizes = PRINTED.get(subject.domain, {}).get("sizes", 0)
-        return subject.chosen(study.tests, sizes)
+    def problems(self, study: TrialStudy, subject: Subject) -> Sequence[Entry]:
+        if study.name == APPENDIX:
+            return subject.test
+        return subject.chosen(study.tests, PRINTED.get(subject.domain, {}).get("sizes", 0))
 
     def report(self, results: TrialResults, scale: str) -> Report:
         found, failed = claims(results), failures(results)
         parts: dict[str, Sequence[Any]] = {
-            "Tables": all_tables(results, self.scale),
+            "Tables": all_tables(results),
             "Claims": [claims_table(found)] if found else (),
             "Figures": figures(results) if results.searches.get(PAPER) else (),
             "What failed": [failed] if failed else (),
         }
         lines = [f"{claim.verdict:<14} {claim.text}" for claim in found]
-        if results.domains:
-            good = sum(row["outcome"] == WORKS for row in results.domains)
-            lines.append(f"{good} of {len(results.domains)} domains of appendix A.7 work")
+        domains = appendix(results)
+        if domains:
+            good = sum(row["outcome"] == WORKS for row in domains.values())
+            lines.append(f"{good} of {len(domains)} domains of appendix A.7 work")
         about = f"Heuristics as dense rewards ({scale})", INTRODUCTION, self.facts(results)
         return Report(*about, parts, "\n".join(lines))
 
