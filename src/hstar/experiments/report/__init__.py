@@ -8,6 +8,7 @@ from hstar.runtime.exports import lazy
 
 if TYPE_CHECKING:
     from hstar.experiments.report.compare import Comparison as Comparison
+    from hstar.experiments.report.page import Figures as Figures
     from hstar.experiments.report.page import Page as Page
     from hstar.experiments.report.plots import COLOURS as COLOURS
     from hstar.experiments.report.plots import cactus as cactus
@@ -22,10 +23,10 @@ if TYPE_CHECKING:
     from hstar.experiments.report.runs import write_report as write_report
     from hstar.experiments.report.tables import MISSING as MISSING
     from hstar.experiments.report.tables import Cell as Cell
+    from hstar.experiments.report.tables import Table as Table
     from hstar.experiments.report.tables import markdown_table as markdown_table
     from hstar.experiments.report.tables import number_text as number_text
     from hstar.experiments.report.tables import text_table as text_table
-    from hstar.experiments.report.titled_table import Table as Table
     from hstar.experiments.report.verdict import HEADERS as HEADERS
     from hstar.experiments.report.verdict import verdict_table as verdict_table
     from hstar.experiments.report.verdict import verdict_text as verdict_text

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from hstar.experiments.study.numbers import text_of as text_of
     from hstar.experiments.study.page import BASELINE as BASELINE
     from hstar.experiments.study.page import DEFAULT_LABEL as DEFAULT_LABEL
-    from hstar.experiments.study.page import Figures as Figures
     from hstar.experiments.study.page import Report as Report
     from hstar.experiments.study.page import compare_runs as compare_runs
     from hstar.experiments.study.page import planning_table as planning_table

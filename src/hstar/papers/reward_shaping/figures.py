@@ -5,8 +5,8 @@ from __future__ import annotations
 import bisect
 from typing import TYPE_CHECKING, Any
 
-from hstar.experiments.report import COLOURS, panels, scatter
-from hstar.experiments.study import Figures, Searches, TrialResults
+from hstar.experiments.report import COLOURS, Figures, panels, scatter
+from hstar.experiments.study import Searches, TrialResults
 from hstar.papers.reward_shaping.learners import BASES, BESIDE_BASE, COLUMNS, OWN, PRINTED, SHAPED
 from hstar.papers.reward_shaping.tables import searches_of, trainings_of
 
