@@ -17,9 +17,9 @@ from hstar.experiments.bench.rows import RunsError, frame, to_parquet
 from hstar.experiments.report import (
     Cell,
     Page,
+    Table,
     build_page,
     cactus,
-    compare,
     markdown_table,
     scatter,
     summary_text,
@@ -28,6 +28,7 @@ from hstar.experiments.report import (
     verdict_text,
     write_report,
 )
+from hstar.experiments.report.compare import compare
 
 # Per problem: evaluations of ff and of blind with a limit of 100, None where not solved.
 OUTCOMES = {
@@ -271,11 +272,8 @@ def test_plots_of_several_seeds(rows: pl.DataFrame) -> None:
 
 
 def test_page_escapes_everything() -> None:
-    page = Page("<t>")
-    page.add_heading("<h>")
-    page.add_text("<p>\n\nsecond")
-    page.add_list(["<l>"])
-    page.add_table(["<c>"], [["<d>"]], "<caption>", folded="<f>")
+    table = Table("", "", ["<c>"], [["<d>"]], "<caption>", folded="<f>")
+    page = Page("<t>", ["# <h>", "<p>\n\nsecond", ["<l>"], table])
     text = page.to_html()
     Reader(text)
     for word in ("t", "h", "p", "l", "c", "d", "caption", "f"):

@@ -185,7 +185,7 @@ def rows() -> tuple[Rows, Rows]:
 
 @pytest.fixture(scope="module")
 def numbers(rows: tuple[Rows, Rows]) -> Numbers:
-    return Numbers.of(*rows)
+    return Numbers.of(*rows, [])
 
 
 def test_every_cell_finds_its_rows(numbers: Numbers) -> None:
@@ -220,13 +220,12 @@ def test_table_in_the_papers_layout(numbers: Numbers) -> None:
     ]  # fmt: skip
     assert "*.65±.09" in first.text() and "**.65±.09**" in first.markdown()
     assert second.markdown().count("\n| ") == 1 + 2 * 8 + 1
-    page = Page("tables")
-    first.add_to(page)
+    page = Page("tables", [first])
     assert "<b>.65±.09</b><small><b>.65±.1</b></small>" in page.to_html()
 
 
 def test_missing_numbers_are_dashes() -> None:
-    table = build_table(10, Numbers.of([], []))
+    table = build_table(10, Numbers.of([], [], []))
     assert table.measured == 0
     assert {str(cell) for row in table.rows for cell in row[2:]} == {"\N{EN DASH}"}
     assert table.rows[2][-1].below == "\N{EN DASH}"
@@ -240,7 +239,7 @@ def test_mean_and_deviation_are_over_seeds() -> None:
         {**keys, "lower": "lmcut", "seed": seed, "solved": ok, "evaluations": 10}
         for seed, ok in solved
     ]
-    found = Numbers.of([], planning).value("nlm", "coverage", "ferry", f"TN:{LEARN_FF}")
+    found = Numbers.of([], planning, []).value("nlm", "coverage", "ferry", f"TN:{LEARN_FF}")
     assert found is not None
     assert (found.mean, found.std) == (0.75, pytest.approx(0.25 * math.sqrt(2)))
     assert found.shown == ".75±.35"
@@ -248,7 +247,7 @@ def test_mean_and_deviation_are_over_seeds() -> None:
 
 def test_an_unclipped_gaussian_does_not_know_its_bound(rows: tuple[Rows, Rows]) -> None:
     metrics = [row for row in rows[0] if row.get("lower") != "hmax"]
-    found = Numbers.of(metrics, [])
+    found = Numbers.of(metrics, [], [])
     known = {v: found.value("nlm", "mse", "ferry", f"{v}:{BOUNDS[1]}") for v in VARIANTS}
     assert known["N"] is not None
     assert known["N+clip"] is known["TN"] is None
@@ -294,32 +293,30 @@ def test_claims_on_the_papers_numbers(numbers: Numbers) -> None:
 
 
 def test_claims_that_fail_or_were_not_measured(rows: tuple[Rows, Rows]) -> None:
-    assert {claim.verdict for claim in claims(Numbers.of([], []))} == {UNKNOWN}
+    assert {claim.verdict for claim in claims(Numbers.of([], [], []))} == {UNKNOWN}
 
     def worse(row: dict[str, Any]) -> dict[str, Any]:
         is_it = (row.get("loss"), row["domain"]) == ("truncated-gaussian", "ferry")
         return {**row, "mse": row["mse"] * 10} if is_it else row
 
-    claim = claims(Numbers.of(map(worse, rows[0]), []))[0]
+    claim = claims(Numbers.of(map(worse, rows[0]), [], []))[0]
     assert claim.verdict == FAILS
     assert claim.numbers.startswith("3 of 4: ") and "NOT ferry 34.50" in claim.numbers
     ferry = [row for row in rows[0] if row["domain"] == "ferry"]
-    assert claims(Numbers.of(ferry, []))[0].numbers.startswith("1 of 1 (3 not measured)")
+    assert claims(Numbers.of(ferry, [], []))[0].numbers.startswith("1 of 1 (3 not measured)")
 
 
 def learning_curves(*models: str) -> Numbers:
-    return Numbers.of(
-        [
-            {"domain": domain, "model": model, "loss": loss, "sigma": "learn", "base": "ff",
-             "lower": "lmcut", "seed": seed,
-             "curve": [(step, factor / step) for step in (1, 10, 100)]}
-            for domain in DOMAINS
-            for model in models
-            for loss, factor in (("gaussian", 2.0), ("truncated-gaussian", 1.0))
-            for seed in range(3)
-        ],
-        [],
-    )  # fmt: skip
+    curves = [
+        {"domain": domain, "model": model, "loss": loss, "sigma": "learn", "base": "ff",
+         "lower": "lmcut", "seed": seed, "step": step, "val_mse": factor / step}
+        for domain in DOMAINS
+        for model in models
+        for loss, factor in (("gaussian", 2.0), ("truncated-gaussian", 1.0))
+        for seed in range(3)
+        for step in (1, 10, 100)
+    ]  # fmt: skip
+    return Numbers.of([], [], curves)
 
 
 def test_figure_2() -> None:
@@ -334,7 +331,7 @@ def test_figure_2() -> None:
     ferry = {key: one for key, one in found.curves.items() if key[0] == "ferry"}
     some = figure2(Numbers({}, ferry))
     assert [axes.get_title() for axes in some.axes] == ["ferry"]
-    assert [len(axes.lines) for axes in figure2(Numbers.of([], [])).axes] == [0] * 4
+    assert [len(axes.lines) for axes in figure2(Numbers.of([], [], [])).axes] == [0] * 4
 
 
 def test_convergence_claim() -> None:

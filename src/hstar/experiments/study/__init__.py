@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from hstar.experiments.study.page import DEFAULT_LABEL as DEFAULT_LABEL
     from hstar.experiments.study.page import Report as Report
     from hstar.experiments.study.page import compare_runs as compare_runs
+    from hstar.experiments.study.page import compare_searches as compare_searches
     from hstar.experiments.study.page import planning_table as planning_table
     from hstar.experiments.study.run import Piece as Piece
     from hstar.experiments.study.run import Row as Row

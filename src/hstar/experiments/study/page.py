@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from hstar.experiments.bench import read_runs
 from hstar.experiments.report import (
@@ -18,6 +19,7 @@ from hstar.experiments.report import (
     verdict_table,
     verdict_text,
 )
+from hstar.planning.specification import DEFAULT
 from hstar.runtime import write_atomically
 
 BASELINE, DEFAULT_LABEL = "eager h^FF", "default planner"
@@ -78,6 +80,27 @@ def compare_runs(files: Iterable[tuple[str, str, Path]]) -> Comparison:
         for domain, label, path in files
     ]
     return Comparison.of(pl.concat(tables))
+
+
+def compare_searches(labelled: Iterable[tuple[str, dict[str, Any]]]) -> Comparison:
+    """Rows of searches with their labels, as those of a benchmark."""
+    import polars as pl
+
+    renamed = {"total_time": "seconds", "cost": "plan_cost"}
+    names = ("evaluations", "search_time", *renamed)
+    rows = [
+        {
+            "label": label,
+            "algorithm": DEFAULT if label == DEFAULT_LABEL else "",
+            "domain": row["domain"],
+            "problem": row["problem"],
+            "instance": f"{row['domain']}/{row['problem']}",
+            "coverage": int(row["solved"]),
+            **{name: row.get(renamed.get(name, name)) for name in names},
+        }
+        for label, row in labelled
+    ]
+    return Comparison.of(pl.DataFrame(rows, infer_schema_length=None))
 
 
 def planning_table(found: Comparison) -> Table:

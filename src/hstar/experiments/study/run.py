@@ -176,7 +176,8 @@ def search_within(
         raise KeyboardInterrupt
     seconds = time.monotonic() - start
     is_late = result.solved and (result.unchecked is not None or seconds > limit)
-    counted = ["search_time", "evaluated", "expanded", "requested", "training_time", "found_by"]
+    counted = ["plan_cost", "search_time", "evaluations", "evaluated", "expanded", "requested"]
+    counted += ["training_time", "found_by"]
     return {
         "solved": result.solved and not is_late,
         "status": "out of time" if is_late else result.status,

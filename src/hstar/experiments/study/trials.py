@@ -15,7 +15,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from hstar.experiments.bench import run_peer
 from hstar.experiments.study.run import EXPECTED, Piece, Row, StudyRun, read_part, search_within
@@ -27,6 +27,7 @@ from hstar.runtime import Budget, OutOfResources
 from hstar.slots import LearnedHeuristic, ModelFile, read_model, write_model
 
 GREEDY: Mapping[str, Any] = {"algorithm": "gbfs"}
+Scale = TypeVar("Scale", bound="TrialScale")
 DEFAULT = "plan"  # the column of what 'hstar plan' runs; only time limits it
 
 
@@ -79,6 +80,7 @@ class TrialStudy:
     learn: float = 0.0
     label_limit: float = 0.0
     fewer_seeds: Mapping[str, int] = field(default_factory=dict)
+    limits: Mapping[str, float] = field(default_factory=dict)
     max_evaluations: int | None = None
 
     def described(self) -> str:
@@ -103,7 +105,7 @@ class TrialScale:
     generated: Mapping[str, Generated] = field(default_factory=dict)
     domains: tuple[str, ...] = ()
 
-    def changed(self, known: Mapping[str, Column], **options: Any) -> TrialScale:
+    def changed(self, known: Mapping[str, Column], **options: Any) -> Self:
         """With these options in all studies. A study keeps those of the `columns` that it has, the
         first takes those that none has; studies without any are left out. Raises ValueError."""
         domains = tuple(options.pop("domains", self.domains))
@@ -125,15 +127,24 @@ class TrialScale:
         return {name: folders[name] for name in names}
 
 
-def read_scales(module: str) -> dict[str, TrialScale]:
-    """Those of scales.toml, whose studies name groups of columns or single ones."""
-    held = read_toml(module, "scales.toml")
-    groups = held.pop("columns")
-    for scale in held.values():
-        for study in scale["studies"]:
-            columns = (groups.get(name, [name]) for name in study["columns"])
-            study["columns"] = [name for group in columns for name in group]
-    return {name: build(TrialScale, scale) for name, scale in held.items()}
+def read_scales(
+    module: str, kind: type[Scale], groups: Mapping[str, Sequence[str]] | None = None
+) -> dict[str, Scale]:
+    """Those of scales.toml. A scale or a study has what the one that it is `like` has and it does
+    not say itself. Studies name groups of columns or single ones."""
+    scales = read_toml(module, "scales.toml")
+    named = {**scales.pop("columns", {}), **(groups or {})}
+    found = {}
+    for name, own in scales.items():
+        held = {**scales.get(own.pop("like", ""), {}), **own}
+        for number, study in enumerate(held["studies"]):
+            study = {**scales.get(study.pop("like", ""), held)["studies"][number], **study}
+            columns = (named.get(column, [column]) for column in study["columns"])
+            study["columns"] = [column for group in columns for column in group]
+            held["studies"][number] = study
+        scales[name] = held
+        found[name] = build(kind, held)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +259,9 @@ class TrialRun(StudyRun[TrialScale, TrialResults]):
                         searches.append((part, search, (study, subject, entry, column, seed)))
         results.searches[study.name] = self.carry_out(f"{study.name}: searching", searches)
 
+    def learn(self, learner: str, lesson: LearnerTask) -> Learnt:
+        return self.learners[learner](lesson)
+
     def learn_once(self, study: TrialStudy, subject: Subject, learner: str, seed: int) -> Row:
         """Learn and keep the model; says how it went."""
         part = self.model(study, subject.name, learner, seed)
@@ -260,7 +274,7 @@ class TrialRun(StudyRun[TrialScale, TrialResults]):
         start, facts = time.monotonic(), {}
         try:
             with budget.enforced():
-                learned = self.learners[learner](lesson)
+                learned = self.learn(learner, lesson)
         except (OutOfResources, InputFileError, ValueError, FloatingPointError) as error:
             if isinstance(error, OutOfResources) and error.status not in EXPECTED:
                 raise
@@ -276,12 +290,12 @@ class TrialRun(StudyRun[TrialScale, TrialResults]):
         self, study: TrialStudy, subject: Subject, entry: Entry, column: str, seed: int
     ) -> Row:
         """Plan for one problem; reading and grounding count."""
-        path = entry.path
+        path, limit = entry.path, study.limits.get(column, study.limit)
         row: Row = {"domain": subject.domain, "subject": subject.name, "problem": path.stem}
         row |= {"objects": entry.objects, "column": column, "seed": seed}
-        row |= {"seconds": study.limit, "requested": 0}
+        row |= {"seconds": limit, "requested": 0}
         if column in self.peers:
-            return row | run_peer(self.peers[column], find_domain(path), path, study.limit)
+            return row | run_peer(self.peers[column], find_domain(path), path, limit)
         chosen = self.columns[column]
         model = self.model(study, subject.name, chosen.learner or "", seed)
 
@@ -293,7 +307,7 @@ class TrialRun(StudyRun[TrialScale, TrialResults]):
             return None if options is None else plan_problem(problem, options, budget)
 
         try:
-            row |= search_within(study.limit, self.scale.memory_limit, search)
+            row |= search_within(limit, self.scale.memory_limit, search)
         except (InputFileError, ValueError) as error:  # a network that cannot read the problem
             row |= {"solved": False, "status": str(error)}
         return row

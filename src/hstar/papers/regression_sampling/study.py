@@ -20,6 +20,7 @@ from hstar.experiments.study import (
     Subject,
     TrialResults,
     TrialRun,
+    TrialScale,
     TrialStudy,
     claims_table,
     make_task,
@@ -38,7 +39,7 @@ INTRODUCTION = (
     "other initial states of the task. Learning has a clock of its own here, and 'plan --learn' "
     "counts it."
 )
-SCALES = read_scales(__file__)
+SCALES = read_scales(__file__, TrialScale)
 
 
 class RegressionSampling(TrialRun):

@@ -55,7 +55,7 @@ INTRODUCTION = (
     "larger problems. No checkpoint, seed or setting was chosen on test problems, and no test "
     "problem is a training problem too."
 )
-SCALES = read_scales(__file__)
+SCALES = read_scales(__file__, TrialScale)
 
 
 class RewardShaping(TrialRun):

@@ -101,10 +101,10 @@ class Numbers:
     curves: Mapping[tuple[str, ...], Sequence[Mapping[int, float]]]
 
     @classmethod
-    def of(cls, metrics: Iterable[Row], planning: Iterable[Row]) -> Numbers:
-        """From a row for each training or baseline, and for each search."""
+    def of(cls, metrics: Iterable[Row], planning: Iterable[Row], curves: Iterable[Row]) -> Numbers:
+        """From a row for each training or baseline, each search and each point of a curve."""
         by_seed: dict[tuple[str, ...], dict[int, list[float]]] = {}
-        curves: dict[tuple[str, ...], list[dict[int, float]]] = {}
+        lines: dict[tuple[str, ...], dict[int, dict[int, float]]] = {}
 
         def add(row: Row, metric: str, variant: str, number: float | None) -> None:
             model = row["model"] if variant in VARIANTS else ""
@@ -116,17 +116,18 @@ class Numbers:
             named = MEASURED.get(row["loss"], {}) if "loss" in row else {"mse": row["model"]}
             for name, variant in named.items():
                 add(row, name.removesuffix("_clip"), variant, row.get(name))
-            if row["model"] == "nlm" and "curve" in row and named:
-                key = row["domain"], column_of(named["mse"], row)
-                curves.setdefault(key, []).append(dict(row["curve"]))
         for row in planning:
             add(row, "coverage", row["variant"], row["solved"])
             add(row, "evaluations", row["variant"], row["evaluations"])
-        means = {
-            key: [statistics.fmean(rows) for _, rows in sorted(seeds.items())]
+        for row in curves:
+            if row["model"] == "nlm" and row["loss"] in MEASURED:
+                key = row["domain"], column_of(MEASURED[row["loss"]]["mse"], row)
+                lines.setdefault(key, {}).setdefault(row["seed"], {})[row["step"]] = row["val_mse"]
+        values = {
+            key: _summarized(key[1], [statistics.fmean(rows) for _, rows in sorted(seeds.items())])
             for key, seeds in by_seed.items()
         }
-        return cls({key: _summarized(key[1], values) for key, values in means.items()}, curves)
+        return cls(values, {key: list(seeds.values()) for key, seeds in lines.items()})
 
     def value(self, model: str, metric: str, domain: str, column: str) -> Spread | None:
         return look_up(self.values, model if ":" in column else "", metric, domain, column)
