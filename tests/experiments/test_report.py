@@ -240,7 +240,7 @@ def test_models_with_the_same_search_are_told_apart(rows: pl.DataFrame) -> None:
 
 
 def test_scatter_puts_unsolved_on_a_line_and_counts_wins(rows: pl.DataFrame) -> None:
-    (axes,) = scatter(rows, "ff", "blind").axes
+    (axes,) = scatter(compare([Runs(rows, {})]).rows, "ff", "blind").axes
     assert "better on 2" in axes.get_xlabel() and "better on 1" in axes.get_ylabel()
     blocks, ferry = axes.lines[:2]
     assert list(blocks.get_xdata()) == [10, 20]
@@ -251,7 +251,7 @@ def test_scatter_puts_unsolved_on_a_line_and_counts_wins(rows: pl.DataFrame) -> 
 
 
 def test_cactus_counts_problems_within_a_limit(rows: pl.DataFrame) -> None:
-    (axes,) = cactus(rows).axes
+    (axes,) = cactus(compare([Runs(rows, {})]).rows).axes
     ff, blind = axes.lines
     assert list(ff.get_xdata()) == [10, 20, 90, 90]
     assert list(ff.get_ydata()) == [1, 2, 3, 3]
@@ -263,7 +263,8 @@ def test_plots_of_several_seeds(rows: pl.DataFrame) -> None:
     """As the rows of an experiment are: a label for all seeds of a model, one run of a baseline."""
     ff, blind = (rows.filter(rows["heuristic"] == name) for name in ("ff", "blind"))
     seeds = pl.concat([ff, blind, blind])
-    seeds = seeds.select("domain", "problem", "coverage", "evaluations", label="heuristic")
+    instance = pl.format("{}/{}", "domain", "problem").alias("instance")
+    seeds = seeds.select("domain", instance, "coverage", "evaluations", label="heuristic")
     (axes,) = cactus(seeds).axes
     assert [line.get_label() for line in axes.lines] == ["ff (3)", "blind (2)"]
     assert list(axes.lines[1].get_ydata()) == [0.5, 1, 1.5, 2, 2]

@@ -37,11 +37,13 @@ from hstar.papers.regression_sampling.learners import (
     SeenStates,
     used_states,
 )
-from hstar.papers.regression_sampling.study import GENERATED, SCALES, RegressionSampling
-from hstar.papers.regression_sampling.tables import (
+from hstar.papers.regression_sampling.study import (
     AVERAGES,
+    GENERATED,
     PAPER,
     PRINTED,
+    SCALES,
+    RegressionSampling,
     break_even_table,
     claims,
     coverage_table,

@@ -21,9 +21,8 @@ from hstar.experiments.study import (
     TrialResults,
     TrialStudy,
 )
-from hstar.papers.reward_shaping.figures import goal_curve, rates
 from hstar.papers.reward_shaping.learners import HELD
-from hstar.papers.reward_shaping.study import claims
+from hstar.papers.reward_shaping.study import claims, goal_curve, rates
 from hstar.papers.reward_shaping.tables import (
     BETTER,
     COVERAGE,

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 from hstar.runtime.exports import lazy
 
 if TYPE_CHECKING:
+    from hstar.experiments.report.compare import HEADERS as HEADERS
     from hstar.experiments.report.compare import Comparison as Comparison
+    from hstar.experiments.report.compare import verdict_table as verdict_table
+    from hstar.experiments.report.compare import verdict_text as verdict_text
     from hstar.experiments.report.page import Figures as Figures
     from hstar.experiments.report.page import Page as Page
     from hstar.experiments.report.plots import COLOURS as COLOURS
@@ -27,9 +30,6 @@ if TYPE_CHECKING:
     from hstar.experiments.report.tables import markdown_table as markdown_table
     from hstar.experiments.report.tables import number_text as number_text
     from hstar.experiments.report.tables import text_table as text_table
-    from hstar.experiments.report.verdict import HEADERS as HEADERS
-    from hstar.experiments.report.verdict import verdict_table as verdict_table
-    from hstar.experiments.report.verdict import verdict_text as verdict_text
 
 if not TYPE_CHECKING:
     __getattr__ = lazy(__name__, __file__)

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hstar.experiments.bench import EXPLAINED, Runs, read_runs
-from hstar.experiments.report.compare import Comparison, compare
+from hstar.experiments.report.compare import Comparison, compare, verdict_table, verdict_text
 from hstar.experiments.report.page import Figures, Page
 from hstar.experiments.report.plots import cactus, scatter
 from hstar.experiments.report.tables import MISSING, Cell, Table, number_text, text_table
-from hstar.experiments.report.verdict import verdict_table, verdict_text
 from hstar.pddl.errors import escape
 
 if TYPE_CHECKING:

@@ -16,20 +16,25 @@ if TYPE_CHECKING:
     from hstar.experiments.study.claims import UNKNOWN as UNKNOWN
     from hstar.experiments.study.claims import Check as Check
     from hstar.experiments.study.claims import Claim as Claim
-    from hstar.experiments.study.claims import Conclusion as Conclusion
     from hstar.experiments.study.claims import Look as Look
     from hstar.experiments.study.claims import claims_table as claims_table
     from hstar.experiments.study.claims import judge as judge
-    from hstar.experiments.study.numbers import Spread as Spread
-    from hstar.experiments.study.numbers import read_number as read_number
-    from hstar.experiments.study.numbers import read_rows as read_rows
-    from hstar.experiments.study.numbers import text_of as text_of
+    from hstar.experiments.study.claims import judge_claims as judge_claims
     from hstar.experiments.study.page import BASELINE as BASELINE
     from hstar.experiments.study.page import DEFAULT_LABEL as DEFAULT_LABEL
     from hstar.experiments.study.page import Report as Report
     from hstar.experiments.study.page import compare_runs as compare_runs
     from hstar.experiments.study.page import compare_searches as compare_searches
     from hstar.experiments.study.page import planning_table as planning_table
+    from hstar.experiments.study.published import Spread as Spread
+    from hstar.experiments.study.published import build as build
+    from hstar.experiments.study.published import changed_steps as changed_steps
+    from hstar.experiments.study.published import choose as choose
+    from hstar.experiments.study.published import named_scale as named_scale
+    from hstar.experiments.study.published import read_number as read_number
+    from hstar.experiments.study.published import read_rows as read_rows
+    from hstar.experiments.study.published import read_toml as read_toml
+    from hstar.experiments.study.published import text_of as text_of
     from hstar.experiments.study.run import Piece as Piece
     from hstar.experiments.study.run import Row as Row
     from hstar.experiments.study.run import StudyRun as StudyRun
@@ -40,11 +45,6 @@ if TYPE_CHECKING:
     from hstar.experiments.study.run import spread as spread
     from hstar.experiments.study.run import timed as timed
     from hstar.experiments.study.run import write_part as write_part
-    from hstar.experiments.study.scales import build as build
-    from hstar.experiments.study.scales import changed_steps as changed_steps
-    from hstar.experiments.study.scales import choose as choose
-    from hstar.experiments.study.scales import named_scale as named_scale
-    from hstar.experiments.study.scales import read_toml as read_toml
     from hstar.experiments.study.searches import Searches as Searches
     from hstar.experiments.study.searches import failures as failures
     from hstar.experiments.study.searches import mean_ratio as mean_ratio

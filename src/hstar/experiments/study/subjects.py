@@ -13,8 +13,8 @@ from pathlib import Path
 from hstar.domains import generate
 from hstar.domains.walks import write_walks
 from hstar.experiments.bench import SuiteError
+from hstar.experiments.study.published import build
 from hstar.experiments.study.run import read_part, spread, write_part
-from hstar.experiments.study.scales import build
 from hstar.pddl import Problem, find_domain, find_problems, natural_order, parse
 from hstar.slots.teachers import content_digest
 

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
 from hstar.experiments.bench import run_peer
+from hstar.experiments.study.published import build, changed_steps, choose, named_scale, read_toml
 from hstar.experiments.study.run import EXPECTED, Piece, Row, StudyRun, read_part, search_within
-from hstar.experiments.study.scales import build, changed_steps, choose, named_scale, read_toml
 from hstar.experiments.study.subjects import Entry, Generated, Subject
 from hstar.pddl import InputFileError, find_domain
 from hstar.planning import DEFAULT_PLANNER, SearchResult, SearchSpecification, plan_problem

@@ -21,9 +21,16 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from hstar.domains import DOMAINS, Parameters, random_board
+from hstar.experiments.bench import BenchOptions, run_bench, run_default
 from hstar.experiments.study import (
+    BASELINE,
+    DEFAULT_LABEL,
     Piece,
     Report,
     Row,
@@ -36,7 +43,6 @@ from hstar.experiments.study import (
     write_part,
 )
 from hstar.papers.admissible_cea.page import INTRODUCTION, parts, planning_tables, trained
-from hstar.papers.admissible_cea.planning import plan_on_boards, planning_files
 from hstar.papers.admissible_cea.scales import (
     CEA,
     MODELS,
@@ -57,7 +63,7 @@ from hstar.pdb import (
     write_pdb,
 )
 from hstar.planning import make_puzzle
-from hstar.runtime import Progress, digest_of
+from hstar.runtime import Progress, digest_of, write_atomically
 from hstar.slots import LearnedFile, read_learned
 from hstar.training.certified import certified_row, measure_generalisation
 
@@ -67,6 +73,9 @@ if TYPE_CHECKING:
 
 CURVE = ("train_loss", "overestimates", "beta", "eta")
 DEVICE_BATCH = 2**16
+MEMORY = 2 * 2**30
+LABELS = {"network": "A*, certified network", "table": "A*, exact table"}
+LABELS |= {"ff": BASELINE, "default": DEFAULT_LABEL}
 LARGE = "cube3"  # the puzzle whose networks are worth a GPU; others train on one core each
 
 
@@ -300,3 +309,54 @@ def measure_argmax(path: Path, table: Path, device: str, sampled: int) -> Row:
     on_gpu = where.type == "cuda"
     sweep = DeviceSweep(states, DEVICE_BATCH) if on_gpu else SampledSweep(states, sampled)
     return argmax_row(model, sweep.count_values(model))
+
+
+def planning_files(directory: Path, puzzle: str) -> list[tuple[str, str, Path]]:
+    """The finished runs as (domain, planner, file)."""
+    folder = directory / "planning" / puzzle
+    files = [(puzzle, label, folder / f"{name}.parquet") for name, label in LABELS.items()]
+    return [one for one in files if one[2].is_file()]
+
+
+def plan_on_boards(run: AdmissibleCea, puzzle: str, table: Path, model: Path) -> None:
+    """A* with the exact table and the certified network on as many random boards as the scale asks
+    for, and h^FF and the default planner on the same boards in PDDL."""
+    folder = run.directory / "planning" / puzzle
+    if not run.scale.boards or len(planning_files(run.directory, puzzle)) == len(LABELS):
+        return
+    states, problems = write_boards(puzzle, run.scale.boards, run.seed, folder)
+    options = BenchOptions(problems, ["ff"], memory_limit=MEMORY, jobs=run.jobs)
+    search = replace(options, suites=[f"{puzzle}:states={states}"], searches=["astar"])
+    for name, bench, chosen in (
+        ("network", run_bench, replace(search, heuristics=[model])),
+        ("table", run_bench, replace(search, heuristics=[f"pdb:{table}"])),
+        ("ff", run_bench, options),
+        ("default", run_default, options),
+    ):
+        output = folder / f"{name}.parquet"
+        if run.begins(output, f"planning: {puzzle}, {name}"):
+            bench(replace(chosen, output=output))
+
+
+def write_boards(puzzle: str, count: int, seed: int, folder: Path) -> tuple[Path, list[Path]]:
+    """Random boards: a file with the puzzle's states in its lines, and PDDL problems. The puzzle's
+    blank is in the first corner and that of the PDDL domain in the last, so boards are turned by
+    half a circle."""
+    folder.mkdir(parents=True, exist_ok=True)
+    generator, space = DOMAINS.find("sliding-tiles"), make_puzzle(puzzle)
+    rows, columns = map(int, puzzle.removeprefix("tiles-").split("x"))
+    write_atomically(folder / "domain.pddl", generator.domain_pddl)
+    size: Parameters = {"rows": rows, "columns": columns}
+    lines, problems = [], []
+    for number in range(1, count + 1):
+        drawn = f"{seed}-{number}"
+        board = np.array(random_board(rows, columns, Random(drawn)))
+        problems.append(folder / f"start-{number}.pddl")
+        text = generator.make(size, Random(drawn), f"start-{number}")
+        write_atomically(problems[-1], text)
+        places = np.empty(len(board), dtype=np.int32)  # of each piece
+        places[len(board) - 1 - board] = len(board) - 1 - np.arange(len(board))
+        lines.append(space.format_state(places))
+    states = folder / "start.txt"
+    write_atomically(states, "\n".join(lines) + "\n")
+    return states, problems

@@ -9,32 +9,43 @@ Reward Generators" (Gehring, Asai, Chitnis, Silver, Kaelbling, Sohrabi and Katz,
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hstar.experiments.bench import SuiteError
+from hstar.experiments.report import COLOURS, Figures, panels, scatter
 from hstar.experiments.study import (
     Claim,
-    Conclusion,
     Entry,
     Report,
+    Searches,
     Subject,
     TrialResults,
     TrialRun,
     TrialScale,
     TrialStudy,
     claims_table,
+    compare_searches,
     domain_folders,
     failures,
     first_problems,
+    judge_claims,
     make_problems,
     read_problems,
     read_scales,
-    read_toml,
 )
-from hstar.papers.reward_shaping.figures import figures
-from hstar.papers.reward_shaping.learners import APPENDIX, COLUMNS, LEARNERS, PRINTED, SHAPED
+from hstar.papers.reward_shaping.learners import (
+    APPENDIX,
+    BASES,
+    BESIDE_BASE,
+    COLUMNS,
+    LEARNERS,
+    OWN,
+    PRINTED,
+    SHAPED,
+)
 from hstar.papers.reward_shaping.tables import (
     COMPATIBLE,
     COVERAGE,
@@ -45,8 +56,13 @@ from hstar.papers.reward_shaping.tables import (
     look_of,
     printed,
     searches_of,
+    trainings_of,
 )
 from hstar.pddl import find_problems
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 INTRODUCTION = (
     "A value function of a domain is learned by reinforcement, without labels: from episodes on "
@@ -56,6 +72,16 @@ INTRODUCTION = (
     "problem is a training problem too."
 )
 SCALES = read_scales(__file__, TrialScale)
+SHAPE = (4, (2.8, 2.3), 6)  # panels in a row, size, size of letters
+GRID = 100  # steps at which cumulative goals are drawn
+ABOUT_RATES = (
+    "Share of test problems solved (y) by number of objects (x), seeds together. A problem counts "
+    "as solved if it took at most the evaluations in the title."
+)
+ABOUT_GOALS = (
+    "Goals reached in training (y) up to a step (x), the mean of seeds; a problem may be solved "
+    "more than once."
+)
 
 
 class RewardShaping(TrialRun):
@@ -163,11 +189,91 @@ class RewardShaping(TrialRun):
 
 def claims(results: TrialResults) -> list[Claim]:
     """Those of the studies that were run, in the order of the paper."""
-    made = []
-    for one in read_toml(__file__, "claims.toml").items():
-        conclusion = Conclusion.read(*one)
-        study = conclusion.about or PAPER
-        if results.searches.get(study):
-            ours = look_of(results, study), searches_of(results, study).domains
-            made.append(conclusion.judged(ours, (printed, COVERAGE)))
-    return made
+
+    def sources(about: str) -> Any:
+        study = about or PAPER
+        if not results.searches.get(study):
+            return None
+        ours = look_of(results, study), searches_of(results, study).domains
+        return ours, (printed, COVERAGE)
+
+    return judge_claims(__file__, sources)
+
+
+def figures(results: TrialResults) -> list[Figures]:
+    """Those of the paper, in rows."""
+    return [
+        tuple(evaluation_figures(results)),
+        ((rate_figure(results), f"Figures 1 (right) and 3. {ABOUT_RATES}"),),
+        ((goals_figure(results), f"Figures 4 and 5. {ABOUT_GOALS}"),),
+    ]
+
+
+def evaluation_figures(results: TrialResults) -> list[tuple[Figure, str]]:
+    """Figure 1, left: a plot for each learned column, all domains."""
+    found = searches_of(results)
+    runs = [run for own in found.by_cell.values() for run in own]
+    rows = compare_searches(
+        (run["column"], {**run, "evaluations": found.cost(run)}) for run in runs
+    ).rows
+    pairs = [(column, COLUMNS[column].base) for column in found.columns]
+    return [
+        (scatter(rows, base, column), f"Figure 1, left: {column} against {base}; a point per seed.")
+        for column, base in pairs
+        if base in found.columns and base is not None
+    ]
+
+
+def rates(found: Searches, domain: str, column: str, limit: int) -> list[tuple[int, float]]:
+    """Number of objects and share of problems of that size solved within the limit."""
+    by_size: dict[int, list[bool]] = {}
+    for row in found.rows(domain, column):
+        is_solved = row["solved"] and found.cost(row) <= limit
+        by_size.setdefault(row["objects"], []).append(is_solved)
+    return [(size, sum(one) / len(one)) for size, one in sorted(by_size.items())]
+
+
+def rate_figure(results: TrialResults) -> Figure:
+    """Figure 3, and for blocks Figure 1, right."""
+    found = searches_of(results)
+
+    def draw(axes: Axes, domain: str) -> None:
+        limit = PRINTED.get(domain, {}).get("threshold", found.limit)
+        limit = min(limit, found.limit or limit)
+        shown = [*zip(BASES, ["dashed"] * 3, strict=True), *((c, "solid") for c in SHAPED)]
+        shown += [(OWN, "solid"), (BESIDE_BASE, "dotted")]
+        numbers = [*range(3), *range(3), 3, 3]
+        for (column, style), number in zip(shown, numbers, strict=True):
+            points = rates(found, domain, column, limit)
+            if points:
+                x, y = zip(*points, strict=True)
+                look: Any = {"color": COLOURS[number], "linestyle": style, "linewidth": 1.0}
+                axes.plot(x, y, marker=".", markersize=4, label=column, **look)
+        axes.set(title=f"{domain} ({limit})", xlabel="objects", ylabel="solved", ylim=(-0.03, 1.03))
+
+    return panels(found.domains, draw, *SHAPE)
+
+
+def goal_curve(goal_steps: list[list[int]], steps: int) -> list[tuple[int, float]]:
+    """Step and goals reached until then, the mean of trainings; goals are in order."""
+    grid = sorted({round(i * steps / GRID) for i in range(GRID + 1)})
+    ordered = [sorted(one) for one in goal_steps]
+    return [
+        (step, sum(bisect.bisect_right(one, step) for one in ordered) / len(ordered))
+        for step in grid
+    ]
+
+
+def goals_figure(results: TrialResults) -> Figure:
+    """Figures 4 and 5."""
+
+    def draw(axes: Axes, domain: str) -> None:
+        for number, column in enumerate(SHAPED):
+            rows = trainings_of(results, domain, column)
+            if rows:
+                curve = goal_curve([row["goal_steps"] for row in rows], rows[0]["steps"])
+                x, y = zip(*curve, strict=True)
+                axes.plot(x, y, color=COLOURS[number], label=column, linewidth=1.0)
+        axes.set(title=domain, xlabel="training step", ylabel="goals reached")
+
+    return panels(list(results.problems), draw, *SHAPE)

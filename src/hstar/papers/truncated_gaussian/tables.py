@@ -14,7 +14,7 @@ import math
 import re
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from hstar.experiments.report import MISSING, Cell, Table
@@ -22,11 +22,11 @@ from hstar.experiments.study import (
     HOLDS,
     Check,
     Claim,
-    Conclusion,
     Look,
     Row,
     Spread,
     judge,
+    judge_claims,
     read_rows,
     read_toml,
 )
@@ -181,15 +181,14 @@ def _spread(numbers: Sequence[float], digits: int) -> str:
 
 def claims(measured: Numbers) -> list[Claim]:
     """The paper's claims with verdicts."""
-    found = []
-    for one in read_toml(__file__, "claims.toml").items():
-        conclusion = replace(Conclusion.read(*one), name=_called)
-        model = conclusion.about or "nlm"
-        ours, theirs = (_look(source, model) for source in (measured.value, published_value))
-        found.append(conclusion.judged((ours, DOMAINS), (theirs, DOMAINS)))
+
+    def sources(about: str) -> Any:
+        return [(_look(one, about or "nlm"), DOMAINS) for one in (measured.value, published_value)]
+
     verdict = judge([_converges(measured, domain) for domain in DOMAINS])
     text = "TN converges faster than N (validation MSE, learn/h^FF)"
-    return [*found, Claim(text, *verdict, HOLDS, "Figure 2")]
+    last = Claim(text, *verdict, HOLDS, "Figure 2")
+    return [*judge_claims(__file__, sources, _called), last]
 
 
 def _look(value: Any, model: str) -> Look:
