@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from hstar.experiments.bench.rows import RunsError as RunsError
     from hstar.experiments.bench.rows import read_runs as read_runs
     from hstar.experiments.bench.runs import run_bench as run_bench
-    from hstar.experiments.bench.runs import run_default as run_default
     from hstar.experiments.bench.suite import SuiteError as SuiteError
 
 if not TYPE_CHECKING:

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hstar.domains import DOMAINS, Parameters, random_board
-from hstar.experiments.bench import BenchOptions, run_bench, run_default
+from hstar.experiments.bench import BenchOptions, run_bench
 from hstar.experiments.study import (
     BASELINE,
     DEFAULT_LABEL,
@@ -327,15 +327,15 @@ def plan_on_boards(run: AdmissibleCea, puzzle: str, table: Path, model: Path) ->
     states, problems = write_boards(puzzle, run.scale.boards, run.seed, folder)
     options = BenchOptions(problems, ["ff"], memory_limit=MEMORY, jobs=run.jobs)
     search = replace(options, suites=[f"{puzzle}:states={states}"], searches=["astar"])
-    for name, bench, chosen in (
-        ("network", run_bench, replace(search, heuristics=[model])),
-        ("table", run_bench, replace(search, heuristics=[f"pdb:{table}"])),
-        ("ff", run_bench, options),
-        ("default", run_default, options),
+    for name, chosen in (
+        ("network", replace(search, heuristics=[model])),
+        ("table", replace(search, heuristics=[f"pdb:{table}"])),
+        ("ff", options),
+        ("default", replace(options, heuristics=["default"])),
     ):
         output = folder / f"{name}.parquet"
         if run.begins(output, f"planning: {puzzle}, {name}"):
-            bench(replace(chosen, output=output))
+            run_bench(replace(chosen, output=output))
 
 
 def write_boards(puzzle: str, count: int, seed: int, folder: Path) -> tuple[Path, list[Path]]:
