@@ -17,9 +17,9 @@ from hstar.experiments.bench.rows import RunsError, frame, to_parquet
 from hstar.experiments.report import (
     Cell,
     Page,
+    Table,
     build_page,
     cactus,
-    compare,
     markdown_table,
     scatter,
     summary_text,
@@ -28,6 +28,7 @@ from hstar.experiments.report import (
     verdict_text,
     write_report,
 )
+from hstar.experiments.report.compare import compare
 
 # Per problem: evaluations of ff and of blind with a limit of 100, None where not solved.
 OUTCOMES = {
@@ -239,7 +240,7 @@ def test_models_with_the_same_search_are_told_apart(rows: pl.DataFrame) -> None:
 
 
 def test_scatter_puts_unsolved_on_a_line_and_counts_wins(rows: pl.DataFrame) -> None:
-    (axes,) = scatter(rows, "ff", "blind").axes
+    (axes,) = scatter(compare([Runs(rows, {})]).rows, "ff", "blind").axes
     assert "better on 2" in axes.get_xlabel() and "better on 1" in axes.get_ylabel()
     blocks, ferry = axes.lines[:2]
     assert list(blocks.get_xdata()) == [10, 20]
@@ -250,7 +251,7 @@ def test_scatter_puts_unsolved_on_a_line_and_counts_wins(rows: pl.DataFrame) -> 
 
 
 def test_cactus_counts_problems_within_a_limit(rows: pl.DataFrame) -> None:
-    (axes,) = cactus(rows).axes
+    (axes,) = cactus(compare([Runs(rows, {})]).rows).axes
     ff, blind = axes.lines
     assert list(ff.get_xdata()) == [10, 20, 90, 90]
     assert list(ff.get_ydata()) == [1, 2, 3, 3]
@@ -262,7 +263,8 @@ def test_plots_of_several_seeds(rows: pl.DataFrame) -> None:
     """As the rows of an experiment are: a label for all seeds of a model, one run of a baseline."""
     ff, blind = (rows.filter(rows["heuristic"] == name) for name in ("ff", "blind"))
     seeds = pl.concat([ff, blind, blind])
-    seeds = seeds.select("domain", "problem", "coverage", "evaluations", label="heuristic")
+    instance = pl.format("{}/{}", "domain", "problem").alias("instance")
+    seeds = seeds.select("domain", instance, "coverage", "evaluations", label="heuristic")
     (axes,) = cactus(seeds).axes
     assert [line.get_label() for line in axes.lines] == ["ff (3)", "blind (2)"]
     assert list(axes.lines[1].get_ydata()) == [0.5, 1, 1.5, 2, 2]
@@ -271,11 +273,8 @@ def test_plots_of_several_seeds(rows: pl.DataFrame) -> None:
 
 
 def test_page_escapes_everything() -> None:
-    page = Page("<t>")
-    page.add_heading("<h>")
-    page.add_text("<p>\n\nsecond")
-    page.add_list(["<l>"])
-    page.add_table(["<c>"], [["<d>"]], "<caption>", folded="<f>")
+    table = Table("", "", ["<c>"], [["<d>"]], "<caption>", folded="<f>")
+    page = Page("<t>", ["# <h>", "<p>\n\nsecond", ["<l>"], table])
     text = page.to_html()
     Reader(text)
     for word in ("t", "h", "p", "l", "c", "d", "caption", "f"):

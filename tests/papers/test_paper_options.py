@@ -21,7 +21,7 @@ def scale_with(paper: str, scale: str, **options: Any) -> Any:
 
 
 def test_one_number_of_steps_is_for_all_learners() -> None:
-    assert scale_with(*GAUSSIAN, steps=7).steps == {"nlm": 7, "linear": 7}
+    assert scale_with(*GAUSSIAN, steps=7).studies[0].steps == {"nlm": 7, "linear": 7}
     assert scale_with(*SHAPING, steps=7).studies[0].steps == dict.fromkeys(
         ("paper", "own", "hgn", "gnn"), 7
     )
@@ -29,8 +29,9 @@ def test_one_number_of_steps_is_for_all_learners() -> None:
 
 
 def test_named_steps_are_for_those_learners() -> None:
-    assert scale_with(*GAUSSIAN, steps={"linear": 7}).steps == {"nlm": 900, "linear": 7}
-    assert scale_with("truncated-gaussian", "proposed", steps={"nlm": 7}).epochs is None
+    assert scale_with(*GAUSSIAN, steps={"linear": 7}).studies[0].steps["nlm"] == 900
+    scale = scale_with("truncated-gaussian", "proposed", steps={"nlm": 7})
+    assert (scale.epochs, scale.studies[0].steps) == (None, {"nlm": 7})
 
 
 def test_columns_are_those_that_are_named() -> None:
@@ -41,7 +42,8 @@ def test_columns_are_those_that_are_named() -> None:
     added = scale_with("reward-shaping", "systems", columns=["own H"], steps={"own": 5})
     assert added.studies[0].columns == ("own H",)
     assert {one.label for one in scale_with(*CEA, columns=["ce"]).learnings} == {"ce"}
-    assert [one.model for one in scale_with(*GAUSSIAN, columns=["linear"]).variants] == ["linear"]
+    (study,) = scale_with(*GAUSSIAN, columns=["linear"]).studies
+    assert study.columns == ("linear TN:learn/ff/lmcut", "ff", "plan")
     assert scale_with(*REGRESSION, columns=["FSM"]).studies[0].columns == ("FSM",)
 
 
@@ -50,7 +52,8 @@ def test_other_values_replace_those_of_the_scale() -> None:
     assert (study.seeds, study.tests, study.limit, study.learn) == ((4, 5), 3, 2.5, 9.0)
     assert scale_with(*REGRESSION, states=[3]).studies[0].states == (3,)
     scale = scale_with(*GAUSSIAN, seeds=[4], tests=5, domains=["ferry"])
-    assert (scale.seeds, scale.domains, set(scale.planning.values())) == ((4,), ("ferry",), {5})
+    (study,) = scale.studies
+    assert (study.seeds, scale.domains, study.tests) == ((4,), ("ferry",), 5)
     scale = scale_with(*CEA, seeds=[4], tests=5, states=[6], domains=["8-puzzle"])
     assert (scale.boards, scale.sampled, len(scale.subjects)) == (5, 6, 1)
     assert scale.generalisations[0].seeds == (4,)

@@ -18,12 +18,14 @@ from hstar.experiments.study import (
     HOLDS,
     UNKNOWN,
     Generated,
+    Subject,
     TrialResults,
     TrialScale,
     TrialStudy,
     make,
     make_task,
     read_part,
+    read_task,
     trials,
 )
 from hstar.learning import MOST_STATES, Recipe, walk_states
@@ -35,11 +37,13 @@ from hstar.papers.regression_sampling.learners import (
     SeenStates,
     used_states,
 )
-from hstar.papers.regression_sampling.study import GENERATED, SCALES, RegressionSampling
-from hstar.papers.regression_sampling.tables import (
+from hstar.papers.regression_sampling.study import (
     AVERAGES,
+    GENERATED,
     PAPER,
     PRINTED,
+    SCALES,
+    RegressionSampling,
     break_even_table,
     claims,
     coverage_table,
@@ -89,6 +93,12 @@ def experiment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RegressionSam
     (tmp_path / "run").mkdir()
     quiet: Any = {"say": lambda _: None}
     return RegressionSampling(TINY, tmp_path / "run", peers={"other": peer}, **quiet)
+
+
+def generated_task(run: RegressionSampling, domain: str) -> Subject:
+    ((_, path),) = run.find_tasks(STUDY)
+    make_task(path, run.scale.generated[domain], 2, 0)
+    return read_task(domain, path, STUDY.states)
 
 
 def test_the_printed_means_are_those_of_the_printed_numbers() -> None:
@@ -141,14 +151,11 @@ def test_states_that_a_learner_saw_are_not_planned_for(
     """With many samples of a task of two blocks, training meets every state."""
     small = dataclasses.replace(experiment, scale=scale_of("blocksworld", blocks=[2]))
     monkeypatch.setitem(LEARNERS, "RSL", quick(LEARNERS["RSL"].recipe, 5000))
-    (task,) = small.find_tasks(STUDY)
-    make_task(task, small.scale.generated["blocksworld"], 2, 0)
+    task = generated_task(small, "blocksworld")
     small.carry_out("learning", small.trainings(STUDY, [task]))
     part = read_part(small.model(STUDY, task.name, "RSL", 0))
-    there = [n for n in STUDY.states if (task.path / f"p{n}.pddl").is_file()]
-    assert there and set(part["used"]) == set(there)
-    unused = {int(entry.path.stem[1:]) for entry in small.problems(STUDY, task, "RSL")}
-    assert not unused & set(there)
+    assert part["used"] and part["used"] == [entry.path.stem for entry in task.test]
+    assert not small.problems(STUDY, task)
 
 
 def test_a_scale_of_given_tasks_needs_their_folder(tmp_path: Path) -> None:
@@ -257,9 +264,8 @@ def test_a_planner_that_does_not_end_is_killed_with_its_children(tmp_path: Path)
 
 def test_an_interrupt_is_no_result(experiment: RegressionSampling, monkeypatch: Any) -> None:
     """A search that Ctrl-C ended must not count as one that found nothing."""
-    (task,) = experiment.find_tasks(STUDY)
-    make_task(task, experiment.scale.generated["blocksworld"], 2, 0)
-    (entry,) = task.entries([2])
+    task = generated_task(experiment, "blocksworld")
+    entry = task.test[0]
     (training,) = (p for p in experiment.trainings(STUDY, [task]) if p[0].name == "RSL 0.json")
     part = experiment.search(STUDY, task.name, entry, "FF", 0)
 
@@ -279,18 +285,18 @@ def test_an_interrupt_is_no_result(experiment: RegressionSampling, monkeypatch: 
 def test_states_are_compared_with_the_atoms_that_never_change(tmp_path: Path) -> None:
     """In visitall, a visited cell stays visited, so its atom is no fact of the grounded task."""
     experiment = RegressionSampling(scale_of("visitall", side=[12]), tmp_path, say=lambda _: None)
-    (task,) = experiment.find_tasks(STUDY)
-    make_task(task, experiment.scale.generated["visitall"], 2, 0)
-    first = ground(task.problem(1))
+    task = generated_task(experiment, "visitall")
+    problem = task.train[0].problem()
+    first = ground(problem)
     chosen = walk_states(first, MOST_STATES, 0, Budget())
     others = walk_states(first, 4 * MOST_STATES, 1, Budget(), but=chosen)
-    text = task.file(1).read_text()
-    for number, state in ((2, chosen[0]), (3, others[0])):
-        whole = ground(task.problem(1), keep_irrelevant=True, keep_constant=True)
+    text = task.train[0].path.read_text()
+    for entry, state in zip(task.test, (chosen[0], others[0]), strict=True):
+        whole = ground(problem, keep_irrelevant=True, keep_constant=True)
         tracked = set(first.atoms(state))
         visited = {a for a in whole.atoms(whole.initial_state) if a.startswith("visited")}
         atoms = [parse_atom(atom) for atom in sorted(tracked | visited)]
-        static = [atom for atom in task.problem(1).init if atom[0] == "connected"]
-        made = with_initial_state(text, task.problem(1), [*static, *filter(None, atoms)])
-        task.file(number).write_text(made)
-    assert used_states(task, STUDY, SeenStates(), 0) == [2, 3]
+        static = [atom for atom in problem.init if atom[0] == "connected"]
+        made = with_initial_state(text, problem, [*static, *filter(None, atoms)])
+        entry.path.write_text(made)
+    assert used_states(task, SeenStates(), 0) == ["p2", "p3"]

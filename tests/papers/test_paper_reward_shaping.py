@@ -12,24 +12,27 @@ from program import check_one_line, hstar
 
 from hstar.experiments.bench import SuiteError
 from hstar.experiments.study import (
-    WORKS,
-    Compatibility,
-    DomainProblems,
     Entry,
     Generated,
+    Subject,
     TrialResults,
     TrialScale,
     TrialStudy,
-    all_problems,
-    check_domain,
     failures,
+    first_problems,
     make,
     read_problems,
     trials,
 )
-from hstar.papers.reward_shaping.learners import COLUMNS, LEARNERS, SHAPED
+from hstar.papers.reward_shaping.learners import APPENDIX, COLUMNS, LEARNERS, SHAPED
 from hstar.papers.reward_shaping.study import SCALES, RewardShaping
-from hstar.papers.reward_shaping.tables import EQUAL_TIME, PAPER, compatibility_table
+from hstar.papers.reward_shaping.tables import (
+    EQUAL_TIME,
+    PAPER,
+    WORKS,
+    appendix,
+    compatibility_table,
+)
 from hstar.runtime.journal import JournalError
 from hstar.runtime.resources import OutOfResources, stopped
 
@@ -130,7 +133,7 @@ def test_a_network_that_cannot_read_a_problem_solves_nothing(tmp_path: Path) -> 
     """One such problem must not end a run of hours."""
     experiment = experiment_in(tmp_path / "run")
     other = read_problems("mine", suite_in(tmp_path / "suite") / "mine", tmp_path / "mine.json")
-    ((_, blocks),) = all_problems(experiment, experiment.find_folders()[0])
+    (blocks,) = (experiment.read(*one) for one in experiment.find_folders()[0].items())
     experiment.learn_once(STUDY, other, "H^FF", 0)
     row = experiment.search_once(STUDY, other, blocks.test[0], "H^FF", 0)
     assert not row["solved"] and "was trained on domain" in row["status"]
@@ -148,7 +151,7 @@ def test_an_interrupt_is_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     """What Ctrl-C ended must not count as a search or a training that found nothing."""
     experiment = experiment_in(tmp_path)
     folders, _ = experiment.find_folders()
-    ((_, problems),) = all_problems(experiment, folders)
+    (problems,) = (experiment.read(*one) for one in folders.items())
     pieces = experiment.trainings(STUDY, [problems])
     (training,) = (piece for piece in pieces if piece[0].name == "H^FF 0.json")
     entry = problems.test[0]
@@ -206,7 +209,7 @@ def test_a_suite_may_have_domains_of_its_own(tmp_path: Path) -> None:
 
 def test_tests_are_spread_over_sizes() -> None:
     entries = tuple(Entry(f"o{size}-p{i}.pddl", size) for size in (3, 5) for i in range(4))
-    problems = DomainProblems("mine", entries, entries, ())
+    problems = Subject("mine", "mine", entries, entries)
     chosen = problems.chosen(2)
     assert [entry.objects for entry in chosen] == [3, 3, 5, 5]
     assert problems.chosen(0) == problems.chosen(9) == entries
@@ -232,23 +235,23 @@ def test_a_bad_suite_is_refused(tmp_path: Path) -> None:
 
 def test_domains_of_the_appendix_are_tried_one_by_one(tmp_path: Path) -> None:
     """One works, one is broken, one is not of the appendix."""
-    asked = Compatibility(problems=2, steps=30, learn=60.0, limit=60.0)
+    asked = TrialStudy(APPENDIX, (APPENDIX,), 60.0, tests=2, steps={"paper": 30}, learn=60.0)
     write_folder(tmp_path / "suite" / "gripper", "gripper", count=3)
     broken = write_folder(tmp_path / "suite" / "blocks", "blocks", count=1)
     (broken / "p00.pddl").write_text("(define (problem x) (:domain blocks) (:init (oops)))")
     write_folder(tmp_path / "suite" / "unheard-of", "ferry", count=1)
-    scale = TrialScale(2**31, compatibility=asked)
+    scale = TrialScale(2**31, (asked,))
     experiment = experiment_in(tmp_path / "run", scale, tmp_path / "suite")
     experiment.directory.mkdir()
     _, folders = experiment.find_folders()
     assert list(folders) == ["blocks", "gripper"]
     results = experiment.execute()
-    rows = {row["domain"]: row for row in results.domains}
+    rows = appendix(results)
     assert rows["gripper"]["outcome"] == WORKS
     assert rows["gripper"]["problems"] == rows["gripper"]["solved"] == 2
     assert rows["gripper"]["steps"] == 30
     assert "no '(:goal" in rows["blocks"]["outcome"] and rows["blocks"]["solved"] == 0
-    table = compatibility_table(results.domains, asked)
+    table = compatibility_table(results, asked)
     assert table.shown.startswith("1 of 2 domains work")
     lines = {str(line[0]): line for line in table.rows}
     assert lines["barman-opt11-strips"][-1] == "not in the suite"
@@ -259,7 +262,10 @@ def test_domains_of_the_appendix_are_tried_one_by_one(tmp_path: Path) -> None:
 
 
 def test_learning_that_takes_too_long_is_cut(tmp_path: Path) -> None:
-    asked = Compatibility(problems=1, steps=50_000_000, learn=0.5, limit=60.0)
-    folder = write_folder(tmp_path / "gripper", "gripper", count=1)
-    row = check_domain("gripper", folder, asked, 2**31)
-    assert row["outcome"] == WORKS and row["steps"] < asked.steps
+    steps = 50_000_000
+    asked = TrialStudy(APPENDIX, (APPENDIX,), 60.0, tests=1, steps={"paper": steps}, learn=0.5)
+    write_folder(tmp_path / "suite" / "gripper", "gripper", count=1)
+    experiment = experiment_in(tmp_path, TrialScale(2**31, (asked,)), tmp_path / "suite")
+    subject = first_problems("gripper", tmp_path / "suite" / "gripper", 1)
+    row = experiment.learn_once(asked, subject, APPENDIX, 0)
+    assert not row["error"] and 0 < row["steps"] < steps

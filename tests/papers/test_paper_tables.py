@@ -7,36 +7,34 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
 from hstar.experiments.report import Page
 from hstar.experiments.study import FAILS, HOLDS, UNKNOWN, Spread, read_number
 from hstar.papers.truncated_gaussian import tables as published
+from hstar.papers.truncated_gaussian.scales import DOMAINS
 from hstar.papers.truncated_gaussian.study import figure2
 from hstar.papers.truncated_gaussian.tables import (
-    DOMAINS,
     LEARN_FF,
     TABLES,
     VARIANTS,
-    ColumnGroup,
-    Configured,
-    Frames,
+    Numbers,
     best_of,
-    build_tables,
+    build_table,
     claims,
     format_value,
     published_value,
 )
 
-LEARN_NONE, LEARN_LMCUT = ColumnGroup("learn", "none"), ColumnGroup("learn", "lmcut")
-FIXED_FF, FIXED_NONE = ColumnGroup("fixed", "ff"), ColumnGroup("fixed", "none")
-BOUNDS = (LEARN_FF, ColumnGroup("learn", "ff", "hmax"), ColumnGroup("learn", "ff", "blind"))
+LEARN_NONE, LEARN_LMCUT = "learn/none/lmcut", "learn/lmcut/lmcut"
+FIXED_FF, FIXED_NONE = "fixed/ff/lmcut", "fixed/none/lmcut"
+BOUNDS = (LEARN_FF, "learn/ff/hmax", "learn/ff/blind")
+Rows = list[dict[str, Any]]
 
 # The paper's numbers.
 
 
-def value(table: int, metric: str, domain: str, column: Configured) -> tuple[float, float | None]:
+def value(table: int, metric: str, domain: str, column: str) -> tuple[float, float | None]:
     found = TABLES[table].cells[metric, domain, column]
     assert found is not None
     return found.mean, found.std
@@ -45,30 +43,30 @@ def value(table: int, metric: str, domain: str, column: Configured) -> tuple[flo
 @pytest.mark.parametrize(
     ("table", "metric", "domain", "column", "expected"),
     [
-        (1, "mse", "blocks", Configured("lmcut"), (25.06, None)),
-        (1, "mse", "blocks", Configured("TN", LEARN_FF), (0.65, 0.1)),
-        (1, "mse", "ferry", Configured("N", FIXED_NONE), (118.59, 10.4)),
-        (1, "mse", "ferry", Configured("N+clip", FIXED_NONE), (10.5, 9.6)),
-        (1, "mse", "visitall", Configured("N", FIXED_FF), (6.49, 0.6)),
-        (2, "coverage", "gripper", Configured("N", FIXED_NONE), (0, None)),
-        (2, "coverage", "blocks", Configured("TN", LEARN_FF), (0.88, 0.14)),
-        (2, "evaluations", "visitall", Configured("TN", FIXED_NONE), (612, 363)),
-        (5, "evaluations", "gripper", Configured("TN", FIXED_FF), (1301, 48)),
-        (5, "evaluations", "visitall", Configured("N", LEARN_NONE), (3860, None)),
-        (6, "mse", "ferry", Configured("N", LEARN_FF), (8.9e8, 1.8e8)),
-        (6, "mse", "blocks", Configured("TN", FIXED_FF), (6.5, 10.8)),
-        (7, "coverage", "gripper", Configured("TN", FIXED_NONE), (0.63, 0.4)),
-        (8, "nll", "ferry", Configured("TN", FIXED_NONE), (3.1, 0.2)),
-        (9, "evaluations", "ferry", Configured("TN", FIXED_FF), (7652, 0)),
-        (10, "evaluations", "blocks", Configured("L-GBFS"), (8282.6, None)),
-        (11, "mse", "visitall", Configured("TN", BOUNDS[1]), (7.01, 0.3)),
-        (12, "evaluations", "ferry", Configured("TN", BOUNDS[2]), (1907, 479)),
-        (13, "mse", "visitall", Configured("TN", LEARN_LMCUT), (4.03, 0.5)),
-        (14, "coverage", "gripper", Configured("N+clip", LEARN_NONE), (0.75, 0.42)),
+        (1, "mse", "blocks", "lmcut", (25.06, None)),
+        (1, "mse", "blocks", f"TN:{LEARN_FF}", (0.65, 0.1)),
+        (1, "mse", "ferry", f"N:{FIXED_NONE}", (118.59, 10.4)),
+        (1, "mse", "ferry", f"N+clip:{FIXED_NONE}", (10.5, 9.6)),
+        (1, "mse", "visitall", f"N:{FIXED_FF}", (6.49, 0.6)),
+        (2, "coverage", "gripper", f"N:{FIXED_NONE}", (0, None)),
+        (2, "coverage", "blocks", f"TN:{LEARN_FF}", (0.88, 0.14)),
+        (2, "evaluations", "visitall", f"TN:{FIXED_NONE}", (612, 363)),
+        (5, "evaluations", "gripper", f"TN:{FIXED_FF}", (1301, 48)),
+        (5, "evaluations", "visitall", f"N:{LEARN_NONE}", (3860, None)),
+        (6, "mse", "ferry", f"N:{LEARN_FF}", (8.9e8, 1.8e8)),
+        (6, "mse", "blocks", f"TN:{FIXED_FF}", (6.5, 10.8)),
+        (7, "coverage", "gripper", f"TN:{FIXED_NONE}", (0.63, 0.4)),
+        (8, "nll", "ferry", f"TN:{FIXED_NONE}", (3.1, 0.2)),
+        (9, "evaluations", "ferry", f"TN:{FIXED_FF}", (7652, 0)),
+        (10, "evaluations", "blocks", "L-GBFS", (8282.6, None)),
+        (11, "mse", "visitall", f"TN:{BOUNDS[1]}", (7.01, 0.3)),
+        (12, "evaluations", "ferry", f"TN:{BOUNDS[2]}", (1907, 479)),
+        (13, "mse", "visitall", f"TN:{LEARN_LMCUT}", (4.03, 0.5)),
+        (14, "coverage", "gripper", f"N+clip:{LEARN_NONE}", (0.75, 0.42)),
     ],
 )
 def test_published_numbers(
-    table: int, metric: str, domain: str, column: Configured, expected: tuple[float, float | None]
+    table: int, metric: str, domain: str, column: str, expected: tuple[float, float | None]
 ) -> None:
     assert value(table, metric, domain, column) == expected
 
@@ -76,15 +74,15 @@ def test_published_numbers(
 def test_published_tables_are_whole_and_agree() -> None:
     """Tables that repeat a configuration print the same means; only deviations differ."""
     assert sorted(TABLES) == [1, 2, *range(4, 15)]
-    lost = [key for table in TABLES.values() for key, cell in table.cells.items() if cell is None]
-    ranking = [("coverage", "gripper", "L-GBFS"), ("evaluations", "gripper", "L-GBFS")]
-    assert [(m, d, c.variant) for m, d, c in lost if c.variant == "L-GBFS"] == ranking
-    assert {c for _, _, c in lost} == {Configured("L-GBFS"), Configured("N", FIXED_FF)}
+    lost = {key for table in TABLES.values() for key, cell in table.cells.items() if cell is None}
+    ranking = {("coverage", "gripper", "L-GBFS"), ("evaluations", "gripper", "L-GBFS")}
+    assert {key for key in lost if key[2] == "L-GBFS"} == ranking
+    assert {column for _, _, column in lost} == {"L-GBFS", f"N:{FIXED_FF}"}
     means: dict[object, float] = {}
     for table in TABLES.values():
         for (metric, domain, column), cell in table.cells.items():
-            if cell is not None and not (metric == "nll" and column.group is None):
-                model = table.model if column.group is not None else ""
+            if cell is not None and not (metric == "nll" and ":" not in column):
+                model = table.model if ":" in column else ""
                 key = (metric, domain, column, model)
                 assert means.setdefault(key, cell.mean) == cell.mean, (table.number, key)
 
@@ -126,23 +124,22 @@ def test_data_files_lie_in_the_package_and_so_in_its_wheel() -> None:
 SEEDS = {1: 0.9, 2: 1.1}  # factors around the published means
 
 
-def published_metrics() -> list[dict[str, Any]]:
+def published_metrics() -> Rows:
     """Rows that have the paper's means over two seeds."""
     groups = dict.fromkeys(group for table in TABLES.values() for group in table.groups)
     rows = []
 
-    def add(domain: str, model: str, group: Any, loss: str, columns: dict[str, str]) -> None:
+    def add(domain: str, model: str, group: str, loss: str, columns: dict[str, str]) -> None:
         cells = {
-            name: published_value(name.partition("_")[0], domain, Configured(variant, group), model)
+            name: published_value(model, name.partition("_")[0], domain, f"{variant}:{group}")
             for name, variant in columns.items()
         }
+        about = dict(zip(("sigma", "base", "lower"), group.split("/"), strict=True))
         for seed, factor in SEEDS.items():
             numbers = {n: v.mean * factor if v is not None else None for n, v in cells.items()}
             if numbers["mse"] is not None:
-                rows.append(
-                    {"domain": domain, "model": model, "loss": loss, "sigma": group.sigma,
-                     "base": group.base, "lower": group.lower, "seed": seed, **numbers}
-                )  # fmt: skip
+                row = {"domain": domain, "model": model, "loss": loss, "seed": seed}
+                rows.append({**row, **about, **numbers})
 
     names = ("mse", "mse_clip", "nll", "nll_clip")
     for model in ("nlm", "hgn", "linear"):
@@ -153,63 +150,58 @@ def published_metrics() -> list[dict[str, Any]]:
                 add(domain, model, group, "truncated-gaussian", dict.fromkeys(names, "TN"))
     for domain in DOMAINS:
         for baseline in ("ff", "lmcut"):
-            cell = published_value("mse", domain, Configured(baseline), "")
+            cell = published_value("", "mse", domain, baseline)
             assert cell is not None
-            empty = dict.fromkeys(("loss", "sigma", "base", "lower"), "")
-            numbers = dict.fromkeys(names) | {"mse": cell.mean}
-            rows.append({"domain": domain, "model": baseline, "seed": -1, **empty, **numbers})
+            rows.append({"domain": domain, "model": baseline, "seed": -1, "mse": cell.mean})
     return rows
 
 
-def published_planning() -> list[dict[str, Any]]:
+def published_planning() -> Rows:
     """A hundred problems per cell, as many solved as the paper says."""
     rows = []
     seen = set()
     for table in TABLES.values():
         for (metric, domain, column), cell in table.cells.items():
-            model = table.model if column.group is not None else column.variant
-            model = "hgn" if column.variant == "L-GBFS" else model
+            variant, _, group = column.partition(":")
+            model = table.model if group else {"L-GBFS": "hgn"}.get(variant, variant)
             key = (domain, column, model)
             if metric != "coverage" or cell is None or key in seen:
                 continue
             seen.add(key)
-            evaluations = published_value("evaluations", domain, column, table.model)
-            group = column.group
+            evaluations = published_value(table.model, "evaluations", domain, column)
+            about = dict(zip(("sigma", "base", "lower"), group.split("/"), strict=False))
+            about |= {"domain": domain, "model": model, "variant": variant}
             for problem in range(100):
-                rows.append(
-                    {"domain": domain, "problem": str(problem), "model": model,
-                     "variant": column.variant, "sigma": group.sigma if group else "",
-                     "base": group.base if group else "", "lower": group.lower if group else "",
-                     "seed": 1, "solved": int(problem < round(100 * cell.mean)),
-                     "evaluations": evaluations.mean if evaluations is not None else None}
-                )  # fmt: skip
+                solved = int(problem < round(100 * cell.mean))
+                mean = evaluations.mean if evaluations is not None else None
+                rows.append({**about, "seed": 1, "solved": solved, "evaluations": mean})
     return rows
 
 
 @pytest.fixture(scope="module")
-def frames() -> tuple[pl.DataFrame, pl.DataFrame]:
-    metrics, planning = published_metrics(), published_planning()
-    return (
-        pl.DataFrame(metrics, infer_schema_length=None),
-        pl.DataFrame(planning, infer_schema_length=None),
-    )
+def rows() -> tuple[Rows, Rows]:
+    return published_metrics(), published_planning()
 
 
-def test_every_cell_finds_its_rows(frames: tuple[pl.DataFrame, pl.DataFrame]) -> None:
+@pytest.fixture(scope="module")
+def numbers(rows: tuple[Rows, Rows]) -> Numbers:
+    return Numbers.of(*rows, [])
+
+
+def test_every_cell_finds_its_rows(numbers: Numbers) -> None:
     """From rows with the paper's means, every table comes out with the paper's means."""
-    measured = Frames(*frames)
     for number, table in TABLES.items():
         for (metric, domain, column), cell in table.cells.items():
-            ours = measured.value(metric, domain, column, table.model)
-            if cell is None or (metric == "nll" and column.group is None):
+            ours = numbers.value(table.model, metric, domain, column)
+            if cell is None or (metric == "nll" and (":" not in column or "+clip" in column)):
                 assert ours is None, (number, metric, domain, column)
             else:
                 assert ours is not None, (number, metric, domain, column)
                 assert ours.mean == pytest.approx(cell.mean), (number, metric, domain, column)
 
 
-def test_table_in_the_papers_layout(frames: tuple[pl.DataFrame, pl.DataFrame]) -> None:
-    first, second = build_tables(*frames, [1, 2])
+def test_table_in_the_papers_layout(numbers: Numbers) -> None:
+    first, second = (build_table(number, numbers) for number in (1, 2))
     assert first.measured == 4 * (2 + 4 * 3)
     assert first.headers == ["domain", "metric", "h^FF", "h^LMcut", *["N", "TN"] * 4]
     assert [text for text, _ in first.spans] == [
@@ -228,43 +220,35 @@ def test_table_in_the_papers_layout(frames: tuple[pl.DataFrame, pl.DataFrame]) -
     ]  # fmt: skip
     assert "*.65±.09" in first.text() and "**.65±.09**" in first.markdown()
     assert second.markdown().count("\n| ") == 1 + 2 * 8 + 1
-    page = Page("tables")
-    first.add_to(page)
+    page = Page("tables", [first])
     assert "<b>.65±.09</b><small><b>.65±.1</b></small>" in page.to_html()
 
 
 def test_missing_numbers_are_dashes() -> None:
-    table = build_tables(None, None, [10])[0]
+    table = build_table(10, Numbers.of([], [], []))
     assert table.measured == 0
     assert {str(cell) for row in table.rows for cell in row[2:]} == {"\N{EN DASH}"}
     assert table.rows[2][-1].below == "\N{EN DASH}"
-    with pytest.raises(ValueError, match="the metrics frame has no column base, domain"):
-        build_tables(pl.DataFrame({"seed": [1]}), None)
 
 
 def test_mean_and_deviation_are_over_seeds() -> None:
     """Per seed over problems first: .5 and 1, not the mean over all six rows."""
     keys = {"domain": "ferry", "model": "nlm", "variant": "TN", "sigma": "learn", "base": "ff"}
     solved = [(1, 0), (1, 1), (2, 1), (2, 1), (2, 1), (2, 1)]
-    planning = pl.DataFrame(
-        [
-            {**keys, "lower": "lmcut", "problem": str(i), "seed": seed, "solved": ok,
-             "evaluations": 10}
-            for i, (seed, ok) in enumerate(solved)
-        ]
-    )  # fmt: skip
-    found = Frames(None, planning).value("coverage", "ferry", Configured("TN", LEARN_FF), "nlm")
+    planning = [
+        {**keys, "lower": "lmcut", "seed": seed, "solved": ok, "evaluations": 10}
+        for seed, ok in solved
+    ]
+    found = Numbers.of([], planning, []).value("nlm", "coverage", "ferry", f"TN:{LEARN_FF}")
     assert found is not None
     assert (found.mean, found.std) == (0.75, pytest.approx(0.25 * math.sqrt(2)))
     assert found.shown == ".75±.35"
 
 
-def test_an_unclipped_gaussian_does_not_know_its_bound(
-    frames: tuple[pl.DataFrame, pl.DataFrame],
-) -> None:
-    metrics = frames[0].filter(frames[0]["lower"] != "hmax")
-    hmax = BOUNDS[1]
-    known = {v: Frames(metrics).value("mse", "ferry", Configured(v, hmax), "nlm") for v in VARIANTS}
+def test_an_unclipped_gaussian_does_not_know_its_bound(rows: tuple[Rows, Rows]) -> None:
+    metrics = [row for row in rows[0] if row.get("lower") != "hmax"]
+    found = Numbers.of(metrics, [], [])
+    known = {v: found.value("nlm", "mse", "ferry", f"{v}:{BOUNDS[1]}") for v in VARIANTS}
     assert known["N"] is not None
     assert known["N+clip"] is known["TN"] is None
 
@@ -299,8 +283,8 @@ def test_the_best_is_bold() -> None:
     assert best("evaluations", 0.0, 100.2, 100.3, None) == [False] * 3
 
 
-def test_claims_on_the_papers_numbers(frames: tuple[pl.DataFrame, pl.DataFrame]) -> None:
-    found = claims(*frames)
+def test_claims_on_the_papers_numbers(numbers: Numbers) -> None:
+    found = claims(numbers)
     assert {claim.paper_verdict for claim in found} == {HOLDS}
     assert {claim.verdict for claim in found[:-1]} == {HOLDS}
     assert found[-1].verdict == UNKNOWN  # there are no curves
@@ -308,50 +292,48 @@ def test_claims_on_the_papers_numbers(frames: tuple[pl.DataFrame, pl.DataFrame])
     assert [text[:6] for text in sigma.values()] == ["7 of 8", "5 of 8"]  # as the paper counts
 
 
-def test_claims_that_fail_or_were_not_measured(frames: tuple[pl.DataFrame, pl.DataFrame]) -> None:
-    assert {claim.verdict for claim in claims(None, None)} == {UNKNOWN}
-    worse = frames[0].with_columns(
-        pl.when((pl.col("loss") == "truncated-gaussian") & (pl.col("domain") == "ferry"))
-        .then(pl.col("mse") * 10)
-        .otherwise(pl.col("mse"))
-        .alias("mse")
-    )
-    claim = claims(worse, None)[0]
+def test_claims_that_fail_or_were_not_measured(rows: tuple[Rows, Rows]) -> None:
+    assert {claim.verdict for claim in claims(Numbers.of([], [], []))} == {UNKNOWN}
+
+    def worse(row: dict[str, Any]) -> dict[str, Any]:
+        is_it = (row.get("loss"), row["domain"]) == ("truncated-gaussian", "ferry")
+        return {**row, "mse": row["mse"] * 10} if is_it else row
+
+    claim = claims(Numbers.of(map(worse, rows[0]), [], []))[0]
     assert claim.verdict == FAILS
     assert claim.numbers.startswith("3 of 4: ") and "NOT ferry 34.50" in claim.numbers
-    ferry = frames[0].filter(frames[0]["domain"] == "ferry")
-    assert claims(ferry, None)[0].numbers.startswith("1 of 1 (3 not measured)")
+    ferry = [row for row in rows[0] if row["domain"] == "ferry"]
+    assert claims(Numbers.of(ferry, [], []))[0].numbers.startswith("1 of 1 (3 not measured)")
 
 
-def learning_curves() -> pl.DataFrame:
-    return pl.DataFrame(
-        [
-            {"domain": domain, "loss": loss, "sigma": "learn", "base": "ff", "lower": "lmcut",
-             "seed": seed, "step": step, "val_mse": factor / step}
-            for domain in DOMAINS
-            for loss, factor in (("gaussian", 2.0), ("truncated-gaussian", 1.0))
-            for seed in range(3)
-            for step in (1, 10, 100)
-        ]
-    )  # fmt: skip
+def learning_curves(*models: str) -> Numbers:
+    curves = [
+        {"domain": domain, "model": model, "loss": loss, "sigma": "learn", "base": "ff",
+         "lower": "lmcut", "seed": seed, "step": step, "val_mse": factor / step}
+        for domain in DOMAINS
+        for model in models
+        for loss, factor in (("gaussian", 2.0), ("truncated-gaussian", 1.0))
+        for seed in range(3)
+        for step in (1, 10, 100)
+    ]  # fmt: skip
+    return Numbers.of([], [], curves)
 
 
 def test_figure_2() -> None:
-    figure = figure2(learning_curves())
+    found = learning_curves("nlm", "hgn")
+    figure = figure2(found)
     assert [axes.get_title() for axes in figure.axes] == list(DOMAINS)
     for axes in figure.axes:
         assert len(axes.lines) == 6
         assert axes.get_yscale() == "log"
         assert len({line.get_color() for line in axes.lines}) == 2
         assert list(axes.lines[0].get_ydata()) == [2.0, 0.2, 0.02]
-    some = figure2(learning_curves().filter(pl.col("domain") == "ferry"))
+    ferry = {key: one for key, one in found.curves.items() if key[0] == "ferry"}
+    some = figure2(Numbers({}, ferry))
     assert [axes.get_title() for axes in some.axes] == ["ferry"]
-    several = pl.concat([learning_curves().with_columns(model=pl.lit(m)) for m in ("nlm", "hgn")])
-    assert len(figure2(several).axes[0].lines) == 6
-    assert len(figure2(several).axes[0].lines[0].get_xdata()) == 3
-    assert [len(axes.lines) for axes in figure2(pl.DataFrame()).axes] == [0] * 4
+    assert [len(axes.lines) for axes in figure2(Numbers.of([], [], [])).axes] == [0] * 4
 
 
 def test_convergence_claim() -> None:
-    claim = claims(None, None, learning_curves())[-1]
+    claim = claims(learning_curves("nlm"))[-1]
     assert (claim.verdict, claim.numbers[:38]) == (HOLDS, "4 of 4: blocks lower at 3 of 3 steps; ")

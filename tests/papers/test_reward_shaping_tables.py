@@ -14,29 +14,29 @@ from hstar.experiments.study import (
     FAILS,
     HOLDS,
     UNKNOWN,
-    DomainProblems,
     Entry,
     Searches,
     Spread,
+    Subject,
     TrialResults,
     TrialStudy,
 )
-from hstar.papers.reward_shaping.figures import goal_curve, rates
 from hstar.papers.reward_shaping.learners import HELD
-from hstar.papers.reward_shaping.study import claims
+from hstar.papers.reward_shaping.study import claims, goal_curve, rates
 from hstar.papers.reward_shaping.tables import (
+    BETTER,
     COVERAGE,
     EQUAL_TIME,
     GOALS,
     PAPER,
+    WORSE,
     best_columns,
     coverage_table,
     effort_table,
     equal_time_table,
     goals_table,
-    is_better,
-    is_worse,
     large_share,
+    mark,
     problems_table,
     searches_of,
     seeds_table,
@@ -68,7 +68,7 @@ def made_up(*runs: dict[str, Any], timed: tuple[dict[str, Any], ...] = ()) -> Tr
     goals = {"H^blind": (10, 12), "H^add": (20, 22), "H^FF": (15, 30)}
     trainings = [training(name, i, n) for name, both in goals.items() for i, n in enumerate(both)]
     entries = Entry("a.pddl", 10), Entry("b.pddl", 20)
-    problems = {"blocks": DomainProblems("blocks", entries[:1], entries, ("c.pddl",))}
+    problems = {"blocks": Subject("blocks", "blocks", entries[:1], entries, ("c.pddl",))}
     searches = {PAPER: list(runs), EQUAL_TIME: list(timed)}
     return TrialResults((STUDY, TIMED), {PAPER: trainings, EQUAL_TIME: []}, searches, problems)
 
@@ -146,21 +146,18 @@ def test_printed_numbers_are_read() -> None:
 
 def test_marks_are_those_that_the_paper_prints() -> None:
     """Bold in Table 1, and the two cells in which H^FF is marked as worse than h^FF."""
-    better, worse = set(), set()
+    marks: dict[str, set[tuple[str, str]]] = {BETTER: set(), WORSE: set(), "": set()}
     for domain, row in COVERAGE.items():
         for column in ("H^blind", "H^add", "H^FF"):
             value, base = row[column], row[column.lower().replace("ff", "FF")]
             assert value is not None and base is not None
-            if is_better(value, base):
-                better.add((domain, column))
-            if is_worse(value, base):
-                worse.add((domain, column))
-    assert better == {
+            marks[mark(value, base)].add((domain, column))
+    assert marks[BETTER] == {
         *(("blocks", column) for column in ("H^blind", "H^add", "H^FF")),
         *(("ferry", column) for column in ("H^blind", "H^add")),
         *((domain, "H^blind") for domain in ("gripper", "parking", "satellite")),
     }
-    assert {("parking", "H^FF"), ("satellite", "H^FF"), ("logistics", "H^FF")} <= worse
+    assert {("parking", "H^FF"), ("satellite", "H^FF"), ("logistics", "H^FF")} <= marks[WORSE]
 
 
 def test_table_1_has_means_of_seeds_and_marks() -> None:

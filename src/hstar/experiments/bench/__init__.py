@@ -8,25 +8,24 @@ The order of the rows does not depend on the number of processes.
 
 from __future__ import annotations
 
-from hstar.experiments.bench.options import BenchOptions
-from hstar.experiments.bench.peers import FAILED, INVALID, check_peer, run_peer
-from hstar.experiments.bench.rows import COLUMNS, EXPLAINED, TIMES, Runs, RunsError, read_runs
-from hstar.experiments.bench.runs import run_bench, run_default
-from hstar.experiments.bench.suite import SuiteError
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "COLUMNS",
-    "EXPLAINED",
-    "FAILED",
-    "INVALID",
-    "TIMES",
-    "BenchOptions",
-    "Runs",
-    "RunsError",
-    "SuiteError",
-    "check_peer",
-    "read_runs",
-    "run_bench",
-    "run_default",
-    "run_peer",
-]
+from hstar.runtime.exports import lazy
+
+if TYPE_CHECKING:
+    from hstar.experiments.bench.options import BenchOptions as BenchOptions
+    from hstar.experiments.bench.peers import FAILED as FAILED
+    from hstar.experiments.bench.peers import INVALID as INVALID
+    from hstar.experiments.bench.peers import check_peer as check_peer
+    from hstar.experiments.bench.peers import run_peer as run_peer
+    from hstar.experiments.bench.rows import COLUMNS as COLUMNS
+    from hstar.experiments.bench.rows import EXPLAINED as EXPLAINED
+    from hstar.experiments.bench.rows import TIMES as TIMES
+    from hstar.experiments.bench.rows import Runs as Runs
+    from hstar.experiments.bench.rows import RunsError as RunsError
+    from hstar.experiments.bench.rows import read_runs as read_runs
+    from hstar.experiments.bench.runs import run_bench as run_bench
+    from hstar.experiments.bench.suite import SuiteError as SuiteError
+
+if not TYPE_CHECKING:
+    __getattr__ = lazy(__name__, __file__)

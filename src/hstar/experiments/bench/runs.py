@@ -10,7 +10,7 @@ import platform
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -101,11 +101,6 @@ def run_bench(options: BenchOptions) -> pl.DataFrame:
         write_atomically(output, to_parquet(table, _provenance(options, algorithms)))
         journal.remove()
     return table
-
-
-def run_default(options: BenchOptions) -> pl.DataFrame:
-    """The same benchmark with the default planner alone: the rows that others are compared to."""
-    return run_bench(replace(options, heuristics=(DEFAULT,), specifications=()))
 
 
 def _warn(text: str) -> None:

@@ -2,45 +2,34 @@
 
 from __future__ import annotations
 
-from hstar.experiments.report.compare import Comparison, compare
-from hstar.experiments.report.page import Page
-from hstar.experiments.report.plots import COLOURS, cactus, new_figure, panels, scatter
-from hstar.experiments.report.ranksum import least_p, rank_sum_p
-from hstar.experiments.report.runs import build_page, comparison_text, summary_text, write_report
-from hstar.experiments.report.tables import (
-    MISSING,
-    Cell,
-    Spans,
-    markdown_table,
-    number_text,
-    text_table,
-)
-from hstar.experiments.report.titled_table import Table
-from hstar.experiments.report.verdict import HEADERS, verdict_table, verdict_text
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "COLOURS",
-    "HEADERS",
-    "MISSING",
-    "Cell",
-    "Comparison",
-    "Page",
-    "Spans",
-    "Table",
-    "build_page",
-    "cactus",
-    "compare",
-    "comparison_text",
-    "least_p",
-    "markdown_table",
-    "new_figure",
-    "number_text",
-    "panels",
-    "rank_sum_p",
-    "scatter",
-    "summary_text",
-    "text_table",
-    "verdict_table",
-    "verdict_text",
-    "write_report",
-]
+from hstar.runtime.exports import lazy
+
+if TYPE_CHECKING:
+    from hstar.experiments.report.compare import HEADERS as HEADERS
+    from hstar.experiments.report.compare import Comparison as Comparison
+    from hstar.experiments.report.compare import verdict_table as verdict_table
+    from hstar.experiments.report.compare import verdict_text as verdict_text
+    from hstar.experiments.report.page import Figures as Figures
+    from hstar.experiments.report.page import Page as Page
+    from hstar.experiments.report.plots import COLOURS as COLOURS
+    from hstar.experiments.report.plots import cactus as cactus
+    from hstar.experiments.report.plots import new_figure as new_figure
+    from hstar.experiments.report.plots import panels as panels
+    from hstar.experiments.report.plots import scatter as scatter
+    from hstar.experiments.report.ranksum import least_p as least_p
+    from hstar.experiments.report.ranksum import rank_sum_p as rank_sum_p
+    from hstar.experiments.report.runs import build_page as build_page
+    from hstar.experiments.report.runs import comparison_text as comparison_text
+    from hstar.experiments.report.runs import summary_text as summary_text
+    from hstar.experiments.report.runs import write_report as write_report
+    from hstar.experiments.report.tables import MISSING as MISSING
+    from hstar.experiments.report.tables import Cell as Cell
+    from hstar.experiments.report.tables import Table as Table
+    from hstar.experiments.report.tables import markdown_table as markdown_table
+    from hstar.experiments.report.tables import number_text as number_text
+    from hstar.experiments.report.tables import text_table as text_table
+
+if not TYPE_CHECKING:
+    __getattr__ = lazy(__name__, __file__)

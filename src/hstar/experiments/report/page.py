@@ -7,11 +7,13 @@ import html
 import io
 import os
 import re
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from typing import TYPE_CHECKING, TypeAlias
 
 from hstar.experiments.report.plots import INK, STYLE
-from hstar.experiments.report.tables import Row, Spans, html_table
+from hstar.experiments.report.tables import Table
 from hstar.pddl.errors import escape
 from hstar.runtime.atomic import write_atomically
 
@@ -45,58 +47,21 @@ code { font-size: .85rem; overflow-wrap: anywhere; }
 """
 
 
+Figures: TypeAlias = "tuple[tuple[Figure, str], ...]"  # with captions
+
+
+@dataclass
 class Page:
-    """Parts are shown in the order they are added."""
+    """Its parts in order. A text is a paragraph (an empty line in it begins another) or, with "# "
+    or "## ", a heading; a list is of texts; figures stand side by side where there is room."""
 
-    def __init__(self, title: str) -> None:
-        self.title = title
-        self._parts: list[str] = []
-        self._figures = 0
-
-    def add_heading(self, text: str, level: int = 2) -> None:
-        self._parts.append(f"<h{level}>{html.escape(text)}</h{level}>")
-
-    def add_text(self, text: str) -> None:
-        """A paragraph of plain text; an empty line in it begins another."""
-        for paragraph in filter(None, map(str.strip, text.split("\n\n"))):
-            self._parts.append(f"<p>{html.escape(paragraph)}</p>")
-
-    def add_list(self, items: Sequence[str]) -> None:
-        entries = "".join(f"<li>{html.escape(item)}</li>" for item in items)
-        self._parts.append(f"<ul>{entries}</ul>")
-
-    def add_table(
-        self,
-        headers: Row,
-        rows: Sequence[Row],
-        caption: str = "",
-        *,
-        spans: Spans = (),
-        folded: str = "",
-        text: bool = False,
-    ) -> None:
-        """A table; `folded` is the line under which it hides until clicked, `text` is for prose
-        cells. Raises ValueError for a row that has not as many cells as there are headers."""
-        table = html_table(headers, rows, caption, spans)
-        if text:
-            table = f'<div class="text">{table}</div>'
-        if folded:
-            table = f"<details><summary>{html.escape(folded)}</summary>{table}</details>"
-        self._parts.append(table)
-
-    def add_figures(self, figures: Iterable[tuple[Figure, str]]) -> None:
-        """Figures with captions, side by side where there is room."""
-        parts = []
-        for figure, caption in figures:
-            self._figures += 1
-            below = f"<figcaption>{html.escape(caption)}</figcaption>" if caption else ""
-            svg = inline_svg(figure, f"f{self._figures}-", caption)
-            parts.append(f"<figure>{svg}{below}</figure>")
-        self._parts.append(f'<div class="figures">{"".join(parts)}</div>')
+    title: str
+    parts: list[Table | str | list[str] | Figures] = field(default_factory=list)
 
     def to_html(self) -> str:
-        title = html.escape(self.title)
-        body = "\n".join(self._parts)
+        """Raises ValueError for a table with ragged rows."""
+        title, numbers = html.escape(self.title), count(1)
+        body = "\n".join(text for part in self.parts for text in _elements(part, numbers))
         return (
             '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -107,6 +72,29 @@ class Page:
     def write(self, path: str | os.PathLike[str]) -> None:
         """Raises OSError naming the file."""
         write_atomically(path, escape(self.to_html(), keep="\n\t"))
+
+
+def _elements(part: Table | str | list[str] | Figures, numbers: Iterator[int]) -> Iterator[str]:
+    if isinstance(part, Table):
+        if part.title and not part.folded:
+            yield f"<h3>{html.escape(part.title)}</h3>"
+        yield part.html()
+        yield from _elements(part.shown if part.title else "", numbers)
+    elif isinstance(part, list):
+        yield f"<ul>{''.join(f'<li>{html.escape(item)}</li>' for item in part)}</ul>"
+    elif isinstance(part, tuple):
+        shown = []
+        for figure, caption in part:
+            below = f"<figcaption>{html.escape(caption)}</figcaption>" if caption else ""
+            svg = inline_svg(figure, f"f{next(numbers)}-", caption)
+            shown.append(f"<figure>{svg}{below}</figure>")
+        yield f'<div class="figures">{"".join(shown)}</div>'
+    elif part.startswith(("# ", "## ")):
+        marks, _, text = part.partition(" ")
+        yield f"<h{len(marks) + 1}>{html.escape(text)}</h{len(marks) + 1}>"
+    else:
+        for paragraph in filter(None, map(str.strip, part.split("\n\n"))):
+            yield f"<p>{html.escape(paragraph)}</p>"
 
 
 def inline_svg(figure: Figure, prefix: str, label: str = "") -> str:

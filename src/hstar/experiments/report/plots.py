@@ -6,9 +6,6 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hstar.experiments.bench import Runs
-from hstar.experiments.report.compare import compare
-
 if TYPE_CHECKING:
     import polars as pl
     from matplotlib.axes import Axes
@@ -84,11 +81,9 @@ def panels(
 def cactus(rows: pl.DataFrame, column: str = "evaluations") -> Figure:
     """How many problems each heuristic has solved (y) within so many evaluations or seconds (x).
 
-    `rows` are those of a benchmark or of a Comparison, or have the columns label, domain, problem,
-    coverage and `column`. The line of a label with several runs of a problem, such as seeds, is
-    their mean.
+    `rows` are those of a Comparison. The line of a label with several runs of a problem, such as
+    seeds, is their mean.
     """
-    rows = _labelled(rows)
     figure, (axes,) = new_figure(5.4, 3.6)
     smallest = SMALLEST.get(column, 1e-9)
     solved: dict[str, list[float]] = {}
@@ -123,7 +118,6 @@ def scatter(rows: pl.DataFrame, first: str, second: str, column: str = "evaluati
     neither solved is left out. The axes say how often each was better. `rows` are as for `cactus`.
     Several runs of a problem are paired in their order, or each with the only other.
     """
-    rows = _labelled(rows)
     figure, (axes,) = new_figure(4.4, 4.2)
     points = _paired(rows, first, second, column)
     known = [value for _, *point in points for value in point if value < math.inf]
@@ -153,17 +147,6 @@ def scatter(rows: pl.DataFrame, first: str, second: str, column: str = "evaluati
     axes.set_aspect("equal")
     _legend(axes, len(domains))
     return figure
-
-
-def _labelled(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows with a label per line or axis, and an instance per problem."""
-    import polars as pl
-
-    if "label" not in rows.columns:
-        return compare([Runs(rows, {})]).rows
-    if "instance" not in rows.columns:
-        return rows.with_columns(pl.format("{}/{}", "domain", "problem").alias("instance"))
-    return rows
 
 
 def _plain(name: str) -> str:

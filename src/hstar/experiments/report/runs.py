@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hstar.experiments.bench import EXPLAINED, Runs, read_runs
-from hstar.experiments.report.compare import Comparison, compare
-from hstar.experiments.report.page import Page
+from hstar.experiments.report.compare import Comparison, compare, verdict_table, verdict_text
+from hstar.experiments.report.page import Figures, Page
 from hstar.experiments.report.plots import cactus, scatter
-from hstar.experiments.report.tables import MISSING, Cell, number_text, text_table
-from hstar.experiments.report.verdict import verdict_table, verdict_text
+from hstar.experiments.report.tables import MISSING, Cell, Table, number_text, text_table
 from hstar.pddl.errors import escape
 
 if TYPE_CHECKING:
@@ -38,31 +37,34 @@ def write_report(
 
 def build_page(runs: Sequence[Runs], names: Sequence[str], title: str = "Benchmark") -> Page:
     found = compare(runs, names)
-    page = Page(title)
-    page.add_heading("Against the default planner")
-    for text in verdict_text(found):
-        page.add_text(text)
-    page.add_table(*verdict_table(found), MEANS)
-    _add_errors(page, found)
-    page.add_heading("Coverage")
-    page.add_table(*coverage_table(found), "Problems solved; the most in bold.")
-    page.add_heading("Summary")
-    page.add_table(
-        *summary_table(found),
+    means = (
         "Mean of the values requested over all problems, unsolved ones counted as the limit. "
         f"Geometric means and plan cost over the {len(found.solved_by_all())} problems that every "
-        "heuristic solved.",
+        "heuristic solved."
     )
-    page.add_heading("Solved within a limit")
     limits = {"evaluations": "evaluations", "search_time": "seconds"}
-    page.add_figures(
-        (cactus(found.rows, column), f"Problems solved within so many {name}.")
-        for column, name in limits.items()
-    )
-    _add_scatter_plots(page, found)
-    _add_problems(page, found)
-    _add_provenance(page, runs, names)
-    return page
+    parts: list[Any] = [
+        "# Against the default planner",
+        *verdict_text(found),
+        Table("", "", *verdict_table(found), MEANS),
+        "# Unexplained errors",
+        _errors(found),
+        "# Coverage",
+        Table("", "", *coverage_table(found), "Problems solved; the most in bold."),
+        "# Summary",
+        Table("", "", *summary_table(found), means),
+        "# Solved within a limit",
+        tuple(
+            (cactus(found.rows, n), f"Problems solved within so many {limits[n]}.") for n in limits
+        ),
+        *_scatter_plots(found),
+        "# Every problem",
+        "Evaluations where solved, else how the run ended.",
+        *_problems(found),
+        "# How it was measured",
+        _provenance(runs, names),
+    ]
+    return Page(title, parts)
 
 
 def summary_text(rows: pl.DataFrame) -> str:
@@ -122,7 +124,7 @@ def summary_table(found: Comparison) -> tuple[list[str], list[list[str]]]:
     return headers, rows
 
 
-def _add_provenance(page: Page, runs: Sequence[Runs], names: Sequence[str]) -> None:
+def _provenance(runs: Sequence[Runs], names: Sequence[str]) -> Table:
     rows = []
     for part, name in zip(runs, names, strict=True):
         made = part.provenance
@@ -140,39 +142,33 @@ def _add_provenance(page: Page, runs: Sequence[Runs], names: Sequence[str]) -> N
             facts[column] = ", ".join(part.rows[column].unique(maintain_order=True).drop_nulls())
         facts |= {f"search {label}": text for label, text in made.get("searches", {}).items()}
         rows += [[key, value] for key, value in facts.items() if value not in (None, "")]
-    page.add_heading("How it was measured")
-    page.add_table(["setting", ""], rows, text=True)
+    return Table("", "", ["setting", ""], rows, is_text=True)
 
 
-def _add_errors(page: Page, found: Comparison) -> None:
+def _errors(found: Comparison) -> Table | str:
     odd = unexplained(found.rows)
-    page.add_heading("Unexplained errors")
     if not odd.height:
-        page.add_text("None: every run ended with a plan, a proof that there is none, or a limit.")
-        return
+        return "None: every run ended with a plan, a proof that there is none, or a limit."
     columns = ["domain", "problem", "label", "error", "exit_code", "message"]
     rows = [["" if v is None else v for v in row] for row in odd.select(columns).iter_rows()]
     headers = ["domain", "problem", "heuristic", "error", "exit code", "message"]
-    page.add_table(headers, rows, f"{odd.height} runs", text=True)
+    return Table("", "", headers, rows, f"{odd.height} runs", is_text=True)
 
 
-def _add_scatter_plots(page: Page, found: Comparison) -> None:
+def _scatter_plots(found: Comparison) -> Iterator[Figures | str]:
     first, *others = found.labels
-    if not others:
-        return
-    page.add_heading(f"{first} against the others")
+    if others:
+        yield f"# {first} against the others"
     for other in others[:MOST_PAIRS]:
-        page.add_figures(
+        yield tuple(
             (scatter(found.rows, first, other, column), f"{first} and {other}: {name}.")
             for column, name in (("evaluations", "evaluations"), ("search_time", "time"))
         )
     if len(others) > MOST_PAIRS:
-        page.add_text(f"{len(others) - MOST_PAIRS} further pairs are not drawn.")
+        yield f"{len(others) - MOST_PAIRS} further pairs are not drawn."
 
 
-def _add_problems(page: Page, found: Comparison) -> None:
-    page.add_heading("Every problem")
-    page.add_text("Evaluations where solved, else how the run ended.")
+def _problems(found: Comparison) -> Iterator[Table]:
     outcomes: dict[tuple[str, str], str] = {}
     problems: dict[str, dict[str, str]] = {}
     for domain, instance, problem, label, coverage, evaluations, error in found.rows.select(
@@ -185,5 +181,5 @@ def _add_problems(page: Page, found: Comparison) -> None:
             [name, *(outcomes.get((instance, label), MISSING) for label in found.labels)]
             for instance, name in names.items()
         ]
-        title = f"{domain}: {len(rows)} problems"
-        page.add_table(["problem", *found.labels], rows, folded=title)
+        folded = f"{domain}: {len(rows)} problems"
+        yield Table("", "", ["problem", *found.labels], rows, folded=folded)

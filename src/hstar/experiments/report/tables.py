@@ -1,9 +1,11 @@
-"""Tables as plain text, Markdown and HTML from the same cells. A cell is anything with a `str`; a
+"""Tables as text, Markdown, CSV and HTML from the same cells. A cell is anything with a `str`; a
 `Cell` can be bold and have a second line. All columns but the first are aligned right."""
 
 from __future__ import annotations
 
+import csv
 import html
+import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -61,24 +63,66 @@ def markdown_table(headers: Row, rows: Sequence[Row], spans: Spans = ()) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in escaped)
 
 
-def html_table(headers: Row, rows: Sequence[Row], caption: str = "", spans: Spans = ()) -> str:
-    """A <table> in a box that scrolls sideways where the screen is too narrow."""
-    parts = ['<div class="scroll"><table>']
-    if caption:
-        parts.append(f"<caption>{html.escape(caption)}</caption>")
-    parts.append("<thead>")
-    if spans:
-        above = "".join(
-            f'<th class="span" colspan="{count}">{html.escape(text)}</th>' for text, count in spans
-        )
-        parts.append(f"<tr>{above}</tr>")
-    names = "".join(f"<th>{html.escape(str(name))}</th>" for name in headers)
-    parts.append(f"<tr>{names}</tr></thead><tbody>")
-    for row in rows:
-        _check_width(headers, row)
-        parts.append(f"<tr>{''.join(map(_html_cell, row))}</tr>")
-    parts.append("</tbody></table></div>")
-    return "\n".join(parts)
+@dataclass(frozen=True)
+class Table:
+    """`name` is that of its CSV file, `shown` says what it shows: a caption, where there is no
+    title. `folded` is the line under which a long table hides. `measured` counts the cells with a
+    number of ours, where counted. `is_text` is for cells of prose."""
+
+    name: str
+    title: str
+    headers: Sequence[str]
+    rows: Sequence[Row]
+    shown: str = ""
+    spans: Spans = ()
+    folded: str = ""
+    measured: int = 0
+    is_text: bool = False
+
+    def markdown(self) -> str:
+        table = markdown_table(self.headers, self.rows, self.spans)
+        return f"**{self.title}.** {self.shown}\n\n{table}"
+
+    def text(self) -> str:
+        table = text_table(self.headers, self.rows, self.spans)
+        return f"{self.title}\n{table}\n{self.shown}"
+
+    def csv(self) -> str:
+        """Cells with a second line have it in a column of its own, the paper's."""
+        double = [any(map(_below, column)) for column in zip(*self.rows, strict=True)]
+        file = io.StringIO()
+        writer = csv.writer(file, lineterminator="\n")
+        names = [Cell(header, below=f"{header} (paper)") for header in self.headers]
+        for row in [names, *self.rows]:
+            cells = []
+            for cell, has_two in zip(row, double or [False] * len(names), strict=True):
+                cells += [str(cell), _below(cell)] if has_two else [str(cell)]
+            writer.writerow(cells)
+        return file.getvalue()
+
+    def html(self) -> str:
+        """A <table> in a box that scrolls sideways where the screen is too narrow."""
+        parts = ['<div class="scroll"><table>']
+        if self.shown and not self.title:
+            parts.append(f"<caption>{html.escape(self.shown)}</caption>")
+        parts.append("<thead>")
+        if self.spans:
+            above = "".join(
+                f'<th class="span" colspan="{count}">{html.escape(text)}</th>'
+                for text, count in self.spans
+            )
+            parts.append(f"<tr>{above}</tr>")
+        names = "".join(f"<th>{html.escape(str(name))}</th>" for name in self.headers)
+        parts.append(f"<tr>{names}</tr></thead><tbody>")
+        for row in self.rows:
+            _check_width(self.headers, row)
+            parts.append(f"<tr>{''.join(map(_html_cell, row))}</tr>")
+        parts.append("</tbody></table></div>")
+        table = "\n".join(parts)
+        table = f'<div class="text">{table}</div>' if self.is_text else table
+        if not self.folded:
+            return table
+        return f"<details><summary>{html.escape(self.folded)}</summary>{table}</details>"
 
 
 def _html_cell(cell: object) -> str:
@@ -121,3 +165,7 @@ def _spanned(spans: Spans, width: list[int]) -> str:
         parts.append(text.center(room))
         column += count
     return "  ".join(parts)
+
+
+def _below(cell: object) -> str:
+    return cell.below if isinstance(cell, Cell) else ""

@@ -6,130 +6,70 @@ subclass of TrialRun, whose two stages are the same for all.
 
 from __future__ import annotations
 
-from hstar.experiments.study.claims import (
-    FAILS,
-    HOLDS,
-    UNKNOWN,
-    Check,
-    Claim,
-    Conclusion,
-    Look,
-    claims_table,
-    judge,
-)
-from hstar.experiments.study.compatibility import WORKS, check_domain
-from hstar.experiments.study.numbers import Spread, read_number, read_rows, text_of
-from hstar.experiments.study.page import (
-    BASELINE,
-    DEFAULT_LABEL,
-    Figures,
-    Report,
-    compare_runs,
-    planning_table,
-)
-from hstar.experiments.study.problems import (
-    SPLITS,
-    DomainProblems,
-    all_problems,
-    domain_folders,
-    make_problems,
-    read_problems,
-)
-from hstar.experiments.study.run import (
-    Piece,
-    Row,
-    StudyRun,
-    finite,
-    make,
-    read_part,
-    say_nothing,
-    search_within,
-    spread,
-    timed,
-    write_part,
-)
-from hstar.experiments.study.scales import build, changed_steps, choose, named_scale, read_toml
-from hstar.experiments.study.searches import Searches, failures, mean_ratio
-from hstar.experiments.study.tasks import TaskFolder, find_tasks, make_task
-from hstar.experiments.study.trials import (
-    DEFAULT,
-    GREEDY,
-    Column,
-    Compatibility,
-    Entry,
-    Generated,
-    Learner,
-    LearnerTask,
-    Learnt,
-    TrialResults,
-    TrialRun,
-    TrialScale,
-    TrialStudy,
-    read_scales,
-)
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "BASELINE",
-    "DEFAULT",
-    "DEFAULT_LABEL",
-    "FAILS",
-    "GREEDY",
-    "HOLDS",
-    "SPLITS",
-    "UNKNOWN",
-    "WORKS",
-    "Check",
-    "Claim",
-    "Column",
-    "Compatibility",
-    "Conclusion",
-    "DomainProblems",
-    "Entry",
-    "Figures",
-    "Generated",
-    "Learner",
-    "LearnerTask",
-    "Learnt",
-    "Look",
-    "Piece",
-    "Report",
-    "Row",
-    "Searches",
-    "Spread",
-    "StudyRun",
-    "TaskFolder",
-    "TrialResults",
-    "TrialRun",
-    "TrialScale",
-    "TrialStudy",
-    "all_problems",
-    "build",
-    "changed_steps",
-    "check_domain",
-    "choose",
-    "claims_table",
-    "compare_runs",
-    "domain_folders",
-    "failures",
-    "find_tasks",
-    "finite",
-    "judge",
-    "make",
-    "make_problems",
-    "make_task",
-    "mean_ratio",
-    "named_scale",
-    "planning_table",
-    "read_number",
-    "read_part",
-    "read_problems",
-    "read_rows",
-    "read_scales",
-    "read_toml",
-    "say_nothing",
-    "search_within",
-    "spread",
-    "text_of",
-    "timed",
-    "write_part",
-]
+from hstar.runtime.exports import lazy
+
+if TYPE_CHECKING:
+    from hstar.experiments.study.claims import FAILS as FAILS
+    from hstar.experiments.study.claims import HOLDS as HOLDS
+    from hstar.experiments.study.claims import UNKNOWN as UNKNOWN
+    from hstar.experiments.study.claims import Check as Check
+    from hstar.experiments.study.claims import Claim as Claim
+    from hstar.experiments.study.claims import Look as Look
+    from hstar.experiments.study.claims import claims_table as claims_table
+    from hstar.experiments.study.claims import judge as judge
+    from hstar.experiments.study.claims import judge_claims as judge_claims
+    from hstar.experiments.study.page import BASELINE as BASELINE
+    from hstar.experiments.study.page import DEFAULT_LABEL as DEFAULT_LABEL
+    from hstar.experiments.study.page import Report as Report
+    from hstar.experiments.study.page import compare_runs as compare_runs
+    from hstar.experiments.study.page import compare_searches as compare_searches
+    from hstar.experiments.study.page import planning_table as planning_table
+    from hstar.experiments.study.published import Spread as Spread
+    from hstar.experiments.study.published import build as build
+    from hstar.experiments.study.published import changed_steps as changed_steps
+    from hstar.experiments.study.published import choose as choose
+    from hstar.experiments.study.published import named_scale as named_scale
+    from hstar.experiments.study.published import read_number as read_number
+    from hstar.experiments.study.published import read_rows as read_rows
+    from hstar.experiments.study.published import read_toml as read_toml
+    from hstar.experiments.study.published import text_of as text_of
+    from hstar.experiments.study.run import Piece as Piece
+    from hstar.experiments.study.run import Row as Row
+    from hstar.experiments.study.run import StudyRun as StudyRun
+    from hstar.experiments.study.run import finite as finite
+    from hstar.experiments.study.run import make as make
+    from hstar.experiments.study.run import read_part as read_part
+    from hstar.experiments.study.run import say_nothing as say_nothing
+    from hstar.experiments.study.run import spread as spread
+    from hstar.experiments.study.run import timed as timed
+    from hstar.experiments.study.run import write_part as write_part
+    from hstar.experiments.study.searches import Searches as Searches
+    from hstar.experiments.study.searches import failures as failures
+    from hstar.experiments.study.searches import mean_ratio as mean_ratio
+    from hstar.experiments.study.subjects import SPLITS as SPLITS
+    from hstar.experiments.study.subjects import Entry as Entry
+    from hstar.experiments.study.subjects import Generated as Generated
+    from hstar.experiments.study.subjects import Subject as Subject
+    from hstar.experiments.study.subjects import domain_folders as domain_folders
+    from hstar.experiments.study.subjects import first_problems as first_problems
+    from hstar.experiments.study.subjects import make_problems as make_problems
+    from hstar.experiments.study.subjects import make_task as make_task
+    from hstar.experiments.study.subjects import read_problems as read_problems
+    from hstar.experiments.study.subjects import read_task as read_task
+    from hstar.experiments.study.subjects import task_folders as task_folders
+    from hstar.experiments.study.trials import DEFAULT as DEFAULT
+    from hstar.experiments.study.trials import GREEDY as GREEDY
+    from hstar.experiments.study.trials import Column as Column
+    from hstar.experiments.study.trials import Learner as Learner
+    from hstar.experiments.study.trials import LearnerTask as LearnerTask
+    from hstar.experiments.study.trials import Learnt as Learnt
+    from hstar.experiments.study.trials import TrialResults as TrialResults
+    from hstar.experiments.study.trials import TrialRun as TrialRun
+    from hstar.experiments.study.trials import TrialScale as TrialScale
+    from hstar.experiments.study.trials import TrialStudy as TrialStudy
+    from hstar.experiments.study.trials import read_scales as read_scales
+
+if not TYPE_CHECKING:
+    __getattr__ = lazy(__name__, __file__)

@@ -3,23 +3,27 @@
 A file claims.toml lists claims by their text. Each is a list of cases, "LEFT > RIGHT" or "LEFT >
 RIGHT in DOMAIN ..." with two columns; it holds if all cases do in all domains. Before them may
 stand "most" (most of them do), "by METRIC ..." (what is compared; where the first is equal the next
-decides), and others that say where it is about. After the right one may stand "+ 0.1", "- 0.1" or
-"/ 2", and after "=" how far apart they may be, "± 0.1" or "± 20%", which is then 0.1 at least.
+decides), "where-none COLUMN" (only domains count in which it has 0), "paper FIGURE" (where the
+paper shows what it prints no numbers of) and "about" a study or a kind of model. After the right
+one may stand "+ 0.1", "- 0.1" or "/ 2", and after "=" how far apart they may be, "± 0.1" or
+"± 20%", which is then 0.1 at least.
 """
 
 from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from hstar.experiments.report import Table
-from hstar.experiments.study.numbers import Spread
+from hstar.experiments.study.published import Spread, read_toml
 
 HOLDS, FAILS, UNKNOWN = "holds", "does not hold", "not measured"
 
 Look = Callable[[str, str, str], Spread | None]  # metric, domain, column
+Source = tuple[Look, Iterable[str]]  # with the domains there are
+Sources = Callable[[str], tuple[Source, Source] | None]  # our numbers and the paper's
 
 ORDERS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
 WORDS = {">": "against", ">=": "against", "<=": "≤", "=": "and"}
@@ -57,74 +61,72 @@ def judge(checks: Sequence[Check], most: bool = False) -> tuple[str, str]:
     return HOLDS if holds else FAILS, f"{good} of {len(known)}{left_out}: {numbers}"
 
 
-@dataclass(frozen=True)
-class Conclusion:
-    """A claim of claims.toml. `where_none` is a column: only domains count in which it has 0.
-    `paper` says where the paper shows what it prints no numbers of. `about` is a study or a kind of
-    model."""
+def judge_claims(
+    module: str, sources: Sources, called: Callable[[str], str] | None = None
+) -> list[Claim]:
+    """Those of claims.toml beside a module. `sources` are by what a claim is about; None leaves it
+    out. `called` is how columns are shown."""
+    found = []
+    for text, held in read_toml(module, "claims.toml").items():
+        matches = {one: _CASE.fullmatch(one) for one in held}
+        cases = [match.groups() for match in matches.values() if match]
+        words = dict(one.partition(" ")[::2] for one, match in matches.items() if not match)
+        both = sources(words.get("about", ""))
+        if both is not None:
+            checks = (list(_checks(cases, words, *one, called)) for one in both)
+            ours, theirs = (judge(one, "most" in words) for one in checks)
+            paper = words.get("paper", "")
+            found.append(Claim(text, *ours, *((HOLDS, paper) if paper else theirs)))
+    return found
 
-    text: str
-    cases: Sequence[str]
-    most: bool = False
-    metrics: Sequence[str] = ("",)
-    where_none: str = ""
-    paper: str = ""
-    about: str = ""
-    name: Callable[[str], str] | None = field(default=None, compare=False)
 
-    @classmethod
-    def read(cls, text: str, held: Sequence[str]) -> Conclusion:
-        cases = [one for one in held if _CASE.fullmatch(one)]
-        words = dict(one.partition(" ")[::2] for one in held if one not in cases)
-        metrics = words.get("by", "").split(" ")
-        where, paper, about = (words.get(one, "") for one in ("where-none", "paper", "about"))
-        return cls(text, cases, "most" in words, metrics, where, paper, about)
+def _checks(
+    cases: Sequence[tuple[str, ...]],
+    words: Mapping[str, str],
+    look: Look,
+    domains: Iterable[str],
+    called: Callable[[str], str] | None,
+) -> Iterator[Check]:
+    metrics = words.get("by", "").split(" ")
+    if "where-none" in words:
+        found = {one: look(metrics[0], one, words["where-none"]) for one in domains}
+        domains = [one for one, value in found.items() if value is not None and value.mean == 0]
+    for domain in domains:
+        for left, order, right, sign, by, where in cases:
+            if where and domain not in where.split():
+                continue
+            both = ([look(one, domain, of) for one in metrics] for of in (left, right))
+            a, b = ([value for value in side if value is not None] for side in both)
+            if len(a) < len(metrics) or len(b) < len(metrics):
+                yield Check(None)
+                continue
+            texts = [" ".join([s[0].shown, *(f"({w.shown})" for w in s[1:])]) for s in (a, b)]
+            names = ""
+            if called is None:
+                texts = [f"{left} {texts[0]}", f"{right} {texts[1]}"]
+            elif len(cases) > 1:
+                names = f" {called(left)} and {called(right)}:"
+            shown = f" {texts[0]} {WORDS.get(order, order)} {texts[1]}"
+            shown += f" {sign} {by}" if sign else ""
+            first, second = ([*map(_rated, metrics, side)] for side in (a, b))
+            yield Check(_holds(first, second, order, sign, by), f"{domain}{names}{shown}".strip())
 
-    def judged(self, ours: tuple[Look, Iterable[str]], theirs: tuple[Look, Iterable[str]]) -> Claim:
-        """By our numbers and the paper's, each with the domains there are."""
-        own, printed = (judge(list(self.checks(*one)), self.most) for one in (ours, theirs))
-        return Claim(self.text, *own, *((HOLDS, self.paper) if self.paper else printed))
 
-    def checks(self, look: Look, domains: Iterable[str]) -> Iterator[Check]:
-        if self.where_none:
-            found = {one: look(self.metrics[0], one, self.where_none) for one in domains}
-            domains = [one for one, value in found.items() if value is not None and value.mean == 0]
-        matches = [match.groups() for match in map(_CASE.fullmatch, self.cases) if match]
-        for domain in domains:
-            for left, order, right, sign, by, where in matches:
-                if where and domain not in where.split():
-                    continue
-                both = ([look(one, domain, of) for one in self.metrics] for of in (left, right))
-                a, b = ([value for value in side if value is not None] for side in both)
-                if len(a) < len(self.metrics) or len(b) < len(self.metrics):
-                    yield Check(None)
-                    continue
-                texts = [" ".join([s[0].shown, *(f"({w.shown})" for w in s[1:])]) for s in (a, b)]
-                names = ""
-                if self.name is None:
-                    texts = [f"{left} {texts[0]}", f"{right} {texts[1]}"]
-                elif len(self.cases) > 1:
-                    names = f" {self.name(left)} and {self.name(right)}:"
-                shown = f" {texts[0]} {WORDS.get(order, order)} {texts[1]}"
-                shown += f" {sign} {by}" if sign else ""
-                yield Check(self._holds(a, b, order, sign, by), f"{domain}{names}{shown}".strip())
+def _holds(
+    left: list[float], right: list[float], order: str, sign: str | None, by: str | None
+) -> bool:
+    share = float((by or "0").rstrip("%"))
+    if order == "=":
+        margin = max(0.1, share / 100 * right[0]) if str(by).endswith("%") else share
+        return abs(left[0] - right[0]) <= margin
+    right[0] = right[0] / share if sign == "/" else right[0] + float(f"{sign or '+'}{share}")
+    return ORDERS[order](left, right)  # type: ignore[no-any-return]
 
-    def _holds(
-        self, a: Sequence[Spread], b: Sequence[Spread], order: str, sign: str | None, by: str | None
-    ) -> bool:
-        left, right = ([*map(self._rated, self.metrics, side)] for side in (a, b))
-        share = float((by or "0").rstrip("%"))
-        if order == "=":
-            margin = max(0.1, share / 100 * right[0]) if str(by).endswith("%") else share
-            return abs(left[0] - right[0]) <= margin
-        right[0] = right[0] / share if sign == "/" else right[0] + float(f"{sign or '+'}{share}")
-        return ORDERS[order](left, right)  # type: ignore[no-any-return]
 
-    @staticmethod
-    def _rated(metric: str, value: Spread) -> float:
-        """Coverage as printed, in hundredths; fewer evaluations are better."""
-        rounded = round(value.mean, 2) if metric == "coverage" else value.mean
-        return -rounded if metric == "evaluations" else rounded
+def _rated(metric: str, value: Spread) -> float:
+    """Coverage as printed, in hundredths; fewer evaluations are better."""
+    rounded = round(value.mean, 2) if metric == "coverage" else value.mean
+    return -rounded if metric == "evaluations" else rounded
 
 
 def claims_table(claims: Iterable[Claim], shown: str = "") -> Table:

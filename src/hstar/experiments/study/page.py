@@ -5,15 +5,22 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Any
 
 from hstar.experiments.bench import read_runs
-from hstar.experiments.report import HEADERS, Comparison, Page, Table, verdict_table, verdict_text
+from hstar.experiments.report import (
+    HEADERS,
+    Comparison,
+    Figures,
+    Page,
+    Table,
+    verdict_table,
+    verdict_text,
+)
+from hstar.planning.specification import DEFAULT
 from hstar.runtime import write_atomically
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 BASELINE, DEFAULT_LABEL = "eager h^FF", "default planner"
 MEANS = (
@@ -21,14 +28,11 @@ MEANS = (
     "that every line of it solved. The default planner is what 'hstar plan' runs without flags."
 )
 
-Figures: TypeAlias = "tuple[tuple[Figure, str], ...]"  # side by side, with captions
-
 
 @dataclass(frozen=True)
 class Report:
-    """What a paper's page shows: `parts` by heading, where there are any, each a table, a text (one
-    with "# " begins a heading), a list or figures. The terminal shows `summary`; `files` are
-    written as they are."""
+    """What a paper's page shows: `parts` by heading, where there are any. The terminal shows
+    `summary`; `files` are written as they are."""
 
     title: str
     introduction: str
@@ -42,26 +46,10 @@ class Report:
         return [part for parts in self.parts.values() for part in parts if isinstance(part, Table)]
 
     def page(self, command: str, seconds: float) -> Page:
-        page = Page(self.title)
-        page.add_text(self.introduction)
         machine = f"{platform.machine()}, {platform.system()}, Python {platform.python_version()}"
         about = [f"command: {command}", f"machine: {machine}; {seconds:.0f} s in all"]
-        page.add_list([*about, *self.facts])
-        for heading, parts in self.parts.items():
-            if parts:
-                page.add_heading(heading)
-            for part in parts:
-                if isinstance(part, Table):
-                    part.add_to(page)
-                elif isinstance(part, str) and part.startswith("# "):
-                    page.add_heading(part[2:], level=3)
-                elif isinstance(part, str):
-                    page.add_text(part)
-                elif isinstance(part, list):
-                    page.add_list(part)
-                else:
-                    page.add_figures(part)
-        return page
+        found = [(f"# {heading}", *parts) for heading, parts in self.parts.items() if parts]
+        return Page(self.title, [self.introduction, [*about, *self.facts], *chain(*found)])
 
     def write(self, directory: Path, command: str, seconds: float) -> list[str]:
         """report.html, tables.md, a CSV file per table; returns the names. Raises OSError."""
@@ -92,6 +80,27 @@ def compare_runs(files: Iterable[tuple[str, str, Path]]) -> Comparison:
         for domain, label, path in files
     ]
     return Comparison.of(pl.concat(tables))
+
+
+def compare_searches(labelled: Iterable[tuple[str, dict[str, Any]]]) -> Comparison:
+    """Rows of searches with their labels, as those of a benchmark."""
+    import polars as pl
+
+    renamed = {"total_time": "seconds", "cost": "plan_cost"}
+    names = ("evaluations", "search_time", *renamed)
+    rows = [
+        {
+            "label": label,
+            "algorithm": DEFAULT if label == DEFAULT_LABEL else "",
+            "domain": row["domain"],
+            "problem": row["problem"],
+            "instance": f"{row['domain']}/{row['problem']}",
+            "coverage": int(row["solved"]),
+            **{name: row.get(renamed.get(name, name)) for name in names},
+        }
+        for label, row in labelled
+    ]
+    return Comparison.of(pl.DataFrame(rows, infer_schema_length=None))
 
 
 def planning_table(found: Comparison) -> Table:

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, Self, TypeAlias, TypeVar
 
 from hstar.experiments.study.page import Report
 from hstar.planning import SearchResult
@@ -30,7 +30,6 @@ Say = Callable[[str], None]
 Piece = tuple[Path, Callable[..., Any], tuple[Any, ...]]  # its file, what makes it, of what
 S = TypeVar("S")
 R = TypeVar("R")
-Own = TypeVar("Own", bound="StudyRun[Any, Any]")
 
 EXPECTED = ("out of time", "out of memory")
 
@@ -81,7 +80,7 @@ class StudyRun(ABC, Generic[S, R]):
         suite = None if self.suite is None else str(self.suite.absolute())
         return {"scale": scale, "seed": self.seed, "suite": suite, "code": code_digest()}
 
-    def quiet(self: Own) -> Own:
+    def quiet(self) -> Self:
         """For worker processes, which leave talking to the one that started them."""
         return replace(self, say=say_nothing)
 
@@ -176,7 +175,8 @@ def search_within(
         raise KeyboardInterrupt
     seconds = time.monotonic() - start
     is_late = result.solved and (result.unchecked is not None or seconds > limit)
-    counted = ["search_time", "evaluated", "expanded", "requested", "training_time", "found_by"]
+    counted = ["plan_cost", "search_time", "evaluations", "evaluated", "expanded", "requested"]
+    counted += ["training_time", "found_by"]
     return {
         "solved": result.solved and not is_late,
         "status": "out of time" if is_late else result.status,

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Iterable
 
 from hstar.experiments.bench import EXPLAINED
-from hstar.experiments.study.numbers import Spread
+from hstar.experiments.study.published import Spread
 from hstar.experiments.study.run import Row
 from hstar.experiments.study.trials import TrialResults
 

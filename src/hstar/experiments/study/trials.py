@@ -12,20 +12,22 @@ from __future__ import annotations
 import shutil
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Self, TypeVar
 
 from hstar.experiments.bench import run_peer
-from hstar.experiments.study.run import EXPECTED, Piece, R, Row, StudyRun, read_part, search_within
-from hstar.experiments.study.scales import build, changed_steps, choose, read_toml
-from hstar.pddl import InputFileError, find_domain, parse
+from hstar.experiments.study.published import build, changed_steps, choose, named_scale, read_toml
+from hstar.experiments.study.run import EXPECTED, Piece, Row, StudyRun, read_part, search_within
+from hstar.experiments.study.subjects import Entry, Generated, Subject
+from hstar.pddl import InputFileError, find_domain
 from hstar.planning import DEFAULT_PLANNER, SearchResult, SearchSpecification, plan_problem
 from hstar.runtime import Budget, OutOfResources
 from hstar.slots import LearnedHeuristic, ModelFile, read_model, write_model
 
 GREEDY: Mapping[str, Any] = {"algorithm": "gbfs"}
+Scale = TypeVar("Scale", bound="TrialScale")
 DEFAULT = "plan"  # the column of what 'hstar plan' runs; only time limits it
 
 
@@ -78,6 +80,7 @@ class TrialStudy:
     learn: float = 0.0
     label_limit: float = 0.0
     fewer_seeds: Mapping[str, int] = field(default_factory=dict)
+    limits: Mapping[str, float] = field(default_factory=dict)
     max_evaluations: int | None = None
 
     def described(self) -> str:
@@ -94,37 +97,15 @@ class TrialStudy:
 
 
 @dataclass(frozen=True, slots=True)
-class Generated:
-    """Problems to generate: how many to train and to test with, and the sizes of both."""
-
-    domain: str
-    counts: tuple[int, ...] = (0, 1)
-    train: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    test: Mapping[str, Sequence[int]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Compatibility:
-    """Of each domain, the first `problems` are learned from for `steps`, but for `learn` seconds at
-    most, and each is searched for `limit` seconds."""
-
-    problems: int
-    steps: int
-    learn: float
-    limit: float
-
-
-@dataclass(frozen=True, slots=True)
 class TrialScale:
     """Memory in bytes. Without `domains` it has all there are."""
 
     memory_limit: int
     studies: tuple[TrialStudy, ...] = ()
     generated: Mapping[str, Generated] = field(default_factory=dict)
-    compatibility: Compatibility | None = None
     domains: tuple[str, ...] = ()
 
-    def changed(self, known: Mapping[str, Column], **options: Any) -> TrialScale:
+    def changed(self, known: Mapping[str, Column], **options: Any) -> Self:
         """With these options in all studies. A study keeps those of the `columns` that it has, the
         first takes those that none has; studies without any are left out. Raises ValueError."""
         domains = tuple(options.pop("domains", self.domains))
@@ -146,44 +127,31 @@ class TrialScale:
         return {name: folders[name] for name in names}
 
 
-def read_scales(module: str) -> dict[str, TrialScale]:
-    """Those of scales.toml, whose studies name groups of columns or single ones."""
-    held = read_toml(module, "scales.toml")
-    groups = held.pop("columns")
-    for scale in held.values():
-        for study in scale["studies"]:
-            columns = (groups.get(name, [name]) for name in study["columns"])
-            study["columns"] = [name for group in columns for name in group]
-    return {name: build(TrialScale, scale) for name, scale in held.items()}
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A problem file and how many objects the problem has, those of the domain included."""
-
-    file: str
-    objects: int = 0
-
-    @property
-    def path(self) -> Path:
-        return Path(self.file)
-
-
-class Subject(Protocol):
-    """What is learned from. Its folder in the output has its name."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def domain(self) -> str: ...
+def read_scales(
+    module: str, kind: type[Scale], groups: Mapping[str, Sequence[str]] | None = None
+) -> dict[str, Scale]:
+    """Those of scales.toml. A scale or a study has what the one that it is `like` has and it does
+    not say itself. Studies name groups of columns or single ones."""
+    scales = read_toml(module, "scales.toml")
+    named = {**scales.pop("columns", {}), **(groups or {})}
+    found = {}
+    for name, own in scales.items():
+        held = {**scales.get(own.pop("like", ""), {}), **own}
+        for number, study in enumerate(held["studies"]):
+            study = {**scales.get(study.pop("like", ""), held)["studies"][number], **study}
+            columns = (named.get(column, [column]) for column in study["columns"])
+            study["columns"] = [column for group in columns for column in group]
+            held["studies"][number] = study
+        scales[name] = held
+        found[name] = build(kind, held)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
 class LearnerTask:
     """What a learner gets. `scratch` is a folder for files that it needs on the way."""
 
-    subject: Any
+    subject: Subject
     study: TrialStudy
     seed: int
     budget: Budget
@@ -210,25 +178,31 @@ class TrialResults:
     studies: tuple[TrialStudy, ...]
     trainings: dict[str, list[Row]]
     searches: dict[str, list[Row]]
-    problems: dict[str, Any] = field(default_factory=dict)
-    domains: list[Row] = field(default_factory=list)
+    problems: dict[str, Subject] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class TrialRun(StudyRun[TrialScale, R]):
-    """A paper of learners and columns."""
+class TrialRun(StudyRun[TrialScale, TrialResults]):
+    """A paper of learners and columns. Where a learner failed, its columns are not searched with
+    unless `counts_failures`: then nothing is solved."""
 
+    scales: ClassVar[Mapping[str, TrialScale]]
     columns: ClassVar[Mapping[str, Column]]
     learners: ClassVar[Mapping[str, Learner]]
+    counts_failures: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         for name in self.peers:
             if name in self.columns:
                 raise ValueError(f"the name {name} is that of a planner of ours; choose another")
 
+    @classmethod
+    def scale_of(cls, name: str, **options: Any) -> TrialScale:
+        return named_scale(cls.scales, name).changed(cls.columns, **options)
+
     @abstractmethod
-    def problems(self, study: TrialStudy, subject: Any, column: str) -> Sequence[Entry]:
-        """What a column is to search, once all learners have learned."""
+    def problems(self, study: TrialStudy, subject: Subject) -> Sequence[Entry]:
+        """What is to be searched, once all learners have learned."""
 
     def model(self, study: TrialStudy, subject: str, learner: str, seed: int) -> Path:
         """What a learner says about itself; the model file lies beside."""
@@ -247,7 +221,7 @@ class TrialRun(StudyRun[TrialScale, R]):
         many = column in self.columns and self.columns[column].has_seeds
         return study.seeds if many else study.seeds[:1]
 
-    def trainings(self, study: TrialStudy, subjects: Iterable[Subject]) -> list[Piece]:
+    def trainings(self, study: TrialStudy, subjects: Sequence[Subject]) -> list[Piece]:
         """Of every learner, with the seeds of the columns that search with what it learns."""
         pieces: list[Piece] = []
         learn = self.quiet().learn_once
@@ -270,23 +244,23 @@ class TrialRun(StudyRun[TrialScale, R]):
                     part.unlink()
         learned = self.carry_out(f"{study.name}: learning", self.trainings(study, subjects))
         results.trainings[study.name] = learned
+        failed = {(r["subject"], r["learner"], r["seed"]) for r in learned if r["error"]}
         searches: list[Piece] = []
         search = self.quiet().search_once
         for subject in subjects:
+            entries = self.problems(study, subject)
             for column in [*study.columns, *self.peers]:
-                entries = self.problems(study, subject, column)
+                learner = None if column in self.peers else self.columns[column].learner
                 for seed in self.seeds_of(study, column)[: study.fewer_seeds.get(column)]:
-                    for entry in entries if self.can_search(study, subject, column, seed) else ():
+                    if (subject.name, learner, seed) in failed and not self.counts_failures:
+                        continue
+                    for entry in entries:
                         part = self.search(study, subject.name, entry, column, seed)
                         searches.append((part, search, (study, subject, entry, column, seed)))
         results.searches[study.name] = self.carry_out(f"{study.name}: searching", searches)
 
-    def can_search(self, study: TrialStudy, subject: Subject, column: str, seed: int) -> bool:
-        """Whether what the column needs was learned."""
-        learner = None if column in self.peers else self.columns[column].learner
-        if learner is None:
-            return True
-        return not read_part(self.model(study, subject.name, learner, seed))["error"]
+    def learn(self, learner: str, lesson: LearnerTask) -> Learnt:
+        return self.learners[learner](lesson)
 
     def learn_once(self, study: TrialStudy, subject: Subject, learner: str, seed: int) -> Row:
         """Learn and keep the model; says how it went."""
@@ -300,8 +274,8 @@ class TrialRun(StudyRun[TrialScale, R]):
         start, facts = time.monotonic(), {}
         try:
             with budget.enforced():
-                learned = self.learners[learner](lesson)
-        except (OutOfResources, ValueError, FloatingPointError) as error:
+                learned = self.learn(learner, lesson)
+        except (OutOfResources, InputFileError, ValueError, FloatingPointError) as error:
             if isinstance(error, OutOfResources) and error.status not in EXPECTED:
                 raise
             row["error"] = str(error)
@@ -316,24 +290,24 @@ class TrialRun(StudyRun[TrialScale, R]):
         self, study: TrialStudy, subject: Subject, entry: Entry, column: str, seed: int
     ) -> Row:
         """Plan for one problem; reading and grounding count."""
-        path = entry.path
+        path, limit = entry.path, study.limits.get(column, study.limit)
         row: Row = {"domain": subject.domain, "subject": subject.name, "problem": path.stem}
         row |= {"objects": entry.objects, "column": column, "seed": seed}
-        row |= {"seconds": study.limit, "requested": 0}
+        row |= {"seconds": limit, "requested": 0}
         if column in self.peers:
-            return row | run_peer(self.peers[column], find_domain(path), path, study.limit)
+            return row | run_peer(self.peers[column], find_domain(path), path, limit)
         chosen = self.columns[column]
         model = self.model(study, subject.name, chosen.learner or "", seed)
 
         def search(budget: Budget) -> SearchResult | None:
             if chosen.plans is not None:
                 return chosen.plans(path, study, budget)
-            problem = parse(find_domain(path), path)
+            problem = entry.problem()
             options = chosen.search(model.with_suffix(".safetensors"), study.max_evaluations)
             return None if options is None else plan_problem(problem, options, budget)
 
         try:
-            row |= search_within(study.limit, self.scale.memory_limit, search)
+            row |= search_within(limit, self.scale.memory_limit, search)
         except (InputFileError, ValueError) as error:  # a network that cannot read the problem
             row |= {"solved": False, "status": str(error)}
         return row

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 from hstar.experiments.study import build, choose, read_toml
 from hstar.pdb import Compressions
@@ -167,26 +166,7 @@ CORNERS = SUBJECTS["8-corner"]
 SCALES = {name: _scale(name) for name in _HELD["scales"]}
 
 
-class PrintedHeuristic(NamedTuple):
-    """Of Table 2 or 5: `rate` is the share of overestimated states."""
-
-    mean: float
-    rate: float
-    size: float
-
-
 _PRINTED = read_toml(__file__, "published.toml")
-TABLE_1 = {name: SimpleNamespace(**row) for name, row in _PRINTED["table_1"].items()}
-TABLE_2 = {  # the compressed table keeps the minimum of `factor` neighbours
-    name: SimpleNamespace(
-        **{k: PrintedHeuristic(*v) if isinstance(v, list) else v for k, v in row.items()}
-    )
-    for name, row in _PRINTED["table_2"].items()
-}
-TABLE_3 = {name: tuple(counts) for name, counts in _PRINTED["table_3"].items()}
-TABLE_4: dict[str, tuple[float, float]] = {k: tuple(p) for k, p in _PRINTED["table_4"].items()}
-TABLE_5 = [
-    SimpleNamespace(hidden=hidden, width=width, result=PrintedHeuristic(*result))
-    for hidden, width, *result in _PRINTED["table_5"]["models"]
-]
+TABLE_1, TABLE_2, TABLE_3, TABLE_4 = (_PRINTED[f"table_{number}"] for number in range(1, 5))
+TABLE_5: list[dict[str, Any]] = _PRINTED["table_5"]["models"]
 FIGURE_OF = {"6-edge": 6, "8-corner": 7, "delta-6-4": 8, "7-edge": 9}

@@ -4,7 +4,8 @@ certificate adds to them.
     tables          exact pattern databases, counted (Tables 1 and 3)
     classical       their compressions, the paper's and stronger ones
     networks        trained with both losses and in phases, each measured as the paper decodes it
-                    and certified (Tables 2 and 5, Figures 5 to 9)
+                    (the likeliest class) and certified, by thresholds and exceptions (Tables 2 and
+                    5, Figures 5 to 9)
     models          certified files that are there already take the place of trainings
     generalisation  the same network from training sets of different sizes (Figure 2)
     planning        A* with tables and certified networks beside h^FF and the default planner
@@ -20,9 +21,16 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from hstar.domains import DOMAINS, Parameters, random_board
+from hstar.experiments.bench import BenchOptions, run_bench
 from hstar.experiments.study import (
+    BASELINE,
+    DEFAULT_LABEL,
     Piece,
     Report,
     Row,
@@ -34,13 +42,7 @@ from hstar.experiments.study import (
     read_part,
     write_part,
 )
-from hstar.papers.admissible_cea.networks import (
-    learn_network,
-    measure_argmax,
-    read_certified,
-)
 from hstar.papers.admissible_cea.page import INTRODUCTION, parts, planning_tables, trained
-from hstar.papers.admissible_cea.planning import plan_on_boards, planning_files
 from hstar.papers.admissible_cea.scales import (
     CEA,
     MODELS,
@@ -52,6 +54,7 @@ from hstar.papers.admissible_cea.scales import (
 )
 from hstar.papers.admissible_cea.tables import table_2
 from hstar.pdb import (
+    Compressions,
     PatternDatabase,
     build_difference,
     list_compressions,
@@ -60,13 +63,19 @@ from hstar.pdb import (
     write_pdb,
 )
 from hstar.planning import make_puzzle
-from hstar.runtime import digest_of
-from hstar.slots import LearnedFile
+from hstar.runtime import Progress, digest_of, write_atomically
+from hstar.slots import LearnedFile, read_learned
 from hstar.training.certified import certified_row, measure_generalisation
 
 if TYPE_CHECKING:
     from hstar.experiments.report import Comparison
+    from hstar.training import Line
 
+CURVE = ("train_loss", "overestimates", "beta", "eta")
+DEVICE_BATCH = 2**16
+MEMORY = 2 * 2**30
+LABELS = {"network": "A*, certified network", "table": "A*, exact table"}
+LABELS |= {"ff": BASELINE, "default": DEFAULT_LABEL}
 LARGE = "cube3"  # the puzzle whose networks are worth a GPU; others train on one core each
 
 
@@ -208,12 +217,10 @@ class AdmissibleCea(StudyRun[PatternScale, PatternResults]):
             rows = [read_part(part) for part, *_ in self.points_of_figure_2(asked)]
             generalisation.setdefault(asked.subject, []).extend(rows)
         subjects = self.scale.subjects
-        tables: Any
-        classical: Any
-        tables, classical = (
-            {one.name: read_part(self.part(kind, one.name)) or [] for one in subjects}
-            for kind in ("tables", "classical")
-        )
+        tables = {one.name: read_part(self.part("tables", one.name)) for one in subjects}
+        classical = {
+            one.name: read_part(self.part("classical", one.name)) or [] for one in subjects
+        }
         planning = [f for one in subjects for f in planning_files(self.directory, one.puzzle)]
         return PatternResults(tables, classical, networks, models, generalisation, planning)
 
@@ -229,14 +236,127 @@ def build_table(subject: PatternStudied) -> PatternDatabase:
     return build_difference(make_puzzle(subject.puzzle), subject.pattern, subject.base)
 
 
-def classical_rows(database: PatternDatabase, subject: PatternStudied) -> list[Row]:
-    """All compressions that a subject asks for."""
-    if subject.compressions is None:
-        return []
-    pattern = subject.pattern if subject.base is None else f"{subject.pattern} less {subject.base}"
-    puzzle = make_puzzle(subject.puzzle)
-    return list(list_compressions(database, puzzle, pattern, subject.compressions))
-
-
 def make_classical(subject: PatternStudied, table: Path) -> list[Row]:
+    """All compressions that a subject asks for."""
     return classical_rows(read_pdb(table), subject)
+
+
+def classical_rows(database: PatternDatabase, subject: PatternStudied) -> list[Row]:
+    pattern = subject.pattern if subject.base is None else f"{subject.pattern} less {subject.base}"
+    asked = subject.compressions or Compressions()
+    return list(list_compressions(database, make_puzzle(subject.puzzle), pattern, asked))
+
+
+def learn_network(
+    learning: Learning, table: Path, output: Path, device: str, threads: int, alone: bool
+) -> Row:
+    """Train, certify and measure one network. A killed training goes on from its .partial file. A
+    network that trains `alone` shows its progress."""
+    import torch
+
+    from hstar.training import TableData, choose_device
+    from hstar.training.certified import (
+        SweepOptions,
+        argmax_row,
+        certified_row,
+        learn,
+        without_exceptions,
+    )
+
+    if choose_device(device).type == "cpu":
+        torch.set_num_threads(threads)
+    database = read_pdb(table)
+    data = TableData(database, make_puzzle(database.layout.space))
+    options = replace(learning.options, decode_options={"budget": learning.budget}, device=device)
+    sweeping = SweepOptions(threads, 4096, Progress if alone else None)
+    with Progress(f"{learning.subject} {learning.label}", learning.options.steps) as progress:
+
+        def report(line: Line, _: int) -> None:
+            if alone:
+                progress.update(line.step, f"too large {line['overestimates']:.1e}")
+
+        learned = learn(data, output, options, sweeping, report)
+    assert learned is not None
+    likeliest = without_exceptions(learned.file.model)
+    return {
+        "subject": learning.subject,
+        "label": learning.label,
+        "options": learning.options.to_dict(),
+        "certified": certified_row(learned.file, output.stat().st_size),
+        "argmax": argmax_row(likeliest, learned.sweep.count_values(likeliest)),
+        "curve": [[line.step, *map(line.metrics.get, CURVE)] for line in learned.curve],
+        "seconds": round(learned.seconds, 1),
+    }
+
+
+def read_certified(folder: Path | None) -> dict[str, tuple[Path, LearnedFile]]:
+    """The certified models in a folder, by name. Raises CertifiedFileError for a damaged one."""
+    paths = {name: folder / f"{name}.safetensors" for name in MODELS} if folder else {}
+    return {name: (path, read_learned(path)) for name, path in paths.items() if path.is_file()}
+
+
+def measure_argmax(path: Path, table: Path, device: str, sampled: int) -> Row:
+    """What the network of a certified file does without thresholds and exceptions: on every state
+    with a GPU, otherwise on `sampled` ones."""
+    from hstar.slots.features import PatternStates
+    from hstar.training import choose_device
+    from hstar.training.certified import DeviceSweep, SampledSweep, argmax_row, without_exceptions
+
+    database = read_pdb(table)
+    model = without_exceptions(read_learned(path).model)
+    where = choose_device(device)
+    states = PatternStates(database, make_puzzle(database.layout.space), where)
+    on_gpu = where.type == "cuda"
+    sweep = DeviceSweep(states, DEVICE_BATCH) if on_gpu else SampledSweep(states, sampled)
+    return argmax_row(model, sweep.count_values(model))
+
+
+def planning_files(directory: Path, puzzle: str) -> list[tuple[str, str, Path]]:
+    """The finished runs as (domain, planner, file)."""
+    folder = directory / "planning" / puzzle
+    files = [(puzzle, label, folder / f"{name}.parquet") for name, label in LABELS.items()]
+    return [one for one in files if one[2].is_file()]
+
+
+def plan_on_boards(run: AdmissibleCea, puzzle: str, table: Path, model: Path) -> None:
+    """A* with the exact table and the certified network on as many random boards as the scale asks
+    for, and h^FF and the default planner on the same boards in PDDL."""
+    folder = run.directory / "planning" / puzzle
+    if not run.scale.boards or len(planning_files(run.directory, puzzle)) == len(LABELS):
+        return
+    states, problems = write_boards(puzzle, run.scale.boards, run.seed, folder)
+    options = BenchOptions(problems, ["ff"], memory_limit=MEMORY, jobs=run.jobs)
+    search = replace(options, suites=[f"{puzzle}:states={states}"], searches=["astar"])
+    for name, chosen in (
+        ("network", replace(search, heuristics=[model])),
+        ("table", replace(search, heuristics=[f"pdb:{table}"])),
+        ("ff", options),
+        ("default", replace(options, heuristics=["default"])),
+    ):
+        output = folder / f"{name}.parquet"
+        if run.begins(output, f"planning: {puzzle}, {name}"):
+            run_bench(replace(chosen, output=output))
+
+
+def write_boards(puzzle: str, count: int, seed: int, folder: Path) -> tuple[Path, list[Path]]:
+    """Random boards: a file with the puzzle's states in its lines, and PDDL problems. The puzzle's
+    blank is in the first corner and that of the PDDL domain in the last, so boards are turned by
+    half a circle."""
+    folder.mkdir(parents=True, exist_ok=True)
+    generator, space = DOMAINS.find("sliding-tiles"), make_puzzle(puzzle)
+    rows, columns = map(int, puzzle.removeprefix("tiles-").split("x"))
+    write_atomically(folder / "domain.pddl", generator.domain_pddl)
+    size: Parameters = {"rows": rows, "columns": columns}
+    lines, problems = [], []
+    for number in range(1, count + 1):
+        drawn = f"{seed}-{number}"
+        board = np.array(random_board(rows, columns, Random(drawn)))
+        problems.append(folder / f"start-{number}.pddl")
+        text = generator.make(size, Random(drawn), f"start-{number}")
+        write_atomically(problems[-1], text)
+        places = np.empty(len(board), dtype=np.int32)  # of each piece
+        places[len(board) - 1 - board] = len(board) - 1 - np.arange(len(board))
+        lines.append(space.format_state(places))
+    states = folder / "start.txt"
+    write_atomically(states, "\n".join(lines) + "\n")
+    return states, problems

@@ -3,7 +3,7 @@ on what the paper shows and what ours shows; and mean against bytes: who leads w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,83 @@ PAPER, HERE = "paper", "here"
 NOT_BUILT, NOT_LEARNED = "not built", "not learned"
 LABELS = {CEA: "CEA loss", PHASES: "CEA loss in phases", CE: "CE loss"}
 CLOSE = 0.01  # the paper rounds some means and cuts others off
+OF_PAPER = {"order": "mr", "grouping": "div", "levels": [], "symmetric": False}
+
+
+@dataclass(frozen=True)
+class Space:
+    """A pattern database: its `exact` table, where it is built, its `classical` ones, and networks
+    by what they are called, as the paper decodes them and certified; the paper's own numbers."""
+
+    name: str
+    exact: Row | None
+    classical: list[Row]
+    likeliest: dict[str, Row]
+    certified: dict[str, Row]
+    printed: Mapping[str, Any]  # empty for those that it does not have
+
+    @classmethod
+    def of(cls, results: PatternResults, name: str) -> Space:
+        networks = results.networks.get(name, {})
+        likeliest = {label: one.get("argmax", {}) for label, one in networks.items()}
+        certified = {label: one["certified"] for label, one in networks.items()}
+        shipped = results.models.get(name)
+        if CEA not in likeliest and shipped and shipped["argmax"]:  # a file's stands for CEA
+            likeliest = {CEA: shipped["argmax"], **likeliest}
+        for model, one in results.models.items():
+            if MODELS[model] == name:
+                certified[f"{model}.safetensors"] = one["certified"]
+        held = results.tables.get(name), results.classical.get(name, [])
+        return cls(name, *held, likeliest, certified, TABLE_2.get(name, {}))
+
+    @property
+    def main(self) -> Row | None:
+        """The network to compare with: the file of that name, or else CEA trained here."""
+        return self.certified.get(f"{self.name}.safetensors") or self.certified.get(CEA)
+
+    @property
+    def best(self) -> Row | None:
+        """The strongest classical table of the bytes of our network, or of the paper's."""
+        if self.main:
+            return strongest(self.classical, self.main["bytes"])
+        return strongest(self.classical, self.printed["cea"]["size"] * MB if self.printed else 0.0)
+
+    @property
+    def as_in_paper(self) -> Row | None:
+        """Minima over neighbours in Myrvold and Ruskey's order: of the paper's factor, or otherwise
+        of the network's size."""
+        asked: Row = dict(OF_PAPER)
+        if self.classical:
+            asked["pattern"] = self.classical[0]["pattern"]
+        if self.printed:
+            asked["factor"] = self.printed["factor"]
+        rows = [row for row in self.classical if row.items() >= asked.items()]
+        if self.printed:
+            return rows[0] if rows else None
+        return replace(self, classical=rows).best
+
+    def heuristics(self) -> list[tuple[str, Row | None]]:
+        """Networks as the paper decodes them, then certified; None for what is missing."""
+        certified: dict[str, Row | None] = {
+            f"certified NN, {LABELS.get(label, label)}": row
+            for label, row in self.certified.items()
+            if not label.startswith("model-")
+        }
+        if not self.likeliest and not certified:
+            return [("networks", None)]
+        found = [(f"NN, {title}", self.likeliest.get(label)) for label, title in LABELS.items()]
+        return [*found, *(certified or {"certified NN": None}).items()]
+
+    def verdict(self) -> str:
+        """Our network against the strongest classical table, where there are both."""
+        if self.main is None or self.best is None:
+            return ""
+        ahead = self.main["total"] - self.best["total"]
+        who = "the network is ahead" if ahead > 0 else "the classical table is ahead"
+        return (
+            f"{self.name} {self.main['total']:.3f} in {_mb(self.main['bytes'])} MB against "
+            f"{self.best['total']:.3f}, {who} by {abs(ahead):.3f}"
+        )
 
 
 def build_tables(results: PatternResults) -> list[Table]:
@@ -38,7 +115,7 @@ def build_tables(results: PatternResults) -> list[Table]:
 
 def table_1(results: PatternResults) -> Table:
     """Databases: mean, states, size; the paper's beneath ours."""
-    rows, compared, off = [], [], []
+    rows, same = [], {}
     for name in dict.fromkeys([*results.tables, *TABLE_1]):
         held, printed = results.tables.get(name), TABLE_1.get(name)
         ours, theirs = [NOT_BUILT, MISSING, MISSING, MISSING], ["", "", "", ""]
@@ -46,17 +123,18 @@ def table_1(results: PatternResults) -> Table:
             ours = [f"{held['mean']:.4f}", f"{held['states']:,}", _mb(held["bytes"])]
             ours.append(f"{held['seconds']:.1f}")
         if printed:
-            theirs = [f"{printed.mean:.2f}", f"{printed.states:,}", f"{printed.size:.2f}", ""]
+            theirs = [f"{printed['mean']:.2f}", f"{printed['states']:,}", f"{printed['size']:.2f}"]
+            theirs.append("")
         rows.append([name, *(Cell(a, below=b) for a, b in zip(ours, theirs, strict=True))])
         if held and printed:
-            compared.append(name)
-            same = held["states"] == printed.states and abs(held["mean"] - printed.mean) <= CLOSE
-            off += [] if same else [name]
+            is_close = abs(held["mean"] - printed["mean"]) <= CLOSE
+            same[name] = is_close and held["states"] == printed["states"]
     verdict = "this scale builds none of its tables"
-    if compared:
-        verdict = f"{len(compared)} of its {len(TABLE_1)} tables are built and equal the paper's"
-    if off:
-        verdict = f"the numbers of {', '.join(off)} differ"
+    if same:
+        verdict = f"{len(same)} of its {len(TABLE_1)} tables are built and equal the paper's"
+    if not all(same.values()):
+        off = ", ".join(name for name, is_same in same.items() if not is_same)
+        verdict = f"the numbers of {off} differ"
     return Table(
         "table1",
         "Table 1: pattern databases",
@@ -70,14 +148,14 @@ def table_1(results: PatternResults) -> Table:
 
 def table_2(results: PatternResults) -> Table:
     """Networks against compressed tables, by database."""
-    names = [name for name in results.tables if results.classical.get(name)]
-    every = dict.fromkeys([*names, *TABLE_2])
-    verdicts = filter(None, (_against_classical(results, name) for name in every))
+    names = dict.fromkeys([*compared_spaces(results), *TABLE_2])
+    spaces = [Space.of(results, name) for name in names]
+    verdicts = filter(None, (space.verdict() for space in spaces))
     return Table(
         "table2",
         "Table 2: learned heuristics and compressed databases",
         ["heuristic", "database", "whose", "mean", "overestimated", "MB", "compression"],
-        [row for name in every for row in _comparison(results, name)],
+        [row for space in spaces for row in _comparison(space)],
         "The paper: networks trained with CEA are stronger than a table compressed to the same "
         "size, with few overestimates, and CE overestimates far more often. It compares with "
         "minima over neighbours in one order. Here, against the strongest classical table that is "
@@ -86,113 +164,38 @@ def table_2(results: PatternResults) -> Table:
     )
 
 
-def _comparison(results: PatternResults, name: str) -> Iterator[list[str]]:
+def compared_spaces(results: PatternResults) -> list[str]:
+    """Those with classical tables to compare with."""
+    return [name for name, rows in results.classical.items() if rows]
+
+
+def _comparison(space: Space) -> Iterator[list[str]]:
     """The rows of one database, first the paper's."""
-    exact, printed = results.tables.get(name), TABLE_2.get(name)
+    name, exact = space.name, space.exact
 
-    def row(kind: str, mean: float, rate: float, size: float, whole: float) -> list[str]:
-        shown = f"{mean:.3f}", _rate(rate), _mb(size), f"{whole / size:.1f}x"
-        return [kind, name, HERE, *shown]
+    def row(kind: str, whose: str, mean: str, rate: float, size: float, whole: float) -> list[str]:
+        return [kind, name, whose, mean, _rate(rate), _mb(size), f"{whole / size:.1f}x"]
 
-    def missing(kind: str, what: str) -> list[str]:
-        return [kind, name, HERE, what, MISSING, MISSING, MISSING]
-
-    if printed:
-        whole = (TABLE_1.get(name) or TABLE_1["6-edge"]).size  # the difference is of six edges
-        kinds = {"NN, CEA loss": "cea", "NN, CE loss": "ce", "compressed PDB": "compressed"}
-        for kind, column in kinds.items():
-            mean, rate, size = getattr(printed, column)
-            shown = f"{mean:.2f}", _rate(rate), _mb(size * MB), f"{whole / size:.1f}x"
-            yield [kind, name, PAPER, *shown]
-    for kind, one in _own_heuristics(results, name):
+    kinds = {"NN, CEA loss": "cea", "NN, CE loss": "ce", "compressed PDB": "compressed"}
+    for kind, column in kinds.items() if space.printed else ():
+        one = space.printed[column]
+        whole = TABLE_1.get(name, TABLE_1["6-edge"])["size"]  # the difference is of six edges
+        yield row(kind, PAPER, f"{one['mean']:.2f}", one["rate"], one["size"] * MB, whole * MB)
+    for kind, one in space.heuristics():
         if one is None:
-            yield missing(kind, NOT_LEARNED)
+            yield [kind, name, HERE, NOT_LEARNED, *[MISSING] * 3]
         else:
             whole = exact["table_bytes"] if exact else one["states"] / 2  # 4 bits an entry
-            yield row(kind, one["mean"], one.get("rate", 0.0), one["bytes"], whole)
+            yield row(kind, HERE, f"{one['mean']:.3f}", one.get("rate", 0.0), one["bytes"], whole)
     if not exact:
-        yield missing("classical tables", NOT_BUILT)
+        yield ["classical tables", name, HERE, NOT_BUILT, *[MISSING] * 3]
         return
-    for title, found in (
-        ("compressed PDB", _as_in_paper(results, name)),
-        ("strongest classical", strongest(results.classical[name], size_to_meet(results, name))),
-    ):
-        if found:
-            mean = found["total"] - (exact["total"] - exact["mean"])  # without the base's
-            kind = f"{title}: {describe_compression(found)}"
-            yield row(kind, mean, 0.0, found["bytes"], exact["table_bytes"])
-
-
-def _own_heuristics(results: PatternResults, name: str) -> list[tuple[str, Row | None]]:
-    """Networks as the paper decodes them, then certified; None for what is missing."""
-    likeliest = likeliest_heuristics(results, name)
-    certified: dict[str, Row | None] = {
-        f"certified NN, {LABELS.get(label, label)}": row
-        for label, row in certified_heuristics(results, name).items()
-        if not label.startswith("model-")
-    }
-    if not likeliest and not certified:
-        return [("networks", None)]
-    found = [(f"NN, {title}", likeliest.get(label)) for label, title in LABELS.items()]
-    return [*found, *(certified or {"certified NN": None}).items()]
-
-
-def likeliest_heuristics(results: PatternResults, name: str) -> dict[str, Row]:
-    """The networks of a database as the paper decodes them, by label; a file's stands for CEA."""
-    found = {label: one["argmax"] for label, one in results.networks.get(name, {}).items()}
-    shipped = results.models.get(name)
-    if CEA not in found and shipped and shipped["argmax"]:
-        found = {CEA: shipped["argmax"], **found}
-    return found
-
-
-def certified_heuristics(results: PatternResults, name: str) -> dict[str, Row]:
-    """All certified networks of a database, by what they are called."""
-    found = {label: one["certified"] for label, one in results.networks.get(name, {}).items()}
-    for model, subject in MODELS.items():
-        if subject == name and model in results.models:
-            found[f"{model}.safetensors"] = results.models[model]["certified"]
-    return found
-
-
-def main_certified(results: PatternResults, name: str) -> Row | None:
-    """The one to compare with: the file of that name, or else CEA trained here."""
-    found = certified_heuristics(results, name)
-    return found.get(f"{name}.safetensors") or found.get(CEA)
-
-
-def size_to_meet(results: PatternResults, name: str) -> float:
-    """The bytes that a classical table may take: those of our network, or of the paper's."""
-    network, printed = main_certified(results, name), TABLE_2.get(name)
-    if network:
-        return float(network["bytes"])
-    return printed.cea.size * MB if printed else 0.0
-
-
-def _as_in_paper(results: PatternResults, name: str) -> Row | None:
-    """Minima over neighbours in Myrvold and Ruskey's order: of the paper's factor, or otherwise of
-    the network's size."""
-    every, printed = results.classical.get(name, []), TABLE_2.get(name)
-    asked = {"order": "mr", "grouping": "div", "levels": [], "symmetric": False}
-    asked |= {"pattern": every[0]["pattern"]} if every else {}
-    asked |= {"factor": printed.factor} if printed else {}
-    rows = [row for row in every if row.items() >= asked.items()]
-    if printed:
-        return rows[0] if rows else None
-    return strongest(rows, size_to_meet(results, name))
-
-
-def _against_classical(results: PatternResults, name: str) -> str:
-    network = main_certified(results, name)
-    best = strongest(results.classical.get(name, []), size_to_meet(results, name))
-    if network is None or best is None:
-        return ""
-    ahead = network["total"] - best["total"]
-    who = "the network is ahead" if ahead > 0 else "the classical table is ahead"
-    return (
-        f"{name} {network['total']:.3f} in {_mb(network['bytes'])} MB against "
-        f"{best['total']:.3f}, {who} by {abs(ahead):.3f}"
-    )
+    found = {"compressed PDB": space.as_in_paper, "strongest classical": space.best}
+    for title, one in found.items():
+        if one:
+            mean = one["total"] - (exact["total"] - exact["mean"])  # without the base's
+            kind = f"{title}: {describe_compression(one)}"
+            yield row(kind, HERE, f"{mean:.3f}", 0.0, one["bytes"], exact["table_bytes"])
 
 
 def table_3(results: PatternResults) -> Table:
@@ -209,7 +212,7 @@ def table_3(results: PatternResults) -> Table:
 
     highest = max(map(len, held.values()), default=0)
     compared = [name for name in held if name in TABLE_3]
-    same = [name for name in compared if tuple(held[name]) == TABLE_3[name]]
+    same = [name for name in compared if held[name] == TABLE_3[name]]
     verdict = "none of its databases is built at this scale"
     if compared:
         verdict = f"{', '.join(same) or 'none'} of {', '.join(compared)} equal it in every row"
@@ -226,9 +229,9 @@ def table_5(results: PatternResults) -> Table:
     """Networks of different sizes."""
     rows, verdicts = [], []
     for number, model in enumerate(TABLE_5, start=1):
-        mean, rate, size = model.result
-        about = [f"Model {number}", CORNERS.name, PAPER, str(model.hidden), str(model.width)]
-        rows.append([*about, _mb(size * MB), f"{mean:.2f}", _rate(rate), *[MISSING] * 3])
+        about = [f"Model {number}", CORNERS.name, PAPER, str(model["hidden"]), str(model["width"])]
+        shown = _mb(model["size"] * MB), f"{model['mean']:.2f}", _rate(model["rate"])
+        rows.append([*about, *shown, *[MISSING] * 3])
     for name, networks in results.networks.items():
         own = {label: one for label, one in networks.items() if label.startswith("model-")}
         wins = 0
@@ -287,11 +290,10 @@ class Point:
     leads: bool = False  # nothing that is no larger has a larger mean
 
 
-def frontier(results: PatternResults, name: str) -> list[Point]:
+def frontier(space: Space) -> list[Point]:
     """All heuristics of a space by size, with those marked that nothing smaller or equal beats."""
-    classical, certified = results.classical.get(name, []), certified_heuristics(results, name)
-    rows = [(describe_compression(row), False, row) for row in classical]
-    rows += [(f"network {kind}", True, row) for kind, row in certified.items()]
+    rows = [(describe_compression(row), False, row) for row in space.classical]
+    rows += [(f"network {kind}", True, row) for kind, row in space.certified.items()]
     points = [Point(what, learned, row["bytes"], row["total"]) for what, learned, row in rows]
     marked, best = [], float("-inf")
     for point in sorted(points, key=lambda point: (point.num_bytes, -point.mean)):
@@ -300,27 +302,10 @@ def frontier(results: PatternResults, name: str) -> list[Point]:
     return marked
 
 
-def leading_table(results: PatternResults, name: str) -> Table:
-    """Those that lead, and every network."""
-    points = frontier(results, name)
-    shown = (
-        f"{verdict(points)} All of them overestimate no state. Files of networks are counted as a "
-        "whole; classical tables without any header, and their maps of symmetry classes, which are "
-        "computed when they are loaded, not at all."
-    )
-    leading = [point for point in points if point.leads or point.learned]
-    return _table(f"leading-{name}", f"{name}: mean against bytes", leading, shown)
-
-
-def whole_table(results: PatternResults, name: str) -> Table:
-    """Every heuristic of a space."""
-    points = frontier(results, name)
-    title = f"{name}: all {len(points)} heuristics"
-    return _table(f"frontier-{name}", title, points, folded=title)
-
-
-def _table(name: str, title: str, points: list[Point], shown: str = "", folded: str = "") -> Table:
-    rows = [
+def frontier_tables(name: str, points: list[Point]) -> list[Table]:
+    """Those that lead and every network; and, folded, every heuristic of a space."""
+    headers = ["heuristic", "bytes", "mean", "kind", "leads at its size"]
+    lines: list[list[Cell | str]] = [
         [
             point.what,
             f"{point.num_bytes:,}",
@@ -330,8 +315,18 @@ def _table(name: str, title: str, points: list[Point], shown: str = "", folded: 
         ]
         for point in points
     ]
-    headers = ["heuristic", "bytes", "mean", "kind", "leads at its size"]
-    return Table(name, title, headers, rows, shown, folded=folded)
+    shown = (
+        f"{verdict(points)} All of them overestimate no state. Files of networks are counted as a "
+        "whole; classical tables without any header, and their maps of symmetry classes, which are "
+        "computed when they are loaded, not at all."
+    )
+    pairs = zip(points, lines, strict=True)
+    leading = [line for point, line in pairs if point.leads or point.learned]
+    title = f"{name}: all {len(points)} heuristics"
+    return [
+        Table(f"leading-{name}", f"{name}: mean against bytes", headers, leading, shown),
+        Table(f"frontier-{name}", title, headers, lines, folded=title),
+    ]
 
 
 def verdict(points: list[Point]) -> str:

@@ -23,7 +23,7 @@ from hstar.experiments.study import (
     Column,
     LearnerTask,
     Learnt,
-    TaskFolder,
+    Subject,
     TrialStudy,
     say_nothing,
 )
@@ -75,32 +75,32 @@ class OneTask:
     recipe: Recipe
 
     def __call__(self, lesson: LearnerTask) -> Learnt:
-        task, study, seen = lesson.subject, lesson.study, SeenStates()
+        subject, study, seen = lesson.subject, lesson.study, SeenStates()
         memory = lesson.budget.memory_bytes // 2
         options = LearnOptions(study.learn, seed=lesson.seed, memory_bytes=memory)
         start = time.monotonic()
-        found = learn([task.problem(1)], self.recipe, options, lesson.budget, seen)
+        found = learn([subject.train[0].problem()], self.recipe, options, lesson.budget, seen)
         facts = {**found.to_dict(), "seconds": time.monotonic() - start}
         if found.interrupted:
             raise KeyboardInterrupt
         facts["pays"] = found.verdict.use == "learned"
-        facts["used"] = used_states(task, study, seen, lesson.seed)
+        facts["used"] = used_states(subject, seen, lesson.seed)
         return Learnt(found.file, facts)
 
 
-def used_states(task: TaskFolder, study: TrialStudy, seen: SeenStates, seed: int) -> list[int]:
-    """The numbers of the states to plan for that labels, the race or the verdict saw."""
-    first = ground(task.problem(1))
+def used_states(subject: Subject, seen: SeenStates, seed: int) -> list[str]:
+    """The names of the states to plan for that labels, the race or the verdict saw."""
+    first = ground(subject.train[0].problem())
     chosen = walk_states(first, MOST_STATES, seed, Budget())
     others = walk_states(first, 4 * MOST_STATES, seed + 1, Budget(), but=chosen)
     states = [*seen.states, *(frozenset(first.atoms(one)) for one in (*chosen, *others))]
     tracked = seen.tracked | set().union(*states)
     known = {state & tracked for state in states}
     used = []
-    for number in task.states(study.states):
-        whole = ground(task.problem(number), keep_irrelevant=True, keep_constant=True)
+    for entry in subject.test:
+        whole = ground(entry.problem(), keep_irrelevant=True, keep_constant=True)
         if frozenset(whole.atoms(whole.initial_state)) & tracked in known:
-            used.append(number)
+            used.append(entry.path.stem)
     return used
 
 

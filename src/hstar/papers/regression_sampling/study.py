@@ -10,27 +10,37 @@ A state that a learner trained on or tried is not planned for.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from hstar.experiments.bench import FAILED, INVALID, SuiteError
+from hstar.experiments.report import Cell, Table, number_text
 from hstar.experiments.study import (
+    DEFAULT,
+    Claim,
     Entry,
     Report,
-    TaskFolder,
+    Searches,
+    Spread,
+    Subject,
     TrialResults,
     TrialRun,
     TrialScale,
     TrialStudy,
     claims_table,
-    find_tasks,
+    judge_claims,
     make_task,
-    named_scale,
+    mean_ratio,
     read_part,
+    read_rows,
     read_scales,
+    read_task,
+    read_toml,
+    task_folders,
 )
-from hstar.papers.regression_sampling.learners import COLUMNS, LEARNERS
-from hstar.papers.regression_sampling.tables import all_tables, claims, coverage_table
+from hstar.papers.regression_sampling.learners import COLUMNS, HSTAR, LEARNERS
 
 GENERATED = "generated"  # the suite that needs no folder
 INTRODUCTION = (
@@ -39,18 +49,22 @@ INTRODUCTION = (
     "other initial states of the task. Learning has a clock of its own here, and 'plan --learn' "
     "counts it."
 )
-SCALES = read_scales(__file__)
+SCALES = read_scales(__file__, TrialScale)
+HELD = read_toml(__file__, "published.toml")
+PAPER: list[str] = HELD["columns"]
+PRINTED = read_rows(PAPER, HELD["coverage"])
+AVERAGES = dict(zip(PAPER, HELD["average"], strict=True))
+TRAINING = dict(zip(PAPER, HELD["training"], strict=False))
+PAPER_SUITE = "hard"
 
 
-class RegressionSampling(TrialRun[TrialResults]):
+class RegressionSampling(TrialRun):
     """`suite` is a folder with the folders that studies name."""
 
+    scales = SCALES
     columns = COLUMNS
     learners = LEARNERS
-
-    @classmethod
-    def scale_of(cls, name: str, **options: Any) -> TrialScale:
-        return named_scale(SCALES, name).changed(COLUMNS, **options)
+    counts_failures = True
 
     def execute(self) -> TrialResults:
         studies = self.scale.studies
@@ -58,39 +72,37 @@ class RegressionSampling(TrialRun[TrialResults]):
         self.keep_settings()
         results = TrialResults(studies, {}, {})
         for study in studies:
-            for task in tasks[study.name] if study.suite == GENERATED else ():
-                if not task.path.is_dir():
-                    self.say(f"generating a {task.domain} problem")
-                    asked = self.scale.generated[task.domain]
-                    make_task(task, asked, max(study.states) - 1, self.seed)
-            self.learn_and_search(study, tasks[study.name], results)
+            for domain, path in tasks[study.name]:
+                if not path.is_dir():
+                    self.say(f"generating a {domain} problem")
+                    asked = self.scale.generated[domain]
+                    make_task(path, asked, max(study.states) - 1, self.seed)
+            subjects = [read_task(*task, study.states) for task in tasks[study.name]]
+            self.learn_and_search(study, subjects, results)
         return results
 
-    def find_tasks(self, study: TrialStudy) -> list[TaskFolder]:
-        """The tasks of a study in order. Raises SuiteError."""
+    def find_tasks(self, study: TrialStudy) -> list[tuple[str, Path]]:
+        """The domains and folders of a study's tasks in order. Raises SuiteError."""
         if study.suite == GENERATED:
             folders = {name: self.directory / "tasks" / name for name in self.scale.generated}
-            chosen = self.scale.select(folders)
-            return [TaskFolder(name, folder / "task") for name, folder in chosen.items()]
+            return [(name, folder / "task") for name, folder in self.scale.select(folders).items()]
         if self.suite is None:
             raise SuiteError("this scale plans for given tasks; name their folder with --suite", "")
         suite = self.suite / study.suite
         folders = self.scale.select({path.name: path for path in sorted(suite.glob("*/"))})
-        return find_tasks(suite, folders, study.tasks == "ends")
+        found = task_folders(folders, study.tasks == "ends")
+        if not found:
+            message = "there are no folders DOMAIN/TASK with domain.pddl and p1.pddl"
+            raise SuiteError(message, str(suite))
+        return found
 
-    def problems(self, study: TrialStudy, subject: TaskFolder, column: str) -> Sequence[Entry]:
+    def problems(self, study: TrialStudy, subject: Subject) -> Sequence[Entry]:
         """The states that no learner of the study used."""
-        used: set[int] = set()
+        used: set[str] = set()
         for learner in self.learners_of(study):
             part = read_part(self.model(study, subject.name, learner, study.seeds[0]))
             used |= set(part.get("used", ()))
-        return subject.entries(
-            [state for state in subject.states(study.states) if state not in used]
-        )
-
-    def can_search(self, *_: Any) -> bool:
-        """Where nothing was learned, nothing is solved."""
-        return True
+        return [entry for entry in subject.test if entry.path.stem not in used]
 
     def report(self, results: TrialResults, scale: str) -> Report:
         study = results.studies[0]  # the one that Table 1 is about
@@ -119,3 +131,150 @@ class RegressionSampling(TrialRun[TrialResults]):
             },
             "\n\n".join(coverage_table(results, one).text() for one in results.studies),
         )
+
+
+def percent(found: Searches, domain: str, column: str) -> float | None:
+    share = found.share(domain, column)
+    return None if share is None else 100 * share.mean
+
+
+def mean_of_domains(found: Searches, column: str) -> float | None:
+    """The mean of the domains' percentages, as the paper has it."""
+    shares = [percent(found, domain, column) for domain in found.domains]
+    known = [share for share in shares if share is not None]
+    return sum(known) / len(known) if known else None
+
+
+def claims(rows: Sequence[dict[str, Any]]) -> list[Claim]:
+    """Verdicts by the means of the domains, ours and the paper's."""
+    found = Searches(rows)
+
+    def shown(mean: float | None) -> Spread | None:
+        return None if mean is None else Spread(mean, shown=f"{mean:.1f}")
+
+    ours = (lambda _metric, _domain, column: shown(mean_of_domains(found, column)), [""])
+    theirs = (lambda _metric, _domain, column: shown(AVERAGES.get(column)), [""])
+    return judge_claims(__file__, lambda _: (ours, theirs))
+
+
+def coverage_table(results: TrialResults, study: TrialStudy) -> Table:
+    """Table 1: solved states in percent by domain, and how long learning took. The paper's numbers
+    are shown beside those of its own tasks only."""
+    is_paper = study.suite == PAPER_SUITE
+    found = Searches(results.searches[study.name])
+    columns = found.columns
+    lines: list[list[Cell | str]] = []
+    for domain in found.domains:
+        shares = [percent(found, domain, column) for column in columns]
+        row = PRINTED.get(domain, {}) if is_paper else {}
+        printed = [None if value is None else value.mean for value in map(row.get, columns)]
+        count = str(len(found.rows(domain, columns[0])))
+        lines.append([domain, count, *_cells(shares, printed)])
+    means = [mean_of_domains(found, column) for column in columns]
+    averages = [AVERAGES.get(column) if is_paper else None for column in columns]
+    lines.append(["mean of the domains", "", *_cells(means, averages)])
+    lines.append(["learning, hours a task", "", *_training(results, study, columns)])
+    shown = (
+        f"Solved initial states in percent: {study.limit:g} s a state, {study.learn:g} s of "
+        "learning a task for each learner, one core. 'plan' is what hstar plan runs, 'learn' "
+        "searches with the network of hstar learn alone, 'plan --learn' learns within the limit."
+    )
+    if is_paper:
+        shown += (
+            " Below, the paper's: 6 minutes a state, 50 states of all tasks; 600 minutes for "
+            "Boot, AVI and TSL."
+        )
+    headers = ["domain", "states", *columns]
+    return Table(study.name, f"Coverage ({study.name})", headers, lines, shown)
+
+
+def _cells(ours: Sequence[float | None], printed: Sequence[float | None]) -> list[Cell]:
+    best = max((share for share in ours if share is not None), default=None)
+    return [
+        Cell(
+            number_text(share, 1),
+            bold=share is not None and share == best and share > 0,
+            below="" if paper is None else f"{paper:g}",
+        )
+        for share, paper in zip(ours, printed, strict=True)
+    ]
+
+
+def _training(results: TrialResults, study: TrialStudy, columns: Sequence[str]) -> list[Cell]:
+    cells = []
+    for column in columns:
+        learner = COLUMNS[column].learner if column in COLUMNS else None
+        rows = results.trainings[study.name]
+        own = [row["seconds"] for row in rows if row["learner"] == learner]
+        text = f"{sum(own) / len(own) / 3600:.4f}" if own else ""
+        is_printed = column in TRAINING and study.suite == PAPER_SUITE
+        cells.append(Cell(text, below=f"{TRAINING[column]:g}" if is_printed else ""))
+    return cells
+
+
+def together_table(results: TrialResults, study: TrialStudy) -> Table:
+    """The planner that learns and the network alone, state by state against the default planner."""
+    by_state: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
+    for row in results.searches[study.name]:
+        by_state.setdefault((row["subject"], row["problem"]), {})[row["column"]] = row
+    lines: list[list[Cell | str]] = []
+    for column in Searches(results.searches[study.name]).columns:
+        if column == DEFAULT:
+            continue
+        pairs = [(s[column], s[DEFAULT]) for s in by_state.values() if DEFAULT in s]
+        both = [(a, b) for a, b in pairs if a["solved"] and b["solved"]]
+        counts = [
+            sum(a["solved"] for a, _ in pairs),
+            sum(a["solved"] and not b["solved"] for a, b in pairs),
+            sum(b["solved"] and not a["solved"] for a, b in pairs),
+        ]
+        measures = ([(a[name], b[name]) for a, b in both] for name in ("seconds", "length"))
+        ratios = (mean_ratio(pairs, 1e-3) for pairs in measures)
+        lines.append([column, *map(str, counts), *(number_text(ratio, 2) for ratio in ratios)])
+    shown = (
+        f"Of {len(by_state)} states. 'Seconds' and 'steps' are geometric means of planner / "
+        "default planner over the states that both solved."
+    )
+    headers = ["planner", "solved", "it alone", "default alone", "seconds", "steps"]
+    title = f"Beside the default planner ({study.name})"
+    return Table(f"{study.name}-default", title, headers, lines, shown)
+
+
+def break_even_table(results: TrialResults, study: TrialStudy) -> Table:
+    """After how many initial states of a task learning has paid, if it does."""
+    lines: list[list[Cell | str]] = []
+    for network in results.trainings[study.name]:
+        if network["learner"] != HSTAR:
+            continue
+        spent: tuple[list[float], list[float]] = [], []
+        for row in results.searches[study.name]:
+            if row["subject"] == network["subject"] and row["column"] in ("learn", DEFAULT):
+                seconds = row["seconds"] if row["solved"] else study.limit
+                spent[row["column"] == DEFAULT].append(seconds)
+        if not spent[0]:
+            continue
+        learned, default = (sum(one) / len(one) for one in spent)
+        count = network["seconds"] / (default - learned) if default > learned else math.inf
+        after = str(math.ceil(count)) if math.isfinite(count) else "never"
+        texts = [f"{value:.2f}" for value in (network["seconds"], learned, default)]
+        said = "use it" if network.get("pays") else "keep the default"
+        lines.append([network["subject"], *texts, after, said])
+    shown = (
+        "Seconds of learning, and per state with the network and with the default planner; a "
+        "state that is not solved counts as the limit. The last column is the verdict of hstar "
+        "learn, which saw p1 only."
+    )
+    headers = ["task", "learning", "learned", "default", "breaks even after states", "verdict"]
+    title = f"When learning breaks even ({study.name})"
+    return Table(f"{study.name}-break-even", title, headers, lines, shown)
+
+
+def all_tables(results: TrialResults) -> list[Table]:
+    tables = []
+    for study in results.studies:
+        tables.append(coverage_table(results, study))
+        if DEFAULT in study.columns:
+            tables.append(together_table(results, study))
+        if {"learn", DEFAULT} <= set(study.columns):
+            tables.append(break_even_table(results, study))
+    return tables

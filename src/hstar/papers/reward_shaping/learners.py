@@ -1,6 +1,7 @@
 """How the heuristics of the columns are learned, all from the same training problems.
 
     H^...          real-time dynamic programming with the paper's settings and a potential
+    compatibility  as H^FF, for some time at most: does it work on a domain at all?
     own            'hstar learn FOLDER --teacher rollouts': the same with hstar's settings
     hgn            STRIPS-HGN on optimal plans: squared error to h*
     gnn            a graph network as policy and value, by proximal policy optimisation
@@ -30,8 +31,8 @@ from hstar.experiments.study import (
     say_nothing,
 )
 from hstar.learning import usable_tasks
-from hstar.pddl import find_domain, parse
 from hstar.planning import Task
+from hstar.runtime import OutOfResources
 from hstar.slots.objectives import Objective, make_objective
 from hstar.slots.teachers import LabelOptions, label
 from hstar.training import TrainOptions, default_options, load_dataset, prepare
@@ -52,28 +53,33 @@ PRINTED: dict[str, Any] = {
     domain: {**held, **{name: HELD["of_domains"][name][domain] for name in HELD["of_domains"]}}
     for domain, held in HELD["domains"].items()
 }
+APPENDIX = "compatibility"  # its study, learner and column
 CHOOSING = 0.2  # of the problems, to choose weights of reinforcement learning on
 HELD_OUT = 0.1  # of the labelled problems, to choose weights on
 
 
 def tasks_of(lesson: LearnerTask) -> list[Task]:
-    files = [entry.path for entry in lesson.subject.train]
-    problems = [parse(find_domain(path), path) for path in files]
+    problems = [entry.problem() for entry in lesson.subject.train]
     return usable_tasks(problems, lesson.budget, say_nothing)
 
 
-def dynamic_programming(lesson: LearnerTask, **options: Any) -> Learnt:
+def dynamic_programming(lesson: LearnerTask, is_timed: bool = False, **options: Any) -> Learnt:
     """Real-time dynamic programming with the paper's settings, changed by options; the last
     weights. The paper's network has another depth for some domains."""
-    printed = PRINTED.get(lesson.subject.domain)
+    study, printed = lesson.study, PRINTED.get(lesson.subject.domain)
     depth = {"depth": printed["layers"]} if printed else {}
-    steps = lesson.study.steps["paper"]
-    settings = changed(find_preset("paper"), updates=steps, **depth, **options)
+    settings = changed(find_preset("paper"), updates=study.steps["paper"], **depth, **options)
     tasks = tasks_of(lesson)
     learner = Rtdp(tasks, settings, lesson.seed, budget=lesson.budget)
-    learner.run(settings.updates)
+    learner.budget = lesson.budget.within(study.learn) if is_timed else lesson.budget
+    try:
+        learner.run(settings.updates)
+    except OutOfResources as error:
+        if not is_timed or error.status != "out of time":
+            raise
     training = {"settings": settings.to_dict(), "seed": lesson.seed, "problems": len(tasks)}
-    return Learnt(learner.model_file(learner.weights(), training), facts_of(learner))
+    facts = {"problems": len(lesson.subject.train), **facts_of(learner)}
+    return Learnt(learner.model_file(learner.weights(), training), facts)
 
 
 def facts_of(learner: Rtdp) -> dict[str, Any]:
@@ -159,6 +165,7 @@ LEARNERS: dict[str, Learner] = {
     "H^blind": partial(dynamic_programming, potential="none"),
     "H^add": partial(dynamic_programming, heuristic="hadd"),
     "H^FF": partial(dynamic_programming, heuristic="ff"),
+    APPENDIX: partial(dynamic_programming, heuristic="ff", is_timed=True),
     "own": from_rollouts,
     "hgn": partial(label_and_train, model="hgn", objective=make_objective("squared", base="none")),
     "gnn": policy_gradient,
@@ -201,6 +208,7 @@ COLUMNS: dict[str, Column] = {
     "h^FF, lazy": Column(None, ("ff",), LAZY, base="h^FF"),
     "own H + h^FF, lazy": _own("ff", way=LAZY),
     "rollouts": Column("rollouts"),
+    APPENDIX: Column(APPENDIX),
     "label + train": Column("label + train"),
     DEFAULT: Column(),
 }

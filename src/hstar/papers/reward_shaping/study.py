@@ -9,43 +9,60 @@ Reward Generators" (Gehring, Asai, Chitnis, Silver, Kaelbling, Sohrabi and Katz,
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hstar.experiments.bench import SuiteError
+from hstar.experiments.report import COLOURS, Figures, panels, scatter
 from hstar.experiments.study import (
-    WORKS,
     Claim,
-    Conclusion,
-    DomainProblems,
     Entry,
     Report,
+    Searches,
+    Subject,
     TrialResults,
     TrialRun,
     TrialScale,
     TrialStudy,
-    all_problems,
-    check_domain,
     claims_table,
+    compare_searches,
     domain_folders,
     failures,
-    named_scale,
+    first_problems,
+    judge_claims,
+    make_problems,
+    read_problems,
     read_scales,
-    read_toml,
 )
-from hstar.papers.reward_shaping.figures import figures
-from hstar.papers.reward_shaping.learners import COLUMNS, LEARNERS, PRINTED, SHAPED
+from hstar.papers.reward_shaping.learners import (
+    APPENDIX,
+    BASES,
+    BESIDE_BASE,
+    COLUMNS,
+    LEARNERS,
+    OWN,
+    PRINTED,
+    SHAPED,
+)
 from hstar.papers.reward_shaping.tables import (
     COMPATIBLE,
     COVERAGE,
     PAPER,
+    WORKS,
     all_tables,
+    appendix,
     look_of,
     printed,
     searches_of,
+    trainings_of,
 )
 from hstar.pddl import find_problems
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 INTRODUCTION = (
     "A value function of a domain is learned by reinforcement, without labels: from episodes on "
@@ -54,23 +71,34 @@ INTRODUCTION = (
     "larger problems. No checkpoint, seed or setting was chosen on test problems, and no test "
     "problem is a training problem too."
 )
-SCALES = read_scales(__file__)
+SCALES = read_scales(__file__, TrialScale)
+SHAPE = (4, (2.8, 2.3), 6)  # panels in a row, size, size of letters
+GRID = 100  # steps at which cumulative goals are drawn
+ABOUT_RATES = (
+    "Share of test problems solved (y) by number of objects (x), seeds together. A problem counts "
+    "as solved if it took at most the evaluations in the title."
+)
+ABOUT_GOALS = (
+    "Goals reached in training (y) up to a step (x), the mean of seeds; a problem may be solved "
+    "more than once."
+)
 
 
-class RewardShaping(TrialRun[TrialResults]):
+class RewardShaping(TrialRun):
     """`suite` is a folder of domains: DOMAIN/train and DOMAIN/test, or for the domains of appendix
     A.7 DOMAIN with its problems."""
 
+    scales = SCALES
     columns = COLUMNS
     learners = LEARNERS
 
     @classmethod
     def scale_of(cls, name: str, **options: Any) -> TrialScale:
-        scale = named_scale(SCALES, name).changed(COLUMNS, **options)
+        scale = super().scale_of(name, **options)
         for study in scale.studies:
             for column in study.columns if study.steps else ():
                 learner = COLUMNS[column].learner
-                kind = "paper" if learner in SHAPED else learner
+                kind = "paper" if learner in (*SHAPED, APPENDIX) else learner
                 if kind is not None and kind not in study.steps:
                     raise ValueError(f"the column {column} needs steps; add --steps {kind}=NUMBER")
         return scale
@@ -79,31 +107,39 @@ class RewardShaping(TrialRun[TrialResults]):
         """Raises SuiteError and PddlError for the problems, too."""
         folders, compatible = self.find_folders()
         self.keep_settings()
-        problems = dict(all_problems(self, folders))
-        results = TrialResults(self.scale.studies, {}, {}, problems)
-        for study in self.scale.studies:
-            self.learn_and_search(study, list(problems.values()), results)
-        about = self.scale.compatibility, self.scale.memory_limit
-        checks = [
-            (self.directory / "domains" / f"{domain}.json", check_domain, (domain, folder, *about))
-            for domain, folder in compatible.items()
-        ]
-        results.domains.extend(self.carry_out("domains of appendix A.7", checks))
+        problems = {name: self.read(name, folder) for name, folder in folders.items()}
+        kept = [one for one in self.scale.studies if one.name != APPENDIX or compatible]
+        results = TrialResults(tuple(kept), {}, {}, problems)
+        for study in kept:
+            subjects = list(problems.values())
+            if study.name == APPENDIX:
+                subjects = [first_problems(*one, study.tests) for one in compatible.items()]
+            self.learn_and_search(study, subjects, results)
         return results
+
+    def read(self, domain: str, folder: Path) -> Subject:
+        """Problems of a domain, generated if the folder is that of the run."""
+        part = self.directory / "problems" / f"{domain}.json"
+        is_ours = folder.is_relative_to(self.directory)
+        if self.begins(part, f"reading problems of {domain}") and is_ours:
+            make_problems(folder, self.scale.generated[domain], self.seed)
+        return read_problems(domain, folder, part)
 
     def find_folders(self) -> tuple[dict[str, Path], dict[str, Path]]:
         """The folders of domains to train and test with, and those of appendix A.7. Raises
         SuiteError if the scale needs some that there are not."""
         scale, suite = self.scale, self.suite
-        given = domain_folders(suite, PRINTED) if suite is not None and scale.studies else {}
+        names = {study.name for study in scale.studies}
+        is_paper = names != {APPENDIX}
+        given = domain_folders(suite, PRINTED) if suite is not None and is_paper else {}
         compatible = {}
-        if scale.compatibility is not None and suite is not None:
+        if APPENDIX in names and suite is not None:
             compatible = {name: suite / name for name in COMPATIBLE if find_problems(suite / name)}
         if not given and scale.generated and (suite is None or compatible):
             given = {name: self.directory / "problems" / name for name in scale.generated}
-        if not given and (scale.studies or not compatible):
+        if not given and (is_paper or not compatible):
             wanted = "DOMAIN/train and DOMAIN/test of problems"
-            if not scale.studies:
+            if not is_paper:
                 wanted = "of problems with the names of appendix A.7"
             if suite is None:
                 raise SuiteError(f"this scale needs folders {wanted}; name theirs with --suite", "")
@@ -112,22 +148,24 @@ class RewardShaping(TrialRun[TrialResults]):
         kept = [{n: one[n] for n in one if n in chosen} for one in (given, compatible)]
         return kept[0], kept[1]
 
-    def problems(self, study: TrialStudy, subject: DomainProblems, column: str) -> Sequence[Entry]:
-        sizes = PRINTED.get(subject.domain, {}).get("sizes", 0)
-        return subject.chosen(study.tests, sizes)
+    def problems(self, study: TrialStudy, subject: Subject) -> Sequence[Entry]:
+        if study.name == APPENDIX:
+            return subject.test
+        return subject.chosen(study.tests, PRINTED.get(subject.domain, {}).get("sizes", 0))
 
     def report(self, results: TrialResults, scale: str) -> Report:
         found, failed = claims(results), failures(results)
         parts: dict[str, Sequence[Any]] = {
-            "Tables": all_tables(results, self.scale),
+            "Tables": all_tables(results),
             "Claims": [claims_table(found)] if found else (),
             "Figures": figures(results) if results.searches.get(PAPER) else (),
             "What failed": [failed] if failed else (),
         }
         lines = [f"{claim.verdict:<14} {claim.text}" for claim in found]
-        if results.domains:
-            good = sum(row["outcome"] == WORKS for row in results.domains)
-            lines.append(f"{good} of {len(results.domains)} domains of appendix A.7 work")
+        domains = appendix(results)
+        if domains:
+            good = sum(row["outcome"] == WORKS for row in domains.values())
+            lines.append(f"{good} of {len(domains)} domains of appendix A.7 work")
         about = f"Heuristics as dense rewards ({scale})", INTRODUCTION, self.facts(results)
         return Report(*about, parts, "\n".join(lines))
 
@@ -151,11 +189,91 @@ class RewardShaping(TrialRun[TrialResults]):
 
 def claims(results: TrialResults) -> list[Claim]:
     """Those of the studies that were run, in the order of the paper."""
-    made = []
-    for one in read_toml(__file__, "claims.toml").items():
-        conclusion = Conclusion.read(*one)
-        study = conclusion.about or PAPER
-        if results.searches.get(study):
-            ours = look_of(results, study), searches_of(results, study).domains
-            made.append(conclusion.judged(ours, (printed, COVERAGE)))
-    return made
+
+    def sources(about: str) -> Any:
+        study = about or PAPER
+        if not results.searches.get(study):
+            return None
+        ours = look_of(results, study), searches_of(results, study).domains
+        return ours, (printed, COVERAGE)
+
+    return judge_claims(__file__, sources)
+
+
+def figures(results: TrialResults) -> list[Figures]:
+    """Those of the paper, in rows."""
+    return [
+        tuple(evaluation_figures(results)),
+        ((rate_figure(results), f"Figures 1 (right) and 3. {ABOUT_RATES}"),),
+        ((goals_figure(results), f"Figures 4 and 5. {ABOUT_GOALS}"),),
+    ]
+
+
+def evaluation_figures(results: TrialResults) -> list[tuple[Figure, str]]:
+    """Figure 1, left: a plot for each learned column, all domains."""
+    found = searches_of(results)
+    runs = [run for own in found.by_cell.values() for run in own]
+    rows = compare_searches(
+        (run["column"], {**run, "evaluations": found.cost(run)}) for run in runs
+    ).rows
+    pairs = [(column, COLUMNS[column].base) for column in found.columns]
+    return [
+        (scatter(rows, base, column), f"Figure 1, left: {column} against {base}; a point per seed.")
+        for column, base in pairs
+        if base in found.columns and base is not None
+    ]
+
+
+def rates(found: Searches, domain: str, column: str, limit: int) -> list[tuple[int, float]]:
+    """Number of objects and share of problems of that size solved within the limit."""
+    by_size: dict[int, list[bool]] = {}
+    for row in found.rows(domain, column):
+        is_solved = row["solved"] and found.cost(row) <= limit
+        by_size.setdefault(row["objects"], []).append(is_solved)
+    return [(size, sum(one) / len(one)) for size, one in sorted(by_size.items())]
+
+
+def rate_figure(results: TrialResults) -> Figure:
+    """Figure 3, and for blocks Figure 1, right."""
+    found = searches_of(results)
+
+    def draw(axes: Axes, domain: str) -> None:
+        limit = PRINTED.get(domain, {}).get("threshold", found.limit)
+        limit = min(limit, found.limit or limit)
+        shown = [*zip(BASES, ["dashed"] * 3, strict=True), *((c, "solid") for c in SHAPED)]
+        shown += [(OWN, "solid"), (BESIDE_BASE, "dotted")]
+        numbers = [*range(3), *range(3), 3, 3]
+        for (column, style), number in zip(shown, numbers, strict=True):
+            points = rates(found, domain, column, limit)
+            if points:
+                x, y = zip(*points, strict=True)
+                look: Any = {"color": COLOURS[number], "linestyle": style, "linewidth": 1.0}
+                axes.plot(x, y, marker=".", markersize=4, label=column, **look)
+        axes.set(title=f"{domain} ({limit})", xlabel="objects", ylabel="solved", ylim=(-0.03, 1.03))
+
+    return panels(found.domains, draw, *SHAPE)
+
+
+def goal_curve(goal_steps: list[list[int]], steps: int) -> list[tuple[int, float]]:
+    """Step and goals reached until then, the mean of trainings; goals are in order."""
+    grid = sorted({round(i * steps / GRID) for i in range(GRID + 1)})
+    ordered = [sorted(one) for one in goal_steps]
+    return [
+        (step, sum(bisect.bisect_right(one, step) for one in ordered) / len(ordered))
+        for step in grid
+    ]
+
+
+def goals_figure(results: TrialResults) -> Figure:
+    """Figures 4 and 5."""
+
+    def draw(axes: Axes, domain: str) -> None:
+        for number, column in enumerate(SHAPED):
+            rows = trainings_of(results, domain, column)
+            if rows:
+                curve = goal_curve([row["goal_steps"] for row in rows], rows[0]["steps"])
+                x, y = zip(*curve, strict=True)
+                axes.plot(x, y, color=COLOURS[number], label=column, linewidth=1.0)
+        axes.set(title=domain, xlabel="training step", ylabel="goals reached")
+
+    return panels(list(results.problems), draw, *SHAPE)

@@ -7,28 +7,42 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import replace
 
+from hstar.experiments.bench import EXPLAINED
 from hstar.experiments.report import MISSING, Cell, Table, least_p, number_text, rank_sum_p
 from hstar.experiments.study import (
     DEFAULT,
     SPLITS,
-    WORKS,
-    Compatibility,
     Look,
     Row,
     Searches,
     Spread,
     TrialResults,
-    TrialScale,
     TrialStudy,
     read_rows,
     text_of,
 )
-from hstar.papers.reward_shaping.learners import BASES, COLUMNS, HELD, PEERS, PRINTED, SHAPED
+from hstar.papers.reward_shaping.learners import (
+    APPENDIX,
+    BASES,
+    COLUMNS,
+    HELD,
+    PEERS,
+    PRINTED,
+    SHAPED,
+)
 
-PAPER, EQUAL_TIME = "paper", "equal-time"  # names of studies
+BETTER, WORSE = "▲", "▼"
+PAPER, EQUAL_TIME = "paper", "equal-time"  # names of studies, as APPENDIX
+WORKS = "works"
 COVERAGE = read_rows(HELD["coverage_columns"], HELD["coverage"])  # solved problems, and "total"
 COMPATIBLE: list[str] = HELD["compatible"]["domains"]
 GOALS = read_rows(HELD["goals_columns"], HELD["goals"])
+BOLD = {  # what the paper prints in bold
+    (domain, column)
+    for domain, *texts in map(str.split, HELD["goals"].strip().splitlines())
+    for column, text in zip(HELD["goals_columns"], texts, strict=True)
+    if text.endswith("*")
+}
 
 
 def printed_share(domain: str, column: str) -> Spread | None:
@@ -41,13 +55,12 @@ def printed_share(domain: str, column: str) -> Spread | None:
     return Spread(value.mean / total.mean, std, most)
 
 
-def is_better(value: Spread, base: Spread) -> bool:
-    """The paper's mark: the base lies below mean - std."""
-    return base.mean < value.mean - (value.std or 0.0)
-
-
-def is_worse(value: Spread, base: Spread) -> bool:
-    return base.mean > value.mean + (value.std or 0.0)
+def mark(value: Spread | None, base: Spread | None) -> str:
+    """The paper's: the base lies below mean - std, or above mean + std."""
+    if value is None or base is None:
+        return ""
+    std = value.std or 0.0
+    return BETTER if base.mean < value.mean - std else WORSE if base.mean > value.mean + std else ""
 
 
 def searches_of(results: TrialResults, study: str = PAPER) -> Searches:
@@ -70,11 +83,10 @@ def trainings_of(results: TrialResults, domain: str, learner: str) -> list[Row]:
 def large_share(found: Searches, domain: str, column: str, limit: float) -> float | None:
     """Of the problems of the larger sizes, how many are solved within the limit."""
     rows = found.rows(domain, column)
-    if not rows:
-        return None
     sizes = sorted({row["objects"] for row in rows})
     large = [row for row in rows if row["objects"] >= sizes[len(sizes) // 2]]
-    return sum(row["solved"] and found.cost(row) <= limit for row in large) / len(large)
+    solved = sum(row["solved"] and found.cost(row) <= limit for row in large)
+    return solved / len(large) if rows else None
 
 
 def look_of(results: TrialResults, study: str) -> Look:
@@ -82,17 +94,15 @@ def look_of(results: TrialResults, study: str) -> Look:
     found = searches_of(results, study)
 
     def look(metric: str, domain: str, column: str) -> Spread | None:
-        number: float | None = None
         if metric == "goals":
             return _shown(goals_of(results, domain, column))
         if metric == "effort":
-            number = found.effort(domain, column, COLUMNS[column].base or column)
-        elif metric == "larger":
-            number = large_share(found, domain, column, PRINTED[domain]["threshold"])
-            return None if number is None else Spread(number, shown=f"{number:.3f}")
-        else:
-            return _shown(found.share(domain, column))
-        return None if number is None else _shown(Spread(number))
+            effort = found.effort(domain, column, COLUMNS[column].base or column)
+            return None if effort is None else _shown(Spread(effort))
+        if metric == "larger":
+            share = large_share(found, domain, column, PRINTED[domain]["threshold"])
+            return None if share is None else Spread(share, shown=f"{share:.3f}")
+        return _shown(found.share(domain, column))
 
     return look
 
@@ -108,7 +118,6 @@ def _shown(value: Spread | None) -> Spread | None:
     return None if value is None else replace(value, shown=f"{value.mean:.4g}")
 
 
-BETTER, WORSE = "▲", "▼"
 GROUPS = (
     ("baselines", tuple(BASES)),
     ("learned (max of seeds)", tuple(SHAPED)),
@@ -149,22 +158,14 @@ def coverage_table(results: TrialResults, study: TrialStudy) -> Table:
 
 
 def _coverage_cell(found: Searches, domain: str, column: str, tests: int) -> Cell:
-    solved, printed = found.solved(domain, column), COVERAGE.get(domain, {}).get(column)
-    base = COLUMNS[column].base
-    theirs = None if base is None else found.solved(domain, base)
-    printed_base = None if base is None else COVERAGE.get(domain, {}).get(base)
-    own = found.tests(domain, column)
+    printed, base = COVERAGE.get(domain, {}), COLUMNS[column].base or ""
+    solved, own = found.solved(domain, column), found.tests(domain, column)
     text = text_of(solved) + (f" / {own}" if own not in (0, tests) else "")
-    below = "" if column not in HELD["coverage_columns"] else text_of(printed)
-    below = "" if domain not in COVERAGE else below
-    marks, bold = [], []
-    for value, other in ((solved, theirs), (printed, printed_base)):
-        is_known = value is not None and other is not None
-        better = is_known and is_better(value, other)  # type: ignore[arg-type]
-        worse = is_known and is_worse(value, other)  # type: ignore[arg-type]
-        marks.append(f" {BETTER}" if better else f" {WORSE}" if worse else "")
-        bold.append(better)
-    return Cell(text + marks[0], bold[0], below + marks[1] if below else "", bold[1])
+    below = text_of(printed[column]) if column in printed else ""
+    ours = mark(solved, found.solved(domain, base))
+    theirs = mark(printed.get(column), printed.get(base))
+    texts = [f"{one} {sign}".rstrip() for one, sign in ((text, ours), (below, theirs))]
+    return Cell(texts[0], ours == BETTER, texts[1], theirs == BETTER)
 
 
 def seeds_table(results: TrialResults) -> Table:
@@ -198,13 +199,13 @@ def goals_table(results: TrialResults, study: TrialStudy) -> Table:
     lines: list[list[Cell | str]] = []
     for domain in results.problems:
         values = [goals_of(results, domain, column) for column in columns]
-        best, starred = best_columns(columns, values, limit), _starred(domain)
-        ours = [_without_most(value) for value in values]
-        theirs = [_without_most(GOALS.get(domain, {}).get(column), "") for column in columns]
-        cells = (
-            Cell(text, column in best, below, column in starred)
-            for text, below, column in zip(ours, theirs, columns, strict=True)
-        )
+        best, printed = best_columns(columns, values, limit), GOALS.get(domain, {})
+        cells = []
+        for column, value in zip(columns, values, strict=True):
+            below = _without_most(printed[column]) if printed else ""
+            cells.append(
+                Cell(_without_most(value), column in best, below, (domain, column) in BOLD)
+            )
         lines.append([domain, *cells])
     shown = (
         f"Goals reached in {study.steps['paper']} steps of training, mean ± standard deviation of "
@@ -225,34 +226,22 @@ def goals_table(results: TrialResults, study: TrialStudy) -> Table:
     return Table("goals", "Table 2: goals reached", ["domain", *columns], lines, shown)
 
 
-def _without_most(value: Spread | None, missing: str = MISSING) -> str:
-    if value is None:
-        return missing
-    return Spread(value.mean, value.std, None, value.values).text
-
-
-def _starred(domain: str) -> set[str]:
-    """What the paper prints in bold."""
-    lines = [line.split() for line in HELD["goals"].strip().splitlines()]
-    texts: list[str] = next((line[1:] for line in lines if line[0] == domain), [])
-    return {c for c, text in zip(HELD["goals_columns"], texts, strict=False) if text.endswith("*")}
+def _without_most(value: Spread | None) -> str:
+    return text_of(None if value is None else replace(value, most=None))
 
 
 def best_columns(columns: Sequence[str], values: Sequence[Spread | None], limit: float) -> set[str]:
     """The column with the largest mean, and those that the test cannot tell from it if it could
     with so many seeds."""
-    known = {c: v for c, v in zip(columns, values, strict=True) if v is not None}
+    known = {c: v.values for c, v in zip(columns, values, strict=True) if v is not None}
     if not known:
         return set()
-    best = max(known, key=lambda column: known[column].mean)
-    found = {best}
-    for column, value in known.items():
-        sizes = len(value.values), len(known[best].values)
-        if column == best or least_p(*sizes) >= limit:
-            continue
-        if rank_sum_p(value.values, known[best].values) >= limit:
-            found.add(column)
-    return found
+    best = max(known.values(), key=statistics.fmean)
+
+    def is_tie(own: Sequence[float]) -> bool:
+        return least_p(len(own), len(best)) < limit <= rank_sum_p(own, best)
+
+    return {column for column, own in known.items() if own is best or is_tie(own)}
 
 
 def problems_table(results: TrialResults) -> Table:
@@ -333,28 +322,42 @@ def _equal_time_cells(found: Searches, domains: Sequence[str], limit: float) -> 
     return cells
 
 
-def compatibility_table(rows: list[Row], asked: Compatibility) -> Table:
+def appendix(results: TrialResults) -> dict[str, Row]:
+    """Of each domain of appendix A.7 in the suite, how learning on its first problems and searching
+    them went. That is no test of a heuristic, since both are the same problems."""
+    found = {row["domain"]: {**row, "solved": 0} for row in results.trainings.get(APPENDIX, ())}
+    for row in found.values():
+        row["outcome"] = row["error"] or WORKS
+    for search in results.searches.get(APPENDIX, ()):
+        row = found[search["domain"]]
+        row["solved"] += search["solved"]
+        if search["status"] not in EXPLAINED:
+            row["outcome"] = search["status"]
+    return found
+
+
+def compatibility_table(results: TrialResults, study: TrialStudy) -> Table:
     """A line for each domain of the appendix, whether the suite has it or not."""
-    known = {row["domain"]: row for row in rows}
+    known = appendix(results)
     counts = ("problems", "steps", "goals", "solved")
     lines = []
     for domain in COMPATIBLE:
         row = known.get(domain)
-        shown = [str(row[name]) for name in counts] if row else [""] * len(counts)
+        shown = [str(row.get(name, 0)) if row else "" for name in counts]
         lines.append([domain, *shown, row["outcome"] if row else "not in the suite"])
-    good = sum(row["outcome"] == WORKS for row in rows)
+    good = sum(row["outcome"] == WORKS for row in known.values())
     text = (
-        f"{good} of {len(rows)} domains work without errors. Of each, the first "
-        f"{asked.problems} problem(s) are learned from for {asked.steps} steps "
-        f"({asked.learn:g} s at most) with h^FF as potential, and then searched for at most "
-        f"{asked.limit:g} s each with what was learned. "
+        f"{good} of {len(known)} domains work without errors. Of each, the first "
+        f"{study.tests} problem(s) are learned from for {study.steps['paper']} steps "
+        f"({study.learn:g} s at most) with h^FF as potential, and then searched for at most "
+        f"{study.limit:g} s each with what was learned. "
         "'Goals' were reached while learning."
     )
     headers = ["domain", *counts, "outcome"]
     return Table("compatibility", "Domains of appendix A.7", headers, lines, text)
 
 
-def all_tables(results: TrialResults, scale: TrialScale) -> list[Table]:
+def all_tables(results: TrialResults) -> list[Table]:
     tables = []
     for study in results.studies:
         if study.name == PAPER:
@@ -364,6 +367,6 @@ def all_tables(results: TrialResults, scale: TrialScale) -> list[Table]:
             tables.append(problems_table(results))
         if study.name == EQUAL_TIME:
             tables.append(equal_time_table(results, study))
-    if results.domains and scale.compatibility is not None:
-        tables.append(compatibility_table(results.domains, scale.compatibility))
+        if study.name == APPENDIX:
+            tables.append(compatibility_table(results, study))
     return tables

@@ -7,12 +7,12 @@ a Gaussian appears as N (its mean) and as N+clip (its mean, not below the lower 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from hstar.domains import SPLITS
-from hstar.experiments.study import build, changed_steps, choose, read_toml
+from hstar.experiments.study import DEFAULT, Column, TrialScale, read_scales
 from hstar.slots.objectives import FIXED_SIGMA, OBJECTIVES, Objective, make_objective
 
 DOMAINS = {"blocks": "blocksworld", "ferry": "ferry", "gripper": "gripper", "visitall": "visitall"}
@@ -21,6 +21,7 @@ DECODINGS = {  # loss -> column of the planning tables -> how outputs are decode
     "truncated-gaussian": {"TN": "truncated-mean"},
     "l-gbfs": {"L-GBFS": "value"},
 }
+FF = "ff"  # the column of h^FF
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,15 @@ class Variant:
         return "-".join((self.model, self.loss, self.sigma, self.base, self.lower))
 
     @property
+    def columns(self) -> dict[str, Column]:
+        """Such as "nlm TN:learn/ff/lmcut"."""
+        group = "" if self.loss == "l-gbfs" else f":{self.sigma}/{self.base}/{self.lower}"
+        return {
+            f"{self.model} {variant}{group}": Column(self.name, decode=decode, has_seeds=True)
+            for variant, decode in DECODINGS[self.loss].items()
+        }
+
+    @property
     def objective(self) -> Objective:
         """As far as the objective has these options: a ranking has no sigma and no bound."""
         sigma = FIXED_SIGMA if self.sigma == "fixed" else None
@@ -53,7 +63,6 @@ def _both(*configuration: str) -> list[Variant]:
 
 
 GRID = [(sigma, base) for sigma in ("learn", "fixed") for base in ("ff", "none")]
-OURS = Variant("nlm", "truncated-gaussian")
 ALL = [
     *(one for group in GRID for one in _both("nlm", *group)),  # Tables 1, 2, 4 and 5
     # Tables 11 and 12: other lower bounds. A Gaussian's training does not know the bound, only its
@@ -63,32 +72,34 @@ ALL = [
     *(one for model in ("linear", "hgn") for group in GRID for one in _both(model, *group)),
     Variant("hgn", "l-gbfs", "learn", "none", "none"),  # Table 10: learning to rank
 ]
-NAMED = {  # as scales.toml calls them
-    "ours": [OURS],
+VARIANTS = {variant.name: variant for variant in ALL}
+OURS = "nlm TN:learn/ff/lmcut"
+COLUMNS: dict[str, Column] = {FF: Column(beside=("ff",)), DEFAULT: Column()}
+for _variant in ALL:
+    COLUMNS |= _variant.columns
+_NAMED = {  # as scales.toml calls them
+    "ours": [Variant("nlm", "truncated-gaussian")],
     "baseline": [Variant("nlm", "gaussian")],
     "linear": [Variant("linear", "truncated-gaussian")],
     "all": ALL,
 }
+GROUPS = {  # name -> columns
+    name: [column for variant in variants for column in variant.columns]
+    for name, variants in {**_NAMED, **{one.name: [one] for one in ALL}}.items()
+}
 
 
 @dataclass(frozen=True, slots=True)
-class GaussianScale:
-    """Sizes of an experiment. Times in seconds, memory in bytes; `steps` and `planning` (how many
-    test problems are planned for) are per kind of model. With `epochs`, NLMs train that many passes
-    over their data instead of a number of steps. What is None or empty is hstar's default. The
-    published method has no cap on h^FF; `fit_cap` adds it."""
+class GaussianScale(TrialScale):
+    """Sizes of an experiment, besides those of its study, whose `tests` are all problems that are
+    planned for. Times in seconds. With `epochs`, NLMs train that many passes over their data
+    instead of a number of steps. What is None or empty is hstar's default. The published method has
+    no cap on h^FF; `fit_cap` adds it."""
 
-    domains: tuple[str, ...]
-    variants: tuple[Variant, ...]
-    problems: Mapping[str, Any]  # counts by split, and of a domain the sizes of both kinds
-    training_problems: int
-    seeds: tuple[int, ...]
-    steps: Mapping[str, int]
-    planning: Mapping[str, int]
-    label_limits: Mapping[str, float]  # split -> seconds per attempt
-    label_retries: int
-    memory_limit: int = 8 * 2**30
-    max_evaluations: int = 10_000
+    problems: Mapping[str, Any] = field(default_factory=dict)  # counts by split; sizes of domains
+    training_problems: int = 400
+    label_limits: Mapping[str, float] = field(default_factory=dict)  # split -> of an attempt
+    label_retries: int = 20
     evaluate_every: int = 200
     batch: int = 256
     epochs: int | None = None
@@ -104,43 +115,5 @@ class GaussianScale:
         count = dict(zip(SPLITS, counts, strict=True))[split]
         return {"count": count, "ranges": large if split == "test" else small}
 
-    def changed(
-        self,
-        steps: Mapping[str, int] | int | None = None,
-        tests: int = 0,
-        columns: Sequence[str] = (),
-        domains: Sequence[str] = (),
-        seeds: Sequence[int] = (),
-    ) -> GaussianScale:
-        """With these in place of its own. Columns are those of scales.toml, or names of
-        variants."""
-        named = {**NAMED, **{one.name: [one] for one in ALL}}
-        variants = [one for name in choose("column", named, columns) for one in named[name]]
-        chosen = choose("domain", DOMAINS, domains)
-        asked = {} if steps is None else steps
-        epochs = None if isinstance(asked, int) or "nlm" in asked else self.epochs
-        taken = changed_steps(self.steps, asked)
-        kept = tuple(dict.fromkeys(variants)) or self.variants
-        for model in {one.model for one in kept} - taken.keys() - ({"nlm"} if epochs else set()):
-            raise ValueError(f"models of the kind {model} need steps; add --steps {model}=NUMBER")
-        return replace(
-            self,
-            steps=taken,
-            epochs=epochs,
-            planning=dict.fromkeys(self.planning, tests) if tests else self.planning,
-            variants=kept,
-            domains=tuple(chosen) or self.domains,
-            seeds=tuple(seeds) or self.seeds,
-        )
 
-
-def _scale(name: str) -> GaussianScale:
-    given = {**_HELD.get(_HELD[name].get("like", ""), {}), **_HELD[name]}
-    given.pop("like", None)
-    given["variants"] = [variant for one in given["variants"] for variant in NAMED[one]]
-    scale: GaussianScale = build(GaussianScale, given)
-    return scale
-
-
-_HELD = read_toml(__file__, "scales.toml")
-SCALES = {name: _scale(name) for name in _HELD}
+SCALES = read_scales(__file__, GaussianScale, GROUPS)

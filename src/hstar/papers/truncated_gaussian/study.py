@@ -4,54 +4,56 @@
     problems   generated, train / validation / test disjoint
     labels     optimal plans of A* with LM-cut
     models     every variant x seed, with its errors on the test labels
-    planning   GBFS with every model on test problems, a limited number of evaluations; beside it
+    searches   GBFS with every model on test problems, a limited number of evaluations; beside it
                h^FF with the same limit and the default planner
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
-from itertools import product
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hstar.domains import SPLITS, generate
-from hstar.experiments.bench import BenchOptions, read_runs, run_bench, run_default
 from hstar.experiments.report import COLOURS, Table, cactus, panels, scatter
 from hstar.experiments.study import (
     BASELINE,
+    DEFAULT,
     DEFAULT_LABEL,
+    Entry,
+    LearnerTask,
+    Learnt,
     Piece,
     Report,
     Row,
-    StudyRun,
+    Subject,
+    TrialResults,
+    TrialRun,
+    TrialStudy,
+    changed_steps,
+    choose,
     claims_table,
-    compare_runs,
-    named_scale,
+    compare_searches,
+    failures,
     planning_table,
     read_part,
     spread,
 )
 from hstar.papers.truncated_gaussian.scales import (
-    DECODINGS,
+    COLUMNS,
     DOMAINS,
+    FF,
+    GROUPS,
     OURS,
     SCALES,
+    VARIANTS,
     GaussianScale,
     Variant,
 )
-from hstar.papers.truncated_gaussian.tables import (
-    CURVES_COLUMNS,
-    LEARN_FF,
-    build_tables,
-    check_columns,
-    claims,
-    learning_curves,
-)
-from hstar.planning import SearchSpecification
-from hstar.slots import ModelFile, read_model, write_model
+from hstar.papers.truncated_gaussian.tables import TABLES, Numbers, build_table, claims
+from hstar.slots import read_model
 from hstar.slots.teachers import LabelOptions, label, read_labels
 
 if TYPE_CHECKING:
@@ -59,7 +61,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from hstar.experiments.report import Comparison
     from hstar.training import Dataset
 
 LEARNED = "learned (TN)"
@@ -74,73 +75,56 @@ ABOUT_LABELS = (
     "easier ones; the paper's own set is larger because its limit was 30 minutes. Planning uses "
     "all chosen test problems, solved optimally or not."
 )
-LOSSES = {"gaussian": "Gaussian", "truncated-gaussian": "truncated Gaussian"}
-EXPLAINED = ("solved", "unsolvable", "gave up")
+LOSSES = {"N": "Gaussian", "TN": "truncated Gaussian"}
 SLOWEST_FIRST = ("hgn", "nlm", "linear")
 
 
-@dataclass(frozen=True, slots=True)
-class GaussianResults:
-    """The frames that the paper's tables are made of (see `measured`), and the proposed
-    configuration beside h^FF and the default planner."""
+class TruncatedGaussians(TrialRun):
+    scale: GaussianScale
+    scales = SCALES
+    columns = COLUMNS
 
-    metrics: pl.DataFrame
-    planning: pl.DataFrame
-    curves: pl.DataFrame
-    compared: Comparison
-
-
-class TruncatedGaussians(StudyRun[GaussianScale, GaussianResults]):
     @classmethod
-    def scale_of(cls, name: str, **options: Any) -> GaussianScale:
-        return named_scale(SCALES, name).changed(**options)
-
-    def problems(self, domain: str, split: str) -> Path:
-        return self.directory / "problems" / domain / split
+    def scale_of(
+        cls,
+        name: str,
+        steps: Any = None,
+        columns: Sequence[str] = (),
+        domains: Sequence[str] = (),
+        **options: Any,
+    ) -> GaussianScale:
+        """Columns are those of scales.toml, or names of variants."""
+        named = [column for one in choose("column", GROUPS, columns) for column in GROUPS[one]]
+        options["columns"] = [*dict.fromkeys(named), FF, DEFAULT] if named else ()
+        if domains:
+            options["domains"] = choose("domain", DOMAINS, domains)
+        scale: GaussianScale = super().scale_of(name, **options)  # type: ignore[assignment]
+        (study,), asked = scale.studies, {} if steps is None else steps
+        epochs = None if isinstance(asked, int) or "nlm" in asked else scale.epochs
+        taken = changed_steps(study.steps, asked)
+        for model in models_of(study) - taken.keys() - ({"nlm"} if epochs else set()):
+            raise ValueError(f"models of the kind {model} need steps; add --steps {model}=NUMBER")
+        return replace(scale, epochs=epochs, studies=(replace(study, steps=taken),))
 
     def labels(self, domain: str, split: str) -> Path:
         return self.directory / "labels" / f"{domain}-{split}.parquet"
 
-    def model(self, domain: str, variant: Variant, seed: int, column: str = "") -> Path:
-        """The file of a model; `column` names another decoding of the same network."""
-        name = f"{variant.name}-seed{seed}{'-clip' if column == 'N+clip' else ''}.safetensors"
-        return self.directory / "models" / domain / name
-
-    def runs(self, domain: str, name: str) -> Path:
-        return self.directory / "runs" / domain / f"{name}.parquet"
-
-    def trainings(self) -> list[Piece]:
-        """Every variant and seed of every domain: errors and learning curve of each model."""
-        train = self.quiet().train_one
-        asked = product(self.scale.domains, self.scale.variants, self.scale.seeds)
-        return [(self.model(*one).with_suffix(".metrics.json"), train, one) for one in asked]
-
-    def execute(self) -> GaussianResults:
+    def execute(self) -> TrialResults:
         self.keep_settings()
         for stage in (self.make_problems, self.make_labels):
             for domain in self.scale.domains:
                 for split in SPLITS:
                     stage(domain, split)
-        slowest = sorted(self.trainings(), key=lambda one: SLOWEST_FIRST.index(one[2][1].model))
-        self.carry_out("training", slowest)
-        for domain in self.scale.domains:
-            self.plan_with_models(domain)
-        results = self.collect()
-        for name in ("metrics", "planning", "curves"):
+        results = TrialResults(self.scale.studies, {}, {})
+        (study,) = self.scale.studies
+        self.learn_and_search(study, list(map(self.subject, self.scale.domains)), results)
+        for name, rows in self.rows(results).items():
             with (self.directory / f"{name}.parquet").open("wb") as file:
-                getattr(results, name).write_parquet(file)
+                _frame(rows).write_parquet(file)
         return results
 
-    def test_data(self, domain: str) -> Dataset | None:
-        """The labelled test states of a domain; None if no test problem was solved."""
-        from hstar.training import dataset_of
-
-        path = self.labels(domain, "test")
-        labels = read_labels(path)
-        return dataset_of(labels, str(path)) if len(labels.rows) else None
-
     def make_problems(self, domain: str, split: str) -> None:
-        folder = self.problems(domain, split).parent
+        folder = self.directory / "problems" / domain
         if not (folder / split / "manifest.json").is_file():
             self.say(f"generating {domain} {split} problems")
             asked = self.scale.asked(domain, split)
@@ -158,225 +142,206 @@ class TruncatedGaussians(StudyRun[GaussianScale, GaussianResults]):
             # the set that is planned for.
             retries=0 if split == "test" else self.scale.label_retries,
         )
-        label(self.problems(domain, split), output, options)
+        label(self.directory / "problems" / domain / split, output, options)
 
-    def train_one(self, domain: str, variant: Variant, seed: int) -> Row:
+    def subject(self, domain: str) -> Subject:
+        folder = self.directory / "problems" / domain
+        train, test = (
+            tuple(
+                Entry(str(folder / split / one["file"]))
+                for one in read_part(folder / split / "manifest.json")["problems"]
+            )
+            for split in ("train", "test")
+        )
+        return Subject(domain, domain, train, test)
+
+    def problems(self, study: TrialStudy, subject: Subject) -> Sequence[Entry]:
+        """The first test problems, spread over all sizes."""
+        return spread(subject.test, study.tests)
+
+    def trainings(self, study: TrialStudy, subjects: Sequence[Subject]) -> list[Piece]:
+        def model(piece: Piece) -> str:
+            return VARIANTS[piece[2][2]].model
+
+        every = super().trainings(study, subjects)
+        return sorted(every, key=lambda piece: SLOWEST_FIRST.index(model(piece)))
+
+    def test_data(self, domain: str) -> Dataset | None:
+        """The labelled test states of a domain; None if no test problem was solved."""
+        from hstar.training import dataset_of
+
+        path = self.labels(domain, "test")
+        labels = read_labels(path)
+        return dataset_of(labels, str(path)) if len(labels.rows) else None
+
+    def learn(self, learner: str, lesson: LearnerTask) -> Learnt:
         """Train and test one model."""
         import torch
 
-        from hstar.training import (
-            TrainOptions,
-            default_options,
-            evaluate_model,
-            load_dataset,
-            prepare,
-        )
+        from hstar.training import TrainOptions, evaluate_model, load_dataset, prepare
 
         torch.set_num_threads(1)
-        scale, objective = self.scale, variant.objective
+        scale, domain, path = self.scale, lesson.subject.domain, lesson.scratch / "model"
         training = load_dataset(self.labels(domain, "train"))
         if scale.training_problems < len(training.tasks):
-            training, _ = training.split(1 - scale.training_problems / len(training.tasks), seed)
+            share = 1 - scale.training_problems / len(training.tasks)
+            training, _ = training.split(share, lesson.seed)
         validation = load_dataset(self.labels(domain, "validation"))
-        path = self.model(domain, variant, seed)
-        path.parent.mkdir(parents=True, exist_ok=True)
+        given = self.training_options(VARIANTS[learner], lesson.study, len(training))
+        options = TrainOptions(device=lesson.device, seed=lesson.seed, patience=0, **given)
+        prepared = prepare(training, validation, options)
+        prepared.run(path)
+        facts: Row = {"seconds": round(prepared.loop.seconds, 1)}
+        facts["curve"] = [(line.step, line["validation_mse"]) for line in prepared.loop.curve]
+        test = self.test_data(domain)
+        if options.objective.form != "value" and test is not None:
+            facts |= asdict(evaluate_model(path, test))
+        return Learnt(read_model(path), facts)
+
+    def training_options(self, variant: Variant, study: TrialStudy, states: int) -> dict[str, Any]:
+        from hstar.training import default_options
+
+        scale, objective, model = self.scale, variant.objective, variant.model
         if not scale.fit_cap and "cap" in objective.__dataclass_fields__:
             objective = replace(objective, cap=None)  # type: ignore[call-arg]
-        given = default_options(variant.model, objective)
+        given = {**default_options(model, objective), "model": model, "objective": objective}
         given |= {name: getattr(scale, name) for name in ("batch", "evaluate_every", "schedule")}
-        if variant.model == "nlm":
+        if model == "nlm":
             given["model_options"] = dict(scale.nlm_options)
             if scale.nlm_weight_decay is not None:
                 given["weight_decay"] = scale.nlm_weight_decay
-        if variant.model == "nlm" and scale.epochs is not None:
-            given["steps"] = math.ceil(scale.epochs * len(training) / scale.batch)
-        else:
-            given["steps"] = scale.steps[variant.model]
-        given |= {"device": self.device, "patience": 0, "seed": seed}
-        options = TrainOptions(model=variant.model, objective=objective, **given)
-        prepared = prepare(training, validation, options)
-        prepared.run(path)
-        found: Row = {"domain": domain, **asdict(variant), "seed": seed}
-        found["seconds"] = round(prepared.loop.seconds, 1)
-        found["curve"] = [(line.step, line["validation_mse"]) for line in prepared.loop.curve]
-        test = self.test_data(domain)
-        if objective.form != "value" and test is not None:
-            found |= asdict(evaluate_model(path, test))
-        return found
+        if model == "nlm" and scale.epochs is not None:
+            return {**given, "steps": math.ceil(scale.epochs * states / scale.batch)}
+        return {**given, "steps": study.steps[model]}
 
-    def plan_with_models(self, domain: str) -> None:
-        """On the first test problems, spread over all sizes, with h^FF, the default planner, and
-        every model."""
-        scale, folder = self.scale, self.problems(domain, "test")
-        problems = [folder / one["file"] for one in read_part(folder / "manifest.json")["problems"]]
-        for name, heuristic, count in self._planners(domain):
-            output = self.runs(domain, name)
-            if not self.begins(output, f"planning: {domain}, {name}"):
-                continue
-            options = BenchOptions(
-                suites=spread(problems, count),
-                heuristics=[heuristic],
-                memory_limit=scale.memory_limit,
-                jobs=self.jobs,
-                output=output,
-            )
-            if name == "default":
-                run_default(options)
-            else:
-                counted = SearchSpecification(cost="one", max_evaluations=scale.max_evaluations)
-                run_bench(replace(options, shared=counted, time_limit=None))
-
-    def _planners(self, domain: str) -> Iterator[tuple[str, str, int]]:
-        """Name, heuristic and number of problems."""
-        planning = self.scale.planning
-        for name in ("ff", "default"):
-            yield name, name, planning["ff"]
-        for *_, (of, variant, seed) in self.trainings():
-            for column, decode in DECODINGS[variant.loss].items() if of == domain else ():
-                path = self.model(of, variant, seed, column)
-                if not path.is_file():
-                    _write_decoding(self.model(of, variant, seed), path, decode)
-                yield path.stem, str(path), planning.get(variant.model, planning["ff"])
-
-    def collect(self) -> GaussianResults:
-        """What the files of all stages say."""
+    def rows(self, results: TrialResults) -> dict[str, list[Row]]:
+        """A row for each training or baseline, for each search, and for each point of a curve."""
         from hstar.training import baseline_mse
 
+        (study,) = results.studies
         metrics: list[Row] = []
-        curves: list[Row] = []
-        planning: list[Row] = []
         for domain in self.scale.domains:
-            about: Row = {"domain": domain, "model": "ff", "variant": "ff"}
-            planning += _planning_rows(self.runs(domain, "ff"), about, -1)
             test = self.test_data(domain)
             if test is not None:
+                about = {"domain": domain, "seed": -1}
                 sizes = {"states": len(test), "problems": len(test.tasks)}
                 for name in ("ff", "lmcut"):
-                    row = {"domain": domain, "model": name, "seed": -1}
-                    metrics.append({**row, "mse": baseline_mse(test, name), **sizes})
-        for part, _, (domain, variant, seed) in self.trainings():
-            found = read_part(part)
-            curve, _ = found.pop("curve"), found.pop("seconds")
-            metrics.append({**found, "nll_clip": None})  # clipping has no likelihood
-            about = {"domain": domain, **asdict(variant)}
-            curves += [{**about, "seed": seed, "step": step, "val_mse": mse} for step, mse in curve]
-            del about["loss"]
-            for column in DECODINGS[variant.loss]:
-                runs = self.runs(domain, self.model(domain, variant, seed, column).stem)
-                planning += _planning_rows(runs, {**about, "variant": column}, seed)
-        compared = compare_runs(self._compared())
-        return GaussianResults(_frame(metrics), _frame(planning), _frame(curves), compared)
+                    metrics.append(
+                        {**about, "model": name, "mse": baseline_mse(test, name), **sizes}
+                    )
+        curves: list[Row] = []
+        numbers = ("mse", "mse_clip", "nll")
+        for one in results.trainings[study.name]:
+            about = {"domain": one["domain"], **asdict(VARIANTS[one["learner"]])}
+            about["seed"] = one["seed"]
+            metrics.append({**about, **{name: one.get(name) for name in numbers}})
+            points = one.get("curve", ())
+            curves += [{**about, "step": step, "val_mse": mse} for step, mse in points]
+        planning = [
+            {
+                **_configuration(run["column"]),
+                **{name: run[name] for name in ("domain", "problem", "seed", "solved")},
+                "evaluations": run["requested"] if run["solved"] else study.max_evaluations,
+                **{name: run.get(name) for name in ("evaluated", "search_time")},
+                "error": run["status"],
+            }
+            for run in results.searches[study.name]
+            if run["column"] != DEFAULT
+        ]
+        return {"metrics": metrics, "planning": planning, "curves": curves}
 
-    def _compared(self) -> Iterator[tuple[str, str, Path]]:
-        """The proposed configuration, h^FF and the default planner."""
-        for domain in self.scale.domains:
-            for seed in self.scale.seeds if OURS in self.scale.variants else ():
-                name = LEARNED if len(self.scale.seeds) == 1 else f"{LEARNED}, seed {seed}"
-                yield domain, name, self.runs(domain, self.model(domain, OURS, seed).stem)
-            yield domain, BASELINE, self.runs(domain, "ff")
-            yield domain, DEFAULT_LABEL, self.runs(domain, "default")
-
-    def report(self, results: GaussianResults, scale: str) -> Report:
-        training = [f"{model} {steps} steps" for model, steps in self.scale.steps.items()]
+    def report(self, results: TrialResults, scale: str) -> Report:
+        (study,), rows = results.studies, self.rows(results)
+        measured = Numbers.of(**rows)
+        training = [f"{model} {steps} steps" for model, steps in study.steps.items()]
         if self.scale.epochs is not None:
             training.append(f"nlm {self.scale.epochs} passes over its data")
         facts = [
-            f"{len(self.scale.seeds)} seed(s), training: {', '.join(training)}",
-            f"search: at most {self.scale.max_evaluations} evaluations, but not for the default "
+            f"{len(study.seeds)} seed(s), training: {', '.join(training)}",
+            f"search: at most {study.max_evaluations} evaluations, but not for the default "
             "planner; in the paper's tables unsolved problems count as that",
         ]
-        rows, learned = results.compared.rows, results.compared.labels[0]
-        better = "Each test problem; below the diagonal the learned heuristic is better."
-        worth = planning_table(results.compared)
+        names = {OURS: LEARNED, FF: BASELINE, DEFAULT: DEFAULT_LABEL}
+        if len(study.seeds) > 1:
+            names[OURS] += ", seed {seed}"
+        runs = [run for run in results.searches[study.name] if run["column"] in names]
+        compared = compare_searches((names[run["column"]].format(**run), run) for run in runs)
+        learned, worth = compared.labels[0], planning_table(compared)
         figures = [
-            (cactus(rows), "Problems solved within a number of evaluations."),
-            (cactus(rows, "search_time"), "Problems solved within a number of seconds."),
+            (cactus(compared.rows), "Problems solved within a number of evaluations."),
+            (cactus(compared.rows, "search_time"), "Problems solved within a number of seconds."),
         ]
         if learned != BASELINE:
-            figures.append((scatter(rows, BASELINE, learned), better))
-        failures = [
-            f"{row['domain']} {row['problem']}, {row['model']} {row['variant']}: {row['error']}"
-            for row in results.planning.iter_rows(named=True)
-            if row["error"] not in EXPLAINED
-        ]
+            better = "Each test problem; below the diagonal the learned heuristic is better."
+            figures.append((scatter(compared.rows, BASELINE, learned), better))
+        failed = failures(results)
         counted = "They count as unsolved above; their numbers say nothing about a heuristic."
-        curves = (figure2(results.curves), "Figure 2 of the paper: error on validation problems.")
-        tables = build_tables(results.metrics, results.planning)
-        judged = claims(results.metrics, results.planning, results.curves)
+        curves = (figure2(measured), "Figure 2 of the paper: error on validation problems.")
+        tables = [build_table(number, measured) for number in TABLES]
         return Report(
             f"Learned heuristics: truncated Gaussians ({scale})",
             INTRODUCTION,
             facts,
             {
                 "What the learned heuristic is worth": [worth, tuple(figures)],
-                "Runs that failed": [counted, failures] if failures else (),
+                "Runs that failed": [counted, failed] if failed else (),
                 "Learning": [(curves,)],
                 "The paper's tables": [
                     ABOUT_LABELS,
-                    self.labelled(results),
+                    self.labelled(study, rows["metrics"]),
                     *(table for table in tables if table.measured),
                 ],
-                "The paper's claims": [claims_table(judged)],
+                "The paper's claims": [claims_table(claims(measured))],
             },
             worth.text(),
         )
 
-    def labelled(self, results: GaussianResults) -> Table:
+    def labelled(self, study: TrialStudy, metrics: Sequence[Row]) -> Table:
         """How many test problems have labels, and how many are planned for by each kind of
         model."""
+        found = {row["domain"]: row for row in metrics if row["model"] == "ff"}
         rows = []
         for domain in self.scale.domains:
-            own = results.metrics.filter(results.metrics["domain"] == domain)
-            own = own.filter(own["model"] == "ff")
-            rows.append([domain, *(str(own[name].sum()) for name in ("problems", "states"))])
-        planned = ", ".join(f"{count} ({model})" for model, count in self.scale.planning.items())
+            own = found.get(domain, {})
+            rows.append([domain, *(str(own.get(name, 0)) for name in ("problems", "states"))])
+        planned = ", ".join(f"{study.tests} ({model})" for model in [*models_of(study), "ff"])
         headers = ["domain", "labelled test problems", "their states"]
         return Table("labelled", "Test problems", headers, [*rows, ["planned for", planned, ""]])
 
 
-def figure2(curves: pl.DataFrame) -> Figure:
+def models_of(study: TrialStudy) -> dict[str, None]:
+    """The kinds of models, in order."""
+    learners = (COLUMNS[column].learner for column in study.columns)
+    return dict.fromkeys(VARIANTS[learner].model for learner in learners if learner)
+
+
+def _configuration(column: str) -> Row:
+    learner = COLUMNS[column].learner
+    about = asdict(VARIANTS[learner]) if learner else {"model": column}
+    about.pop("loss", None)
+    return {**about, "variant": column.rpartition(" ")[2].partition(":")[0]}
+
+
+def figure2(measured: Numbers) -> Figure:
     """Validation error during training: a panel per domain that there are curves for (all four
-    where there are none). For the columns see `measured`; raises ValueError if one is missing."""
-    check_columns(curves, CURVES_COLUMNS, "curves")
-    present = set() if curves.is_empty() else set(curves["domain"].unique())
+    where there are none)."""
+    present = {domain for domain, _ in measured.curves}
     domains = [domain for domain in DOMAINS if domain in present] or list(DOMAINS)
 
     def draw(axes: Axes, domain: str) -> None:
-        for loss, colour in zip(LOSSES if present else (), COLOURS[1::-1], strict=False):
-            own = learning_curves(curves, domain, loss, LEARN_FF)
-            for i, seed in enumerate(sorted(own["seed"].unique())):
-                line = own.filter(own["seed"] == seed).sort("step")
-                points = line["step"].to_list(), line["val_mse"].to_list()
-                label = LOSSES[loss] if i == 0 else None
-                axes.plot(*points, color=colour, linewidth=0.9, alpha=0.8, label=label)
+        for (variant, name), colour in zip(LOSSES.items(), COLOURS[1::-1], strict=True):
+            look: dict[str, Any] = {"color": colour, "linewidth": 0.9, "alpha": 0.8}
+            for i, curve in enumerate(measured.curves_of(domain, variant)):
+                label = name if i == 0 else None
+                axes.plot(*zip(*sorted(curve.items()), strict=True), label=label, **look)
         axes.set(title=domain, yscale="log", xlabel="training step", ylabel="validation MSE")
 
     return panels(domains, draw, 2, (3.6, 2.6), 8)
 
 
-def _write_decoding(source: Path, target: Path, decode: str) -> None:
-    """The same network with another way of turning its outputs into a value."""
-    model = read_model(source)
-    changed = {**model.metadata["decode"], "name": decode}
-    write_model(target, ModelFile({**model.metadata, "decode": changed}, model.tensors))
-
-
-def _planning_rows(path: Path, about: Row, seed: int) -> Iterator[Row]:
-    for run in read_runs(path).rows.iter_rows(named=True):
-        solved = run["coverage"]
-        yield {
-            **about,
-            "problem": run["problem"],
-            "seed": seed,
-            "solved": solved,
-            "evaluations": run["requested"] if solved else run["max_evaluations"],
-            **{name: run[name] for name in ("evaluated", "search_time", "error")},
-        }
-
-
 def _frame(rows: list[Row]) -> pl.DataFrame:
     import polars as pl
 
-    numbers = ("mse", "mse_clip", "nll", "nll_clip", "val_mse", "search_time")
+    numbers = ("mse", "mse_clip", "nll", "val_mse", "search_time")
     types = {name: pl.Float64 for name in numbers if any(name in row for row in rows)}
     return pl.DataFrame(rows, infer_schema_length=None, schema_overrides=types)

@@ -1,12 +1,11 @@
-"""The numbers that the paper prints (published.toml), ours by the same coordinates (metric, domain,
-model, column), and the paper's tables with both, the paper's beneath ours.
+"""The numbers that the paper prints (published.toml), ours, and the paper's tables with both, the
+paper's beneath ours.
 
-Ours come from three frames with the columns below: metrics (model "ff" or "lmcut" for the symbolic
-baselines), planning (a row per problem) and curves ("model" where there are several). Means and
-deviations (of a sample) are over seeds; planning rows are averaged over problems first. The layout
-is the paper's: accuracy tables have the metric and "+clip" as rows and N, TN as columns; planning
-tables have N, N+clip, TN as columns. The best of each configuration is bold, by the rules of the
-captions.
+A column is VARIANT:SIGMA/BASE/BOUND, a variant with its configuration (what the model corrects, and
+the lower bound), or a baseline or other method alone. Means and deviations (of a sample) are over
+seeds; planning rows are averaged over problems first. The layout is the paper's: accuracy tables
+have the metric and "+clip" as rows and N, TN as columns; planning tables have N, N+clip, TN as
+columns. The best of each configuration is bold, by the rules of the captions.
 """
 
 from __future__ import annotations
@@ -14,49 +13,36 @@ from __future__ import annotations
 import math
 import re
 import statistics
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from hstar.experiments.report import MISSING, Cell, Table
 from hstar.experiments.study import (
     HOLDS,
     Check,
     Claim,
-    Conclusion,
     Look,
+    Row,
     Spread,
     judge,
+    judge_claims,
     read_rows,
     read_toml,
 )
+from hstar.papers.truncated_gaussian.scales import DOMAINS
 
-if TYPE_CHECKING:
-    import polars as pl
-
-DOMAINS = ("blocks", "ferry", "gripper", "visitall")
+V = TypeVar("V")
 VARIANTS = ("N", "N+clip", "TN")
 NAMES = {"ff": "h^FF", "lmcut": "h^LMcut", "hmax": "h^max", "blind": "h^blind", "none": "none"}
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnGroup:
-    """A configuration: how sigma is found, what the model corrects, and the lower bound."""
-
-    sigma: str  # learn, fixed
-    base: str  # ff, none, lmcut
-    lower: str = "lmcut"  # lmcut, hmax, blind
-
-    def __str__(self) -> str:
-        return f"{self.sigma}/{NAMES[self.base]}"
-
-
-@dataclass(frozen=True, slots=True)
-class Configured:
-    """A column of a table: a baseline (`group` None, `variant` its name) or a learned variant."""
-
-    variant: str
-    group: ColumnGroup | None = None
+GRID = ("learn/ff/lmcut", "learn/none/lmcut", "fixed/ff/lmcut", "fixed/none/lmcut")
+LEARN_FF = GRID[0]
+METRICS = {1: ("mse",), 2: ("coverage", "evaluations")}  # by the number of sections
+MEASURED = {  # loss -> number of a training -> variant
+    "gaussian": {"mse": "N", "mse_clip": "N+clip", "nll": "N"},  # clipping has no likelihood
+    "truncated-gaussian": {"mse": "TN", "nll": "TN"},
+}
+HUGE = 1e5  # beyond, a number is printed with its power of ten
 
 
 @dataclass(frozen=True)
@@ -68,27 +54,19 @@ class PublishedTable:
     model: str  # nlm, hgn, linear
     caption: str
     metrics: tuple[str, ...]
-    columns: tuple[Configured, ...]
-    cells: dict[tuple[str, str, Configured], Spread | None]
-
-    @property
-    def groups(self) -> tuple[ColumnGroup, ...]:
-        return tuple(dict.fromkeys(c.group for c in self.columns if c.group is not None))
-
-
-LEARN_FF = ColumnGroup("learn", "ff")
-GRID = ("learn/ff/lmcut", "learn/none/lmcut", "fixed/ff/lmcut", "fixed/none/lmcut")
-METRICS = {1: ("mse",), 2: ("coverage", "evaluations")}  # by the number of sections
+    groups: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: dict[tuple[str, str, str], Spread | None]
 
 
 def _table(number: int, held: dict[str, Any], numbers: str) -> PublishedTable:
     sections = numbers.strip().split("\n\n")
     metrics = tuple(held.get("metrics", METRICS[len(sections)]))
-    groups = [ColumnGroup(*text.split("/")) for text in held.get("groups", GRID)]
+    groups = tuple(held.get("groups", GRID))
     columns = (
-        *map(Configured, ["ff"] if "coverage" in metrics else ["ff", "lmcut"]),
-        *(Configured(variant, group) for group in groups for variant in VARIANTS),
-        *map(Configured, held.get("extra", ())),
+        *(["ff"] if "coverage" in metrics else ["ff", "lmcut"]),
+        *(f"{variant}:{group}" for group in groups for variant in VARIANTS),
+        *held.get("extra", ()),
     )
     cells = {
         (metric, domain, column): row[column]
@@ -97,7 +75,7 @@ def _table(number: int, held: dict[str, Any], numbers: str) -> PublishedTable:
         for column in columns
     }
     about = held.get("model", "nlm"), held["caption"]
-    return PublishedTable(number, *about, metrics, columns, cells)
+    return PublishedTable(number, *about, metrics, groups, columns, cells)
 
 
 _HELD = read_toml(__file__, "published.toml")
@@ -107,76 +85,76 @@ TABLES = {
 }
 
 
-def published_value(metric: str, domain: str, column: Configured, model: str) -> Spread | None:
+def published_value(model: str, metric: str, domain: str, column: str) -> Spread | None:
     """The paper's number, from the first table that has it."""
-    for table in TABLES.values():
-        if table.model == model or column.group is None:
-            value = table.cells.get((metric, domain, column))
-            if value is not None:
-                return value
-    return None
-
-
-LOSSES = {"N": "gaussian", "N+clip": "gaussian", "TN": "truncated-gaussian"}
-HUGE = 1e5  # beyond, a number is printed with its power of ten
-
-_KEYS = ["domain", "sigma", "base", "lower", "seed"]
-METRICS_COLUMNS = [*_KEYS, "model", "loss", "mse", "mse_clip", "nll", "nll_clip"]
-PLANNING_COLUMNS = [*_KEYS, "problem", "model", "variant", "solved", "evaluations"]
-CURVES_COLUMNS = [*_KEYS, "loss", "step", "val_mse"]
+    tables = (one for one in TABLES.values() if one.model == model or ":" not in column)
+    values = (table.cells.get((metric, domain, column)) for table in tables)
+    return next((value for value in values if value is not None), None)
 
 
 @dataclass(frozen=True)
-class Frames:
-    """What was measured; either frame may be None or empty. Raises ValueError if a column is
-    missing."""
+class Numbers:
+    """Ours: `values` by model (empty where there is but one of a column), metric, domain and
+    column; `curves` by domain and column, those of NLM: validation errors by step for each seed."""
 
-    metrics: pl.DataFrame | None = None
-    planning: pl.DataFrame | None = None
+    values: Mapping[tuple[str, ...], Spread]
+    curves: Mapping[tuple[str, ...], Sequence[Mapping[int, float]]]
 
-    def __post_init__(self) -> None:
-        check_columns(self.metrics, METRICS_COLUMNS, "metrics")
-        check_columns(self.planning, PLANNING_COLUMNS, "planning")
+    @classmethod
+    def of(cls, metrics: Iterable[Row], planning: Iterable[Row], curves: Iterable[Row]) -> Numbers:
+        """From a row for each training or baseline, each search and each point of a curve."""
+        by_seed: dict[tuple[str, ...], dict[int, list[float]]] = {}
+        lines: dict[tuple[str, ...], dict[int, dict[int, float]]] = {}
 
-    def value(self, metric: str, domain: str, column: Configured, model: str) -> Spread | None:
-        """Mean and deviation over seeds; None where nothing was measured."""
-        planning = metric in ("coverage", "evaluations")
-        frame = self.planning if planning else self.metrics
-        if frame is None or frame.is_empty() or (metric == "nll" and column.group is None):
-            return None
-        own = frame.filter(frame["domain"] == domain)
-        if column.variant in NAMES:
-            own = own.filter(own["model"] == column.variant)
-        else:
-            name, kind = (
-                ("variant", column.variant) if planning else ("loss", LOSSES[column.variant])
-            )
-            own = own.filter((own["model"] == model) & (own[name] == kind))
-        if column.group is not None:
-            own = in_group(own, column.group, bound_matters=column.variant != "N")
-        clipped = not planning and column.variant == "N+clip"
-        known_as = {"coverage": "solved"}.get(metric, f"{metric}_clip" if clipped else metric)
-        return summarize(metric, own.drop_nulls(known_as), known_as)
+        def add(row: Row, metric: str, variant: str, number: float | None) -> None:
+            model = row["model"] if variant in VARIANTS else ""
+            key = model, metric, row["domain"], column_of(variant, row)
+            if number is not None:
+                by_seed.setdefault(key, {}).setdefault(row["seed"], []).append(number)
+
+        for row in metrics:
+            named = MEASURED.get(row["loss"], {}) if "loss" in row else {"mse": row["model"]}
+            for name, variant in named.items():
+                add(row, name.removesuffix("_clip"), variant, row.get(name))
+        for row in planning:
+            add(row, "coverage", row["variant"], row["solved"])
+            add(row, "evaluations", row["variant"], row["evaluations"])
+        for row in curves:
+            if row["model"] == "nlm" and row["loss"] in MEASURED:
+                key = row["domain"], column_of(MEASURED[row["loss"]]["mse"], row)
+                lines.setdefault(key, {}).setdefault(row["seed"], {})[row["step"]] = row["val_mse"]
+        values = {
+            key: _summarized(key[1], [statistics.fmean(rows) for _, rows in sorted(seeds.items())])
+            for key, seeds in by_seed.items()
+        }
+        return cls(values, {key: list(seeds.values()) for key, seeds in lines.items()})
+
+    def value(self, model: str, metric: str, domain: str, column: str) -> Spread | None:
+        return look_up(self.values, model if ":" in column else "", metric, domain, column)
+
+    def curves_of(self, domain: str, variant: str) -> Sequence[Mapping[int, float]]:
+        """Of learn/h^FF, for each seed."""
+        return look_up(self.curves, domain, f"{variant}:{LEARN_FF}") or ()
 
 
-def in_group(frame: pl.DataFrame, group: ColumnGroup, *, bound_matters: bool) -> pl.DataFrame:
-    """The rows of a configuration. A Gaussian that is not clipped never sees its lower bound; where
-    it was trained once and not for each bound again, those rows are meant."""
-    own = frame.filter((frame["sigma"] == group.sigma) & (frame["base"] == group.base))
-    exact = own.filter(own["lower"] == group.lower)
-    if bound_matters or exact.height or not own.height:
-        return exact
-    return own.filter(own["lower"] == own["lower"].sort()[0])
+def column_of(variant: str, row: Row) -> str:
+    if variant not in VARIANTS:
+        return variant
+    return f"{variant}:{row['sigma']}/{row['base']}/{row['lower']}"
 
 
-def summarize(metric: str, rows: pl.DataFrame, column: str) -> Spread | None:
-    """Mean and deviation of one number per seed, in the order of seeds."""
-    import polars as pl
+def look_up(held: Mapping[tuple[str, ...], V], *key: str) -> V | None:
+    """What is held for a key that ends in a column. A Gaussian that is not clipped never sees its
+    lower bound; where it was trained once and not for each bound again, that one is meant."""
+    if key in held or not key[-1].startswith("N:"):
+        return held.get(key)
+    group = key[-1].rpartition("/")[0]
+    others = (one for one in held if one[:-1] == key[:-1] and one[-1].startswith(f"{group}/"))
+    nearest = min(others, default=None)
+    return None if nearest is None else held[nearest]
 
-    by_seed = rows.group_by("seed").agg(pl.col(column).cast(pl.Float64).mean()).sort("seed")
-    values = by_seed[column].to_list()
-    if not values:
-        return None
+
+def _summarized(metric: str, values: Sequence[float]) -> Spread:
     mean = math.fsum(values) / len(values)
     finite = len(values) > 1 and all(map(math.isfinite, values))
     std = statistics.stdev(values) if finite else None
@@ -196,52 +174,32 @@ def format_value(metric: str, mean: float, std: float | None) -> str:
     return _spread(numbers, 0 if metric == "evaluations" else 2)
 
 
-def learning_curves(
-    curves: pl.DataFrame, domain: str, loss: str, group: ColumnGroup
-) -> pl.DataFrame:
-    """The rows of one curve per seed, of NLM where the frame tells models apart."""
-    own = curves.filter((curves["domain"] == domain) & (curves["loss"] == loss))
-    if "model" in own.columns:
-        own = own.filter(own["model"] == "nlm")
-    return in_group(own, group, bound_matters=loss != "gaussian")
+def _spread(numbers: Sequence[float], digits: int) -> str:
+    texts = [f"{number:.{digits}f}" for number in numbers]
+    return "±".join(re.sub(r"^(-?)0\.", r"\1.", text) for text in texts)
 
 
-def check_columns(frame: pl.DataFrame | None, columns: Sequence[str], name: str) -> None:
-    """Raises ValueError naming what is missing; a frame without rows may have no columns."""
-    missing = [] if frame is None or frame.is_empty() else set(columns) - set(frame.columns)
-    if missing:
-        raise ValueError(f"the {name} frame has no column {', '.join(sorted(missing))}")
+def claims(measured: Numbers) -> list[Claim]:
+    """The paper's claims with verdicts."""
 
+    def sources(about: str) -> Any:
+        return [(_look(one, about or "nlm"), DOMAINS) for one in (measured.value, published_value)]
 
-def claims(
-    metrics: pl.DataFrame | None,
-    planning: pl.DataFrame | None,
-    curves: pl.DataFrame | None = None,
-) -> list[Claim]:
-    """The paper's claims with verdicts. Raises ValueError for a frame that lacks a column."""
-    check_columns(curves, CURVES_COLUMNS, "curves")
-    measured = Frames(metrics, planning)
-    found = []
-    for one in read_toml(__file__, "claims.toml").items():
-        conclusion = replace(Conclusion.read(*one), name=_called)
-        model = conclusion.about or "nlm"
-        ours, theirs = (_look(value, model) for value in (measured.value, published_value))
-        found.append(conclusion.judged((ours, DOMAINS), (theirs, DOMAINS)))
-    verdict = judge([_converges(curves, domain) for domain in DOMAINS])
+    verdict = judge([_converges(measured, domain) for domain in DOMAINS])
     text = "TN converges faster than N (validation MSE, learn/h^FF)"
-    return [*found, Claim(text, *verdict, HOLDS, "Figure 2")]
+    last = Claim(text, *verdict, HOLDS, "Figure 2")
+    return [*judge_claims(__file__, sources, _called), last]
 
 
-def _look(value: Callable[[str, str, Configured, str], Spread | None], model: str) -> Look:
-    """Numbers by the columns of claims.toml."""
+def _look(value: Any, model: str) -> Look:
+    """Numbers by the columns of claims.toml, which leave out the usual bound."""
 
     def look(metric: str, domain: str, column: str) -> Spread | None:
         variant, _, group = column.partition(":")
-        of = ColumnGroup(*group.split("/")) if group else None
+        full = f":{group}/lmcut" if group.count("/") == 1 else column.removeprefix(variant)
         names = ("N", "TN") if variant == "best" else (variant,)
-        values = [value(metric or "mse", domain, Configured(one, of), model) for one in names]
-        known = [one for one in values if one is not None]
-        return max(known, key=lambda one: one.mean) if known else None
+        values = [value(model, metric or "mse", domain, f"{name}{full}") for name in names]
+        return max(filter(None, values), key=lambda one: one.mean, default=None)
 
     return look
 
@@ -253,24 +211,19 @@ def _called(column: str) -> str:
     return f"{NAMES.get(variant, variant)} {'/'.join(names)}".rstrip()
 
 
-def _converges(curves: pl.DataFrame | None, domain: str) -> Check:
+def _converges(measured: Numbers, domain: str) -> Check:
     """TN below N in validation error at most of the training steps, means over seeds (Figure 2)."""
-    if curves is None or curves.is_empty():
-        return Check(None)
-    means = []
-    for loss in ("truncated-gaussian", "gaussian"):
-        own = learning_curves(curves, domain, loss, LEARN_FF)
-        means.append(dict(own.select("step", "val_mse").group_by("step").mean().iter_rows()))
-    common = means[0].keys() & means[1].keys()
+    truncated, plain = (_mean_curve(measured.curves_of(domain, one)) for one in ("TN", "N"))
+    common = truncated.keys() & plain.keys()
     if not common:
         return Check(None)
-    lower = sum(means[0][step] < means[1][step] for step in common)
+    lower = sum(truncated[step] < plain[step] for step in common)
     return Check(lower * 2 > len(common), f"{domain} lower at {lower} of {len(common)} steps")
 
 
-def _spread(numbers: Sequence[float], digits: int) -> str:
-    texts = [f"{number:.{digits}f}" for number in numbers]
-    return "±".join(re.sub(r"^(-?)0\.", r"\1.", text) for text in texts)
+def _mean_curve(curves: Sequence[Mapping[int, float]]) -> dict[int, float]:
+    steps = {step for curve in curves for step in curve}
+    return {n: statistics.fmean([one[n] for one in curves if n in one]) for n in steps}
 
 
 ROWS = {"mse": "MSE", "nll": "NLL", "coverage": "solved", "evaluations": "evaluations"}
@@ -278,34 +231,25 @@ MARGIN = {1: 0.1, 4: 0.1}  # what the captions of these tables ask of a best val
 SHOWN = "Mean±deviation over seeds; ours first, the paper's beneath. Bold: best of its group."
 
 
-def build_tables(
-    metrics: pl.DataFrame | None,
-    planning: pl.DataFrame | None,
-    numbers: Sequence[int] = tuple(TABLES),
-) -> list[Table]:
-    """Tables by their numbers in the paper. For the frames see `measured`. Raises ValueError if a
-    frame lacks a column, KeyError for a number that is no such table."""
-    measured = Frames(metrics, planning)
-    return [build_table(number, measured) for number in numbers]
-
-
-def build_table(number: int, measured: Frames) -> Table:
+def build_table(number: int, measured: Numbers) -> Table:
+    """A table by its number in the paper."""
     table = TABLES[number]
-    ours = {key: measured.value(*key, table.model) for key in table.cells}
+    ours = {key: measured.value(table.model, *key) for key in table.cells}
     planning = "coverage" in table.metrics
-    several = len({group.lower for group in table.groups}) > 1
-    variants = ["N", "N+clip", "TN"] if planning else ["N", "TN"]
-    baselines = [c.variant for c in table.columns if c.group is None and c.variant in NAMES]
-    extra = [c.variant for c in table.columns if c.group is None and c.variant not in NAMES]
+    variants = [one for one in VARIANTS if planning or one != "N+clip"]
+    baselines = [column for column in table.columns if column in NAMES]
+    extra = [column for column in table.columns if ":" not in column and column not in NAMES]
     spans = [("", 2 + len(baselines))]
+    several = len({group.rpartition("/")[2] for group in table.groups}) > 1
     for group in table.groups:
-        bound = f" (l = {NAMES[group.lower]})" if several else ""
-        spans.append((f"{group}{bound}", len(variants)))
-    shown = [column for column in table.columns if planning or column.variant != "N+clip"]
+        sigma, base, lower = group.split("/")
+        bound = f" (l = {NAMES[lower]})" if several else ""
+        spans.append((f"{sigma}/{NAMES[base]}{bound}", len(variants)))
+    shown = [one for one in table.columns if planning or not one.startswith("N+clip")]
     rows: list[list[Cell]] = []
     for metric in table.metrics:
         for domain in DOMAINS:
-            cells: dict[Configured, Cell] = {}
+            cells: dict[str, Cell] = {}
             for columns in _competing(table.columns):
                 printed, measured_here = (
                     [values[metric, domain, column] for column in columns]
@@ -316,8 +260,8 @@ def build_table(number: int, measured: Frames) -> Table:
             head = Cell(ROWS[metric], below="paper")
             rows.append([Cell(domain), head, *(cells[column] for column in shown)])
             if not planning:  # a second row has N+clip under N
-                clipped = [Configured("N+clip", c.group) if c.variant == "N" else c for c in shown]
-                below = [cells[c] if c.variant == "N+clip" else Cell("") for c in clipped]
+                clipped = [one.replace("N:", "N+clip:") if one[:2] == "N:" else "" for one in shown]
+                below = [cells.get(column, Cell("")) for column in clipped]
                 rows.append([Cell(""), Cell("+clip", below="paper"), *below])
     return Table(
         f"table{number}",
@@ -333,14 +277,14 @@ def build_table(number: int, measured: Frames) -> Table:
     )
 
 
-def _competing(columns: Sequence[Configured]) -> list[list[Configured]]:
+def _competing(columns: Sequence[str]) -> list[list[str]]:
     """Columns of which one is the best: those of a configuration or, where its only one stands
     beside another method, all of them."""
-    if any(column.variant == "L-GBFS" for column in columns):
+    if "L-GBFS" in columns:
         return [list(columns)]
-    parts: dict[object, list[Configured]] = {}
+    parts: dict[str, list[str]] = {}
     for column in columns:
-        parts.setdefault(column.group or column, []).append(column)
+        parts.setdefault(column.rpartition(":")[2], []).append(column)
     return list(parts.values())
 
 
