@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import wraps
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias, TypeVar
 
@@ -27,20 +28,41 @@ exit codes: 0 plan found (or plan valid), 1 plan invalid, 11 no plan exists, 12 
 """
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
-Number = TypeVar("Number", int, float)
+Value = TypeVar("Value")
 
 
 class UsageError(Exception):
     """Arguments that do not fit together."""
 
 
+class Options(argparse.Namespace):
+    """What a command line says: an attribute for each argument."""
+
+    def start_budget(self) -> Budget:
+        """Of `add_limits`; the limits count from the start of the command."""
+        age = _core.monotonic_seconds() - self.started
+        return Budget.starting_now(self.overall_time_limit, self.overall_memory_limit, age)
+
+    def values_of(self, names: str) -> dict[str, Any]:
+        """The options of these names, separated by blanks."""
+        return {name: getattr(self, name) for name in names.split()}
+
+    def specification(self, leave_out: Sequence[str] = ()) -> SearchSpecification:
+        """What the options of `add_search` ask for. Raises UsageError."""
+        names = [name for name in SearchSpecification.options() if name not in leave_out]
+        with as_usage_error():
+            return SearchSpecification(**{name: getattr(self, name) for name in names})
+
+    def named_values(self) -> dict[str, str]:
+        """Of --option NAME=VALUE, which may be repeated. Raises UsageError."""
+        parts = {text: text.partition("=") for text in self.option}
+        if wrong := next((text for text, (_, equals, _) in parts.items() if not equals), None):
+            raise UsageError(f"--option takes NAME=VALUE, not '{wrong}'")
+        return {name: value for name, _, value in parts.values()}
+
+
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):
     """Keeps line breaks and shows every default."""
-
-    def add_argument(self, action: argparse.Action) -> None:
-        if action.help is None and action.option_strings and _has_default(action):
-            action.help = "default: %(default)s"
-        super().add_argument(action)
 
     def _format_args(self, action: argparse.Action, default_metavar: str) -> str:
         """ "[DOMAIN] PROBLEM" says by itself how many files there may be."""
@@ -71,9 +93,8 @@ class Parser(argparse.ArgumentParser):
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
         found, rest = super().parse_known_args(args, namespace)
-        if any(text.startswith("-") for text in rest):
-            first = next(text for text in rest if text.startswith("-")).partition("=")[0]
-            hint = did_you_mean(first, self._option_string_actions)
+        if wrong := [text.partition("=")[0] for text in rest if text.startswith("-")]:
+            hint = did_you_mean(wrong[0], self._option_string_actions)
             self.error(f"unrecognized arguments: {' '.join(rest)}{hint}")
         return found, rest
 
@@ -91,7 +112,7 @@ class Parser(argparse.ArgumentParser):
         self.add("--json", "print one JSON object on stdout")
 
     def add_limits(self) -> None:
-        """Limits on the whole command; `budget_of` starts them."""
+        """Limits on the whole command; `Options.start_budget` starts them."""
         self.add("--overall-time-limit TIME", "such as 5m", duration)
         self.add("--overall-memory-limit SIZE", "such as 8G", memory)
 
@@ -107,25 +128,18 @@ class Parser(argparse.ArgumentParser):
         self.add_argument("files", nargs="+", metavar="[DOMAIN] PROBLEM", help=about)
         self.add("--keep-irrelevant", "keep facts and operators that cannot matter for the goal")
 
-    def add_search(
-        self,
-        *,
-        several: bool = False,
-        leave_out: Sequence[str] = (),
-        kind: type[SearchSpecification] = SearchSpecification,
-    ) -> None:
+    def add_search(self, *, several: bool = False, leave_out: Sequence[str] = ()) -> None:
         """How to search: an option for each field of the specification that has a flag. `several`
         takes more than one heuristic and algorithm."""
-        for name, known in kind.options().items():
+        for name, known in SearchSpecification.options().items():
             if name in leave_out:
                 continue
             settings: dict[str, Any] = {"dest": name, "default": None}
             if known.kind is bool:
                 settings["action"] = "store_false" if known.default else "store_true"
             else:
-                settings["type"] = (
-                    positive if known.least == 1 and known.kind is int else known.kind
-                )
+                is_positive = known.least == 1 and known.kind is int
+                settings["type"] = positive if is_positive else known.kind
             if several and name in SEVERAL:
                 settings |= {"action": "append", "nargs": "+"}
             takers = [search for search, entry in SEARCHES.items() if name in entry.options]
@@ -140,12 +154,11 @@ def add_command(
     commands: Commands,
     name: str,
     help: str,
-    run: Callable[[argparse.Namespace], int] | None = None,
+    run: Callable[[Options], int] | None = None,
     description: str | None = None,
-    epilog: str = EPILOG,
 ) -> Parser:
     """`run` is None for a command of commands."""
-    parser = commands.add_parser(name, help=help, description=description, epilog=epilog)
+    parser = commands.add_parser(name, help=help, description=description, epilog=EPILOG)
     parser.set_defaults(command=run)
     return parser
 
@@ -177,28 +190,6 @@ def suggest(action: argparse.Action, values: Iterable[str]) -> None:
     action.values = tuple(values)  # type: ignore[attr-defined]
 
 
-def budget_of(options: argparse.Namespace) -> Budget:
-    """The limits count from the start of the command."""
-    age = _core.monotonic_seconds() - options.started
-    return Budget.starting_now(options.overall_time_limit, options.overall_memory_limit, age)
-
-
-def values_of(options: argparse.Namespace, names: str) -> dict[str, Any]:
-    """The options of these names, separated by blanks."""
-    return {name: getattr(options, name) for name in names.split()}
-
-
-def specification_of(
-    options: argparse.Namespace,
-    leave_out: Sequence[str] = (),
-    kind: type[SearchSpecification] = SearchSpecification,
-) -> SearchSpecification:
-    """What the options of `add_search` ask for. Raises UsageError."""
-    names = [name for name in kind.options() if name not in leave_out]
-    with as_usage_error():
-        return kind(**{name: getattr(options, name) for name in names})
-
-
 @contextlib.contextmanager
 def as_usage_error() -> Iterator[None]:
     """Blames a ValueError, or a training that diverges, on the command line."""
@@ -208,37 +199,36 @@ def as_usage_error() -> Iterator[None]:
         raise UsageError(str(error)) from error
 
 
+def value(parse: Callable[[str], Value]) -> Callable[[str], Value]:
+    """For the type of an argument: shows the message of its ValueError, which argparse hides."""
+
+    @wraps(parse)
+    def read(text: str) -> Value:
+        try:
+            return parse(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return read
+
+
+duration, memory = value(parse_time), value(parse_memory)
+
+
+@value
 def positive(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        value = 0
-    if value <= 0:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a positive whole number")
-    return value
+    with contextlib.suppress(ValueError):
+        if (number := int(text)) > 0:
+            return number
+    raise ValueError(f"'{text}' is not a positive whole number")
 
 
+@value
 def seed(text: str) -> int:
     """A seed that numpy and the core take."""
     if not text.isdecimal() or int(text) >= 2**63:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 0 to 2^63 - 1")
+        raise ValueError(f"'{text}' is not a whole number from 0 to 2^63 - 1")
     return int(text)
-
-
-def duration(text: str) -> float:
-    return _parsed(parse_time, text)
-
-
-def memory(text: str) -> int:
-    return _parsed(parse_memory, text)
-
-
-def _parsed(parse: Callable[[str], Number], text: str) -> Number:
-    """argparse shows the message of this error only."""
-    try:
-        return parse(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def input_files(files: list[str]) -> tuple[Path, Path]:
@@ -251,14 +241,3 @@ def input_files(files: list[str]) -> tuple[Path, Path]:
     if is_domain_file(problem):
         raise UsageError(f"{problem} is a domain; name the problem to solve as well")
     return find_domain(problem), problem
-
-
-def named_values(texts: Sequence[str]) -> dict[str, str]:
-    """Of texts NAME=VALUE, as --option takes them. Raises UsageError."""
-    chosen = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise UsageError(f"--option wants NAME=VALUE, not '{text}'")
-        chosen[name] = value
-    return chosen

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 from typing import TYPE_CHECKING, Any
 
 from hstar.commands.arguments import (
     Commands,
+    Options,
     Parser,
     UsageError,
     add_command,
     as_usage_error,
-    budget_of,
     positive,
 )
 from hstar.commands.spaces import find_space
@@ -68,7 +67,7 @@ def _add_source(parser: Parser, what: str) -> None:
     parser.add_argument("pddl", nargs="*", metavar="PDDL", help="[DOMAIN] PROBLEM, for a task")
 
 
-def learn_table(options: argparse.Namespace, path: str) -> int:
+def learn_table(options: Options, path: str) -> int:
     """Train on a table; in integers, the result is swept over every state."""
     from hstar.pdb import read_pdb
     from hstar.slots.pattern_network import read_learned
@@ -122,11 +121,11 @@ def learn_table(options: argparse.Namespace, path: str) -> int:
     return 0
 
 
-def run_verify(options: argparse.Namespace) -> int:
+def run_verify(options: Options) -> int:
     from hstar.training.certified.certificate import verify_file
     from hstar.training.certified.sweep import SweepOptions
 
-    budget = budget_of(options)
+    budget = options.start_budget()
     with budget.enforced():
         space = find_space(options.pddl, budget) if options.pddl else None
         sweeping = SweepOptions(options.threads or 0, options.sweep_batch, Progress, budget)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 from hstar.commands.arguments import (
-    Commands,
+    Options,
+    Parser,
     UsageError,
-    add_command,
     add_option,
     as_usage_error,
     input_files,
     positive,
+    value,
 )
 
+HELP = "write random problems"
 DESCRIPTION = """\
 Write random problems of a domain to DIR/train, DIR/validation and DIR/test. No two splits share a
 problem, not even with renamed objects, whatever the sizes and seeds. Write sizes as 5, 5-16 or
@@ -34,8 +35,7 @@ LONGEST_RANGE = 10_000
 MOST_WALKS = 10**8
 
 
-def add_parser(commands: Commands) -> None:
-    parser = add_command(commands, "generate", "write random problems", run, DESCRIPTION)
+def add_arguments(parser: Parser) -> None:
     about = "a name from --list, or module:attribute for your own Generator; a problem with --walks"
     parser.add_argument("domain", nargs="?", metavar="DOMAIN|PROBLEM", help=about)
     parser.add("-o --output DIR", "the folder to write to")
@@ -51,6 +51,7 @@ def add_parser(commands: Commands) -> None:
         add_option(sizes, f"--{name} RANGE", type=numbers)
 
 
+@value
 def numbers(text: str) -> list[int | float]:
     """The numbers of "5", "5-16", "2,4,6" or "0.5,1.0", each once, in ascending order."""
     values: set[int | float] = set()
@@ -65,13 +66,12 @@ def numbers(text: str) -> list[int | float]:
             else:
                 values.add(int(first) if first.isdigit() else float(first))
         except ValueError:
-            raise argparse.ArgumentTypeError(
-                f"'{text}' is not a range; write 5, 5-16, 2,4,6 or 0.5,1.0"
-            ) from None
+            message = f"'{text}' is not a range; write 5, 5-16, 2,4,6 or 0.5,1.0"
+            raise ValueError(message) from None
     return sorted(values)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     from hstar.domains import SPLITS, generate
 
     if options.list:
@@ -99,7 +99,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def write_problems_of_walks(options: argparse.Namespace) -> int:
+def write_problems_of_walks(options: Options) -> int:
     from hstar.domains.walks import write_walks
 
     if options.split != "all" or any(getattr(options, name) for name in ("count", *SIZES)):

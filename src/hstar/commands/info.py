@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import argparse
-
 from hstar import _core
-from hstar.commands.arguments import Commands, add_command, budget_of, input_files
+from hstar.commands.arguments import Options, Parser, input_files
 from hstar.pddl import parse
 from hstar.planning.info import describe_task
 from hstar.planning.task import ground
 
+HELP = "describe what a problem contains"
 
-def add_parser(commands: Commands) -> None:
-    parser = add_command(commands, "info", "describe what a problem contains", run)
+
+def add_arguments(parser: Parser) -> None:
     parser.add_files()
     parser.add_json()
     parser.add("--mutex-groups", "list the mutex groups")
     parser.add_limits()
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     domain_path, problem_path = input_files(options.files)
-    budget = budget_of(options)
+    budget = options.start_budget()
     with budget.enforced():
         start = _core.monotonic_seconds()
         problem = parse(domain_path, problem_path)

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hstar.commands.arguments import (
-    Commands,
+    Options,
+    Parser,
     UsageError,
-    add_command,
     as_usage_error,
-    budget_of,
     duration,
-    named_values,
     positive,
     seed,
-    values_of,
 )
 from hstar.pddl.errors import escape
 
@@ -27,6 +23,7 @@ if TYPE_CHECKING:
 
 NOTHING_LEARNED = 12
 
+HELP = "learn a heuristic for a domain or for one problem"
 DESCRIPTION = """\
 Learn a heuristic, choose a search for it, and compare both with the default planner.
 
@@ -40,9 +37,7 @@ the best so far. To go on with a run that was stopped, run the same command agai
 """
 
 
-def add_parser(commands: Commands) -> None:
-    about = "learn a heuristic for a domain or for one problem"
-    parser = add_command(commands, "learn", about, run, DESCRIPTION)
+def add_arguments(parser: Parser) -> None:
     about = "DOMAIN may be left out when domain.pddl lies beside PROBLEM"
     parser.add_argument("files", nargs="+", metavar="[DOMAIN] PROBLEM|FOLDER", help=about)
     parser.add("-o --output FILE", "the model, a .safetensors file", required=True)
@@ -67,8 +62,8 @@ def add_parser(commands: Commands) -> None:
     parser.add_limits()
 
 
-def run(options: argparse.Namespace) -> int:
-    budget = budget_of(options)
+def run(options: Options) -> int:
+    budget = options.start_budget()
     from hstar.learning.from_files import Work, learn_from_files, read_problems
     from hstar.learning.recipe import SlotChoice, find_recipe
     from hstar.slots.model_file import check_output
@@ -85,8 +80,8 @@ def run(options: argparse.Namespace) -> int:
     with as_usage_error():
         work = Work(options.time, options.steps, options.seed, options.jobs, budget)
         check_output(options.output)
-        slots = values_of(options, "teacher features model objective")
-        choice = SlotChoice(**slots, options=named_values(options.option))
+        slots = options.values_of("teacher features model objective")
+        choice = SlotChoice(**slots, options=options.named_values())
         recipe = find_recipe(options.recipe, Path(path).is_dir(), choice, options.states)
         problems = read_problems(path, *domain)
     try:
@@ -101,7 +96,7 @@ def warn(line: str) -> None:
     print(f"hstar: {escape(line)}", file=sys.stderr)
 
 
-def tell(options: argparse.Namespace, found: Outcome) -> None:
+def tell(options: Options, found: Outcome) -> None:
     if options.json:
         print(json.dumps(found.to_dict()))
         return

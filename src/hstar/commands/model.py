@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import warnings
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from hstar.commands.arguments import Commands, add_command
+from hstar.commands.arguments import Options, Parser, add_command
 from hstar.pddl.errors import escape
 from hstar.planning.specification import SearchSpecification
 
@@ -17,15 +16,17 @@ if TYPE_CHECKING:
     from hstar.slots.model_file import ModelFile
 
 
-def add_parser(commands: Commands) -> None:
-    parser = add_command(commands, "model", "show a model file")
+HELP = "show a model file"
+
+
+def add_arguments(parser: Parser) -> None:
     actions = parser.add_subparsers(metavar="ACTION", required=True)
     show = add_command(actions, "show", "describe a model file", run_show)
     show.add_argument("file", metavar="FILE", help=".safetensors")
     show.add_json()
 
 
-def run_show(options: argparse.Namespace) -> int:
+def run_show(options: Options) -> int:
     from hstar.slots.model_file import refusing_malformed
 
     model = _read(options.file)

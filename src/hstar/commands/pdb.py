@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -11,12 +10,12 @@ from hstar import _core
 from hstar.commands import certified
 from hstar.commands.arguments import (
     Commands,
+    Options,
+    Parser,
     UsageError,
     add_command,
     as_usage_error,
-    budget_of,
     positive,
-    values_of,
 )
 from hstar.commands.spaces import find_space
 from hstar.runtime.atomic import check_writable
@@ -24,6 +23,7 @@ from hstar.runtime.atomic import check_writable
 if TYPE_CHECKING:
     from hstar.pdb import PatternDatabase
 
+HELP = "build, compress, show, learn and verify pattern databases"
 BUILD = """\
 Build a pattern database: the distance of every abstract state to the goal. SPACE is a puzzle
 (cube3, cube2, tiles-RxC, pancake-N, topspin-N-K) or the PDDL files [DOMAIN] PROBLEM.
@@ -39,9 +39,7 @@ order: --subtract, --order and --symmetry, --div or --mod, --levels.
 """
 
 
-def add_parser(commands: Commands) -> None:
-    about = "build, compress, show, learn and verify pattern databases"
-    parser = add_command(commands, "pdb", about)
+def add_arguments(parser: Parser) -> None:
     actions = parser.add_subparsers(metavar="ACTION", required=True)
     for action in (add_build, add_compress, add_show, certified.add_learn, certified.add_verify):
         action(actions)
@@ -82,11 +80,11 @@ def add_show(actions: Commands) -> None:
     parser.add_json()
 
 
-def run_build(options: argparse.Namespace) -> int:
+def run_build(options: Options) -> int:
     from hstar.pdb import build_pdb, parse_pattern, write_pdb
 
     check_writable(options.output)
-    budget = budget_of(options)
+    budget = options.start_budget()
     with budget.enforced():
         space = find_space(options.space, budget)
         start = _core.monotonic_seconds()
@@ -101,11 +99,11 @@ def run_build(options: argparse.Namespace) -> int:
     return 0
 
 
-def run_compress(options: argparse.Namespace) -> int:
+def run_compress(options: Options) -> int:
     from hstar.pdb import compress, read_pdb, subtract, write_pdb
 
     check_writable(options.output)
-    budget, how = budget_of(options), values_of(options, "div mod order symmetric")
+    budget, how = options.start_budget(), options.values_of("div mod order symmetric")
     with budget.enforced():
         database = read_pdb(options.file)
         with as_usage_error():
@@ -118,7 +116,7 @@ def run_compress(options: argparse.Namespace) -> int:
     return 0
 
 
-def run_show(options: argparse.Namespace) -> int:
+def run_show(options: Options) -> int:
     from hstar.pdb import read_pdb
     from hstar.slots.model_file import is_model_file
 

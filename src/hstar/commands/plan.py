@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import math
 import sys
 import time
@@ -12,14 +11,12 @@ from importlib import import_module
 
 from hstar import _core
 from hstar.commands.arguments import (
-    Commands,
+    Options,
+    Parser,
     UsageError,
-    add_command,
     as_usage_error,
-    budget_of,
     duration,
     input_files,
-    specification_of,
 )
 from hstar.pddl import parse
 from hstar.pddl.errors import escape
@@ -32,13 +29,13 @@ from hstar.runtime.atomic import check_writable, write_atomically
 from hstar.runtime.resources import Budget, OutOfResources
 from hstar.slots.loader import load_search
 
+HELP = "solve a problem"
+DESCRIPTION = f"""\
+Solve a planning problem. Without flags the default planner searches: {DEFAULT_PLANNER.describe()}.
+"""
 
-def add_parser(commands: Commands) -> None:
-    about = (
-        f"Solve a planning problem. Without flags the default planner searches: "
-        f"{DEFAULT_PLANNER.describe()}."
-    )
-    parser = add_command(commands, "plan", "solve a problem", run, about)
+
+def add_arguments(parser: Parser) -> None:
     parser.add_files()
     parser.add_search()
     about = "learn a heuristic for this problem for at most TIME, such as 60s"
@@ -48,16 +45,16 @@ def add_parser(commands: Commands) -> None:
     parser.add_limits()
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     start = _core.monotonic_seconds()
     domain_path, problem_path = input_files(options.files)
     say = print if not options.json else lambda *_, **__: None  # stdout is for the JSON object
-    budget = budget_of(options)
+    budget = options.start_budget()
     if options.heuristic not in (None, *HEURISTICS):
         import_module("hstar.slots.loader")  # what its libraries reserve is not to count
     try:
         with budget.enforced(), as_usage_error():
-            asked = specification_of(options)
+            asked = options.specification()
             chosen = load_search(asked)
             first = chosen.searches()[0]
         if options.learn is not None:
@@ -110,7 +107,7 @@ def run(options: argparse.Namespace) -> int:
     return result.exit_code
 
 
-def check_learn(options: argparse.Namespace, chosen: SearchSpecification) -> None:
+def check_learn(options: Options, chosen: SearchSpecification) -> None:
     if chosen.searches() != [DEFAULT_PLANNER]:
         raise UsageError(
             "--learn takes turns with the default planner; leave out -H, -s and others"
@@ -123,7 +120,7 @@ def check_learn(options: argparse.Namespace, chosen: SearchSpecification) -> Non
 
 
 def learn_and_search(
-    task: Task, options: argparse.Namespace, budget: Budget, say: Callable[..., None]
+    task: Task, options: Options, budget: Budget, say: Callable[..., None]
 ) -> SearchResult:
     from hstar.learning.planning import plan_with_learning
 

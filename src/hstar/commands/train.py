@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hstar.commands.arguments import Commands, UsageError, add_command, as_usage_error, values_of
+from hstar.commands.arguments import Options, Parser, UsageError, as_usage_error
 from hstar.commands.training_options import (
     add_sweep,
     add_training,
     given_flags,
-    option_of,
     training_options,
+    values_by_name,
 )
 from hstar.pddl.errors import escape
 from hstar.runtime.atomic import write_atomically
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from hstar.training.options import TrainOptions
     from hstar.training.train import TrainResult
 
+HELP = "learn a heuristic from labels or from a table"
 DESCRIPTION = """\
 Learn a heuristic from the labels that 'hstar label' wrote, or from a pattern database (FILE.pdb),
 which holds the exact value of every state of a pattern. Run a killed command again to continue it.
@@ -41,9 +41,8 @@ examples:
 """
 
 
-def add_parser(commands: Commands) -> None:
-    about = "learn a heuristic from labels or from a table"
-    parser = add_command(commands, "train", about, run, DESCRIPTION, EPILOG)
+def add_arguments(parser: Parser) -> None:
+    parser.epilog = EPILOG
     parser.add_argument("labels", metavar="LABELS", help="a file of labels, or a pattern database")
     about = "[DOMAIN] PROBLEM, for a pattern database of a planning task"
     parser.add_argument("pddl", nargs="*", metavar="PDDL", help=about)
@@ -59,7 +58,7 @@ def add_parser(commands: Commands) -> None:
     add_sweep(parser, "--sweep-batch")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     from hstar.pdb.file import is_pdb_file
 
     if is_pdb_file(options.labels):
@@ -83,21 +82,21 @@ def run(options: argparse.Namespace) -> int:
         torch.set_num_threads(before)
 
 
-def train_by_fit(options: argparse.Namespace) -> int:
+def train_by_fit(options: Options) -> int:
     """By another fit than torch, which has no curve to tell of."""
     from hstar.training.fit import Limits
     from hstar.training.from_labels import train_from_labels
 
     names = "validation test tensorboard decode start compile"
-    others = given_flags(options) | {k: v for k, v in values_of(options, names).items() if v}
+    others = given_flags(options) | {k: v for k, v in options.values_of(names).items() if v}
     if others:
         raise UsageError(f"the fit '{options.fit}' takes no --{next(iter(others))}")
     seeds = _seeds(options.seeds)
     for seed in seeds:
         path = _output(options.output, seed, len(seeds))
         limits = Limits(Budget(), seed, options.steps, options.threads or 1)
-        slots = values_of(options, "model features objective")
-        named = dict(option_of(text) for text in options.option)
+        slots = options.values_of("model features objective")
+        named = values_by_name(options)
         with as_usage_error():
             check_output(path)
             train_from_labels(options.labels, path, options.fit, limits, **slots, options=named)
@@ -105,7 +104,7 @@ def train_by_fit(options: argparse.Namespace) -> int:
     return 0
 
 
-def train_on_labels(options: argparse.Namespace) -> int:
+def train_on_labels(options: Options) -> int:
     from hstar.training.dataset import check_same_kind, load_dataset
     from hstar.training.evaluation import evaluate_model
     from hstar.training.targets import base_error, fitted
@@ -183,7 +182,7 @@ def _train(
     validation: Dataset,
     path: str,
     chosen: TrainOptions,
-    options: argparse.Namespace,
+    options: Options,
 ) -> TrainResult:
     """Train one model, and keep what was really used in a file beside it."""
     from hstar.runtime.progress import Progress

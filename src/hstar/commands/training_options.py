@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
-from hstar.commands.arguments import Parser, UsageError, add_option, as_usage_error, positive
+from hstar.commands.arguments import (
+    Options,
+    Parser,
+    UsageError,
+    add_option,
+    as_usage_error,
+    positive,
+    value,
+)
 from hstar.slots.features import FEATURES
 from hstar.slots.models import MODELS
 from hstar.slots.objectives import OBJECTIVES, make_objective
 from hstar.training.options import Sampling, TrainOptions, default_options
 
-Options = Sequence[tuple[Any, ...]]  # what `add` takes of each: usage, help, type
+Flags = Sequence[tuple[Any, ...]]  # what `add` takes of each: usage, help, type
 
-WHAT: Options = (
+WHAT: Flags = (
     (
         "-m --model NAME",
         f"{', '.join(MODELS)}, or module:attribute (default: nlm for labels, mlp for tables)",
@@ -33,7 +40,7 @@ WHAT: Options = (
         "certified, with exceptions such that no state is overestimated",
     ),
 )
-OBJECTIVE: Options = (
+OBJECTIVE: Flags = (
     ("--sigma SIGMA", "'learn' (default) or a positive number"),
     ("--base H", "built-in heuristic that the model corrects, or none (default: ff)"),
     ("--lower H", "lower bound of h*: lmcut (default), hmax, blind or none"),
@@ -43,7 +50,7 @@ OBJECTIVE: Options = (
     ("--eta X", "eta of the loss cea (default: 0.01)", float),
     ("--pace {fixed,phases}", "cea: fixed beta and eta (default), or lower ones at stalls"),
 )
-SHAPE: Options = (
+SHAPE: Flags = (
     ("--hidden N", "mlp: width of the first layer (default: 200)", positive),
     ("--width N", "mlp: width of the residual blocks (default: 100)", positive),
     ("--blocks N", "mlp: number of residual blocks (default: 2)", int),
@@ -75,7 +82,7 @@ def add_training(parser: Parser) -> None:
     add_option(table, "--alpha X", "exponent of tempered (default: 0.5)", float, default=0.5)
 
 
-def flags_of(of_table: bool) -> Options:
+def flags_of(of_table: bool) -> Flags:
     """Those of training itself."""
     found = []
     for one in fields(TrainOptions):
@@ -93,15 +100,16 @@ def add_sweep(parser: Parser, batch: str) -> None:
     parser.add_json()
 
 
+@value
 def size(text: str) -> int:
     """Bytes; k and M are 10^3 and 10^6."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([kM]?)B?", text)
     if not match:
-        raise argparse.ArgumentTypeError(f"'{text}' is no size; write for example 240k or 1.95M")
+        raise ValueError(f"'{text}' is no size; write for example 240k or 1.95M")
     return round(float(match[1]) * {"": 1, "k": 1e3, "M": 1e6}[match[2]])
 
 
-DECODE: Options = (
+DECODE: Flags = (
     ("--budget SIZE", "strict: largest mean within so many bytes, such as 240k", size),
     ("--mean X", "strict: smallest file with this mean", float),
     ("--tau X", "probability for quantile (default: 0.99)", float),
@@ -110,12 +118,12 @@ DECODE: Options = (
 )
 
 
-def training_options(given: argparse.Namespace, seed: int, of_table: bool) -> TrainOptions:
+def training_options(given: Options, seed: int, of_table: bool) -> TrainOptions:
     """What the flags say. Raises UsageError for pieces that do not fit together."""
     model = given.model or ("mlp" if of_table else "nlm")
     name = given.objective or ("cea" if of_table else "truncated-gaussian")
     with as_usage_error():
-        named = dict(option_of(text) for text in given.option)
+        named = values_by_name(given)
         known = [one.name for one in fields(OBJECTIVES.find(name))]
         of_objective = {key: named.pop(key) for key in list(named) if key in known}
         chosen = {**of_objective, **_objective_options(given)}
@@ -143,20 +151,20 @@ def training_options(given: argparse.Namespace, seed: int, of_table: bool) -> Tr
         return TrainOptions(**options)
 
 
-def given_flags(given: argparse.Namespace) -> dict[str, Any]:
+def given_flags(given: Options) -> dict[str, Any]:
     """The values of all flags that were given of those that only the fit "torch" and tables have,
     but for `steps`."""
     every = (*OBJECTIVE, *SHAPE, *flags_of(of_table=False), *flags_of(of_table=True), *DECODE)
     return _given(given, [one for one in every if not one[0].startswith("--steps")])
 
 
-def _given(given: argparse.Namespace, options: Options) -> dict[str, Any]:
+def _given(given: Options, options: Flags) -> dict[str, Any]:
     """The values of those options that were given, by name."""
     names = [usage.split()[0].removeprefix("--").replace("-", "_") for usage, *_ in options]
     return {name: getattr(given, name) for name in names if getattr(given, name) is not None}
 
 
-def _objective_options(given: argparse.Namespace) -> dict[str, Any]:
+def _objective_options(given: Options) -> dict[str, Any]:
     chosen = _given(given, OBJECTIVE)
     for name, words in (("sigma", {"learn": None}), ("cap", {"fit": "fit", "none": None})):
         if name not in chosen:
@@ -170,11 +178,13 @@ def _objective_options(given: argparse.Namespace) -> dict[str, Any]:
     return chosen
 
 
-def option_of(text: str) -> tuple[str, Any]:
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise UsageError(f"--option takes NAME=VALUE, not '{text}'")
-    try:
-        return name, json.loads(value.lower())
-    except ValueError:
-        return name, value
+def values_by_name(given: Options) -> dict[str, Any]:
+    """Of --option: numbers, true, false and null, or text."""
+
+    def read(text: str) -> Any:
+        try:
+            return json.loads(text.lower())
+        except ValueError:
+            return text
+
+    return {name: read(text) for name, text in given.named_values().items()}
