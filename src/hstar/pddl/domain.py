@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hstar.pddl import model
-from hstar.pddl.conditions import NO_VARIABLES, ConditionReader, Symbols
+from hstar.pddl.conditions import NO_VARIABLES, ConditionReader
 from hstar.pddl.declarations import (
     TOTAL_COST,
     read_functions,
@@ -29,30 +31,17 @@ def read_domain(source: Source) -> model.Domain:
     predicates = read_predicates(sections[":predicates"], types)
     functions = read_functions(sections[":functions"], types)
     functions.setdefault(TOTAL_COST, model.Predicate(TOTAL_COST, ()))
-    symbols = Symbols(
-        types=types,
-        tree=model.TypeTree(types),
-        objects=read_objects(sections[":constants"], "constant", types, {}),
-        predicates=predicates,
-        functions=functions,
-        objects_are_declared_in="(:constants ...)",
-    )
-    conditions = ConditionReader(symbols)
+    constants = read_objects(sections[":constants"], "constant", types, {})
+    requirements = _read_requirements(sections[":requirements"])
+    domain = model.Domain(name, types, constants, predicates, functions, (), requirements)
+    conditions = ConditionReader(domain, constants, "(:constants ...)")
     actions: dict[str, model.Action] = {}
     for form in found.get(":action", ()):
         action = _read_action(conditions, form)
         if action.name in actions:
             raise form.error(1, f"action {quote(action.name)} is declared twice; rename one")
         actions[action.name] = action
-    return model.Domain(
-        name=name,
-        types=types,
-        constants=symbols.objects,
-        predicates=predicates,
-        functions=functions,
-        actions=tuple(actions.values()),
-        requirements=_read_requirements(sections[":requirements"]),
-    )
+    return replace(domain, actions=tuple(actions.values()))
 
 
 def read_objects(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import cast
 
-from hstar.pddl.conditions import NO_VARIABLES, ConditionReader, Symbols, is_number
+from hstar.pddl.conditions import NO_VARIABLES, ConditionReader, is_number
 from hstar.pddl.declarations import TOTAL_COST, unknown
 from hstar.pddl.domain import read_objects
 from hstar.pddl.effects import read_cost, read_number
@@ -33,16 +33,10 @@ def read_problem(source: Source, domain: Domain) -> Problem:
     named, goal_section = sections[":domain"], sections[":goal"]
     if len(named) != 2 or isinstance(named[1], Form):
         raise named.error(None, "expected one domain name; write '(:domain NAME)'")
-    objects = sections.get(":objects", Form([":objects"], source, 0))
-    symbols = Symbols(
-        types=domain.types,
-        tree=domain.type_tree,
-        objects=read_objects(objects, "object", domain.types, domain.constants),
-        predicates=domain.predicates,
-        functions=domain.functions,
-        objects_are_declared_in="(:objects ...)",
-    )
-    init = _InitReader(symbols, domain)
+    declared = sections.get(":objects", Form([":objects"], source, 0))
+    objects = read_objects(declared, "object", domain.types, domain.constants)
+    conditions = ConditionReader(domain, objects, "(:objects ...)")
+    init = _InitReader(conditions)
     init.read(sections[":init"])
     if len(goal_section) != 2:
         raise goal_section.error(
@@ -52,10 +46,10 @@ def read_problem(source: Source, domain: Domain) -> Problem:
     return Problem(
         name=name,
         domain=domain,
-        objects=symbols.objects,
+        objects=objects,
         init=list(init.true),
         function_values=init.function_values,
-        goal=init.conditions.condition(goal_section, 1, NO_VARIABLES),
+        goal=conditions.condition(goal_section, 1, NO_VARIABLES),
         uses_metric=_read_metric(sections.get(":metric")),
         path=source.path,
     )
@@ -84,52 +78,39 @@ class _InitReader:
     """Reads (:init ...). Real files have 10^5 atoms, so a correct atom costs only one dict lookup
     per word. Wrong atoms are diagnosed in a second, slower pass."""
 
-    def __init__(self, symbols: Symbols, domain: Domain) -> None:
-        self._symbols = symbols
-        self._cost_functions = {TOTAL_COST} | {
-            term.name
-            for action in domain.actions
-            for term in action.cost
-            if isinstance(term, FunctionTerm)
-        }
+    def __init__(self, conditions: ConditionReader) -> None:
+        self._conditions = conditions
+        self._domain, self._objects = conditions.domain, conditions.objects
+        costs = [term for action in self._domain.actions for term in action.cost]
+        of_cost = {term.name for term in costs if isinstance(term, FunctionTerm)}
+        self._cost_functions = {TOTAL_COST} | of_cost
         self._false: dict[tuple[str, ...], Form] = {}
-        self.conditions = ConditionReader(symbols)
         self.true: dict[tuple[str, ...], None] = {}
         self.function_values: dict[tuple[str, ...], int | float] = {}
 
     def read(self, section: Form) -> None:
-        true = self.true
-        fitting_by_name = self._fitting_objects()
-        for index in range(1, len(section)):
-            item = section[index]
+        select = self._domain.type_tree.select
+        fitting = cache(lambda types: frozenset(select(self._objects, types)))
+        fitting_by_name: dict[object, list[frozenset[object]]] = {
+            name: [fitting(parameter.types) for parameter in predicate.parameters]
+            for name, predicate in self._domain.predicates.items()
+        }
+        for index, item in enumerate(section[1:], 1):
             atom = tuple(item)
             try:
-                fitting = fitting_by_name[atom[0]]
-                good = len(fitting) == len(atom) - 1
-                if good:
-                    for name, objects in zip(atom[1:], fitting, strict=True):
-                        if name not in objects:
-                            good = False
-                            break
-            except (KeyError, IndexError, TypeError):  # no predicate, empty, or a list inside
-                good = False
-            if good and isinstance(item, Form):
-                true[cast("tuple[str, ...]", atom)] = None
-            else:
+                for name, objects in zip(atom[1:], fitting_by_name[atom[0]], strict=True):
+                    if name not in objects:
+                        raise ValueError
+                if isinstance(item, str):
+                    raise ValueError
+            except (KeyError, IndexError, TypeError, ValueError):  # unknown, empty, or nested
                 self._read_slowly(section, index)
+            else:
+                self.true[cast("tuple[str, ...]", atom)] = None
         for atom, form in self._false.items():
-            if atom in true:
+            if atom in self.true:
                 message = f"({' '.join(atom)}) is both true and false in :init; delete one"
                 raise form.error(None, message)
-
-    def _fitting_objects(self) -> dict[object, list[frozenset[str]]]:
-        """For each predicate and each of its arguments: the objects that fit."""
-        symbols = self._symbols
-        fitting = cache(lambda types: frozenset(symbols.tree.select(symbols.objects, types)))
-        return {
-            name: [fitting(parameter.types) for parameter in predicate.parameters]
-            for name, predicate in symbols.predicates.items()
-        }
 
     def _read_slowly(self, section: Form, index: int) -> None:
         """Read anything but a plain atom: a function value, a negated atom, or a mistake."""
@@ -147,19 +128,19 @@ class _InitReader:
             raise item.unsupported(None, "timed initial literals '(at TIME ...)'", "remove them")
         elif head == "and":
             raise item.error(None, "'and' in :init; list its atoms directly in (:init ...)")
-        elif head in ("oneof", "unknown", "probabilistic") and head not in self._symbols.predicates:
+        elif head in ("oneof", "unknown", "probabilistic") and head not in self._domain.predicates:
             raise item.unsupported(None, f"uncertain initial state ({quote(head)})", "remove it")
         else:
             self.true[self._read_atom(section, index)] = None
 
     def _read_atom(self, parent: Form, index: int) -> tuple[str, ...]:
         """Raises unless this is a declared predicate with objects."""
-        atom = self.conditions.atom(parent, index, NO_VARIABLES, "an atom")
+        atom = self._conditions.atom(parent, index, NO_VARIABLES, "an atom")
         return (atom.predicate, *atom.args)
 
     def _read_value(self, form: Form) -> None:
         """Read "(= (function objects) number)"."""
-        functions = self._symbols.functions
+        functions = self._domain.functions
         if len(form) != 3:
             raise form.error(None, "expected '(= (FUNCTION ...) NUMBER)'; complete it")
         term, number = form[1:]
@@ -178,8 +159,8 @@ class _InitReader:
             form.warn_once(1, f"{message}; its value is left out")
             read_number(form, 2)
             return
-        key = (name, *self.conditions.arguments(term, functions[name], NO_VARIABLES))
-        if isinstance(number, str) and number in self._symbols.objects and not is_number(number):
+        key = (name, *self._conditions.arguments(term, functions[name], NO_VARIABLES))
+        if isinstance(number, str) and number in self._objects and not is_number(number):
             feature = f"object {quote(number)} as the value of a function (object fluent)"
             raise form.unsupported(2, feature, "use a predicate instead")
         value = (read_cost if name in self._cost_functions else read_number)(form, 2)
