@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import Any, NoReturn, TypeAlias, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from hstar import _core
 from hstar.pddl import find_domain
@@ -27,7 +27,6 @@ exit codes: 0 plan found (or plan valid), 1 plan invalid, 11 no plan exists, 12 
 36 wrong usage or unwritable output, 130 interrupted, 143 terminated
 """
 
-Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 Value = TypeVar("Value")
 
 
@@ -86,6 +85,7 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**{**settings, "formatter_class": HelpFormatter})
+        self._commands: Any = None
         about = "print nothing but errors and what --json asks for"
         self.add("-q --quiet", about, default=argparse.SUPPRESS)
 
@@ -104,24 +104,59 @@ class Parser(argparse.ArgumentParser):
             message += did_you_mean(wrong[1], re.findall(r"[\w-]+", wrong[2]))
         self.exit(USAGE_ERROR, f"{self.prog}: {escape(message)}; see '{self.prog} --help'\n")
 
-    def add(self, usage: str, *about: Any, **settings: Any) -> argparse.Action:
-        """See `add_option`."""
-        return add_option(self, usage, *about, **settings)
+    def add_command(
+        self,
+        name: str,
+        help: str,
+        run: Callable[[Options], int] | None = None,
+        description: str | None = None,
+    ) -> Parser:
+        """A command, or a command of one; `run` is None for what has commands itself."""
+        if self._commands is None:
+            metavar = "ACTION" if " " in self.prog else "COMMAND"
+            self._commands = self.add_subparsers(metavar=metavar, required=True)
+        made: Parser = self._commands.add_parser(
+            name, help=help, description=description, epilog=EPILOG
+        )
+        made.set_defaults(command=run)
+        return made
+
+    def add(
+        self,
+        usage: str,
+        help: str | None = None,
+        type: Callable[[str], Any] | None = None,
+        *,
+        to: argparse._ActionsContainer | None = None,
+        **settings: Any,
+    ) -> argparse.Action:
+        """Add an option to a group, or to this, written as its usage line shows it: "-o --output
+        FILE", "--order {mr,lex}". An option without a value is a switch; of some values the name
+        tells the type."""
+        names = [word for word in usage.split() if word.startswith("-")]
+        value = " ".join(usage.split()[len(names) :])
+        if not value:
+            settings.setdefault("action", "store_true")
+        elif value.startswith("{"):
+            settings["choices"] = value.strip("{}").split(",")
+        else:
+            settings |= {"metavar": value, "type": type or TYPES.get(value)}
+        return (to or self).add_argument(*names, help=help, **settings)
 
     def add_json(self) -> None:
         self.add("--json", "print one JSON object on stdout")
 
     def add_limits(self) -> None:
         """Limits on the whole command; `Options.start_budget` starts them."""
-        self.add("--overall-time-limit TIME", "such as 5m", duration)
-        self.add("--overall-memory-limit SIZE", "such as 8G", memory)
+        self.add("--overall-time-limit TIME", "such as 5m")
+        self.add("--overall-memory-limit SIZE", "such as 8G")
 
     def add_limits_of(self, what: str, size: str) -> None:
         """Limits on each run or attempt."""
         about = f"per {what}, such as 30s (default: 5m)"
-        self.add("--time-limit TIME", about, duration, default=300.0)
+        self.add("--time-limit TIME", about, default=300.0)
         about = f"per {what}, such as 500M (default: {size})"
-        self.add("--memory-limit SIZE", about, memory, default=memory(size))
+        self.add("--memory-limit SIZE", about, default=memory(size))
 
     def add_files(self) -> None:
         about = "DOMAIN may be left out when domain.pddl lies beside PROBLEM"
@@ -148,41 +183,6 @@ class Parser(argparse.ArgumentParser):
                 notes.append(f"default: {known.default}".removesuffix(".0"))
             about = f"{known.help} ({'; '.join(notes)})" if notes else known.help
             suggest(self.add(known.flag, about, **settings), known.names)
-
-
-def add_command(
-    commands: Commands,
-    name: str,
-    help: str,
-    run: Callable[[Options], int] | None = None,
-    description: str | None = None,
-) -> Parser:
-    """`run` is None for a command of commands."""
-    parser = commands.add_parser(name, help=help, description=description, epilog=EPILOG)
-    parser.set_defaults(command=run)
-    return parser
-
-
-def add_option(
-    parser: argparse._ActionsContainer,
-    usage: str,
-    help: str | None = None,
-    type: Callable[[str], Any] | None = None,
-    **settings: Any,
-) -> argparse.Action:
-    """Add an option, written as its usage line shows it: "-o --output FILE", "--order {mr,lex}".
-    An option without a value is a switch."""
-    names = [word for word in usage.split() if word.startswith("-")]
-    value = " ".join(usage.split()[len(names) :])
-    if not value:
-        settings.setdefault("action", "store_true")
-    elif value.startswith("{"):
-        settings["choices"] = value.strip("{}").split(",")
-    else:
-        settings["metavar"] = value
-    if type is not None:
-        settings["type"] = type
-    return parser.add_argument(*names, help=help, **settings)
 
 
 def suggest(action: argparse.Action, values: Iterable[str]) -> None:
@@ -221,6 +221,10 @@ def positive(text: str) -> int:
         if (number := int(text)) > 0:
             return number
     raise ValueError(f"'{text}' is not a positive whole number")
+
+
+# The types of options whose value has one of these names in their usage lines.
+TYPES = {"N": positive, "X": float, "TIME": duration, "SIZE": memory}
 
 
 @value

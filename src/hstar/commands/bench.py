@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 
-from hstar.commands.arguments import SEVERAL, Options, Parser, as_usage_error, positive
+from hstar.commands.arguments import SEVERAL, Options, Parser, as_usage_error
 from hstar.pddl.errors import escape
 
 HELP = "run heuristics on suites of problems"
@@ -26,7 +26,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add_search(several=True, leave_out=("seed",))
     parser.add("--config FLAGS", SEARCH, action="append", default=[])
     parser.add_limits_of("run", "4G")
-    parser.add("--jobs N", "runs at a time", positive, default=1)
+    parser.add("--jobs N", "runs at a time", default=1)
     parser.add("--seed N", "number for the column seed, where the heuristic has none", int)
     parser.add("-o --output FILE", "file to write the rows to, such as runs.parquet", required=True)
 

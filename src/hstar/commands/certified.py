@@ -6,15 +6,7 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from hstar.commands.arguments import (
-    Commands,
-    Options,
-    Parser,
-    UsageError,
-    add_command,
-    as_usage_error,
-    positive,
-)
+from hstar.commands.arguments import Options, Parser, UsageError, as_usage_error
 from hstar.commands.spaces import find_space
 from hstar.commands.training_options import add_sweep, add_training, training_options
 from hstar.pddl.errors import escape
@@ -41,11 +33,9 @@ is overestimated, 1 if not.
 """
 
 
-def add_learn(actions: Commands) -> None:
+def add_learn(commands: Parser) -> None:
     about = "learn a network that replaces a pattern database"
-    parser = add_command(
-        actions, "learn", about, lambda options: learn_table(options, options.file), LEARN
-    )
+    parser = commands.add_command("learn", about, run_learn, LEARN)
     _add_source(parser, "a pattern database")
     parser.add("-o --output FILE", "the model file to write (.safetensors)", required=True)
     parser.add("--seed N", "seed of all random numbers (default: 0)", dest="seeds", default="0")
@@ -53,11 +43,15 @@ def add_learn(actions: Commands) -> None:
     add_sweep(parser, "--sweep-batch")
 
 
-def add_verify(actions: Commands) -> None:
+def run_learn(options: Options) -> int:
+    return learn_table(options, options.file)
+
+
+def add_verify(commands: Parser) -> None:
     about = "check a learned pattern database from scratch"
-    parser = add_command(actions, "verify", about, run_verify, VERIFY)
+    parser = commands.add_command("verify", about, run_verify, VERIFY)
     _add_source(parser, "a learned pattern database")
-    parser.add("--threads N", "number of threads (default: all cores)", positive)
+    parser.add("--threads N", "number of threads (default: all cores)")
     add_sweep(parser, "--batch")
     parser.add_limits()
 

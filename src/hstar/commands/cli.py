@@ -12,14 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from hstar import _core
-from hstar.commands.arguments import (
-    EPILOG,
-    USAGE_ERROR,
-    Options,
-    Parser,
-    UsageError,
-    add_command,
-)
+from hstar.commands.arguments import EPILOG, USAGE_ERROR, Options, Parser, UsageError
 from hstar.commands.terminal import Output, open_streams
 from hstar.pddl.errors import InputFileError, escape
 from hstar.planning.outside import fault_of_a_function
@@ -129,11 +122,10 @@ def build_parser(names: Sequence[str] = COMMANDS) -> Parser:
         epilog=EPILOG,
     )
     parser.add_argument("--version", action="version", version=f"hstar {VERSION}")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for name in names:
         command = import_module(f"hstar.commands.{name}")
         about, run = getattr(command, "DESCRIPTION", None), getattr(command, "run", None)
-        command.add_arguments(add_command(commands, name, command.HELP, run, about))
+        command.add_arguments(parser.add_command(name, command.HELP, run, about))
     return parser
 
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from hstar.commands.arguments import Options, Parser, positive
+from hstar.commands.arguments import Options, Parser
 
 HELP = "learn a heuristic and compare it with planners, in minutes"
 DESCRIPTION = """\
@@ -23,7 +23,7 @@ LEARNING, LIMIT = "40s", "6s"
 
 def add_arguments(parser: Parser) -> None:
     parser.add("-o --output DIR", "folder to write to", default="build/demo")
-    parser.add("--jobs N", "number of searches at a time (default: one per core)", positive)
+    parser.add("--jobs N", "number of searches at a time (default: one per core)")
 
 
 def demo_commands(folder: Path, jobs: int | None) -> list[list[str]]:

@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hstar.commands.arguments import (
-    Options,
-    Parser,
-    UsageError,
-    add_option,
-    as_usage_error,
-    input_files,
-    positive,
-    value,
-)
+from hstar.commands.arguments import Options, Parser, UsageError, as_usage_error, input_files, value
 
 HELP = "write random problems"
 DESCRIPTION = """\
@@ -42,13 +33,13 @@ def add_arguments(parser: Parser) -> None:
     splits = ["train", "validation", "test", "all"]
     parser.add("--split SPLIT", f"one of {', '.join(splits)}", choices=splits, default="all")
     parser.add("--seed N", "random seed of the problems (default: 0)", int, default=0)
-    parser.add("--count N", "number of problems per split, spread evenly over the sizes", positive)
+    parser.add("--count N", "number of problems per split, spread evenly over the sizes")
     parser.add("--list", "list domains and sizes, then exit")
-    parser.add("--walks N", "number of new initial states of PROBLEM", positive)
-    parser.add("--steps N", "length of each random walk", positive, default=200)
+    parser.add("--walks N", "number of new initial states of PROBLEM")
+    parser.add("--steps N", "length of each random walk", default=200)
     sizes = parser.add_argument_group("sizes", "see --list for the sizes of each domain")
     for name in SIZES:
-        add_option(sizes, f"--{name} RANGE", type=numbers)
+        parser.add(f"--{name} RANGE", type=numbers, to=sizes)
 
 
 @value

@@ -27,13 +27,13 @@ def add_arguments(parser: Parser) -> None:
     parser.add("-o --output FILE.parquet", "file to write the labels to", required=True)
     parser.add_limits_of("attempt", "8G")
     about = "short for --option max_expansions=N; a limit that does not depend on the machine"
-    parser.add("--max-expansions N", about, positive)
-    parser.add("--jobs N", "number of processes (default: one per core)", positive)
+    parser.add("--max-expansions N", about)
+    parser.add("--jobs N", "number of processes (default: one per core)")
     about = "number of other problems to try in place of an unsolved generated one"
     parser.add("--retries N", about, not_negative, default=20)
     about = "one: every action costs 1 (default); normal: the costs of the problem"
     parser.add("--cost {one,normal}", about, default="one")
-    parser.add("--limit-problems N", "label only the first N problems of the folder", positive)
+    parser.add("--limit-problems N", "label only the first N problems of the folder")
     parser.add("--seed N", "draw the problems of --limit-problems at random, with this seed", int)
     parser.add("--teacher NAME", "what makes labels; --teachers lists them (default: optimal)")
     about = "list the teachers with their options"

@@ -7,15 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hstar.commands.arguments import (
-    Options,
-    Parser,
-    UsageError,
-    as_usage_error,
-    duration,
-    positive,
-    seed,
-)
+from hstar.commands.arguments import Options, Parser, UsageError, as_usage_error, seed
 from hstar.pddl.errors import escape
 
 if TYPE_CHECKING:
@@ -42,9 +34,9 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("files", nargs="+", metavar="[DOMAIN] PROBLEM|FOLDER", help=about)
     parser.add("-o --output FILE", "the model, a .safetensors file", required=True)
     about = "total time, verdict included (default: 10m for a folder, 2m for a problem)"
-    parser.add("--time TIME", about, duration)
+    parser.add("--time TIME", about)
     about = "count work instead of time, which gives the same file each time"
-    parser.add("--steps N", about, positive)
+    parser.add("--steps N", about)
     about = "what to choose from: domain, problem or rollouts (default: what fits the input)"
     parser.add("--recipe NAME", about)
     about = "where labels come from, in place of the recipe's, see 'hstar label --teachers'"
@@ -55,8 +47,8 @@ def add_arguments(parser: Parser) -> None:
     about = "an option of the teacher, the features or the model; may be repeated"
     parser.add("--option NAME=VALUE", about, action="append", default=[])
     about = "labelled by a teacher that samples (default for a problem: 100000)"
-    parser.add("--states N", about, positive)
-    parser.add("--jobs N", "processes at a time (default: one per core)", positive)
+    parser.add("--states N", about)
+    parser.add("--jobs N", "processes at a time (default: one per core)")
     parser.add("--seed N", "random seed", seed, default=0)
     parser.add_json()
     parser.add_limits()

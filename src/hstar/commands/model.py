@@ -8,7 +8,7 @@ import warnings
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from hstar.commands.arguments import Options, Parser, add_command
+from hstar.commands.arguments import Options, Parser
 from hstar.pddl.errors import escape
 from hstar.planning.specification import SearchSpecification
 
@@ -20,8 +20,7 @@ HELP = "show a model file"
 
 
 def add_arguments(parser: Parser) -> None:
-    actions = parser.add_subparsers(metavar="ACTION", required=True)
-    show = add_command(actions, "show", "describe a model file", run_show)
+    show = parser.add_command("show", "describe a model file", run_show)
     show.add_argument("file", metavar="FILE", help=".safetensors")
     show.add_json()
 

@@ -30,7 +30,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("paper", metavar="PAPER", help=f"one of {', '.join(PAPERS)}")
     parser.add("--scale SCALE", "one of those above", default="smoke")
     parser.add("-o --output DIR", "default: build/PAPER-SCALE")
-    parser.add("--jobs N", "default: one per core", positive)
+    parser.add("--jobs N", "default: one per core")
     parser.add("--device DEVICE", "device for training: auto, cpu or cuda", default="auto")
     parser.add("--seed SEED", "random seed of problems and training", int, default=0)
     for name, text in OVERRIDES.items():

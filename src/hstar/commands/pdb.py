@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hstar import _core
 from hstar.commands import certified
-from hstar.commands.arguments import (
-    Commands,
-    Options,
-    Parser,
-    UsageError,
-    add_command,
-    as_usage_error,
-    positive,
-)
+from hstar.commands.arguments import Options, Parser, UsageError, as_usage_error, positive
 from hstar.commands.spaces import find_space
 from hstar.runtime.atomic import check_writable
 
@@ -40,13 +32,12 @@ order: --subtract, --order and --symmetry, --div or --mod, --levels.
 
 
 def add_arguments(parser: Parser) -> None:
-    actions = parser.add_subparsers(metavar="ACTION", required=True)
-    for action in (add_build, add_compress, add_show, certified.add_learn, certified.add_verify):
-        action(actions)
+    for add in (add_build, add_compress, add_show, certified.add_learn, certified.add_verify):
+        add(parser)
 
 
-def add_build(actions: Commands) -> None:
-    parser = add_command(actions, "build", "compute a pattern database", run_build, BUILD)
+def add_build(commands: Parser) -> None:
+    parser = commands.add_command("build", "compute a pattern database", run_build, BUILD)
     parser.add_argument("space", nargs="+", metavar="SPACE", help="a puzzle, or [DOMAIN] PROBLEM")
     parser.add("--pattern PATTERN", "the pieces or variables to keep", required=True)
     parser.add("-o --output FILE", "the database file to write", required=True)
@@ -57,9 +48,9 @@ def add_build(actions: Commands) -> None:
     parser.add_limits()
 
 
-def add_compress(actions: Commands) -> None:
+def add_compress(commands: Parser) -> None:
     about = "make a pattern database smaller"
-    parser = add_command(actions, "compress", about, run_compress, COMPRESS)
+    parser = commands.add_command("compress", about, run_compress, COMPRESS)
     parser.add_argument("file", metavar="FILE", help="a pattern database")
     parser.add("-o --output FILE", "the database file to write", required=True)
     parser.add("--subtract BASE", "store only the difference to this database")
@@ -73,9 +64,9 @@ def add_compress(actions: Commands) -> None:
     parser.add_limits()
 
 
-def add_show(actions: Commands) -> None:
+def add_show(commands: Parser) -> None:
     about = "describe a pattern database, or a learned one"
-    parser = add_command(actions, "show", about, run_show)
+    parser = commands.add_command("show", about, run_show)
     parser.add_argument("file", metavar="FILE", help="a pattern database, or a learned one")
     parser.add_json()
 

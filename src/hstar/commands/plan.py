@@ -10,14 +10,7 @@ from dataclasses import replace
 from importlib import import_module
 
 from hstar import _core
-from hstar.commands.arguments import (
-    Options,
-    Parser,
-    UsageError,
-    as_usage_error,
-    duration,
-    input_files,
-)
+from hstar.commands.arguments import Options, Parser, UsageError, as_usage_error, input_files
 from hstar.pddl import parse
 from hstar.pddl.errors import escape
 from hstar.planning.heuristics import HEURISTICS
@@ -39,7 +32,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add_files()
     parser.add_search()
     about = "learn a heuristic for this problem for at most TIME, such as 60s"
-    parser.add("--learn TIME", about, duration)
+    parser.add("--learn TIME", about)
     parser.add("--plan-file FILE", "file to write the plan to", default="sas_plan")
     parser.add_json()
     parser.add_limits()

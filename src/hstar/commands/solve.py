@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hstar import _core
-from hstar.commands.arguments import Options, Parser, UsageError, add_option, positive
+from hstar.commands.arguments import Options, Parser, UsageError
 from hstar.commands.plan import log_result
 from hstar.planning.result import SearchResult, stopped_before_search
 from hstar.planning.search import run as search
@@ -21,9 +21,10 @@ pattern databases, idastar and astar find a shortest solution.
 def add_arguments(parser: Parser) -> None:
     parser.add_argument("puzzle", metavar="PUZZLE", help="a puzzle such as cube3 or tiles-4x4")
     start = parser.add_mutually_exclusive_group(required=True)
-    add_option(start, "--state STATE", "the piece in each place")
-    add_option(start, "--moves MOVES", 'start from the goal after these moves, such as "R U2 F\'"')
-    add_option(start, "--scramble N", "start N random moves from the goal", positive)
+    parser.add("--state STATE", "the piece in each place", to=start)
+    about = 'start from the goal after these moves, such as "R U2 F\'"'
+    parser.add("--moves MOVES", about, to=start)
+    parser.add("--scramble N", "start N random moves from the goal", to=start)
     parser.add("--seed N", "random seed of --scramble", int, default=0)
     parser.add_search(leave_out=("seed",))
     parser.set_defaults(heuristic="blind", algorithm="idastar")

@@ -8,15 +8,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
-from hstar.commands.arguments import (
-    Options,
-    Parser,
-    UsageError,
-    add_option,
-    as_usage_error,
-    positive,
-    value,
-)
+from hstar.commands.arguments import Options, Parser, UsageError, as_usage_error, positive, value
 from hstar.slots.features import FEATURES
 from hstar.slots.models import MODELS
 from hstar.slots.objectives import OBJECTIVES, make_objective
@@ -45,14 +37,14 @@ OBJECTIVE: Flags = (
     ("--base H", "built-in heuristic that the model corrects, or none (default: ff)"),
     ("--lower H", "lower bound of h*: lmcut (default), hmax, blind or none"),
     ("--cap fit|none|X", "limit the base to X times the lower bound (default: fit X)"),
-    ("--epsilon X", "widen bounds by this much (default: 0.1)", float),
-    ("--beta X", "beta of the loss cea (default: 1)", float),
-    ("--eta X", "eta of the loss cea (default: 0.01)", float),
+    ("--epsilon X", "widen bounds by this much (default: 0.1)"),
+    ("--beta X", "beta of the loss cea (default: 1)"),
+    ("--eta X", "eta of the loss cea (default: 0.01)"),
     ("--pace {fixed,phases}", "cea: fixed beta and eta (default), or lower ones at stalls"),
 )
 SHAPE: Flags = (
-    ("--hidden N", "mlp: width of the first layer (default: 200)", positive),
-    ("--width N", "mlp: width of the residual blocks (default: 100)", positive),
+    ("--hidden N", "mlp: width of the first layer (default: 200)"),
+    ("--width N", "mlp: width of the residual blocks (default: 100)"),
     ("--blocks N", "mlp: number of residual blocks (default: 2)", int),
 )
 START = """\
@@ -71,15 +63,16 @@ def add_training(parser: Parser) -> None:
         *((table, flags_of(of_table=True)), (table, DECODE)),
     ):
         for option in options:
-            add_option(group, *option)
+            parser.add(*option, to=group)
     about = "an option of the model, its features or the objective, such as width=16"
-    add_option(what, "--option NAME=VALUE", about, action="append", default=[])
-    add_option(training, "--threads N", "number of CPU threads (default: all)", positive)
-    add_option(training, "--compile", "compile the network with torch (on a GPU)")
-    add_option(table, "--start FILE", START)
+    parser.add("--option NAME=VALUE", about, to=what, action="append", default=[])
+    parser.add("--threads N", "number of CPU threads (default: all)", to=training)
+    parser.add("--compile", "compile the network with torch (on a GPU)", to=training)
+    parser.add("--start FILE", START, to=table)
     about = "how states are drawn for a batch (default: uniform)"
-    add_option(table, "--sampling {uniform,proportional,tempered}", about, default="uniform")
-    add_option(table, "--alpha X", "exponent of tempered (default: 0.5)", float, default=0.5)
+    usage = "--sampling {uniform,proportional,tempered}"
+    parser.add(usage, about, to=table, default="uniform")
+    parser.add("--alpha X", "exponent of tempered (default: 0.5)", to=table, default=0.5)
 
 
 def flags_of(of_table: bool) -> Flags:
@@ -96,7 +89,7 @@ def flags_of(of_table: bool) -> Flags:
 
 def add_sweep(parser: Parser, batch: str) -> None:
     about = "states that a sweep computes at once; does not change results (default: 4096)"
-    parser.add(f"{batch} N", about, positive, dest="sweep_batch", default=4096)
+    parser.add(f"{batch} N", about, dest="sweep_batch", default=4096)
     parser.add_json()
 
 
@@ -111,10 +104,10 @@ def size(text: str) -> int:
 
 DECODE: Flags = (
     ("--budget SIZE", "strict: largest mean within so many bytes, such as 240k", size),
-    ("--mean X", "strict: smallest file with this mean", float),
-    ("--tau X", "probability for quantile (default: 0.99)", float),
-    ("--temperature X", "divide logits by X, for quantile and strict (default: 1)", float),
-    ("--share N", "strict: choose thresholds on one in N states (default: 1)", positive),
+    ("--mean X", "strict: smallest file with this mean"),
+    ("--tau X", "probability for quantile (default: 0.99)"),
+    ("--temperature X", "divide logits by X, for quantile and strict (default: 1)"),
+    ("--share N", "strict: choose thresholds on one in N states (default: 1)"),
 )
 
 
