@@ -42,13 +42,13 @@ def demo_commands(folder: Path, jobs: int | None) -> list[list[str]]:
 
 
 def run(options: Options) -> int:
-    print(DESCRIPTION, flush=True)
+    print(DESCRIPTION)
     folder = Path(options.output)
     folder.mkdir(parents=True, exist_ok=True)
     for command in demo_commands(folder, options.jobs):
-        print(f"\n$ {shlex.join(['hstar', *command])}", flush=True)
+        print(f"\n$ {shlex.join(['hstar', *command])}")
         if command[0] == "learn" and Path(command[-1]).exists():
-            print(f"{command[-1]} is there already", flush=True)
+            print(f"{command[-1]} is there already")
             continue
         code = subprocess.run([sys.executable, "-m", "hstar", *command]).returncode
         if code:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hstar.commands.arguments import Options, Parser, UsageError, as_usage_error, input_files, value
+from hstar.domains import DOMAINS, SPLITS, generate
 
 HELP = "write random problems"
 DESCRIPTION = """\
@@ -16,12 +17,7 @@ With --walks N PROBLEM, write at most N problems to DIR that differ from PROBLEM
 state: it is where a random walk from the initial state of PROBLEM ends.
 """
 
-# The size parameters of all domains, listed here so that other commands need not load the domains.
-SIZES = (
-    *("airplanes", "balls", "blocks", "cars", "cities", "columns", "curbs", "floors"),
-    *("instruments", "locations", "modes", "packages", "passengers", "ratio", "rows"),
-    *("satellites", "side", "stars", "stations"),
-)
+SIZES = sorted({one.name for domain in DOMAINS.values() for one in domain.parameters})
 LONGEST_RANGE = 10_000
 MOST_WALKS = 10**8
 
@@ -63,8 +59,6 @@ def numbers(text: str) -> list[int | float]:
 
 
 def run(options: Options) -> int:
-    from hstar.domains import SPLITS, generate
-
     if options.list:
         print(overview(), end="")
         return 0
@@ -73,7 +67,7 @@ def run(options: Options) -> int:
         raise UsageError(f"expected {missing}; 'hstar generate --list' names the domains")
     if options.walks is not None:
         return write_problems_of_walks(options)
-    given = {name: getattr(options, name) for name in SIZES}
+    given = options.values_of(" ".join(SIZES))
     ranges = {name: values for name, values in given.items() if values is not None}
     splits = SPLITS if options.split == "all" else (options.split,)
     what = options.domain, options.output, splits, options.seed
@@ -108,8 +102,6 @@ def write_problems_of_walks(options: Options) -> int:
 
 def overview() -> str:
     """The domains, their sizes, and what each split contains by default."""
-    from hstar.domains import DOMAINS
-
     lines = []
     for generator in DOMAINS.values():
         lines.append(f"{generator.name}: {generator.summary}")

@@ -62,7 +62,7 @@ def run(options: Options) -> int:
 
     def say(line: str) -> None:
         if not options.json:
-            print(escape(line), flush=True)
+            print(escape(line))
 
     if len(options.files) > 2:
         raise UsageError("expected FOLDER or [DOMAIN] PROBLEM, at most two files")

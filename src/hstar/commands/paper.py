@@ -7,7 +7,6 @@ import os
 import shlex
 import sys
 import time
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +73,7 @@ def run(options: Options) -> int:
         from hstar.experiments.study import timed
 
         output = Path(options.output or f"build/{paper}-{scale}")
-        settings["say"] = timed(partial(print, flush=True))
+        settings["say"] = timed(print)
         settings |= {"jobs": options.jobs or os.cpu_count() or 1, "device": options.device}
         study = prepare_paper(paper, scale, output, given, seed=options.seed, **settings)
     start = time.monotonic()

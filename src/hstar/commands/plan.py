@@ -61,18 +61,20 @@ def run(options: Options) -> int:
             say(f"Domain: {problem.domain.name}. Problem: {problem.name}.")
             if asked.files and first.is_default_planner:
                 say("The model did not beat the default planner when it was learned.")
-            say(f"Search: {chosen.describe()}.", flush=True)
+            say(f"Search: {chosen.describe()}.")
             task = ground(problem, budget=budget, keep_irrelevant=options.keep_irrelevant)
             log_task(task, _core.monotonic_seconds() - start, say)
             log_limits("search", budget, say)
             if options.learn is None:
                 result = search(task, chosen, budget)
             else:
-                result = learn_and_search(task, options, budget, say)
+                from hstar.learning.planning import plan_with_learning
+
+                result = plan_with_learning(task, options.learn, budget, say)
     except OutOfResources as error:
         if options.json:
             print(stopped_before_search(error, _core.monotonic_seconds() - start).to_json())
-        say(f"search exit code: {error.exit_code}", flush=True)
+        say(f"search exit code: {error.exit_code}")
         raise
     result = replace(result, total_time=_core.monotonic_seconds() - start)
     if result.solved:
@@ -81,12 +83,11 @@ def run(options: Options) -> int:
         except OSError:
             print(result.to_json() if options.json else result.plan_text, file=options.loud)
             raise
+    file = escape(options.plan_file)
     if result.unchecked is not None:
-        print(
-            f"hstar: warning: {result.unchecked} before the plan was validated; it is in "
-            f"{escape(options.plan_file)}, check it with 'hstar validate'",
-            file=sys.stderr,
-        )
+        place = f"it is in {file}, check it with 'hstar validate'"
+        early = f"{result.unchecked} before the plan was validated"
+        print(f"hstar: warning: {early}; {place}", file=sys.stderr)
     if options.json:
         print(result.to_json())
         return result.exit_code
@@ -94,30 +95,19 @@ def run(options: Options) -> int:
     log_result(result, "the last search" if options.learn is not None else found_by.names)
     finder = {"default": "The default planner", "learned": "The learned search"}
     if result.found_by is not None:
-        print(f"{finder[result.found_by]} found the plan; it is in {escape(options.plan_file)}.")
+        print(f"{finder[result.found_by]} found the plan; it is in {file}.")
     elif result.solved:
-        print(f"The plan is in {escape(options.plan_file)}.")
+        print(f"The plan is in {file}.")
     return result.exit_code
 
 
 def check_learn(options: Options, chosen: SearchSpecification) -> None:
     if chosen.searches() != [DEFAULT_PLANNER]:
-        raise UsageError(
-            "--learn takes turns with the default planner; leave out -H, -s and others"
-        )
-    limit = options.overall_time_limit
+        advice = "leave out -H, -s and others"
+        raise UsageError(f"--learn takes turns with the default planner; {advice}")
+    limit, asked = options.overall_time_limit, f"--learn {options.learn:g}s"
     if limit is not None and options.learn >= limit:
-        raise UsageError(
-            f"--learn {options.learn:g}s leaves no time to plan within {limit:g}s; give it less"
-        )
-
-
-def learn_and_search(
-    task: Task, options: Options, budget: Budget, say: Callable[..., None]
-) -> SearchResult:
-    from hstar.learning.planning import plan_with_learning
-
-    return plan_with_learning(task, options.learn, budget, lambda line: say(line, flush=True))
+        raise UsageError(f"{asked} leaves no time to plan within {limit:g}s; give it less")
 
 
 # The lines below are those of Fast Downward where it has one, so that tools that parse its logs,
@@ -136,8 +126,8 @@ def log_task(task: Task, seconds: float, say: Callable[..., None]) -> None:
     say(f"Translator facts: {task.num_facts}")
     say(f"Translator operators: {task.num_operators}")
     say(f"Translator peak memory: {_core.peak_resident_bytes() // 1024} KB")
-    say(f"Done! [{time.process_time():.6f}s CPU, {seconds:.6f}s wall-clock]", flush=True)
-    say("translate exit code: 0", flush=True)
+    say(f"Done! [{time.process_time():.6f}s CPU, {seconds:.6f}s wall-clock]")
+    say("translate exit code: 0")
 
 
 def log_result(result: SearchResult, heuristic: str) -> None:

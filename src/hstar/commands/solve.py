@@ -63,5 +63,5 @@ def solve_puzzle(options: Options, budget: Budget) -> SearchResult:
     if not options.json:
         print(f"Puzzle: {puzzle.name}.")
         print(f"State: {puzzle.format_state(state)}")
-        print(f"Search: {chosen.describe()}.", flush=True)
+        print(f"Search: {chosen.describe()}.")
     return search(puzzle, chosen, budget, state)

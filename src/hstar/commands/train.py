@@ -91,9 +91,7 @@ def train_by_fit(options: Options) -> int:
     others = given_flags(options) | {k: v for k, v in options.values_of(names).items() if v}
     if others:
         raise UsageError(f"the fit '{options.fit}' takes no --{next(iter(others))}")
-    seeds = _seeds(options.seeds)
-    for seed in seeds:
-        path = _output(options.output, seed, len(seeds))
+    for seed, path in _outputs(options).items():
         limits = Limits(Budget(), seed, options.steps, options.threads or 1)
         slots = options.values_of("model features objective")
         named = values_by_name(options)
@@ -109,12 +107,11 @@ def train_on_labels(options: Options) -> int:
     from hstar.training.evaluation import evaluate_model
     from hstar.training.targets import base_error, fitted
 
-    seeds = _seeds(options.seeds)
-    chosen = {seed: training_options(options, seed, of_table=False) for seed in seeds}
-    first = chosen[seeds[0]]
+    outputs = _outputs(options)
+    chosen = {seed: training_options(options, seed, of_table=False) for seed in outputs}
+    first = next(iter(chosen.values()))
     if options.test and first.objective.form == "value":
         raise UsageError("a ranking does not estimate costs, so there is no error to --test")
-    outputs = {seed: _output(options.output, seed, len(seeds)) for seed in seeds}
     with as_usage_error():
         for path in outputs.values():
             check_output(path)
@@ -128,8 +125,7 @@ def train_on_labels(options: Options) -> int:
     test = load_dataset(options.test) if options.test else None
     print(
         f"{len(training)} states of {len(training.tasks)} problems to train on, "
-        f"{len(validation)} of {len(validation.tasks)} to validate on",
-        flush=True,
+        f"{len(validation)} of {len(validation.tasks)} to validate on"
     )
     with as_usage_error():
         for other in (validation, test):
@@ -142,18 +138,17 @@ def train_on_labels(options: Options) -> int:
         result = _train(training, validation, path, one, options)
         print(
             f"{path}: best at step {result.best.step} of {result.curve[-1].step}, "
-            f"{_errors(result.best)}, {result.parameters} parameters, {result.seconds:.0f} s",
-            flush=True,
+            f"{_errors(result.best)}, {result.parameters} parameters, {result.seconds:.0f} s"
         )
         if objective.score == "mse" and objective.constants()["base"] != "none":
             alone = base_error(validation, objective)
-            print(f"{objective.constants()['base']} alone: squared error {alone:.3f}", flush=True)
+            print(f"{objective.constants()['base']} alone: squared error {alone:.3f}")
         for warning in result.warnings:
-            print(f"warning: {warning}", flush=True)
+            print(f"warning: {warning}")
         if test is not None:
             with as_usage_error():
                 metrics = evaluate_model(path, test, trust=True)
-            print(f"{path}: on test problems {metrics.describe()}", flush=True)
+            print(f"{path}: on test problems {metrics.describe()}")
     return 0
 
 
@@ -172,8 +167,7 @@ def _describe(options: TrainOptions, fitted: Any, training: Dataset) -> None:
         before, after = (base_error(training, one) for one in (replace(fitted, cap=None), fitted))
         print(
             f"{constants['base']} is capped at {constants['cap']:.2f} x {constants['lower']}: its "
-            f"squared error on the training labels falls from {before:.2f} to {after:.2f}",
-            flush=True,
+            f"squared error on the training labels falls from {before:.2f} to {after:.2f}"
         )
 
 
@@ -207,23 +201,19 @@ def _train(
     return result
 
 
-def _seeds(text: str) -> list[int]:
+def _outputs(options: Options) -> dict[int, str]:
+    """A file for each seed."""
     try:
-        seeds = [int(part) for part in text.split(",")]
+        seeds = [int(part) for part in options.seeds.split(",")]
     except ValueError:
-        raise UsageError(f"--seeds takes numbers such as 0,1,2, not '{text}'") from None
+        message = f"--seeds takes numbers such as 0,1,2, not '{options.seeds}'"
+        raise UsageError(message) from None
     if len(set(seeds)) < len(seeds):
-        raise UsageError(f"--seeds names a seed twice: {text}")
-    return seeds
-
-
-def _output(pattern: str, seed: int, count: int) -> str:
-    if "{seed}" in pattern:
-        return pattern.replace("{seed}", str(seed))
-    if count == 1:
-        return pattern
-    path = Path(pattern)
-    return str(path.with_name(f"{path.stem}-seed{seed}{path.suffix}"))
+        raise UsageError(f"--seeds names a seed twice: {options.seeds}")
+    pattern, path = options.output, Path(options.output)
+    if "{seed}" not in pattern and len(seeds) > 1:
+        pattern = str(path.with_name(f"{path.stem}-seed{{seed}}{path.suffix}"))
+    return {seed: pattern.replace("{seed}", str(seed)) for seed in seeds}
 
 
 def _errors(line: Line) -> str:

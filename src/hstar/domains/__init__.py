@@ -22,11 +22,6 @@ __all__ = [
     "GeneratedProblem",
     "Generator",
     "Parameter",
-    "Parameters",
-    "SplitPlan",
-    "WrittenSplit",
-    "draw",
-    "generate",
-    "random_board",
-    "regenerate",
 ]
+__all__ += ["Parameters", "SplitPlan", "WrittenSplit", "draw", "generate", "random_board"]
+__all__ += ["regenerate"]
