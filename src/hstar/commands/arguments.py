@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
 from pathlib import Path
@@ -103,6 +104,10 @@ class Parser(argparse.ArgumentParser):
         if wrong:
             message += did_you_mean(wrong[1], re.findall(r"[\w-]+", wrong[2]))
         self.exit(USAGE_ERROR, f"{self.prog}: {escape(message)}; see '{self.prog} --help'\n")
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """argparse would not tell that it cannot write."""
+        (file or sys.stderr).write(message)
 
     def add_command(
         self,

@@ -112,23 +112,19 @@ class ConditionReader:
         """Read the terms after the name of a predicate or function."""
         wanted = len(declared.parameters)
         if len(form) - 1 != wanted:
-            raise form.error(
-                min(len(form) - 1, wanted + 1),
-                f"{quote(declared.name)} takes {count(wanted, 'argument')}, not {len(form) - 1}; "
-                f"it is declared as {shorten(str(declared), 200)}",
-            )
+            takes = f"{quote(declared.name)} takes {count(wanted, 'argument')}, not {len(form) - 1}"
+            message = f"{takes}; it is declared as {shorten(str(declared), 200)}"
+            raise form.error(min(len(form) - 1, wanted + 1), message)
         terms = []
         for index, parameter in enumerate(declared.parameters, 1):
             term = self.term(form, index, scope)
             if term[0] != "?":
                 types = self.objects[term]
                 if not self.domain.type_tree.has_type(types, parameter.types):
-                    form.warn_once(
-                        index,
-                        f"wrong type: {quote(term)} has type {types_text(types)}, but argument "
-                        f"{index} of {quote(declared.name)} needs type "
-                        f"{types_text(parameter.types)}; it is accepted anyway",
-                    )
+                    wrong = f"wrong type: {quote(term)} has type {types_text(types)}"
+                    place = f"argument {index} of {quote(declared.name)}"
+                    needs = f"but {place} needs type {types_text(parameter.types)}"
+                    form.warn_once(index, f"{wrong}, {needs}; it is accepted anyway")
             terms.append(term)
         return tuple(terms)
 
@@ -177,11 +173,8 @@ class ConditionReader:
 def expect_length(form: Form, length: int, pattern: str) -> None:
     """Raises unless the list has this many items."""
     if len(form) != length:
-        raise form.error(
-            min(len(form), length),
-            f"{quote(form[0])} takes {count(length - 1, 'argument')}, not {len(form) - 1}; "
-            f"write '{pattern}'",
-        )
+        takes = f"{quote(form[0])} takes {count(length - 1, 'argument')}, not {len(form) - 1}"
+        raise form.error(min(len(form), length), f"{takes}; write '{pattern}'")
 
 
 def is_number(text: str) -> bool:

@@ -52,10 +52,8 @@ def read_variables(parent: Form, index: int, known_types: dict[str, Types]) -> l
     """Read the list of distinct variables that an action or a quantifier has at `parent[index]`."""
     form = parent[index] if index < len(parent) else ""
     if isinstance(form, str):
-        raise parent.error(
-            index,
-            "expected a list of variables; write for example '(?x - block ?y)', or '()' for none",
-        )
+        example = "write for example '(?x - block ?y)', or '()' for none"
+        raise parent.error(index, f"expected a list of variables; {example}")
     return read_typed_list(form, 0, "variable", known_types)
 
 
@@ -76,21 +74,16 @@ def read_types(form: Form) -> dict[str, Types]:
                 # Real files give a type a second parent by declaring it again.
                 types[name] = tuple(dict.fromkeys(earlier + parents))
             elif parents != (ROOT,):
-                raise form.error(
-                    index,
-                    f"type '{ROOT}' is above all types and cannot be below {types_text(parents)}; "
-                    "delete it or rename it",
-                )
+                wrong = f"is above all types and cannot be below {types_text(parents)}"
+                raise form.error(index, f"type '{ROOT}' {wrong}; delete it or rename it")
     for parent in mentioned:
         types.setdefault(parent, (ROOT,))
     try:
         TopologicalSorter(types).prepare()
     except CycleError as error:
         cycle = error.args[1][::-1]
-        raise form.error(
-            declared_at[cycle[0]],
-            f"types form a cycle: {' - '.join(cycle[:8])}; no type can be its own supertype",
-        ) from None
+        message = f"types form a cycle: {' - '.join(cycle[:8])}; no type can be its own supertype"
+        raise form.error(declared_at[cycle[0]], message) from None
     return types
 
 
@@ -111,10 +104,8 @@ def read_functions(form: Form, known_types: dict[str, Types]) -> dict[str, Predi
     while index < len(form):
         if form[index] == "-":
             if index == 1 or form[index - 1] == "-" or index + 1 == len(form):
-                raise form.error(
-                    index,
-                    "'-' must stand between functions and their type; write '(f ?x) - number'",
-                )
+                message = "'-' must stand between functions and their type"
+                raise form.error(index, f"{message}; write '(f ?x) - number'")
             if form[index + 1] != "number":
                 what = f"functions of type {describe(form[index + 1])} (object fluents)"
                 message = f"{what} are not supported; only '- number' is"
@@ -181,10 +172,8 @@ def _typed_groups(form: Form, first: int, what: str) -> Iterator[tuple[list[int]
         if what == "variable" and (item[0] != "?" or len(item) == 1):
             raise form.expected(index, "a variable", "variables are written '?name'")
         if what != "variable" and item[0] in "?:":
-            raise form.error(
-                index,
-                f"{quote(item)} cannot be a name ({what}); names do not start with '{item[0]}'",
-            )
+            message = f"{quote(item)} cannot be a name ({what})"
+            raise form.error(index, f"{message}; names do not start with '{item[0]}'")
         pending.append(index)
     if pending:
         yield pending, (ROOT,), pending[0]

@@ -54,11 +54,9 @@ def read_objects(
     objects = dict(constants)
     for name, own, position in read_typed_list(form, 1, what, types):
         if objects.setdefault(name, own) != own:
-            raise form.error(
-                position,
-                f"object {quote(name)} has type {types_text(own)} here, but it is a constant of "
-                f"type {types_text(objects[name])} in the domain; delete it here or rename it",
-            )
+            before = f"it is a constant of type {types_text(objects[name])} in the domain"
+            message = f"object {quote(name)} has type {types_text(own)} here, but {before}"
+            raise form.error(position, f"{message}; delete it here or rename it")
     return objects
 
 

@@ -26,10 +26,8 @@ def read_problem(source: Source, domain: Domain) -> Problem:
     sections = {word: forms[0] for word, forms in found.items()}
     for keyword in (":domain", ":init", ":goal"):
         if keyword not in sections:
-            raise source.error(
-                len(source.text.rstrip()) - 1,
-                f"the problem has no '({keyword} ...)' section; add it",
-            )
+            message = f"the problem has no '({keyword} ...)' section; add it"
+            raise source.error(len(source.text.rstrip()) - 1, message)
     named, goal_section = sections[":domain"], sections[":goal"]
     if len(named) != 2 or isinstance(named[1], Form):
         raise named.error(None, "expected one domain name; write '(:domain NAME)'")
@@ -39,20 +37,13 @@ def read_problem(source: Source, domain: Domain) -> Problem:
     init = _InitReader(conditions)
     init.read(sections[":init"])
     if len(goal_section) != 2:
-        raise goal_section.error(
-            min(len(goal_section), 2),
-            f"':goal' takes one condition, not {len(goal_section) - 1}; write '(:goal (and ...))'",
-        )
-    return Problem(
-        name=name,
-        domain=domain,
-        objects=objects,
-        init=list(init.true),
-        function_values=init.function_values,
-        goal=conditions.condition(goal_section, 1, NO_VARIABLES),
-        uses_metric=_read_metric(sections.get(":metric")),
-        path=source.path,
-    )
+        takes = f"':goal' takes one condition, not {len(goal_section) - 1}"
+        place = min(len(goal_section), 2)
+        raise goal_section.error(place, f"{takes}; write '(:goal (and ...))'")
+    goal = conditions.condition(goal_section, 1, NO_VARIABLES)
+    uses_metric = _read_metric(sections.get(":metric"))
+    held = list(init.true), init.function_values, goal, uses_metric
+    return Problem(name, domain, objects, *held, source.path)
 
 
 def _read_metric(form: Form | None) -> bool:
@@ -61,9 +52,8 @@ def _read_metric(form: Form | None) -> bool:
     if form is None:
         return False
     if len(form) != 3 or form[1] not in ("minimize", "maximize"):
-        raise form.error(
-            min(len(form) - 1, 1), f"malformed metric; write '(:metric minimize ({TOTAL_COST}))'"
-        )
+        message = f"malformed metric; write '(:metric minimize ({TOTAL_COST}))'"
+        raise form.error(min(len(form) - 1, 1), message)
     if form[1] == "minimize":
         if form[2] in ([TOTAL_COST], TOTAL_COST):
             return True
@@ -145,9 +135,8 @@ class _InitReader:
             raise form.error(None, "expected '(= (FUNCTION ...) NUMBER)'; complete it")
         term, number = form[1:]
         if isinstance(term, str) and term not in functions:
-            raise form.error(
-                None, f"'(= {term} ...)' in :init does not assign a number to a function; delete it"
-            )
+            message = f"'(= {term} ...)' in :init does not assign a number to a function; delete it"
+            raise form.error(None, message)
         if isinstance(term, str):
             term = Form([term], form.source, form.start)
         name = term[0] if term and isinstance(term[0], str) else "()"
@@ -165,11 +154,8 @@ class _InitReader:
             raise form.unsupported(2, feature, "use a predicate instead")
         value = (read_cost if name in self._cost_functions else read_number)(form, 2)
         if self.function_values.setdefault(key, value) != value:
-            raise form.error(
-                None,
-                f"({' '.join(key)}) has two values, {self.function_values[key]} and {value}; "
-                "delete one",
-            )
+            both = f"{self.function_values[key]} and {value}"
+            raise form.error(None, f"({' '.join(key)}) has two values, {both}; delete one")
 
 
 def _is_timed(form: Form) -> bool:

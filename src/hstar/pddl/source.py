@@ -70,9 +70,8 @@ def load_source(
     name = os.fspath(path)
     source = source_from_bytes(name, _read_bytes(name, error_class), error_class)
     if not may_be_empty and (not source.text or source.text.isspace()):
-        raise source.error(
-            0, "the file is empty or has only comments; check that it was written completely"
-        )
+        message = "the file is empty or has only comments; check that it was written completely"
+        raise source.error(0, message)
     return source
 
 
@@ -83,10 +82,10 @@ def source_from_bytes(
     raw = raw.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b" \n").replace(b"\r", b"\n")
     if 0 in raw:
         before = Source(name, raw[: raw.index(0)].decode("latin-1"), error_class)
-        raise before.error(
-            len(before.text),
-            "a NUL byte, so this is a binary or UTF-16 file; give a text file in UTF-8 encoding",
+        message = (
+            "a NUL byte, so this is a binary or UTF-16 file; give a text file in UTF-8 encoding"
         )
+        raise before.error(len(before.text), message)
     raw = raw.lower()
     try:
         return Source(name, _blank_comments(raw.decode()), error_class)
@@ -97,10 +96,9 @@ def source_from_bytes(
     source = Source(name, _blank_comments(raw.decode("latin-1")), error_class)
     strange = _NOT_ASCII.search(source.text)
     if strange:
-        raise source.error(
-            strange.start(),
-            f"byte 0x{ord(strange[0]):02x} is not valid UTF-8; save the file in UTF-8 encoding",
-        )
+        byte = f"byte 0x{ord(strange[0]):02x}"
+        message = f"{byte} is not valid UTF-8; save the file in UTF-8 encoding"
+        raise source.error(strange.start(), message)
     return source
 
 

@@ -117,10 +117,8 @@ class _Replay:
             if types is None:
                 raise _PlanFault(f"the problem has no object '{escape(arg)}'")
             if arg not in self._conditions.objects(parameter.types):
-                raise _PlanFault(
-                    f"'{arg}' has type {types_text(types)}, but parameter {parameter.name} needs "
-                    f"type {types_text(parameter.types)}"
-                )
+                needs = f"parameter {parameter.name} needs type {types_text(parameter.types)}"
+                raise _PlanFault(f"'{arg}' has type {types_text(types)}, but {needs}")
             binding[parameter.name] = arg
         return action, binding
 
