@@ -96,10 +96,8 @@ def tell(options: Options, found: Outcome) -> None:
     if found.file is None:
         return
     output = escape(options.output)
+    advice = f"use it with 'hstar plan PROBLEM -H {output}'."
     if found.verdict.use == "default":
-        print(
-            f"The model is in {output}; 'hstar plan PROBLEM -H {output}' runs the default planner, "
-            "and with -s gbfs the model."
-        )
-    else:
-        print(f"The model is in {output}; use it with 'hstar plan PROBLEM -H {output}'.")
+        runs = "runs the default planner, and with -s gbfs the model."
+        advice = f"'hstar plan PROBLEM -H {output}' {runs}"
+    print(f"The model is in {output}; {advice}")

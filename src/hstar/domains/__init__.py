@@ -14,14 +14,6 @@ from hstar.domains.registry import DOMAINS
 from hstar.domains.sliding_tiles import random_board
 from hstar.domains.splits import Drawn, draw, regenerate
 
-__all__ = [
-    "DOMAINS",
-    "SPLITS",
-    "Drawn",
-    "FolderError",
-    "GeneratedProblem",
-    "Generator",
-    "Parameter",
-]
-__all__ += ["Parameters", "SplitPlan", "WrittenSplit", "draw", "generate", "random_board"]
-__all__ += ["regenerate"]
+__all__ = ["DOMAINS", "SPLITS", "Drawn", "FolderError", "GeneratedProblem", "Generator"]
+__all__ += ["Parameter", "Parameters", "SplitPlan", "WrittenSplit", "draw", "generate"]
+__all__ += ["random_board", "regenerate"]

@@ -138,11 +138,8 @@ def plans(
     small: Sizes, large: Sizes, *, train: int, validation: int, test: int
 ) -> dict[str, SplitPlan]:
     """Small sizes for training and validation, large ones for test; so many problems of each."""
-    return {
-        "train": SplitPlan(small, train),
-        "validation": SplitPlan(small, validation),
-        "test": SplitPlan(large, test),
-    }
+    small_ones = {"train": SplitPlan(small, train), "validation": SplitPlan(small, validation)}
+    return {**small_ones, "test": SplitPlan(large, test)}
 
 
 def numbered(prefix: str, count: int | float, first: int = 0) -> tuple[str, ...]:

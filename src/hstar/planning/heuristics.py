@@ -138,10 +138,8 @@ def bind_heuristic(
         entry = HEURISTICS.find(heuristic)
         if space.kind not in entry.spaces:
             fitting = ", ".join(name for name, e in HEURISTICS.items() if space.kind in e.spaces)
-            raise ValueError(
-                f"the heuristic '{heuristic}' does not work on a {space.kind}; "
-                f"choose one of {fitting}, or pdb:FILE (pattern databases)"
-            )
+            wrong = f"the heuristic '{heuristic}' does not work on a {space.kind}"
+            raise ValueError(f"{wrong}; choose one of {fitting}, or pdb:FILE (pattern databases)")
         if heuristic in HEURISTICS:
             return entry.make(space, cost, budget or Budget())
         make, name = entry.make, heuristic

@@ -61,10 +61,9 @@ class Journal:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise self._refusal(
-                    "another process is writing this output; wait for it to end, or choose "
-                    "another -o"
-                ) from None
+                advice = "wait for it to end, or choose another -o"
+                message = f"another process is writing this output; {advice}"
+                raise JournalError(message, str(self.path)) from None
             if self._names()[:1] != [MARK]:  # killed before it was written
                 os.write(lock, f"{MARK}\n".encode())
             claim_settings(self.file(SETTINGS), self._settings, self._warn)
@@ -85,15 +84,11 @@ class Journal:
             how = os.O_CREAT | os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW
             return os.open(lock, how, 0o666)
         except FileExistsError:
-            raise self._refusal(
-                "this is not a journal of hstar; move it away, or choose another -o"
-            ) from None
+            message = "this is not a journal of hstar; move it away, or choose another -o"
+            raise JournalError(message, str(self.path)) from None
         except OSError as error:
             error.filename = f"cannot write {self.path}"
             raise
-
-    def _refusal(self, why: str) -> JournalError:
-        return JournalError(why, str(self.path))
 
     def _names(self) -> list[str]:
         """The lines of the lock: our mark, then names; none where there is no such file."""
@@ -163,11 +158,9 @@ def claim_settings(
         before = json.loads(text)
     differences = list(_differences(before, json.loads(text)))
     if differences:
-        raise JournalError(
-            f"an unfinished run with other settings is kept here ({'; '.join(differences)}); run "
-            "with the same settings, choose another -o, or delete this folder to start again",
-            str(path.parent),
-        )
+        found = f"an unfinished run with other settings is kept here ({'; '.join(differences)})"
+        advice = "run with the same settings, choose another -o, or delete this folder"
+        raise JournalError(f"{found}; {advice} to start again", str(path.parent))
     write_atomically(path, text)
 
 
