@@ -157,7 +157,6 @@ class Parser(argparse.ArgumentParser):
         self.add("--overall-memory-limit SIZE", "such as 8G")
 
     def add_limits_of(self, what: str, size: str) -> None:
-        """Limits on each run or attempt."""
         about = f"per {what}, such as 30s (default: 5m)"
         self.add("--time-limit TIME", about, default=300.0)
         about = f"per {what}, such as 500M (default: {size})"

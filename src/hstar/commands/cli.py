@@ -109,7 +109,6 @@ def fail(message: str, code: int) -> int:
 
 
 def show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-    """One line on stderr, as errors have it."""
     ours = category.__module__.startswith("hstar.")
     text = str(message) if ours else f"{category.__name__}: {message}"
     print(f"hstar: warning: {escape(text)}", file=sys.stderr)

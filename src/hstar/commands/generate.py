@@ -101,7 +101,6 @@ def write_problems_of_walks(options: Options) -> int:
 
 
 def overview() -> str:
-    """The domains, their sizes, and what each split contains by default."""
     lines = []
     for generator in DOMAINS.values():
         lines.append(f"{generator.name}: {generator.summary}")

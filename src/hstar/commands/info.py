@@ -69,7 +69,6 @@ def sizes(task: Task) -> dict[str, object]:
 
 
 def features_of(problem: Problem) -> Iterator[str]:
-    """The features of PDDL that a problem and its domain use."""
     domain = problem.domain
     if len(domain.types) > 1:
         yield "typing"

@@ -100,7 +100,6 @@ def steps(texts: list[str]) -> dict[str, int] | int:
 
 @value
 def peer(text: str) -> tuple[str, str]:
-    """NAME=COMMAND."""
     from hstar.experiments.bench import check_peer
 
     name, _, command = text.partition("=")

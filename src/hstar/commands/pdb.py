@@ -142,7 +142,6 @@ def describe(database: PatternDatabase) -> dict[str, Any]:
 
 
 def report(database: PatternDatabase, as_json: bool, build_time: float | None = None) -> None:
-    """Print the description of a database."""
     description = describe(database)
     if as_json:
         if build_time is not None:

@@ -131,7 +131,6 @@ def log_task(task: Task, seconds: float, say: Callable[..., None]) -> None:
 
 
 def log_result(result: SearchResult, heuristic: str) -> None:
-    """What a search found and what it took."""
     if result.initial_h is not None:
         print(f"Initial heuristic value for {heuristic}: {value_text(result.initial_h)}")
     if result.solved:

@@ -202,7 +202,6 @@ def _train(
 
 
 def _outputs(options: Options) -> dict[int, str]:
-    """A file for each seed."""
     try:
         seeds = [int(part) for part in options.seeds.split(",")]
     except ValueError:

@@ -91,7 +91,6 @@ def generate(
 
 
 def _files(generator: Generator, split: str, problems: Sequence[Drawn]) -> dict[str, str]:
-    """The whole folder: file names and texts."""
     texts = {f"{problem.name}.pddl": problem.text for problem in problems}
     listed = [
         {
@@ -124,7 +123,6 @@ def _refuse_file(path: Path) -> None:
 
 
 def _check_siblings(root: Path, generator: Generator) -> None:
-    """Raises FolderError if the folder contains problems of another domain."""
     _refuse_file(root)
     for split in SPLITS:
         manifest = _read_manifest(root / split)

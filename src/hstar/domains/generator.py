@@ -148,7 +148,6 @@ def numbered(prefix: str, count: int | float, first: int = 0) -> tuple[str, ...]
 
 
 def sizes(names: Sequence[str], values: Iterable[Sequence[int | float]]) -> Sizes:
-    """A size for each row of values."""
     return tuple(dict(zip(names, row, strict=True)) for row in values)
 
 

@@ -26,12 +26,10 @@ __all__ += ["parse_problem", "read_plan"]
 
 
 def parse_domain(path: str | os.PathLike[str]) -> Domain:
-    """Read a domain file. Raises PddlError."""
     return read_domain(load_source(path))
 
 
 def parse_problem(path: str | os.PathLike[str], domain: Domain) -> Problem:
-    """Read a problem file of a domain. Raises PddlError."""
     return read_problem(load_source(path), domain)
 
 

@@ -89,7 +89,6 @@ class ConditionReader:
         return tuple(variables), Scope(names, frozenset(taken))
 
     def atom(self, parent: Form, index: int, scope: Scope, expected: str) -> model.Atom:
-        """Read "(predicate term...)" and check it against the declaration."""
         form = self.expect_list(parent, index, expected)
         name = form[0] if form else form
         if isinstance(name, Form):
@@ -109,7 +108,6 @@ class ConditionReader:
         return form.error(0, message)
 
     def arguments(self, form: Form, declared: model.Predicate, scope: Scope) -> tuple[str, ...]:
-        """Read the terms after the name of a predicate or function."""
         wanted = len(declared.parameters)
         if len(form) - 1 != wanted:
             takes = f"{quote(declared.name)} takes {count(wanted, 'argument')}, not {len(form) - 1}"
@@ -129,7 +127,6 @@ class ConditionReader:
         return tuple(terms)
 
     def term(self, form: Form, index: int, scope: Scope) -> str:
-        """Read a variable in scope or a known object."""
         item = form[index]
         if isinstance(item, Form):
             if item and isinstance(item[0], str) and item[0] in self.domain.functions:
@@ -171,12 +168,10 @@ class ConditionReader:
 
 
 def expect_length(form: Form, length: int, pattern: str) -> None:
-    """Raises unless the list has this many items."""
     if len(form) != length:
         takes = f"{quote(form[0])} takes {count(length - 1, 'argument')}, not {len(form) - 1}"
         raise form.error(min(len(form), length), f"{takes}; write '{pattern}'")
 
 
 def is_number(text: str) -> bool:
-    """Whether a name looks like a number."""
     return text.lstrip("+-").replace(".", "", 1).isdecimal()

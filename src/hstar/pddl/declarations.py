@@ -18,8 +18,6 @@ RESERVED = frozenset(("and", "or", "not", "imply", "forall", "exists", "when"))
 
 
 class TypedName(NamedTuple):
-    """A declared name, its types, and its position in the list that declares it."""
-
     name: str
     types: Types
     position: int
@@ -88,7 +86,6 @@ def read_types(form: Form) -> dict[str, Types]:
 
 
 def read_predicates(form: Form, known_types: dict[str, Types]) -> dict[str, Predicate]:
-    """Read (:predicates ...) by name."""
     predicates: dict[str, Predicate] = {}
     for index, item in enumerate(form[1:], 1):
         if isinstance(item, Form) and item and item[0] == "=":
@@ -120,7 +117,6 @@ def read_functions(form: Form, known_types: dict[str, Types]) -> dict[str, Predi
 
 
 def unknown(what: str, name: str, known: Iterable[str], declare_in: str) -> str:
-    """The message for a name that is not declared."""
     hint = did_you_mean(name, known, cutoff=0.75)
     return f"unknown {what} {quote(name)}; declare it in {declare_in}{hint}"
 

@@ -24,7 +24,6 @@ _ACTION_PARTS = (":parameters", ":precondition", ":effect")
 
 
 def read_domain(source: Source) -> model.Domain:
-    """Read a domain file; the sections may come in any order."""
     name, found = read_file(source, "domain", _SECTIONS)
     sections = {word: found.get(word, [Form([word], source, 0)])[0] for word in _SECTIONS}
     types = read_types(sections[":types"])

@@ -127,7 +127,6 @@ def read_number(form: Form, index: int) -> int | float:
 
 
 def read_cost(form: Form, index: int) -> int | float:
-    """Read a number that must not be negative."""
     value = read_number(form, index)
     if value < 0:
         raise form.error(index, f"negative cost {form[index]}; costs must be 0 or more")

@@ -28,7 +28,6 @@ def quote(name: object) -> str:
 
 
 def count(number: int, noun: str) -> str:
-    """A number of things in words: "1 argument", "2 arguments"."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 

@@ -53,7 +53,6 @@ def find_problems(folder: Path) -> list[Path]:
 
 
 def natural_order(path: Path) -> tuple[list[tuple[int, str]], str]:
-    """A sort key under which p2 comes before p10."""
     parts = re.split(r"(\d+)", path.name)
     numbers = [(int(part), "") if part.isdecimal() else (0, part) for part in parts]
     return numbers, path.name

@@ -57,11 +57,9 @@ class Form(list["Form | str"]):
         return self.source.error(self.source.item_offset(self.start, index or 0), message, kind)
 
     def expected(self, index: int, what: str, advice: str) -> InputFileError:
-        """The error to raise for an item that is not what it should be."""
         return self.error(index, f"expected {what}, found {describe(self[index])}; {advice}")
 
     def unsupported(self, index: int | None, feature: str, advice: str) -> InputFileError:
-        """The error to raise for an item that uses a feature which hstar does not have."""
         return self.error(index, f"{feature}: not supported; {advice}", UnsupportedPddlError)
 
     def warn_once(self, index: int, message: str) -> None:
@@ -73,7 +71,6 @@ class Form(list["Form | str"]):
 
 
 def describe(item: Form | str) -> str:
-    """An item as an error message mentions it."""
     if isinstance(item, str):
         return quote(item)
     if item and isinstance(item[0], str):
@@ -118,7 +115,6 @@ class _FileReader:
         self._split: Callable[[str], list[str]] = _NAME.findall if glued else str.split
 
     def read_name(self) -> str:
-        """Read "(define (KIND NAME)" and return NAME."""
         source, kind = self._source, self._kind
         start = f"a {kind} file starts with '(define ({kind} NAME)'"
         opening = next(self._tokens, None)

@@ -179,12 +179,10 @@ class Conditions:
 
 
 def ground(atom: model.Atom, binding: Binding) -> GroundAtom:
-    """An atom with objects for its variables."""
     return (atom.predicate, *[binding.get(arg, arg) for arg in atom.args])
 
 
 def free_variables(formula: Formula) -> frozenset[str]:
-    """The variables that no quantifier of the formula binds."""
     found: set[str] = set()
     bound: set[str] = set()  # never free elsewhere: the parser renames what is bound already
     for part in model.subformulas(formula):

@@ -42,7 +42,6 @@ class Source:
     def error(
         self, offset: int, message: str, kind: type[InputFileError] | None = None
     ) -> InputFileError:
-        """The error to raise for the text at `offset`."""
         return (kind or self.error_class)(message, self.path, *self.place(offset))
 
     def item_offset(self, list_start: int, index: int) -> int:
@@ -78,7 +77,6 @@ def load_source(
 def source_from_bytes(
     name: str, raw: bytes, error_class: type[InputFileError] = PddlError
 ) -> Source:
-    """Decode and normalise the bytes of a file called `name`."""
     raw = raw.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b" \n").replace(b"\r", b"\n")
     if 0 in raw:
         before = Source(name, raw[: raw.index(0)].decode("latin-1"), error_class)

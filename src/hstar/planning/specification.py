@@ -204,7 +204,6 @@ class SearchSpecification:
 
     @property
     def names(self) -> str:
-        """What to call the heuristics."""
         return ", ".join(map(heuristic_name, self.heuristics))
 
     @property
@@ -288,7 +287,6 @@ class SearchSpecification:
         return list(filter(None, (known[name].phrase(v) for name, v in self.said().items())))
 
     def describe(self) -> str:
-        """In full, for people."""
         own, *others = self.searches()
         prefers = "preferred" in own.entry.options and own.value("preferred")
         method = own.entry.description + (", with preferred operators" if prefers else "")

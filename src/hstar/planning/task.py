@@ -138,7 +138,6 @@ class Task:
         return verdict.cost
 
     def _replay_from(self, state: States, plan: Sequence[str]) -> int | float:
-        """Only the initial state has a lifted form."""
         cost: int | float = 0
         for step in plan:
             operators, successors = self.successors(state)

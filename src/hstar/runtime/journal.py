@@ -126,7 +126,6 @@ class Journal:
         return digest_of(f"{self._digest} {key} {digest_of(content)}")
 
     def count(self) -> int:
-        """How many pieces are kept."""
         return sum((self.path / name).is_file() for name in self._names()[1:] if name != SETTINGS)
 
     def remove(self) -> None:

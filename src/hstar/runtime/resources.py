@@ -50,7 +50,6 @@ _STOPPED = {  # reason given by the core -> (status, exit code)
 
 
 def stopped(reason: str) -> OutOfResources:
-    """The error for a reason that the core gives."""
     return OutOfResources(*_STOPPED[reason])
 
 
