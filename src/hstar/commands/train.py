@@ -172,11 +172,7 @@ def _describe(options: TrainOptions, fitted: Any, training: Dataset) -> None:
 
 
 def _train(
-    training: Dataset,
-    validation: Dataset,
-    path: str,
-    chosen: TrainOptions,
-    options: Options,
+    training: Dataset, validation: Dataset, path: str, chosen: TrainOptions, options: Options
 ) -> TrainResult:
     """Train one model, and keep what was really used in a file beside it."""
     from hstar.runtime.progress import Progress

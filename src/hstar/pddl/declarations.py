@@ -128,17 +128,6 @@ def _declare(
 
     A repetition is harmless; a second one with other types is an error.
     """
-    new = _read_signature(form, index, what, known_types)
-    earlier = known.setdefault(new.name, new)
-    if earlier is not new:
-        message = f"{what} {quote(new.name)} is declared twice; delete or rename one"
-        if [one.types for one in earlier.parameters] != [one.types for one in new.parameters]:
-            raise form.error(index, message)
-        form.warn_once(index, message)
-    return new
-
-
-def _read_signature(form: Form, index: int, what: str, known_types: dict[str, Types]) -> Predicate:
     item = form[index]
     if isinstance(item, str) or not item or isinstance(item[0], Form):
         raise form.expected(index, f"a {what}", "write for example '(name ?x - object)'")
@@ -146,7 +135,14 @@ def _read_signature(form: Form, index: int, what: str, known_types: dict[str, Ty
     if name in RESERVED or name[0] in "?:":
         raise item.error(0, f"{quote(name)} cannot be the name of a {what}; rename it")
     variables = read_typed_list(item, 1, "variable", known_types, distinct=False)
-    return Predicate(name, tuple(Variable(v.name, v.types) for v in variables))
+    new = Predicate(name, tuple(Variable(v.name, v.types) for v in variables))
+    earlier = known.setdefault(new.name, new)
+    if earlier is not new:
+        message = f"{what} {quote(name)} is declared twice; delete or rename one"
+        if [one.types for one in earlier.parameters] != [one.types for one in new.parameters]:
+            raise form.error(index, message)
+        form.warn_once(index, message)
+    return new
 
 
 def _typed_groups(form: Form, first: int, what: str) -> Iterator[tuple[list[int], Types, int]]:

@@ -117,21 +117,17 @@ class _FileReader:
     def read_name(self) -> str:
         source, kind = self._source, self._kind
         start = f"a {kind} file starts with '(define ({kind} NAME)'"
-        opening = next(self._tokens, None)
+        opening, word, heading = (next(self._tokens, None) for _ in range(3))
         if opening is None:
             raise source.error(0, f"the file is empty; {start}")
         if opening[0] != "(":
             raise source.error(opening.start(), f"found {_shown(opening)}; {start}")
         self._define_start = opening.start()
-        word = next(self._tokens, None)
         if word is None or word[0] != "define":
             raise self._expected("'define'", word, start)
-        heading = next(self._tokens, None)
-        if heading is None or heading.lastindex is None:
-            raise self._expected(f"'({kind} NAME)'", heading, start)
-        words = heading[1].split()
+        words = heading[1].split() if heading and heading.lastindex else []
         other = "problem" if kind == "domain" else "domain"
-        if words and words[0] == other:
+        if heading and words[:1] == [other]:
             message = f"this is a {other} file where a {kind} file is expected"
             advice = "give the domain first and the problem second"
             raise source.error(heading.start(), f"{message}; {advice}")

@@ -107,11 +107,7 @@ class Conditions:
                 return next(self.bindings(variables, body, binding, True), None) is not None
 
     def bindings(
-        self,
-        variables: Variables,
-        condition: Formula,
-        binding: Binding,
-        wanted: bool,
+        self, variables: Variables, condition: Formula, binding: Binding, wanted: bool
     ) -> Iterator[Binding]:
         """`binding` extended by objects for `variables`, in all ways that make the condition as
         wanted. Each comes once."""
@@ -131,20 +127,14 @@ class Conditions:
         if not unbound:
             yield binding
             return
-        atom: model.Atom | None = None
-        fewest: Set[GroundAtom] = frozenset()
-        for part, value in waiting:
-            if value and isinstance(part, model.Atom):
-                found = self._atoms.candidates(part, binding)
-                if atom is None or len(found) < len(fewest):
-                    atom, fewest = part, found
-                    if not found:
-                        return
-        if atom is None:
-            name = next(iter(unbound))
-            choices: Iterator[Binding] = ({name: one} for one in self._objects_of(unbound[name]))
-        else:
+        atoms = [part for part, value in waiting if value and isinstance(part, model.Atom)]
+        if atoms:
+            found = [(self._atoms.candidates(atom, binding), atom) for atom in atoms]
+            fewest, atom = min(found, key=lambda pair: len(pair[0]))
             choices = self._matches(atom, fewest, unbound, binding)
+        else:
+            name = next(iter(unbound))
+            choices = ({name: one} for one in self._objects_of(unbound[name]))
         for chosen in choices:
             rest = {name: types for name, types in unbound.items() if name not in chosen}
             yield from self._extend(rest, waiting, binding | chosen)

@@ -101,29 +101,17 @@ def _is_maker(function: Callable[..., Any]) -> bool:
     return isinstance(function, type) or names[:1] in (["space"], ["task"], ["puzzle"])
 
 
+_ANYWHERE: Any = {"spaces": ("task", "puzzle"), "admissible": True}
+_OF_CORE = [
+    _native("blind", "0 at goals, elsewhere the cost of the cheapest operator", **_ANYWHERE),
+    _native("goalcount", "how many goal facts do not hold", uses_cost=False),
+    _native("hmax", "the most expensive goal fact when nothing is deleted", admissible=True),
+    _native("hadd", "the sum over goal facts when nothing is deleted"),
+    _native("ff", "the cost of a plan for the task in which nothing is deleted", prefers=True),
+    _native("lmcut", "landmark cuts", admissible=True),
+]
 HEURISTICS: Registry[HeuristicEntry] = Registry(
-    "heuristic",
-    dict(
-        [
-            _native(
-                "blind",
-                "0 at goals, elsewhere the cost of the cheapest operator",
-                admissible=True,
-                spaces=("task", "puzzle"),
-            ),
-            _native("goalcount", "how many goal facts do not hold", uses_cost=False),
-            _native(
-                "hmax", "the most expensive goal fact when nothing is deleted", admissible=True
-            ),
-            _native("hadd", "the sum over goal facts when nothing is deleted"),
-            _native(
-                "ff", "the cost of a plan for the task in which nothing is deleted", prefers=True
-            ),
-            _native("lmcut", "landmark cuts", admissible=True),
-        ]
-    ),
-    "hstar.heuristics",
-    _adopt,
+    "heuristic", dict(_OF_CORE), "hstar.heuristics", _adopt
 )
 
 
