@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
+import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from hstar import _core
-from hstar.pddl import find_domain
+from hstar.pddl import find_domain, parse
 from hstar.pddl.errors import did_you_mean, escape
 from hstar.pddl.locate import is_domain_file
 from hstar.planning.algorithms import SEARCHES
+from hstar.planning.space import Space
 from hstar.planning.specification import SearchSpecification
+from hstar.planning.task import ground
 from hstar.runtime.resources import Budget, parse_memory, parse_time
 
 USAGE_ERROR = 36
@@ -46,6 +50,10 @@ class Options(argparse.Namespace):
     def values_of(self, names: str) -> dict[str, Any]:
         """The options of these names, separated by blanks."""
         return {name: getattr(self, name) for name in names.split()}
+
+    def tell(self, held: Mapping[str, Any], lines: Iterable[str]) -> None:
+        """Print a result: with --json as one object, else as lines."""
+        print(json.dumps(held) if self.json else "\n".join(lines))
 
     def specification(self, leave_out: Sequence[str] = ()) -> SearchSpecification:
         """What the options of `add_search` ask for. Raises UsageError."""
@@ -228,7 +236,7 @@ def positive(text: str) -> int:
 
 
 # The types of options whose value has one of these names in their usage lines.
-TYPES = {"N": positive, "X": float, "TIME": duration, "SIZE": memory}
+TYPES = {**dict.fromkeys("NKM", positive), "X": float, "TIME": duration, "SIZE": memory}
 
 
 @value
@@ -249,3 +257,16 @@ def input_files(files: list[str]) -> tuple[Path, Path]:
     if is_domain_file(problem):
         raise UsageError(f"{problem} is a domain; name the problem to solve as well")
     return find_domain(problem), problem
+
+
+def find_space(names: list[str], budget: Budget) -> Space:
+    """The puzzle of a name, or the task of PDDL files."""
+    if len(names) == 1 and not names[0].endswith(".pddl") and not Path(names[0]).exists():
+        if os.sep in names[0]:
+            raise UsageError(f"{names[0]}: no such file")
+        from hstar.planning.puzzle import make_puzzle
+
+        with as_usage_error():
+            return make_puzzle(names[0])
+    domain, problem = input_files(names)
+    return ground(parse(domain, problem), budget=budget)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from hstar.commands.arguments import Options, Parser, UsageError, as_usage_error
-from hstar.commands.spaces import find_space
+from hstar.commands.arguments import Options, Parser, UsageError, as_usage_error, find_space
 from hstar.commands.training_options import add_sweep, add_training, training_options
 from hstar.pddl.errors import escape
 from hstar.runtime.atomic import check_writable
@@ -106,12 +104,8 @@ def learn_table(options: Options, path: str) -> int:
     assert learned is not None
     certificate = learned.certificate.to_dict()
     held = {**_sizes(learned.file, learned.num_bytes), "seconds": round(learned.seconds, 1)}
-    if options.json:
-        print(json.dumps({**held, **certificate}))
-    else:
-        print("\n".join(_certificate_lines(certificate)))
-        print(_size_line(held))
-        print(f"Time: {held['seconds']}s")
+    lines = [*_certificate_lines(certificate), _size_line(held), f"Time: {held['seconds']}s"]
+    options.tell({**held, **certificate}, lines)
     return 0
 
 
@@ -126,39 +120,33 @@ def run_verify(options: Options) -> int:
         _, verification = verify_file(options.file, space=space, options=sweeping, budget=budget)
     certificate, holds = verification.certificate.to_dict(), verification.holds
     differences = verification.differences
-    if options.json:
-        print(json.dumps({"holds": holds, "differences": differences, **certificate}))
-    else:
-        print("\n".join(_certificate_lines(certificate)))
-        if differences:
-            print(f"The certificate says otherwise of: {', '.join(differences)}.")
-        print("The certificate holds." if holds else "The certificate does NOT hold.")
+    lines = _certificate_lines(certificate)
+    if differences:
+        lines.append(f"The certificate says otherwise of: {', '.join(differences)}.")
+    lines.append("The certificate holds." if holds else "The certificate does NOT hold.")
+    options.tell({"holds": holds, "differences": differences, **certificate}, lines)
     return 0 if holds else 1
 
 
-def show(path: str, as_json: bool) -> None:
+def show(options: Options) -> None:
     """Print what a learned file holds and what its certificate says, without checking it anew."""
     from hstar.slots.model_file import refusing_malformed
     from hstar.slots.pattern_network import read_learned
 
-    file = read_learned(path, need_certificate=False)
+    file = read_learned(options.file, need_certificate=False)
     held = {
-        **_sizes(file, os.stat(path).st_size),
+        **_sizes(file, os.stat(options.file).st_size),
         "network": file.model.network.to_metadata(),
         "decoding": file.model.decoding.to_metadata(),
         "values": list(file.model.values),
         "certificate": file.certificate,
         "notes": file.notes,
     }
-    if as_json:
-        print(json.dumps(held))
-        return
-    with refusing_malformed(path):
-        lines = _certificate_lines(file.certificate or {})
-    print("\n".join(lines))
-    print(_size_line(held))
     network = held["network"]
-    print(f"Layers: {network['widths']}; bits of weights: {network['bits']}.")
+    with refusing_malformed(options.file):
+        lines = _certificate_lines({} if options.json else file.certificate or {})
+    layers = f"Layers: {network['widths']}; bits of weights: {network['bits']}."
+    options.tell(held, [*lines, _size_line(held), layers])
 
 
 def _sizes(file: LearnedFile, num_bytes: int) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 
@@ -34,19 +33,17 @@ def run(options: Options) -> int:
         held, features = sizes(task), sorted(set(features_of(problem)))
         domain_sizes = dict(sorted(Counter(task.domain_sizes).items()))
         groups = task.mutex_groups if options.mutex_groups else None
-    if options.json:
-        held |= {"features": features, **times, "variables_by_domain_size": domain_sizes}
-        print(json.dumps(held if groups is None else {**held, "mutex_group_list": groups}))
-        return 0
-    held["features"] = ", ".join(features) or "STRIPS"
+    shown = {**held, "features": ", ".join(features) or "STRIPS"}
     counts = (f"{count} with {size}" for size, count in domain_sizes.items())
-    held["variables by domain size"] = ", ".join(counts)
-    held |= {name: f"{seconds:.3f} s" for name, seconds in times.items()}
-    width = max(map(len, held)) + 2
-    for name, value in held.items():
-        print(f"{name.replace('_', ' '):<{width}}{value}")
-    for group in groups or ():
-        print("mutex: " + "; ".join(group))
+    shown["variables by domain size"] = ", ".join(counts)
+    shown |= {name: f"{seconds:.3f} s" for name, seconds in times.items()}
+    width = max(map(len, shown)) + 2
+    lines = [f"{name.replace('_', ' '):<{width}}{value}" for name, value in shown.items()]
+    held |= {"features": features, **times, "variables_by_domain_size": domain_sizes}
+    if groups is not None:
+        held["mutex_group_list"] = groups
+        lines += ["mutex: " + "; ".join(group) for group in groups]
+    options.tell(held, lines)
     return 0
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -80,7 +80,7 @@ def run(options: Options) -> int:
         found = learn_from_files(problems, options.output, recipe, work, say, warn)
     except ValueError as error:
         raise UsageError(f"nothing can be learned from {path}: {error}") from error
-    tell(options, found)
+    options.tell(found.to_dict(), lines_of(found, escape(options.output)))
     return 0 if found.file is not None else NOTHING_LEARNED
 
 
@@ -88,16 +88,12 @@ def warn(line: str) -> None:
     print(f"hstar: {escape(line)}", file=sys.stderr)
 
 
-def tell(options: Options, found: Outcome) -> None:
-    if options.json:
-        print(json.dumps(found.to_dict()))
-        return
-    print(f"Verdict: {found.verdict.sentence}.")
+def lines_of(found: Outcome, output: str) -> Iterator[str]:
+    yield f"Verdict: {found.verdict.sentence}."
     if found.file is None:
         return
-    output = escape(options.output)
     advice = f"use it with 'hstar plan PROBLEM -H {output}'."
     if found.verdict.use == "default":
         runs = "runs the default planner, and with -s gbfs the model."
         advice = f"'hstar plan PROBLEM -H {output}' {runs}"
-    print(f"The model is in {output}; {advice}")
+    yield f"The model is in {output}; {advice}"

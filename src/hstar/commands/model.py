@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import warnings
 from types import SimpleNamespace
@@ -32,12 +31,10 @@ def run_show(options: Options) -> int:
     metadata = model.metadata
     num_bytes = os.stat(options.file).st_size
     parameters = sum(int(array.size) for array in model.tensors.values())
-    if options.json:
-        print(json.dumps({**metadata, "bytes": num_bytes, "numbers": parameters}))
-        return 0
+    size = f"{num_bytes} bytes; {parameters} numbers"
     with refusing_malformed(options.file):
-        lines = _lines(model, f"{num_bytes} bytes; {parameters} numbers")
-    print("\n".join(map(escape, lines)))
+        lines = [] if options.json else map(escape, _lines(model, size))
+        options.tell({**metadata, "bytes": num_bytes, "numbers": parameters}, lines)
     return 0
 
 

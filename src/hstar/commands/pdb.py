@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from hstar import _core
 from hstar.commands import certified
-from hstar.commands.arguments import Options, Parser, UsageError, as_usage_error, positive
-from hstar.commands.spaces import find_space
+from hstar.commands.arguments import Options, Parser, UsageError, as_usage_error, find_space
 from hstar.runtime.atomic import check_writable
 
 if TYPE_CHECKING:
@@ -57,8 +55,8 @@ def add_compress(commands: Parser) -> None:
     parser.add("--order {mr,lex}", "order of the entries before grouping")
     about = "for corners of cube3: one entry per symmetry class"
     parser.add("--symmetry", about, dest="symmetric")
-    parser.add("--div K", "replace K neighbouring entries by their minimum", positive)
-    parser.add("--mod M", "replace entries with equal index modulo M by their minimum", positive)
+    parser.add("--div K", "replace K neighbouring entries by their minimum")
+    parser.add("--mod M", "replace entries with equal index modulo M by their minimum")
     parser.add("--levels VALUES", "2 bits per entry for four values, such as 0,6,7,8; or best")
     parser.add_json()
     parser.add_limits()
@@ -86,7 +84,7 @@ def run_build(options: Options) -> int:
             )
         seconds = _core.monotonic_seconds() - start
         write_pdb(options.output, database)
-    report(database, options.json, build_time=seconds)
+    report(options, database, build_time=seconds)
     return 0
 
 
@@ -103,7 +101,7 @@ def run_compress(options: Options) -> int:
             levels = parse_levels(options.levels)
             database = compress(database, levels=levels, budget=budget, **how)
         write_pdb(options.output, database)
-    report(database, options.json)
+    report(options, database)
     return 0
 
 
@@ -112,9 +110,9 @@ def run_show(options: Options) -> int:
     from hstar.slots.model_file import is_model_file
 
     if is_model_file(options.file):
-        certified.show(options.file, options.json)
+        certified.show(options)
     else:
-        report(read_pdb(options.file), options.json)
+        report(options, read_pdb(options.file))
     return 0
 
 
@@ -141,18 +139,13 @@ def describe(database: PatternDatabase) -> dict[str, Any]:
     }
 
 
-def report(database: PatternDatabase, as_json: bool, build_time: float | None = None) -> None:
-    description = describe(database)
-    if as_json:
-        if build_time is not None:
-            description["build_time"] = build_time
-            description["peak_memory_kb"] = _core.peak_resident_bytes() // 1024
-        print(json.dumps(description))
-        return
-    print("\n".join(lines(description)))
+def report(options: Options, database: PatternDatabase, build_time: float | None = None) -> None:
+    held = describe(database)
+    said, peak = lines(held), _core.peak_resident_bytes() // 1024
     if build_time is not None:
-        print(f"Build time: {build_time:.3f}s")
-        print(f"Peak memory: {_core.peak_resident_bytes() // 1024} KB")
+        held |= {"build_time": build_time, "peak_memory_kb": peak}
+        said += [f"Build time: {build_time:.3f}s", f"Peak memory: {peak} KB"]
+    options.tell(held, said)
 
 
 def lines(description: dict[str, Any]) -> list[str]:

@@ -19,6 +19,7 @@ attribute `is_of_edges`, which says whether it returns such a function.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,6 +35,8 @@ from hstar.runtime.resources import Budget
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
+
+    from hstar.planning.task import Task
 
 PATTERNS = "pdb:"  # before the names of pattern databases
 COST_TYPES = ("normal", "one", "plusone")
@@ -195,6 +198,13 @@ class NativeHeuristic:
 def make_heuristic(space: Space, name: str, cost: str = "normal") -> NativeHeuristic:
     """The heuristic of that name for a space. Raises ValueError for an unknown name."""
     return NativeHeuristic(space, name, cost)
+
+
+def is_dead_end(task: Task) -> bool:
+    """Whether the initial state has no plan: without deletes there is none, or no step leads on."""
+    if task.goal_is_false or len(task.successors(task.initial_state)[0]) == 0:
+        return True
+    return math.isinf(float(make_heuristic(task, "ff", "one").evaluate(task.initial_state)[0]))
 
 
 def is_model_file(name: str) -> bool:
