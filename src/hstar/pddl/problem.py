@@ -108,13 +108,14 @@ class _InitReader:
         if isinstance(item, str) or not item:
             raise section.expected(index, "an atom", "write '(p a)'")
         head = item[0]
+        is_timed = len(item) == 3 and is_number(str(item[1])) and isinstance(item[2], Form)
         if head == "=":
             self._read_value(item)
         elif head == "not":
             if len(item) != 2 or isinstance(item[1], str) or not item[1]:
                 raise item.error(None, "expected '(not (ATOM))'; complete it or delete it")
             self._false[self._read_atom(item, 1)] = item
-        elif head == "at" and _is_timed(item):
+        elif head == "at" and is_timed:
             raise item.unsupported(None, "timed initial literals '(at TIME ...)'", "remove them")
         elif head == "and":
             raise item.error(None, "'and' in :init; list its atoms directly in (:init ...)")
@@ -156,7 +157,3 @@ class _InitReader:
         if self.function_values.setdefault(key, value) != value:
             both = f"{self.function_values[key]} and {value}"
             raise form.error(None, f"({' '.join(key)}) has two values, {both}; delete one")
-
-
-def _is_timed(form: Form) -> bool:
-    return len(form) == 3 and is_number(str(form[1])) and isinstance(form[2], Form)

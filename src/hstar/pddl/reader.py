@@ -185,7 +185,10 @@ class _FileReader:
             if token == "(":
                 offset = match.start()
                 if source.text.startswith(":", offset + 1):
-                    raise self._swallowed_section(offset, start)
+                    word = quote(source.text[offset : offset + 60].split()[0])
+                    place = "{}:{}".format(*source.place(start))
+                    message = f"{word} begins inside the section of {place}"
+                    raise source.error(offset, f"{message}; a ')' is missing before it")
                 if len(parents) + 3 > MAX_DEPTH:
                     advice = "check for a missing ')' or flatten the formula"
                     message = f"lists nested more than {MAX_DEPTH} deep; {advice}"
@@ -201,12 +204,6 @@ class _FileReader:
                 form.append(token)
         opened = [parent.start for parent in parents]
         raise self._unclosed([self._define_start, *opened, form.start])
-
-    def _swallowed_section(self, offset: int, section_start: int) -> InputFileError:
-        word = quote(self._source.text[offset : offset + 60].split()[0])
-        line, column = self._source.place(section_start)
-        message = f"{word} begins inside the section of {line}:{column}; a ')' is missing before it"
-        return self._source.error(offset, message)
 
     def _unclosed(self, opened: list[int]) -> InputFileError:
         message = f"this '(' is never closed ({len(opened)} open at the end of the file)"

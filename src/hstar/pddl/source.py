@@ -101,30 +101,21 @@ def source_from_bytes(
 
 
 def _read_bytes(name: str, error_class: type[InputFileError]) -> bytes:
+    """The bytes of a file, up to the first NUL. In chunks, because read(size) takes memory for all
+    of `size`, however short the file is."""
+    raw = bytearray()
     try:
-        raw = _read_chunks(name)
+        with open(name, "rb") as file:
+            while 0 not in raw[-_CHUNK_BYTES:] and (chunk := file.read(_CHUNK_BYTES)):
+                raw += chunk
+                if len(raw) > _MAX_BYTES:
+                    raise error_class("the file is larger than 1 GiB; give a smaller file", name)
     except (OSError, ValueError) as failure:
         known = [text for kind, text in _UNREADABLE.items() if isinstance(failure, kind)]
         reason = failure.strerror if isinstance(failure, OSError) else str(failure)
         message = known[0] if known else f"cannot read the file ({reason}); check the path"
         raise error_class(message, name) from None
-    if len(raw) > _MAX_BYTES:
-        raise error_class("the file is larger than 1 GiB; give a smaller file", name)
-    return raw
-
-
-def _read_chunks(name: str) -> bytes:
-    """The bytes of a file, up to the first NUL or a little more than the largest size allowed.
-
-    In chunks, because read(size) takes memory for all of `size`, however short the file is.
-    """
-    content = bytearray()
-    with open(name, "rb") as file:
-        while chunk := file.read(_CHUNK_BYTES):
-            content += chunk
-            if 0 in chunk or len(content) > _MAX_BYTES:
-                break
-    return bytes(content)
+    return bytes(raw)
 
 
 def _blank_comments(text: str) -> str:

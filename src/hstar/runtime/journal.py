@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from hstar.pddl.errors import InputFileError
-from hstar.runtime.atomic import write_atomically
+from hstar.runtime.atomic import naming_target, write_atomically
 
 SETTINGS = "run.json"
 LOCK = "lock"
@@ -74,21 +74,18 @@ class Journal:
     def _open_lock(self) -> int:
         """Of a folder that is new, or empty, or ours."""
         try:
-            self.path.mkdir(exist_ok=True)
-            if self.path.is_symlink():
-                raise FileExistsError
-            inside, lock = os.listdir(self.path), self.path / LOCK
-            is_new = not inside or (inside == [LOCK] and not lock.lstat().st_size)
-            if not is_new and self._names()[:1] != [MARK]:
-                raise FileExistsError
-            how = os.O_CREAT | os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW
-            return os.open(lock, how, 0o666)
+            with naming_target(self.path):
+                self.path.mkdir(exist_ok=True)
+                inside, lock = os.listdir(self.path), self.path / LOCK
+                is_new = not inside or (inside == [LOCK] and not lock.lstat().st_size)
+                is_ours = is_new or self._names()[:1] == [MARK]
+                if self.path.is_symlink() or not is_ours:
+                    raise FileExistsError
+                how = os.O_CREAT | os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW
+                return os.open(lock, how, 0o666)
         except FileExistsError:
             message = "this is not a journal of hstar; move it away, or choose another -o"
             raise JournalError(message, str(self.path)) from None
-        except OSError as error:
-            error.filename = f"cannot write {self.path}"
-            raise
 
     def _names(self) -> list[str]:
         """The lines of the lock: our mark, then names; none where there is no such file."""
