@@ -194,12 +194,8 @@ class Parser(argparse.ArgumentParser):
             if known.default and known.kind is not bool:
                 notes.append(f"default: {known.default}".removesuffix(".0"))
             about = f"{known.help} ({'; '.join(notes)})" if notes else known.help
-            suggest(self.add(known.flag, about, **settings), known.names)
-
-
-def suggest(action: argparse.Action, values: Iterable[str]) -> None:
-    """Values that shell completion offers for an option that takes others as well."""
-    action.values = tuple(values)  # type: ignore[attr-defined]
+            added: Any = self.add(known.flag, about, **settings)
+            added.values = known.names  # what shell completion offers; others are taken as well
 
 
 @contextlib.contextmanager

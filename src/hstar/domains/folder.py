@@ -141,12 +141,10 @@ def _check_folder(folder: Path, files: Mapping[str, str]) -> None:
     if not present:
         return
     manifest = _read_manifest(folder)
-    wanted = json.loads(files[MANIFEST])
-    del wanted["hstar"]
     if manifest is None:
         advice = "choose another folder or empty it"
         raise FolderError(folder, f"is not empty and has no manifest of problems; {advice}")
-    if manifest != wanted:
+    if manifest != {k: v for k, v in json.loads(files[MANIFEST]).items() if k != "hstar"}:
         advice = "choose another folder or remove this one"
         raise FolderError(folder, f"holds problems made with other options; {advice}")
     foreign = sorted(name for name in present - set(files) if name.endswith(".pddl"))
@@ -158,12 +156,9 @@ def _check_folder(folder: Path, files: Mapping[str, str]) -> None:
 def _write_folder(folder: Path, files: Mapping[str, str]) -> int:
     """Write what is missing or damaged; a new folder appears complete. Returns how many files."""
     if (folder / MANIFEST).exists():
-        problems = {folder / name: text for name, text in files.items() if name != MANIFEST}
-        damaged = [
-            path
-            for path, text in problems.items()
-            if not path.exists() or path.read_bytes() != text.encode()
-        ]
+        problems = {folder / name: text.encode() for name, text in files.items()}
+        del problems[folder / MANIFEST]
+        damaged = [p for p, text in problems.items() if not p.exists() or p.read_bytes() != text]
         for path in damaged:
             write_atomically(path, problems[path])
         return len(damaged)

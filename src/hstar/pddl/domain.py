@@ -31,8 +31,13 @@ def read_domain(source: Source) -> model.Domain:
     functions = read_functions(sections[":functions"], types)
     functions.setdefault(TOTAL_COST, model.Predicate(TOTAL_COST, ()))
     constants = read_objects(sections[":constants"], "constant", types, {})
-    requirements = _read_requirements(sections[":requirements"])
-    domain = model.Domain(name, types, constants, predicates, functions, (), requirements)
+    requirements = sections[":requirements"]  # real files lack some and have too many
+    for index, item in enumerate(requirements):
+        if isinstance(item, Form) or item[0] != ":":
+            what = "a requirement such as ':strips'"
+            raise requirements.expected(index, what, "requirements start with ':'")
+    held = types, constants, predicates, functions, (), tuple(map(str, requirements[1:]))
+    domain = model.Domain(name, *held)
     conditions = ConditionReader(domain, constants, "(:constants ...)")
     actions: dict[str, model.Action] = {}
     for form in found.get(":action", ()):
@@ -57,15 +62,6 @@ def read_objects(
             message = f"object {quote(name)} has type {types_text(own)} here, but {before}"
             raise form.error(position, f"{message}; delete it here or rename it")
     return objects
-
-
-def _read_requirements(form: Form) -> tuple[str, ...]:
-    """Requirements are kept but not used: in real files some are missing, others superfluous."""
-    for index, item in enumerate(form):
-        if isinstance(item, Form) or item[0] != ":":
-            what = "a requirement such as ':strips'"
-            raise form.expected(index, what, "requirements start with ':'")
-    return tuple(map(str, form[1:]))
 
 
 def _read_action(conditions: ConditionReader, form: Form) -> model.Action:

@@ -30,23 +30,22 @@ class AtomSet:
         # Built lazily, only for the (predicate, position) pairs that are looked up.
         self._by_object: dict[tuple[str, int], defaultdict[str, set[GroundAtom]]] = {}
         for atom in atoms:
-            self.add(atom)
+            self._by_predicate.setdefault(atom[0], set()).add(atom)
 
     def __contains__(self, atom: GroundAtom) -> bool:
         return atom in self._by_predicate.get(atom[0], ())
 
     def add(self, atom: GroundAtom) -> None:
-        self._by_predicate.setdefault(atom[0], set()).add(atom)
         for group in self._groups(atom):
             group.add(atom)
 
     def discard(self, atom: GroundAtom) -> None:
-        self._by_predicate.get(atom[0], set()).discard(atom)
         for group in self._groups(atom):
             group.discard(atom)
 
     def _groups(self, atom: GroundAtom) -> Iterator[set[GroundAtom]]:
-        """The sets by object that the atom belongs to."""
+        """The sets that the atom belongs to."""
+        yield self._by_predicate.setdefault(atom[0], set())
         for place, name in enumerate(atom[1:], 1):
             index = self._by_object.get((atom[0], place))
             if index is not None:

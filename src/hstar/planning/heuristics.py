@@ -92,16 +92,12 @@ def _adopt(name: str, found: Any) -> HeuristicEntry:
         return everywhere(lambda space, cost, budget: found.bind(space))
     if not callable(found):
         raise ValueError(f"the heuristic '{name}' is neither a function nor has it a method bind")
-    if _is_maker(found):
-        return everywhere(lambda space, cost, budget: found(space))
-    return everywhere(lambda space, cost, budget: found)
-
-
-def _is_maker(function: Callable[..., Any]) -> bool:
     import inspect
 
-    names = list(inspect.signature(function).parameters)
-    return isinstance(function, type) or names[:1] in (["space"], ["task"], ["puzzle"])
+    first = list(inspect.signature(found).parameters)[:1]
+    if isinstance(found, type) or first in (["space"], ["task"], ["puzzle"]):  # it makes one
+        return everywhere(lambda space, cost, budget: found(space))
+    return everywhere(lambda space, cost, budget: found)
 
 
 _ANYWHERE: Any = {"spaces": ("task", "puzzle"), "admissible": True}

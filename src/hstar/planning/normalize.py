@@ -52,7 +52,13 @@ class Normalizer:
 
     def specification(self) -> dict[str, Any]:
         domain = self.problem.domain
-        function_values, numbers = self._function_values()
+        init, values = array("i"), self.problem.function_values if self.problem.uses_metric else {}
+        for predicate, *names in self.problem.init:
+            init.append(self.predicates[predicate])
+            init.extend([self.objects[name] for name in names])
+        function_values: list[int] = []
+        for i, (name, *args) in enumerate(values):
+            function_values += [self.functions[name], *(self.objects[arg] for arg in args), i]
         return {
             "objects": list(self.objects),
             "predicates": list(self.predicates),
@@ -62,11 +68,11 @@ class Normalizer:
             "schemas": [s for i, a in enumerate(domain.actions) for s in self._schemas(i, a)],
             "goals": self._goals(),
             "type_sets": self.type_sets,  # filled while the schemas and goals are made
-            "init": self._init(),
+            "init": init,
             "functions": list(self.functions),
             "function_arity": [len(f.parameters) for f in domain.functions.values()],
             "function_values": function_values,
-            "numbers": numbers,
+            "numbers": list(map(self._scaled, values.values())),
         }
 
     # -- actions and goals
@@ -180,15 +186,6 @@ class Normalizer:
             numbers.append(number)
         return numbers
 
-    # -- the initial state
-
-    def _init(self) -> array[int]:
-        flat = array("i")
-        for predicate, *names in self.problem.init:
-            flat.append(self.predicates[predicate])
-            flat.extend([self.objects[name] for name in names])
-        return flat
-
     # -- costs
 
     def _common_denominator(self) -> int:
@@ -214,13 +211,6 @@ class Normalizer:
 
     def _scaled(self, number: int | float) -> int:
         return min(int(Fraction(str(number)) * self.cost_scale), TOO_LARGE_COST)
-
-    def _function_values(self) -> tuple[list[int], list[int]]:
-        values = self.problem.function_values if self.problem.uses_metric else {}
-        flat: list[int] = []
-        for i, (name, *args) in enumerate(values):
-            flat += [self.functions[name], *(self.objects[arg] for arg in args), i]
-        return flat, list(map(self._scaled, values.values()))
 
 
 def _extend(scope: Scope, variables: Variables) -> Scope:
