@@ -36,7 +36,9 @@ def add_learn(commands: Parser) -> None:
     parser = commands.add_command("learn", about, run_learn, LEARN)
     _add_source(parser, "a pattern database")
     parser.add("-o --output FILE", "the model file to write (.safetensors)", required=True)
-    parser.add("--seed N", "seed of all random numbers (default: 0)", dest="seeds", default="0")
+    parser.add(
+        "--seed N", "seed of all random numbers (default: 0)", str, dest="seeds", default="0"
+    )
     add_training(parser)
     add_sweep(parser, "--sweep-batch")
 
