@@ -53,9 +53,10 @@ class Normalizer:
     def specification(self) -> dict[str, Any]:
         domain = self.problem.domain
         init, values = array("i"), self.problem.function_values if self.problem.uses_metric else {}
-        for predicate, *names in self.problem.init:
-            init.append(self.predicates[predicate])
-            init.extend([self.objects[name] for name in names])
+        predicates, objects = self.predicates, self.objects
+        for atom in self.problem.init:
+            init.append(predicates[atom[0]])
+            init.extend([objects[name] for name in atom[1:]])
         function_values: list[int] = []
         for i, (name, *args) in enumerate(values):
             function_values += [self.functions[name], *(self.objects[arg] for arg in args), i]
