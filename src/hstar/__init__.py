@@ -37,18 +37,15 @@ if TYPE_CHECKING:
     from hstar.domains import WrittenSplit, generate
     from hstar.experiments.report import Comparison
     from hstar.learning import Outcome, Verdict
-    from hstar.pddl import PddlError, Problem, UnsupportedPddlError
-    from hstar.pddl.errors import InputFileError
+    from hstar.pddl import InputFileError, PddlError, Problem, UnsupportedPddlError
     from hstar.pddl.validate import Validation
+    from hstar.planning import Puzzle, SearchResult, SearchSpecification, Task
     from hstar.planning.algorithms import SEARCHES
     from hstar.planning.heuristics import HEURISTICS, AnyHeuristic, Heuristic, make_heuristic
-    from hstar.planning.puzzle import Puzzle
-    from hstar.planning.result import SearchResult
     from hstar.planning.space import Space
-    from hstar.planning.specification import SearchSpecification
-    from hstar.planning.task import Task, load_task
-    from hstar.runtime.resources import Budget, OutOfResources
-    from hstar.slots.learned_heuristic import LearnedHeuristic
+    from hstar.planning.task import load_task
+    from hstar.runtime import Budget, OutOfResources
+    from hstar.slots import LearnedHeuristic
     from hstar.slots.loader import load_model
     from hstar.slots.model_file import ModelFile, ModelFileError
     from hstar.slots.teachers import LabelSummary

@@ -13,7 +13,7 @@ from program import DATA
 
 import hstar
 from hstar import _core
-from hstar.commands.arguments import Parser, specification_of
+from hstar.commands.arguments import Options, Parser
 from hstar.planning.algorithms import SEARCHES
 from hstar.planning.option import option
 from hstar.planning.search import run
@@ -46,12 +46,13 @@ class Extended(SearchSpecification):
     )  # fmt: skip
 
 
-def test_a_new_option_is_one_field() -> None:
+def test_a_new_option_is_one_field(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hstar.commands.arguments.SearchSpecification", Extended)
     parser = Parser(prog="test")
-    parser.add_search(kind=Extended)
+    parser.add_search()
     assert "turns that preferred queues gain (default: 1000)" in parser.format_help()
     flags = ["-H", "ff", "-s", "lazy", "--boost", "7"]
-    chosen = specification_of(parser.parse_args(flags), kind=Extended)
+    chosen = parser.parse_args(flags, Options()).specification()
     assert chosen == Extended("ff", "lazy", boost=7)
     assert chosen.label() == "lazy(ff, boost 7)"
     assert chosen.describe().endswith("heuristic ff, boost 7")

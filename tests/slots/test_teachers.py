@@ -126,7 +126,7 @@ def test_a_teacher_from_outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 BAD: list[tuple[list[str], str]] = [
     (["--teacher", "optimist"], "unknown teacher 'optimist' (did you mean 'optimal'?)"),
     (["--teacher", "pathlib:Path"], "'pathlib:Path' is not an object of the class"),
-    (["--option", "max_expansions"], "--option wants NAME=VALUE"),
+    (["--option", "max_expansions"], "--option takes NAME=VALUE"),
     (["--option", "max_expansions=many"], "the option max_expansions cannot be 'many'"),
     (["--option", "walks=2"], "has no option 'walks'; its options are: max_expansions"),
     (["--teacher", "exhaustive", "--option", "dead_ends=maybe"], "write yes or no"),

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
+import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import Any, NoReturn, TypeAlias, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from hstar import _core
-from hstar.pddl import find_domain
+from hstar.pddl import find_domain, parse
 from hstar.pddl.errors import did_you_mean, escape
 from hstar.pddl.locate import is_domain_file
 from hstar.planning.algorithms import SEARCHES
+from hstar.planning.space import Space
 from hstar.planning.specification import SearchSpecification
+from hstar.planning.task import ground
 from hstar.runtime.resources import Budget, parse_memory, parse_time
 
 USAGE_ERROR = 36
@@ -26,21 +32,45 @@ exit codes: 0 plan found (or plan valid), 1 plan invalid, 11 no plan exists, 12 
 36 wrong usage or unwritable output, 130 interrupted, 143 terminated
 """
 
-Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
-Number = TypeVar("Number", int, float)
+Value = TypeVar("Value")
 
 
 class UsageError(Exception):
     """Arguments that do not fit together."""
 
 
+class Options(argparse.Namespace):
+    """What a command line says: an attribute for each argument."""
+
+    def start_budget(self) -> Budget:
+        """Of `add_limits`; the limits count from the start of the command."""
+        age = _core.monotonic_seconds() - self.started
+        return Budget.starting_now(self.overall_time_limit, self.overall_memory_limit, age)
+
+    def values_of(self, names: str) -> dict[str, Any]:
+        """The options of these names, separated by blanks."""
+        return {name: getattr(self, name) for name in names.split()}
+
+    def tell(self, held: Mapping[str, Any], lines: Iterable[str]) -> None:
+        """Print a result: with --json as one object, else as lines."""
+        print(json.dumps(held) if self.json else "\n".join(lines))
+
+    def specification(self, leave_out: Sequence[str] = ()) -> SearchSpecification:
+        """What the options of `add_search` ask for. Raises UsageError."""
+        names = [name for name in SearchSpecification.options() if name not in leave_out]
+        with as_usage_error():
+            return SearchSpecification(**{name: getattr(self, name) for name in names})
+
+    def named_values(self) -> dict[str, str]:
+        """Of --option NAME=VALUE, which may be repeated. Raises UsageError."""
+        parts = {text: text.partition("=") for text in self.option}
+        if wrong := next((text for text, (_, equals, _) in parts.items() if not equals), None):
+            raise UsageError(f"--option takes NAME=VALUE, not '{wrong}'")
+        return {name: value for name, _, value in parts.values()}
+
+
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):
     """Keeps line breaks and shows every default."""
-
-    def add_argument(self, action: argparse.Action) -> None:
-        if action.help is None and action.option_strings and _has_default(action):
-            action.help = "default: %(default)s"
-        super().add_argument(action)
 
     def _format_args(self, action: argparse.Action, default_metavar: str) -> str:
         """ "[DOMAIN] PROBLEM" says by itself how many files there may be."""
@@ -64,6 +94,7 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**{**settings, "formatter_class": HelpFormatter})
+        self._commands: Any = None
         about = "print nothing but errors and what --json asks for"
         self.add("-q --quiet", about, default=argparse.SUPPRESS)
 
@@ -71,9 +102,8 @@ class Parser(argparse.ArgumentParser):
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
         found, rest = super().parse_known_args(args, namespace)
-        if any(text.startswith("-") for text in rest):
-            first = next(text for text in rest if text.startswith("-")).partition("=")[0]
-            hint = did_you_mean(first, self._option_string_actions)
+        if wrong := [text.partition("=")[0] for text in rest if text.startswith("-")]:
+            hint = did_you_mean(wrong[0], self._option_string_actions)
             self.error(f"unrecognized arguments: {' '.join(rest)}{hint}")
         return found, rest
 
@@ -83,49 +113,80 @@ class Parser(argparse.ArgumentParser):
             message += did_you_mean(wrong[1], re.findall(r"[\w-]+", wrong[2]))
         self.exit(USAGE_ERROR, f"{self.prog}: {escape(message)}; see '{self.prog} --help'\n")
 
-    def add(self, usage: str, *about: Any, **settings: Any) -> argparse.Action:
-        """See `add_option`."""
-        return add_option(self, usage, *about, **settings)
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """argparse would not tell that it cannot write."""
+        (file or sys.stderr).write(message)
+
+    def add_command(
+        self,
+        name: str,
+        help: str,
+        run: Callable[[Options], int] | None = None,
+        description: str | None = None,
+    ) -> Parser:
+        """A command, or a command of one; `run` is None for what has commands itself."""
+        if self._commands is None:
+            metavar = "ACTION" if " " in self.prog else "COMMAND"
+            self._commands = self.add_subparsers(metavar=metavar, required=True)
+        made: Parser = self._commands.add_parser(
+            name, help=help, description=description, epilog=EPILOG
+        )
+        made.set_defaults(command=run)
+        return made
+
+    def add(
+        self,
+        usage: str,
+        help: str | None = None,
+        type: Callable[[str], Any] | None = None,
+        *,
+        to: argparse._ActionsContainer | None = None,
+        **settings: Any,
+    ) -> argparse.Action:
+        """Add an option to a group, or to this, written as its usage line shows it: "-o --output
+        FILE", "--order {mr,lex}". An option without a value is a switch; of some values the name
+        tells the type."""
+        names = [word for word in usage.split() if word.startswith("-")]
+        value = " ".join(usage.split()[len(names) :])
+        if not value:
+            settings.setdefault("action", "store_true")
+        elif value.startswith("{"):
+            settings["choices"] = value.strip("{}").split(",")
+        else:
+            settings |= {"metavar": value, "type": type or TYPES.get(value)}
+        return (to or self).add_argument(*names, help=help, **settings)
 
     def add_json(self) -> None:
         self.add("--json", "print one JSON object on stdout")
 
     def add_limits(self) -> None:
-        """Limits on the whole command; `budget_of` starts them."""
-        self.add("--overall-time-limit TIME", "such as 5m", duration)
-        self.add("--overall-memory-limit SIZE", "such as 8G", memory)
+        """Limits on the whole command; `Options.start_budget` starts them."""
+        self.add("--overall-time-limit TIME", "such as 5m")
+        self.add("--overall-memory-limit SIZE", "such as 8G")
 
     def add_limits_of(self, what: str, size: str) -> None:
-        """Limits on each run or attempt."""
         about = f"per {what}, such as 30s (default: 5m)"
-        self.add("--time-limit TIME", about, duration, default=300.0)
+        self.add("--time-limit TIME", about, default=300.0)
         about = f"per {what}, such as 500M (default: {size})"
-        self.add("--memory-limit SIZE", about, memory, default=memory(size))
+        self.add("--memory-limit SIZE", about, default=memory(size))
 
     def add_files(self) -> None:
         about = "DOMAIN may be left out when domain.pddl lies beside PROBLEM"
         self.add_argument("files", nargs="+", metavar="[DOMAIN] PROBLEM", help=about)
         self.add("--keep-irrelevant", "keep facts and operators that cannot matter for the goal")
 
-    def add_search(
-        self,
-        *,
-        several: bool = False,
-        leave_out: Sequence[str] = (),
-        kind: type[SearchSpecification] = SearchSpecification,
-    ) -> None:
+    def add_search(self, *, several: bool = False, leave_out: Sequence[str] = ()) -> None:
         """How to search: an option for each field of the specification that has a flag. `several`
         takes more than one heuristic and algorithm."""
-        for name, known in kind.options().items():
+        for name, known in SearchSpecification.options().items():
             if name in leave_out:
                 continue
             settings: dict[str, Any] = {"dest": name, "default": None}
             if known.kind is bool:
                 settings["action"] = "store_false" if known.default else "store_true"
             else:
-                settings["type"] = (
-                    positive if known.least == 1 and known.kind is int else known.kind
-                )
+                is_positive = known.least == 1 and known.kind is int
+                settings["type"] = positive if is_positive else known.kind
             if several and name in SEVERAL:
                 settings |= {"action": "append", "nargs": "+"}
             takers = [search for search, entry in SEARCHES.items() if name in entry.options]
@@ -133,70 +194,8 @@ class Parser(argparse.ArgumentParser):
             if known.default and known.kind is not bool:
                 notes.append(f"default: {known.default}".removesuffix(".0"))
             about = f"{known.help} ({'; '.join(notes)})" if notes else known.help
-            suggest(self.add(known.flag, about, **settings), known.names)
-
-
-def add_command(
-    commands: Commands,
-    name: str,
-    help: str,
-    run: Callable[[argparse.Namespace], int] | None = None,
-    description: str | None = None,
-    epilog: str = EPILOG,
-) -> Parser:
-    """`run` is None for a command of commands."""
-    parser = commands.add_parser(name, help=help, description=description, epilog=epilog)
-    parser.set_defaults(command=run)
-    return parser
-
-
-def add_option(
-    parser: argparse._ActionsContainer,
-    usage: str,
-    help: str | None = None,
-    type: Callable[[str], Any] | None = None,
-    **settings: Any,
-) -> argparse.Action:
-    """Add an option, written as its usage line shows it: "-o --output FILE", "--order {mr,lex}".
-    An option without a value is a switch."""
-    names = [word for word in usage.split() if word.startswith("-")]
-    value = " ".join(usage.split()[len(names) :])
-    if not value:
-        settings.setdefault("action", "store_true")
-    elif value.startswith("{"):
-        settings["choices"] = value.strip("{}").split(",")
-    else:
-        settings["metavar"] = value
-    if type is not None:
-        settings["type"] = type
-    return parser.add_argument(*names, help=help, **settings)
-
-
-def suggest(action: argparse.Action, values: Iterable[str]) -> None:
-    """Values that shell completion offers for an option that takes others as well."""
-    action.values = tuple(values)  # type: ignore[attr-defined]
-
-
-def budget_of(options: argparse.Namespace) -> Budget:
-    """The limits count from the start of the command."""
-    age = _core.monotonic_seconds() - options.started
-    return Budget.starting_now(options.overall_time_limit, options.overall_memory_limit, age)
-
-
-def values_of(options: argparse.Namespace, names: str) -> dict[str, Any]:
-    """The options of these names, separated by blanks."""
-    return {name: getattr(options, name) for name in names.split()}
-
-
-def specification_of(
-    options: argparse.Namespace,
-    leave_out: Sequence[str] = (),
-    kind: type[SearchSpecification] = SearchSpecification,
-) -> SearchSpecification:
-    """What the options of `add_search` ask for. Raises UsageError."""
-    names = [name for name in kind.options() if name not in leave_out]
-    with as_usage_error():
-        return kind(**{name: getattr(options, name) for name in names})
+            added: Any = self.add(known.flag, about, **settings)
+            added.values = known.names  # what shell completion offers; others are taken as well
 
 
 @contextlib.contextmanager
@@ -208,37 +207,40 @@ def as_usage_error() -> Iterator[None]:
         raise UsageError(str(error)) from error
 
 
+def value(parse: Callable[[str], Value]) -> Callable[[str], Value]:
+    """For the type of an argument: shows the message of its ValueError, which argparse hides."""
+
+    @wraps(parse)
+    def read(text: str) -> Value:
+        try:
+            return parse(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return read
+
+
+duration, memory = value(parse_time), value(parse_memory)
+
+
+@value
 def positive(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        value = 0
-    if value <= 0:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a positive whole number")
-    return value
+    with contextlib.suppress(ValueError):
+        if (number := int(text)) > 0:
+            return number
+    raise ValueError(f"'{text}' is not a positive whole number")
 
 
+# The types of options whose value has one of these names in their usage lines.
+TYPES = {**dict.fromkeys("NKM", positive), "X": float, "TIME": duration, "SIZE": memory}
+
+
+@value
 def seed(text: str) -> int:
     """A seed that numpy and the core take."""
     if not text.isdecimal() or int(text) >= 2**63:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 0 to 2^63 - 1")
+        raise ValueError(f"'{text}' is not a whole number from 0 to 2^63 - 1")
     return int(text)
-
-
-def duration(text: str) -> float:
-    return _parsed(parse_time, text)
-
-
-def memory(text: str) -> int:
-    return _parsed(parse_memory, text)
-
-
-def _parsed(parse: Callable[[str], Number], text: str) -> Number:
-    """argparse shows the message of this error only."""
-    try:
-        return parse(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def input_files(files: list[str]) -> tuple[Path, Path]:
@@ -253,12 +255,14 @@ def input_files(files: list[str]) -> tuple[Path, Path]:
     return find_domain(problem), problem
 
 
-def named_values(texts: Sequence[str]) -> dict[str, str]:
-    """Of texts NAME=VALUE, as --option takes them. Raises UsageError."""
-    chosen = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise UsageError(f"--option wants NAME=VALUE, not '{text}'")
-        chosen[name] = value
-    return chosen
+def find_space(names: list[str], budget: Budget) -> Space:
+    """The puzzle of a name, or the task of PDDL files."""
+    if len(names) == 1 and not names[0].endswith(".pddl") and not Path(names[0]).exists():
+        if os.sep in names[0]:
+            raise UsageError(f"{names[0]}: no such file")
+        from hstar.planning.puzzle import make_puzzle
+
+        with as_usage_error():
+            return make_puzzle(names[0])
+    domain, problem = input_files(names)
+    return ground(parse(domain, problem), budget=budget)

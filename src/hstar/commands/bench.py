@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import shlex
 import sys
 
-from hstar.commands.arguments import (
-    SEVERAL,
-    Commands,
-    Parser,
-    add_command,
-    as_usage_error,
-    positive,
-    specification_of,
-    values_of,
-)
+from hstar.commands.arguments import SEVERAL, Options, Parser, as_usage_error
 from hstar.pddl.errors import escape
 
+HELP = "run heuristics on suites of problems"
 DESCRIPTION = """\
 Run every heuristic with every search on every problem of the suites; write one row per run.
 A SUITE is a folder with domain.pddl and problems, a folder of such folders, a problem file, or a
@@ -25,42 +16,39 @@ puzzle with its start states: tiles-3x3:scramble=20:count=5:seed=0 or cube3:stat
 "-H default" adds the planner that 'hstar plan' runs without flags.
 When killed, the same command goes on where it was; finished runs are not repeated.
 """
-
-
 SEARCH = """\
 one more search, in the flags of 'hstar plan': --config='-s wastar -H ff --weight 5'; may be
 repeated"""
 
 
-def add_parser(commands: Commands) -> None:
-    about = "run heuristics on suites of problems"
-    parser = add_command(commands, "bench", about, run, DESCRIPTION)
+def add_arguments(parser: Parser) -> None:
     parser.add_argument("suites", nargs="+", metavar="SUITE")
     parser.add_search(several=True, leave_out=("seed",))
     parser.add("--config FLAGS", SEARCH, action="append", default=[])
     parser.add_limits_of("run", "4G")
-    parser.add("--jobs N", "runs at a time", positive, default=1)
+    parser.add("--jobs N", "runs at a time", default=1)
     parser.add("--seed N", "number for the column seed, where the heuristic has none", int)
     parser.add("-o --output FILE", "file to write the rows to, such as runs.parquet", required=True)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     from hstar.experiments.bench import BenchOptions, run_bench
     from hstar.experiments.report import summary_text
 
     flags = Parser(prog="hstar bench --config", add_help=False)
     flags.add_search()
-    further = [specification_of(flags.parse_args(shlex.split(text))) for text in options.config]
+    asked = [flags.parse_args(shlex.split(text), Options()) for text in options.config]
+    further = [one.specification() for one in asked]
     heuristics = [name for names in options.heuristic or [] for name in names]
     searches = [name for names in options.algorithm or [] for name in names]
     with as_usage_error():
         chosen = BenchOptions(
             heuristics=heuristics or ([] if further and not searches else ["ff"]),
             searches=searches,
-            shared=specification_of(options, leave_out=(*SEVERAL, "seed")),
+            shared=options.specification(leave_out=(*SEVERAL, "seed")),
             specifications=further,
             command=shlex.join(["hstar", *sys.argv[1:]]),
-            **values_of(options, "suites time_limit memory_limit jobs seed output"),
+            **options.values_of("suites time_limit memory_limit jobs seed output"),
         )
         rows = run_bench(chosen)
     print(summary_text(rows))

@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from hstar.commands.arguments import (
-    Commands,
-    Parser,
-    UsageError,
-    add_command,
-    as_usage_error,
-    budget_of,
-    positive,
-)
-from hstar.commands.spaces import find_space
+from hstar.commands.arguments import Options, Parser, UsageError, as_usage_error, find_space
 from hstar.commands.training_options import add_sweep, add_training, training_options
 from hstar.pddl.errors import escape
 from hstar.runtime.atomic import check_writable
@@ -43,23 +32,27 @@ is overestimated, 1 if not.
 """
 
 
-def add_learn(actions: Commands) -> None:
+def add_learn(commands: Parser) -> None:
     about = "learn a network that replaces a pattern database"
-    parser = add_command(
-        actions, "learn", about, lambda options: learn_table(options, options.file), LEARN
-    )
+    parser = commands.add_command("learn", about, run_learn, LEARN)
     _add_source(parser, "a pattern database")
     parser.add("-o --output FILE", "the model file to write (.safetensors)", required=True)
-    parser.add("--seed N", "seed of all random numbers (default: 0)", dest="seeds", default="0")
+    parser.add(
+        "--seed N", "seed of all random numbers (default: 0)", str, dest="seeds", default="0"
+    )
     add_training(parser)
     add_sweep(parser, "--sweep-batch")
 
 
-def add_verify(actions: Commands) -> None:
+def run_learn(options: Options) -> int:
+    return learn_table(options, options.file)
+
+
+def add_verify(commands: Parser) -> None:
     about = "check a learned pattern database from scratch"
-    parser = add_command(actions, "verify", about, run_verify, VERIFY)
+    parser = commands.add_command("verify", about, run_verify, VERIFY)
     _add_source(parser, "a learned pattern database")
-    parser.add("--threads N", "number of threads (default: all cores)", positive)
+    parser.add("--threads N", "number of threads (default: all cores)")
     add_sweep(parser, "--batch")
     parser.add_limits()
 
@@ -69,7 +62,7 @@ def _add_source(parser: Parser, what: str) -> None:
     parser.add_argument("pddl", nargs="*", metavar="PDDL", help="[DOMAIN] PROBLEM, for a task")
 
 
-def learn_table(options: argparse.Namespace, path: str) -> int:
+def learn_table(options: Options, path: str) -> int:
     """Train on a table; in integers, the result is swept over every state."""
     from hstar.pdb import read_pdb
     from hstar.slots.pattern_network import read_learned
@@ -114,59 +107,49 @@ def learn_table(options: argparse.Namespace, path: str) -> int:
     assert learned is not None
     certificate = learned.certificate.to_dict()
     held = {**_sizes(learned.file, learned.num_bytes), "seconds": round(learned.seconds, 1)}
-    if options.json:
-        print(json.dumps({**held, **certificate}))
-    else:
-        print("\n".join(_certificate_lines(certificate)))
-        print(_size_line(held))
-        print(f"Time: {held['seconds']}s")
+    lines = [*_certificate_lines(certificate), _size_line(held), f"Time: {held['seconds']}s"]
+    options.tell({**held, **certificate}, lines)
     return 0
 
 
-def run_verify(options: argparse.Namespace) -> int:
+def run_verify(options: Options) -> int:
     from hstar.training.certified.certificate import verify_file
     from hstar.training.certified.sweep import SweepOptions
 
-    budget = budget_of(options)
+    budget = options.start_budget()
     with budget.enforced():
         space = find_space(options.pddl, budget) if options.pddl else None
         sweeping = SweepOptions(options.threads or 0, options.sweep_batch, Progress, budget)
         _, verification = verify_file(options.file, space=space, options=sweeping, budget=budget)
     certificate, holds = verification.certificate.to_dict(), verification.holds
     differences = verification.differences
-    if options.json:
-        print(json.dumps({"holds": holds, "differences": differences, **certificate}))
-    else:
-        print("\n".join(_certificate_lines(certificate)))
-        if differences:
-            print(f"The certificate says otherwise of: {', '.join(differences)}.")
-        print("The certificate holds." if holds else "The certificate does NOT hold.")
+    lines = _certificate_lines(certificate)
+    if differences:
+        lines.append(f"The certificate says otherwise of: {', '.join(differences)}.")
+    lines.append("The certificate holds." if holds else "The certificate does NOT hold.")
+    options.tell({"holds": holds, "differences": differences, **certificate}, lines)
     return 0 if holds else 1
 
 
-def show(path: str, as_json: bool) -> None:
+def show(options: Options) -> None:
     """Print what a learned file holds and what its certificate says, without checking it anew."""
     from hstar.slots.model_file import refusing_malformed
     from hstar.slots.pattern_network import read_learned
 
-    file = read_learned(path, need_certificate=False)
+    file = read_learned(options.file, need_certificate=False)
     held = {
-        **_sizes(file, os.stat(path).st_size),
+        **_sizes(file, os.stat(options.file).st_size),
         "network": file.model.network.to_metadata(),
         "decoding": asdict(file.model.decoding),
         "values": list(file.model.values),
         "certificate": file.certificate,
         "notes": file.notes,
     }
-    if as_json:
-        print(json.dumps(held))
-        return
-    with refusing_malformed(path):
-        lines = _certificate_lines(file.certificate or {})
-    print("\n".join(lines))
-    print(_size_line(held))
     network = held["network"]
-    print(f"Layers: {network['widths']}; bits of weights: {network['bits']}.")
+    with refusing_malformed(options.file):
+        lines = _certificate_lines({} if options.json else file.certificate or {})
+    layers = f"Layers: {network['widths']}; bits of weights: {network['bits']}."
+    options.tell(held, [*lines, _size_line(held), layers])
 
 
 def _sizes(file: LearnedFile, num_bytes: int) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import io
 import sys
@@ -13,7 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from hstar import _core
-from hstar.commands.arguments import EPILOG, USAGE_ERROR, Parser, UsageError
+from hstar.commands.arguments import EPILOG, USAGE_ERROR, Options, Parser, UsageError
 from hstar.commands.terminal import Output, open_streams
 from hstar.pddl.errors import InputFileError, escape
 from hstar.planning.outside import fault_of_a_function
@@ -48,11 +47,11 @@ def run(arguments: Sequence[str], start: float | None = None) -> int:
     try:
         with contextlib.redirect_stdout(Output(sys.stdout)):
             try:
-                # Importing all commands takes as long as planning for a small task. Completion,
-                # help and errors name all of them.
-                alone = arguments and arguments[0] in COMMANDS and arguments[0] != "completion"
+                # Importing all commands takes as long as planning for a small task. Help and
+                # errors name all of them.
+                alone = arguments and arguments[0] in COMMANDS
                 parser = build_parser(arguments[:1] if alone else COMMANDS)
-                options = parser.parse_args(arguments)
+                options = parser.parse_args(arguments, Options())
                 options.started = start
                 with quiet(options):
                     code: int = options.command(options)
@@ -88,7 +87,7 @@ def explain(error: Exception, usage: str) -> int:
 
 
 @contextlib.contextmanager
-def quiet(options: argparse.Namespace) -> Iterator[None]:
+def quiet(options: Options) -> Iterator[None]:
     """With --quiet: no progress, and on standard output only what --json asks for."""
     options.loud = sys.stdout  # for what must not be lost
     if not getattr(options, "quiet", False):
@@ -110,7 +109,6 @@ def fail(message: str, code: int) -> int:
 
 
 def show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-    """One line on stderr, as errors have it."""
     ours = category.__module__.startswith("hstar.")
     text = str(message) if ours else f"{category.__name__}: {message}"
     print(f"hstar: warning: {escape(text)}", file=sys.stderr)
@@ -123,9 +121,10 @@ def build_parser(names: Sequence[str] = COMMANDS) -> Parser:
         epilog=EPILOG,
     )
     parser.add_argument("--version", action="version", version=f"hstar {VERSION}")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for name in names:
-        import_module(f"hstar.commands.{name}").add_parser(commands)
+        command = import_module(f"hstar.commands.{name}")
+        about, run = getattr(command, "DESCRIPTION", None), getattr(command, "run", None)
+        command.add_arguments(parser.add_command(name, command.HELP, run, about))
     return parser
 
 

@@ -6,8 +6,9 @@ import argparse
 import shlex
 from collections.abc import Iterator
 
-from hstar.commands.arguments import Commands, Parser, add_command
+from hstar.commands.arguments import Options, Parser
 
+HELP = "print a completion script for a shell"
 SHELLS = ("bash", "zsh", "fish")
 DESCRIPTION = """\
 Print a completion script. To use it in the current shell:
@@ -36,23 +37,16 @@ complete -o default -F _hstar hstar
 """
 
 
-def add_parser(commands: Commands) -> None:
-    def run(options: argparse.Namespace) -> int:
-        program = program_of(commands)
-        print(fish(program) if options.shell == "fish" else bash(program, options.shell), end="")
-        return 0
-
-    about = "print a completion script for a shell"
-    parser = add_command(commands, "completion", about, run, DESCRIPTION)
+def add_arguments(parser: Parser) -> None:
     parser.add_argument("shell", choices=SHELLS, help="the shell to print it for")
 
 
-def program_of(commands: Commands) -> argparse.ArgumentParser:
-    """A parser with all commands, which by then have joined, and the options of the program."""
-    parser = Parser(prog="hstar")
-    parser.add_argument("--version", action="store_true")
-    parser._add_action(commands)
-    return parser
+def run(options: Options) -> int:
+    from hstar.commands.cli import build_parser
+
+    program = build_parser()
+    print(fish(program) if options.shell == "fish" else bash(program, options.shell), end="")
+    return 0
 
 
 def walk(

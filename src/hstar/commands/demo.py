@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import shlex
 import subprocess
 import sys
 from pathlib import Path
 
-from hstar.commands.arguments import Commands, add_command, positive
+from hstar.commands.arguments import Options, Parser
 
-STORY = """\
+HELP = "learn a heuristic and compare it with planners, in minutes"
+DESCRIPTION = """\
 The demo runs five commands of hstar. It generates small ferry problems, with at most 12 cars, and
 learns from them to rank states. Then three planners try to solve problems with hundreds of cars,
 each within the same time: greedy search with h^FF, hstar's default planner, and the default planner
@@ -21,11 +21,9 @@ TEST = "--split test --cars 120-480 --locations 120 --count 10"
 LEARNING, LIMIT = "40s", "6s"
 
 
-def add_parser(commands: Commands) -> None:
-    about = "learn a heuristic and compare it with planners, in minutes"
-    parser = add_command(commands, "demo", about, run, STORY)
+def add_arguments(parser: Parser) -> None:
     parser.add("-o --output DIR", "folder to write to", default="build/demo")
-    parser.add("--jobs N", "number of searches at a time (default: one per core)", positive)
+    parser.add("--jobs N", "number of searches at a time (default: one per core)")
 
 
 def demo_commands(folder: Path, jobs: int | None) -> list[list[str]]:
@@ -43,14 +41,14 @@ def demo_commands(folder: Path, jobs: int | None) -> list[list[str]]:
     ]  # fmt: skip
 
 
-def run(options: argparse.Namespace) -> int:
-    print(STORY, flush=True)
+def run(options: Options) -> int:
+    print(DESCRIPTION)
     folder = Path(options.output)
     folder.mkdir(parents=True, exist_ok=True)
     for command in demo_commands(folder, options.jobs):
-        print(f"\n$ {shlex.join(['hstar', *command])}", flush=True)
+        print(f"\n$ {shlex.join(['hstar', *command])}")
         if command[0] == "learn" and Path(command[-1]).exists():
-            print(f"{command[-1]} is there already", flush=True)
+            print(f"{command[-1]} is there already")
             continue
         code = subprocess.run([sys.executable, "-m", "hstar", *command]).returncode
         if code:

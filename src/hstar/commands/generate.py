@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
-from hstar.commands.arguments import (
-    Commands,
-    UsageError,
-    add_command,
-    add_option,
-    as_usage_error,
-    input_files,
-    positive,
-)
+from hstar.commands.arguments import Options, Parser, UsageError, as_usage_error, input_files, value
+from hstar.domains import DOMAINS, SPLITS, generate
 
+HELP = "write random problems"
 DESCRIPTION = """\
 Write random problems of a domain to DIR/train, DIR/validation and DIR/test. No two splits share a
 problem, not even with renamed objects, whatever the sizes and seeds. Write sizes as 5, 5-16 or
@@ -24,33 +17,28 @@ With --walks N PROBLEM, write at most N problems to DIR that differ from PROBLEM
 state: it is where a random walk from the initial state of PROBLEM ends.
 """
 
-# The size parameters of all domains, listed here so that other commands need not load the domains.
-SIZES = (
-    *("airplanes", "balls", "blocks", "cars", "cities", "columns", "curbs", "floors"),
-    *("instruments", "locations", "modes", "packages", "passengers", "ratio", "rows"),
-    *("satellites", "side", "stars", "stations"),
-)
+SIZES = sorted({one.name for domain in DOMAINS.values() for one in domain.parameters})
 LONGEST_RANGE = 10_000
 MOST_WALKS = 10**8
 
 
-def add_parser(commands: Commands) -> None:
-    parser = add_command(commands, "generate", "write random problems", run, DESCRIPTION)
+def add_arguments(parser: Parser) -> None:
     about = "a name from --list, or module:attribute for your own Generator; a problem with --walks"
     parser.add_argument("domain", nargs="?", metavar="DOMAIN|PROBLEM", help=about)
     parser.add("-o --output DIR", "the folder to write to")
     splits = ["train", "validation", "test", "all"]
     parser.add("--split SPLIT", f"one of {', '.join(splits)}", choices=splits, default="all")
     parser.add("--seed N", "random seed of the problems (default: 0)", int, default=0)
-    parser.add("--count N", "number of problems per split, spread evenly over the sizes", positive)
+    parser.add("--count N", "number of problems per split, spread evenly over the sizes")
     parser.add("--list", "list domains and sizes, then exit")
-    parser.add("--walks N", "number of new initial states of PROBLEM", positive)
-    parser.add("--steps N", "length of each random walk", positive, default=200)
+    parser.add("--walks N", "number of new initial states of PROBLEM")
+    parser.add("--steps N", "length of each random walk", default=200)
     sizes = parser.add_argument_group("sizes", "see --list for the sizes of each domain")
     for name in SIZES:
-        add_option(sizes, f"--{name} RANGE", type=numbers)
+        parser.add(f"--{name} RANGE", type=numbers, to=sizes)
 
 
+@value
 def numbers(text: str) -> list[int | float]:
     """The numbers of "5", "5-16", "2,4,6" or "0.5,1.0", each once, in ascending order."""
     values: set[int | float] = set()
@@ -65,15 +53,12 @@ def numbers(text: str) -> list[int | float]:
             else:
                 values.add(int(first) if first.isdigit() else float(first))
         except ValueError:
-            raise argparse.ArgumentTypeError(
-                f"'{text}' is not a range; write 5, 5-16, 2,4,6 or 0.5,1.0"
-            ) from None
+            message = f"'{text}' is not a range; write 5, 5-16, 2,4,6 or 0.5,1.0"
+            raise ValueError(message) from None
     return sorted(values)
 
 
-def run(options: argparse.Namespace) -> int:
-    from hstar.domains import SPLITS, generate
-
+def run(options: Options) -> int:
     if options.list:
         print(overview(), end="")
         return 0
@@ -82,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(f"expected {missing}; 'hstar generate --list' names the domains")
     if options.walks is not None:
         return write_problems_of_walks(options)
-    given = {name: getattr(options, name) for name in SIZES}
+    given = options.values_of(" ".join(SIZES))
     ranges = {name: values for name, values in given.items() if values is not None}
     splits = SPLITS if options.split == "all" else (options.split,)
     what = options.domain, options.output, splits, options.seed
@@ -99,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def write_problems_of_walks(options: argparse.Namespace) -> int:
+def write_problems_of_walks(options: Options) -> int:
     from hstar.domains.walks import write_walks
 
     if options.split != "all" or any(getattr(options, name) for name in ("count", *SIZES)):
@@ -116,9 +101,6 @@ def write_problems_of_walks(options: argparse.Namespace) -> int:
 
 
 def overview() -> str:
-    """The domains, their sizes, and what each split contains by default."""
-    from hstar.domains import DOMAINS
-
     lines = []
     for generator in DOMAINS.values():
         lines.append(f"{generator.name}: {generator.summary}")

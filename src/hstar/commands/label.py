@@ -6,20 +6,13 @@ import argparse
 import sys
 from typing import Any
 
-from hstar.commands.arguments import (
-    Commands,
-    UsageError,
-    add_command,
-    as_usage_error,
-    named_values,
-    positive,
-    values_of,
-)
+from hstar.commands.arguments import Options, Parser, UsageError, as_usage_error, positive
 from hstar.pddl.errors import escape
 from hstar.runtime.resources import OutOfResources
 
 NOTHING_SOLVED = 12
 
+HELP = "label states with their cost to the goal, to learn from"
 DESCRIPTION = """\
 Label states of the problems of a folder with their cost to the goal, to learn from. By default, A*
 with LM-cut solves each problem optimally, and every state of the plan gets its h*. FILE.parquet
@@ -29,20 +22,18 @@ without a generator it is left out. A killed command resumes when it is run agai
 """
 
 
-def add_parser(commands: Commands) -> None:
-    about = "label states with their cost to the goal, to learn from"
-    parser = add_command(commands, "label", about, run, DESCRIPTION)
+def add_arguments(parser: Parser) -> None:
     parser.add_argument("directory", metavar="DIR", help="a folder of problems")
     parser.add("-o --output FILE.parquet", "file to write the labels to", required=True)
     parser.add_limits_of("attempt", "8G")
     about = "short for --option max_expansions=N; a limit that does not depend on the machine"
-    parser.add("--max-expansions N", about, positive)
-    parser.add("--jobs N", "number of processes (default: one per core)", positive)
+    parser.add("--max-expansions N", about)
+    parser.add("--jobs N", "number of processes (default: one per core)")
     about = "number of other problems to try in place of an unsolved generated one"
     parser.add("--retries N", about, not_negative, default=20)
     about = "one: every action costs 1 (default); normal: the costs of the problem"
     parser.add("--cost {one,normal}", about, default="one")
-    parser.add("--limit-problems N", "label only the first N problems of the folder", positive)
+    parser.add("--limit-problems N", "label only the first N problems of the folder")
     parser.add("--seed N", "draw the problems of --limit-problems at random, with this seed", int)
     parser.add("--teacher NAME", "what makes labels; --teachers lists them (default: optimal)")
     about = "list the teachers with their options"
@@ -71,22 +62,17 @@ class _ListTeachers(argparse.Action):
         parser.exit()
 
 
-def _teacher_options(options: argparse.Namespace) -> dict[str, Any]:
-    """The options of the teacher by name. Raises UsageError."""
-    chosen: dict[str, Any] = named_values(options.option)
-    short = values_of(options, "max_expansions plans")
-    return chosen | {name: value for name, value in short.items() if value is not None}
-
-
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     from hstar.slots.teachers import LabelOptions, label
 
     if not options.output.endswith(".parquet"):
         raise UsageError(f"the output must be called something.parquet, not '{options.output}'")
     teacher = options.teacher or ("optimal" if options.plans is None else "plans")
-    same = values_of(options, "time_limit memory_limit jobs retries cost limit_problems seed")
+    same = options.values_of("time_limit memory_limit jobs retries cost limit_problems seed")
+    short = options.values_of("max_expansions plans")
+    given = {name: value for name, value in short.items() if value is not None}
     with as_usage_error():
-        chosen = LabelOptions(teacher, _teacher_options(options), **same)
+        chosen = LabelOptions(teacher, {**options.named_values(), **given}, **same)
     try:
         summary = label(options.directory, options.output, chosen, show_progress=True)
     except OutOfResources as error:

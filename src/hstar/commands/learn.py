@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hstar.commands.arguments import (
-    Commands,
-    UsageError,
-    add_command,
-    as_usage_error,
-    budget_of,
-    duration,
-    named_values,
-    positive,
-    seed,
-    values_of,
-)
+from hstar.commands.arguments import Options, Parser, UsageError, as_usage_error, seed
 from hstar.pddl.errors import escape
 
 if TYPE_CHECKING:
@@ -27,6 +15,7 @@ if TYPE_CHECKING:
 
 NOTHING_LEARNED = 12
 
+HELP = "learn a heuristic for a domain or for one problem"
 DESCRIPTION = """\
 Learn a heuristic, choose a search for it, and compare both with the default planner.
 
@@ -40,16 +29,14 @@ the best so far. To go on with a run that was stopped, run the same command agai
 """
 
 
-def add_parser(commands: Commands) -> None:
-    about = "learn a heuristic for a domain or for one problem"
-    parser = add_command(commands, "learn", about, run, DESCRIPTION)
+def add_arguments(parser: Parser) -> None:
     about = "DOMAIN may be left out when domain.pddl lies beside PROBLEM"
     parser.add_argument("files", nargs="+", metavar="[DOMAIN] PROBLEM|FOLDER", help=about)
     parser.add("-o --output FILE", "the model, a .safetensors file", required=True)
     about = "total time, verdict included (default: 10m for a folder, 2m for a problem)"
-    parser.add("--time TIME", about, duration)
+    parser.add("--time TIME", about)
     about = "count work instead of time, which gives the same file each time"
-    parser.add("--steps N", about, positive)
+    parser.add("--steps N", about)
     about = "what to choose from: domain, problem or rollouts (default: what fits the input)"
     parser.add("--recipe NAME", about)
     about = "where labels come from, in place of the recipe's, see 'hstar label --teachers'"
@@ -60,22 +47,22 @@ def add_parser(commands: Commands) -> None:
     about = "an option of the teacher, the features or the model; may be repeated"
     parser.add("--option NAME=VALUE", about, action="append", default=[])
     about = "labelled by a teacher that samples (default for a problem: 100000)"
-    parser.add("--states N", about, positive)
-    parser.add("--jobs N", "processes at a time (default: one per core)", positive)
+    parser.add("--states N", about)
+    parser.add("--jobs N", "processes at a time (default: one per core)")
     parser.add("--seed N", "random seed", seed, default=0)
     parser.add_json()
     parser.add_limits()
 
 
-def run(options: argparse.Namespace) -> int:
-    budget = budget_of(options)
+def run(options: Options) -> int:
+    budget = options.start_budget()
     from hstar.learning.from_files import Work, learn_from_files, read_problems
     from hstar.learning.recipe import SlotChoice, find_recipe
     from hstar.slots.model_file import check_output
 
     def say(line: str) -> None:
         if not options.json:
-            print(escape(line), flush=True)
+            print(escape(line))
 
     if len(options.files) > 2:
         raise UsageError("expected FOLDER or [DOMAIN] PROBLEM, at most two files")
@@ -85,15 +72,15 @@ def run(options: argparse.Namespace) -> int:
     with as_usage_error():
         work = Work(options.time, options.steps, options.seed, options.jobs, budget)
         check_output(options.output)
-        slots = values_of(options, "teacher features model objective")
-        choice = SlotChoice(**slots, options=named_values(options.option))
+        slots = options.values_of("teacher features model objective")
+        choice = SlotChoice(**slots, options=options.named_values())
         recipe = find_recipe(options.recipe, Path(path).is_dir(), choice, options.states)
         problems = read_problems(path, *domain)
     try:
         found = learn_from_files(problems, options.output, recipe, work, say, warn)
     except ValueError as error:
         raise UsageError(f"nothing can be learned from {path}: {error}") from error
-    tell(options, found)
+    options.tell(found.to_dict(), lines_of(found, escape(options.output)))
     return 0 if found.file is not None else NOTHING_LEARNED
 
 
@@ -101,18 +88,12 @@ def warn(line: str) -> None:
     print(f"hstar: {escape(line)}", file=sys.stderr)
 
 
-def tell(options: argparse.Namespace, found: Outcome) -> None:
-    if options.json:
-        print(json.dumps(found.to_dict()))
-        return
-    print(f"Verdict: {found.verdict.sentence}.")
+def lines_of(found: Outcome, output: str) -> Iterator[str]:
+    yield f"Verdict: {found.verdict.sentence}."
     if found.file is None:
         return
-    output = escape(options.output)
+    advice = f"use it with 'hstar plan PROBLEM -H {output}'."
     if found.verdict.use == "default":
-        print(
-            f"The model is in {output}; 'hstar plan PROBLEM -H {output}' runs the default planner, "
-            "and with -s gbfs the model."
-        )
-    else:
-        print(f"The model is in {output}; use it with 'hstar plan PROBLEM -H {output}'.")
+        runs = "runs the default planner, and with -s gbfs the model."
+        advice = f"'hstar plan PROBLEM -H {output}' {runs}"
+    yield f"The model is in {output}; {advice}"

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import warnings
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from hstar.commands.arguments import Commands, add_command
+from hstar.commands.arguments import Options, Parser
 from hstar.pddl.errors import escape
 from hstar.planning.specification import SearchSpecification
 
@@ -17,27 +15,26 @@ if TYPE_CHECKING:
     from hstar.slots.model_file import ModelFile
 
 
-def add_parser(commands: Commands) -> None:
-    parser = add_command(commands, "model", "show a model file")
-    actions = parser.add_subparsers(metavar="ACTION", required=True)
-    show = add_command(actions, "show", "describe a model file", run_show)
+HELP = "show a model file"
+
+
+def add_arguments(parser: Parser) -> None:
+    show = parser.add_command("show", "describe a model file", run_show)
     show.add_argument("file", metavar="FILE", help=".safetensors")
     show.add_json()
 
 
-def run_show(options: argparse.Namespace) -> int:
+def run_show(options: Options) -> int:
     from hstar.slots.model_file import refusing_malformed
 
     model = _read(options.file)
     metadata = model.metadata
     num_bytes = os.stat(options.file).st_size
     parameters = sum(int(array.size) for array in model.tensors.values())
-    if options.json:
-        print(json.dumps({**metadata, "bytes": num_bytes, "numbers": parameters}))
-        return 0
+    size = f"{num_bytes} bytes; {parameters} numbers"
     with refusing_malformed(options.file):
-        lines = _lines(model, f"{num_bytes} bytes; {parameters} numbers")
-    print("\n".join(map(escape, lines)))
+        lines = [] if options.json else map(escape, _lines(model, size))
+        options.tell({**metadata, "bytes": num_bytes, "numbers": parameters}, lines)
     return 0
 
 

@@ -7,32 +7,29 @@ import os
 import shlex
 import sys
 import time
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from hstar.commands.arguments import Commands, UsageError, add_command, as_usage_error, positive
+from hstar.commands.arguments import Options, Parser, UsageError, as_usage_error, positive, value
 from hstar.papers import OVERRIDES, PAPERS, check_option, prepare_paper
 
+HELP = "regenerate the tables of a paper"
 DESCRIPTION = """\
 Run the experiments of a paper and write its tables, with its numbers beside ours. Finished work is
 kept: the same command continues where it was stopped. A scale is a named set of values; --seeds,
 --steps and so on take the place of its own.
 
-"""
+""" + "\n".join(f"{n:<19} {one.title} ({', '.join(one.scales)})" for n, one in PAPERS.items())
 MODELS = Path("models")  # where certified models are looked for unless --models says otherwise
 KINDS = {"limit": float, "learn": float, "tests": int, "seeds": int, "states": int}
 SINGLE = ("limit", "learn", "tests")
 
 
-def add_parser(commands: Commands) -> None:
-    lines = [f"{n:<19} {one.title} ({', '.join(one.scales)})" for n, one in PAPERS.items()]
-    about = DESCRIPTION + "\n".join(lines)
-    parser = add_command(commands, "paper", "regenerate the tables of a paper", run, about)
+def add_arguments(parser: Parser) -> None:
     parser.add_argument("paper", metavar="PAPER", help=f"one of {', '.join(PAPERS)}")
     parser.add("--scale SCALE", "one of those above", default="smoke")
     parser.add("-o --output DIR", "default: build/PAPER-SCALE")
-    parser.add("--jobs N", "default: one per core", positive)
+    parser.add("--jobs N", "default: one per core")
     parser.add("--device DEVICE", "device for training: auto, cpu or cuda", default="auto")
     parser.add("--seed SEED", "random seed of problems and training", int, default=0)
     for name, text in OVERRIDES.items():
@@ -54,7 +51,7 @@ def add_parser(commands: Commands) -> None:
     parser.add("--peer NAME=COMMAND", about, peer, action="append")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     paper, scale = options.paper, options.scale
     with as_usage_error():
         known = PAPERS.find(paper).options
@@ -76,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
         from hstar.experiments.study import timed
 
         output = Path(options.output or f"build/{paper}-{scale}")
-        settings["say"] = timed(partial(print, flush=True))
+        settings["say"] = timed(print)
         settings |= {"jobs": options.jobs or os.cpu_count() or 1, "device": options.device}
         study = prepare_paper(paper, scale, output, given, seed=options.seed, **settings)
     start = time.monotonic()
@@ -101,8 +98,8 @@ def steps(texts: list[str]) -> dict[str, int] | int:
     return numbers.get("", numbers)
 
 
+@value
 def peer(text: str) -> tuple[str, str]:
-    """For argparse: NAME=COMMAND."""
     from hstar.experiments.bench import check_peer
 
     name, _, command = text.partition("=")
@@ -111,6 +108,5 @@ def peer(text: str) -> tuple[str, str]:
             raise ValueError("it has no name that a file could have")
         check_peer(command)
     except ValueError as error:
-        message = f"'{text}' is not NAME=COMMAND: {error}"
-        raise argparse.ArgumentTypeError(message) from None
+        raise ValueError(f"'{text}' is not NAME=COMMAND: {error}") from None
     return name, command

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
-import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from hstar import _core
 from hstar.commands import certified
-from hstar.commands.arguments import (
-    Commands,
-    UsageError,
-    add_command,
-    as_usage_error,
-    budget_of,
-    positive,
-    values_of,
-)
-from hstar.commands.spaces import find_space
+from hstar.commands.arguments import Options, Parser, UsageError, as_usage_error, find_space
 from hstar.runtime.atomic import check_writable
 
 if TYPE_CHECKING:
     from hstar.pdb import PatternDatabase
 
+HELP = "build, compress, show, learn and verify pattern databases"
 BUILD = """\
 Build a pattern database: the distance of every abstract state to the goal. SPACE is a puzzle
 (cube3, cube2, tiles-RxC, pancake-N, topspin-N-K) or the PDDL files [DOMAIN] PROBLEM.
@@ -39,16 +29,13 @@ order: --subtract, --order and --symmetry, --div or --mod, --levels.
 """
 
 
-def add_parser(commands: Commands) -> None:
-    about = "build, compress, show, learn and verify pattern databases"
-    parser = add_command(commands, "pdb", about)
-    actions = parser.add_subparsers(metavar="ACTION", required=True)
-    for action in (add_build, add_compress, add_show, certified.add_learn, certified.add_verify):
-        action(actions)
+def add_arguments(parser: Parser) -> None:
+    for add in (add_build, add_compress, add_show, certified.add_learn, certified.add_verify):
+        add(parser)
 
 
-def add_build(actions: Commands) -> None:
-    parser = add_command(actions, "build", "compute a pattern database", run_build, BUILD)
+def add_build(commands: Parser) -> None:
+    parser = commands.add_command("build", "compute a pattern database", run_build, BUILD)
     parser.add_argument("space", nargs="+", metavar="SPACE", help="a puzzle, or [DOMAIN] PROBLEM")
     parser.add("--pattern PATTERN", "the pieces or variables to keep", required=True)
     parser.add("-o --output FILE", "the database file to write", required=True)
@@ -59,34 +46,34 @@ def add_build(actions: Commands) -> None:
     parser.add_limits()
 
 
-def add_compress(actions: Commands) -> None:
+def add_compress(commands: Parser) -> None:
     about = "make a pattern database smaller"
-    parser = add_command(actions, "compress", about, run_compress, COMPRESS)
+    parser = commands.add_command("compress", about, run_compress, COMPRESS)
     parser.add_argument("file", metavar="FILE", help="a pattern database")
     parser.add("-o --output FILE", "the database file to write", required=True)
     parser.add("--subtract BASE", "store only the difference to this database")
     parser.add("--order {mr,lex}", "order of the entries before grouping")
     about = "for corners of cube3: one entry per symmetry class"
     parser.add("--symmetry", about, dest="symmetric")
-    parser.add("--div K", "replace K neighbouring entries by their minimum", positive)
-    parser.add("--mod M", "replace entries with equal index modulo M by their minimum", positive)
+    parser.add("--div K", "replace K neighbouring entries by their minimum")
+    parser.add("--mod M", "replace entries with equal index modulo M by their minimum")
     parser.add("--levels VALUES", "2 bits per entry for four values, such as 0,6,7,8; or best")
     parser.add_json()
     parser.add_limits()
 
 
-def add_show(actions: Commands) -> None:
+def add_show(commands: Parser) -> None:
     about = "describe a pattern database, or a learned one"
-    parser = add_command(actions, "show", about, run_show)
+    parser = commands.add_command("show", about, run_show)
     parser.add_argument("file", metavar="FILE", help="a pattern database, or a learned one")
     parser.add_json()
 
 
-def run_build(options: argparse.Namespace) -> int:
+def run_build(options: Options) -> int:
     from hstar.pdb import build_pdb, parse_pattern, write_pdb
 
     check_writable(options.output)
-    budget = budget_of(options)
+    budget = options.start_budget()
     with budget.enforced():
         space = find_space(options.space, budget)
         start = _core.monotonic_seconds()
@@ -97,15 +84,15 @@ def run_build(options: argparse.Namespace) -> int:
             )
         seconds = _core.monotonic_seconds() - start
         write_pdb(options.output, database)
-    report(database, options.json, build_time=seconds)
+    report(options, database, build_time=seconds)
     return 0
 
 
-def run_compress(options: argparse.Namespace) -> int:
+def run_compress(options: Options) -> int:
     from hstar.pdb import compress, read_pdb, subtract, write_pdb
 
     check_writable(options.output)
-    budget, how = budget_of(options), values_of(options, "div mod order symmetric")
+    budget, how = options.start_budget(), options.values_of("div mod order symmetric")
     with budget.enforced():
         database = read_pdb(options.file)
         with as_usage_error():
@@ -114,18 +101,18 @@ def run_compress(options: argparse.Namespace) -> int:
             levels = parse_levels(options.levels)
             database = compress(database, levels=levels, budget=budget, **how)
         write_pdb(options.output, database)
-    report(database, options.json)
+    report(options, database)
     return 0
 
 
-def run_show(options: argparse.Namespace) -> int:
+def run_show(options: Options) -> int:
     from hstar.pdb import read_pdb
     from hstar.planning.heuristics import is_model_file
 
     if is_model_file(options.file):
-        certified.show(options.file, options.json)
+        certified.show(options)
     else:
-        report(read_pdb(options.file), options.json)
+        report(options, read_pdb(options.file))
     return 0
 
 
@@ -152,19 +139,13 @@ def describe(database: PatternDatabase) -> dict[str, Any]:
     }
 
 
-def report(database: PatternDatabase, as_json: bool, build_time: float | None = None) -> None:
-    """Print the description of a database."""
-    description = describe(database)
-    if as_json:
-        if build_time is not None:
-            description["build_time"] = build_time
-            description["peak_memory_kb"] = _core.peak_resident_bytes() // 1024
-        print(json.dumps(description))
-        return
-    print("\n".join(lines(description)))
+def report(options: Options, database: PatternDatabase, build_time: float | None = None) -> None:
+    held = describe(database)
+    said, peak = lines(held), _core.peak_resident_bytes() // 1024
     if build_time is not None:
-        print(f"Build time: {build_time:.3f}s")
-        print(f"Peak memory: {_core.peak_resident_bytes() // 1024} KB")
+        held |= {"build_time": build_time, "peak_memory_kb": peak}
+        said += [f"Build time: {build_time:.3f}s", f"Peak memory: {peak} KB"]
+    options.tell(held, said)
 
 
 def lines(description: dict[str, Any]) -> list[str]:

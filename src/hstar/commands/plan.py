@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import math
 import sys
 import time
@@ -11,16 +10,7 @@ from dataclasses import replace
 from importlib import import_module
 
 from hstar import _core
-from hstar.commands.arguments import (
-    Commands,
-    UsageError,
-    add_command,
-    as_usage_error,
-    budget_of,
-    duration,
-    input_files,
-    specification_of,
-)
+from hstar.commands.arguments import Options, Parser, UsageError, as_usage_error, input_files
 from hstar.pddl import parse
 from hstar.pddl.errors import escape
 from hstar.planning.heuristics import HEURISTICS
@@ -32,32 +22,32 @@ from hstar.runtime.atomic import check_writable, write_atomically
 from hstar.runtime.resources import Budget, OutOfResources
 from hstar.slots.loader import load_search
 
+HELP = "solve a problem"
+DESCRIPTION = f"""\
+Solve a planning problem. Without flags the default planner searches: {DEFAULT_PLANNER.describe()}.
+"""
 
-def add_parser(commands: Commands) -> None:
-    about = (
-        f"Solve a planning problem. Without flags the default planner searches: "
-        f"{DEFAULT_PLANNER.describe()}."
-    )
-    parser = add_command(commands, "plan", "solve a problem", run, about)
+
+def add_arguments(parser: Parser) -> None:
     parser.add_files()
     parser.add_search()
     about = "learn a heuristic for this problem for at most TIME, such as 60s"
-    parser.add("--learn TIME", about, duration)
+    parser.add("--learn TIME", about)
     parser.add("--plan-file FILE", "file to write the plan to", default="sas_plan")
     parser.add_json()
     parser.add_limits()
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     start = _core.monotonic_seconds()
     domain_path, problem_path = input_files(options.files)
     say = print if not options.json else lambda *_, **__: None  # stdout is for the JSON object
-    budget = budget_of(options)
+    budget = options.start_budget()
     if options.heuristic not in (None, *HEURISTICS):
         import_module("hstar.slots.loader")  # what its libraries reserve is not to count
     try:
         with budget.enforced(), as_usage_error():
-            asked = specification_of(options)
+            asked = options.specification()
             chosen = load_search(asked)
             first = chosen.searches()[0]
         if options.learn is not None:
@@ -71,18 +61,20 @@ def run(options: argparse.Namespace) -> int:
             say(f"Domain: {problem.domain.name}. Problem: {problem.name}.")
             if asked.files and first.is_default_planner:
                 say("The model did not beat the default planner when it was learned.")
-            say(f"Search: {chosen.describe()}.", flush=True)
+            say(f"Search: {chosen.describe()}.")
             task = ground(problem, budget=budget, keep_irrelevant=options.keep_irrelevant)
             log_task(task, _core.monotonic_seconds() - start, say)
             log_limits("search", budget, say)
             if options.learn is None:
                 result = search(task, chosen, budget)
             else:
-                result = learn_and_search(task, options, budget, say)
+                from hstar.learning.planning import plan_with_learning
+
+                result = plan_with_learning(task, options.learn, budget, say)
     except OutOfResources as error:
         if options.json:
             print(stopped_before_search(error, _core.monotonic_seconds() - start).to_json())
-        say(f"search exit code: {error.exit_code}", flush=True)
+        say(f"search exit code: {error.exit_code}")
         raise
     result = replace(result, total_time=_core.monotonic_seconds() - start)
     if result.solved:
@@ -91,12 +83,11 @@ def run(options: argparse.Namespace) -> int:
         except OSError:
             print(result.to_json() if options.json else result.plan_text, file=options.loud)
             raise
+    file = escape(options.plan_file)
     if result.unchecked is not None:
-        print(
-            f"hstar: warning: {result.unchecked} before the plan was validated; it is in "
-            f"{escape(options.plan_file)}, check it with 'hstar validate'",
-            file=sys.stderr,
-        )
+        place = f"it is in {file}, check it with 'hstar validate'"
+        early = f"{result.unchecked} before the plan was validated"
+        print(f"hstar: warning: {early}; {place}", file=sys.stderr)
     if options.json:
         print(result.to_json())
         return result.exit_code
@@ -104,30 +95,19 @@ def run(options: argparse.Namespace) -> int:
     log_result(result, "the last search" if options.learn is not None else found_by.names)
     finder = {"default": "The default planner", "learned": "The learned search"}
     if result.found_by is not None:
-        print(f"{finder[result.found_by]} found the plan; it is in {escape(options.plan_file)}.")
+        print(f"{finder[result.found_by]} found the plan; it is in {file}.")
     elif result.solved:
-        print(f"The plan is in {escape(options.plan_file)}.")
+        print(f"The plan is in {file}.")
     return result.exit_code
 
 
-def check_learn(options: argparse.Namespace, chosen: SearchSpecification) -> None:
+def check_learn(options: Options, chosen: SearchSpecification) -> None:
     if chosen.searches() != [DEFAULT_PLANNER]:
-        raise UsageError(
-            "--learn takes turns with the default planner; leave out -H, -s and others"
-        )
-    limit = options.overall_time_limit
+        advice = "leave out -H, -s and others"
+        raise UsageError(f"--learn takes turns with the default planner; {advice}")
+    limit, asked = options.overall_time_limit, f"--learn {options.learn:g}s"
     if limit is not None and options.learn >= limit:
-        raise UsageError(
-            f"--learn {options.learn:g}s leaves no time to plan within {limit:g}s; give it less"
-        )
-
-
-def learn_and_search(
-    task: Task, options: argparse.Namespace, budget: Budget, say: Callable[..., None]
-) -> SearchResult:
-    from hstar.learning.planning import plan_with_learning
-
-    return plan_with_learning(task, options.learn, budget, lambda line: say(line, flush=True))
+        raise UsageError(f"{asked} leaves no time to plan within {limit:g}s; give it less")
 
 
 # The lines below are those of Fast Downward where it has one, so that tools that parse its logs,
@@ -146,12 +126,11 @@ def log_task(task: Task, seconds: float, say: Callable[..., None]) -> None:
     say(f"Translator facts: {task.num_facts}")
     say(f"Translator operators: {task.num_operators}")
     say(f"Translator peak memory: {_core.peak_resident_bytes() // 1024} KB")
-    say(f"Done! [{time.process_time():.6f}s CPU, {seconds:.6f}s wall-clock]", flush=True)
-    say("translate exit code: 0", flush=True)
+    say(f"Done! [{time.process_time():.6f}s CPU, {seconds:.6f}s wall-clock]")
+    say("translate exit code: 0")
 
 
 def log_result(result: SearchResult, heuristic: str) -> None:
-    """What a search found and what it took."""
     if result.initial_h is not None:
         print(f"Initial heuristic value for {heuristic}: {value_text(result.initial_h)}")
     if result.solved:

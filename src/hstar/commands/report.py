@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import argparse
-
-from hstar.commands.arguments import Commands, add_command
+from hstar.commands.arguments import Options, Parser
 from hstar.pddl.errors import escape
 from hstar.runtime.atomic import check_writable
 
+HELP = "tables and plots from runs"
 DESCRIPTION = """\
 Write one self-contained HTML page about the runs of 'hstar bench', and print its tables.
 """
 
 
-def add_parser(commands: Commands) -> None:
-    parser = add_command(commands, "report", "tables and plots from runs", run, DESCRIPTION)
+def add_arguments(parser: Parser) -> None:
     parser.add_argument("runs", nargs="+", metavar="RUNS", help="files written by 'hstar bench'")
     parser.add("-o --output FILE", "the HTML file to write", required=True)
     parser.add("--title TITLE", "title of the page", default="Benchmark")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     from hstar.experiments.report import comparison_text, write_report
 
     check_writable(options.output)

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
-
 from hstar import _core
-from hstar.commands.arguments import (
-    Commands,
-    UsageError,
-    add_command,
-    add_option,
-    budget_of,
-    positive,
-    specification_of,
-    values_of,
-)
+from hstar.commands.arguments import Options, Parser, UsageError
 from hstar.commands.plan import log_result
 from hstar.planning.result import SearchResult, stopped_before_search
 from hstar.planning.search import run as search
 from hstar.runtime.resources import Budget, OutOfResources
 from hstar.slots.loader import load_search
 
+HELP = "solve a puzzle"
 DESCRIPTION = """\
 Solve a puzzle: cube3, cube2, tiles-RxC, pancake-N or topspin-N-K. A state lists the piece in each
 place ("1 0 2 3 4 5 6 7 8"); for cubes, the stickers in each place ("UF UR UB ..."). With admissible
@@ -28,13 +18,13 @@ pattern databases, idastar and astar find a shortest solution.
 """
 
 
-def add_parser(commands: Commands) -> None:
-    parser = add_command(commands, "solve", "solve a puzzle", run, DESCRIPTION)
+def add_arguments(parser: Parser) -> None:
     parser.add_argument("puzzle", metavar="PUZZLE", help="a puzzle such as cube3 or tiles-4x4")
     start = parser.add_mutually_exclusive_group(required=True)
-    add_option(start, "--state STATE", "the piece in each place")
-    add_option(start, "--moves MOVES", 'start from the goal after these moves, such as "R U2 F\'"')
-    add_option(start, "--scramble N", "start N random moves from the goal", positive)
+    parser.add("--state STATE", "the piece in each place", to=start)
+    about = 'start from the goal after these moves, such as "R U2 F\'"'
+    parser.add("--moves MOVES", about, to=start)
+    parser.add("--scramble N", "start N random moves from the goal", to=start)
     parser.add("--seed N", "random seed of --scramble", int, default=0)
     parser.add_search(leave_out=("seed",))
     parser.set_defaults(heuristic="blind", algorithm="idastar")
@@ -42,9 +32,9 @@ def add_parser(commands: Commands) -> None:
     parser.add_limits()
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     start = _core.monotonic_seconds()
-    budget = budget_of(options)
+    budget = options.start_budget()
     try:
         with budget.enforced():
             result = solve_puzzle(options, budget)
@@ -64,14 +54,14 @@ def run(options: argparse.Namespace) -> int:
     return result.exit_code
 
 
-def solve_puzzle(options: argparse.Namespace, budget: Budget) -> SearchResult:
+def solve_puzzle(options: Options, budget: Budget) -> SearchResult:
     from hstar.planning.puzzle import make_puzzle
 
     puzzle = make_puzzle(options.puzzle)
-    state = puzzle.start(**values_of(options, "state moves scramble seed"))
-    chosen = load_search(specification_of(options, leave_out=("seed",)))
+    state = puzzle.start(**options.values_of("state moves scramble seed"))
+    chosen = load_search(options.specification(leave_out=("seed",)))
     if not options.json:
         print(f"Puzzle: {puzzle.name}.")
         print(f"State: {puzzle.format_state(state)}")
-        print(f"Search: {chosen.describe()}.", flush=True)
+        print(f"Search: {chosen.describe()}.")
     return search(puzzle, chosen, budget, state)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hstar.commands.arguments import Commands, UsageError, add_command, as_usage_error, values_of
+from hstar.commands.arguments import Options, Parser, UsageError, as_usage_error
 from hstar.commands.training_options import (
     add_sweep,
     add_training,
     given_flags,
-    option_of,
     training_options,
+    values_by_name,
 )
 from hstar.pddl.errors import escape
 from hstar.runtime.atomic import write_atomically
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from hstar.training.options import TrainOptions
     from hstar.training.train import TrainResult
 
+HELP = "learn a heuristic from labels or from a table"
 DESCRIPTION = """\
 Learn a heuristic from the labels that 'hstar label' wrote, or from a pattern database (FILE.pdb),
 which holds the exact value of every state of a pattern. Run a killed command again to continue it.
@@ -41,9 +41,8 @@ examples:
 """
 
 
-def add_parser(commands: Commands) -> None:
-    about = "learn a heuristic from labels or from a table"
-    parser = add_command(commands, "train", about, run, DESCRIPTION, EPILOG)
+def add_arguments(parser: Parser) -> None:
+    parser.epilog = EPILOG
     parser.add_argument("labels", metavar="LABELS", help="a file of labels, or a pattern database")
     about = "[DOMAIN] PROBLEM, for a pattern database of a planning task"
     parser.add_argument("pddl", nargs="*", metavar="PDDL", help=about)
@@ -59,7 +58,7 @@ def add_parser(commands: Commands) -> None:
     add_sweep(parser, "--sweep-batch")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     from hstar.pdb.file import is_pdb_file
 
     if is_pdb_file(options.labels):
@@ -83,21 +82,19 @@ def run(options: argparse.Namespace) -> int:
         torch.set_num_threads(before)
 
 
-def train_by_fit(options: argparse.Namespace) -> int:
+def train_by_fit(options: Options) -> int:
     """By another fit than torch, which has no curve to tell of."""
     from hstar.training.fit import Limits
     from hstar.training.from_labels import train_from_labels
 
     names = "validation test tensorboard decode start compile"
-    others = given_flags(options) | {k: v for k, v in values_of(options, names).items() if v}
+    others = given_flags(options) | {k: v for k, v in options.values_of(names).items() if v}
     if others:
         raise UsageError(f"the fit '{options.fit}' takes no --{next(iter(others))}")
-    seeds = _seeds(options.seeds)
-    for seed in seeds:
-        path = _output(options.output, seed, len(seeds))
+    for seed, path in _outputs(options).items():
         limits = Limits(Budget(), seed, options.steps, options.threads or 1)
-        slots = values_of(options, "model features objective")
-        named = dict(option_of(text) for text in options.option)
+        slots = options.values_of("model features objective")
+        named = values_by_name(options)
         with as_usage_error():
             check_output(path)
             train_from_labels(options.labels, path, options.fit, limits, **slots, options=named)
@@ -105,17 +102,16 @@ def train_by_fit(options: argparse.Namespace) -> int:
     return 0
 
 
-def train_on_labels(options: argparse.Namespace) -> int:
+def train_on_labels(options: Options) -> int:
     from hstar.training.dataset import check_same_kind, load_dataset
     from hstar.training.evaluation import evaluate_model
     from hstar.training.targets import base_error, fitted
 
-    seeds = _seeds(options.seeds)
-    chosen = {seed: training_options(options, seed, of_table=False) for seed in seeds}
-    first = chosen[seeds[0]]
+    outputs = _outputs(options)
+    chosen = {seed: training_options(options, seed, of_table=False) for seed in outputs}
+    first = next(iter(chosen.values()))
     if options.test and first.objective.form == "value":
         raise UsageError("a ranking does not estimate costs, so there is no error to --test")
-    outputs = {seed: _output(options.output, seed, len(seeds)) for seed in seeds}
     with as_usage_error():
         for path in outputs.values():
             check_output(path)
@@ -129,8 +125,7 @@ def train_on_labels(options: argparse.Namespace) -> int:
     test = load_dataset(options.test) if options.test else None
     print(
         f"{len(training)} states of {len(training.tasks)} problems to train on, "
-        f"{len(validation)} of {len(validation.tasks)} to validate on",
-        flush=True,
+        f"{len(validation)} of {len(validation.tasks)} to validate on"
     )
     with as_usage_error():
         for other in (validation, test):
@@ -143,18 +138,17 @@ def train_on_labels(options: argparse.Namespace) -> int:
         result = _train(training, validation, path, one, options)
         print(
             f"{path}: best at step {result.best.step} of {result.curve[-1].step}, "
-            f"{_errors(result.best)}, {result.parameters} parameters, {result.seconds:.0f} s",
-            flush=True,
+            f"{_errors(result.best)}, {result.parameters} parameters, {result.seconds:.0f} s"
         )
         if objective.score == "mse" and objective.constants()["base"] != "none":
             alone = base_error(validation, objective)
-            print(f"{objective.constants()['base']} alone: squared error {alone:.3f}", flush=True)
+            print(f"{objective.constants()['base']} alone: squared error {alone:.3f}")
         for warning in result.warnings:
-            print(f"warning: {warning}", flush=True)
+            print(f"warning: {warning}")
         if test is not None:
             with as_usage_error():
                 metrics = evaluate_model(path, test, trust=True)
-            print(f"{path}: on test problems {metrics.describe()}", flush=True)
+            print(f"{path}: on test problems {metrics.describe()}")
     return 0
 
 
@@ -173,17 +167,12 @@ def _describe(options: TrainOptions, fitted: Any, training: Dataset) -> None:
         before, after = (base_error(training, one) for one in (replace(fitted, cap=None), fitted))
         print(
             f"{constants['base']} is capped at {constants['cap']:.2f} x {constants['lower']}: its "
-            f"squared error on the training labels falls from {before:.2f} to {after:.2f}",
-            flush=True,
+            f"squared error on the training labels falls from {before:.2f} to {after:.2f}"
         )
 
 
 def _train(
-    training: Dataset,
-    validation: Dataset,
-    path: str,
-    chosen: TrainOptions,
-    options: argparse.Namespace,
+    training: Dataset, validation: Dataset, path: str, chosen: TrainOptions, options: Options
 ) -> TrainResult:
     """Train one model, and keep what was really used in a file beside it."""
     from hstar.runtime.progress import Progress
@@ -208,23 +197,18 @@ def _train(
     return result
 
 
-def _seeds(text: str) -> list[int]:
+def _outputs(options: Options) -> dict[int, str]:
     try:
-        seeds = [int(part) for part in text.split(",")]
+        seeds = [int(part) for part in options.seeds.split(",")]
     except ValueError:
-        raise UsageError(f"--seeds takes numbers such as 0,1,2, not '{text}'") from None
+        message = f"--seeds takes numbers such as 0,1,2, not '{options.seeds}'"
+        raise UsageError(message) from None
     if len(set(seeds)) < len(seeds):
-        raise UsageError(f"--seeds names a seed twice: {text}")
-    return seeds
-
-
-def _output(pattern: str, seed: int, count: int) -> str:
-    if "{seed}" in pattern:
-        return pattern.replace("{seed}", str(seed))
-    if count == 1:
-        return pattern
-    path = Path(pattern)
-    return str(path.with_name(f"{path.stem}-seed{seed}{path.suffix}"))
+        raise UsageError(f"--seeds names a seed twice: {options.seeds}")
+    pattern, path = options.output, Path(options.output)
+    if "{seed}" not in pattern and len(seeds) > 1:
+        pattern = str(path.with_name(f"{path.stem}-seed{{seed}}{path.suffix}"))
+    return {seed: pattern.replace("{seed}", str(seed)) for seed in seeds}
 
 
 def _errors(line: Line) -> str:

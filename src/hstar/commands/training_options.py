@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
-from hstar.commands.arguments import Parser, UsageError, add_option, as_usage_error, positive
+from hstar.commands.arguments import Options, Parser, UsageError, as_usage_error, positive, value
 from hstar.slots.features import FEATURES
 from hstar.slots.models import MODELS
 from hstar.slots.objectives import OBJECTIVES, make_objective
 from hstar.training.options import Sampling, TrainOptions, default_options
 
-Options = Sequence[tuple[Any, ...]]  # what `add` takes of each: usage, help, type
+Flags = Sequence[tuple[Any, ...]]  # what `add` takes of each: usage, help, type
 
-WHAT: Options = (
+WHAT: Flags = (
     (
         "-m --model NAME",
         f"{', '.join(MODELS)}, or module:attribute (default: nlm for labels, mlp for tables)",
@@ -33,19 +32,19 @@ WHAT: Options = (
         "certified, with exceptions such that no state is overestimated",
     ),
 )
-OBJECTIVE: Options = (
+OBJECTIVE: Flags = (
     ("--sigma SIGMA", "'learn' (default) or a positive number"),
     ("--base H", "built-in heuristic that the model corrects, or none (default: ff)"),
     ("--lower H", "lower bound of h*: lmcut (default), hmax, blind or none"),
     ("--cap fit|none|X", "limit the base to X times the lower bound (default: fit X)"),
-    ("--epsilon X", "widen bounds by this much (default: 0.1)", float),
-    ("--beta X", "beta of the loss cea (default: 1)", float),
-    ("--eta X", "eta of the loss cea (default: 0.01)", float),
+    ("--epsilon X", "widen bounds by this much (default: 0.1)"),
+    ("--beta X", "beta of the loss cea (default: 1)"),
+    ("--eta X", "eta of the loss cea (default: 0.01)"),
     ("--pace {fixed,phases}", "cea: fixed beta and eta (default), or lower ones at stalls"),
 )
-SHAPE: Options = (
-    ("--hidden N", "mlp: width of the first layer (default: 200)", positive),
-    ("--width N", "mlp: width of the residual blocks (default: 100)", positive),
+SHAPE: Flags = (
+    ("--hidden N", "mlp: width of the first layer (default: 200)"),
+    ("--width N", "mlp: width of the residual blocks (default: 100)"),
     ("--blocks N", "mlp: number of residual blocks (default: 2)", int),
 )
 START = """\
@@ -64,18 +63,19 @@ def add_training(parser: Parser) -> None:
         *((table, flags_of(of_table=True)), (table, DECODE)),
     ):
         for option in options:
-            add_option(group, *option)
+            parser.add(*option, to=group)
     about = "an option of the model, its features or the objective, such as width=16"
-    add_option(what, "--option NAME=VALUE", about, action="append", default=[])
-    add_option(training, "--threads N", "number of CPU threads (default: all)", positive)
-    add_option(training, "--compile", "compile the network with torch (on a GPU)")
-    add_option(table, "--start FILE", START)
+    parser.add("--option NAME=VALUE", about, to=what, action="append", default=[])
+    parser.add("--threads N", "number of CPU threads (default: all)", to=training)
+    parser.add("--compile", "compile the network with torch (on a GPU)", to=training)
+    parser.add("--start FILE", START, to=table)
     about = "how states are drawn for a batch (default: uniform)"
-    add_option(table, "--sampling {uniform,proportional,tempered}", about, default="uniform")
-    add_option(table, "--alpha X", "exponent of tempered (default: 0.5)", float, default=0.5)
+    usage = "--sampling {uniform,proportional,tempered}"
+    parser.add(usage, about, to=table, default="uniform")
+    parser.add("--alpha X", "exponent of tempered (default: 0.5)", to=table, default=0.5)
 
 
-def flags_of(of_table: bool) -> Options:
+def flags_of(of_table: bool) -> Flags:
     """Those of training itself."""
     found = []
     for one in fields(TrainOptions):
@@ -89,33 +89,34 @@ def flags_of(of_table: bool) -> Options:
 
 def add_sweep(parser: Parser, batch: str) -> None:
     about = "states that a sweep computes at once; does not change results (default: 4096)"
-    parser.add(f"{batch} N", about, positive, dest="sweep_batch", default=4096)
+    parser.add(f"{batch} N", about, dest="sweep_batch", default=4096)
     parser.add_json()
 
 
+@value
 def size(text: str) -> int:
     """Bytes; k and M are 10^3 and 10^6."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([kM]?)B?", text)
     if not match:
-        raise argparse.ArgumentTypeError(f"'{text}' is no size; write for example 240k or 1.95M")
+        raise ValueError(f"'{text}' is no size; write for example 240k or 1.95M")
     return round(float(match[1]) * {"": 1, "k": 1e3, "M": 1e6}[match[2]])
 
 
-DECODE: Options = (
+DECODE: Flags = (
     ("--budget SIZE", "strict: largest mean within so many bytes, such as 240k", size),
-    ("--mean X", "strict: smallest file with this mean", float),
-    ("--tau X", "probability for quantile (default: 0.99)", float),
-    ("--temperature X", "divide logits by X, for quantile and strict (default: 1)", float),
-    ("--share N", "strict: choose thresholds on one in N states (default: 1)", positive),
+    ("--mean X", "strict: smallest file with this mean"),
+    ("--tau X", "probability for quantile (default: 0.99)"),
+    ("--temperature X", "divide logits by X, for quantile and strict (default: 1)"),
+    ("--share N", "strict: choose thresholds on one in N states (default: 1)"),
 )
 
 
-def training_options(given: argparse.Namespace, seed: int, of_table: bool) -> TrainOptions:
+def training_options(given: Options, seed: int, of_table: bool) -> TrainOptions:
     """What the flags say. Raises UsageError for pieces that do not fit together."""
     model = given.model or ("mlp" if of_table else "nlm")
     name = given.objective or ("cea" if of_table else "truncated-gaussian")
     with as_usage_error():
-        named = dict(option_of(text) for text in given.option)
+        named = values_by_name(given)
         known = [one.name for one in fields(OBJECTIVES.find(name))]
         of_objective = {key: named.pop(key) for key in list(named) if key in known}
         chosen = {**of_objective, **_objective_options(given)}
@@ -143,20 +144,20 @@ def training_options(given: argparse.Namespace, seed: int, of_table: bool) -> Tr
         return TrainOptions(**options)
 
 
-def given_flags(given: argparse.Namespace) -> dict[str, Any]:
+def given_flags(given: Options) -> dict[str, Any]:
     """The values of all flags that were given of those that only the fit "torch" and tables have,
     but for `steps`."""
     every = (*OBJECTIVE, *SHAPE, *flags_of(of_table=False), *flags_of(of_table=True), *DECODE)
     return _given(given, [one for one in every if not one[0].startswith("--steps")])
 
 
-def _given(given: argparse.Namespace, options: Options) -> dict[str, Any]:
+def _given(given: Options, options: Flags) -> dict[str, Any]:
     """The values of those options that were given, by name."""
     names = [usage.split()[0].removeprefix("--").replace("-", "_") for usage, *_ in options]
     return {name: getattr(given, name) for name in names if getattr(given, name) is not None}
 
 
-def _objective_options(given: argparse.Namespace) -> dict[str, Any]:
+def _objective_options(given: Options) -> dict[str, Any]:
     chosen = _given(given, OBJECTIVE)
     for name, words in (("sigma", {"learn": None}), ("cap", {"fit": "fit", "none": None})):
         if name not in chosen:
@@ -170,11 +171,13 @@ def _objective_options(given: argparse.Namespace) -> dict[str, Any]:
     return chosen
 
 
-def option_of(text: str) -> tuple[str, Any]:
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise UsageError(f"--option takes NAME=VALUE, not '{text}'")
-    try:
-        return name, json.loads(value.lower())
-    except ValueError:
-        return name, value
+def values_by_name(given: Options) -> dict[str, Any]:
+    """Of --option: numbers, true, false and null, or text."""
+
+    def read(text: str) -> Any:
+        try:
+            return json.loads(text.lower())
+        except ValueError:
+            return text
+
+    return {name: read(text) for name, text in given.named_values().items()}

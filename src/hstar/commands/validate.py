@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
-
-from hstar.commands.arguments import Commands, add_command
+from hstar.commands.arguments import Options, Parser
 from hstar.pddl import parse
 from hstar.pddl.planfile import read_plan
 from hstar.pddl.validate import validate
 
+HELP = "check a plan"
 
-def add_parser(commands: Commands) -> None:
-    parser = add_command(commands, "validate", "check a plan", run)
+
+def add_arguments(parser: Parser) -> None:
     for name in ("domain", "problem", "plan"):
         parser.add_argument(name, metavar=name.upper())
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     problem = parse(options.domain, options.problem)
     verdict = validate(problem, read_plan(options.plan))
     if verdict.valid:

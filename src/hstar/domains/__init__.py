@@ -14,19 +14,6 @@ from hstar.domains.registry import DOMAINS
 from hstar.domains.sliding_tiles import random_board
 from hstar.domains.splits import Drawn, draw, regenerate
 
-__all__ = [
-    "DOMAINS",
-    "SPLITS",
-    "Drawn",
-    "FolderError",
-    "GeneratedProblem",
-    "Generator",
-    "Parameter",
-    "Parameters",
-    "SplitPlan",
-    "WrittenSplit",
-    "draw",
-    "generate",
-    "random_board",
-    "regenerate",
-]
+__all__ = ["DOMAINS", "SPLITS", "Drawn", "FolderError", "GeneratedProblem", "Generator"]
+__all__ += ["Parameter", "Parameters", "SplitPlan", "WrittenSplit", "draw", "generate"]
+__all__ += ["random_board", "regenerate"]

@@ -87,7 +87,6 @@ def sample(parameters: Parameters, rng: Random) -> GeneratedProblem:
 
 
 def _on(towers: list[list[str]]) -> dict[str, str]:
-    """Which block each block lies on."""
     return {upper: lower for tower in towers for lower, upper in pairwise(tower)}
 
 

@@ -81,40 +81,28 @@ def generate(
     }
     for split, files in folders.items():
         _check_folder(root / split, files)
-    return [
-        WrittenSplit(
-            split=split,
-            directory=root / split,
-            problems=len(pairs),
-            forms=len({problem.canonical for _, problem in pairs}),
-            resized=sum(asked != problem.parameters for asked, problem in pairs),
-            written=_write_folder(root / split, folders[split]),
-        )
-        for split, pairs in drawn.items()
-    ]
+    found = []
+    for split, pairs in drawn.items():
+        forms = len({problem.canonical for _, problem in pairs})
+        resized = sum(asked != problem.parameters for asked, problem in pairs)
+        written = _write_folder(root / split, folders[split])
+        found.append(WrittenSplit(split, root / split, len(pairs), forms, resized, written))
+    return found
 
 
 def _files(generator: Generator, split: str, problems: Sequence[Drawn]) -> dict[str, str]:
-    """The whole folder: file names and texts."""
     texts = {f"{problem.name}.pddl": problem.text for problem in problems}
-    manifest = {
-        "format": FORMAT,
-        "generator": generator.name,
-        "split": split,
-        "hstar": VERSION,
-        "problems": [
-            {
-                "file": f"{problem.name}.pddl",
-                "parameters": problem.parameters,
-                "seed": problem.seed,
-                "retry": problem.retry,
-                "digest": hashlib.sha256(problem.text.encode()).hexdigest(),
-                "canonical": problem.canonical,
-            }
-            for problem in problems
-        ],
-    }
-    text = json.dumps(manifest, indent=1) + "\n"
+    listed = [
+        {
+            "file": f"{problem.name}.pddl",
+            **{key: getattr(problem, key) for key in ("parameters", "seed", "retry")},
+            "digest": hashlib.sha256(problem.text.encode()).hexdigest(),
+            "canonical": problem.canonical,
+        }
+        for problem in problems
+    ]
+    made_by = {"format": FORMAT, "generator": generator.name, "split": split, "hstar": VERSION}
+    text = json.dumps({**made_by, "problems": listed}, indent=1) + "\n"
     return {DOMAIN_FILE: generator.domain_pddl, **texts, MANIFEST: text}
 
 
@@ -135,16 +123,12 @@ def _refuse_file(path: Path) -> None:
 
 
 def _check_siblings(root: Path, generator: Generator) -> None:
-    """Raises FolderError if the folder contains problems of another domain."""
     _refuse_file(root)
     for split in SPLITS:
         manifest = _read_manifest(root / split)
         if manifest is not None and manifest.get("generator") != generator.name:
-            raise FolderError(
-                root / split,
-                f"holds problems of {manifest.get('generator')}, not of {generator.name}; "
-                "choose another folder or remove this one",
-            )
+            held = f"holds problems of {manifest.get('generator')}, not of {generator.name}"
+            raise FolderError(root / split, f"{held}; choose another folder or remove this one")
 
 
 def _check_folder(folder: Path, files: Mapping[str, str]) -> None:
@@ -157,31 +141,24 @@ def _check_folder(folder: Path, files: Mapping[str, str]) -> None:
     if not present:
         return
     manifest = _read_manifest(folder)
-    wanted = json.loads(files[MANIFEST])
-    del wanted["hstar"]
     if manifest is None:
         advice = "choose another folder or empty it"
         raise FolderError(folder, f"is not empty and has no manifest of problems; {advice}")
-    if manifest != wanted:
+    if manifest != {k: v for k, v in json.loads(files[MANIFEST]).items() if k != "hstar"}:
         advice = "choose another folder or remove this one"
         raise FolderError(folder, f"holds problems made with other options; {advice}")
     foreign = sorted(name for name in present - set(files) if name.endswith(".pddl"))
     if foreign:
-        advice = "move it away or choose another folder"
-        raise FolderError(
-            folder / foreign[0], f"is not listed in the manifest of its folder; {advice}"
-        )
+        wrong = "is not listed in the manifest of its folder"
+        raise FolderError(folder / foreign[0], f"{wrong}; move it away or choose another folder")
 
 
 def _write_folder(folder: Path, files: Mapping[str, str]) -> int:
     """Write what is missing or damaged; a new folder appears complete. Returns how many files."""
     if (folder / MANIFEST).exists():
-        problems = {folder / name: text for name, text in files.items() if name != MANIFEST}
-        damaged = [
-            path
-            for path, text in problems.items()
-            if not path.exists() or path.read_bytes() != text.encode()
-        ]
+        problems = {folder / name: text.encode() for name, text in files.items()}
+        del problems[folder / MANIFEST]
+        damaged = [p for p, text in problems.items() if not p.exists() or p.read_bytes() != text]
         for path in damaged:
             write_atomically(path, problems[path])
         return len(damaged)

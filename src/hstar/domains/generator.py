@@ -138,11 +138,8 @@ def plans(
     small: Sizes, large: Sizes, *, train: int, validation: int, test: int
 ) -> dict[str, SplitPlan]:
     """Small sizes for training and validation, large ones for test; so many problems of each."""
-    return {
-        "train": SplitPlan(small, train),
-        "validation": SplitPlan(small, validation),
-        "test": SplitPlan(large, test),
-    }
+    small_ones = {"train": SplitPlan(small, train), "validation": SplitPlan(small, validation)}
+    return {**small_ones, "test": SplitPlan(large, test)}
 
 
 def numbered(prefix: str, count: int | float, first: int = 0) -> tuple[str, ...]:
@@ -151,7 +148,6 @@ def numbered(prefix: str, count: int | float, first: int = 0) -> tuple[str, ...]
 
 
 def sizes(names: Sequence[str], values: Iterable[Sequence[int | float]]) -> Sizes:
-    """A size for each row of values."""
     return tuple(dict(zip(names, row, strict=True)) for row in values)
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from hstar import _core
 from hstar.domains.generated_problem import atom_text
 from hstar.pddl import Problem, parse
-from hstar.pddl.source import load_source
+from hstar.pddl.source import Source, load_source
 from hstar.planning.atoms import atom_name, parse_atom
 from hstar.planning.task import Task, ground
 from hstar.runtime.atomic import write_atomically
@@ -85,12 +85,8 @@ def with_initial_state(text: str, problem: Problem, atoms: Iterable[tuple[str, .
     """The text of a problem with another initial state; the values of functions are kept."""
     found = INIT.search(text)
     assert found is not None  # it was parsed before
-    depth, end = 0, (start := found.start())
-    while True:
-        depth += {"(": 1, ")": -1}.get(text[end], 0)
-        end += 1
-        if depth == 0:
-            break
+    start = found.start()
+    end = Source("", text).item_offset(start, len(text)) + 1  # after the ")"
     lines = [atom_text(atom) for atom in atoms]
     lines += [f"(= {atom_text(call)} {value})" for call, value in problem.function_values.items()]
     init = "".join(f"\n    {line}" for line in lines)

@@ -15,7 +15,7 @@ from hstar.learning.race import Ladder, problem_starts
 from hstar.learning.trials import Say, Start
 from hstar.pddl import Problem
 from hstar.pddl.union import single_predicates
-from hstar.planning.goals import is_dead_end
+from hstar.planning.heuristics import is_dead_end
 from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget, OutOfResources
 

@@ -20,30 +20,16 @@ from hstar.pddl.planfile import PlanFileError, read_plan
 from hstar.pddl.problem import read_problem
 from hstar.pddl.source import load_source
 
-__all__ = [
-    "Domain",
-    "InputFileError",
-    "PddlError",
-    "PlanFileError",
-    "Problem",
-    "UnsupportedPddlError",
-    "find_domain",
-    "find_problems",
-    "natural_order",
-    "parse",
-    "parse_domain",
-    "parse_problem",
-    "read_plan",
-]
+__all__ = ["Domain", "InputFileError", "PddlError", "PlanFileError", "Problem", "find_domain"]
+__all__ += ["UnsupportedPddlError", "find_problems", "natural_order", "parse", "parse_domain"]
+__all__ += ["parse_problem", "read_plan"]
 
 
 def parse_domain(path: str | os.PathLike[str]) -> Domain:
-    """Read a domain file. Raises PddlError."""
     return read_domain(load_source(path))
 
 
 def parse_problem(path: str | os.PathLike[str], domain: Domain) -> Problem:
-    """Read a problem file of a domain. Raises PddlError."""
     return read_problem(load_source(path), domain)
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from hstar.pddl import model
 from hstar.pddl.declarations import RESERVED, read_variables, unknown
 from hstar.pddl.errors import InputFileError, count, quote, shorten
-from hstar.pddl.model import Formula, Types, Variables, types_text
+from hstar.pddl.model import Domain, Formula, Types, Variables, types_text
 from hstar.pddl.reader import Form, describe
 
 
@@ -34,8 +34,6 @@ _UNSUPPORTED = {
     **{name: f"trajectory constraint '{name}'" for name in _CONSTRAINTS.split()},
     "preference": "preference",
 }
-
-
 # With the body that makes a quantifier superfluous.
 _QUANTIFIERS: dict[str, tuple[Formula, type[model.Forall] | type[model.Exists]]] = {
     "forall": (model.TRUTH, model.Forall),
@@ -44,23 +42,13 @@ _QUANTIFIERS: dict[str, tuple[Formula, type[model.Forall] | type[model.Exists]]]
 
 
 @dataclass(slots=True)
-class Symbols:
-    """The names that a condition or an effect may use."""
-
-    types: dict[str, Types]
-    tree: model.TypeTree
-    objects: dict[str, Types]
-    predicates: dict[str, model.Predicate]
-    functions: dict[str, model.Predicate]
-    objects_are_declared_in: str
-
-
-@dataclass(slots=True)
 class ConditionReader:
-    """Reads conditions. All methods take a list and an index rather than the item, so that errors
-    can point to its position."""
+    """Reads conditions on these objects. All methods take a list and an index rather than the item,
+    so that errors can point to its position. The actions of the domain need not be known yet."""
 
-    symbols: Symbols
+    domain: Domain
+    objects: dict[str, Types]
+    objects_are_declared_in: str
 
     def condition(self, parent: Form, index: int, scope: Scope) -> Formula:
         """Read the condition `parent[index]`; the empty list is true."""
@@ -69,10 +57,8 @@ class ConditionReader:
             return model.TRUTH
         head = form[0]
         if head == "and" or head == "or":
-            parts = []
-            for position in range(1, len(form)):
-                parts.append(self.condition(form, position, scope))
-            return model.conjunction(parts) if head == "and" else model.disjunction(parts)
+            join = model.conjunction if head == "and" else model.disjunction
+            return join([self.condition(form, i, scope) for i in range(1, len(form))])
         if head == "not":
             expect_length(form, 2, "(not CONDITION)")
             return model.negation(self.condition(form, 1, scope))
@@ -92,27 +78,22 @@ class ConditionReader:
 
     def bind(self, form: Form, index: int, scope: Scope) -> tuple[Variables, Scope]:
         """Read a list of variables; rename those that are bound already."""
-        names = dict(scope.names)
-        taken = set(scope.bound)
-        variables = []
-        for declared in read_variables(form, index, self.symbols.types):
-            name = declared.name
-            number = 2
+        names, taken, variables = dict(scope.names), set(scope.bound), []
+        for declared, types, _ in read_variables(form, index, self.domain.types):
+            name, number = declared, 1
             while name in taken:
-                name = f"{declared.name}.{number}"
-                number += 1
+                name, number = f"{declared}.{number + 1}", number + 1
             taken.add(name)
-            names[declared.name] = name
-            variables.append(model.Variable(name, declared.types))
+            names[declared] = name
+            variables.append(model.Variable(name, types))
         return tuple(variables), Scope(names, frozenset(taken))
 
     def atom(self, parent: Form, index: int, scope: Scope, expected: str) -> model.Atom:
-        """Read "(predicate term...)" and check it against the declaration."""
         form = self.expect_list(parent, index, expected)
         name = form[0] if form else form
         if isinstance(name, Form):
             raise parent.expected(index, expected, "write '(name ?x)'")
-        predicate = self.symbols.predicates.get(name)
+        predicate = self.domain.predicates.get(name)
         if predicate is None:
             raise self.unknown_predicate(form, name)
         return model.Atom(name, self.arguments(form, predicate, scope))
@@ -123,39 +104,32 @@ class ConditionReader:
             return form.unsupported(0, _UNSUPPORTED[name], "remove it from the model")
         if name in RESERVED or name == "=":
             return form.error(0, f"{quote(name)} cannot stand here; a plain atom is expected")
-        message = unknown("predicate", name, self.symbols.predicates, "(:predicates ...)")
+        message = unknown("predicate", name, self.domain.predicates, "(:predicates ...)")
         return form.error(0, message)
 
     def arguments(self, form: Form, declared: model.Predicate, scope: Scope) -> tuple[str, ...]:
-        """Read the terms after the name of a predicate or function."""
         wanted = len(declared.parameters)
         if len(form) - 1 != wanted:
-            raise form.error(
-                min(len(form) - 1, wanted + 1),
-                f"{quote(declared.name)} takes {count(wanted, 'argument')}, not {len(form) - 1}; "
-                f"it is declared as {shorten(str(declared), 200)}",
-            )
+            takes = f"{quote(declared.name)} takes {count(wanted, 'argument')}, not {len(form) - 1}"
+            message = f"{takes}; it is declared as {shorten(str(declared), 200)}"
+            raise form.error(min(len(form) - 1, wanted + 1), message)
         terms = []
         for index, parameter in enumerate(declared.parameters, 1):
             term = self.term(form, index, scope)
             if term[0] != "?":
-                types = self.symbols.objects[term]
-                if not self.symbols.tree.has_type(types, parameter.types):
-                    form.warn_once(
-                        index,
-                        f"wrong type: {quote(term)} has type {types_text(types)}, but argument "
-                        f"{index} of {quote(declared.name)} needs type "
-                        f"{types_text(parameter.types)}; it is accepted anyway",
-                    )
+                types = self.objects[term]
+                if not self.domain.type_tree.has_type(types, parameter.types):
+                    wrong = f"wrong type: {quote(term)} has type {types_text(types)}"
+                    place = f"argument {index} of {quote(declared.name)}"
+                    needs = f"but {place} needs type {types_text(parameter.types)}"
+                    form.warn_once(index, f"{wrong}, {needs}; it is accepted anyway")
             terms.append(term)
         return tuple(terms)
 
     def term(self, form: Form, index: int, scope: Scope) -> str:
-        """Read a variable in scope or a known object."""
         item = form[index]
-        symbols = self.symbols
         if isinstance(item, Form):
-            if item and isinstance(item[0], str) and item[0] in symbols.functions:
+            if item and isinstance(item[0], str) and item[0] in self.domain.functions:
                 feature = f"function {quote(item[0])} used as an argument (object fluent)"
                 raise form.unsupported(index, feature, "use a predicate instead")
             raise form.expected(index, "a variable or an object", "check the parentheses")
@@ -165,9 +139,9 @@ class ConditionReader:
                 place = ":parameters or in a quantifier around it"
                 raise form.error(index, unknown("variable", item, scope.names, place))
             return name
-        if item not in symbols.objects:
-            place = symbols.objects_are_declared_in
-            raise form.error(index, unknown("object", item, symbols.objects, place))
+        if item not in self.objects:
+            place = self.objects_are_declared_in
+            raise form.error(index, unknown("object", item, self.objects, place))
         return item
 
     def expect_list(self, parent: Form, index: int, expected: str) -> Form:
@@ -176,7 +150,7 @@ class ConditionReader:
             raise parent.error(index, f"expected {expected} here, found ')'; add it")
         item = parent[index]
         if isinstance(item, str):
-            known = item in self.symbols.predicates
+            known = item in self.domain.predicates
             hint = f"write '({item})'" if known else "check the parentheses"
             raise parent.expected(index, expected, hint)
         return item
@@ -185,8 +159,7 @@ class ConditionReader:
         expect_length(form, 3, "(= ?x ?y)")
         for index, item in enumerate(form[1:], 1):
             if isinstance(item, Form) or (
-                item not in self.symbols.objects
-                and (item in self.symbols.functions or is_number(item))
+                item not in self.objects and (item in self.domain.functions or is_number(item))
             ):
                 feature = f"numeric condition '=' on {describe(item)}"
                 raise form.unsupported(index, feature, "only objects and variables can be compared")
@@ -195,15 +168,10 @@ class ConditionReader:
 
 
 def expect_length(form: Form, length: int, pattern: str) -> None:
-    """Raises unless the list has this many items."""
     if len(form) != length:
-        raise form.error(
-            min(len(form), length),
-            f"{quote(form[0])} takes {count(length - 1, 'argument')}, not {len(form) - 1}; "
-            f"write '{pattern}'",
-        )
+        takes = f"{quote(form[0])} takes {count(length - 1, 'argument')}, not {len(form) - 1}"
+        raise form.error(min(len(form), length), f"{takes}; write '{pattern}'")
 
 
 def is_number(text: str) -> bool:
-    """Whether a name looks like a number."""
     return text.lstrip("+-").replace(".", "", 1).isdecimal()

@@ -18,8 +18,6 @@ RESERVED = frozenset(("and", "or", "not", "imply", "forall", "exists", "when"))
 
 
 class TypedName(NamedTuple):
-    """A declared name, its types, and its position in the list that declares it."""
-
     name: str
     types: Types
     position: int
@@ -52,10 +50,8 @@ def read_variables(parent: Form, index: int, known_types: dict[str, Types]) -> l
     """Read the list of distinct variables that an action or a quantifier has at `parent[index]`."""
     form = parent[index] if index < len(parent) else ""
     if isinstance(form, str):
-        raise parent.error(
-            index,
-            "expected a list of variables; write for example '(?x - block ?y)', or '()' for none",
-        )
+        example = "write for example '(?x - block ?y)', or '()' for none"
+        raise parent.error(index, f"expected a list of variables; {example}")
     return read_typed_list(form, 0, "variable", known_types)
 
 
@@ -76,26 +72,20 @@ def read_types(form: Form) -> dict[str, Types]:
                 # Real files give a type a second parent by declaring it again.
                 types[name] = tuple(dict.fromkeys(earlier + parents))
             elif parents != (ROOT,):
-                raise form.error(
-                    index,
-                    f"type '{ROOT}' is above all types and cannot be below {types_text(parents)}; "
-                    "delete it or rename it",
-                )
+                wrong = f"is above all types and cannot be below {types_text(parents)}"
+                raise form.error(index, f"type '{ROOT}' {wrong}; delete it or rename it")
     for parent in mentioned:
         types.setdefault(parent, (ROOT,))
     try:
         TopologicalSorter(types).prepare()
     except CycleError as error:
         cycle = error.args[1][::-1]
-        raise form.error(
-            declared_at[cycle[0]],
-            f"types form a cycle: {' - '.join(cycle[:8])}; no type can be its own supertype",
-        ) from None
+        message = f"types form a cycle: {' - '.join(cycle[:8])}; no type can be its own supertype"
+        raise form.error(declared_at[cycle[0]], message) from None
     return types
 
 
 def read_predicates(form: Form, known_types: dict[str, Types]) -> dict[str, Predicate]:
-    """Read (:predicates ...) by name."""
     predicates: dict[str, Predicate] = {}
     for index, item in enumerate(form[1:], 1):
         if isinstance(item, Form) and item and item[0] == "=":
@@ -111,10 +101,8 @@ def read_functions(form: Form, known_types: dict[str, Types]) -> dict[str, Predi
     while index < len(form):
         if form[index] == "-":
             if index == 1 or form[index - 1] == "-" or index + 1 == len(form):
-                raise form.error(
-                    index,
-                    "'-' must stand between functions and their type; write '(f ?x) - number'",
-                )
+                message = "'-' must stand between functions and their type"
+                raise form.error(index, f"{message}; write '(f ?x) - number'")
             if form[index + 1] != "number":
                 what = f"functions of type {describe(form[index + 1])} (object fluents)"
                 message = f"{what} are not supported; only '- number' is"
@@ -129,7 +117,6 @@ def read_functions(form: Form, known_types: dict[str, Types]) -> dict[str, Predi
 
 
 def unknown(what: str, name: str, known: Iterable[str], declare_in: str) -> str:
-    """The message for a name that is not declared."""
     hint = did_you_mean(name, known, cutoff=0.75)
     return f"unknown {what} {quote(name)}; declare it in {declare_in}{hint}"
 
@@ -141,17 +128,6 @@ def _declare(
 
     A repetition is harmless; a second one with other types is an error.
     """
-    new = _read_signature(form, index, what, known_types)
-    earlier = known.setdefault(new.name, new)
-    if earlier is not new:
-        message = f"{what} {quote(new.name)} is declared twice; delete or rename one"
-        if [one.types for one in earlier.parameters] != [one.types for one in new.parameters]:
-            raise form.error(index, message)
-        form.warn_once(index, message)
-    return new
-
-
-def _read_signature(form: Form, index: int, what: str, known_types: dict[str, Types]) -> Predicate:
     item = form[index]
     if isinstance(item, str) or not item or isinstance(item[0], Form):
         raise form.expected(index, f"a {what}", "write for example '(name ?x - object)'")
@@ -159,7 +135,14 @@ def _read_signature(form: Form, index: int, what: str, known_types: dict[str, Ty
     if name in RESERVED or name[0] in "?:":
         raise item.error(0, f"{quote(name)} cannot be the name of a {what}; rename it")
     variables = read_typed_list(item, 1, "variable", known_types, distinct=False)
-    return Predicate(name, tuple(Variable(v.name, v.types) for v in variables))
+    new = Predicate(name, tuple(Variable(v.name, v.types) for v in variables))
+    earlier = known.setdefault(new.name, new)
+    if earlier is not new:
+        message = f"{what} {quote(name)} is declared twice; delete or rename one"
+        if [one.types for one in earlier.parameters] != [one.types for one in new.parameters]:
+            raise form.error(index, message)
+        form.warn_once(index, message)
+    return new
 
 
 def _typed_groups(form: Form, first: int, what: str) -> Iterator[tuple[list[int], Types, int]]:
@@ -181,10 +164,8 @@ def _typed_groups(form: Form, first: int, what: str) -> Iterator[tuple[list[int]
         if what == "variable" and (item[0] != "?" or len(item) == 1):
             raise form.expected(index, "a variable", "variables are written '?name'")
         if what != "variable" and item[0] in "?:":
-            raise form.error(
-                index,
-                f"{quote(item)} cannot be a name ({what}); names do not start with '{item[0]}'",
-            )
+            message = f"{quote(item)} cannot be a name ({what})"
+            raise form.error(index, f"{message}; names do not start with '{item[0]}'")
         pending.append(index)
     if pending:
         yield pending, (ROOT,), pending[0]

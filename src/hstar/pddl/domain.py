@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hstar.pddl import model
-from hstar.pddl.conditions import NO_VARIABLES, ConditionReader, Symbols
+from hstar.pddl.conditions import NO_VARIABLES, ConditionReader
 from hstar.pddl.declarations import (
     TOTAL_COST,
     read_functions,
@@ -22,37 +24,28 @@ _ACTION_PARTS = (":parameters", ":precondition", ":effect")
 
 
 def read_domain(source: Source) -> model.Domain:
-    """Read a domain file; the sections may come in any order."""
     name, found = read_file(source, "domain", _SECTIONS)
     sections = {word: found.get(word, [Form([word], source, 0)])[0] for word in _SECTIONS}
     types = read_types(sections[":types"])
     predicates = read_predicates(sections[":predicates"], types)
     functions = read_functions(sections[":functions"], types)
     functions.setdefault(TOTAL_COST, model.Predicate(TOTAL_COST, ()))
-    symbols = Symbols(
-        types=types,
-        tree=model.TypeTree(types),
-        objects=read_objects(sections[":constants"], "constant", types, {}),
-        predicates=predicates,
-        functions=functions,
-        objects_are_declared_in="(:constants ...)",
-    )
-    conditions = ConditionReader(symbols)
+    constants = read_objects(sections[":constants"], "constant", types, {})
+    requirements = sections[":requirements"]  # real files lack some and have too many
+    for index, item in enumerate(requirements):
+        if isinstance(item, Form) or item[0] != ":":
+            what = "a requirement such as ':strips'"
+            raise requirements.expected(index, what, "requirements start with ':'")
+    held = types, constants, predicates, functions, (), tuple(map(str, requirements[1:]))
+    domain = model.Domain(name, *held)
+    conditions = ConditionReader(domain, constants, "(:constants ...)")
     actions: dict[str, model.Action] = {}
     for form in found.get(":action", ()):
         action = _read_action(conditions, form)
         if action.name in actions:
             raise form.error(1, f"action {quote(action.name)} is declared twice; rename one")
         actions[action.name] = action
-    return model.Domain(
-        name=name,
-        types=types,
-        constants=symbols.objects,
-        predicates=predicates,
-        functions=functions,
-        actions=tuple(actions.values()),
-        requirements=_read_requirements(sections[":requirements"]),
-    )
+    return replace(domain, actions=tuple(actions.values()))
 
 
 def read_objects(
@@ -65,21 +58,10 @@ def read_objects(
     objects = dict(constants)
     for name, own, position in read_typed_list(form, 1, what, types):
         if objects.setdefault(name, own) != own:
-            raise form.error(
-                position,
-                f"object {quote(name)} has type {types_text(own)} here, but it is a constant of "
-                f"type {types_text(objects[name])} in the domain; delete it here or rename it",
-            )
+            before = f"it is a constant of type {types_text(objects[name])} in the domain"
+            message = f"object {quote(name)} has type {types_text(own)} here, but {before}"
+            raise form.error(position, f"{message}; delete it here or rename it")
     return objects
-
-
-def _read_requirements(form: Form) -> tuple[str, ...]:
-    """Requirements are kept but not used: in real files some are missing, others superfluous."""
-    for index, item in enumerate(form):
-        if isinstance(item, Form) or item[0] != ":":
-            what = "a requirement such as ':strips'"
-            raise form.expected(index, what, "requirements start with ':'")
-    return tuple(map(str, form[1:]))
 
 
 def _read_action(conditions: ConditionReader, form: Form) -> model.Action:

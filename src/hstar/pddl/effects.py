@@ -57,7 +57,7 @@ class EffectReader:
             expect_length(form, 3, "(when CONDITION EFFECT)")
             both = model.conjunction([condition, conditions.condition(form, 1, scope)])
             self.read(form, 2, scope, variables, both)
-        elif isinstance(head, str) and head != "not" and head not in conditions.symbols.predicates:
+        elif isinstance(head, str) and head != "not" and head not in conditions.domain.predicates:
             self._not_an_atom(form, head, scope, bool(variables) or condition is not model.TRUTH)
         else:
             if head == "not":
@@ -85,7 +85,7 @@ class EffectReader:
 
     def _cost(self, parent: Form, index: int, scope: Scope) -> None:
         """Read a constant, a function term or a sum of such, and append its terms."""
-        functions = self.conditions.symbols.functions
+        functions = self.conditions.domain.functions
         item = parent[index]
         if isinstance(item, str) and is_number(item):
             self.cost.append(read_cost(parent, index))
@@ -127,7 +127,6 @@ def read_number(form: Form, index: int) -> int | float:
 
 
 def read_cost(form: Form, index: int) -> int | float:
-    """Read a number that must not be negative."""
     value = read_number(form, index)
     if value < 0:
         raise form.error(index, f"negative cost {form[index]}; costs must be 0 or more")

@@ -9,14 +9,13 @@ from itertools import islice
 def escape(text: str, keep: str = "") -> str:
     """Make a message safe to print as one line, whatever names or paths it quotes. `keep` are
     control characters to leave as they are."""
-    if text.isprintable():
-        return text
-    return "".join(
-        char
-        if char.isprintable() or char in keep
-        else char.encode("unicode_escape", "surrogatepass").decode()
-        for char in text
-    )
+
+    def shown(char: str) -> str:
+        if char.isprintable() or char in keep:
+            return char
+        return char.encode("unicode_escape", "surrogatepass").decode()
+
+    return text if text.isprintable() else "".join(map(shown, text))
 
 
 def shorten(text: str, longest: int) -> str:
@@ -29,7 +28,6 @@ def quote(name: object) -> str:
 
 
 def count(number: int, noun: str) -> str:
-    """A number of things in words: "1 argument", "2 arguments"."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 

@@ -40,11 +40,9 @@ def find_domain(problem_path: str | os.PathLike[str]) -> Path:
     for candidate in candidates:
         if candidate.is_file() and candidate.name != name:
             return candidate
-    raise PddlError(
-        f"no domain file given and no domain.pddl in {folder} or the {_PARENTS_TO_TRY} folders "
-        "above; name the domain file before the problem file",
-        str(problem),
-    )
+    missing = f"no domain.pddl in {folder} or the {_PARENTS_TO_TRY} folders above"
+    advice = "name the domain file before the problem file"
+    raise PddlError(f"no domain file given and {missing}; {advice}", str(problem))
 
 
 def find_problems(folder: Path) -> list[Path]:
@@ -55,7 +53,6 @@ def find_problems(folder: Path) -> list[Path]:
 
 
 def natural_order(path: Path) -> tuple[list[tuple[int, str]], str]:
-    """A sort key under which p2 comes before p10."""
     parts = re.split(r"(\d+)", path.name)
     numbers = [(int(part), "") if part.isdecimal() else (0, part) for part in parts]
     return numbers, path.name

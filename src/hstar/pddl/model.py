@@ -244,7 +244,6 @@ class Problem:
 
 
 def types_text(types: Types) -> str:
-    """Types as PDDL writes them after "-"."""
     return types[0] if len(types) == 1 else f"(either {' '.join(types)})"
 
 
@@ -286,7 +285,6 @@ def _join(
 
 
 def subformulas(formula: Formula) -> Iterator[Formula]:
-    """The formula and everything inside it."""
     waiting = [formula]
     while waiting:
         part = waiting.pop()

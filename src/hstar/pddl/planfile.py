@@ -28,11 +28,8 @@ def read_plan(path: str | os.PathLike[str]) -> list[tuple[str, ...]]:
         if match[0] == ")":
             raise source.error(start, "')' without a '(' before it; delete it")
         if match[1] is None:
-            raise source.error(
-                start,
-                f"found {quote(match[0])} outside of a step; steps are written '(name object ...)' "
-                "and comments start with ';'",
-            )
+            advice = "steps are written '(name object ...)' and comments start with ';'"
+            raise source.error(start, f"found {quote(match[0])} outside of a step; {advice}")
         if not match[2] and match.end() == len(source.text):
             raise source.error(start, "this '(' is never closed; add the missing ')'")
         if not match[2]:

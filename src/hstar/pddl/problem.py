@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import cast
 
-from hstar.pddl.conditions import NO_VARIABLES, ConditionReader, Symbols, is_number
+from hstar.pddl.conditions import NO_VARIABLES, ConditionReader, is_number
 from hstar.pddl.declarations import TOTAL_COST, unknown
 from hstar.pddl.domain import read_objects
 from hstar.pddl.effects import read_cost, read_number
@@ -26,39 +26,24 @@ def read_problem(source: Source, domain: Domain) -> Problem:
     sections = {word: forms[0] for word, forms in found.items()}
     for keyword in (":domain", ":init", ":goal"):
         if keyword not in sections:
-            raise source.error(
-                len(source.text.rstrip()) - 1,
-                f"the problem has no '({keyword} ...)' section; add it",
-            )
+            message = f"the problem has no '({keyword} ...)' section; add it"
+            raise source.error(len(source.text.rstrip()) - 1, message)
     named, goal_section = sections[":domain"], sections[":goal"]
     if len(named) != 2 or isinstance(named[1], Form):
         raise named.error(None, "expected one domain name; write '(:domain NAME)'")
-    objects = sections.get(":objects", Form([":objects"], source, 0))
-    symbols = Symbols(
-        types=domain.types,
-        tree=domain.type_tree,
-        objects=read_objects(objects, "object", domain.types, domain.constants),
-        predicates=domain.predicates,
-        functions=domain.functions,
-        objects_are_declared_in="(:objects ...)",
-    )
-    init = _InitReader(symbols, domain)
+    declared = sections.get(":objects", Form([":objects"], source, 0))
+    objects = read_objects(declared, "object", domain.types, domain.constants)
+    conditions = ConditionReader(domain, objects, "(:objects ...)")
+    init = _InitReader(conditions)
     init.read(sections[":init"])
     if len(goal_section) != 2:
-        raise goal_section.error(
-            min(len(goal_section), 2),
-            f"':goal' takes one condition, not {len(goal_section) - 1}; write '(:goal (and ...))'",
-        )
-    return Problem(
-        name=name,
-        domain=domain,
-        objects=symbols.objects,
-        init=list(init.true),
-        function_values=init.function_values,
-        goal=init.conditions.condition(goal_section, 1, NO_VARIABLES),
-        uses_metric=_read_metric(sections.get(":metric")),
-        path=source.path,
-    )
+        takes = f"':goal' takes one condition, not {len(goal_section) - 1}"
+        place = min(len(goal_section), 2)
+        raise goal_section.error(place, f"{takes}; write '(:goal (and ...))'")
+    goal = conditions.condition(goal_section, 1, NO_VARIABLES)
+    uses_metric = _read_metric(sections.get(":metric"))
+    held = list(init.true), init.function_values, goal, uses_metric
+    return Problem(name, domain, objects, *held, source.path)
 
 
 def _read_metric(form: Form | None) -> bool:
@@ -67,9 +52,8 @@ def _read_metric(form: Form | None) -> bool:
     if form is None:
         return False
     if len(form) != 3 or form[1] not in ("minimize", "maximize"):
-        raise form.error(
-            min(len(form) - 1, 1), f"malformed metric; write '(:metric minimize ({TOTAL_COST}))'"
-        )
+        message = f"malformed metric; write '(:metric minimize ({TOTAL_COST}))'"
+        raise form.error(min(len(form) - 1, 1), message)
     if form[1] == "minimize":
         if form[2] in ([TOTAL_COST], TOTAL_COST):
             return True
@@ -84,52 +68,39 @@ class _InitReader:
     """Reads (:init ...). Real files have 10^5 atoms, so a correct atom costs only one dict lookup
     per word. Wrong atoms are diagnosed in a second, slower pass."""
 
-    def __init__(self, symbols: Symbols, domain: Domain) -> None:
-        self._symbols = symbols
-        self._cost_functions = {TOTAL_COST} | {
-            term.name
-            for action in domain.actions
-            for term in action.cost
-            if isinstance(term, FunctionTerm)
-        }
+    def __init__(self, conditions: ConditionReader) -> None:
+        self._conditions = conditions
+        self._domain, self._objects = conditions.domain, conditions.objects
+        costs = [term for action in self._domain.actions for term in action.cost]
+        of_cost = {term.name for term in costs if isinstance(term, FunctionTerm)}
+        self._cost_functions = {TOTAL_COST} | of_cost
         self._false: dict[tuple[str, ...], Form] = {}
-        self.conditions = ConditionReader(symbols)
         self.true: dict[tuple[str, ...], None] = {}
         self.function_values: dict[tuple[str, ...], int | float] = {}
 
     def read(self, section: Form) -> None:
-        true = self.true
-        fitting_by_name = self._fitting_objects()
-        for index in range(1, len(section)):
-            item = section[index]
+        select = self._domain.type_tree.select
+        fitting = cache(lambda types: frozenset(select(self._objects, types)))
+        fitting_by_name: dict[object, list[frozenset[object]]] = {
+            name: [fitting(parameter.types) for parameter in predicate.parameters]
+            for name, predicate in self._domain.predicates.items()
+        }
+        for index, item in enumerate(section[1:], 1):
             atom = tuple(item)
             try:
-                fitting = fitting_by_name[atom[0]]
-                good = len(fitting) == len(atom) - 1
-                if good:
-                    for name, objects in zip(atom[1:], fitting, strict=True):
-                        if name not in objects:
-                            good = False
-                            break
-            except (KeyError, IndexError, TypeError):  # no predicate, empty, or a list inside
-                good = False
-            if good and isinstance(item, Form):
-                true[cast("tuple[str, ...]", atom)] = None
-            else:
+                for name, objects in zip(atom[1:], fitting_by_name[atom[0]], strict=True):
+                    if name not in objects:
+                        raise ValueError
+                if isinstance(item, str):
+                    raise ValueError
+            except (KeyError, IndexError, TypeError, ValueError):  # unknown, empty, or nested
                 self._read_slowly(section, index)
+            else:
+                self.true[cast("tuple[str, ...]", atom)] = None
         for atom, form in self._false.items():
-            if atom in true:
+            if atom in self.true:
                 message = f"({' '.join(atom)}) is both true and false in :init; delete one"
                 raise form.error(None, message)
-
-    def _fitting_objects(self) -> dict[object, list[frozenset[str]]]:
-        """For each predicate and each of its arguments: the objects that fit."""
-        symbols = self._symbols
-        fitting = cache(lambda types: frozenset(symbols.tree.select(symbols.objects, types)))
-        return {
-            name: [fitting(parameter.types) for parameter in predicate.parameters]
-            for name, predicate in symbols.predicates.items()
-        }
 
     def _read_slowly(self, section: Form, index: int) -> None:
         """Read anything but a plain atom: a function value, a negated atom, or a mistake."""
@@ -137,36 +108,36 @@ class _InitReader:
         if isinstance(item, str) or not item:
             raise section.expected(index, "an atom", "write '(p a)'")
         head = item[0]
+        is_timed = len(item) == 3 and is_number(str(item[1])) and isinstance(item[2], Form)
         if head == "=":
             self._read_value(item)
         elif head == "not":
             if len(item) != 2 or isinstance(item[1], str) or not item[1]:
                 raise item.error(None, "expected '(not (ATOM))'; complete it or delete it")
             self._false[self._read_atom(item, 1)] = item
-        elif head == "at" and _is_timed(item):
+        elif head == "at" and is_timed:
             raise item.unsupported(None, "timed initial literals '(at TIME ...)'", "remove them")
         elif head == "and":
             raise item.error(None, "'and' in :init; list its atoms directly in (:init ...)")
-        elif head in ("oneof", "unknown", "probabilistic") and head not in self._symbols.predicates:
+        elif head in ("oneof", "unknown", "probabilistic") and head not in self._domain.predicates:
             raise item.unsupported(None, f"uncertain initial state ({quote(head)})", "remove it")
         else:
             self.true[self._read_atom(section, index)] = None
 
     def _read_atom(self, parent: Form, index: int) -> tuple[str, ...]:
         """Raises unless this is a declared predicate with objects."""
-        atom = self.conditions.atom(parent, index, NO_VARIABLES, "an atom")
+        atom = self._conditions.atom(parent, index, NO_VARIABLES, "an atom")
         return (atom.predicate, *atom.args)
 
     def _read_value(self, form: Form) -> None:
         """Read "(= (function objects) number)"."""
-        functions = self._symbols.functions
+        functions = self._domain.functions
         if len(form) != 3:
             raise form.error(None, "expected '(= (FUNCTION ...) NUMBER)'; complete it")
         term, number = form[1:]
         if isinstance(term, str) and term not in functions:
-            raise form.error(
-                None, f"'(= {term} ...)' in :init does not assign a number to a function; delete it"
-            )
+            message = f"'(= {term} ...)' in :init does not assign a number to a function; delete it"
+            raise form.error(None, message)
         if isinstance(term, str):
             term = Form([term], form.source, form.start)
         name = term[0] if term and isinstance(term[0], str) else "()"
@@ -178,18 +149,11 @@ class _InitReader:
             form.warn_once(1, f"{message}; its value is left out")
             read_number(form, 2)
             return
-        key = (name, *self.conditions.arguments(term, functions[name], NO_VARIABLES))
-        if isinstance(number, str) and number in self._symbols.objects and not is_number(number):
+        key = (name, *self._conditions.arguments(term, functions[name], NO_VARIABLES))
+        if isinstance(number, str) and number in self._objects and not is_number(number):
             feature = f"object {quote(number)} as the value of a function (object fluent)"
             raise form.unsupported(2, feature, "use a predicate instead")
         value = (read_cost if name in self._cost_functions else read_number)(form, 2)
         if self.function_values.setdefault(key, value) != value:
-            raise form.error(
-                None,
-                f"({' '.join(key)}) has two values, {self.function_values[key]} and {value}; "
-                "delete one",
-            )
-
-
-def _is_timed(form: Form) -> bool:
-    return len(form) == 3 and is_number(str(form[1])) and isinstance(form[2], Form)
+            both = f"{self.function_values[key]} and {value}"
+            raise form.error(None, f"({' '.join(key)}) has two values, {both}; delete one")

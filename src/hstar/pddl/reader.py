@@ -23,7 +23,6 @@ _FLAT_LIST_OR_TOKEN = re.compile(r"\(([^()]*)\)|[()]|\??[^()\s?]+|\?")
 _NAME = re.compile(r"\??[^()\s?]+|\?")
 _GLUED_VARIABLE = re.compile(r"[^\s(]\?")
 
-
 _UNSUPPORTED_SECTIONS = {
     ":derived": "axioms (derived predicates, ':derived')",
     ":axiom": "axioms (':axiom')",
@@ -58,11 +57,9 @@ class Form(list["Form | str"]):
         return self.source.error(self.source.item_offset(self.start, index or 0), message, kind)
 
     def expected(self, index: int, what: str, advice: str) -> InputFileError:
-        """The error to raise for an item that is not what it should be."""
         return self.error(index, f"expected {what}, found {describe(self[index])}; {advice}")
 
     def unsupported(self, index: int | None, feature: str, advice: str) -> InputFileError:
-        """The error to raise for an item that uses a feature which hstar does not have."""
         return self.error(index, f"{feature}: not supported; {advice}", UnsupportedPddlError)
 
     def warn_once(self, index: int, message: str) -> None:
@@ -74,7 +71,6 @@ class Form(list["Form | str"]):
 
 
 def describe(item: Form | str) -> str:
-    """An item as an error message mentions it."""
     if isinstance(item, str):
         return quote(item)
     if item and isinstance(item[0], str):
@@ -96,9 +92,8 @@ def read_file(
             raise section.unsupported(None, feature, "remove them from the model")
         if keyword not in keywords:
             known = ", ".join(keywords)
-            raise section.error(
-                0, f"unknown section {quote(keyword)}; the sections here are {known}"
-            )
+            message = f"unknown section {quote(keyword)}; the sections here are {known}"
+            raise section.error(0, message)
         earlier = sections.setdefault(keyword, [])
         if earlier and keyword != ":action":
             line, column = source.place(earlier[0].start)
@@ -120,29 +115,22 @@ class _FileReader:
         self._split: Callable[[str], list[str]] = _NAME.findall if glued else str.split
 
     def read_name(self) -> str:
-        """Read "(define (KIND NAME)" and return NAME."""
         source, kind = self._source, self._kind
         start = f"a {kind} file starts with '(define ({kind} NAME)'"
-        opening = next(self._tokens, None)
+        opening, word, heading = (next(self._tokens, None) for _ in range(3))
         if opening is None:
             raise source.error(0, f"the file is empty; {start}")
         if opening[0] != "(":
             raise source.error(opening.start(), f"found {_shown(opening)}; {start}")
         self._define_start = opening.start()
-        word = next(self._tokens, None)
         if word is None or word[0] != "define":
             raise self._expected("'define'", word, start)
-        heading = next(self._tokens, None)
-        if heading is None or heading.lastindex is None:
-            raise self._expected(f"'({kind} NAME)'", heading, start)
-        words = heading[1].split()
+        words = heading[1].split() if heading and heading.lastindex else []
         other = "problem" if kind == "domain" else "domain"
-        if words and words[0] == other:
-            raise source.error(
-                heading.start(),
-                f"this is a {other} file where a {kind} file is expected; "
-                "give the domain first and the problem second",
-            )
+        if heading and words[:1] == [other]:
+            message = f"this is a {other} file where a {kind} file is expected"
+            advice = "give the domain first and the problem second"
+            raise source.error(heading.start(), f"{message}; {advice}")
         if len(words) != 2 or words[0] != kind:
             raise self._expected(f"'({kind} NAME)'", heading, start)
         return words[1]
@@ -163,27 +151,21 @@ class _FileReader:
             elif match[0] == ")":
                 break
             else:
-                raise source.error(
-                    match.start(),
-                    f"found {_shown(match)} between sections; "
-                    "delete it, or check the parentheses before it",
-                )
+                advice = "delete it, or check the parentheses before it"
+                message = f"found {_shown(match)} between sections; {advice}"
+                raise source.error(match.start(), message)
             if not section or not isinstance(section[0], str) or section[0][0] != ":":
-                raise section.error(
-                    None,
-                    f"expected a section such as '(:{_EXAMPLE_SECTION[self._kind]} ...)', "
-                    f"found {describe(section)}; check the parentheses before it",
-                )
+                example = f"a section such as '(:{_EXAMPLE_SECTION[self._kind]} ...)'"
+                found = f"found {describe(section)}; check the parentheses before it"
+                raise section.error(None, f"expected {example}, {found}")
             yield section
         else:
             raise self._unclosed([self._define_start])
         extra = next(self._tokens, None)
         if extra is not None:
-            raise source.error(
-                extra.start(),
-                f"found {_shown(extra)} after the ')' that closes '(define'; "
-                "delete it, or check for a ')' too many before it",
-            )
+            found = f"found {_shown(extra)} after the ')' that closes '(define'"
+            advice = "delete it, or check for a ')' too many before it"
+            raise source.error(extra.start(), f"{found}; {advice}")
 
     def _read_nested(self, start: int) -> Form:
         """Read the rest of the list whose "(" at `start` was just read."""
@@ -203,13 +185,14 @@ class _FileReader:
             if token == "(":
                 offset = match.start()
                 if source.text.startswith(":", offset + 1):
-                    raise self._swallowed_section(offset, start)
+                    word = quote(source.text[offset : offset + 60].split()[0])
+                    place = "{}:{}".format(*source.place(start))
+                    message = f"{word} begins inside the section of {place}"
+                    raise source.error(offset, f"{message}; a ')' is missing before it")
                 if len(parents) + 3 > MAX_DEPTH:
-                    raise source.error(
-                        offset,
-                        f"lists nested more than {MAX_DEPTH} deep; check for a missing ')' or "
-                        "flatten the formula",
-                    )
+                    advice = "check for a missing ')' or flatten the formula"
+                    message = f"lists nested more than {MAX_DEPTH} deep; {advice}"
+                    raise source.error(offset, message)
                 parents.append(form)
                 form = Form((), source, offset)
             elif token == ")":
@@ -219,25 +202,12 @@ class _FileReader:
                 form = parents.pop()
             else:
                 form.append(token)
-        raise self._unclosed(
-            [self._define_start, *(parent.start for parent in parents), form.start]
-        )
-
-    def _swallowed_section(self, offset: int, section_start: int) -> InputFileError:
-        word = self._source.text[offset : offset + 60].split()[0]
-        line, column = self._source.place(section_start)
-        return self._source.error(
-            offset,
-            f"{quote(word)} begins inside the section of {line}:{column}; "
-            "a ')' is missing before it",
-        )
+        opened = [parent.start for parent in parents]
+        raise self._unclosed([self._define_start, *opened, form.start])
 
     def _unclosed(self, opened: list[int]) -> InputFileError:
-        return self._source.error(
-            opened[-1],
-            f"this '(' is never closed ({len(opened)} open at the end of the file); "
-            "add the missing ')'",
-        )
+        message = f"this '(' is never closed ({len(opened)} open at the end of the file)"
+        return self._source.error(opened[-1], f"{message}; add the missing ')'")
 
 
 def _shown(match: re.Match[str]) -> str:

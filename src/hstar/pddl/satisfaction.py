@@ -30,23 +30,22 @@ class AtomSet:
         # Built lazily, only for the (predicate, position) pairs that are looked up.
         self._by_object: dict[tuple[str, int], defaultdict[str, set[GroundAtom]]] = {}
         for atom in atoms:
-            self.add(atom)
+            self._by_predicate.setdefault(atom[0], set()).add(atom)
 
     def __contains__(self, atom: GroundAtom) -> bool:
         return atom in self._by_predicate.get(atom[0], ())
 
     def add(self, atom: GroundAtom) -> None:
-        self._by_predicate.setdefault(atom[0], set()).add(atom)
         for group in self._groups(atom):
             group.add(atom)
 
     def discard(self, atom: GroundAtom) -> None:
-        self._by_predicate.get(atom[0], set()).discard(atom)
         for group in self._groups(atom):
             group.discard(atom)
 
     def _groups(self, atom: GroundAtom) -> Iterator[set[GroundAtom]]:
-        """The sets by object that the atom belongs to."""
+        """The sets that the atom belongs to."""
+        yield self._by_predicate.setdefault(atom[0], set())
         for place, name in enumerate(atom[1:], 1):
             index = self._by_object.get((atom[0], place))
             if index is not None:
@@ -107,11 +106,7 @@ class Conditions:
                 return next(self.bindings(variables, body, binding, True), None) is not None
 
     def bindings(
-        self,
-        variables: Variables,
-        condition: Formula,
-        binding: Binding,
-        wanted: bool,
+        self, variables: Variables, condition: Formula, binding: Binding, wanted: bool
     ) -> Iterator[Binding]:
         """`binding` extended by objects for `variables`, in all ways that make the condition as
         wanted. Each comes once."""
@@ -131,20 +126,14 @@ class Conditions:
         if not unbound:
             yield binding
             return
-        atom: model.Atom | None = None
-        fewest: Set[GroundAtom] = frozenset()
-        for part, value in waiting:
-            if value and isinstance(part, model.Atom):
-                found = self._atoms.candidates(part, binding)
-                if atom is None or len(found) < len(fewest):
-                    atom, fewest = part, found
-                    if not found:
-                        return
-        if atom is None:
-            name = next(iter(unbound))
-            choices: Iterator[Binding] = ({name: one} for one in self._objects_of(unbound[name]))
-        else:
+        atoms = [part for part, value in waiting if value and isinstance(part, model.Atom)]
+        if atoms:
+            found = [(self._atoms.candidates(atom, binding), atom) for atom in atoms]
+            fewest, atom = min(found, key=lambda pair: len(pair[0]))
             choices = self._matches(atom, fewest, unbound, binding)
+        else:
+            name = next(iter(unbound))
+            choices = ({name: one} for one in self._objects_of(unbound[name]))
         for chosen in choices:
             rest = {name: types for name, types in unbound.items() if name not in chosen}
             yield from self._extend(rest, waiting, binding | chosen)
@@ -179,12 +168,10 @@ class Conditions:
 
 
 def ground(atom: model.Atom, binding: Binding) -> GroundAtom:
-    """An atom with objects for its variables."""
     return (atom.predicate, *[binding.get(arg, arg) for arg in atom.args])
 
 
 def free_variables(formula: Formula) -> frozenset[str]:
-    """The variables that no quantifier of the formula binds."""
     found: set[str] = set()
     bound: set[str] = set()  # never free elsewhere: the parser renames what is bound already
     for part in model.subformulas(formula):

@@ -42,7 +42,6 @@ class Source:
     def error(
         self, offset: int, message: str, kind: type[InputFileError] | None = None
     ) -> InputFileError:
-        """The error to raise for the text at `offset`."""
         return (kind or self.error_class)(message, self.path, *self.place(offset))
 
     def item_offset(self, list_start: int, index: int) -> int:
@@ -70,23 +69,21 @@ def load_source(
     name = os.fspath(path)
     source = source_from_bytes(name, _read_bytes(name, error_class), error_class)
     if not may_be_empty and (not source.text or source.text.isspace()):
-        raise source.error(
-            0, "the file is empty or has only comments; check that it was written completely"
-        )
+        message = "the file is empty or has only comments; check that it was written completely"
+        raise source.error(0, message)
     return source
 
 
 def source_from_bytes(
     name: str, raw: bytes, error_class: type[InputFileError] = PddlError
 ) -> Source:
-    """Decode and normalise the bytes of a file called `name`."""
     raw = raw.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b" \n").replace(b"\r", b"\n")
     if 0 in raw:
         before = Source(name, raw[: raw.index(0)].decode("latin-1"), error_class)
-        raise before.error(
-            len(before.text),
-            "a NUL byte, so this is a binary or UTF-16 file; give a text file in UTF-8 encoding",
+        message = (
+            "a NUL byte, so this is a binary or UTF-16 file; give a text file in UTF-8 encoding"
         )
+        raise before.error(len(before.text), message)
     raw = raw.lower()
     try:
         return Source(name, _blank_comments(raw.decode()), error_class)
@@ -97,38 +94,28 @@ def source_from_bytes(
     source = Source(name, _blank_comments(raw.decode("latin-1")), error_class)
     strange = _NOT_ASCII.search(source.text)
     if strange:
-        raise source.error(
-            strange.start(),
-            f"byte 0x{ord(strange[0]):02x} is not valid UTF-8; save the file in UTF-8 encoding",
-        )
+        byte = f"byte 0x{ord(strange[0]):02x}"
+        message = f"{byte} is not valid UTF-8; save the file in UTF-8 encoding"
+        raise source.error(strange.start(), message)
     return source
 
 
 def _read_bytes(name: str, error_class: type[InputFileError]) -> bytes:
+    """The bytes of a file, up to the first NUL. In chunks, because read(size) takes memory for all
+    of `size`, however short the file is."""
+    raw = bytearray()
     try:
-        raw = _read_chunks(name)
+        with open(name, "rb") as file:
+            while 0 not in raw[-_CHUNK_BYTES:] and (chunk := file.read(_CHUNK_BYTES)):
+                raw += chunk
+                if len(raw) > _MAX_BYTES:
+                    raise error_class("the file is larger than 1 GiB; give a smaller file", name)
     except (OSError, ValueError) as failure:
         known = [text for kind, text in _UNREADABLE.items() if isinstance(failure, kind)]
         reason = failure.strerror if isinstance(failure, OSError) else str(failure)
         message = known[0] if known else f"cannot read the file ({reason}); check the path"
         raise error_class(message, name) from None
-    if len(raw) > _MAX_BYTES:
-        raise error_class("the file is larger than 1 GiB; give a smaller file", name)
-    return raw
-
-
-def _read_chunks(name: str) -> bytes:
-    """The bytes of a file, up to the first NUL or a little more than the largest size allowed.
-
-    In chunks, because read(size) takes memory for all of `size`, however short the file is.
-    """
-    content = bytearray()
-    with open(name, "rb") as file:
-        while chunk := file.read(_CHUNK_BYTES):
-            content += chunk
-            if 0 in chunk or len(content) > _MAX_BYTES:
-                break
-    return bytes(content)
+    return bytes(raw)
 
 
 def _blank_comments(text: str) -> str:

@@ -41,16 +41,9 @@ def union(problems: Sequence[Problem], single: Collection[str] = ()) -> Problem:
             _rename(term, renamed): value for term, value in part.function_values.items()
         }
         goals.append(substitute(part.goal, renamed))
-    return Problem(
-        " + ".join(part.name for part in problems),
-        first.domain,
-        objects,
-        list(init),
-        function_values,
-        conjunction(goals),
-        first.uses_metric,
-        first.path,
-    )
+    name, goal = " + ".join(part.name for part in problems), conjunction(goals)
+    held = objects, list(init), function_values, goal
+    return Problem(name, first.domain, *held, first.uses_metric, first.path)
 
 
 def single_predicates(problems: Sequence[Problem]) -> list[str]:

@@ -84,7 +84,8 @@ class _Replay:
             self._state.discard(atom)
         for atom in added:
             self._state.add(atom)
-        self.cost = _as_whole(self.cost + cost)
+        total = self.cost + cost
+        self.cost = int(total) if total == int(total) else total  # so that equal costs print alike
 
     def violated_part(self, formula: Formula, binding: Binding, wanted: bool) -> Formula:
         """The smallest part, with objects for variables, that keeps `formula` from being `wanted`.
@@ -117,10 +118,8 @@ class _Replay:
             if types is None:
                 raise _PlanFault(f"the problem has no object '{escape(arg)}'")
             if arg not in self._conditions.objects(parameter.types):
-                raise _PlanFault(
-                    f"'{arg}' has type {types_text(types)}, but parameter {parameter.name} needs "
-                    f"type {types_text(parameter.types)}"
-                )
+                needs = f"parameter {parameter.name} needs type {types_text(parameter.types)}"
+                raise _PlanFault(f"'{arg}' has type {types_text(types)}, but {needs}")
             binding[parameter.name] = arg
         return action, binding
 
@@ -140,8 +139,3 @@ class _Replay:
 
 def _shown(formula: Formula) -> str:
     return escape(shorten(str(formula), 500))
-
-
-def _as_whole(cost: int | float) -> int | float:
-    """3 instead of 3.0, so that equal costs print alike."""
-    return int(cost) if isinstance(cost, float) and cost.is_integer() else cost

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 
 def atom_name(predicate: str, *arguments: str) -> str:
-    """ "on(a, b)" from "on", "a", "b"."""
     return f"{predicate}({', '.join(arguments)})"
 
 

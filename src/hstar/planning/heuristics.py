@@ -19,6 +19,7 @@ attribute `is_of_edges`, which says whether it returns such a function.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,6 +35,8 @@ from hstar.runtime.resources import Budget
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
+
+    from hstar.planning.task import Task
 
 PATTERNS = "pdb:"  # before the names of pattern databases
 COST_TYPES = ("normal", "one", "plusone")
@@ -89,41 +92,25 @@ def _adopt(name: str, found: Any) -> HeuristicEntry:
         return everywhere(lambda space, cost, budget: found.bind(space))
     if not callable(found):
         raise ValueError(f"the heuristic '{name}' is neither a function nor has it a method bind")
-    if _is_maker(found):
+    import inspect
+
+    first = list(inspect.signature(found).parameters)[:1]
+    if isinstance(found, type) or first in (["space"], ["task"], ["puzzle"]):  # it makes one
         return everywhere(lambda space, cost, budget: found(space))
     return everywhere(lambda space, cost, budget: found)
 
 
-def _is_maker(function: Callable[..., Any]) -> bool:
-    import inspect
-
-    names = list(inspect.signature(function).parameters)
-    return isinstance(function, type) or names[:1] in (["space"], ["task"], ["puzzle"])
-
-
+_ANYWHERE: Any = {"spaces": ("task", "puzzle"), "admissible": True}
+_OF_CORE = [
+    _native("blind", "0 at goals, elsewhere the cost of the cheapest operator", **_ANYWHERE),
+    _native("goalcount", "how many goal facts do not hold", uses_cost=False),
+    _native("hmax", "the most expensive goal fact when nothing is deleted", admissible=True),
+    _native("hadd", "the sum over goal facts when nothing is deleted"),
+    _native("ff", "the cost of a plan for the task in which nothing is deleted", prefers=True),
+    _native("lmcut", "landmark cuts", admissible=True),
+]
 HEURISTICS: Registry[HeuristicEntry] = Registry(
-    "heuristic",
-    dict(
-        [
-            _native(
-                "blind",
-                "0 at goals, elsewhere the cost of the cheapest operator",
-                admissible=True,
-                spaces=("task", "puzzle"),
-            ),
-            _native("goalcount", "how many goal facts do not hold", uses_cost=False),
-            _native(
-                "hmax", "the most expensive goal fact when nothing is deleted", admissible=True
-            ),
-            _native("hadd", "the sum over goal facts when nothing is deleted"),
-            _native(
-                "ff", "the cost of a plan for the task in which nothing is deleted", prefers=True
-            ),
-            _native("lmcut", "landmark cuts", admissible=True),
-        ]
-    ),
-    "hstar.heuristics",
-    _adopt,
+    "heuristic", dict(_OF_CORE), "hstar.heuristics", _adopt
 )
 
 
@@ -138,10 +125,8 @@ def bind_heuristic(
         entry = HEURISTICS.find(heuristic)
         if space.kind not in entry.spaces:
             fitting = ", ".join(name for name, e in HEURISTICS.items() if space.kind in e.spaces)
-            raise ValueError(
-                f"the heuristic '{heuristic}' does not work on a {space.kind}; "
-                f"choose one of {fitting}, or pdb:FILE (pattern databases)"
-            )
+            wrong = f"the heuristic '{heuristic}' does not work on a {space.kind}"
+            raise ValueError(f"{wrong}; choose one of {fitting}, or pdb:FILE (pattern databases)")
         if heuristic in HEURISTICS:
             return entry.make(space, cost, budget or Budget())
         make, name = entry.make, heuristic
@@ -209,6 +194,13 @@ class NativeHeuristic:
 def make_heuristic(space: Space, name: str, cost: str = "normal") -> NativeHeuristic:
     """The heuristic of that name for a space. Raises ValueError for an unknown name."""
     return NativeHeuristic(space, name, cost)
+
+
+def is_dead_end(task: Task) -> bool:
+    """Whether the initial state has no plan: without deletes there is none, or no step leads on."""
+    if task.goal_is_false or len(task.successors(task.initial_state)[0]) == 0:
+        return True
+    return math.isinf(float(make_heuristic(task, "ff", "one").evaluate(task.initial_state)[0]))
 
 
 def is_model_file(name: str) -> bool:

@@ -10,6 +10,7 @@ The grounder expands it for each ground instance, after static atoms have been d
 
 from __future__ import annotations
 
+import itertools
 from array import array
 from collections.abc import Iterable
 from fractions import Fraction
@@ -45,13 +46,20 @@ class Normalizer:
         self.functions = {name: i for i, name in enumerate(domain.functions)}
         self.type_set_of: dict[tuple[str, ...], int] = {}
         self.type_sets: list[list[int]] = []
-        self.fresh_names = 0
+        self.fresh_numbers = itertools.count(1)
         self.place = ""  # what is being normalised, for messages
         self.cost_scale = self._common_denominator() if problem.uses_metric else 1
 
     def specification(self) -> dict[str, Any]:
         domain = self.problem.domain
-        function_values, numbers = self._function_values()
+        init, values = array("i"), self.problem.function_values if self.problem.uses_metric else {}
+        predicates, objects = self.predicates, self.objects
+        for atom in self.problem.init:
+            init.append(predicates[atom[0]])
+            init.extend([objects[name] for name in atom[1:]])
+        function_values: list[int] = []
+        for i, (name, *args) in enumerate(values):
+            function_values += [self.functions[name], *(self.objects[arg] for arg in args), i]
         return {
             "objects": list(self.objects),
             "predicates": list(self.predicates),
@@ -61,11 +69,11 @@ class Normalizer:
             "schemas": [s for i, a in enumerate(domain.actions) for s in self._schemas(i, a)],
             "goals": self._goals(),
             "type_sets": self.type_sets,  # filled while the schemas and goals are made
-            "init": self._init(),
+            "init": init,
             "functions": list(self.functions),
             "function_arity": [len(f.parameters) for f in domain.functions.values()],
             "function_values": function_values,
-            "numbers": numbers,
+            "numbers": list(map(self._scaled, values.values())),
         }
 
     # -- actions and goals
@@ -117,43 +125,28 @@ class Normalizer:
                 for part in parts:
                     split = self._disjuncts(part, wanted)
                     if len(result) * len(split) > MAX_DISJUNCTS:
-                        raise UnsupportedPddlError(
-                            f"a condition of {self.place} expands to more than "
-                            f"{MAX_DISJUNCTS} disjuncts; rewrite it with fewer nested 'or's",
-                            self.problem.path,
-                        )
-                    result = [
-                        (hidden + more_hidden, conjuncts + more_conjuncts)
-                        for hidden, conjuncts in result
-                        for more_hidden, more_conjuncts in split
-                    ]
+                        grows = f"expands to more than {MAX_DISJUNCTS} disjuncts"
+                        advice = "rewrite it with fewer nested 'or's"
+                        message = f"a condition of {self.place} {grows}; {advice}"
+                        raise UnsupportedPddlError(message, self.problem.path)
+                    pairs = itertools.product(result, split)
+                    result = [(h + hidden, c + conjuncts) for (h, c), (hidden, conjuncts) in pairs]
                 return result
             case model.Junction(parts):
                 return [one for part in parts for one in self._disjuncts(part, wanted)]
             case model.Quantified(variables, body) if isinstance(formula, model.Exists) == wanted:
                 # Siblings may use the same name, and all of them go into one parameter list.
-                renamed, renaming = [], {}
-                for variable in variables:
-                    self.fresh_names += 1
-                    renaming[variable.name] = f"{variable.name}#{self.fresh_names}"
-                    renamed.append(model.Variable(renaming[variable.name], variable.types))
-                return [
-                    (tuple(renamed) + hidden, conjuncts)
-                    for hidden, conjuncts in self._disjuncts(
-                        model.substitute(body, renaming), wanted
-                    )
-                ]
+                renaming = {v.name: f"{v.name}#{next(self.fresh_numbers)}" for v in variables}
+                renamed = tuple(model.Variable(renaming[v.name], v.types) for v in variables)
+                below = self._disjuncts(model.substitute(body, renaming), wanted)
+                return [(renamed + hidden, conjuncts) for hidden, conjuncts in below]
             case _:
                 return [((), ((formula, wanted),))]
 
     def _condition(self, conjuncts: tuple[Literal, ...], scope: Scope) -> tuple[Any, Any]:
-        literals, formulas = [], []
-        for formula, wanted in conjuncts:
-            if isinstance(formula, model.Quantified):
-                formulas.append(self._formula(formula, wanted, scope))
-            else:
-                literals.append(self._literal(formula, wanted, scope))
-        return literals, formulas
+        quantified = [one for one in conjuncts if isinstance(one[0], model.Quantified)]
+        literals = [self._literal(*one, scope) for one in conjuncts if one not in quantified]
+        return literals, [self._formula(*one, scope) for one in quantified]
 
     def _formula(self, formula: Formula, wanted: bool, scope: Scope) -> tuple[Any, ...]:
         """A formula that holds where the given one is as wanted."""
@@ -194,41 +187,20 @@ class Normalizer:
             numbers.append(number)
         return numbers
 
-    # -- the initial state
-
-    def _init(self) -> array[int]:
-        predicates, objects = self.predicates, self.objects
-        flat = array("i")
-        for atom in self.problem.init:
-            flat.append(predicates[atom[0]])
-            flat.extend([objects[name] for name in atom[1:]])
-        return flat
-
     # -- costs
 
     def _common_denominator(self) -> int:
-        scale = 1
-        for number in self._cost_numbers():
+        scale, values = 1, self.problem.function_values
+        terms = [term for action in self.problem.domain.actions for term in action.cost]
+        used = {term.name for term in terms if isinstance(term, model.FunctionTerm)}
+        numbers = [term for term in terms if not isinstance(term, model.FunctionTerm)]
+        for number in (*numbers, *(values[term] for term in values if term[0] in used)):
             scale = lcm(scale, Fraction(str(number)).denominator)
             if scale > MAX_COST_SCALE:
-                raise PddlError(
-                    f"action costs such as {number} have too many decimals; "
-                    "round them so that all are multiples of one millionth",
-                    self.problem.path,
-                )
+                message = f"action costs such as {number} have too many decimals"
+                advice = "round them so that all are multiples of one millionth"
+                raise PddlError(f"{message}; {advice}", self.problem.path)
         return scale
-
-    def _cost_numbers(self) -> Iterable[int | float]:
-        used = set()
-        for action in self.problem.domain.actions:
-            for term in action.cost:
-                if isinstance(term, model.FunctionTerm):
-                    used.add(term.name)
-                else:
-                    yield term
-        for (name, *_), number in self.problem.function_values.items():
-            if name in used:
-                yield number
 
     def _cost(self, terms: tuple[model.CostTerm, ...]) -> tuple[int, list[model.FunctionTerm]]:
         """The constant part of an action's cost and the function terms to add to it."""
@@ -241,20 +213,8 @@ class Normalizer:
     def _scaled(self, number: int | float) -> int:
         return min(int(Fraction(str(number)) * self.cost_scale), TOO_LARGE_COST)
 
-    def _function_values(self) -> tuple[list[int], list[int]]:
-        flat: list[int] = []
-        numbers: list[int] = []
-        if self.problem.uses_metric:
-            for (name, *args), number in self.problem.function_values.items():
-                flat += [self.functions[name], *(self.objects[arg] for arg in args), len(numbers)]
-                numbers.append(self._scaled(number))
-        return flat, numbers
-
 
 def _extend(scope: Scope, variables: Variables) -> Scope:
     """A scope with more variables, numbered after those already there."""
-    inner = dict(scope)
-    next_number = max(scope.values(), default=-1) + 1
-    for i, variable in enumerate(variables):
-        inner[variable.name] = next_number + i
-    return inner
+    first = max(scope.values(), default=-1) + 1
+    return scope | {variable.name: number for number, variable in enumerate(variables, first)}

@@ -56,11 +56,8 @@ def noting_faults(name: str) -> Iterator[None]:
     except (InputFileError, OutOfResources, MemoryError):
         raise
     except Exception as error:
-        frames = [
-            frame
-            for frame in traceback.extract_tb(error.__traceback__)
-            if not frame.filename.startswith((PACKAGE, "<"))
-        ]
+        trace = traceback.extract_tb(error.__traceback__)
+        frames = [frame for frame in trace if not frame.filename.startswith((PACKAGE, "<"))]
         place = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
         error.add_note(f"{YOURS}'{name}' failed{place}")
         raise
@@ -79,10 +76,8 @@ def _checked(answer: Any, count: int, of_what: str) -> Any:
 
     h = np.ascontiguousarray(answer, dtype=np.float32)
     if h.shape != (count,):
-        raise ValueError(
-            f"the heuristic was given {count} {of_what} and must return as many numbers, in one "
-            "dimension"
-        )
+        wanted = "must return as many numbers, in one dimension"
+        raise ValueError(f"the heuristic was given {count} {of_what} and {wanted}")
     if np.isnan(h).any():
         raise ValueError("the heuristic returned NaN; use inf for dead ends")
     return h

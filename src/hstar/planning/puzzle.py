@@ -46,20 +46,15 @@ class Puzzle:
         self.move_names: list[str] = self.core.move_names
         self.inverse_moves: list[int] = self.core.inverse_moves
         self.groups = [Group(*group) for group in self.core.groups]
+        # How many ranks there are; None if they exceed 56 bits. All ranks are states, but some
+        # TopSpin puzzles cannot reach all of them.
+        self.num_states: int | None = self.core.num_states
 
     def __repr__(self) -> str:
         return f"Puzzle({self.name!r})"
 
     def __reduce__(self) -> tuple[object, ...]:
         return Puzzle, (self.name,)
-
-    @property
-    def num_states(self) -> int | None:
-        """How many ranks there are; None if they exceed 56 bits.
-
-        All ranks are states, but some TopSpin puzzles cannot reach all of them.
-        """
-        return self.core.num_states
 
     @property
     def goal(self) -> States:
@@ -159,6 +154,4 @@ class Puzzle:
         return notation.format(self.name, [int(value) for value in state])
 
 
-def make_puzzle(name: str) -> Puzzle:
-    """The puzzle of that name. Raises ValueError."""
-    return Puzzle(name)
+make_puzzle = Puzzle  # by name

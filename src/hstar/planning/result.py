@@ -9,17 +9,9 @@ from dataclasses import asdict, dataclass
 
 from hstar import _core
 from hstar.pddl.planfile import format_plan, read_step
-from hstar.runtime.resources import OutOfResources
+from hstar.runtime.resources import STOPPED, OutOfResources
 
-EXIT_CODES = {
-    "solved": 0,
-    "unsolvable": 11,
-    "gave up": 12,
-    "out of memory": 22,
-    "out of time": 23,
-    "interrupted": 130,
-    "terminated": 143,
-}
+EXIT_CODES = {"solved": 0, "unsolvable": 11, "gave up": 12, **dict(STOPPED.values())}
 NOTICEABLE = 1.1  # times as long or as expensive; less may be noise
 
 

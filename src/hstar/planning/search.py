@@ -129,9 +129,8 @@ def validated(
         if error.exit_code > 128:  # a signal
             exit_code = error.exit_code
     if wrong:
-        raise InvalidPlanError(
-            f"{wrong}; this is a bug in hstar, please report it with the PDDL files"
-        )
+        advice = "this is a bug in hstar, please report it with the PDDL files"
+        raise InvalidPlanError(f"{wrong}; {advice}")
     seconds = result.total_time + _core.monotonic_seconds() - start
     return replace(result, unchecked=unchecked, exit_code=exit_code, total_time=seconds)
 

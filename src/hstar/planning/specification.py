@@ -135,20 +135,16 @@ class SearchSpecification:
             raise ValueError(f"unknown cost '{self.cost}'{hint}; choose one of {costs}")
         by = self.preferred_by
         if by is not None and not HEURISTICS.find(by).prefers:
-            fitting = ", ".join(PREFERRING)
-            raise ValueError(
-                f"the heuristic '{by}' has no preferred operators; choose one of {fitting}"
-            )
+            wrong = f"the heuristic '{by}' has no preferred operators"
+            raise ValueError(f"{wrong}; choose one of {', '.join(PREFERRING)}")
         is_text = isinstance(self.heuristic, str)
         if self.decode is not None and is_text and not is_model_file(str(self.heuristic)):
             raise ValueError("only a model file has outputs to decode")
         check_queues(self.queues or (), len(self.heuristics))
         others = self.alternating if isinstance(self.alternating, (list, tuple)) else [None]
         if not all(isinstance(one, SearchSpecification) and not one.alternating for one in others):
-            raise ValueError(
-                "the searches that alternate with one must be a list of SearchSpecification, and "
-                "none alternates with those"
-            )
+            wanted = "must be a list of SearchSpecification, and none alternates with those"
+            raise ValueError(f"the searches that alternate with one {wanted}")
         if self.algorithm is not None:
             self._check_algorithm(self.entry)
 
@@ -166,23 +162,19 @@ class SearchSpecification:
         if len(self.heuristics) > 1 and entry.settings.get("deepen"):
             raise ValueError(f"{self.algorithm} takes one heuristic")
         if self.preferred is False and self.preferred_by is not None:
-            raise ValueError(
-                f"preferred operators are turned off; those of {self.preferred_by} cannot be used"
-            )
+            wrong = f"those of {self.preferred_by} cannot be used"
+            raise ValueError(f"preferred operators are turned off; {wrong}")
         named = [h for h in (*self.heuristics, *self.advisers) if isinstance(h, str)]
         prefers = any(HEURISTICS.find(name).prefers for name in named if not is_file(name))
         if self.look_ahead and (self.preferred is False or not prefers):
-            raise ValueError(
-                "look-ahead takes the relaxed plans of a heuristic with preferred operators; use "
-                "those of ff"
-            )
+            wanted = "the relaxed plans of a heuristic with preferred operators"
+            raise ValueError(f"look-ahead takes {wanted}; use those of ff")
         is_known = self.heuristic is not None and not self.files
         ranks = any(getattr(one, "ranks_operators", False) for one in self.heuristics)
         if self.ranked and is_known and not ranks:
-            raise ValueError(
-                "the heuristic ranks no operators; models of 'hstar learn FOLDER' do, if the plans "
-                "that they were learned from had choices to rank"
-            )
+            others = "if the plans that they were learned from had choices to rank"
+            advice = f"models of 'hstar learn FOLDER' do, {others}"
+            raise ValueError(f"the heuristic ranks no operators; {advice}")
 
     # -- what is said
 
@@ -212,7 +204,6 @@ class SearchSpecification:
 
     @property
     def names(self) -> str:
-        """What to call the heuristics."""
         return ", ".join(map(heuristic_name, self.heuristics))
 
     @property
@@ -266,10 +257,8 @@ class SearchSpecification:
         entry = self.entry
         if space.kind not in entry.spaces:
             fitting = ", ".join(name for name, e in SEARCHES.items() if space.kind in e.spaces)
-            raise ValueError(
-                f"the search '{self.algorithm}' does not work on a {space.kind}; "
-                f"choose one of {fitting}"
-            )
+            wrong = f"the search '{self.algorithm}' does not work on a {space.kind}"
+            raise ValueError(f"{wrong}; choose one of {fitting}")
         made = _core.SearchOptions()
         for name, value in entry.settings.items():
             setattr(made, name, value)
@@ -298,7 +287,6 @@ class SearchSpecification:
         return list(filter(None, (known[name].phrase(v) for name, v in self.said().items())))
 
     def describe(self) -> str:
-        """In full, for people."""
         own, *others = self.searches()
         prefers = "preferred" in own.entry.options and own.value("preferred")
         method = own.entry.description + (", with preferred operators" if prefers else "")
@@ -378,17 +366,12 @@ def recommended(asked: SearchSpecification) -> SearchSpecification | None:
         if named not in list(HEURISTICS):  # code from elsewhere is not even imported
             raise ValueError(f"the model recommends a search with an unknown heuristic: {named!r}")
     found = type(asked).from_dict(said)
-    own, *alternating = [
-        replace(
-            one,
-            heuristic=one.heuristic or heuristic,
-            algorithm=one.algorithm or USUAL,
-            alternating=(),
-            recommended_by=heuristic,
-        )
-        for one in (found, *found.alternating)
-    ]
-    return replace(own, alternating=tuple(alternating))
+
+    def filled(one: SearchSpecification) -> SearchSpecification:
+        known: Any = {"heuristic": one.heuristic or heuristic, "algorithm": one.algorithm or USUAL}
+        return replace(one, **known, alternating=(), recommended_by=heuristic)
+
+    return replace(filled(found), alternating=tuple(map(filled, found.alternating)))
 
 
 def _values(specification: SearchSpecification) -> dict[str, Any]:

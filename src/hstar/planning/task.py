@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hstar import _core
 from hstar.pddl import PddlError, Problem, UnsupportedPddlError, parse
@@ -43,19 +43,11 @@ class Task:
 
     kind = "task"
 
-    def __init__(
-        self,
-        problem: Problem,
-        core: _core.Task,
-        cost_scale: int,
-        keep_irrelevant: bool = False,
-        keep_constant: bool = False,
-    ) -> None:
+    def __init__(self, problem: Problem, core: _core.Task, cost_scale: int, **kept: bool) -> None:
         self.problem = problem
         self.name, self.path = problem.name, problem.path
         self.core = core
-        self.keep_irrelevant = keep_irrelevant
-        self.keep_constant = keep_constant
+        self._kept: Any = kept  # what `ground` was told to keep
         self.cost_scale = cost_scale
         self.unit_cost = not problem.uses_metric
         self.domain_sizes: list[int] = core.domain_sizes
@@ -76,10 +68,7 @@ class Task:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the problem and ground it again on loading: grounding is deterministic."""
-        again = partial(
-            ground, keep_irrelevant=self.keep_irrelevant, keep_constant=self.keep_constant
-        )
-        return again, (self.problem,)
+        return partial(ground, **self._kept), (self.problem,)
 
     @property
     def initial_state(self) -> States:
@@ -138,7 +127,6 @@ class Task:
         return verdict.cost
 
     def _replay_from(self, state: States, plan: Sequence[str]) -> int | float:
-        """Only the initial state has a lifted form."""
         cost: int | float = 0
         for step in plan:
             operators, successors = self.successors(state)
@@ -182,7 +170,8 @@ def ground(
         raise UnsupportedPddlError(str(error), problem.path) from error
     except ValueError as error:
         raise PddlError(str(error), problem.path) from error
-    return Task(problem, core, normalizer.cost_scale, keep_irrelevant, keep_constant)
+    kept = {"keep_irrelevant": keep_irrelevant, "keep_constant": keep_constant}
+    return Task(problem, core, normalizer.cost_scale, **kept)
 
 
 def load_task(

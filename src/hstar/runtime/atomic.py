@@ -13,7 +13,7 @@ from pathlib import Path
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Raise now the OSError that write_atomically would raise later, after long work."""
     target = Path(path)
-    with _naming(target):
+    with naming_target(target):
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         if target.is_file() or not target.exists():
@@ -30,7 +30,7 @@ def write_parts_atomically(
 ) -> None:
     """The same for content in parts, which are not joined in memory."""
     target = Path(path)
-    with _naming(target):
+    with naming_target(target):
         if target.exists() and not target.is_file():  # a pipe or device: nothing to rename over
             with target.open("wb") as file:
                 file.writelines(parts)
@@ -50,7 +50,8 @@ def write_parts_atomically(
 
 
 @contextmanager
-def _naming(target: Path) -> Iterator[None]:
+def naming_target(target: Path) -> Iterator[None]:
+    """Lets an OSError say what could not be written."""
     try:
         yield
     except OSError as error:

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from hstar.pddl.errors import InputFileError
-from hstar.runtime.atomic import write_atomically
+from hstar.runtime.atomic import naming_target, write_atomically
 
 SETTINGS = "run.json"
 LOCK = "lock"
@@ -61,10 +61,9 @@ class Journal:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise self._refusal(
-                    "another process is writing this output; wait for it to end, or choose "
-                    "another -o"
-                ) from None
+                advice = "wait for it to end, or choose another -o"
+                message = f"another process is writing this output; {advice}"
+                raise JournalError(message, str(self.path)) from None
             if self._names()[:1] != [MARK]:  # killed before it was written
                 os.write(lock, f"{MARK}\n".encode())
             claim_settings(self.file(SETTINGS), self._settings, self._warn)
@@ -75,25 +74,18 @@ class Journal:
     def _open_lock(self) -> int:
         """Of a folder that is new, or empty, or ours."""
         try:
-            self.path.mkdir(exist_ok=True)
-            if self.path.is_symlink():
-                raise FileExistsError
-            inside, lock = os.listdir(self.path), self.path / LOCK
-            is_new = not inside or (inside == [LOCK] and not lock.lstat().st_size)
-            if not is_new and self._names()[:1] != [MARK]:
-                raise FileExistsError
-            how = os.O_CREAT | os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW
-            return os.open(lock, how, 0o666)
+            with naming_target(self.path):
+                self.path.mkdir(exist_ok=True)
+                inside, lock = os.listdir(self.path), self.path / LOCK
+                is_new = not inside or (inside == [LOCK] and not lock.lstat().st_size)
+                is_ours = is_new or self._names()[:1] == [MARK]
+                if self.path.is_symlink() or not is_ours:
+                    raise FileExistsError
+                how = os.O_CREAT | os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW
+                return os.open(lock, how, 0o666)
         except FileExistsError:
-            raise self._refusal(
-                "this is not a journal of hstar; move it away, or choose another -o"
-            ) from None
-        except OSError as error:
-            error.filename = f"cannot write {self.path}"
-            raise
-
-    def _refusal(self, why: str) -> JournalError:
-        return JournalError(why, str(self.path))
+            message = "this is not a journal of hstar; move it away, or choose another -o"
+            raise JournalError(message, str(self.path)) from None
 
     def _names(self) -> list[str]:
         """The lines of the lock: our mark, then names; none where there is no such file."""
@@ -131,7 +123,6 @@ class Journal:
         return digest_of(f"{self._digest} {key} {digest_of(content)}")
 
     def count(self) -> int:
-        """How many pieces are kept."""
         return sum((self.path / name).is_file() for name in self._names()[1:] if name != SETTINGS)
 
     def remove(self) -> None:
@@ -163,11 +154,9 @@ def claim_settings(
         before = json.loads(text)
     differences = list(_differences(before, json.loads(text)))
     if differences:
-        raise JournalError(
-            f"an unfinished run with other settings is kept here ({'; '.join(differences)}); run "
-            "with the same settings, choose another -o, or delete this folder to start again",
-            str(path.parent),
-        )
+        found = f"an unfinished run with other settings is kept here ({'; '.join(differences)})"
+        advice = "run with the same settings, choose another -o, or delete this folder"
+        raise JournalError(f"{found}; {advice} to start again", str(path.parent))
     write_atomically(path, text)
 
 

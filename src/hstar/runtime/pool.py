@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import math
 import os
 import pickle
 import selectors
@@ -47,9 +48,8 @@ class Lost:
     def __str__(self) -> str:
         if self.overdue:
             return "did not stop at the time limit and was killed"
-        how = f"exit code {self.exit_code}"
-        if self.exit_code < 0:
-            how = f"signal {signal.Signals(-self.exit_code).name}"
+        code = self.exit_code
+        how = f"exit code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
         return ": ".join(filter(None, [f"the process ended with {how}", self.last_words]))
 
 
@@ -82,13 +82,13 @@ class _Worker:
         assert self.process.stdin is not None and self.process.stdout is not None
         self.requests, self.answers = self.process.stdin, self.process.stdout
         self.job: _Job | None = None
-        self.kill_at = float("inf")
+        self.kill_at = math.inf
         self.overdue = False
         self._send(pickle.dumps([path or os.getcwd() for path in sys.path]))
 
     def start(self, job: _Job) -> None:
         self.job = job
-        limit = float("inf") if job.time_limit is None else job.time_limit + GRACE_SECONDS
+        limit = math.inf if job.time_limit is None else job.time_limit + GRACE_SECONDS
         self.kill_at = _core.monotonic_seconds() + limit
         self._send(job.call)
 
@@ -137,8 +137,8 @@ class Pool:
         return self
 
     def __exit__(self, *error: object) -> None:
-        while self._workers:
-            self._end(self._workers[-1])
+        for worker in self._workers[::-1]:
+            self._end(worker)
         self._selector.close()
 
     def __len__(self) -> int:
@@ -195,13 +195,10 @@ class Pool:
     def _seconds_until_overdue(self) -> float | None:
         """How long to wait for an answer; kills workers that ignore their time limit."""
         now = _core.monotonic_seconds()
-        earliest = float("inf")
-        for worker in self._workers:
-            if worker.job is None or worker.overdue:
-                continue
+        busy = [worker for worker in self._workers if worker.job and not worker.overdue]
+        for worker in busy:
             if worker.kill_at <= now:
                 worker.overdue = True
                 worker.process.kill()
-            else:
-                earliest = min(earliest, worker.kill_at)
-        return None if earliest == float("inf") else earliest - now
+        earliest = min((one.kill_at for one in busy if not one.overdue), default=math.inf)
+        return None if earliest == math.inf else earliest - now

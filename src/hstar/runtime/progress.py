@@ -45,7 +45,6 @@ class Progress:
             self._show()
 
     def close(self) -> None:
-        """Show the final state."""
         if self.line and self.line != self.shown:
             self._show()
         if self.on_terminal and self.shown:

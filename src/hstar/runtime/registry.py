@@ -50,7 +50,11 @@ class Registry(dict[str, Entry], Generic[Entry]):
         """The entry of a name, an entry point or `module:attribute`. Raises ValueError."""
         if name in self or ":" not in name:
             return self.find_installed(name)
-        return self.adopt(name, import_attribute(name, self.kind))
+        # The current directory is searched last, so that nothing that lies there takes the place of
+        # an installed module.
+        if (here := os.getcwd()) not in sys.path and "" not in sys.path:
+            sys.path.append(here)
+        return self.adopt(name, _imported(name, self.kind))
 
     def find_installed(self, name: str) -> Entry:
         """The entry of a name or an entry point. Raises ValueError."""
@@ -85,17 +89,6 @@ def of_class(kind: type[Entry]) -> Callable[[str, Any], Entry]:
         return found
 
     return adopt
-
-
-def import_attribute(text: str, kind: str = "object") -> Any:
-    """What `module:attribute` names. The current directory is searched last, so that nothing that
-    lies there takes the place of an installed module.
-
-    Raises ValueError if there is no such module or attribute.
-    """
-    if (here := os.getcwd()) not in sys.path and "" not in sys.path:
-        sys.path.append(here)
-    return _imported(text, kind)
 
 
 def _imported(text: str, kind: str) -> Any:

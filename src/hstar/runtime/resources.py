@@ -41,7 +41,7 @@ class OutOfResources(Exception):
         self.exit_code = exit_code
 
 
-_STOPPED = {  # reason given by the core -> (status, exit code)
+STOPPED = {  # reason given by the core -> (status, exit code)
     "time": ("out of time", 23),
     "memory": ("out of memory", 22),
     "interrupt": ("interrupted", 128 + signal.SIGINT),
@@ -50,8 +50,7 @@ _STOPPED = {  # reason given by the core -> (status, exit code)
 
 
 def stopped(reason: str) -> OutOfResources:
-    """The error for a reason that the core gives."""
-    return OutOfResources(*_STOPPED[reason])
+    return OutOfResources(*STOPPED[reason])
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +109,9 @@ class Budget:
         try:
             yield
         except MemoryError:
-            raise OutOfResources(*_STOPPED["memory"]) from None
+            raise OutOfResources(*STOPPED["memory"]) from None
         except KeyboardInterrupt:
-            raise OutOfResources(*_STOPPED["interrupt"]) from None
+            raise OutOfResources(*STOPPED["interrupt"]) from None
         finally:
             # A handler that runs late must not start the timer again: without it, an alarm kills.
             _install({signal.SIGALRM: _ignore_alarm})
@@ -158,9 +157,9 @@ class Budget:
 
     def _check(self) -> None:
         if self.deadline and _core.monotonic_seconds() >= self.deadline:
-            raise OutOfResources(*_STOPPED["time"])
+            raise OutOfResources(*STOPPED["time"])
         if self.memory_bytes and _resident_bytes() > self.memory_bytes:
-            raise OutOfResources(*_STOPPED["memory"])
+            raise OutOfResources(*STOPPED["memory"])
 
 
 def process_age() -> float:
@@ -204,7 +203,7 @@ def _ignore_alarm(_signal: int, _frame: FrameType | None) -> None:
 
 
 def _on_terminate(_signal: int, _frame: FrameType | None) -> None:
-    raise OutOfResources(*_STOPPED["terminate"])
+    raise OutOfResources(*STOPPED["terminate"])
 
 
 def _install(handlers: Mapping[int, Handler]) -> dict[int, Handler]:

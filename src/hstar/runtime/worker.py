@@ -20,7 +20,6 @@ from hstar.runtime.resources import end_with_parent
 
 
 def main() -> None:
-    """Work until the input ends."""
     end_with_parent(os.getppid())
     libc = ctypes.CDLL(None)
     answers = os.fdopen(os.dup(1), "wb")

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from hstar.pddl.union import union
-from hstar.planning.goals import is_dead_end
+from hstar.planning.heuristics import is_dead_end
 from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget
 
