@@ -108,7 +108,7 @@ class Loop:
     ) -> bool:
         """Train to the end or the deadline (of time.monotonic); True if the end was reached. Raises
         FloatingPointError for a loss that is no number, CheckpointError."""
-        held = None if checkpoint is None else read_checkpoint(checkpoint, self.fingerprint)
+        held = read_checkpoint(checkpoint, self.fingerprint)
         if held is not None:
             self.restore(held)
         before, started = self.seconds, time.monotonic()

@@ -81,9 +81,7 @@ class ActingLearner:
         self.curve: list[ActingLine] = []
         self.best: NDArray[np.float32] | None = None
         self.spent = 0.0  # before this run
-        held = None
-        if limits.checkpoint is not None:
-            held = read_checkpoint(limits.checkpoint, limits.fingerprint)
+        held = read_checkpoint(limits.checkpoint, limits.fingerprint)
         if held is not None:
             self._restore(held)
 
