@@ -11,7 +11,7 @@ from hstar import _core
 from hstar.planning.task import Task
 from hstar.slots.features.facts import FACTS, fact_rows
 from hstar.slots.teachers.backward import FactSets
-from hstar.training.native import FactRows, Floats, MlpOptions, first_layers
+from hstar.training.native import EQUAL, MlpOptions, first_layers
 
 NETWORK = MlpOptions(
     hidden=128,
@@ -64,7 +64,7 @@ class FactNetwork:
         rows = training_rows(sets, self.row_of_fact, self.features["width"])
         options = self.options
         trainer = _core.MlpTrainer(
-            rows.native(), self.layers, options.objective, options.scale, options.epsilon
+            rows, self.layers, options.objective, options.scale, options.epsilon
         )
         if self.optimizer is not None:
             trainer.load(self.layers, self.optimizer)
@@ -76,13 +76,11 @@ class FactNetwork:
             self.layers, self.optimizer = trainer.weights(), trainer.state()
 
 
-def training_rows(
-    sets: FactSets, row_of_fact: NDArray[np.int32], width: int, lower: Floats | None = None
-) -> FactRows:
+def training_rows(sets: FactSets, row_of_fact: NDArray[np.int32], width: int) -> _core.TrainingRows:
     """The atoms that are inputs, of each set."""
     inputs = row_of_fact[sets.facts]
     is_input = inputs >= 0
     before = np.concatenate([[0], np.cumsum(is_input)])  # inputs among the first facts
-    if lower is None:
-        lower = np.full(len(sets), np.nan, np.float32)
-    return FactRows(width, before[sets.starts], inputs[is_input], sets.h, lower, sets.upper)
+    lower = np.full(len(sets), np.nan, np.float32)
+    starts, atoms = before[sets.starts], inputs[is_input]
+    return _core.TrainingRows(width, starts, atoms, sets.h, lower, sets.upper, EQUAL)

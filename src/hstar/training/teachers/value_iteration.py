@@ -23,7 +23,7 @@ from hstar.slots.teachers.backward import FactSets, NothingToRegress
 from hstar.slots.teachers.given_states import earlier, ended_by_time
 from hstar.slots.teachers.sampler import Seed, StateCount, UseH2, sampling_teacher
 from hstar.slots.teachers.teacher import whole_number
-from hstar.slots.teachers.whole_states import LatestStates, States, fact_sets
+from hstar.slots.teachers.whole_states import Floats, LatestStates, States, fact_sets
 from hstar.training.fact_network import NETWORK, FactNetwork
 from hstar.training.teachers.goal_walks import GoalWalks
 
@@ -55,7 +55,8 @@ def sample_value_iteration(
     with ended_by_time(found):
         for number in range(rounds):
             fresh, _ = walks.draw(drawn, min(length, GROWTH * (number + 1)), [seed, number])
-            sets = labelled(task, fresh, network.heuristic(), training)
+            values = values_of(task, fresh, network.heuristic(), training)
+            sets = labelled(task, fresh, values)
             found.add(fresh, np.zeros(len(fresh), np.float32))
             if len(sets) >= 2:
                 with training.native():
@@ -64,33 +65,23 @@ def sample_value_iteration(
         raise NothingToRegress("every state around the goal leaves a variable open")
     heuristic = network.heuristic()
     latest = found.states()[::-1]
-    parts: list[FactSets] = []
-    with ended_by_time(parts):
+    ahead: list[Floats] = []
+    with ended_by_time(ahead):
         for first in range(0, len(latest), drawn):
-            parts.append(labelled(task, latest[first : first + drawn], heuristic, own))
-    return joined(parts)
+            ahead.append(values_of(task, latest[first : first + drawn], heuristic, own))
+    return labelled(task, latest, np.concatenate(ahead))
 
 
-def labelled(task: Task, states: States, heuristic: _core.Heuristic, budget: Budget) -> FactSets:
-    """The states that have a successor or are goals, with values one step ahead."""
+def values_of(task: Task, states: States, heuristic: _core.Heuristic, budget: Budget) -> Floats:
+    """One step ahead: infinite where there is no step and no goal."""
     with budget.native():
-        values = _core.bellman_values(task.core, states, heuristic, *budget.limits)
-    known = np.isfinite(values)
-    unknown = np.full(int(known.sum()), np.nan, np.float32)
-    return fact_sets(task, states[known], values[known], unknown)
+        return _core.bellman_values(task.core, states, heuristic, *budget.limits)
 
 
-def joined(parts: list[FactSets]) -> FactSets:
-    starts = [np.zeros(1, np.int64)]
-    for part in parts:
-        starts.append(starts[-1][-1] + part.starts[1:])
-    return FactSets(
-        np.concatenate(starts),
-        *(
-            np.concatenate([getattr(part, name) for part in parts])
-            for name in ("facts", "h", "upper", "kind")
-        ),
-    )
+def labelled(task: Task, states: States, values: Floats) -> FactSets:
+    """The first states, as many as there are values, without those whose value is infinite."""
+    known = np.flatnonzero(np.isfinite(values))
+    return fact_sets(task, states[known], values[known], np.full(len(known), np.nan, np.float32))
 
 
 TEACHER = sampling_teacher(
