@@ -111,8 +111,8 @@ def learn_table(options: argparse.Namespace, path: str) -> int:
                 return 0
             learned = learn(data, options.output, chosen, sweeping, report, start=start)
     assert learned is not None
-    certificate = learned.certificate.to_dict()
-    held = {**_sizes(learned.file, learned.num_bytes), "seconds": round(learned.seconds, 1)}
+    certificate = learned.file.certificate or {}
+    held = {**_sizes(learned.file, learned.num_bytes), "seconds": round(learned.loop.seconds, 1)}
     if options.json:
         print(json.dumps({**held, **certificate}))
     else:
@@ -131,7 +131,7 @@ def run_verify(options: argparse.Namespace) -> int:
         space = find_space(options.pddl, budget) if options.pddl else None
         sweeping = SweepOptions(options.threads or 0, options.sweep_batch, Progress, budget)
         _, verification = verify_file(options.file, space=space, options=sweeping, budget=budget)
-    certificate, holds = verification.certificate.to_dict(), verification.holds
+    certificate, holds = verification.certificate, verification.holds
     differences = verification.differences
     if options.json:
         print(json.dumps({"holds": holds, "differences": differences, **certificate}))

@@ -19,14 +19,14 @@ from hstar.training.source import BatchSource
 
 @dataclass(frozen=True)
 class TableData:
-    """A table of exact values and the space it is of."""
+    """A table of exact values and the space it is of. Training sees the states `known`, or all."""
 
     database: PatternDatabase
     space: Any
+    known: PatternStates | None = None
 
     def states(self, device: torch.device) -> PatternStates:
-        """What training sees; experiments may leave out some."""
-        return states_to_learn(self.database, self.space, device)
+        return self.known or states_to_learn(self.database, self.space, device)
 
 
 class PatternSource(BatchSource):

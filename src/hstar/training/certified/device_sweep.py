@@ -109,8 +109,7 @@ class DeviceSweep:
             unreached += int(standing[~reached].sum())
             pairs = exact[reached] * classes + results[reached]
             found += _sums(pairs, standing[reached], classes * classes).view(classes, classes)
-        counts: Counts = found.cpu().numpy().astype(np.uint64)
-        return ValueCounts(counts.sum(axis=0), np.triu(counts, 1), int(found.sum()), unreached)
+        return ValueCounts.of(found.cpu().numpy().astype(np.uint64), unreached)
 
     def find_overestimates(self, model: LearnedDatabase, title: str = "exceptions") -> list[Counts]:
         lists: list[list[Tensor]] = [[] for _ in range(model.network.num_classes)]

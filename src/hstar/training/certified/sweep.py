@@ -53,6 +53,11 @@ class ValueCounts:
     states: int
     unreached: int
 
+    @classmethod
+    def of(cls, found: Counts, unreached: int) -> ValueCounts:
+        """From the numbers of states [exact class, result]."""
+        return cls(found.sum(axis=0), np.triu(found, 1), int(found.sum()), unreached)
+
 
 @dataclass(frozen=True, slots=True)
 class LevelCounts:
