@@ -72,9 +72,10 @@ def learn_table(options: argparse.Namespace, path: str) -> int:
     """Train on a table; in integers, the result is swept over every state."""
     from hstar.pdb import read_pdb
     from hstar.slots.pattern_network import read_learned
-    from hstar.training.certified.learning import learn, learn_float
+    from hstar.training.certified.learning import learn
     from hstar.training.certified.sweep import SweepOptions
     from hstar.training.pattern_source import TableData
+    from hstar.training.train import prepare_table
 
     check_writable(options.output)
     database = read_pdb(path)
@@ -106,8 +107,8 @@ def learn_table(options: argparse.Namespace, path: str) -> int:
 
         with as_usage_error():
             if not chosen.bits:
-                curve = learn_float(data, options.output, chosen, report)
-                print(f"{options.output}: loss {curve[-1]['train_loss']:.4f}, not certified")
+                loop = prepare_table(data, chosen).run(options.output, report)
+                print(f"{options.output}: loss {loop.best['train_loss']:.4f}, not certified")
                 return 0
             learned = learn(data, options.output, chosen, sweeping, report, start=start)
     assert learned is not None

@@ -23,9 +23,8 @@ from hstar.slots.model_file import check_output
 
 if TYPE_CHECKING:
     from hstar.training.dataset import Dataset
-    from hstar.training.loop import Line
+    from hstar.training.loop import Line, Loop
     from hstar.training.options import TrainOptions
-    from hstar.training.train import TrainResult
 
 DESCRIPTION = """\
 Learn a heuristic from the labels that 'hstar label' wrote, or from a pattern database (FILE.pdb),
@@ -149,8 +148,8 @@ def train_on_labels(options: argparse.Namespace) -> int:
         if objective.score == "mse" and objective.constants()["base"] != "none":
             alone = base_error(validation, objective)
             print(f"{objective.constants()['base']} alone: squared error {alone:.3f}", flush=True)
-        for warning in result.warnings:
-            print(f"warning: {warning}", flush=True)
+        if result.warning is not None:
+            print(f"warning: {result.warning}", flush=True)
         if test is not None:
             with as_usage_error():
                 metrics = evaluate_model(path, test, trust=True)
@@ -184,7 +183,7 @@ def _train(
     path: str,
     chosen: TrainOptions,
     options: argparse.Namespace,
-) -> TrainResult:
+) -> Loop:
     """Train one model, and keep what was really used in a file beside it."""
     from hstar.runtime.progress import Progress
     from hstar.training.train import train

@@ -36,6 +36,7 @@ from hstar.training.source import BatchSource
 
 CALIBRATION_BATCHES = 50
 CALIBRATED_STATES = 8192
+RISE = 8  # how many times its best the validation score may end at without a warning
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ Report = Callable[[Line, int], None]
 
 class Loop:
     """A run that can be stopped and continued. `network` is what is trained: from when rounding
-    begins another one than at the start."""
+    begins another one than at the start. `seconds` count all runs of one that was stopped."""
 
     def __init__(
         self,
@@ -99,6 +100,23 @@ class Loop:
     def best(self) -> Line:
         """The line of the best weights; the last one where nothing is validated."""
         return self.curve[-1] if self.validation is None else min(self.curve, key=self.score)
+
+    @property
+    def parameters(self) -> int:
+        """The number of the best weights."""
+        return sum(int(weights.size) for weights in self.best_weights.values())
+
+    @property
+    def warning(self) -> str | None:
+        """What is wrong with the curve of a run that has ended."""
+        best, last = self.score(self.best), self.score(self.curve[-1])
+        if last <= RISE * best:
+            return None
+        return (
+            f"the validation score rose from {best:.3f} at step {self.best.step} to {last:.3f} at "
+            f"step {self.curve[-1].step}: the model overfits; label more problems, or train a "
+            "smaller model"
+        )
 
     def run(
         self,

@@ -21,7 +21,7 @@ from hstar.slots.models import MODELS
 from hstar.slots.models.integer_network import Network
 from hstar.slots.models.refining import rounded_from, shape_of
 from hstar.training.dataset import Dataset, check_same_kind, no_plans, open_states
-from hstar.training.loop import Line, Loop, Report
+from hstar.training.loop import Loop, Report
 from hstar.training.options import TABLE_DEFAULTS, TrainOptions
 from hstar.training.pair_source import PairSource
 from hstar.training.pattern_source import PatternSource, TableData
@@ -30,18 +30,6 @@ from hstar.training.state_source import StateSource
 from hstar.training.targets import fitted
 
 ROW_SOURCES: dict[str, type[BatchSource]] = {"states": StateSource, "pairs": PairSource}
-RISE = 8  # how many times its best the validation score may end at without a warning
-
-
-@dataclass(frozen=True, slots=True)
-class TrainResult:
-    """`seconds` count all runs of a training that was interrupted."""
-
-    best: Line
-    curve: tuple[Line, ...]
-    seconds: float
-    parameters: int
-    warnings: tuple[str, ...]
 
 
 def train(
@@ -50,16 +38,11 @@ def train(
     output: str | os.PathLike[str],
     options: TrainOptions,
     report: Report | None = None,
-) -> TrainResult:
+) -> Loop:
     """Train on labelled states and write the model file. `report` is called with every line of the
     curve and the number of steps. A killed run goes on from `output`.partial. Raises ValueError for
     pieces that do not fit each other, LabelsError, CheckpointError, OSError."""
-    prepared = prepare(training, validation, options)
-    prepared.run(output, report)
-    loop = prepared.loop
-    parameters = sum(int(weights.size) for weights in loop.best_weights.values())
-    curve, warnings = tuple(loop.curve), tuple(_warnings(loop))
-    return TrainResult(loop.best, curve, loop.seconds, parameters, warnings)
+    return prepare(training, validation, options).run(output, report)
 
 
 @dataclass(frozen=True)
@@ -70,12 +53,13 @@ class Prepared:
     options: TrainOptions
     metadata: Config
 
-    def run(self, output: str | os.PathLike[str], report: Report | None = None) -> None:
+    def run(self, output: str | os.PathLike[str], report: Report | None = None) -> Loop:
         """Train to the end and write the model file."""
         partial = Path(f"{os.fspath(output)}.partial")
         self.loop.run(partial, report)
         write_model(output, self.model_file())
         partial.unlink(missing_ok=True)
+        return self.loop
 
     def model_file(self) -> ModelFile:
         """The best weights so far."""
@@ -248,16 +232,6 @@ def choose_device(name: str) -> torch.device:
     if device.type == "cuda" and not torch.cuda.is_available():
         raise ValueError("there is no GPU that torch can use; choose --device cpu")
     return device
-
-
-def _warnings(loop: Loop) -> list[str]:
-    best, last = loop.score(loop.best), loop.score(loop.curve[-1])
-    if last <= RISE * best:
-        return []
-    return [
-        f"the validation score rose from {best:.3f} at step {loop.best.step} to {last:.3f} at step "
-        f"{loop.curve[-1].step}: the model overfits; label more problems, or train a smaller model"
-    ]
 
 
 def _digest(described: list[Any]) -> str:

@@ -6,6 +6,7 @@ test of a heuristic, since both are the same problems.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import hstar
@@ -15,7 +16,7 @@ from hstar.pddl import InputFileError, find_domain, find_problems, parse
 from hstar.planning import Task, ground
 from hstar.runtime import Budget, OutOfResources
 from hstar.slots import LearnedHeuristic
-from hstar.training.reinforcement import Rtdp, changed, find_preset
+from hstar.training.reinforcement import Rtdp, find_preset
 
 WORKS = "works"
 
@@ -46,7 +47,7 @@ def check_domain(domain: str, folder: Path, asked: Compatibility, memory: int) -
 
 def _learn(tasks: list[Task], asked: Compatibility, budget: Budget) -> Rtdp:
     """For some steps, or until the time is over."""
-    settings = changed(find_preset("paper"), updates=asked.steps)
+    settings = replace(find_preset("paper"), updates=asked.steps)
     learner = Rtdp(tasks, settings, 0, budget=budget)
     learner.budget = budget.within(asked.learn)
     try:

@@ -39,7 +39,6 @@ from hstar.training.fit import ActingLearner, Lesson, Limits, rtdp_settings
 from hstar.training.reinforcement import (
     PPOOptions,
     Rtdp,
-    changed,
     find_preset,
     train_policy,
 )
@@ -68,7 +67,7 @@ def dynamic_programming(lesson: LearnerTask, **options: Any) -> Learnt:
     printed = PRINTED.get(lesson.subject.domain)
     depth = {"depth": printed["layers"]} if printed else {}
     steps = lesson.study.steps["paper"]
-    settings = changed(find_preset("paper"), updates=steps, **depth, **options)
+    settings = replace(find_preset("paper"), updates=steps, **depth, **options)
     tasks = tasks_of(lesson)
     learner = Rtdp(tasks, settings, lesson.seed, budget=lesson.budget)
     learner.run(settings.updates)

@@ -21,7 +21,7 @@ from hstar.training.certified.certificate import certify
 from hstar.training.certified.device_sweep import DeviceNetwork, DeviceSweep
 from hstar.training.certified.sweep import AnySweep, Sweep, SweepOptions
 from hstar.training.certified.thresholds import make_strict
-from hstar.training.loop import Line, Loop, Report
+from hstar.training.loop import Loop, Report
 from hstar.training.options import TABLE_DEFAULTS, TrainOptions, refining
 from hstar.training.pattern_source import PatternSource, TableData
 from hstar.training.train import prepare_table
@@ -68,18 +68,6 @@ def learn(
     size = write_learned(output, file)
     partial.unlink(missing_ok=True)
     return CertifiedNetwork(file, size, loop, sweep)
-
-
-def learn_float(
-    data: TableData,
-    output: str | os.PathLike[str],
-    options: TrainOptions,
-    report: Report | None = None,
-) -> tuple[Line, ...]:
-    """Learn a table with a network in floating point and write its file: not certified."""
-    prepared = prepare_table(data, options)
-    prepared.run(output, report)
-    return tuple(prepared.loop.curve)
 
 
 def make_sweep(data: TableData, learned: PatternStates, options: SweepOptions) -> AnySweep:

@@ -9,10 +9,9 @@ ends like one that was not.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -22,14 +21,14 @@ from hstar import _core
 from hstar.planning.search import run as run_search
 from hstar.planning.specification import SearchSpecification
 from hstar.runtime.resources import OutOfResources
+from hstar.slots.features.atoms import ATOMS
 from hstar.slots.learned_heuristic import LearnedHeuristic
 from hstar.slots.model_file import ModelFile
 from hstar.training.checkpoint import Checkpoint, CheckpointError, read_checkpoint, write_checkpoint
 from hstar.training.fit.fit import Fit, Lesson, Limits, ModelRow
 from hstar.training.fit.unions import draw_unions
-from hstar.training.reinforcement.presets import RtdpSettings, changed, find_preset
+from hstar.training.reinforcement.presets import RtdpSettings, find_preset
 from hstar.training.reinforcement.rtdp import Rtdp
-from hstar.training.reinforcement.shaping import Shaping
 
 PIECE = 100  # steps between two reports
 FIRST_CHOICE, CHOOSE_EVERY = 250, 2000  # steps; after the first, intervals double up to the second
@@ -74,13 +73,14 @@ class ActingLearner:
         for parts, count in UNIONS_OF_CHOICE.items() if settings.unions else ():
             larger = draw_unions(lesson.others, parts, count, self.seed, self.budget)
             self.choice += [(task, parts * MOST_EVALUATIONS) for task in larger]
-        for warning in self.rtdp.warnings:
+        for warning in ATOMS.warnings(self.rtdp.features):
             self.say(warning)
         unions_text = f" and {len(unions)} unions of two" if unions else ""
         self.say(f"reinforcement learning on {len(self.tasks)} problems{unions_text}")
         self.curve: list[ActingLine] = []
         self.best: NDArray[np.float32] | None = None
         self.spent = 0.0  # before this run
+        self._last = dict.fromkeys(self.rtdp.counters(), 0.0)  # counters at the line before
         held = read_checkpoint(limits.checkpoint, limits.fingerprint)
         if held is not None:
             self._restore(held)
@@ -122,21 +122,17 @@ class ActingLearner:
 
     def _since(self, solved: int, evaluations: float) -> ActingLine:
         """What happened since the last line."""
-        now, last = self.rtdp.counters(), self._last
-        episodes, updates = (now[name] - last[name] for name in ("episodes", "updates"))
+        now = self.rtdp.counters()
+        since = {name: count - self._last[name] for name, count in now.items()}
         return ActingLine(
             int(now["steps"]),
-            int(episodes),
-            int(now["goals"] - last["goals"]),
-            (now["returns"] - last["returns"]) / max(1, episodes),
-            (now["loss"] - last["loss"]) / max(1, updates),
+            int(since["episodes"]),
+            int(since["goals"]),
+            since["returns"] / max(1, since["episodes"]),
+            since["loss"] / max(1, since["updates"]),
             solved,
             evaluations,
         )
-
-    _last: dict[str, float] = dict.fromkeys(
-        ("steps", "updates", "episodes", "goals", "loss", "returns"), 0.0
-    )
 
     def _note(self) -> None:
         """Judge the weights, keep them if they are the best, and write a checkpoint."""
@@ -205,22 +201,16 @@ def fit_rtdp(lesson: Lesson, row: ModelRow, limits: Limits) -> ModelFile | None:
 
 def rtdp_settings(given: Mapping[str, Any], steps: int | None = None) -> RtdpSettings:
     """A preset with the options that were named, as texts or values. Raises ValueError."""
-    defaults: dict[str, Any] = {}
-    for kind in (RtdpSettings(), Shaping()):
-        defaults |= {f.name: getattr(kind, f.name) for f in dataclasses.fields(kind)}
-    del defaults["shaping"], defaults["updates"]
-    chosen: dict[str, Any] = {}
-    for name, value in given.items():
-        if name == "preset":
-            continue
-        if name not in defaults:
-            known = ", ".join(["preset", *defaults])
+    named = dict(given)
+    settings = find_preset(named.pop("preset", "own"))
+    kinds = {f.name: type(f.default) for f in fields(settings) if f.name != "updates"}
+    for name, value in named.items():
+        if name not in kinds:
+            known = ", ".join(["preset", *kinds])
             raise ValueError(f"rollouts have no option '{name}'; their options are: {known}")
-        wanted = type(defaults[name])
-        chosen[name] = _value(name, value, wanted) if isinstance(value, str) else value
-    if steps is not None:
-        chosen["updates"] = steps
-    return changed(find_preset(given.get("preset", "own")), **chosen)
+        if isinstance(value, str):
+            named[name] = _value(name, value, kinds[name])
+    return replace(settings, updates=settings.updates if steps is None else steps, **named)
 
 
 def _value(name: str, text: str, kind: type) -> Any:

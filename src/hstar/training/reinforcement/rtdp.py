@@ -75,11 +75,6 @@ class Rtdp:
             threads,
         )
 
-    @property
-    def warnings(self) -> list[str]:
-        """What of the domain the network does not see."""
-        return ATOMS.warnings(self.features)
-
     def run(self, until: int, rate: float | None = None) -> None:
         """Episodes until so many steps are done, with the learning rate of the settings or another
         one. Raises OutOfResources."""
@@ -110,8 +105,8 @@ class Rtdp:
         self.core.restore({**held, "random": int(random)})
 
     def model_file(self, theta: NDArray[np.float32], training: dict[str, Any]) -> ModelFile:
-        shaping = self.settings.shaping
-        objective = Bellman(self.settings.base, shaping.gamma, shaping.potential == "naive")
+        settings = self.settings
+        objective = Bellman(settings.base, settings.gamma, settings.potential == "naive")
         metadata = model_metadata(
             features=(ATOMS.name, self.features),
             model=("nlm", self.network.to_dict()),
