@@ -134,7 +134,7 @@ class Reference:
         network: NLMConfig,
         theta: Vector,
     ) -> None:
-        self.settings, self.shaping = settings, settings
+        self.settings = self.shaping = settings
         lower = settings.lower if settings.bounded else "none"
         self.worlds = [World(task, settings.base, lower) for task in tasks]
         features = ATOMS.configure(tasks, {"breadth": settings.breadth, "types": True}, "one")
@@ -187,7 +187,7 @@ class Reference:
         return 0.0 if self.shaping.reward == "free-last" and reaches_goal else -1.0
 
     def q(self, p: int, s: State, by: str) -> list[float]:
-        world, gamma = self.worlds[p], self.gamma
+        world, gamma = self.worlds[p], self.shaping.gamma
         after = world.expand(s)
         self.evaluate([(p, t) for t in after if not world.is_over(t)], by)
         found = []
@@ -243,7 +243,7 @@ class Reference:
             if self.steps >= self.last:
                 break
             s = world.steps(s)[self.choose(self.q(p, s, "online"))]
-            earned += self.gamma ** (len(way) - 1) * self.reward(world.is_goal(s))
+            earned += self.shaping.gamma ** (len(way) - 1) * self.reward(world.is_goal(s))
             way.append(s)
             self.observe(p, s)
         self.finish(p, way if world.is_goal(s) else None, earned)
@@ -294,7 +294,7 @@ class Reference:
         free = self.shaping.reward == "free-last"
         earned = -float(self.shaping.discounted(max(0, length - free)))
         if self.shaping.reward == "goal":
-            earned = self.gamma ** (length - 1)
+            earned = self.shaping.gamma ** (length - 1)
         self.finish(p, way or None, earned)
 
     def finish(self, p: int, way: list[State] | None, earned: float) -> None:
