@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import count
-from typing import Any
 
 from hstar.learning.portfolio import in_turns
 from hstar.learning.race import Ladder, Rung
@@ -52,20 +51,8 @@ class Verdict:
     unit: str = "s"
 
     @property
-    def anything_solved(self) -> bool:
-        return self.learned_solved + self.default_solved > 0
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-
-def not_compared(why: str) -> Verdict:
-    says = f"the best so far is kept; it was not compared with the default planner, because {why}"
-    return Verdict("unknown", says)
-
-
-def nothing_learned(why: str) -> Verdict:
-    return Verdict(DEFAULT, f"keep the default planner, because {why}")
+    def solved(self) -> int:
+        return self.learned_solved + self.default_solved
 
 
 @dataclass(frozen=True, slots=True)

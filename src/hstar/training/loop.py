@@ -159,9 +159,6 @@ class Loop:
         earlier = min(self.score(line) for line in self.curve[:-patience])
         return all(self.score(line) >= earlier for line in self.curve[-patience:])
 
-    def weights(self) -> Arrays:
-        return weights_of(self.network)
-
     def _advance(self, end: int) -> Line:
         self.totals.zero_()
         self.network.train()
@@ -194,7 +191,7 @@ class Loop:
                 )
         is_best = not self.curve or self.score(line) < self.score(self.best)
         if self.validation is not None and is_best:
-            self.best_weights = self.weights()
+            self.best_weights = weights_of(self.network)
         self.curve.append(line)
         objective = self.source.objective.after(line.metrics)
         if objective != self.source.objective:

@@ -20,6 +20,7 @@ from hstar.slots.model_file import ModelFile, model_metadata, write_model
 from hstar.slots.models import MODELS
 from hstar.slots.models.integer_network import Network
 from hstar.slots.models.refining import rounded_from, shape_of
+from hstar.training.checkpoint import weights_of
 from hstar.training.dataset import Dataset, check_same_kind, no_plans, open_states
 from hstar.training.loop import Loop, Report
 from hstar.training.options import TABLE_DEFAULTS, TrainOptions
@@ -47,11 +48,16 @@ def train(
 
 @dataclass(frozen=True)
 class Prepared:
-    """A loop ready to run, and what its model file will say."""
+    """A loop ready to run, and what its model file will say. `features` and `model` are their
+    configurations; `about` is what training is told of: options and data."""
 
     loop: Loop
     options: TrainOptions
-    metadata: Config
+    features: Config
+    model: Config
+    cost: str
+    domain: Domain | None
+    about: Config
 
     def run(self, output: str | os.PathLike[str], report: Report | None = None) -> Loop:
         """Train to the end and write the model file."""
@@ -63,10 +69,20 @@ class Prepared:
 
     def model_file(self) -> ModelFile:
         """The best weights so far."""
-        loop = self.loop
+        loop, options = self.loop, self.options
+        _, _, decode = options.entries()
+        constants = {**decode.options, **options.decode_options, **options.objective.constants()}
         curve = {"best": loop.best.to_dict(), "curve": [line.to_dict() for line in loop.curve]}
-        metadata = {**self.metadata, "training": {**self.metadata["training"], **curve}}
-        weights = loop.best_weights or loop.weights()  # a table is not validated
+        metadata = model_metadata(
+            features=(options.features_name, self.features),
+            model=(options.model, self.model),
+            objective=options.objective.to_dict(),
+            decode={**constants, "name": options.decode_name},
+            cost=self.cost,
+            domain=self.domain,
+            training={**self.about, **curve},
+        )
+        weights = loop.best_weights or weights_of(loop.network)  # a table is not validated
         return ModelFile(metadata, weights)
 
 
@@ -101,11 +117,9 @@ def prepare(training: Dataset, validation: Dataset, options: TrainOptions) -> Pr
     digests = [training.digest(), validation.digest(), code_digest()]
     described = [options.to_dict(), feature_config, config, *digests]
     loop = Loop(network, source, make(validation, wanted, device), options, _digest(described))
-    about = {"problems": len(training.tasks), "states": len(training)}
-    metadata = _metadata(
-        options, feature_config, config, training.cost, options.chosen(), training.domain, **about
-    )
-    return Prepared(loop, options, metadata)
+    sizes = {"problems": len(training.tasks), "states": len(training)}
+    about = {"options": options.chosen(), **sizes}
+    return Prepared(loop, options, feature_config, config, training.cost, training.domain, about)
 
 
 def _check_open(options: TrainOptions, features: Feature) -> None:
@@ -155,33 +169,8 @@ def prepare_table(data: TableData, options: TrainOptions, start: Network | None 
     described = [options.to_dict(), config, asdict(layout), sha.hexdigest(), code_digest()]
     network, digest = network.to(states.device), _digest(described)
     loop = Loop(network, source, None, options, digest, is_rounding=start is not None)
-    chosen = options.chosen(**TABLE_DEFAULTS)
-    metadata = _metadata(options, feature_config, config, layout.cost, chosen)
-    return Prepared(loop, options, metadata)
-
-
-def _metadata(
-    options: TrainOptions,
-    features: Config,
-    model: Config,
-    cost: str,
-    chosen: Config,
-    domain: Domain | None = None,
-    **about: int,
-) -> Config:
-    """What a model file says before training; `about` is what it was trained on."""
-    _, _, decode = options.entries()
-    objective = options.objective
-    constants = {**decode.options, **options.decode_options, **objective.constants()}
-    return model_metadata(
-        features=(options.features_name, features),
-        model=(options.model, model),
-        objective=objective.to_dict(),
-        decode={**constants, "name": options.decode_name},
-        cost=cost,
-        domain=domain,
-        training={"options": chosen, **about},
-    )
+    about = {"options": options.chosen(**TABLE_DEFAULTS)}
+    return Prepared(loop, options, feature_config, config, layout.cost, None, about)
 
 
 def _check_table(options: TrainOptions, difference: bool) -> None:

@@ -31,7 +31,7 @@ from hstar.training.fit.operator_ranking import rank_operators
 
 AT_ONCE = 1_000_000  # numbers of a dense matrix of features
 
-# starts int64[R + 1], columns int32, values float32
+# starts int64[R + 1] (of a part: lengths int64[R]), columns int32, values float32
 SparseRows = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]
 
 
@@ -137,19 +137,14 @@ def _rows_at_once(config: Config) -> int:
 def _sparse(dense: NDArray[Any]) -> SparseRows:
     places, columns = np.nonzero(dense)
     lengths = np.bincount(places, minlength=len(dense))
-    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-    return starts, columns.astype(np.int32), dense[places, columns].astype(np.float32)
+    return lengths, columns.astype(np.int32), dense[places, columns].astype(np.float32)
 
 
 def _joined(parts: Sequence[SparseRows]) -> SparseRows:
     """All rows, one part after the other."""
-    ends = np.cumsum([0, *(part[0][-1] for part in parts)])
-    starts = [part[0][1:] + end for part, end in zip(parts, ends, strict=False)]
-    return (
-        np.concatenate([np.zeros(1, np.int64), *starts]),
-        np.concatenate([np.zeros(0, np.int32), *(part[1] for part in parts)]),
-        np.concatenate([np.zeros(0, np.float32), *(part[2] for part in parts)]),
-    )
+    every = zip(_sparse(np.zeros((1, 0))), *parts, strict=True)  # an empty row before all others
+    lengths, columns, values = (np.concatenate(column) for column in every)
+    return np.cumsum(lengths), columns, values
 
 
 def check_options(row: ModelRow) -> None:
