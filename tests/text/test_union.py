@@ -16,8 +16,7 @@ from hstar.pddl.validate import validate
 from hstar.planning.task import ground, load_task
 from hstar.runtime.resources import Budget
 from hstar.training.fit import Lesson, Limits
-from hstar.training.fit.rtdp import ActingLearner
-from hstar.training.fit.unions import MOST_OBJECTS, draw_unions
+from hstar.training.fit.rtdp import MOST_OBJECTS, ActingLearner, draw_unions
 from hstar.training.reinforcement.presets import PRESETS
 from hstar.training.reinforcement.rtdp import Rtdp
 

@@ -31,12 +31,12 @@ from hstar.training.checkpoint import (
     write_checkpoint,
 )
 from hstar.training.options import TrainOptions
-from hstar.training.recorded import RecordedStep
 from hstar.training.source import BatchSource
 
 CALIBRATION_BATCHES = 50
 CALIBRATED_STATES = 8192
 RISE = 8  # how many times its best the validation score may end at without a warning
+WARM_UP_STEPS = 3  # until lazy initialisation (compiled code, optimiser state) has finished
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,3 +282,35 @@ class Loop:
         self.source.objective = self.source.objective.resumed(notes["objective"])
         count_on = self.device if self.on_gpu else torch.device("cpu")
         restore_groups(self.network, self.optimiser, groups, count_on)
+
+
+class RecordedStep:
+    """Calls `compute` with tensors that always have the same shapes. The first calls are plain
+    ones; then the operations are recorded, and later calls only replay them: to start some hundred
+    small operations one by one takes a GPU longer than most of them. All else that differs from
+    step to step must lie in tensors on the device."""
+
+    def __init__(self, compute: Callable[[list[Tensor]], None]) -> None:
+        self.compute = compute
+        self.tensors: list[Tensor] = []
+        self.graph: torch.cuda.CUDAGraph | None = None
+        self.calls = 0
+
+    def __call__(self, drawn: list[Tensor]) -> None:
+        if not self.tensors:
+            self.tensors = [tensor.clone() for tensor in drawn]
+        for held, tensor in zip(self.tensors, drawn, strict=True):
+            held.copy_(tensor)
+        self.calls += 1
+        if self.calls <= WARM_UP_STEPS:
+            stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+            stream.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(stream):
+                self.compute(self.tensors)
+            torch.cuda.current_stream().wait_stream(stream)
+            return
+        if self.graph is None:
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph):
+                self.compute(self.tensors)
+        self.graph.replay()

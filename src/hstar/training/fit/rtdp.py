@@ -10,7 +10,7 @@ ends like one that was not.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
@@ -18,15 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hstar import _core
+from hstar.pddl.union import union
+from hstar.planning.goals import is_dead_end
 from hstar.planning.search import run as run_search
 from hstar.planning.specification import SearchSpecification
-from hstar.runtime.resources import OutOfResources
+from hstar.planning.task import Task, ground
+from hstar.runtime.resources import Budget, OutOfResources
 from hstar.slots.features.atoms import ATOMS
 from hstar.slots.learned_heuristic import LearnedHeuristic
 from hstar.slots.model_file import ModelFile
 from hstar.training.checkpoint import Checkpoint, CheckpointError, read_checkpoint, write_checkpoint
 from hstar.training.fit.fit import Fit, Lesson, Limits, ModelRow
-from hstar.training.fit.unions import draw_unions
 from hstar.training.reinforcement.presets import RtdpSettings, find_preset
 from hstar.training.reinforcement.rtdp import Rtdp
 
@@ -34,6 +36,7 @@ PIECE = 100  # steps between two reports
 FIRST_CHOICE, CHOOSE_EVERY = 250, 2000  # steps; after the first, intervals double up to the second
 UNIONS_OF_CHOICE = {2: 8, 4: 8}  # parts -> unions of problems to choose weights by
 MOST_EVALUATIONS = 2000  # of a search that judges weights, for each part of its problem
+MOST_OBJECTS = 100  # the work on a state grows with the square
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +225,26 @@ def _value(name: str, text: str, kind: type) -> Any:
         return kind(text)
     except ValueError:
         raise ValueError(f"the option {name} wants a number, not '{text}'") from None
+
+
+def draw_unions(
+    tasks: Sequence[Task], parts: int, count: int, seed: int, budget: Budget
+) -> list[Task]:
+    """At most so many unions (hstar.pddl.union) of `parts` tasks each. No two have the same parts;
+    those that are too large or have no plan are left out. Raises OutOfResources."""
+    if len(tasks) < parts:
+        return []
+    rng = np.random.default_rng([seed, parts])
+    draws = (sorted(rng.choice(len(tasks), parts, replace=False)) for _ in range(count))
+    found = []
+    for drawn in dict.fromkeys(map(tuple, draws)):
+        problems = [tasks[i].problem for i in drawn]
+        if sum(len(problem.objects) for problem in problems) > MOST_OBJECTS:
+            continue
+        task = ground(union(problems), budget=budget)
+        if not is_dead_end(task):
+            found.append(task)
+    return found
 
 
 RTDP = Fit(
