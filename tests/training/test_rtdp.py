@@ -20,7 +20,7 @@ from hstar.runtime.resources import Budget, OutOfResources
 from hstar.training.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from hstar.training.reinforcement.presets import PRESETS, RtdpSettings, find_preset
 from hstar.training.reinforcement.rtdp import Rtdp, first_weights
-from hstar.training.reinforcement.shaping import POTENTIALS, REWARDS, Shaping
+from hstar.training.reinforcement.shaping import POTENTIALS, REWARDS
 
 CLOSE = 1e-4
 SMALL: dict[str, Any] = {"breadth": 2, "depth": 2, "width": 4, "batch": 10, "least_states": 10}
@@ -175,7 +175,7 @@ def test_the_network_learns_the_exact_values(potential: str, gamma: float) -> No
     space = classic_space("gripper")
     steps, error = CONVERGES[potential]
     settings = RtdpSettings(
-        Shaping(gamma, "step", potential),
+        *(gamma, "step", potential),
         **{**SMALL, "depth": 4, "width": 8, "batch": 32},
         samples_actions=True,
         temperature=5.0,
@@ -185,8 +185,8 @@ def test_the_network_learns_the_exact_values(potential: str, gamma: float) -> No
         updates=steps,
     )
     learner = Rtdp([space.task], settings, 1)
-    learner.run(steps * 6 // 10, 0.005)
-    learner.run(steps, 0.001)
+    learner.core.run(steps * 6 // 10, settings.updates, 0.005)
+    learner.core.run(steps, settings.updates, 0.001)
     phi = np.where(space.steps == 0, 0.0, settings.phi(space.h("ff")))
     exact = optimum(settings, space.steps) - phi
     states = np.array([learner.environment.add(0, row[None]) for row in space.states])

@@ -55,31 +55,23 @@ class Verdict:
         return self.learned_solved + self.default_solved
 
 
-@dataclass(frozen=True, slots=True)
 class Difference:
-    """Signs of differences that count, one a problem: 1 where learning is better, and weights."""
+    """Of signs, one a problem: 1 where learning is better, 0 where nothing counts; and weights.
 
-    signs: Sequence[int]
-    weights: Sequence[float]
+    `chance` is that of random signs that add up to as much: normal approximation with a continuity
+    correction, close to the exact binomial for equal weights. `favours` is 1 if learning is likely
+    better, -1 if the default planner is, 0 if neither.
+    """
 
-    @property
-    def sum(self) -> float:
-        return sum(s * w for s, w in zip(self.signs, self.weights, strict=True))
-
-    @property
-    def chance(self) -> float:
-        """That random signs add up to as much: normal approximation with a continuity correction,
-        close to the exact binomial for equal weights."""
-        spread = math.sqrt(sum(w * w for s, w in zip(self.signs, self.weights, strict=True) if s))
-        if not spread:
-            return 0.5
-        largest = max(w for s, w in zip(self.signs, self.weights, strict=True) if s)
-        return 0.5 * math.erfc(max(0.0, abs(self.sum) - largest) / spread / math.sqrt(2))
-
-    @property
-    def favours(self) -> int:
-        """1 if learning is likely better, -1 if the default planner is, 0 if neither."""
-        return int(math.copysign(1, self.sum)) if self.sum and self.chance <= LIKELY else 0
+    def __init__(self, signs: Sequence[int], weights: Sequence[float]) -> None:
+        counted = [(s, w) for s, w in zip(signs, weights, strict=True) if s]
+        total = sum(s * w for s, w in counted)
+        self.chance = 0.5
+        if counted:
+            spread = math.sqrt(sum(w * w for _, w in counted))
+            beyond = max(0.0, abs(total) - max(w for _, w in counted))
+            self.chance *= math.erfc(beyond / spread / math.sqrt(2))
+        self.favours = (total > 0) - (total < 0) if self.chance <= LIKELY else 0
 
 
 def weigh(learned: Score, default: Score, unions: Sequence[bool], unit: str) -> Verdict:

@@ -60,35 +60,29 @@ class Line:
 Report = Callable[[Line, int], None]
 
 
+@dataclass(eq=False)
 class Loop:
     """A run that can be stopped and continued. `network` is what is trained: from when rounding
     begins another one than at the start. `seconds` count all runs of one that was stopped."""
 
-    def __init__(
-        self,
-        network: nn.Module,
-        source: BatchSource,
-        validation: BatchSource | None,
-        options: TrainOptions,
-        fingerprint: str,
-        is_rounding: bool = False,
-    ) -> None:
-        self.model = MODELS.find(options.model)
-        self.source = source
-        self.validation = validation
-        self.options = options
-        self.fingerprint = fingerprint
-        self.device = source.device
+    network: nn.Module
+    source: BatchSource
+    validation: BatchSource | None
+    options: TrainOptions
+    fingerprint: str
+    is_rounding: bool = False
+    step: int = 0
+    restarted: int = 0
+    seconds: float = 0.0
+    curve: list[Line] = field(default_factory=list)
+    best_weights: Arrays = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.model = MODELS.find(self.options.model)
+        self.device = self.source.device
         self.on_gpu = self.device.type == "cuda"
-        self.network = network
-        self.is_rounding = is_rounding
-        self.step = 0
-        self.restarted = 0
-        self.seconds = 0.0
-        self.curve: list[Line] = []
-        self.best_weights: Arrays = {}
-        self.rounds_from = round(options.quantize_from * options.steps)
-        self.sums = ("train_loss", *source.objective.statistic_names)
+        self.rounds_from = round(self.options.quantize_from * self.options.steps)
+        self.sums = ("train_loss", *self.source.objective.statistic_names)
         self.totals = torch.zeros(len(self.sums), dtype=torch.float64, device=self.device)
         self._prepare()
 

@@ -75,12 +75,11 @@ class Rtdp:
             threads,
         )
 
-    def run(self, until: int, rate: float | None = None) -> None:
-        """Episodes until so many steps are done, with the learning rate of the settings or another
-        one. Raises OutOfResources."""
-        rate = self.settings.learning_rate if rate is None else rate
+    def run(self, until: int) -> None:
+        """Episodes until so many steps are done. Raises OutOfResources."""
+        settings, limits = self.settings, self.budget.limits
         with self.budget.native():
-            self.core.run(until, self.settings.updates, rate, *self.budget.limits)
+            self.core.run(until, settings.updates, settings.learning_rate, *limits)
 
     def counters(self) -> dict[str, float]:
         """Steps, updates, episodes, goals reached, and the sums of losses and returns."""
