@@ -222,7 +222,7 @@ class LearningRun:
             may_start = self.watch.may_start(self.recipe.racing, self.effort.seconds)
             found = self.trials.on_rung(again, searchers, self.effort, may_start)
         scores = {one.label: Score(tuple(found[one.label])) for one in alive if one.label in found}
-        best = min(scores, key=lambda o: (-scores[o].solved, scores[o].spent), default=None)
+        best = min(scores, key=lambda one: scores[one].rank, default=None)
         if best is not None:
             self.say(
                 f"up to {rung.objects} objects, {len(scores)} candidates; best so far: {best}: "

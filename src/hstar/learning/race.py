@@ -181,7 +181,7 @@ def race(
             break
         scores = {one: Score(tuple(trials[one])) for one in alive}
         alive = [one for one in alive if any(trial.solved for trial in found[one])]
-        alive.sort(key=lambda one: (-scores[one].solved, scores[one].spent))
+        alive.sort(key=lambda one: scores[one].rank)
         alive = alive[: KEPT[min(number, len(KEPT) - 1)]]
         number += 1
     return {one: Score(tuple(made)) for one, made in trials.items() if made}

@@ -20,7 +20,7 @@ import math
 import os
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -152,29 +152,28 @@ def train_on(
     return TrainedPolicy(ModelFile(metadata, run.best), run.history)
 
 
+@dataclass(eq=False)
 class _PolicyRun:
-    def __init__(
-        self,
-        arenas: list[Arena],
-        options: PPOOptions,
-        config: dict[str, Any],
-        checkpoint: Path | None,
-        fingerprint: str,
-    ) -> None:
+    arenas: list[Arena]
+    options: PPOOptions
+    config: dict[str, Any]
+    path: Path | None
+    fingerprint: str
+    history: list[dict[str, float]] = field(default_factory=list)
+    best_return: float = 0.0
+    seconds: float = 0.0  # of earlier runs
+
+    def __post_init__(self) -> None:
         import torch
 
         from hstar.slots.models.gnn import GNN_MODEL
 
-        self.arenas, self.options = arenas, options
-        self.network: GNN = GNN_MODEL.build(config, torch.Generator().manual_seed(options.seed))
+        options, generator = self.options, torch.Generator().manual_seed(self.options.seed)
+        self.network: GNN = GNN_MODEL.build(self.config, generator)
         self.adam = torch.optim.Adam(self.network.parameters(), options.learning_rate, eps=1e-5)
         self.rng = np.random.default_rng(options.seed)
-        self.history: list[dict[str, float]] = []
         self.best = weights_of(self.network)
-        self.best_return = 0.0
-        self.seconds = 0.0  # of earlier runs
-        self.path, self.fingerprint = checkpoint, fingerprint
-        held = read_checkpoint(checkpoint, fingerprint)
+        held = read_checkpoint(self.path, self.fingerprint)
         if held is not None:
             self.history, self.seconds = held.notes["history"], held.notes["seconds"]
             self.best, self.best_return = held.groups["best"], held.notes["best_return"]
