@@ -6,14 +6,12 @@ import hashlib
 import itertools
 import json
 import random
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from drawn_problems import read
-from program import SECONDS, environment
+from program import python
 
 from hstar import search
 from hstar.domains import DOMAINS, generate, regenerate
@@ -186,12 +184,5 @@ for name, generator in DOMAINS.items():
 
 @pytest.mark.parametrize("hash_seed", ["1", "2"])
 def test_problems_are_the_same_everywhere(hash_seed: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", SNAPSHOT],
-        env=environment({"PYTHONHASHSEED": hash_seed}),
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=True,
-    )
-    assert dict(line.split() for line in done.stdout.splitlines()) == GOLDEN
+    said = python(SNAPSHOT, changes={"PYTHONHASHSEED": hash_seed})
+    assert dict(line.split() for line in said.splitlines()) == GOLDEN

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from bench_suite import COUNTS, without_times, write_suite
-from program import PACKAGES, SECONDS, environment
+from program import PACKAGES, python
 
 from hstar.experiments.bench import BenchOptions, read_runs, run_bench
 from hstar.runtime.code import code_digest
@@ -58,15 +56,7 @@ def test_the_digest_of_the_code_follows_the_source(tmp_path: Path) -> None:
     program = "from hstar.runtime.code import code_digest; print(code_digest())"
 
     def digest() -> str:
-        done = subprocess.run(
-            [sys.executable, "-c", program],
-            env=environment({"PYTHONPATH": str(tmp_path)}),
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-            check=True,
-        )
-        return done.stdout.strip()
+        return python(program, changes={"PYTHONPATH": str(tmp_path)}).strip()
 
     assert digest() == code_digest()
     with (copy / "slots/features/wl.py").open("a") as file:

@@ -154,9 +154,7 @@ def test_examples_outside_the_package_are_learned_with(tmp_path: Path) -> None:
     from learning_runs import check_learned
     from program import hstar
 
-    import hstar as package
-
-    examples = Path(package.__file__).parents[2] / "examples"
+    examples = Path(__file__).parents[2] / "examples"
     folder = write_folder(tmp_path / "problems", "gripper", 4)
     teacher = ("--teacher", "teacher_random_walks:TEACHER", "--recipe", "problem")
     for name, slots in {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import threading
@@ -29,7 +28,6 @@ from program import SECONDS, Outcome, check_one_line
 from test_learn_command import locks
 
 from hstar.slots.model_file import read_model
-from hstar.training.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 
 
 @pytest.fixture(scope="module")
@@ -191,28 +189,6 @@ def acting(folder: Path, model: Path) -> None:
     assert not model.exists()
 
 
-def contents(model: Path) -> dict[str, bytes]:
-    found = partial_of(model).iterdir()
-    return {path.name: path.read_bytes() for path in found if path.name != "lock"}
-
-
-def test_other_problems_or_settings_do_not_go_on(tmp_path: Path) -> None:
-    folder = write_folder(tmp_path / "problems", "gripper", 8)
-    model = model_in(folder)
-    acting(folder, model)
-    before = contents(model)
-    for options, message in (
-        (("--steps", "9999999", *LONG[2:]), "steps was 10000000, is now 9999999"),
-        ((*LONG, "--seed", "3"), "seed was 0, is now 3"),
-        ((*LONG, "--option", "gamma=0.9"), "recipe: rows changed"),
-    ):
-        check_one_line(learn(folder, model, *options), 36, message)
-        assert contents(model) == before
-    (folder / "p00.pddl").unlink()
-    check_one_line(learn(folder, model, *LONG), 36, "the problems changed")
-    assert contents(model) == before
-
-
 def test_reinforcement_learning_goes_on_from_its_checkpoint(folder: Path, tmp_path: Path) -> None:
     """Ctrl-C ends it with the best weights so far."""
     model = tmp_path / "m.safetensors"
@@ -229,44 +205,3 @@ def test_reinforcement_learning_goes_on_from_its_checkpoint(folder: Path, tmp_pa
     curve = read_model(model).metadata["training"]["curve"]
     assert len(curve) >= 3  # of both runs
     assert [line["step"] for line in curve] == sorted({line["step"] for line in curve})
-
-
-def test_damaged_checkpoints_are_refused(folder: Path, tmp_path: Path) -> None:
-    model = tmp_path / "m.safetensors"
-    acting(folder, model)
-    file = partial_of(model) / "learner.safetensors"
-    whole = file.read_bytes()
-    fingerprint = json.loads(_metadata(file))["fingerprint"]
-    held = read_checkpoint(file, fingerprint)
-    assert held is not None
-    memory = held.groups["memory"]
-    lacking = {name: array for name, array in memory.items() if name != "fresh"}
-    wrong = {**memory, "fresh": memory["fresh"] + 10**6}
-    damages: list[bytes | Checkpoint] = [whole[:100]]
-    for groups in (lacking, wrong):
-        damages.append(Checkpoint(fingerprint, held.notes, {**held.groups, "memory": groups}))
-    damages.append(Checkpoint(fingerprint, {**held.notes, "curve": [{}]}, held.groups))
-    for damage in damages:
-        if isinstance(damage, bytes):
-            file.write_bytes(damage)
-        else:
-            write_checkpoint(file, damage)
-        before = contents(model)
-        run = learn(folder, model, *LONG)
-        assert run.code == 36 and "checkpoint" in run.err and "delete it" in run.err
-        assert contents(model) == before and not model.exists()  # nothing is lost
-
-
-def _metadata(file: Path) -> str:
-    from safetensors import safe_open
-
-    with safe_open(file, framework="numpy") as opened:
-        return str(opened.metadata()["hstar"])
-
-
-def test_two_runs_do_not_share_an_output(folder: Path, tmp_path: Path) -> None:
-    model = tmp_path / "m.safetensors"
-    run = started(folder, model, *LONG)
-    assert wait_for_pieces(run, model, 1)
-    check_one_line(learn(folder, model, *LONG), 36, "another process is writing this output")
-    ended(run, signal.SIGKILL)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pickle
 import resource
-import subprocess
-import sys
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -14,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hard_tasks import large_search, write_task
-from program import SECONDS, environment
+from program import python
 from small_domains import problem_text
 
 import hstar
@@ -82,16 +80,7 @@ print("alive")
 
 
 def test_states_that_another_thread_changes(tmp_path: Path) -> None:
-    paths = map(str, large_search(tmp_path, blocks=6))
-    done = subprocess.run(
-        [sys.executable, "-c", CHANGING, *paths],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=10 * SECONDS,
-        check=False,
-    )
-    assert (done.returncode, done.stdout) == (0, "alive\n"), done.stderr
+    assert python(CHANGING, *large_search(tmp_path, blocks=6)) == "alive\n"
 
 
 SWEEP = """
@@ -117,16 +106,13 @@ def test_threads_that_cannot_start_are_not_needed() -> None:
     if resource.getrlimit(resource.RLIMIT_STACK)[1] != resource.RLIM_INFINITY:
         pytest.skip("the system limits stacks")
     huge = (2**47, resource.RLIM_INFINITY)
-    done = subprocess.run(
-        [sys.executable, "-c", SWEEP, str(MODEL)],
-        env=environment({"OPENBLAS_NUM_THREADS": "1"}),
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_STACK, huge),
-        capture_output=True,
-        text=True,
-        timeout=10 * SECONDS,
-        check=False,
+    said = python(
+        SWEEP,
+        MODEL,
+        changes={"OPENBLAS_NUM_THREADS": "1"},
+        prepare=lambda: resource.setrlimit(resource.RLIMIT_STACK, huge),
     )
-    assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr
+    assert said == "True\n"
 
 
 def test_a_sweep_keeps_its_limits_within_a_range() -> None:

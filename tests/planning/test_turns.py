@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import resource
 import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -16,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hard_tasks import large_search, never_ending
-from program import SECONDS, environment
+from program import python
 
 import hstar
 from hstar import _core, search
@@ -241,17 +239,7 @@ def output_of(script: str, *arguments: str | Path) -> str:
             resource.RLIMIT_STACK, (STACK, resource.getrlimit(resource.RLIMIT_STACK)[1])
         )
 
-    done = subprocess.run(
-        [sys.executable, "-c", START + script, *map(str, arguments)],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        preexec_fn=prepare,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return python(START + script, *arguments, prepare=prepare)
 
 
 START = """

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import ast
 import importlib
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from program import SECONDS, environment
+from program import python
 from untrained_models import untrained
 
 import hstar
@@ -161,12 +159,4 @@ def test_search_with_a_learned_heuristic_loads_no_learning(
 
 def loaded_by(program: str) -> set[str]:
     """The modules that a program has loaded at its end."""
-    done = subprocess.run(
-        [sys.executable, "-c", f"{program}; import sys; print(*sys.modules)"],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=True,
-    )
-    return set(done.stdout.split())
+    return set(python(f"{program}; import sys; print(*sys.modules)").split())

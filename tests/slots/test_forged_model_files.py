@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 import random
 import time
 from collections.abc import Iterator
@@ -214,3 +215,11 @@ def test_a_mutant_is_refused_or_runs(
     name: str, originals: dict[str, ModelFile], tmp_path: Path
 ) -> None:
     refuse_or_run(name, originals[name], tmp_path / "m.safetensors", MUTANT_SECONDS)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", NAMES)
+def test_every_mutant_is_refused_or_runs(
+    name: str, originals: dict[str, ModelFile], tmp_path: Path
+) -> None:
+    refuse_or_run(name, originals[name], tmp_path / "m.safetensors", math.inf)

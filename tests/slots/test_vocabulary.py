@@ -77,3 +77,9 @@ def test_the_hash_of_a_domain_covers_what_heuristics_depend_on(tmp_path: Path) -
     assert {domain_hash(read_domain(tmp_path, text)) for text in same} == {plain}
     hashes = [domain_hash(read_domain(tmp_path, text)) for text in changed]
     assert len({plain, *hashes}) == 1 + len(changed)
+
+
+@pytest.mark.parametrize("breadth", [-1, 4, 2**31])
+def test_a_breadth_that_no_network_has_is_refused_at_once(breadth: int, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=f"breadth must be a number from 0 to 3, not {breadth}"):
+        Vocabulary.of(read_domain(tmp_path, ROOMS), breadth)

@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,3 +67,25 @@ def hstar(
     )
     out, err = (raw.decode(errors="backslashreplace") for raw in (done.stdout or b"", done.stderr))
     return Outcome(done.returncode, out, err)
+
+
+def python(
+    program: str,
+    *arguments: Argument,
+    cwd: Path | None = None,
+    changes: Mapping[str, str] | None = None,
+    prepare: Callable[[], None] | None = None,
+) -> str:
+    """What a program in Python prints, in a process of its own, which must end well."""
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        cwd=cwd,
+        env=environment(changes),
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        preexec_fn=prepare,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import subprocess
-import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +14,7 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 from label_folders import write_folder
-from program import SECONDS, environment
+from program import python
 from small_domains import ALL
 
 from hstar import Task, load_task, make_heuristic
@@ -189,17 +187,7 @@ def test_limits_of_steps(tmp_path: Path) -> None:
 
 
 def run(program: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=ROOT,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return python(program, cwd=ROOT)
 
 
 def test_make_imports_the_module_that_its_name_begins_with() -> None:

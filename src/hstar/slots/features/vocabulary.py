@@ -16,6 +16,8 @@ from typing import Any
 from hstar.pddl.errors import quote
 from hstar.pddl.model import Domain
 
+WIDEST = 3  # arguments of a predicate that a network can see
+
 
 @dataclass(frozen=True)
 class Vocabulary:
@@ -26,6 +28,10 @@ class Vocabulary:
     omitted: tuple[str, ...]
     types: tuple[str, ...]
     constants: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.breadth <= WIDEST:
+            raise ValueError(f"breadth must be a number from 0 to {WIDEST}, not {self.breadth}")
 
     @staticmethod
     def of(domain: Domain, breadth: int = 3, types: bool = True) -> Vocabulary:
