@@ -52,7 +52,6 @@ class Prepared:
     configurations; `about` is what training is told of: options and data."""
 
     loop: Loop
-    options: TrainOptions
     features: Config
     model: Config
     cost: str
@@ -69,7 +68,7 @@ class Prepared:
 
     def model_file(self) -> ModelFile:
         """The best weights so far."""
-        loop, options = self.loop, self.options
+        loop, options = self.loop, self.loop.options
         _, _, decode = options.entries()
         constants = {**decode.options, **options.decode_options, **options.objective.constants()}
         curve = {"best": loop.best.to_dict(), "curve": [line.to_dict() for line in loop.curve]}
@@ -119,7 +118,7 @@ def prepare(training: Dataset, validation: Dataset, options: TrainOptions) -> Pr
     loop = Loop(network, source, make(validation, wanted, device), options, _digest(described))
     sizes = {"problems": len(training.tasks), "states": len(training)}
     about = {"options": options.chosen(), **sizes}
-    return Prepared(loop, options, feature_config, config, training.cost, training.domain, about)
+    return Prepared(loop, feature_config, config, training.cost, training.domain, about)
 
 
 def _check_open(options: TrainOptions, features: Feature) -> None:
@@ -170,7 +169,7 @@ def prepare_table(data: TableData, options: TrainOptions, start: Network | None 
     network, digest = network.to(states.device), _digest(described)
     loop = Loop(network, source, None, options, digest, is_rounding=start is not None)
     about = {"options": options.chosen(**TABLE_DEFAULTS)}
-    return Prepared(loop, options, feature_config, config, layout.cost, None, about)
+    return Prepared(loop, feature_config, config, layout.cost, None, about)
 
 
 def _check_table(options: TrainOptions, difference: bool) -> None:

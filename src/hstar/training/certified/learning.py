@@ -57,14 +57,13 @@ def learn(
     """
     if start is not None:
         options = refining(options, start)
-    prepared = prepare_table(data, options, start)
     partial = Path(f"{os.fspath(output)}.partial")
-    loop = prepared.loop
+    loop = prepare_table(data, options, start).loop
     if not loop.run(partial, report, deadline):
         return None
     source = cast(PatternSource, loop.source)
     sweep = make_sweep(data, source.states, sweeping or SweepOptions())
-    file = finish(loop, data, sweep, prepared.options)
+    file = finish(loop, data, sweep)
     size = write_learned(output, file)
     partial.unlink(missing_ok=True)
     return CertifiedNetwork(file, size, loop, sweep)
@@ -86,11 +85,10 @@ def integer_network(loop: Loop) -> Network:
     return export(cast(RoundedNet, loop.network), states.domain_sizes)
 
 
-def finish(loop: Loop, data: TableData, sweep: AnySweep, options: TrainOptions) -> LearnedFile:
+def finish(loop: Loop, data: TableData, sweep: AnySweep) -> LearnedFile:
     """The integer network, decoded as wanted and swept over every state."""
-    source = cast(PatternSource, loop.source)
-    states = source.states
-    network = integer_network(loop)
+    source, options = cast(PatternSource, loop.source), loop.options
+    states, network = source.states, integer_network(loop)
     plain = LearnedDatabase(
         layout=data.database.layout,
         network=network,
