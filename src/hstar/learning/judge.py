@@ -65,13 +65,13 @@ class Difference:
 
     def __init__(self, signs: Sequence[int], weights: Sequence[float]) -> None:
         counted = [(s, w) for s, w in zip(signs, weights, strict=True) if s]
-        total = sum(s * w for s, w in counted)
+        self.sum = sum(s * w for s, w in counted)
         self.chance = 0.5
         if counted:
             spread = math.sqrt(sum(w * w for _, w in counted))
-            beyond = max(0.0, abs(total) - max(w for _, w in counted))
+            beyond = max(0.0, abs(self.sum) - max(w for _, w in counted))
             self.chance *= math.erfc(beyond / spread / math.sqrt(2))
-        self.favours = (total > 0) - (total < 0) if self.chance <= LIKELY else 0
+        self.favours = (self.sum > 0) - (self.sum < 0) if self.chance <= LIKELY else 0
 
 
 def weigh(learned: Score, default: Score, unions: Sequence[bool], unit: str) -> Verdict:
