@@ -167,7 +167,7 @@ def prove(case: Case, space: Space, folder: Path, count: int | None) -> list[dic
     if not path.exists():
         learned = learn(TableData(table, puzzle), path, case.options, SweepOptions(1))
         assert learned is not None
-        seconds = learned.seconds
+        seconds = learned.loop.seconds
     if case.strict:
         file, verification = verify_file(path, options=SweepOptions(1))
         model, verified = file.model, verification.holds

@@ -90,7 +90,7 @@ def main() -> int:
     if learned is None:
         print("stopped while training: call again")
         return STOPPED
-    print(f"trained: {describe(learned.curve[-1])}")
+    print(f"trained: {describe(learned.loop.curve[-1])}")
     print(json.dumps(result_of(learned, time.monotonic() - started)))
     print(f"finished: {output}")
     return 0
@@ -161,18 +161,18 @@ def describe(line: Line) -> str:
 
 
 def result_of(learned: CertifiedNetwork, seconds: float) -> dict[str, Any]:
-    model, certificate = learned.file.model, learned.certificate
+    model, certificate = learned.file.model, learned.file.certificate or {}
     return {
         "bytes": learned.num_bytes,
         "parameters": model.network.num_parameters,
-        "exceptions": learned.exceptions,
+        "exceptions": sum(one.count for one in model.exceptions),
         "exception_bytes": sum(len(one.code) for one in model.exceptions),
-        "states": certificate.states,
-        "overestimates": certificate.overestimates,
-        "mean": certificate.mean,
-        "exact_mean": certificate.exact_total / certificate.states,
-        "steps": learned.curve[-1].step,
-        "training_seconds": round(learned.seconds, 1),
+        "states": certificate["states"],
+        "overestimates": certificate["overestimates"],
+        "mean": certificate["mean"],
+        "exact_mean": certificate["exact_total"] / certificate["states"],
+        "steps": learned.loop.curve[-1].step,
+        "training_seconds": round(learned.loop.seconds, 1),
         "seconds_of_this_call": round(seconds, 1),
     }
 

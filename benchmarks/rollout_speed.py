@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -25,7 +26,7 @@ from hstar.planning.specification import SearchSpecification
 from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget
 from hstar.slots.learned_heuristic import LearnedHeuristic
-from hstar.training.reinforcement.presets import RtdpSettings, changed, find_preset
+from hstar.training.reinforcement.presets import RtdpSettings, find_preset
 from hstar.training.reinforcement.rtdp import Rtdp
 
 SHALLOW = {"satellite": 4, "logistics": 4}  # the depth the paper used there
@@ -72,8 +73,8 @@ def evaluations_per_second(folder: Path, learner: Rtdp, seconds: float) -> tuple
 
 
 def settings_of(preset: str, domain: str) -> RtdpSettings:
-    settings = changed(find_preset(preset), updates=10**9)
-    return changed(settings, depth=SHALLOW.get(domain, settings.depth))
+    settings = replace(find_preset(preset), updates=10**9)
+    return replace(settings, depth=SHALLOW.get(domain, settings.depth))
 
 
 def row(folder: Path, domain: str, arguments: argparse.Namespace) -> list[str]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,7 @@ from slot_combinations import every_pair, small, with_open_variables
 from hstar.domains import generate
 from hstar.learning import jobs, trials
 from hstar.learning.options import LearnOptions
-from hstar.learning.outcome import Outcome
-from hstar.learning.pipeline import learn
+from hstar.learning.pipeline import Outcome, learn
 from hstar.learning.recipe import GREEDY, RECIPES, Recipe, SlotChoice
 from hstar.pddl import Problem, parse
 from hstar.planning.search import run
@@ -132,7 +131,7 @@ def test_slots_in_the_learner(
     held = outcome.file.metadata
     assert held["model"]["name"] == model and held["features"]["name"] == features
     assert held["objective"]["name"] == objective
-    assert held["verdict"] == json.loads(json.dumps(outcome.verdict.to_dict()))
+    assert held["verdict"] == json.loads(json.dumps(asdict(outcome.verdict)))
     heuristic = LearnedHeuristic(outcome.file, "learned")
     for search in (SearchSpecification(heuristic), replace(GREEDY, heuristic=heuristic)):
         found = run(ground(some[-1]), search, Budget())

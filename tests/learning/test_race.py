@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 from label_folders import write_folder
 
@@ -96,9 +98,8 @@ def test_trials_cover_the_first_problems_of_a_rung(tmp_path: Path) -> None:
     def found(most: int) -> dict[str, list[Trial]]:
         left = iter(range(most))
         with Pool(1, is_spent) as pool:
-            trials = RungTrials(
-                Workers(pool, 1, shown.append), LIMIT, kept.get, kept.__setitem__, shown.append
-            )
+            watch: Any = SimpleNamespace(read=kept.get, keep=kept.__setitem__, show=shown.append)
+            trials = RungTrials(Workers(pool, 1, shown.append), watch, LIMIT)
             effort = Effort(60.0, None, 2**30)
             return trials.on_rung(rung, ways, effort, lambda: next(left, None) is not None)
 

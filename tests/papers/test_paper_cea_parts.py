@@ -30,11 +30,11 @@ from hstar.papers.admissible_cea.study import build_table, classical_rows
 from hstar.pdb import Compressions, compress, describe_compression, strongest, table_row
 from hstar.planning.puzzle import make_puzzle
 from hstar.training.certified.generalisation import (
-    SomeStates,
     inadmissibility,
     next_on_path,
     restricted,
 )
+from hstar.training.pattern_source import TableData
 from hstar.training.train import prepare_table
 
 # -- the published numbers
@@ -166,7 +166,7 @@ def test_training_draws_the_chosen_states_only() -> None:
     data = data_of("pancake-5", "0-4")
     states = data.states(torch.device("cpu"))
     chosen = np.array([3, 40, 77, 101])
-    some = SomeStates(data.database, data.space, restricted(states, chosen))
+    some = TableData(data.database, data.space, restricted(states, chosen))
     source = prepare_table(some, OPTIONS).loop.source
     drawn = {int(index) for step in range(20) for index in source.draw(step)[0]}
     assert drawn == set(chosen.tolist())

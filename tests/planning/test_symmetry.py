@@ -81,8 +81,8 @@ def test_no_state_is_overestimated(
     for options in (SweepOptions(threads=1, batch=1000), SweepOptions(threads=2, batch=4096)):
         _, verification = verify_file(path, options=options)
         assert verification.holds
-        assert verification.certificate.states == STATES
-        assert verification.certificate.overestimates == 0
+        assert verification.certificate["states"] == STATES
+        assert verification.certificate["overestimates"] == 0
 
 
 def test_sweeps_count_states(learned: LearnedFile, classes: PatternDatabase, cube: Puzzle) -> None:

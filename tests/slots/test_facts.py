@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import small_domains
 import torch
+from fact_reference import FactRows
 from numpy.typing import NDArray
 from random_tasks import random_task
 from untrained_models import random_walk, read_task, untrained, values
@@ -25,7 +26,7 @@ from hstar.slots.learned_heuristic import LearnedHeuristic
 from hstar.slots.model_file import ModelFile, ModelFileError
 from hstar.slots.models import MODELS
 from hstar.slots.objectives import make_objective
-from hstar.training.native import FactRows, MlpOptions, train_mlp
+from hstar.training.native import MlpOptions, train_mlp
 
 PLAIN = {"hidden": 20, "width": 12, "blocks": 1, "norm": False, "output": "relu"}
 
@@ -265,7 +266,7 @@ def test_16_bits_choose_the_same_successor(tmp_path: Path) -> None:
     missing = np.full_like(h, np.nan)
     rows = FactRows(config["width"], *true_atoms(config, task, states), h, missing, missing)
     options = MlpOptions(hidden=64, width=64, learning_rate=1e-3, epochs=12)
-    trained = train_mlp(rows, config["width"], options, 0)
+    trained = train_mlp(rows.native(), config["width"], options, 0)
     assert trained.best is not None and trained.best.validation < 0.2 * float(h.var())
     spec = {
         **plain_model(task).specification(),

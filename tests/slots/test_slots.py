@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 from slot_combinations import FITTING, PIECES, every_pair, small, with_open_variables
+from small_patterns import learn_float
 
 import hstar
 from hstar import search
@@ -32,7 +33,7 @@ from hstar.slots.objectives import OBJECTIVES, make_objective
 from hstar.slots.pattern_network import read_learned
 from hstar.slots.teachers import TEACHERS, LabelOptions, label
 from hstar.training.certified.certificate import verify_file
-from hstar.training.certified.learning import learn, learn_float
+from hstar.training.certified.learning import learn
 from hstar.training.dataset import Dataset, load_dataset
 from hstar.training.options import TABLE_DEFAULTS, TrainOptions
 from hstar.training.pattern_source import TableData

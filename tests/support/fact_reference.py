@@ -2,18 +2,46 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from hstar import _core
 from hstar.slots.models import MODELS
 from hstar.slots.objectives.truncated_normal import TruncatedNormal
-from hstar.training.native import FactRows, Layer, MlpOptions, first_layers, to_tensors
+from hstar.training.native import Floats, Layer, MlpOptions, first_layers, to_tensors
 
 ATOMS = 120
 CHUNK = 96  # rows that the core handles together
+
+
+@dataclass(frozen=True)
+class FactRows:
+    """Sets of atoms with labels: row r has atoms[starts[r] : starts[r + 1]], below `num_atoms`.
+
+    NaN in h, lower or upper: missing. `weights` multiply the losses; none: all are 1.
+    """
+
+    num_atoms: int
+    starts: NDArray[np.int64]
+    atoms: NDArray[np.int32]
+    h: Floats
+    lower: Floats
+    upper: Floats
+    weights: Floats | None = None
+
+    def __len__(self) -> int:
+        return len(self.h)
+
+    def native(self) -> _core.TrainingRows:
+        weights = np.zeros(0) if self.weights is None else self.weights
+        labels = (self.h, self.lower, self.upper, weights)
+        h, lower, upper, given = (np.ascontiguousarray(one, np.float32) for one in labels)
+        starts = np.ascontiguousarray(self.starts, np.int64)
+        return _core.TrainingRows(self.num_atoms, starts, self.atoms, h, lower, upper, given)
 
 
 def sets(count: int, seed: int = 0, bounds: bool = False, weights: bool = False) -> FactRows:

@@ -284,9 +284,9 @@ def learn_database(
     found = learn(TableData(database(name, pattern, False), make_puzzle(name)), output, chosen)
     assert found is not None
     return {
-        "curve": [old_line(line, SWEPT) for line in found.curve],
-        "certificate": found.certificate.to_dict(),
+        "curve": [old_line(line, SWEPT) for line in found.loop.curve],
+        "certificate": found.file.certificate,
         "bytes": found.num_bytes,
-        "exceptions": found.exceptions,
+        "exceptions": sum(one.count for one in found.file.model.exceptions),
         "tensors": weights_digest(output),
     }

@@ -134,7 +134,7 @@ class Reference:
         network: NLMConfig,
         theta: Vector,
     ) -> None:
-        self.settings, self.shaping = settings, settings.shaping
+        self.settings = self.shaping = settings
         lower = settings.lower if settings.bounded else "none"
         self.worlds = [World(task, settings.base, lower) for task in tasks]
         features = ATOMS.configure(tasks, {"breadth": settings.breadth, "types": True}, "one")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from golden_cases import QUICK, SHAPE
@@ -10,8 +11,10 @@ from golden_cases import QUICK, SHAPE
 from hstar.pdb import PatternDatabase, build_pdb, parse_pattern, subtract
 from hstar.planning.puzzle import Puzzle, make_puzzle
 from hstar.slots.objectives import make_objective
+from hstar.training.loop import Loop, Report
 from hstar.training.options import TABLE_DEFAULTS, TrainOptions
 from hstar.training.pattern_source import TableData
+from hstar.training.train import prepare_table
 
 SETTINGS: dict[str, Any] = {
     **TABLE_DEFAULTS,
@@ -39,3 +42,10 @@ def difference() -> tuple[PatternDatabase, Puzzle]:
     """What three edges add to the first two."""
     puzzle = make_puzzle("cube3")
     return subtract(database_of("cube3", "edges:0-2"), database_of("cube3", "edges:0-1")), puzzle
+
+
+def learn_float(
+    data: TableData, output: Path, options: TrainOptions, report: Report | None = None
+) -> Loop:
+    """With a network in floating point: not certified."""
+    return prepare_table(data, options).run(output, report)

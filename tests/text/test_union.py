@@ -16,9 +16,8 @@ from hstar.pddl.validate import validate
 from hstar.planning.task import ground, load_task
 from hstar.runtime.resources import Budget
 from hstar.training.fit import Lesson, Limits
-from hstar.training.fit.rtdp import ActingLearner
-from hstar.training.fit.unions import MOST_OBJECTS, draw_unions
-from hstar.training.reinforcement.presets import PRESETS, changed
+from hstar.training.fit.rtdp import MOST_OBJECTS, ActingLearner, draw_unions
+from hstar.training.reinforcement.presets import PRESETS
 from hstar.training.reinforcement.rtdp import Rtdp
 
 SMALL = {"depth": 2, "width": 4, "batch": 8, "least_states": 8, "updates": 60}
@@ -107,7 +106,7 @@ def test_the_learner_draws_unions_of_training_problems(tmp_path: Path) -> None:
     lesson = Lesson(tasks=tasks[:-2], others=tasks[-2:])
     learners, said = {}, []
     for count in (0, 5):
-        settings = changed(PRESETS["own"], **SMALL, unions=count)
+        settings = replace(PRESETS["own"], **SMALL, unions=count)
         learners[count] = ActingLearner(lesson, settings, Limits(Budget(), say=said.append))
         assert learners[count].run() is not None
     assert len(learners[0].choice) == 2 and "unions" not in said[0]
@@ -119,7 +118,7 @@ def test_unions_share_a_bucket(tmp_path: Path) -> None:
     generate("blocksworld", tmp_path, ["train"], count=6, ranges={"blocks": [3, 4]})
     tasks = [ground(problem) for problem in problems_in(tmp_path / "train")]
     unions = [task for parts in (2, 3) for task in draw_unions(tasks, parts, 3, 0, Budget())]
-    learner = Rtdp(tasks, changed(PRESETS["own"], **SMALL), 0, unions=unions)
+    learner = Rtdp(tasks, replace(PRESETS["own"], **SMALL), 0, unions=unions)
     learner.run(60)
     arrays, _ = learner.memory()
     sizes = {len(task.problem.objects) for task in tasks}

@@ -12,6 +12,7 @@ import pytest
 import torch
 from fact_reference import (
     ATOMS,
+    FactRows,
     all_bytes,
     dense,
     layers_of,
@@ -22,14 +23,7 @@ from fact_reference import (
 
 from hstar import _core
 from hstar.slots.objectives import OBJECTIVES, objectives_of
-from hstar.training.native import (
-    FactRows,
-    Layer,
-    MlpOptions,
-    first_layers,
-    to_tensors,
-    train_mlp,
-)
+from hstar.training.native import Layer, MlpOptions, first_layers, to_tensors, train_mlp
 
 SHAPES = [
     MlpOptions(hidden=50, width=40),
@@ -214,7 +208,7 @@ def test_limits_end_an_epoch() -> None:
     for layer in trainer.weights():
         assert np.isfinite(layer[0]).all()
     past = _core.monotonic_seconds() - 1
-    found = train_mlp(rows, ATOMS, MlpOptions(hidden=8, width=8), 0, past)
+    found = train_mlp(rows.native(), ATOMS, MlpOptions(hidden=8, width=8), 0, past)
     assert found.stopped == "time" and found.best is None and len(found.layers) == 5
 
 
@@ -274,14 +268,13 @@ SMALL = MlpOptions(hidden=16, width=16, learning_rate=3e-3, batch=32, epochs=8, 
 
 def test_training_learns_and_keeps_the_best_epoch(tmp_path: Path) -> None:
     rows = sets(800)
-    seen: list[float] = []
-    found = train_mlp(rows, ATOMS, SMALL, 3, progress=lambda epoch: seen.append(epoch.validation))
-    assert [epoch.validation for epoch in found.curve] == seen
+    found = train_mlp(rows.native(), ATOMS, SMALL, 3)
+    seen = [epoch.validation for epoch in found.curve]
     assert found.best is not None and found.best.validation == min(seen) < 0.5 * seen[0]
     assert found.stopped is None and not found.is_dead
-    again = train_mlp(rows, ATOMS, SMALL, 3)
+    again = train_mlp(rows.native(), ATOMS, SMALL, 3)
     assert all_bytes(again.layers) == all_bytes(found.layers)
-    assert all_bytes(train_mlp(rows, ATOMS, SMALL, 4).layers) != all_bytes(found.layers)
+    assert all_bytes(train_mlp(rows.native(), ATOMS, SMALL, 4).layers) != all_bytes(found.layers)
     # The kept weights are those of the best epoch, and torch reads them.
     validation = np.random.default_rng([3]).permutation(800)[:160]
     y = network(SMALL, found.layers)(dense(rows, validation))[:, 0].detach().numpy()
@@ -291,7 +284,7 @@ def test_training_learns_and_keeps_the_best_epoch(tmp_path: Path) -> None:
 def test_patience_ends_training() -> None:
     rows = sets(200)
     options = MlpOptions(hidden=64, width=64, learning_rate=0.02, batch=8, epochs=500, patience=2)
-    found = train_mlp(rows, ATOMS, options, 0)
+    found = train_mlp(rows.native(), ATOMS, options, 0)
     assert found.best is not None
     assert len(found.curve) - 1 - found.best.epoch == 2 and len(found.curve) < 500
 
@@ -300,10 +293,10 @@ def test_dead_networks_are_drawn_again() -> None:
     """Of the smallest networks many give 0 for every state."""
     rows = sets(60)
     options = MlpOptions(hidden=2, width=2, epochs=2, draws=40)
-    draws = [train_mlp(rows, ATOMS, options, seed) for seed in range(12)]
+    draws = [train_mlp(rows.native(), ATOMS, options, seed) for seed in range(12)]
     assert max(found.draws for found in draws) > 1
     assert all(not found.is_dead for found in draws)
-    one = [train_mlp(rows, ATOMS, MlpOptions(hidden=2, width=2, epochs=2, draws=1), s)
+    one = [train_mlp(rows.native(), ATOMS, MlpOptions(hidden=2, width=2, epochs=2, draws=1), s)
            for s in range(12)]  # fmt: skip
     assert any(found.is_dead for found in one)
 
@@ -330,7 +323,7 @@ def test_options_that_make_no_sense_are_refused() -> None:
         with pytest.raises(ValueError, match=next(iter(change))):
             MlpOptions(**change)
     with pytest.raises(ValueError, match="at least two labelled states"):
-        train_mlp(sets(1), ATOMS, SMALL, 0)
+        train_mlp(sets(1).native(), ATOMS, SMALL, 0)
 
 
 def test_first_weights_are_those_of_torch() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,9 @@ from hstar import _core
 from hstar.planning.task import Task, load_task
 from hstar.runtime.resources import Budget, OutOfResources
 from hstar.training.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
-from hstar.training.reinforcement.presets import PRESETS, RtdpSettings, changed, find_preset
+from hstar.training.reinforcement.presets import PRESETS, RtdpSettings, find_preset
 from hstar.training.reinforcement.rtdp import Rtdp, first_weights
-from hstar.training.reinforcement.shaping import POTENTIALS, REWARDS, Shaping
+from hstar.training.reinforcement.shaping import POTENTIALS, REWARDS
 
 CLOSE = 1e-4
 SMALL: dict[str, Any] = {"breadth": 2, "depth": 2, "width": 4, "batch": 10, "least_states": 10}
@@ -115,7 +116,7 @@ def test_presets_as_a_second_implementation(
         small["lower"] = "hmax"
     if PRESETS[preset].target_period:
         small["target_period"] = 15
-    settings = changed(find_preset(preset), **small)
+    settings = replace(find_preset(preset), **small)
     reference = check_against_reference(tasks, settings, 3, (1, 40, steps))
     assert reference.goals > 1
     assert reference.updates > steps - 20
@@ -146,7 +147,7 @@ def test_variants_as_a_second_implementation(tmp_path: Path, variant: str) -> No
     """On problems with dead ends, of which one is a step beyond what the heuristic sees."""
     tasks = tasks_of(tmp_path, "rooms", (0, 1, 2))
     options = {**SMALL, "gamma": 0.99, "learning_rate": 0.01, "updates": 60, **VARIANTS[variant]}
-    settings = changed(RtdpSettings(), **options)
+    settings = replace(RtdpSettings(), **options)
     reference = check_against_reference(tasks, settings, 5, (20, 60))
     assert reference.goals > 0
 
@@ -157,7 +158,7 @@ def test_rewards_and_potentials_as_a_second_implementation(
     tmp_path: Path, reward: str, potential: str
 ) -> None:
     tasks = tasks_of(tmp_path, "rooms", (0, 1, 2))
-    settings = changed(
+    settings = replace(
         RtdpSettings(samples_actions=True, updates=50, learning_rate=0.01, **SMALL),
         **{"gamma": 0.999, "reward": reward, "potential": potential},
     )
@@ -175,7 +176,7 @@ def test_the_network_learns_the_exact_values(potential: str, gamma: float) -> No
     space = classic_space("gripper")
     steps, error = CONVERGES[potential]
     settings = RtdpSettings(
-        Shaping(gamma, "step", potential),
+        *(gamma, "step", potential),
         **{**SMALL, "depth": 4, "width": 8, "batch": 32},
         samples_actions=True,
         temperature=5.0,
@@ -185,10 +186,10 @@ def test_the_network_learns_the_exact_values(potential: str, gamma: float) -> No
         updates=steps,
     )
     learner = Rtdp([space.task], settings, 1)
-    learner.run(steps * 6 // 10, 0.005)
-    learner.run(steps, 0.001)
-    phi = np.where(space.steps == 0, 0.0, settings.shaping.phi(space.h("ff")))
-    exact = optimum(settings.shaping, space.steps) - phi
+    learner.core.run(steps * 6 // 10, settings.updates, 0.005)
+    learner.core.run(steps, settings.updates, 0.001)
+    phi = np.where(space.steps == 0, 0.0, settings.phi(space.h("ff")))
+    exact = optimum(settings, space.steps) - phi
     states = [learner.environment.add(0, row[None]) for row in space.states]
     found = network_values(learner.core, len(states) * [0], states)
     seen = reached_before_goals(space)
@@ -216,7 +217,7 @@ def test_a_restored_learner_goes_on_as_if_nothing_had_happened(
     """Byte for byte, also through a checkpoint file; and each time it is restored."""
     tasks = tasks_of(tmp_path, domain, (0, 1, 2))
     options = {**SMALL, "updates": 400, "capacity": 60, **RESUMED[name]}
-    settings = changed(PRESETS.get(name, RtdpSettings()), **options)
+    settings = replace(PRESETS.get(name, RtdpSettings()), **options)
     ends = range(50, 401, 50)
     whole = Rtdp(tasks, settings, 9)
     whole.run(1)
@@ -246,7 +247,7 @@ def write_memory(file: Path, learner: Rtdp) -> None:
 
 def test_a_learner_forgets_what_it_did_before_it_is_restored(tmp_path: Path) -> None:
     tasks = tasks_of(tmp_path, "blocks", (0, 1))
-    settings = changed(PRESETS["own"], **SMALL, updates=200)
+    settings = replace(PRESETS["own"], **SMALL, updates=200)
     first, other = Rtdp(tasks, settings, 1), Rtdp(tasks, settings, 2)
     first.run(60)
     other.run(120)
@@ -261,7 +262,7 @@ def test_a_learner_forgets_what_it_did_before_it_is_restored(tmp_path: Path) -> 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_threads_do_not_change_a_byte(tmp_path: Path, preset: str) -> None:
     tasks = tasks_of(tmp_path, "blocks", (0, 1, 2))
-    settings = changed(PRESETS[preset], **{**SMALL, "batch": 25, "updates": 150})
+    settings = replace(PRESETS[preset], **{**SMALL, "batch": 25, "updates": 150})
     found = []
     for threads in (1, 2):
         learner = Rtdp(tasks, settings, 4, threads)
@@ -276,7 +277,7 @@ def test_threads_do_not_change_a_byte(tmp_path: Path, preset: str) -> None:
 def test_no_step_goes_beyond_the_last(tmp_path: Path) -> None:
     for preset in PRESETS:
         learner = Rtdp(
-            tasks_of(tmp_path, "blocks", (0, 1)), changed(PRESETS[preset], **SMALL, updates=33), 0
+            tasks_of(tmp_path, "blocks", (0, 1)), replace(PRESETS[preset], **SMALL, updates=33), 0
         )
         learner.run(10)
         assert 10 <= learner.counters()["steps"] <= 33
@@ -296,7 +297,7 @@ def test_learning_without_a_way_to_go_is_refused(tmp_path: Path, preset: str, do
         "(= (total-cost) 0)) (:goal (at g)))"
     )
     task = load_task(tmp_path / "domain.pddl", tmp_path / "p.pddl", keep_irrelevant=True)
-    learner = Rtdp([task], changed(PRESETS[preset], **SMALL), 0)
+    learner = Rtdp([task], replace(PRESETS[preset], **SMALL), 0)
     with pytest.raises(ValueError, match="starts in a goal or in a dead end"):
         learner.run(10)
 
@@ -304,7 +305,7 @@ def test_learning_without_a_way_to_go_is_refused(tmp_path: Path, preset: str, do
 def test_limits_hold(tmp_path: Path) -> None:
     tasks = tasks_of(tmp_path, "blocks", (0, 1))
     budget = Budget().within(1.0)
-    learner = Rtdp(tasks, changed(PRESETS["paper"], updates=10**9), 0, 1, budget)
+    learner = Rtdp(tasks, replace(PRESETS["paper"], updates=10**9), 0, 1, budget)
     with pytest.raises(OutOfResources, match="time"):
         learner.run(10**9)
     assert learner.counters()["steps"] > 0
@@ -312,7 +313,7 @@ def test_limits_hold(tmp_path: Path) -> None:
 
 def test_memories_of_others_are_refused(tmp_path: Path) -> None:
     tasks = tasks_of(tmp_path, "blocks", (0, 1, 2))
-    settings = changed(PRESETS["as-run"], **SMALL)
+    settings = replace(PRESETS["as-run"], **SMALL)
     learner = Rtdp(tasks, settings, 0)
     learner.run(50)
     arrays, random_state = learner.memory()
@@ -362,11 +363,11 @@ def test_wrong_arguments_are_refused(tmp_path: Path) -> None:
         ({"average": float("nan")}, "average"),
     ):
         with pytest.raises(ValueError, match=message):
-            changed(RtdpSettings(), **options)
+            replace(RtdpSettings(), **options)
     with pytest.raises(ValueError, match="did you mean 'as-run'"):
         find_preset("as-rum")
     task = tasks_of(tmp_path, "blocks", (0,))[0]
-    learner = Rtdp([task], changed(PRESETS["paper"], **SMALL), 0)
+    learner = Rtdp([task], replace(PRESETS["paper"], **SMALL), 0)
     options, theta = _core.RtdpOptions(), learner.weights()
     for gamma in (1.0, 0.0, -1.0, float("nan"), 2.0):
         options.gamma = gamma

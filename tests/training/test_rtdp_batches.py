@@ -3,6 +3,7 @@ neither threads nor the numbers of states show in the result."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,10 @@ from learning_window import about, expand, inputs, network_values
 from test_regression import classic
 
 from hstar import _core
-from hstar.training.reinforcement.presets import RtdpSettings, changed
+from hstar.training.reinforcement.presets import RtdpSettings
 from hstar.training.reinforcement.rtdp import Rtdp
 
-SETTINGS = changed(RtdpSettings(), potential="none", max_backup=True, episode_steps=15)
+SETTINGS = replace(RtdpSettings(), potential="none", max_backup=True, episode_steps=15)
 DOMAINS = ["blocks", "gripper", "ferry"]
 
 
@@ -54,7 +55,7 @@ def one_problem(states: list[int]) -> tuple[list[int], list[int]]:
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_a_state_counts_as_often_as_it_is_drawn(domain: str) -> None:
     """The bucket is the batch, and it holds the same states again and again."""
-    settings = changed(SETTINGS, batch=25, capacity=25)
+    settings = replace(SETTINGS, batch=25, capacity=25)
     moving, still = learner(domain, settings), learner(domain, settings)
     before = run_to(moving, 60)
     still.core.restore(before)
@@ -70,7 +71,7 @@ def test_a_state_counts_as_often_as_it_is_drawn(domain: str) -> None:
 
     starts, _, successors = expand(world, *one_problem(states))
     targets = [
-        0.0 if goal else np.max(-1 + settings.shaping.gamma * values(list(successors[a:b])))
+        0.0 if goal else np.max(-1 + settings.gamma * values(list(successors[a:b])))
         for goal, a, b in zip(
             about(world, *one_problem(states))["goals"], starts[:-1], starts[1:], strict=True
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ from hstar.slots.loader import find_heuristic
 from hstar.slots.model_file import read_model, write_model
 from hstar.training.fit import Lesson, Limits, ModelRow
 from hstar.training.fit.rtdp import ActingLearner, ActingLine, fit_rtdp
-from hstar.training.reinforcement.presets import PRESETS, RtdpSettings, changed
+from hstar.training.reinforcement.presets import PRESETS, RtdpSettings
 
 SMALL = {"depth": 2, "width": 4, "batch": 8, "least_states": 8}
 
@@ -68,7 +69,7 @@ def test_values_in_search_are_those_of_the_learner(tmp_path: Path, preset: str) 
     """The decode gives h_gamma - V', natively, for each preset and potential."""
     tasks = tasks_in(write_folder(tmp_path / "problems", "gripper", 4))
     for potential in ("none", "naive", "discounted"):
-        settings = changed(PRESETS[preset], **SMALL, updates=60, potential=potential)
+        settings = replace(PRESETS[preset], **SMALL, updates=60, potential=potential)
         learner = learner_on(tasks, settings)
         file = learner.run()
         assert file is not None
@@ -84,7 +85,7 @@ def test_values_in_search_are_those_of_the_learner(tmp_path: Path, preset: str) 
                 base = make_heuristic(task, "ff", cost="one").evaluate(states).astype(float)
             ids = [rtdp.environment.add(number, row[None]) for row in states]
             values = network_values(rtdp.core, len(ids) * [number], ids)
-            expected = np.maximum(-settings.shaping.phi(base) - values, found.min())
+            expected = np.maximum(-settings.phi(base) - values, found.min())
             is_goal = np.array([task.is_goal(row) for row in states])
             assert np.abs(found - expected)[~is_goal].max() < 1e-3
 
@@ -122,7 +123,7 @@ def test_steps_count_whatever_actions_cost(tmp_path: Path) -> None:
     check_learned(learn(folder, model_in(folder), *QUICK["rollouts"]), model_in(folder))
     held = read_model(model_in(folder)).metadata
     assert held["cost"] == "one" and held["training"]["curve"][-1]["step"] == 60
-    assert held["decode"]["gamma"] == PRESETS["own"].shaping.gamma
+    assert held["decode"]["gamma"] == PRESETS["own"].gamma
     task = load_task(folder / "domain.pddl", folder / "p00.pddl")
     assert search(task, find_heuristic(str(model_in(folder)), None), "gbfs").solved
 
@@ -162,7 +163,7 @@ def test_options_that_mean_something(option: str, tmp_path: Path) -> None:
 def test_lines_say_what_was_found(tmp_path: Path) -> None:
     """A line after which no held-out problem is solved is not the line before it."""
     tasks = tasks_in(write_folder(tmp_path / "problems", "gripper", 2))
-    learner = learner_on(tasks, changed(PRESETS["own"], **SMALL, updates=60))
+    learner = learner_on(tasks, replace(PRESETS["own"], **SMALL, updates=60))
     learner.curve.append(ActingLine(0, 0, 0, 0.0, 0.0, solved=3, evaluations=7.0))
     line = learner._since(0, 2000.0)
     assert (line.solved, line.evaluations) == (0, 2000.0)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import small_domains
 from program import hstar as hstar_program
-from small_patterns import OPTIONS, SETTINGS, SHAPE, data_of, database_of, difference
+from small_patterns import OPTIONS, SETTINGS, SHAPE, data_of, database_of, difference, learn_float
 
 import hstar.commands.cli
 from hstar.pdb import build_pdb, choose_pattern, read_pdb, write_pdb
@@ -28,7 +28,7 @@ from hstar.training import train as training
 from hstar.training.certified import learning
 from hstar.training.certified.certificate import verify_file
 from hstar.training.certified.device_sweep import DeviceSweep
-from hstar.training.certified.learning import learn, learn_float, make_sweep
+from hstar.training.certified.learning import learn, make_sweep
 from hstar.training.certified.sweep import Sweep, SweepOptions
 from hstar.training.checkpoint import CheckpointError
 from hstar.training.options import TrainOptions
@@ -119,7 +119,7 @@ def test_a_float_model_is_refused_on_another_space(
     tiles: Path, gripper: tuple[Path, Task], tmp_path: Path
 ) -> None:
     model = tmp_path / "model.safetensors"
-    learn_float(data_of(TILES, "tiles"), model, replace(FLOAT, steps=2))
+    prepare_table(data_of(TILES, "tiles"), replace(FLOAT, steps=2)).run(model)
     for space in (make_puzzle("tiles-3x2"), make_puzzle("pancake-6"), gripper[1]):
         with pytest.raises(ModelFileError, match="this is another one"):
             load_model(model).bind(space)
@@ -129,10 +129,10 @@ def test_a_float_model_is_refused_on_another_space(
 def test_float_models_are_deterministic_and_resume(tmp_path: Path) -> None:
     data = data_of(TILES, "tiles")
     whole, parts = tmp_path / "whole.safetensors", tmp_path / "parts.safetensors"
-    learn_float(data, whole, FLOAT)
+    prepare_table(data, FLOAT).run(whole)
     with pytest.raises(KeyboardInterrupt):
-        learn_float(data, parts, FLOAT, stop_at(30))
-    learn_float(data, parts, FLOAT)
+        prepare_table(data, FLOAT).run(parts, stop_at(30))
+    prepare_table(data, FLOAT).run(parts)
     assert parts.read_bytes() == whole.read_bytes()
 
 

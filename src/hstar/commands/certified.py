@@ -66,9 +66,10 @@ def learn_table(options: Options, path: str) -> int:
     """Train on a table; in integers, the result is swept over every state."""
     from hstar.pdb import read_pdb
     from hstar.slots.pattern_network import read_learned
-    from hstar.training.certified.learning import learn, learn_float
+    from hstar.training.certified.learning import learn
     from hstar.training.certified.sweep import SweepOptions
     from hstar.training.pattern_source import TableData
+    from hstar.training.train import prepare_table
 
     check_writable(options.output)
     database = read_pdb(path)
@@ -100,13 +101,13 @@ def learn_table(options: Options, path: str) -> int:
 
         with as_usage_error():
             if not chosen.bits:
-                curve = learn_float(data, options.output, chosen, report)
-                print(f"{options.output}: loss {curve[-1]['train_loss']:.4f}, not certified")
+                loop = prepare_table(data, chosen).run(options.output, report)
+                print(f"{options.output}: loss {loop.best['train_loss']:.4f}, not certified")
                 return 0
             learned = learn(data, options.output, chosen, sweeping, report, start=start)
     assert learned is not None
-    certificate = learned.certificate.to_dict()
-    held = {**_sizes(learned.file, learned.num_bytes), "seconds": round(learned.seconds, 1)}
+    certificate = learned.file.certificate or {}
+    held = {**_sizes(learned.file, learned.num_bytes), "seconds": round(learned.loop.seconds, 1)}
     lines = [*_certificate_lines(certificate), _size_line(held), f"Time: {held['seconds']}s"]
     options.tell({**held, **certificate}, lines)
     return 0
@@ -121,7 +122,7 @@ def run_verify(options: Options) -> int:
         space = find_space(options.pddl, budget) if options.pddl else None
         sweeping = SweepOptions(options.threads or 0, options.sweep_batch, Progress, budget)
         _, verification = verify_file(options.file, space=space, options=sweeping, budget=budget)
-    certificate, holds = verification.certificate.to_dict(), verification.holds
+    certificate, holds = verification.certificate, verification.holds
     differences = verification.differences
     lines = _certificate_lines(certificate)
     if differences:

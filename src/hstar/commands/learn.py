@@ -11,7 +11,7 @@ from hstar.commands.arguments import Options, Parser, UsageError, as_usage_error
 from hstar.pddl.errors import escape
 
 if TYPE_CHECKING:
-    from hstar.learning.outcome import Outcome
+    from hstar.learning.pipeline import Outcome
 
 NOTHING_LEARNED = 12
 

@@ -22,9 +22,8 @@ from hstar.slots.model_file import check_output
 
 if TYPE_CHECKING:
     from hstar.training.dataset import Dataset
-    from hstar.training.loop import Line
+    from hstar.training.loop import Line, Loop
     from hstar.training.options import TrainOptions
-    from hstar.training.train import TrainResult
 
 HELP = "learn a heuristic from labels or from a table"
 DESCRIPTION = """\
@@ -143,8 +142,8 @@ def train_on_labels(options: Options) -> int:
         if objective.score == "mse" and objective.constants()["base"] != "none":
             alone = base_error(validation, objective)
             print(f"{objective.constants()['base']} alone: squared error {alone:.3f}")
-        for warning in result.warnings:
-            print(f"warning: {warning}")
+        if result.warning is not None:
+            print(f"warning: {result.warning}")
         if test is not None:
             with as_usage_error():
                 metrics = evaluate_model(path, test, trust=True)
@@ -173,7 +172,7 @@ def _describe(options: TrainOptions, fitted: Any, training: Dataset) -> None:
 
 def _train(
     training: Dataset, validation: Dataset, path: str, chosen: TrainOptions, options: Options
-) -> TrainResult:
+) -> Loop:
     """Train one model, and keep what was really used in a file beside it."""
     from hstar.runtime.progress import Progress
     from hstar.training.train import train

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hstar.learning.judge import Verdict as Verdict
     from hstar.learning.options import LearnOptions as LearnOptions
     from hstar.learning.options import NotKept as NotKept
-    from hstar.learning.outcome import Outcome as Outcome
+    from hstar.learning.pipeline import Outcome as Outcome
     from hstar.learning.pipeline import learn as learn
     from hstar.learning.planning import plan_with_learning as plan_with_learning
     from hstar.learning.recipe import RECIPES as RECIPES

@@ -9,8 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from hstar.learning.options import LearnOptions
-from hstar.learning.outcome import Outcome
-from hstar.learning.pipeline import learn
+from hstar.learning.pipeline import Outcome, learn
 from hstar.learning.recipe import Recipe
 from hstar.learning.trials import Say
 from hstar.pddl import Problem, find_domain, parse

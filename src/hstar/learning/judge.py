@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import count
-from typing import Any
 
 from hstar.learning.portfolio import in_turns
 from hstar.learning.race import Ladder, Rung
@@ -52,47 +51,27 @@ class Verdict:
     unit: str = "s"
 
     @property
-    def anything_solved(self) -> bool:
-        return self.learned_solved + self.default_solved > 0
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+    def solved(self) -> int:
+        return self.learned_solved + self.default_solved
 
 
-def not_compared(why: str) -> Verdict:
-    says = f"the best so far is kept; it was not compared with the default planner, because {why}"
-    return Verdict("unknown", says)
-
-
-def nothing_learned(why: str) -> Verdict:
-    return Verdict(DEFAULT, f"keep the default planner, because {why}")
-
-
-@dataclass(frozen=True, slots=True)
 class Difference:
-    """Signs of differences that count, one a problem: 1 where learning is better, and weights."""
+    """Of signs, one a problem: 1 where learning is better, 0 where nothing counts; and weights.
 
-    signs: Sequence[int]
-    weights: Sequence[float]
+    `chance` is that of random signs that add up to as much: normal approximation with a continuity
+    correction, close to the exact binomial for equal weights. `favours` is 1 if learning is likely
+    better, -1 if the default planner is, 0 if neither.
+    """
 
-    @property
-    def sum(self) -> float:
-        return sum(s * w for s, w in zip(self.signs, self.weights, strict=True))
-
-    @property
-    def chance(self) -> float:
-        """That random signs add up to as much: normal approximation with a continuity correction,
-        close to the exact binomial for equal weights."""
-        spread = math.sqrt(sum(w * w for s, w in zip(self.signs, self.weights, strict=True) if s))
-        if not spread:
-            return 0.5
-        largest = max(w for s, w in zip(self.signs, self.weights, strict=True) if s)
-        return 0.5 * math.erfc(max(0.0, abs(self.sum) - largest) / spread / math.sqrt(2))
-
-    @property
-    def favours(self) -> int:
-        """1 if learning is likely better, -1 if the default planner is, 0 if neither."""
-        return int(math.copysign(1, self.sum)) if self.sum and self.chance <= LIKELY else 0
+    def __init__(self, signs: Sequence[int], weights: Sequence[float]) -> None:
+        counted = [(s, w) for s, w in zip(signs, weights, strict=True) if s]
+        self.sum = sum(s * w for s, w in counted)
+        self.chance = 0.5
+        if counted:
+            spread = math.sqrt(sum(w * w for _, w in counted))
+            beyond = max(0.0, abs(self.sum) - max(w for _, w in counted))
+            self.chance *= math.erfc(beyond / spread / math.sqrt(2))
+        self.favours = (self.sum > 0) - (self.sum < 0) if self.chance <= LIKELY else 0
 
 
 def weigh(learned: Score, default: Score, unions: Sequence[bool], unit: str) -> Verdict:

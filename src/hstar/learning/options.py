@@ -5,26 +5,17 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from hstar import _core
 from hstar.learning.trials import Effort, MayStart
-from hstar.runtime.journal import digest_of
+from hstar.runtime.journal import Journal, digest_of
 from hstar.runtime.progress import Progress
 
 SPENT = "spent"
 
 
-class Kept(Protocol):
-    """What is finished, so that a run that was stopped goes on: a journal."""
-
-    def file(self, name: str) -> Path | None: ...
-    def read(self, name: str) -> bytes | None: ...
-    def write(self, name: str, content: bytes) -> None: ...
-
-
 class NotKept:
-    """Forgets everything."""
+    """What a journal keeps, so that a run that was stopped goes on, is forgotten here."""
 
     def file(self, name: str) -> Path | None:
         return None
@@ -34,6 +25,9 @@ class NotKept:
 
     def write(self, name: str, content: bytes) -> None:
         pass
+
+
+Kept = Journal | NotKept
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,13 +18,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from hstar.learning.corrections import find_minima
-from hstar.learning.judge import Verdict, judge, not_compared, nothing_learned
+from hstar.learning.judge import DEFAULT, Verdict, judge
 from hstar.learning.making import Labels, ModelMaker
 from hstar.learning.options import Kept, LearnOptions, NotKept, Watch
-from hstar.learning.outcome import Outcome
 from hstar.learning.portfolio import Candidate, Schedule, choose_schedule
 from hstar.learning.race import Rung, RungTrials, race
 from hstar.learning.recipe import Recipe
@@ -40,6 +40,7 @@ from hstar.learning.trials import (
     is_spent,
 )
 from hstar.pddl import Problem
+from hstar.planning.result import SearchResult
 from hstar.planning.specification import DEFAULT_PLANNER
 from hstar.runtime.pool import Pool
 from hstar.runtime.progress import Progress
@@ -53,6 +54,33 @@ SCREENING = 8  # on the first rung of the race, a search gets this part of what 
 LONGER = 4  # times as much effort for the verdict where nobody solves anything
 LARGEST_SHARE = 0.02  # of the time, to ground a problem
 MOST_TRYING = 10.0  # seconds of a search in a race
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """`file` is None if nothing was learned; it names its search and its verdict. `labelled` counts
+    the problems that had labels to learn from, `models` those that raced. `result` is that
+    of a search of the race that solved the problem itself."""
+
+    file: ModelFile | None
+    chosen: str | None
+    verdict: Verdict
+    labelled: int
+    models: int
+    seconds: float
+    interrupted: bool = False
+    result: SearchResult | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON output."""
+        return {
+            "verdict": asdict(self.verdict),
+            "chosen": self.chosen,
+            "labelled": self.labelled,
+            "models": self.models,
+            "seconds": self.seconds,
+            "interrupted": self.interrupted,
+        }
 
 
 def learn(
@@ -101,8 +129,7 @@ class LearningRun:
         self.split, self.workers, self.watch = maker.split, maker.workers, maker.watch
         self.say = maker.workers.say
         self.effort = options.effort(recipe.trial_share, MOST_TRYING)
-        read, keep, show = self.watch.read, self.watch.keep, self.watch.show
-        self.trials = RungTrials(self.workers, self.effort.limit, read, keep, show)
+        self.trials = RungTrials(self.workers, self.watch, self.effort.limit)
         self.ladder = self.split.choice
         if not options.is_judged:
             itself = Start(ITSELF, self.split.training[-1].problem)
@@ -136,14 +163,14 @@ class LearningRun:
     def _outcome(self, verdict: Verdict | None, interrupted: bool) -> Outcome:
         chosen, models = self._choose(), self.maker.models
         if verdict is None:
-            verdict = not_compared(
-                "the run was interrupted" if interrupted else "the time was over"
-            )
+            why = "the run was interrupted" if interrupted else "the time was over"
+            says = "the best so far is kept; it was not compared with the default planner, because"
+            verdict = Verdict("unknown", f"{says} {why}")
         if not models:
             why = "no training problem was labelled within the limits"
             if self.maker.labelled:
                 why = f"no model of the labels of {self.maker.labelled} problems could be made"
-            verdict = nothing_learned(why)
+            verdict = Verdict(DEFAULT, f"keep the default planner, because {why}")
         file, label = None, None
         if models:
             if chosen is None:  # nothing was tried
@@ -152,7 +179,7 @@ class LearningRun:
             file = models[chosen.model or next(iter(models))]
             search = DEFAULT_PLANNER if verdict.use == "default" else chosen.search()
             training = {**file.metadata["training"], "chosen": label}
-            told = {"training": training, "search": search.to_dict(), "verdict": verdict.to_dict()}
+            told = {"training": training, "search": search.to_dict(), "verdict": asdict(verdict)}
             file = ModelFile({**file.metadata, **told}, file.tensors)
         gone = self.watch.gone()
         is_early = self.options.is_timed and gone < 0.9 * self.options.seconds
@@ -195,7 +222,7 @@ class LearningRun:
             may_start = self.watch.may_start(self.recipe.racing, self.effort.seconds)
             found = self.trials.on_rung(again, searchers, self.effort, may_start)
         scores = {one.label: Score(tuple(found[one.label])) for one in alive if one.label in found}
-        best = min(scores, key=lambda o: (-scores[o].solved, scores[o].spent), default=None)
+        best = min(scores, key=lambda one: scores[one].rank, default=None)
         if best is not None:
             self.say(
                 f"up to {rung.objects} objects, {len(scores)} candidates; best so far: {best}: "
@@ -267,7 +294,7 @@ class LearningRun:
         """With more effort for each search where nobody solves anything."""
         searchers = {one.label: self._searcher(one) for one in chosen.candidates}
         verdict = self._judge_with(searchers, 1)
-        if verdict is None or verdict.anything_solved or not self.options.is_timed:
+        if verdict is None or verdict.solved or not self.options.is_timed:
             return verdict
         return self._judge_with(searchers, LONGER) or verdict
 

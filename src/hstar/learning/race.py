@@ -14,6 +14,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from hstar.learning.options import Watch
 from hstar.learning.trials import (
     Effort,
     MayStart,
@@ -34,9 +35,6 @@ MOST_OBJECTS = 2000
 KEPT = (14, 9, 6)  # candidates that go on after the first rungs; the last number holds for the rest
 
 Racer = TypeVar("Racer", bound=Hashable)
-
-Read = Callable[[str], bytes | None]
-Write = Callable[[str, bytes], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +108,11 @@ def problem_starts(name: str, problems: Sequence[Problem]) -> list[Start]:
 @dataclass
 class RungTrials:
     """Trials on rungs by worker processes, kept in a journal. `limit` is what a failed trial counts
-    for; `show` gets a line after each search. `made` has all trials so far, by rung, searcher and
-    number of the start."""
+    for. `made` has all trials so far, by rung, searcher and number of the start."""
 
     workers: Workers
+    watch: Watch
     limit: float
-    read: Read
-    write: Write
-    show: Callable[[str], None]
     made: dict[tuple[str, str, int], Trial] = field(default_factory=dict)
 
     def on_rung(
@@ -129,7 +124,7 @@ class RungTrials:
         jobs = []
         for i, start in enumerate(rung.starts):
             for name, searcher in searchers.items():
-                kept = self.read(f"{rung.name} {i} {name}")
+                kept = self.watch.read(f"{rung.name} {i} {name}")
                 if kept is not None:
                     made[name, i] = self.made[rung.name, name, i] = Trial(*json.loads(kept))
                 else:
@@ -139,9 +134,9 @@ class RungTrials:
             trial = answer if answer.solved else Trial(False, self.limit)
             made[name, i] = self.made[rung.name, name, i] = trial
             held = json.dumps([trial.solved, trial.spent, trial.cost])
-            self.write(f"{rung.name} {i} {name}", held.encode())
+            self.watch.keep(f"{rung.name} {i} {name}", held.encode())
             solved = sum(one.solved for one in made.values())
-            self.show(f"{rung.name}, {name}: {solved} solved, {len(made)} of {count} tried")
+            self.watch.show(f"{rung.name}, {name}: {solved} solved, {len(made)} of {count} tried")
         lost = [key for key, *_ in jobs if key not in made] if may_start() else []
         for key in lost:  # whose workers died again and again
             made[key] = Trial(False, self.limit)
@@ -186,7 +181,7 @@ def race(
             break
         scores = {one: Score(tuple(trials[one])) for one in alive}
         alive = [one for one in alive if any(trial.solved for trial in found[one])]
-        alive.sort(key=lambda one: (-scores[one].solved, scores[one].spent))
+        alive.sort(key=lambda one: scores[one].rank)
         alive = alive[: KEPT[min(number, len(KEPT) - 1)]]
         number += 1
     return {one: Score(tuple(made)) for one, made in trials.items() if made}

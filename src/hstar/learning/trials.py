@@ -128,11 +128,10 @@ class Score:
         """Per trial; one that failed counts with the limit it was given."""
         return sum(trial.spent for trial in self.trials) / max(1, len(self.trials))
 
-    def beats(self, other: Score) -> bool:
-        """More solved, or as many with less effort, but at least one."""
-        if self.solved != other.solved:
-            return self.solved > other.solved
-        return self.solved > 0 and self.spent < other.spent
+    @property
+    def rank(self) -> tuple[int, float]:
+        """Less is better: more solved, or as many with less effort."""
+        return -self.solved, self.spent
 
     def cost_ratio(self, other: Score) -> float | None:
         """What plans cost, as a multiple of the other's: the geometric mean over trials in which
@@ -152,10 +151,7 @@ class Score:
 def cheapest(scores: Mapping[Any, Score]) -> Any:
     """The key of the best score: most solved, least effort; of those that are about as good, the
     one with the cheapest plans."""
-    best = next(iter(scores))
-    for key, score in scores.items():
-        if score.beats(scores[best]):
-            best = key
+    best = min(scores, key=lambda key: scores[key].rank)
     top = scores[best]
     chosen, least = best, 1 / NOTICEABLE
     for key, score in scores.items():

@@ -12,9 +12,7 @@ if TYPE_CHECKING:
     from hstar.training.dataset import load_dataset as load_dataset
     from hstar.training.evaluation import baseline_mse as baseline_mse
     from hstar.training.evaluation import evaluate_model as evaluate_model
-    from hstar.training.fact_network import NETWORK as NETWORK
     from hstar.training.loop import Line as Line
-    from hstar.training.native import FactRows as FactRows
     from hstar.training.native import MlpOptions as MlpOptions
     from hstar.training.options import TABLE_DEFAULTS as TABLE_DEFAULTS
     from hstar.training.options import TrainOptions as TrainOptions

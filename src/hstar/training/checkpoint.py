@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,7 +50,7 @@ def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     write_atomically(path, save(tensors, metadata={"hstar": text}))
 
 
-def read_checkpoint(path: Path, fingerprint: str) -> Checkpoint | None:
+def read_checkpoint(path: Path | None, fingerprint: str) -> Checkpoint | None:
     """The checkpoint of this run; None if there is none. Raises CheckpointError if the file belongs
     to another run (other labels, options or code) or is damaged."""
     from safetensors import SafetensorError, safe_open
@@ -58,10 +59,10 @@ def read_checkpoint(path: Path, fingerprint: str) -> Checkpoint | None:
         what_to_do = "delete it to start anew, or choose another output"
         return CheckpointError(f"the checkpoint {why}; {what_to_do}", str(path))
 
-    if path.is_symlink() or (path.exists() and not path.is_file()):
-        raise refused("is no file")
-    if not path.exists():
+    if path is None or not os.path.lexists(path):
         return None
+    if path.is_symlink() or not path.is_file():
+        raise refused("is no file")
     try:
         with safe_open(path, framework="numpy") as file:
             held = json.loads((file.metadata() or {}).get("hstar", "{}"))

@@ -85,12 +85,21 @@ class Dataset:
         return any(labelled.has_open for labelled in self.tasks)
 
     def select(self, tasks: Sequence[int]) -> Dataset:
-        """The data of some of the problems."""
-        starts = np.cumsum([0, *(len(labelled.states) for labelled in self.tasks)])
-        rows = [np.arange(starts[i], starts[i + 1]) for i in tasks]
-        chosen = np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64)
-        columns = {name: column[chosen] for name, column in self.columns.items()}
+        """The data of some of the problems, given in ascending order."""
+        rows = np.isin(self.task_numbers, tasks)
+        columns = {name: column[rows] for name, column in self.columns.items()}
         return Dataset(self.domain, self.cost, tuple(self.tasks[i] for i in tasks), columns)
+
+    def without_dead_ends(self) -> Dataset:
+        """Most losses need a finite h."""
+        kept = ~np.isposinf(self.column("h_star"))
+        parts = np.split(kept, np.cumsum([len(one.states) for one in self.tasks]))
+        tasks = tuple(
+            replace(one, states=one.states[part])
+            for one, part in zip(self.tasks, parts, strict=False)
+        )
+        columns = {name: column[kept] for name, column in self.columns.items()}
+        return Dataset(self.domain, self.cost, tasks, columns)
 
     def split(self, share: float, seed: int) -> tuple[Dataset, Dataset]:
         """All but a share of the problems, and that share, drawn at random. Whole problems are
@@ -122,23 +131,20 @@ def dataset_of(labels: Labels, path: str, *, dead_ends: bool = False) -> Dataset
     """Training data from labels that were read from `path`. Dead ends are left out unless they are
     wanted: most losses need a finite h. Raises LabelsError."""
     domain = read_domain(source_from_bytes(f"{path}: domain", labels.domain.encode()))
-    rows = labels.rows
-    is_kept = np.ones(len(rows), dtype=bool) if dead_ends else ~np.isposinf(rows.h)
-    tasks = []
+    tasks, rows = [], []
     for number, problem in enumerate(labels.problems):
         if problem.status != SOLVED:
-            is_kept[rows.problem == number] = False
             continue
         lifted = read_problem_text(problem.problem, problem.pddl, domain, labels.cost)
+        rows.append(labels.rows.of_problem(number))
         try:
-            whole = labelled_task(problem.problem, lifted, problem, rows.of_problem(number))
+            tasks.append(labelled_task(problem.problem, lifted, problem, rows[-1]))
         except ValueError as error:
             message = f"{problem.problem} {error}; label the problems again"
             raise LabelsError(message, path) from None
-        tasks.append(replace(whole, states=whole.states[is_kept[rows.problem == number]]))
-    labelled = {"h_star": rows.h, "lower": rows.lower, "upper": rows.upper}
-    columns = {name: column[is_kept] for name, column in labelled.items()}
-    dataset = Dataset(domain, labels.cost, tuple(tasks), columns)
+    dataset = _dataset(domain, labels.cost, tasks, rows)
+    if not dead_ends:
+        dataset = dataset.without_dead_ends()
     if len(dataset) == 0:
         raise LabelsError("there are no labelled states; was any problem solved?", path)
     return dataset
@@ -163,13 +169,20 @@ def labelled_task(
 def dataset_in_memory(parts: Sequence[tuple[str, Problem, Attempt]]) -> Dataset:
     """Training data from solved attempts at problems of one domain, dead ends included: there costs
     count as the problems say."""
-    tasks = []
+    tasks, rows = [], []
     for name, problem, attempt in parts:
         assert attempt.rows is not None
+        rows.append(attempt.rows)
         tasks.append(labelled_task(name, problem, attempt, attempt.rows))
-    rows = LabelRows.concatenate([one.rows for _, _, one in parts if one.rows is not None])
+    return _dataset(parts[0][1].domain, "one", tasks, rows)
+
+
+def _dataset(
+    domain: Domain, cost: str, tasks: Sequence[LabelledTask], parts: Sequence[LabelRows]
+) -> Dataset:
+    rows = LabelRows.concatenate(parts)
     columns = {"h_star": rows.h, "lower": rows.lower, "upper": rows.upper}
-    return Dataset(parts[0][1].domain, "one", tuple(tasks), columns)
+    return Dataset(domain, cost, tuple(tasks), columns)
 
 
 def open_states(features: str) -> ValueError:

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from hstar import _core
 from hstar.planning.task import Task
-from hstar.slots.features.facts import FACTS, fact_rows
+from hstar.slots.features.facts import FACTS
 from hstar.slots.teachers.labels import LabelRows
-from hstar.training.native import FactRows, MlpOptions, first_layers
+from hstar.training.native import EQUAL, MlpOptions, first_layers
 
 NETWORK = MlpOptions(
     hidden=128,
@@ -31,40 +31,27 @@ class FactNetwork:
     def __init__(self, task: Task, options: MlpOptions, seed: int) -> None:
         self.task, self.options, self.seed = task, options, seed
         self.features = FACTS.configure([task], {}, "one")
-        self.row_of_fact, self.constant = fact_rows(self.features, task)
+        self.inputs = FACTS.native(self.features, task)
         rng = np.random.default_rng([seed])
         self.layers = first_layers(self.features["width"], options, rng)
         self.optimizer: dict[str, Any] | None = None
 
     def heuristic(self) -> _core.Heuristic:
         """The network as it is now."""
-        decode = {"name": "value", "sigma": 0.0}
-        return _core.Heuristic.learned(
-            self.task.core,
-            {
-                "cost": "one",
-                "base": "",
-                "lower": "",
-                "cap": 0.0,
-                "decode": decode,
-                "model": "mlp",
-                "layers": self.layers,
-                "precision": self.options.precision,
-                "input": "facts",
-                "rows": self.row_of_fact,
-                "constant": self.constant,
-            },
-        )
+        plain = {"cost": "one", "base": "", "lower": "", "cap": 0.0}
+        network = {"model": "mlp", "layers": self.layers, "precision": self.options.precision}
+        decode = {"decode": {"name": "value", "sigma": 0.0}}
+        return _core.Heuristic.learned(self.task.core, plain | decode | network | self.inputs)
 
     def train(self, sets: LabelRows, batches: int, seed: int, limits: tuple[float, int]) -> float:
         """The mean loss of so many batches, drawn from the sets.
 
         Raises _core.Stopped, and keeps what it has learned until then.
         """
-        rows = training_rows(sets, self.row_of_fact, self.features["width"])
+        rows = training_rows(sets, self.inputs["rows"], self.features["width"])
         options = self.options
         trainer = _core.MlpTrainer(
-            rows.native(), self.layers, options.objective, options.scale, options.epsilon
+            rows, self.layers, options.objective, options.scale, options.epsilon
         )
         if self.optimizer is not None:
             trainer.load(self.layers, self.optimizer)
@@ -76,9 +63,13 @@ class FactNetwork:
             self.layers, self.optimizer = trainer.weights(), trainer.state()
 
 
-def training_rows(sets: LabelRows, row_of_fact: NDArray[np.int32], width: int) -> FactRows:
+def training_rows(
+    sets: LabelRows, row_of_fact: NDArray[np.int32], width: int
+) -> _core.TrainingRows:
     """The atoms that are inputs, of each set."""
     inputs = row_of_fact[sets.atoms]
     is_input = inputs >= 0
     before = np.concatenate([[0], np.cumsum(is_input)])  # inputs among the first facts
-    return FactRows(width, before[sets.starts], inputs[is_input], sets.h, sets.lower, sets.upper)
+    labels = sets.h, sets.lower, sets.upper
+    starts, atoms = before[sets.starts], inputs[is_input]
+    return _core.TrainingRows(width, starts, atoms, *labels, EQUAL)

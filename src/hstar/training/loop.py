@@ -31,11 +31,12 @@ from hstar.training.checkpoint import (
     write_checkpoint,
 )
 from hstar.training.options import TrainOptions
-from hstar.training.recorded import RecordedStep
 from hstar.training.source import BatchSource
 
 CALIBRATION_BATCHES = 50
 CALIBRATED_STATES = 8192
+RISE = 8  # how many times its best the validation score may end at without a warning
+WARM_UP_STEPS = 3  # until lazy initialisation (compiled code, optimiser state) has finished
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,35 +60,29 @@ class Line:
 Report = Callable[[Line, int], None]
 
 
+@dataclass(eq=False)
 class Loop:
     """A run that can be stopped and continued. `network` is what is trained: from when rounding
-    begins another one than at the start."""
+    begins another one than at the start. `seconds` count all runs of one that was stopped."""
 
-    def __init__(
-        self,
-        network: nn.Module,
-        source: BatchSource,
-        validation: BatchSource | None,
-        options: TrainOptions,
-        fingerprint: str,
-        is_rounding: bool = False,
-    ) -> None:
-        self.model = MODELS.find(options.model)
-        self.source = source
-        self.validation = validation
-        self.options = options
-        self.fingerprint = fingerprint
-        self.device = source.device
+    network: nn.Module
+    source: BatchSource
+    validation: BatchSource | None
+    options: TrainOptions
+    fingerprint: str
+    is_rounding: bool = False
+    step: int = 0
+    restarted: int = 0
+    seconds: float = 0.0
+    curve: list[Line] = field(default_factory=list)
+    best_weights: Arrays = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.model = MODELS.find(self.options.model)
+        self.device = self.source.device
         self.on_gpu = self.device.type == "cuda"
-        self.network = network
-        self.is_rounding = is_rounding
-        self.step = 0
-        self.restarted = 0
-        self.seconds = 0.0
-        self.curve: list[Line] = []
-        self.best_weights: Arrays = {}
-        self.rounds_from = round(options.quantize_from * options.steps)
-        self.sums = ("train_loss", *source.objective.statistic_names)
+        self.rounds_from = round(self.options.quantize_from * self.options.steps)
+        self.sums = ("train_loss", *self.source.objective.statistic_names)
         self.totals = torch.zeros(len(self.sums), dtype=torch.float64, device=self.device)
         self._prepare()
 
@@ -100,6 +95,23 @@ class Loop:
         """The line of the best weights; the last one where nothing is validated."""
         return self.curve[-1] if self.validation is None else min(self.curve, key=self.score)
 
+    @property
+    def parameters(self) -> int:
+        """The number of the best weights."""
+        return sum(int(weights.size) for weights in self.best_weights.values())
+
+    @property
+    def warning(self) -> str | None:
+        """What is wrong with the curve of a run that has ended."""
+        best, last = self.score(self.best), self.score(self.curve[-1])
+        if last <= RISE * best:
+            return None
+        return (
+            f"the validation score rose from {best:.3f} at step {self.best.step} to {last:.3f} at "
+            f"step {self.curve[-1].step}: the model overfits; label more problems, or train a "
+            "smaller model"
+        )
+
     def run(
         self,
         checkpoint: Path | None = None,
@@ -108,7 +120,7 @@ class Loop:
     ) -> bool:
         """Train to the end or the deadline (of time.monotonic); True if the end was reached. Raises
         FloatingPointError for a loss that is no number, CheckpointError."""
-        held = None if checkpoint is None else read_checkpoint(checkpoint, self.fingerprint)
+        held = read_checkpoint(checkpoint, self.fingerprint)
         if held is not None:
             self.restore(held)
         before, started = self.seconds, time.monotonic()
@@ -140,9 +152,6 @@ class Loop:
             return False
         earlier = min(self.score(line) for line in self.curve[:-patience])
         return all(self.score(line) >= earlier for line in self.curve[-patience:])
-
-    def weights(self) -> Arrays:
-        return weights_of(self.network)
 
     def _advance(self, end: int) -> Line:
         self.totals.zero_()
@@ -176,7 +185,7 @@ class Loop:
                 )
         is_best = not self.curve or self.score(line) < self.score(self.best)
         if self.validation is not None and is_best:
-            self.best_weights = self.weights()
+            self.best_weights = weights_of(self.network)
         self.curve.append(line)
         objective = self.source.objective.after(line.metrics)
         if objective != self.source.objective:
@@ -267,3 +276,35 @@ class Loop:
         self.source.objective = self.source.objective.resumed(notes["objective"])
         count_on = self.device if self.on_gpu else torch.device("cpu")
         restore_groups(self.network, self.optimiser, groups, count_on)
+
+
+class RecordedStep:
+    """Calls `compute` with tensors that always have the same shapes. The first calls are plain
+    ones; then the operations are recorded, and later calls only replay them: to start some hundred
+    small operations one by one takes a GPU longer than most of them. All else that differs from
+    step to step must lie in tensors on the device."""
+
+    def __init__(self, compute: Callable[[list[Tensor]], None]) -> None:
+        self.compute = compute
+        self.tensors: list[Tensor] = []
+        self.graph: torch.cuda.CUDAGraph | None = None
+        self.calls = 0
+
+    def __call__(self, drawn: list[Tensor]) -> None:
+        if not self.tensors:
+            self.tensors = [tensor.clone() for tensor in drawn]
+        for held, tensor in zip(self.tensors, drawn, strict=True):
+            held.copy_(tensor)
+        self.calls += 1
+        if self.calls <= WARM_UP_STEPS:
+            stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+            stream.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(stream):
+                self.compute(self.tensors)
+            torch.cuda.current_stream().wait_stream(stream)
+            return
+        if self.graph is None:
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph):
+                self.compute(self.tensors)
+        self.graph.replay()

@@ -9,7 +9,6 @@ gradient and can learn nothing, so it is drawn again.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
@@ -25,41 +24,9 @@ from hstar.slots.objectives.objective import check_known
 
 Floats = NDArray[np.float32]
 Layer = tuple[Floats, Floats, str, bool]  # weight [outputs, inputs], bias, activation, skip
+EQUAL = np.zeros(0, np.float32)  # in place of weights of rows
 
 PROBE = 1000  # rows that show that a network is not dead
-
-
-@dataclass(frozen=True)
-class FactRows:
-    """Sets of atoms with labels: row r has atoms[starts[r] : starts[r + 1]], below `num_atoms`.
-
-    NaN in h, lower or upper: missing. `weights` multiply the losses; none: all are 1.
-    """
-
-    num_atoms: int
-    starts: NDArray[np.int64]
-    atoms: NDArray[np.int32]
-    h: Floats
-    lower: Floats
-    upper: Floats
-    weights: Floats | None = None
-
-    def __len__(self) -> int:
-        return len(self.h)
-
-    def native(self) -> _core.TrainingRows:
-        """A copy in the core, which networks that train side by side can share."""
-        weights = np.zeros(0, np.float32) if self.weights is None else self.weights
-        labels = [np.ascontiguousarray(a, np.float32) for a in (self.h, self.lower, self.upper)]
-        return _core.TrainingRows(
-            self.num_atoms,
-            np.ascontiguousarray(self.starts, np.int64),
-            np.ascontiguousarray(self.atoms, np.int32),
-            labels[0],
-            labels[1],
-            labels[2],
-            np.ascontiguousarray(weights, np.float32),
-        )
 
 
 @dataclass(frozen=True)
@@ -134,12 +101,11 @@ def to_tensors(layers: list[Layer]) -> dict[str, Floats]:
 
 @dataclass(frozen=True)
 class Epoch:
-    """What one pass over the training rows came to; `seconds` since training began."""
+    """The mean losses of one pass over the training rows."""
 
     epoch: int
     training: float
     validation: float
-    seconds: float
 
 
 @dataclass
@@ -154,14 +120,10 @@ class Trained:
     is_dead: bool = False
     stopped: str | None = None
 
-    def tensors(self) -> dict[str, Floats]:
-        return to_tensors(self.layers)
-
     def summary(self) -> dict[str, Any]:
-        """For a model file, whose bytes must not depend on the clock."""
-        curve = [{k: v for k, v in asdict(one).items() if k != "seconds"} for one in self.curve]
+        """For a model file."""
         return {
-            "curve": curve,
+            "curve": [asdict(one) for one in self.curve],
             "best": None if self.best is None else self.best.epoch,
             "draws": self.draws,
             "stopped": self.stopped,
@@ -169,30 +131,26 @@ class Trained:
 
 
 def train_mlp(
-    rows: FactRows | _core.TrainingRows,
+    rows: _core.TrainingRows,
     inputs: int,
     options: MlpOptions,
     seed: int,
     deadline: float = 0.0,
-    progress: Callable[[Epoch], None] | None = None,
-    *,
     memory_bytes: int = 0,
 ) -> Trained:
     """Train one network on rows of `inputs` atoms. `deadline` is one of the monotonic clock (0:
     none). It releases the GIL, so several networks may be trained by as many threads."""
-    held = rows.native() if isinstance(rows, FactRows) else rows
-    count = len(held)
+    count = len(rows)
     if count < 2:
         raise ValueError(f"training needs at least two labelled states, and there are {count}")
     limits: dict[str, Any] = {"deadline": deadline, "memory_bytes": memory_bytes}
     split = np.random.default_rng([seed]).permutation(count).astype(np.int32)
     validating = min(count - 1, max(1, round(options.validation * count)))
     validation, training = split[:validating], split[validating:]
-    started = time.monotonic()
     result = Trained([])
     for draw in range(options.draws):
         layers = first_layers(inputs, options, np.random.default_rng([seed, draw]))
-        trainer = _core.MlpTrainer(held, layers, options.objective, options.scale, options.epsilon)
+        trainer = _core.MlpTrainer(rows, layers, options.objective, options.scale, options.epsilon)
         result = Trained(layers, draws=draw + 1)
         try:
             result.is_dead = _is_dead(trainer, validation, limits)
@@ -202,12 +160,10 @@ def train_mlp(
                 loss = trainer.epoch(order, options.batch, options.learning_rate, **limits)
                 result.is_dead = _is_dead(trainer, validation, limits)
                 found = trainer.loss(validation, **limits)
-                line = Epoch(number, loss, found, time.monotonic() - started)
+                line = Epoch(number, loss, found)
                 result.curve.append(line)
                 if result.best is None or found < result.best.validation:
                     result.best, result.layers = line, trainer.weights()
-                if progress is not None:
-                    progress(line)
         except _core.Stopped as stopped:
             result.stopped = str(stopped)
             if result.best is None:

@@ -23,7 +23,7 @@ MODES = ("uniform", "proportional", "tempered")
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """Which states of a table a batch holds (draws.py)."""
+    """Which states of a table a batch holds (see Draws)."""
 
     mode: str = "uniform"
     alpha: float = 0.5  # of "tempered"

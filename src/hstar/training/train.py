@@ -20,8 +20,9 @@ from hstar.slots.model_file import ModelFile, model_metadata, write_model
 from hstar.slots.models import MODELS
 from hstar.slots.models.export import rounded_from, shape_of
 from hstar.slots.models.integer_network import Network
+from hstar.training.checkpoint import weights_of
 from hstar.training.dataset import Dataset, check_same_kind, no_plans, open_states
-from hstar.training.loop import Line, Loop, Report
+from hstar.training.loop import Loop, Report
 from hstar.training.options import TABLE_DEFAULTS, TrainOptions
 from hstar.training.pair_source import PairSource
 from hstar.training.pattern_source import PatternSource, TableData
@@ -30,18 +31,6 @@ from hstar.training.state_source import StateSource
 from hstar.training.targets import fitted
 
 ROW_SOURCES: dict[str, type[BatchSource]] = {"states": StateSource, "pairs": PairSource}
-RISE = 8  # how many times its best the validation score may end at without a warning
-
-
-@dataclass(frozen=True, slots=True)
-class TrainResult:
-    """`seconds` count all runs of a training that was interrupted."""
-
-    best: Line
-    curve: tuple[Line, ...]
-    seconds: float
-    parameters: int
-    warnings: tuple[str, ...]
 
 
 def train(
@@ -50,39 +39,49 @@ def train(
     output: str | os.PathLike[str],
     options: TrainOptions,
     report: Report | None = None,
-) -> TrainResult:
+) -> Loop:
     """Train on labelled states and write the model file. `report` is called with every line of the
     curve and the number of steps. A killed run goes on from `output`.partial. Raises ValueError for
     pieces that do not fit each other, LabelsError, CheckpointError, OSError."""
-    prepared = prepare(training, validation, options)
-    prepared.run(output, report)
-    loop = prepared.loop
-    parameters = sum(int(weights.size) for weights in loop.best_weights.values())
-    curve, warnings = tuple(loop.curve), tuple(_warnings(loop))
-    return TrainResult(loop.best, curve, loop.seconds, parameters, warnings)
+    return prepare(training, validation, options).run(output, report)
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A loop ready to run, and what its model file will say."""
+    """A loop ready to run, and what its model file will say. `features` and `model` are their
+    configurations; `about` is what training is told of: options and data."""
 
     loop: Loop
-    options: TrainOptions
-    metadata: Config
+    features: Config
+    model: Config
+    cost: str
+    domain: Domain | None
+    about: Config
 
-    def run(self, output: str | os.PathLike[str], report: Report | None = None) -> None:
+    def run(self, output: str | os.PathLike[str], report: Report | None = None) -> Loop:
         """Train to the end and write the model file."""
         partial = Path(f"{os.fspath(output)}.partial")
         self.loop.run(partial, report)
         write_model(output, self.model_file())
         partial.unlink(missing_ok=True)
+        return self.loop
 
     def model_file(self) -> ModelFile:
         """The best weights so far."""
-        loop = self.loop
+        loop, options = self.loop, self.loop.options
+        _, _, decode = options.entries()
+        constants = {**decode.options, **options.decode_options, **options.objective.constants()}
         curve = {"best": loop.best.to_dict(), "curve": [line.to_dict() for line in loop.curve]}
-        metadata = {**self.metadata, "training": {**self.metadata["training"], **curve}}
-        weights = loop.best_weights or loop.weights()  # a table is not validated
+        metadata = model_metadata(
+            features=(options.features_name, self.features),
+            model=(options.model, self.model),
+            objective=options.objective.to_dict(),
+            decode={**constants, "name": options.decode_name},
+            cost=self.cost,
+            domain=self.domain,
+            training={**self.about, **curve},
+        )
+        weights = loop.best_weights or weights_of(loop.network)  # a table is not validated
         return ModelFile(metadata, weights)
 
 
@@ -117,11 +116,9 @@ def prepare(training: Dataset, validation: Dataset, options: TrainOptions) -> Pr
     digests = [training.digest(), validation.digest(), code_digest()]
     described = [options.to_dict(), feature_config, config, *digests]
     loop = Loop(network, source, make(validation, wanted, device), options, _digest(described))
-    about = {"problems": len(training.tasks), "states": len(training)}
-    metadata = _metadata(
-        options, feature_config, config, training.cost, options.chosen(), training.domain, **about
-    )
-    return Prepared(loop, options, metadata)
+    sizes = {"problems": len(training.tasks), "states": len(training)}
+    about = {"options": options.chosen(), **sizes}
+    return Prepared(loop, feature_config, config, training.cost, training.domain, about)
 
 
 def _check_open(options: TrainOptions, features: Feature) -> None:
@@ -171,33 +168,8 @@ def prepare_table(data: TableData, options: TrainOptions, start: Network | None 
     described = [options.to_dict(), config, asdict(layout), sha.hexdigest(), code_digest()]
     network, digest = network.to(states.device), _digest(described)
     loop = Loop(network, source, None, options, digest, is_rounding=start is not None)
-    chosen = options.chosen(**TABLE_DEFAULTS)
-    metadata = _metadata(options, feature_config, config, layout.cost, chosen)
-    return Prepared(loop, options, metadata)
-
-
-def _metadata(
-    options: TrainOptions,
-    features: Config,
-    model: Config,
-    cost: str,
-    chosen: Config,
-    domain: Domain | None = None,
-    **about: int,
-) -> Config:
-    """What a model file says before training; `about` is what it was trained on."""
-    _, _, decode = options.entries()
-    objective = options.objective
-    constants = {**decode.options, **options.decode_options, **objective.constants()}
-    return model_metadata(
-        features=(options.features_name, features),
-        model=(options.model, model),
-        objective=objective.to_dict(),
-        decode={**constants, "name": options.decode_name},
-        cost=cost,
-        domain=domain,
-        training={"options": chosen, **about},
-    )
+    about = {"options": options.chosen(**TABLE_DEFAULTS)}
+    return Prepared(loop, feature_config, config, layout.cost, None, about)
 
 
 def _check_table(options: TrainOptions, difference: bool) -> None:
@@ -248,16 +220,6 @@ def choose_device(name: str) -> torch.device:
     if device.type == "cuda" and not torch.cuda.is_available():
         raise ValueError("there is no GPU that torch can use; choose --device cpu")
     return device
-
-
-def _warnings(loop: Loop) -> list[str]:
-    best, last = loop.score(loop.best), loop.score(loop.curve[-1])
-    if last <= RISE * best:
-        return []
-    return [
-        f"the validation score rose from {best:.3f} at step {loop.best.step} to {last:.3f} at step "
-        f"{loop.curve[-1].step}: the model overfits; label more problems, or train a smaller model"
-    ]
 
 
 def _digest(described: list[Any]) -> str:

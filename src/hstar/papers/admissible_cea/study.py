@@ -284,8 +284,8 @@ def learn_network(
         "options": learning.options.to_dict(),
         "certified": certified_row(learned.file, output.stat().st_size),
         "argmax": argmax_row(likeliest, learned.sweep.count_values(likeliest)),
-        "curve": [[line.step, *map(line.metrics.get, CURVE)] for line in learned.curve],
-        "seconds": round(learned.seconds, 1),
+        "curve": [[line.step, *map(line.metrics.get, CURVE)] for line in learned.loop.curve],
+        "seconds": round(learned.loop.seconds, 1),
     }
 
 
@@ -300,15 +300,15 @@ def measure_argmax(path: Path, table: Path, device: str, sampled: int) -> Row:
     with a GPU, otherwise on `sampled` ones."""
     from hstar.slots.features import PatternStates
     from hstar.training import choose_device
-    from hstar.training.certified import DeviceSweep, SampledSweep, argmax_row, without_exceptions
+    from hstar.training.certified import DeviceSweep, argmax_row, count_sampled, without_exceptions
 
     database = read_pdb(table)
     model = without_exceptions(read_learned(path).model)
     where = choose_device(device)
     states = PatternStates(database, make_puzzle(database.layout.space), where)
-    on_gpu = where.type == "cuda"
-    sweep = DeviceSweep(states, DEVICE_BATCH) if on_gpu else SampledSweep(states, sampled)
-    return argmax_row(model, sweep.count_values(model))
+    if where.type == "cuda":
+        return argmax_row(model, DeviceSweep(states, DEVICE_BATCH).count_values(model))
+    return argmax_row(model, count_sampled(model, states, sampled))
 
 
 def planning_files(directory: Path, puzzle: str) -> list[tuple[str, str, Path]]:

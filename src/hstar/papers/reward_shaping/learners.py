@@ -40,7 +40,6 @@ from hstar.training.fit import ActingLearner, Lesson, Limits, rtdp_settings
 from hstar.training.reinforcement import (
     PPOOptions,
     Rtdp,
-    changed,
     find_preset,
     train_policy,
 )
@@ -68,7 +67,7 @@ def dynamic_programming(lesson: LearnerTask, is_timed: bool = False, **options: 
     weights. The paper's network has another depth for some domains."""
     study, printed = lesson.study, PRINTED.get(lesson.subject.domain)
     depth = {"depth": printed["layers"]} if printed else {}
-    settings = changed(find_preset("paper"), updates=study.steps["paper"], **depth, **options)
+    settings = replace(find_preset("paper"), updates=study.steps["paper"], **depth, **options)
     tasks = tasks_of(lesson)
     learner = Rtdp(tasks, settings, lesson.seed, budget=lesson.budget)
     learner.budget = lesson.budget.within(study.learn) if is_timed else lesson.budget

@@ -16,14 +16,11 @@ if TYPE_CHECKING:
     from hstar.training.certified.generalisation import (
         measure_generalisation as measure_generalisation,
     )
-    from hstar.training.certified.learning import integer_network as integer_network
     from hstar.training.certified.learning import learn as learn
-    from hstar.training.certified.sampled_sweep import SampledSweep as SampledSweep
-    from hstar.training.certified.sampled_sweep import predict as predict
     from hstar.training.certified.sweep import SweepOptions as SweepOptions
-    from hstar.training.certified.sweep import ValueCounts as ValueCounts
     from hstar.training.certified.worth import argmax_row as argmax_row
     from hstar.training.certified.worth import certified_row as certified_row
+    from hstar.training.certified.worth import count_sampled as count_sampled
     from hstar.training.certified.worth import without_exceptions as without_exceptions
 
 if not TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,62 +21,43 @@ from hstar.training.certified.sweep import AnySweep, Sweep, SweepOptions
 
 
 @dataclass(frozen=True, slots=True)
-class Certificate:
-    """`states` can reach the goal, `unreached` ones cannot. Of symmetric states that share an index
-    one was swept, and all are counted. `total` is the sum of the heuristic's values without the
-    base's, `exact_total` that of the table; `histogram` counts states by value."""
-
-    space: str
-    pattern: list[int]
-    states: int
-    unreached: int
-    overestimates: int
-    total: int
-    exact_total: int
-    histogram: list[list[int]]  # value, states
-    table_sha256: str
-    weights_sha256: str
-    exceptions_sha256: str
-
-    @property
-    def mean(self) -> float:
-        return self.total / max(self.states, 1)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "mean": self.mean}
-
-
-@dataclass(frozen=True, slots=True)
 class Verification:
     """What sweeping anew gave; `differences` names the entries of the stored certificate that it
     does not confirm."""
 
-    certificate: Certificate
+    certificate: dict[str, Any]
     differences: list[str]
 
     @property
     def holds(self) -> bool:
-        return not self.differences and self.certificate.overestimates == 0
+        return not self.differences and self.certificate["overestimates"] == 0
 
 
-def certify(model: LearnedDatabase, exact: PatternDatabase, sweep: AnySweep) -> Certificate:
-    """Sweep over every state. The caller looks at `overestimates`."""
+def certify(model: LearnedDatabase, exact: PatternDatabase, sweep: AnySweep) -> dict[str, Any]:
+    """Sweep over every state. The caller looks at "overestimates".
+
+    "states" can reach the goal, "unreached" ones cannot. Of symmetric states that share an index
+    one was swept, and all are counted. "total" is the sum of the heuristic's values without the
+    base's, "exact_total" that of the table; "histogram" counts states by value.
+    """
     counts = sweep.count_values(model, "certify")
     found = zip(model.values, counts.classes.tolist(), strict=True)
     histogram = [[value, count] for value, count in found if count]
     exact_counts, _ = exact.histogram
-    return Certificate(
-        space=model.layout.space,
-        pattern=list(model.layout.pattern),
-        states=counts.states,
-        unreached=counts.unreached,
-        overestimates=int(counts.overestimates.sum()),
-        total=sum(value * count for value, count in histogram),
-        exact_total=sum(value * count for value, count in enumerate(exact_counts)),
-        histogram=histogram,
-        table_sha256=hashlib.sha256(exact.table.data).hexdigest(),
+    total = sum(value * count for value, count in histogram)
+    return {
+        "space": model.layout.space,
+        "pattern": list(model.layout.pattern),
+        "states": counts.states,
+        "unreached": counts.unreached,
+        "overestimates": int(counts.overestimates.sum()),
+        "total": total,
+        "exact_total": sum(value * count for value, count in enumerate(exact_counts)),
+        "histogram": histogram,
+        "table_sha256": hashlib.sha256(exact.table.data).hexdigest(),
         **digests(model),
-    )
+        "mean": total / max(counts.states, 1),
+    }
 
 
 def rebuild(model: LearnedDatabase, space: Space, budget: Budget | None = None) -> PatternDatabase:
@@ -119,6 +100,5 @@ def verify_file(
     except ValueError as error:
         raise ModelFileError(f"the file cannot be verified: {error}", name) from error
     stored = file.certificate or {}
-    found = certificate.to_dict()
-    differences = [key for key in found if stored.get(key) != found[key]]
+    differences = [key for key, found in certificate.items() if stored.get(key) != found]
     return file, Verification(certificate, differences)

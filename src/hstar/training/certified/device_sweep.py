@@ -109,20 +109,17 @@ class DeviceSweep:
             unreached += int(standing[~reached].sum())
             pairs = exact[reached] * classes + results[reached]
             found += _sums(pairs, standing[reached], classes * classes).view(classes, classes)
-        counts: Counts = found.cpu().numpy().astype(np.uint64)
-        return ValueCounts(counts.sum(axis=0), np.triu(counts, 1), int(found.sum()), unreached)
+        return ValueCounts.of(found.cpu().numpy().astype(np.uint64), unreached)
 
-    def find_overestimates(self, model: LearnedDatabase, title: str = "exceptions") -> list[Counts]:
+    def find_overestimates(self, model: LearnedDatabase) -> list[Counts]:
         lists: list[list[Tensor]] = [[] for _ in range(model.network.num_classes)]
-        for index, exact, results in self._results(model, title):
+        for index, exact, results in self._results(model, "exceptions"):
             excess = torch.where(exact == UNREACHED, 0, results - exact)
             for number in range(int(excess.max())):
                 lists[number].append(index[excess > number].cpu())
         return [torch.cat(parts).numpy().astype(np.uint64) for parts in lists if parts]
 
-    def count_levels(
-        self, model: LearnedDatabase, grid: list[int], share: int = 1, title: str = "levels"
-    ) -> LevelCounts:
+    def count_levels(self, model: LearnedDatabase, grid: list[int], share: int = 1) -> LevelCounts:
         """Of one in `share` batches, with risks rounded."""
         device = self.states.device
         levels, cells = model.network.num_classes - 1, len(grid) + 1
@@ -131,7 +128,7 @@ class DeviceSweep:
         counts = torch.zeros(3, levels * cells, dtype=torch.int64, device=device)
         level = torch.arange(1, levels + 1, device=device)
         states = 0
-        for index, exact, logits in self._logits(model, title, share):
+        for index, exact, logits in self._logits(model, "levels", share):
             reached = exact != UNREACHED
             exact, logits = exact[reached], logits[reached]
             standing = self._states(index[reached])

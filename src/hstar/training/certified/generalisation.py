@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import copy
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from hstar.pdb import PatternDatabase, read_pdb
 from hstar.planning.puzzle import Puzzle, make_puzzle
 from hstar.slots.features.pattern_states import UNREACHED, PatternStates
 from hstar.training.certified.learning import integer_network
-from hstar.training.certified.sampled_sweep import predict
+from hstar.training.certified.worth import predict
 from hstar.training.options import TrainOptions
 from hstar.training.pattern_source import TableData
 from hstar.training.train import prepare_table
@@ -79,7 +79,7 @@ def measure_generalisation(
     reached = np.flatnonzero(labels < len(values))
     distance[reached] = values[labels[reached]]
     sample = np.random.default_rng(seed).choice(reached, min(size, len(reached)), replace=False)
-    data = SomeStates(database, puzzle, restricted(states, sample))
+    data = TableData(database, puzzle, restricted(states, sample))
     loop = prepare_table(data, replace(options, seed=seed, device="cpu")).loop
     loop.run()
     network = integer_network(loop)
@@ -97,16 +97,6 @@ def measure_generalisation(
     }
     means["overestimated"] = float((excess[reached] > 0).mean())
     return {**row, **means, "seconds": round(time.monotonic() - started, 1)}
-
-
-@dataclass(frozen=True)
-class SomeStates(TableData):
-    """A table of which training sees some states only."""
-
-    known: PatternStates
-
-    def states(self, device: torch.device) -> PatternStates:
-        return self.known
 
 
 def restricted(states: PatternStates, kept: Indices) -> PatternStates:

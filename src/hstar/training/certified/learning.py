@@ -17,11 +17,11 @@ from hstar.slots.models.export import export
 from hstar.slots.models.integer_network import Network
 from hstar.slots.models.rounding import RoundedNet
 from hstar.slots.pattern_network import LearnedDatabase, LearnedFile, digests
-from hstar.training.certified.certificate import Certificate, certify
+from hstar.training.certified.certificate import certify
 from hstar.training.certified.device_sweep import DeviceNetwork, DeviceSweep
 from hstar.training.certified.sweep import AnySweep, Sweep, SweepOptions
 from hstar.training.certified.thresholds import make_strict
-from hstar.training.loop import Line, Loop, Report
+from hstar.training.loop import Loop, Report
 from hstar.training.options import TABLE_DEFAULTS, TrainOptions, refining
 from hstar.training.pattern_source import PatternSource, TableData
 from hstar.training.train import prepare_table
@@ -32,15 +32,11 @@ DEVICE_BATCH = 2**16
 
 @dataclass(frozen=True)
 class CertifiedNetwork:
-    """A network in integers, what was shown of it, and how it came about. `exceptions` are how many
-    indices were lowered, counted once per step down."""
+    """A network in integers with its certificate, and how it came about."""
 
     file: LearnedFile
-    certificate: Certificate
     num_bytes: int
-    exceptions: int
-    curve: tuple[Line, ...]
-    seconds: float
+    loop: Loop
     sweep: AnySweep
 
 
@@ -61,32 +57,16 @@ def learn(
     """
     if start is not None:
         options = refining(options, start)
-    prepared = prepare_table(data, options, start)
     partial = Path(f"{os.fspath(output)}.partial")
-    loop = prepared.loop
+    loop = prepare_table(data, options, start).loop
     if not loop.run(partial, report, deadline):
         return None
     source = cast(PatternSource, loop.source)
     sweep = make_sweep(data, source.states, sweeping or SweepOptions())
-    file, certificate = finish(loop, data, sweep, prepared.options)
+    file = finish(loop, data, sweep)
     size = write_model(output, file.to_model_file())
     partial.unlink(missing_ok=True)
-    exceptions = sum(one.count for one in file.model.exceptions)
-    return CertifiedNetwork(
-        file, certificate, size, exceptions, tuple(loop.curve), loop.seconds, sweep
-    )
-
-
-def learn_float(
-    data: TableData,
-    output: str | os.PathLike[str],
-    options: TrainOptions,
-    report: Report | None = None,
-) -> tuple[Line, ...]:
-    """Learn a table with a network in floating point and write its file: not certified."""
-    prepared = prepare_table(data, options)
-    prepared.run(output, report)
-    return tuple(prepared.loop.curve)
+    return CertifiedNetwork(file, size, loop, sweep)
 
 
 def make_sweep(data: TableData, learned: PatternStates, options: SweepOptions) -> AnySweep:
@@ -105,13 +85,10 @@ def integer_network(loop: Loop) -> Network:
     return export(cast(RoundedNet, loop.network), states.domain_sizes)
 
 
-def finish(
-    loop: Loop, data: TableData, sweep: AnySweep, options: TrainOptions
-) -> tuple[LearnedFile, Certificate]:
+def finish(loop: Loop, data: TableData, sweep: AnySweep) -> LearnedFile:
     """The integer network, decoded as wanted and swept over every state."""
-    source = cast(PatternSource, loop.source)
-    states = source.states
-    network = integer_network(loop)
+    source, options = cast(PatternSource, loop.source), loop.options
+    states, network = source.states, integer_network(loop)
     plain = LearnedDatabase(
         layout=data.database.layout,
         network=network,
@@ -129,8 +106,7 @@ def finish(
         if "tau" in chosen:
             decoding = Decoding.quantile(chosen["tau"], network.num_classes, chosen["temperature"])
             plain = replace(plain, decoding=decoding)
-        certificate = certify(plain, data.database, sweep)
-        return LearnedFile(plain, certificate.to_dict(), notes), certificate
+        return LearnedFile(plain, certify(plain, data.database, sweep), notes)
 
     def size_of(model: LearnedDatabase) -> int:
         file = LearnedFile(model, _longest(model, states), notes)
@@ -138,29 +114,24 @@ def finish(
 
     strict = make_strict(plain, sweep, size_of, **chosen)
     certificate = certify(strict, data.database, sweep)
-    if certificate.overestimates:
-        raise RuntimeError(
-            f"{certificate.overestimates} states are still overestimated; this is a bug in hstar"
-        )
-    return LearnedFile(strict, certificate.to_dict(), notes), certificate
+    if wrong := certificate["overestimates"]:
+        raise RuntimeError(f"{wrong} states are still overestimated; this is a bug in hstar")
+    return LearnedFile(strict, certificate, notes)
 
 
 def _longest(model: LearnedDatabase, states: PatternStates) -> dict[str, object]:
     """A certificate that is at least as long as the real one will be."""
     most = states.cells
-    certificate = Certificate(
-        space=model.layout.space,
-        pattern=list(model.layout.pattern),
-        states=most,
-        unreached=most,
-        overestimates=0,
-        total=most * max(model.values[-1], 1),
-        exact_total=most * max(model.values[-1], 1),
-        histogram=[[value, most] for value in model.values],
-        table_sha256="0" * 64,
+    total = most * max(model.values[-1], 1)
+    return {
+        "space": model.layout.space,
+        "pattern": list(model.layout.pattern),
+        **{"states": most, "unreached": most, "overestimates": 0},
+        **{"total": total, "exact_total": total, "mean": 1.0000000000000002},
+        "histogram": [[value, most] for value in model.values],
+        "table_sha256": "0" * 64,
         **digests(model),
-    )
-    return {**certificate.to_dict(), "mean": 1.0000000000000002}
+    }
 
 
 def _check_core(model: LearnedDatabase, source: PatternSource) -> None:

@@ -53,6 +53,11 @@ class ValueCounts:
     states: int
     unreached: int
 
+    @classmethod
+    def of(cls, found: Counts, unreached: int) -> ValueCounts:
+        """From the numbers of states [exact class, result]."""
+        return cls(found.sum(axis=0), np.triu(found, 1), int(found.sum()), unreached)
+
 
 @dataclass(frozen=True, slots=True)
 class LevelCounts:
@@ -79,24 +84,22 @@ class Sweep:
         """Every state's result."""
         core = model.bind(self.space)
         parts = self._sweep(title, lambda order: core.count_values(self.exact, order))
-        states, unreached = (sum(part[n] for part in parts) for n in ("states", "unreached"))
-        return ValueCounts(
-            _total(parts, "classes"), _total(parts, "overestimates"), states, unreached
-        )
+        return ValueCounts(**_totals(parts))
 
-    def count_levels(
-        self, model: LearnedDatabase, grid: list[int], share: int = 1, title: str = "levels"
-    ) -> LevelCounts:
+    def count_levels(self, model: LearnedDatabase, grid: list[int], share: int = 1) -> LevelCounts:
         """Of one in about `share` states: enough to choose thresholds by."""
         core = model.bind(self.space)
-        parts = self._sweep(title, lambda order: core.count_levels(self.exact, order, grid), share)
-        below, just, within = (_total(parts, name) for name in ("below", "just", "within"))
-        return LevelCounts(below, just, within, sum(part["states"] for part in parts))
+        parts = self._sweep(
+            "levels", lambda order: core.count_levels(self.exact, order, grid), share
+        )
+        counted = _totals(parts)
+        del counted["unreached"]
+        return LevelCounts(**counted)
 
-    def find_overestimates(self, model: LearnedDatabase, title: str = "exceptions") -> list[Counts]:
+    def find_overestimates(self, model: LearnedDatabase) -> list[Counts]:
         """Sorted indices: list j those whose class is too large by more than j."""
         core = model.bind(self.space)
-        found = self._sweep(title, lambda order: core.find_overestimates(self.exact, order))
+        found = self._sweep("exceptions", lambda order: core.find_overestimates(self.exact, order))
         none = np.zeros(0, dtype=np.uint64)
         return [np.concatenate(parts) for parts in zip_longest(*found, fillvalue=none)]
 
@@ -124,6 +127,6 @@ class Sweep:
         return parts
 
 
-def _total(parts: list[dict[str, Any]], name: str) -> Counts:
-    total: Counts = np.sum([part[name] for part in parts], axis=0, dtype=np.uint64)
-    return total
+def _totals(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    """Numbers and arrays of all parts, summed by name."""
+    return {name: sum(part[name] for part in parts) for name in parts[0]}

@@ -55,7 +55,7 @@ class ChoiceMaker:
     _states: list[State] = field(default_factory=list)
     _distances: list[float] = field(default_factory=list)
     _rows: dict[bytes, int] = field(default_factory=dict)
-    _pairs: list[tuple[int, int]] = field(default_factory=list)
+    pairs: list[tuple[int, int]] = field(default_factory=list)  # rows: better, worse
     _steps: list[tuple[int, int, int]] = field(default_factory=list)
 
     def row(self, state: State, distance: float = math.nan) -> int:
@@ -68,16 +68,13 @@ class ChoiceMaker:
             self._distances[row] = distance
         return row
 
-    def prefer(self, better: int, worse: int) -> None:
-        self._pairs.append((better, worse))
-
     def prefer_step(self, row: int, better: int, worse: int) -> None:
         """Operators in the state of a row. Artificial ones have no name, so nothing ranks them."""
         if not any(self.task.core.is_artificial(op) for op in (better, worse)):
             self._steps.append((row, better, worse))
 
     def choices(self) -> Choices:
-        pairs = np.array(self._pairs, np.int64).reshape(-1, 2)
+        pairs = np.array(self.pairs, np.int64).reshape(-1, 2)
         return Choices(
             self.task,
             np.stack(self._states),
@@ -126,7 +123,7 @@ def choices_along(task: Task, plan: Sequence[str], known: Mapping[bytes, float])
     place = {made.row(path[i], left): i for i, left in enumerate(remaining)}
     for i, state in enumerate(path[:-1]):
         here, following = made.row(state), made.row(path[i + 1])
-        made.prefer(following, here)
+        made.pairs.append((following, here))
         ops, successors = task.successors(state)
         distances = [known.get(successor.tobytes(), math.nan) for successor in successors]
         rows = [made.row(*known) for known in zip(successors, distances, strict=True)]
@@ -137,9 +134,9 @@ def choices_along(task: Task, plan: Sequence[str], known: Mapping[bytes, float])
             else:
                 is_worse = not distance <= remaining[i + 1] + ROUNDING
                 if is_worse:
-                    made.prefer(following, there)
+                    made.pairs.append((following, there))
                 if distance > remaining[i] + ROUNDING:
-                    made.prefer(here, there)
+                    made.pairs.append((here, there))
             if is_worse and step is not None:
                 made.prefer_step(here, int(step), int(op))
     return made.choices()
@@ -158,9 +155,9 @@ def choices_at(task: Task, minima: Minima) -> Choices | None:
         ops, successors = task.successors(state)
         rows = [made.row(*known) for known in zip(successors, values, strict=True)]
         best, here = values.index(least), made.row(state)
-        made.prefer(rows[best], here)
+        made.pairs.append((rows[best], here))
         for i, value in enumerate(values):
             if value > least:
-                made.prefer(rows[best], rows[i])
+                made.pairs.append((rows[best], rows[i]))
                 made.prefer_step(here, int(ops[best]), int(ops[i]))
     return None if is_empty else made.choices()

@@ -7,7 +7,8 @@ A function of states has one of these objectives:
     squared    the distance to the goal, where it is known (along plans that are not optimal, what
                is left of the plan)
 
-Beside it, operators are ranked (operator_ranking.py).
+Beside it, a rank-SVM on the colours of operators (cpp/wl/operators.hpp) says which of them to try
+first in a state.
 """
 
 from __future__ import annotations
@@ -21,18 +22,18 @@ from numpy.typing import NDArray
 from hstar import _core
 from hstar.runtime.resources import Budget
 from hstar.slots.features.feature import Config
-from hstar.slots.features.wl import WL
+from hstar.slots.features.wl import WL, operator_colours
 from hstar.slots.model_file import ModelFile, model_metadata
 from hstar.slots.objectives import objectives_of
 from hstar.training.dataset import no_plans, open_states
 from hstar.training.fit.choices import Choices, all_choices
 from hstar.training.fit.fit import Fit, Lesson, Limits, ModelRow
-from hstar.training.fit.operator_ranking import rank_operators
 
 AT_ONCE = 1_000_000  # numbers of a dense matrix of features
 
-# starts int64[R + 1], columns int32, values float32
+# starts int64[R + 1] (of a part: lengths int64[R]), columns int32, values float32
 SparseRows = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]
+Colours = NDArray[np.uint64]
 
 
 def fit_linear(lesson: Lesson, row: ModelRow, limits: Limits) -> ModelFile:
@@ -77,7 +78,7 @@ def _fit(
         rows = distinct_differences(config, choices)
     if len(rows[0]) == 1:
         raise ValueError("the features do not tell the states of plans apart")
-    limits: Any = {"deadline": budget.deadline, "memory_bytes": budget.memory_bytes}
+    limits = _limits(budget)
     with budget.native():
         if objective == "rank-svm":
             found = _core.rank_svm(*rows, config["width"], **limits)
@@ -130,6 +131,10 @@ def states_with_distances(
     return _joined(made), np.concatenate(targets)
 
 
+def _limits(budget: Budget) -> dict[str, Any]:
+    return {"deadline": budget.deadline, "memory_bytes": budget.memory_bytes}
+
+
 def _rows_at_once(config: Config) -> int:
     return max(1, AT_ONCE // max(1, int(config["width"])))
 
@@ -137,19 +142,14 @@ def _rows_at_once(config: Config) -> int:
 def _sparse(dense: NDArray[Any]) -> SparseRows:
     places, columns = np.nonzero(dense)
     lengths = np.bincount(places, minlength=len(dense))
-    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-    return starts, columns.astype(np.int32), dense[places, columns].astype(np.float32)
+    return lengths, columns.astype(np.int32), dense[places, columns].astype(np.float32)
 
 
 def _joined(parts: Sequence[SparseRows]) -> SparseRows:
     """All rows, one part after the other."""
-    ends = np.cumsum([0, *(part[0][-1] for part in parts)])
-    starts = [part[0][1:] + end for part, end in zip(parts, ends, strict=False)]
-    return (
-        np.concatenate([np.zeros(1, np.int64), *starts]),
-        np.concatenate([np.zeros(0, np.int32), *(part[1] for part in parts)]),
-        np.concatenate([np.zeros(0, np.float32), *(part[2] for part in parts)]),
-    )
+    every = zip(_sparse(np.zeros((1, 0))), *parts, strict=True)  # an empty row before all others
+    lengths, columns, values = (np.concatenate(column) for column in every)
+    return np.cumsum(lengths), columns, values
 
 
 def check_options(row: ModelRow) -> None:
@@ -164,6 +164,57 @@ def takes(row: ModelRow) -> bool:
     return (row.model, row.features) == ("linear", "wl") and row.objective in objectives_of(
         "linear"
     )
+
+
+def rank_operators(
+    choices: Sequence[Choices], config: Config, budget: Budget
+) -> tuple[dict[str, Any], NDArray[np.float32]] | None:
+    """Actions and colours of operators, and weights float32[C]. None if no two operators that were
+    chosen between look different. Raises OutOfResources."""
+    used = [one for one in choices if len(one.steps)]
+    if not used:
+        return None
+    actions = [action.name for action in used[0].task.problem.domain.actions]
+    parts = [_colours_of_steps(config, one, actions) for one in used]
+    better, worse = (np.concatenate(side) for side in zip(*parts, strict=True))
+    pairs = np.unique(np.concatenate([better, worse], axis=1), axis=0)
+    better, worse = np.split(pairs, 2, axis=1)  # [Q, rounds + 2] each
+    pairs = pairs[(better != worse).any(axis=1)]
+    if not len(pairs):
+        return None
+    colours, places = np.unique(pairs, return_inverse=True)
+    rows = _differences(*np.split(places.reshape(pairs.shape), 2, axis=1))
+    with budget.native():
+        weights, _, _ = _core.rank_svm(*rows, len(colours), **_limits(budget))
+    kept = np.flatnonzero(weights)
+    described = {"actions": actions, "colours": [f"{colour:016x}" for colour in colours[kept]]}
+    return described, weights[kept].astype(np.float32)
+
+
+def _colours_of_steps(
+    config: Config, one: Choices, actions: Sequence[str]
+) -> tuple[Colours, Colours]:
+    """Of the better and of the worse operator of each step, uint64[Q, rounds + 2]."""
+    rows, better, worse = one.steps.T
+    both = np.concatenate([np.stack([rows, better], 1), np.stack([rows, worse], 1)])
+    distinct, places = np.unique(both, axis=0, return_inverse=True)
+    states = one.states[distinct[:, 0]]
+    found = operator_colours(config, one.task, states, distinct[:, 1], actions)
+    better, worse = np.split(places.reshape(-1), 2)
+    return found[better], found[worse]
+
+
+def _differences(better: NDArray[np.int64], worse: NDArray[np.int64]) -> SparseRows:
+    """The colours of worse operators minus those of better ones. Colours of different rounds
+    differ, so two operators share one in the same round only."""
+    places, rounds = np.nonzero(better != worse)
+    columns = np.concatenate([better[places, rounds], worse[places, rounds]])
+    values = np.repeat(np.array([-1, 1], np.float32), len(places))
+    owners = np.tile(places, 2)
+    order = np.lexsort((columns, owners))
+    lengths = np.bincount(owners, minlength=len(better))
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    return starts, columns[order].astype(np.int32), values[order]
 
 
 LINEAR = Fit(

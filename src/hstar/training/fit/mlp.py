@@ -12,15 +12,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hstar import _core
 from hstar.planning.task import REACH_GOAL, Task
 from hstar.runtime.resources import stopped
-from hstar.slots.features.facts import FACTS, true_atoms
+from hstar.slots.features.facts import FACTS
+from hstar.slots.features.feature import SpaceStates
 from hstar.slots.model_file import ModelFile, model_metadata
 from hstar.slots.objectives import objectives_of
 from hstar.training.dataset import Dataset
 from hstar.training.fact_network import NETWORK
 from hstar.training.fit.fit import Fit, Lesson, Limits, ModelRow
-from hstar.training.native import FactRows, MlpOptions, train_mlp
+from hstar.training.native import EQUAL, MlpOptions, to_tensors, train_mlp
 
 BOUNDED = ("interval", "truncated-gaussian")  # objectives that use bounds
 
@@ -32,10 +34,7 @@ def fit_mlp(lesson: Lesson, row: ModelRow, limits: Limits) -> ModelFile:
     options = network_options(row)
     features = FACTS.configure([one.task for one in dataset.tasks], {}, "one")
     rows = fact_rows_of(dataset, features, has_bounds=row.objective in BOUNDED)
-    deadline, memory_bytes = limits.budget.limits
-    trained = train_mlp(
-        rows, features["width"], options, limits.seed, deadline, memory_bytes=memory_bytes
-    )
+    trained = train_mlp(rows, features["width"], options, limits.seed, *limits.budget.limits)
     if trained.stopped not in (None, "time"):
         raise stopped(trained.stopped)
     metadata = model_metadata(
@@ -50,7 +49,7 @@ def fit_mlp(lesson: Lesson, row: ModelRow, limits: Limits) -> ModelFile:
             **trained.summary(),
         },
     )
-    return ModelFile(metadata, trained.tensors())
+    return ModelFile(metadata, to_tensors(trained.layers))
 
 
 def network_options(row: ModelRow) -> MlpOptions:
@@ -64,32 +63,20 @@ def network_options(row: ModelRow) -> MlpOptions:
     return dataclasses.replace(NETWORK, objective=row.objective, **options)
 
 
-def fact_rows_of(dataset: Dataset, features: dict[str, Any], has_bounds: bool) -> FactRows:
-    """The atoms that are inputs, of each state; labels that are infinite are left out. Lower bounds
-    take a while, so they are made only where they are asked for."""
-    starts, atoms, lower = [np.zeros(1, np.int64)], [], []
-    h, upper = dataset.column("h_star"), dataset.column("upper")
-    is_label = ~np.isposinf(h)
-    number = 0
-    for one in dataset.tasks:
-        kept = is_label[number : number + len(one.states)]
-        number += len(one.states)
-        states = one.states[kept]
-        begins, held = true_atoms(features, one.task, states)
-        starts.append(starts[-1][-1] + begins[1:])
-        atoms.append(held)
-        bounds = goal_count_bounds(one.task, states) if has_bounds else np.full(len(states), np.nan)
-        lower.append(np.asarray(bounds, np.float32))
-    # A bound is the best label where no distance is known.
-    labels = np.where(np.isnan(h), upper, h)[is_label]
-    return FactRows(
-        features["width"],
-        np.concatenate(starts),
-        np.concatenate(atoms).astype(np.int32),
-        labels.astype(np.float32),
-        np.concatenate(lower),
-        upper[is_label],
-    )
+def fact_rows_of(
+    dataset: Dataset, features: dict[str, Any], has_bounds: bool
+) -> _core.TrainingRows:
+    """The atoms that are inputs, of each state that is no dead end. Lower bounds take a while, so
+    they are made only where they are asked for."""
+    held = dataset.without_dead_ends()
+    inputs = FACTS.inputs(features, [SpaceStates(one.task, one.states) for one in held.tasks])
+    h, upper = held.column("h_star"), held.column("upper")
+    lower = np.full(len(h), np.nan, np.float32)
+    if has_bounds:
+        lower = np.concatenate([goal_count_bounds(one.task, one.states) for one in held.tasks])
+    labels = np.where(np.isnan(h), upper, h)  # a bound is the best where no distance is known
+    width, atoms = features["width"], inputs.columns
+    return _core.TrainingRows(width, inputs.starts, atoms, labels, lower, upper, EQUAL)
 
 
 def goal_count_bounds(task: Task, states: NDArray[np.int32]) -> NDArray[np.float32]:

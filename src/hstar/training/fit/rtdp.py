@@ -9,32 +9,34 @@ ends like one that was not.
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hstar import _core
+from hstar.pddl.union import union
+from hstar.planning.heuristics import is_dead_end
 from hstar.planning.search import run as run_search
 from hstar.planning.specification import SearchSpecification
-from hstar.runtime.resources import OutOfResources
+from hstar.planning.task import Task, ground
+from hstar.runtime.resources import Budget, OutOfResources
+from hstar.slots.features.atoms import ATOMS
 from hstar.slots.learned_heuristic import LearnedHeuristic
 from hstar.slots.model_file import ModelFile
 from hstar.training.checkpoint import Checkpoint, CheckpointError, read_checkpoint, write_checkpoint
 from hstar.training.fit.fit import Fit, Lesson, Limits, ModelRow
-from hstar.training.fit.unions import draw_unions
-from hstar.training.reinforcement.presets import RtdpSettings, changed, find_preset
+from hstar.training.reinforcement.presets import RtdpSettings, find_preset
 from hstar.training.reinforcement.rtdp import Rtdp
-from hstar.training.reinforcement.shaping import Shaping
 
 PIECE = 100  # steps between two reports
 FIRST_CHOICE, CHOOSE_EVERY = 250, 2000  # steps; after the first, intervals double up to the second
 UNIONS_OF_CHOICE = {2: 8, 4: 8}  # parts -> unions of problems to choose weights by
 MOST_EVALUATIONS = 2000  # of a search that judges weights, for each part of its problem
+MOST_OBJECTS = 100  # the work on a state grows with the square
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,16 +76,15 @@ class ActingLearner:
         for parts, count in UNIONS_OF_CHOICE.items() if settings.unions else ():
             larger = draw_unions(lesson.others, parts, count, self.seed, self.budget)
             self.choice += [(task, parts * MOST_EVALUATIONS) for task in larger]
-        for warning in self.rtdp.warnings:
+        for warning in ATOMS.warnings(self.rtdp.features):
             self.say(warning)
         unions_text = f" and {len(unions)} unions of two" if unions else ""
         self.say(f"reinforcement learning on {len(self.tasks)} problems{unions_text}")
         self.curve: list[ActingLine] = []
         self.best: NDArray[np.float32] | None = None
         self.spent = 0.0  # before this run
-        held = None
-        if limits.checkpoint is not None:
-            held = read_checkpoint(limits.checkpoint, limits.fingerprint)
+        self._last = dict.fromkeys(self.rtdp.counters(), 0.0)  # counters at the line before
+        held = read_checkpoint(limits.checkpoint, limits.fingerprint)
         if held is not None:
             self._restore(held)
 
@@ -124,21 +125,17 @@ class ActingLearner:
 
     def _since(self, solved: int, evaluations: float) -> ActingLine:
         """What happened since the last line."""
-        now, last = self.rtdp.counters(), self._last
-        episodes, updates = (now[name] - last[name] for name in ("episodes", "updates"))
+        now = self.rtdp.counters()
+        since = {name: count - self._last[name] for name, count in now.items()}
         return ActingLine(
             int(now["steps"]),
-            int(episodes),
-            int(now["goals"] - last["goals"]),
-            (now["returns"] - last["returns"]) / max(1, episodes),
-            (now["loss"] - last["loss"]) / max(1, updates),
+            int(since["episodes"]),
+            int(since["goals"]),
+            since["returns"] / max(1, since["episodes"]),
+            since["loss"] / max(1, since["updates"]),
             solved,
             evaluations,
         )
-
-    _last: dict[str, float] = dict.fromkeys(
-        ("steps", "updates", "episodes", "goals", "loss", "returns"), 0.0
-    )
 
     def _note(self) -> None:
         """Judge the weights, keep them if they are the best, and write a checkpoint."""
@@ -207,22 +204,16 @@ def fit_rtdp(lesson: Lesson, row: ModelRow, limits: Limits) -> ModelFile | None:
 
 def rtdp_settings(given: Mapping[str, Any], steps: int | None = None) -> RtdpSettings:
     """A preset with the options that were named, as texts or values. Raises ValueError."""
-    defaults: dict[str, Any] = {}
-    for kind in (RtdpSettings(), Shaping()):
-        defaults |= {f.name: getattr(kind, f.name) for f in dataclasses.fields(kind)}
-    del defaults["shaping"], defaults["updates"]
-    chosen: dict[str, Any] = {}
-    for name, value in given.items():
-        if name == "preset":
-            continue
-        if name not in defaults:
-            known = ", ".join(["preset", *defaults])
+    named = dict(given)
+    settings = find_preset(named.pop("preset", "own"))
+    kinds = {f.name: type(f.default) for f in fields(settings) if f.name != "updates"}
+    for name, value in named.items():
+        if name not in kinds:
+            known = ", ".join(["preset", *kinds])
             raise ValueError(f"rollouts have no option '{name}'; their options are: {known}")
-        wanted = type(defaults[name])
-        chosen[name] = _value(name, value, wanted) if isinstance(value, str) else value
-    if steps is not None:
-        chosen["updates"] = steps
-    return changed(find_preset(given.get("preset", "own")), **chosen)
+        if isinstance(value, str):
+            named[name] = _value(name, value, kinds[name])
+    return replace(settings, updates=settings.updates if steps is None else steps, **named)
 
 
 def _value(name: str, text: str, kind: type) -> Any:
@@ -234,6 +225,26 @@ def _value(name: str, text: str, kind: type) -> Any:
         return kind(text)
     except ValueError:
         raise ValueError(f"the option {name} wants a number, not '{text}'") from None
+
+
+def draw_unions(
+    tasks: Sequence[Task], parts: int, count: int, seed: int, budget: Budget
+) -> list[Task]:
+    """At most so many unions (hstar.pddl.union) of `parts` tasks each. No two have the same parts;
+    those that are too large or have no plan are left out. Raises OutOfResources."""
+    if len(tasks) < parts:
+        return []
+    rng = np.random.default_rng([seed, parts])
+    draws = (sorted(rng.choice(len(tasks), parts, replace=False)) for _ in range(count))
+    found = []
+    for drawn in dict.fromkeys(map(tuple, draws)):
+        problems = [tasks[i].problem for i in drawn]
+        if sum(len(problem.objects) for problem in problems) > MOST_OBJECTS:
+            continue
+        task = ground(union(problems), budget=budget)
+        if not is_dead_end(task):
+            found.append(task)
+    return found
 
 
 RTDP = Fit(

@@ -7,13 +7,10 @@ from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from hstar.slots.features import FEATURES
 from hstar.slots.model_file import ModelFile
 from hstar.slots.models import MODELS
 from hstar.slots.objectives import OBJECTIVES, make_objective
-from hstar.training.dataset import Dataset
 from hstar.training.fit.fit import Fit, Lesson, Limits, ModelRow
 
 if TYPE_CHECKING:
@@ -29,7 +26,7 @@ def fit_torch(lesson: Lesson, row: ModelRow, limits: Limits) -> ModelFile | None
         raise ValueError(f"{row.label} needs torch: pip install 'hstar[learn]'")
     from hstar.training.train import prepare
 
-    data = without_dead_ends(lesson.dataset)
+    data = lesson.dataset.without_dead_ends()
     parts = data.split(VALIDATION, limits.seed) if len(data.tasks) > 1 else (data, data)
     if lesson.validation is not None:
         parts = (data, lesson.validation)
@@ -49,37 +46,19 @@ def train_options(row: ModelRow) -> TrainOptions:
 
     kind = OBJECTIVES.find(row.objective)
     named = dict(row.options)
-    of_objective = {name: named.pop(name) for name in list(named) if name in option_names(kind)}
-    objective = make_objective(row.objective, **of_objective)
+
+    def taken(by: Any) -> dict[str, Any]:
+        return {name: named.pop(name) for name in by.__dataclass_fields__ if name in named}
+
+    objective = make_objective(row.objective, **taken(kind))
     options: dict[str, Any] = default_options(row.model, objective)
-    of_training = {
-        name: named.pop(name) for name in list(named) if name in option_names(TrainOptions)
-    }
     return TrainOptions(
-        **{**options, **of_training},
+        **{**options, **taken(TrainOptions)},
         model=row.model,
         features=row.features,
         objective=objective,
         model_options=named,
     )
-
-
-def option_names(kind: Any) -> set[str]:
-    return set(kind.__dataclass_fields__)
-
-
-def without_dead_ends(dataset: Dataset) -> Dataset:
-    """Most losses need a finite h."""
-    is_kept = ~np.isposinf(dataset.column("h_star"))
-    if is_kept.all():
-        return dataset
-    number, tasks = 0, []
-    for one in dataset.tasks:
-        kept = is_kept[number : number + len(one.states)]
-        number += len(one.states)
-        tasks.append(replace(one, states=one.states[kept]))
-    columns = {name: column[is_kept] for name, column in dataset.columns.items()}
-    return replace(dataset, tasks=tuple(tasks), columns=columns)
 
 
 def takes(row: ModelRow) -> bool:

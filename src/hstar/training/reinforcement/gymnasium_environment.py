@@ -36,7 +36,7 @@ from hstar.planning.task import Task, load_task
 from hstar.runtime.resources import Budget
 from hstar.slots.features.facts import fact_rows
 from hstar.slots.teachers.folder import ProblemFolderError, common_domain
-from hstar.training.reinforcement.shaping import Shaping
+from hstar.training.reinforcement.shaping import REWARDS, Shaping
 
 try:
     import gymnasium
@@ -46,6 +46,7 @@ except ImportError as error:
     raise ImportError("gymnasium is not installed; run: pip install 'hstar[gym]'") from error
 
 NAME = "hstar/Plan-v0"
+NO_EPISODE = "no episode is under way; call reset() first"
 
 AnyPath = str | os.PathLike[str]
 Observation = NDArray[np.int8]
@@ -133,14 +134,18 @@ class PlanEnvironment(gymnasium.Env[Observation, np.int64]):
         goals = [set(_goal_names(task)) for task in tasks]
         shared = set.intersection(*goals)
         self.goals = [name for name in _merge(map(_goal_names, tasks)) if name not in shared]
-        needed = None if potential == "none" else heuristic
-        self._problems = [self._prepare(task, needed) for task in tasks]
+        self._problems = [self._prepare(task, heuristic) for task in tasks]
         self.action_space = Discrete(len(self.actions))
         self.observation_space = MultiBinary(len(self.atoms) + len(self.goals))
-        self._number = 0
-        self._here: _Situation | None = None
-        self._steps = 0
+        self._number = self._steps = 0
+        self._reached: _Situation | None = None
         self._is_over = True
+
+    @property
+    def _here(self) -> _Situation:
+        if self._reached is None:
+            raise ResetNeeded(NO_EPISODE)
+        return self._reached
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -156,34 +161,32 @@ class PlanEnvironment(gymnasium.Env[Observation, np.int64]):
                 raise ValueError(f"there is no problem {self._number}; the last is {count - 1}")
         else:
             self._number = int(self.np_random.integers(count))
-        self._here = self._visit(self._problems[self._number].task.initial_state)
+        self._reached = self._visit(self._problems[self._number].task.initial_state)
         self._steps = 0
         self._is_over = False
         return self._observe(), self._info(is_applicable=True, unshaped_reward=0.0)
 
     def step(self, action: np.int64 | int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        if self._here is None or self._is_over:
-            raise ResetNeeded("no episode is under way; call reset() first")
+        before = self._here
+        if self._is_over:
+            raise ResetNeeded(NO_EPISODE)
         if not self.action_space.contains(action):
             raise ValueError(f"{action!r} is no action; they are 0 to {len(self.actions) - 1}")
-        before = self._here
-        after = before.successors.get(int(action))
+        here, after = before, before.successors.get(int(action))
         unshaped = shaped = 0.0
         if after is not None and not before.is_end:
-            self._here = self._visit(after)
+            here = self._reached = self._visit(after)
         if not before.is_goal:
-            unshaped = self._step_reward(self._here.is_goal)
-            shaped = unshaped + self.shaping.gamma * self._here.phi - before.phi
+            unshaped = REWARDS[self.shaping.reward][here.is_goal]
+            shaped = unshaped + self.shaping.gamma * here.phi - before.phi
         self._steps += 1
-        self._is_over = self._here.is_end
+        self._is_over = here.is_end
         is_truncated = not self._is_over and self._steps >= self.max_steps
         info = self._info(is_applicable=after is not None, unshaped_reward=unshaped)
         return self._observe(), shaped, self._is_over, is_truncated, info
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Which actions are applicable, under the name that MaskablePPO of sb3-contrib expects."""
-        if self._here is None:
-            raise ResetNeeded("no episode is under way; call reset() first")
         mask = np.zeros(len(self.actions), dtype=np.bool_)
         mask[list(self._here.successors)] = True
         return mask
@@ -192,13 +195,11 @@ class PlanEnvironment(gymnasium.Env[Observation, np.int64]):
         """In the mode "ansi" the true atoms, one per line."""
         if self.render_mode is None:
             return None
-        if self._here is None:
-            raise ResetNeeded("no episode is under way; call reset() first")
         return "\n".join(self._problems[self._number].task.atoms(self._here.state))
 
-    def _prepare(self, task: Task, heuristic: AnyHeuristic | None) -> _Problem:
+    def _prepare(self, task: Task, heuristic: AnyHeuristic) -> _Problem:
         bound = None
-        if heuristic is not None:
+        if self.shaping.potential != "none":
             with Budget().native():
                 bound = bind_heuristic(heuristic, task, "one")
         number = {name: action for action, name in enumerate(self.actions)}
@@ -227,13 +228,7 @@ class PlanEnvironment(gymnasium.Env[Observation, np.int64]):
             h = math.inf if is_stuck else _evaluate(problem.heuristic, state)
         return _Situation(state, successors, is_goal, math.isinf(h), float(self.shaping.phi(h)))
 
-    def _step_reward(self, reaches_goal: bool) -> float:
-        if self.shaping.reward == "goal":
-            return 1.0 if reaches_goal else 0.0
-        return 0.0 if reaches_goal and self.shaping.reward == "free-last" else -1.0
-
     def _observe(self) -> Observation:
-        assert self._here is not None
         problem = self._problems[self._number]
         observation = problem.constant.copy()
         entries = problem.entry_of[problem.first_fact + self._here.state]
@@ -241,7 +236,6 @@ class PlanEnvironment(gymnasium.Env[Observation, np.int64]):
         return observation
 
     def _info(self, is_applicable: bool, unshaped_reward: float) -> dict[str, Any]:
-        assert self._here is not None
         return {
             "action_mask": self.action_masks().astype(np.int8),
             "is_applicable": is_applicable,

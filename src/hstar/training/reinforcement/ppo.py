@@ -19,12 +19,13 @@ import json
 import math
 import os
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hstar.pddl import Problem
 from hstar.pddl.problem import read_problem
@@ -35,7 +36,6 @@ from hstar.slots.features.atoms import ATOMS
 from hstar.slots.features.feature import whole_number
 from hstar.slots.features.operators import schemas_of
 from hstar.slots.features.vocabulary import Vocabulary
-from hstar.slots.learned_heuristic import LearnedHeuristic
 from hstar.slots.model_file import ModelFile, model_metadata
 from hstar.slots.teachers.folder import read_folder
 from hstar.training.checkpoint import (
@@ -55,8 +55,8 @@ if TYPE_CHECKING:
 
 CHECKPOINT_SECONDS = 60.0
 AVERAGED = 5  # updates over whose episodes a policy is judged
+LOSSES = ("policy_loss", "value_loss", "entropy", "divergence")
 LEAST_SPREAD = 0.05  # of advantages: smaller ones are noise, and stay small
-KINDS = {"H": "h-adjusted", "V": "policy-value"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,21 +101,11 @@ class TrainedPolicy:
     file: ModelFile
     history: list[dict[str, float]]
 
-    def heuristic(self, kind: str) -> LearnedHeuristic:
-        """ "H", the H-adjusted value of edges, or "V", the value of states."""
-        if kind not in KINDS:
-            raise ValueError(f"the heuristic is of the kind H or V, not '{kind}'")
-        return LearnedHeuristic(self.file, f"policy-{kind}.safetensors", KINDS[kind])
-
-
-Report = Callable[[dict[str, float]], None]
-
 
 def train_policy(
     directory: str | os.PathLike[str],
     options: PPOOptions | None = None,
     checkpoint: Path | None = None,
-    report: Report = lambda row: None,
 ) -> TrainedPolicy:
     """Learn a policy and a value on the problems of a folder, all of one domain.
 
@@ -125,14 +115,11 @@ def train_policy(
     folder = read_folder(directory)
     problems = [read_problem(load_source(folder.path / p.file), folder.domain)
                 for p in folder.problems]  # fmt: skip
-    return train_on(problems, options or PPOOptions(), checkpoint, report)
+    return train_on(problems, options or PPOOptions(), checkpoint)
 
 
 def train_on(
-    problems: Sequence[Problem],
-    options: PPOOptions,
-    checkpoint: Path | None = None,
-    report: Report = lambda row: None,
+    problems: Sequence[Problem], options: PPOOptions, checkpoint: Path | None = None
 ) -> TrainedPolicy:
     """The same for problems of one domain."""
     from hstar.slots.models.gnn import GNN_MODEL
@@ -150,66 +137,60 @@ def train_on(
     if not arenas:
         raise ValueError("every problem is solved already or has no applicable operator")
     contents = [str(problem) for problem in problems]
-    fingerprint = digest_of(json.dumps([_without_ends(options), config, contents]))
+    endless = {k: v for k, v in asdict(options).items() if k not in ("updates", "seconds")}
+    fingerprint = digest_of(json.dumps([endless, config, contents]))
     run = _PolicyRun(arenas, options, config, checkpoint, fingerprint)
-    run.go(report)
+    run.go()
     metadata = model_metadata(
         features=(ATOMS.name, vocabulary.to_dict()),
         model=(GNN_MODEL.name, config),
         objective={"name": "ppo"},
-        decode={"name": KINDS["H"], "base": "none", "lower": "none", "cap": None},
+        decode={"name": "h-adjusted", "base": "none", "lower": "none", "cap": None},
         domain=domain,
         training={**asdict(options), "problems": len(problems), "done": len(run.history)},
     )
     return TrainedPolicy(ModelFile(metadata, run.best), run.history)
 
 
-def _without_ends(options: PPOOptions) -> dict[str, Any]:
-    return {k: v for k, v in asdict(options).items() if k not in ("updates", "seconds")}
-
-
+@dataclass(eq=False)
 class _PolicyRun:
-    def __init__(
-        self,
-        arenas: list[Arena],
-        options: PPOOptions,
-        config: dict[str, Any],
-        checkpoint: Path | None,
-        fingerprint: str,
-    ) -> None:
+    arenas: list[Arena]
+    options: PPOOptions
+    config: dict[str, Any]
+    path: Path | None
+    fingerprint: str
+    history: list[dict[str, float]] = field(default_factory=list)
+    best_return: float = 0.0
+    seconds: float = 0.0  # of earlier runs
+
+    def __post_init__(self) -> None:
         import torch
 
         from hstar.slots.models.gnn import GNN_MODEL
 
-        self.arenas, self.options = arenas, options
-        self.network: GNN = GNN_MODEL.build(config, torch.Generator().manual_seed(options.seed))
+        options, generator = self.options, torch.Generator().manual_seed(self.options.seed)
+        self.network: GNN = GNN_MODEL.build(self.config, generator)
         self.adam = torch.optim.Adam(self.network.parameters(), options.learning_rate, eps=1e-5)
         self.rng = np.random.default_rng(options.seed)
-        self.history: list[dict[str, float]] = []
         self.best = weights_of(self.network)
-        self.best_return = 0.0
-        self.seconds = 0.0  # of earlier runs
-        self.path, self.fingerprint = checkpoint, fingerprint
-        if checkpoint is not None:
-            self._resume(read_checkpoint(checkpoint, fingerprint))
+        held = read_checkpoint(self.path, self.fingerprint)
+        if held is not None:
+            self.history, self.seconds = held.notes["history"], held.notes["seconds"]
+            self.best, self.best_return = held.groups["best"], held.notes["best_return"]
+            self.rng.bit_generator.state = held.notes["random"]
+            restore_groups(self.network, self.adam, held.groups, torch.device("cpu"))
 
-    def go(self, report: Report) -> None:
+    def go(self) -> None:
         options, began, saved = self.options, time.monotonic(), time.monotonic()
+        updates = math.inf if options.updates is None else options.updates
+        seconds = math.inf if options.seconds is None else options.seconds
 
         def spent() -> float:
             return self.seconds + time.monotonic() - began
 
-        while (options.updates is None or len(self.history) < options.updates) and (
-            options.seconds is None or spent() < options.seconds
-        ):
-            played = play(
-                self.arenas,
-                self.network,
-                options.episodes,
-                self.rng,
-                options.discount,
-                options.trace,
-            )
+        while len(self.history) < updates and spent() < seconds:
+            estimates = options.discount, options.trace
+            played = play(self.arenas, self.network, options.episodes, self.rng, *estimates)
             self._judge(played.discounted)
             row = {
                 "update": len(self.history) + 1,
@@ -220,7 +201,6 @@ class _PolicyRun:
                 **self._update(played),
             }
             self.history.append(row)
-            report(row)
             if self.path is not None and time.monotonic() - saved >= CHECKPOINT_SECONDS:
                 self._save(spent())
                 saved = time.monotonic()
@@ -241,31 +221,26 @@ class _PolicyRun:
         advantages = played.advantages
         spread = max(float(advantages.std()), LEAST_SPREAD)
         normed = torch.from_numpy((advantages - advantages.mean()) / spread)
-        sums, batches = np.zeros(4), 0
-        size = self.options.batch
-        for _ in range(self.options.epochs):
-            order = self.rng.permutation(len(played))
-            for first in range(0, len(order), size):
-                rows = np.sort(order[first : first + size])
-                loss, parts = self._loss(played, rows, normed[rows])
-                if not math.isfinite(sum(parts)):
-                    raise FloatingPointError("the training diverged; lower the learning rate")
-                sums += parts
-                batches += 1
-                if parts[-1] > self.options.most_divergence:
-                    return self._means(sums / batches)
-                self.adam.zero_grad()
-                loss.backward()
-                torch.nn.utils.clip_grad_norm_(
-                    self.network.parameters(), self.options.most_gradient
-                )
-                self.adam.step()
-        return self._means(sums / batches)
+        sums, batches = np.zeros(len(LOSSES)), 0
+        for rows in self._batches(len(played)):
+            loss, parts = self._loss(played, rows, normed[rows])
+            if not math.isfinite(sum(parts)):
+                raise FloatingPointError("the training diverged; lower the learning rate")
+            sums += parts
+            batches += 1
+            if parts[-1] > self.options.most_divergence:
+                break
+            self.adam.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.options.most_gradient)
+            self.adam.step()
+        return dict(zip(LOSSES, (sums / batches).tolist(), strict=True))
 
-    @staticmethod
-    def _means(means: Any) -> dict[str, float]:
-        names = ("policy_loss", "value_loss", "entropy", "divergence")
-        return dict(zip(names, means.tolist(), strict=True))
+    def _batches(self, steps: int) -> Iterator[NDArray[np.int64]]:
+        for _ in range(self.options.epochs):
+            order = self.rng.permutation(steps)
+            for first in range(0, steps, self.options.batch):
+                yield np.sort(order[first : first + self.options.batch])
 
     def _loss(self, played: Episodes, rows: Any, advantages: torch.Tensor) -> Any:
         import torch
@@ -285,8 +260,6 @@ class _PolicyRun:
         divergence = (ratio - 1 - change).mean()  # Schulman's estimate: never negative
         return loss, [float(one.detach()) for one in (policy, value, entropy, divergence)]
 
-    # -- checkpoints
-
     def _save(self, seconds: float) -> None:
         assert self.path is not None
         notes = {
@@ -297,14 +270,3 @@ class _PolicyRun:
         }
         groups = {"best": self.best, **groups_of(self.network, self.adam)}
         write_checkpoint(self.path, Checkpoint(self.fingerprint, notes, groups))
-
-    def _resume(self, held: Checkpoint | None) -> None:
-        if held is None:
-            return
-        import torch
-
-        self.history = held.notes["history"]
-        self.seconds = held.notes["seconds"]
-        self.best, self.best_return = held.groups["best"], held.notes["best_return"]
-        self.rng.bit_generator.state = held.notes["random"]
-        restore_groups(self.network, self.adam, held.groups, torch.device("cpu"))

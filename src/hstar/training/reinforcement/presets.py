@@ -9,9 +9,8 @@ own      episodes are greedy searches with the current values, also on unions of
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from hstar import _core
@@ -19,9 +18,14 @@ from hstar.pddl.errors import did_you_mean
 from hstar.slots.objectives.objective import BASES, LOWER_BOUNDS, check_known
 from hstar.training.reinforcement.shaping import Shaping
 
+LEAST = {
+    **dict.fromkeys(("episode_steps", "batch", "capacity", "width", "depth", "updates"), 1),
+    **dict.fromkeys(("least_states", "target_period", "unions", "breadth", "weight_decay"), 0),
+}
 
-@dataclass(frozen=True, slots=True)
-class RtdpSettings:
+
+@dataclass(frozen=True)
+class RtdpSettings(Shaping):
     """`heuristic` gives the potential, `lower` the lower bound if backups are `bounded`. Episodes
     have `episode_steps` at most. Operators are the best ones, or with `samples_actions` drawn from
     softmax(Q / temperature); backups are its expectation, or with `max_backup` the maximum.
@@ -37,7 +41,6 @@ class RtdpSettings:
     result is the running mean of its weights that forgets at the rate `average` per update, or with
     0 the last weights, after as many steps as `updates` says."""
 
-    shaping: Shaping = field(default_factory=Shaping)
     heuristic: str = "ff"
     episode_steps: int = 40
     temperature: float = 1.0
@@ -64,15 +67,13 @@ class RtdpSettings:
     updates: int = 50_000
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_known("heuristic", self.heuristic, BASES)
         check_known("lower bound", self.lower, LOWER_BOUNDS)
         check_known("buckets", self.buckets, ("objects", "names", "one"))
-        for name in ("episode_steps", "batch", "capacity", "width", "depth", "updates"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
-        for name in ("least_states", "target_period", "unions", "breadth", "weight_decay"):
-            if not getattr(self, name) >= 0:
-                raise ValueError(f"{name} must be at least 0, not {getattr(self, name)}")
+        for name, least in LEAST.items():
+            if not getattr(self, name) >= least:
+                raise ValueError(f"{name} must be at least {least}, not {getattr(self, name)}")
         if self.capacity < self.batch:
             raise ValueError(f"a bucket of {self.capacity} cannot hold a batch of {self.batch}")
         if not 0 <= self.temperature < math.inf:
@@ -83,32 +84,34 @@ class RtdpSettings:
             raise ValueError(f"the learning rate must be between 0 and 1: {self.learning_rate}")
         if not 0 <= self.average < 1:
             raise ValueError(f"average must be at least 0 and below 1, not {self.average}")
-        if self.bounded and self.shaping.reward != "step":
+        if self.bounded and self.reward != "step":
             raise ValueError("backups can be bounded if every step costs 1 (reward step)")
 
     @property
     def base(self) -> str:
         """The heuristic behind the potential."""
-        return "none" if self.shaping.potential == "none" else self.heuristic
+        return "none" if self.potential == "none" else self.heuristic
 
     def for_core(self) -> _core.RtdpOptions:
         made = _core.RtdpOptions()
-        made.gamma = self.shaping.gamma
-        made.set_reward(self.shaping.reward)
-        made.set_potential(self.shaping.potential)
-        for name, value in self.to_dict().items():
+        made.set_reward(self.reward)
+        made.set_potential(self.potential)
+        for name, value in asdict(self).items():
             if hasattr(made, name):
                 setattr(made, name, value)
         return made
 
     def to_dict(self) -> dict[str, Any]:
-        return dataclasses.asdict(self)
+        """As model files have it."""
+        own = asdict(self)
+        return {"shaping": {f.name: own.pop(f.name) for f in fields(Shaping)}, **own}
 
 
 PRESETS = {
     "paper": RtdpSettings(),
     "as-run": RtdpSettings(
-        shaping=Shaping(gamma=0.999, reward="free-last"),
+        gamma=0.999,
+        reward="free-last",
         samples_actions=True,
         buckets="names",
         least_states=100,
@@ -142,13 +145,3 @@ def find_preset(name: str) -> RtdpSettings:
         hint = did_you_mean(name, PRESETS)
         raise ValueError(f"unknown preset '{name}'{hint}; choose one of {', '.join(PRESETS)}")
     return PRESETS[name]
-
-
-def changed(settings: RtdpSettings, **options: Any) -> RtdpSettings:
-    """The settings with other values; those of the shaping may be among them."""
-    inner = {f.name for f in dataclasses.fields(Shaping)}
-    shaping = dataclasses.replace(
-        settings.shaping, **{name: value for name, value in options.items() if name in inner}
-    )
-    outer = {name: value for name, value in options.items() if name not in inner}
-    return dataclasses.replace(settings, shaping=shaping, **outer)

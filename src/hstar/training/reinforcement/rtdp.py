@@ -75,17 +75,11 @@ class Rtdp:
             threads,
         )
 
-    @property
-    def warnings(self) -> list[str]:
-        """What of the domain the network does not see."""
-        return ATOMS.warnings(self.features)
-
-    def run(self, until: int, rate: float | None = None) -> None:
-        """Episodes until so many steps are done, with the learning rate of the settings or another
-        one. Raises OutOfResources."""
-        rate = self.settings.learning_rate if rate is None else rate
+    def run(self, until: int) -> None:
+        """Episodes until so many steps are done. Raises OutOfResources."""
+        settings, limits = self.settings, self.budget.limits
         with self.budget.native():
-            self.core.run(until, self.settings.updates, rate, *self.budget.limits)
+            self.core.run(until, settings.updates, settings.learning_rate, *limits)
 
     def counters(self) -> dict[str, float]:
         """Steps, updates, episodes, goals reached, and the sums of losses and returns."""
@@ -110,8 +104,8 @@ class Rtdp:
         self.core.restore({**held, "random": int(random)})
 
     def model_file(self, theta: NDArray[np.float32], training: dict[str, Any]) -> ModelFile:
-        shaping = self.settings.shaping
-        objective = Bellman(self.settings.base, shaping.gamma, shaping.potential == "naive")
+        settings = self.settings
+        objective = Bellman(settings.base, settings.gamma, settings.potential == "naive")
         metadata = model_metadata(
             features=(ATOMS.name, self.features),
             model=("nlm", asdict(self.network)),

@@ -15,11 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-REWARDS = {
-    "step": "-1 a step",
-    "free-last": "-1 a step, 0 for the step that reaches the goal",
-    "goal": "1 for the step that reaches the goal, 0 for all others",
-}
+# Of a step, and of one that reaches the goal.
+REWARDS = {"step": (-1.0, -1.0), "free-last": (-1.0, 0.0), "goal": (0.0, 1.0)}
 POTENTIALS = {"none": "0", "naive": "-h", "discounted": "-h_gamma"}
 
 

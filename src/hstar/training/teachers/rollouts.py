@@ -7,6 +7,7 @@ other models and objectives.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
@@ -17,7 +18,7 @@ from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget, OutOfResources
 from hstar.slots.teachers.attempt import TRIVIAL, Attempt, labelled
 from hstar.slots.teachers.teacher import Seed, Teacher, whole_number
-from hstar.training.reinforcement.presets import changed, find_preset
+from hstar.training.reinforcement.presets import find_preset
 from hstar.training.reinforcement.rtdp import Rtdp
 
 
@@ -35,7 +36,7 @@ def label_by_rollouts(
         return Attempt("unsolvable")
     if task.satisfies_goal(task.initial_state):
         return Attempt(TRIVIAL, plan_cost=0)
-    learner = Rtdp([task], changed(find_preset("own"), updates=steps), seed, budget=budget)
+    learner = Rtdp([task], replace(find_preset("own"), updates=steps), seed, budget=budget)
     try:
         learner.run(steps)
     except OutOfResources as error:

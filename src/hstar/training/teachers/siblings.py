@@ -11,7 +11,6 @@ of the first of them, which may not be their own: a model of other features must
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Annotated
 
@@ -89,16 +88,24 @@ def successor_values(
         return [[] for _ in lengths]
     together = np.concatenate(successors)
     keys = _colours(task, together) if alike else [state.tobytes() for state in together]
-    distinct, places = _first_of_each(keys)
+    first: dict[bytes, int] = {}  # of each kind
+    for i, key in enumerate(keys):
+        first.setdefault(key, i)
+    kinds = {key: kind for kind, key in enumerate(first)}
     settings = CHEAPEST.for_core(task)
     settings.max_evaluations = EVALUATIONS
     with budget.native():
         heuristic = bind_heuristic("lmcut", task, "normal", budget)
         assert isinstance(heuristic, _core.Heuristic)
         h, _ = _core.distances(
-            task.core, together[distinct], heuristic, settings, evaluations or 0, *budget.limits
+            task.core,
+            together[list(first.values())],
+            heuristic,
+            settings,
+            evaluations or 0,
+            *budget.limits,
         )
-    values = (h / task.cost_scale)[places]
+    values = (h / task.cost_scale)[[kinds[key] for key in keys]]
     return [part.tolist() for part in np.split(values, np.cumsum(lengths)[:-1])]
 
 
@@ -109,19 +116,6 @@ def _colours(task: Task, states: States) -> list[bytes]:
     starts, colours, counts = colour_counts(config, task, states)
     parts = [slice(starts[i], starts[i + 1]) for i in range(len(states))]
     return [colours[part].tobytes() + counts[part].tobytes() for part in parts]
-
-
-def _first_of_each(keys: Iterable[bytes]) -> tuple[list[int], list[int]]:
-    """The place of the first of each kind, and of which kind every one is."""
-    kinds: dict[bytes, int] = {}
-    distinct: list[int] = []
-    places: list[int] = []
-    for i, key in enumerate(keys):
-        kind = kinds.setdefault(key, len(kinds))
-        if kind == len(distinct):
-            distinct.append(i)
-        places.append(kind)
-    return distinct, places
 
 
 TEACHER = Teacher(

@@ -12,7 +12,6 @@ last are labelled once more, with the last network.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
@@ -23,7 +22,7 @@ from hstar.runtime.resources import Budget
 from hstar.slots.teachers.backward import NothingToRegress
 from hstar.slots.teachers.given_states import earlier, ended_by_time
 from hstar.slots.teachers.labels import LabelRows
-from hstar.slots.teachers.states import LatestStates, States, fact_sets
+from hstar.slots.teachers.states import Floats, LatestStates, States, fact_sets
 from hstar.slots.teachers.teacher import Seed, StateCount, UseH2, sampling_teacher, whole_number
 from hstar.training.fact_network import NETWORK, FactNetwork
 from hstar.training.teachers.goal_walks import GoalWalks
@@ -56,7 +55,8 @@ def sample_value_iteration(
     with ended_by_time(found):
         for number in range(rounds):
             fresh, _ = walks.draw(drawn, min(length, GROWTH * (number + 1)), [seed, number])
-            sets = labelled(task, fresh, network.heuristic(), training)
+            values = values_of(task, fresh, network.heuristic(), training)
+            sets = labelled(task, fresh, values)
             found.add(fresh, np.zeros(len(fresh), np.float32))
             if len(sets) >= 2:
                 with training.native():
@@ -65,19 +65,22 @@ def sample_value_iteration(
         raise NothingToRegress("every state around the goal leaves a variable open")
     heuristic = network.heuristic()
     latest = found.states()[::-1]
-    parts: list[LabelRows] = []
-    with ended_by_time(parts):
+    ahead: list[Floats] = []
+    with ended_by_time(ahead):
         for first in range(0, len(latest), drawn):
-            parts.append(labelled(task, latest[first : first + drawn], heuristic, own))
-    rows = LabelRows.concatenate(parts)
-    return replace(rows, problem=np.zeros_like(rows.problem))
+            ahead.append(values_of(task, latest[first : first + drawn], heuristic, own))
+    return labelled(task, latest, np.concatenate(ahead))
 
 
-def labelled(task: Task, states: States, heuristic: _core.Heuristic, budget: Budget) -> LabelRows:
-    """The states that have a successor or are goals, with values one step ahead."""
+def values_of(task: Task, states: States, heuristic: _core.Heuristic, budget: Budget) -> Floats:
+    """One step ahead: infinite where there is no step and no goal."""
     with budget.native():
-        values = _core.bellman_values(task.core, states, heuristic, *budget.limits)
-    known = np.isfinite(values)
+        return _core.bellman_values(task.core, states, heuristic, *budget.limits)
+
+
+def labelled(task: Task, states: States, values: Floats) -> LabelRows:
+    """The first states, as many as there are values, without those whose value is infinite."""
+    known = np.flatnonzero(np.isfinite(values))
     return fact_sets(task, states[known], values[known])
 
 
