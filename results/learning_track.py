@@ -12,7 +12,13 @@ from pathlib import Path
 HERE = Path(__file__).parent
 NAMES = {"learned": "learned", "default": "default planner"}
 COLOURS = {"learned": "#2166ac", "default": "#b8b8b8"}
-LEFT, TOP, SCALE, BAR, ROW = 96, 64, 12, 12, 32  # pixels; SCALE is the length of one problem
+LEFT, TOP, ALL, BAR, ROW = (
+    96,
+    64,
+    540,
+    12,
+    32,
+)  # pixels; ALL is the length of all problems of a domain
 
 
 def counts() -> tuple[Counter[tuple[str, str]], Counter[str]]:
@@ -29,7 +35,7 @@ def counts() -> tuple[Counter[tuple[str, str]], Counter[str]]:
 def picture() -> str:
     solved, tests = counts()
     total = {name: sum(solved[domain, name] for domain in tests) for name in NAMES}
-    width, height = LEFT + 45 * SCALE + 64, TOP + ROW * len(tests) + 8
+    width, height = LEFT + ALL + 64, TOP + ROW * len(tests) + 8
     said = f"{tests.total()} test problems, 60 s each"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}"'
@@ -48,9 +54,10 @@ def picture() -> str:
         parts.append(f'<text x="{LEFT - 8}" y="{y + 16}" text-anchor="end">{domain}</text>')
         for j, name in enumerate(NAMES):
             found, top = solved[domain, name], y + j * BAR
-            size = f'width="{found * SCALE}" height="{BAR - 1}" fill="{COLOURS[name]}"'
+            length = round(ALL * found / tests[domain])
+            size = f'width="{length}" height="{BAR - 1}" fill="{COLOURS[name]}"'
             parts.append(f'<rect x="{LEFT}" y="{top}" {size}/>')
-            label = f'x="{LEFT + found * SCALE + 5}" y="{top + 10}" font-size="11"'
+            label = f'x="{LEFT + length + 5}" y="{top + 10}" font-size="11"'
             parts.append(f"<text {label}>{found} of {tests[domain]}</text>")
     return "\n".join([*parts, "</svg>", ""])
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
-from program import check_one_line, hstar
+from program import PACKAGES, check_one_line, hstar
 
 import hstar as hstar_package
 from hstar.commands import cli
@@ -107,3 +108,21 @@ def test_numbers_are_shown_as_numbers() -> None:
     for wrong in ("seed=no", "length=no", "stride=yes"):
         assert wrong not in done.out
     assert "stride=1:" in done.out and "seed=0:" in done.out
+
+
+@pytest.mark.parametrize(
+    ("package", "extra", "command"),
+    [
+        ("polars", "report", "label . -o labels.parquet"),
+        ("polars", "report", "bench problem.pddl -o runs.parquet"),
+        ("torch", "learn", "paper truncated-gaussian -o paper"),
+    ],
+)
+def test_a_package_that_is_missing_is_named(
+    package: str, extra: str, command: str, parcels: Path
+) -> None:
+    (parcels / "sitecustomize.py").write_text(f"import sys\nsys.modules[{package!r}] = None\n")
+    path = {"PYTHONPATH": os.pathsep.join([PACKAGES, str(parcels)])}
+    done = hstar(*command.split(), cwd=parcels, changes=path)
+    said = f"this needs {package}, which is not installed: pip install 'hstar[{extra}]'"
+    check_one_line(done, 36, said)

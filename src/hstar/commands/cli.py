@@ -27,6 +27,7 @@ COMMANDS = (
     *("report", "paper", "pdb", "solve", "demo", "completion"),
 )
 
+EXTRAS = {"torch": "learn", "polars": "report", "matplotlib": "report"}  # by what they install
 INTERNAL_ERROR = 35
 INTERRUPTED = 130
 
@@ -82,6 +83,9 @@ def explain(error: Exception, usage: str) -> int:
             return fail(f"{named}{error.strerror or error}", USAGE_ERROR)
         case MemoryError():
             return fail("out of memory", 22)
+        case ModuleNotFoundError(name=str(name)) if (package := name.split(".")[0]) in EXTRAS:
+            install = f"pip install 'hstar[{EXTRAS[package]}]'"
+            return fail(f"this needs {package}, which is not installed: {install}", USAGE_ERROR)
     traceback.print_exception(error)
     return fail("this is a bug in hstar, please report it with the files", INTERNAL_ERROR)
 
