@@ -2,6 +2,7 @@
 
     python benchmarks/learning_track.py SUITE -o FOLDER [--time 10m] [--every 1] [--limit 60s]
                                         [--domains NAME ...] [--planners learned default]
+                                        [--problem p1.pddl --tests 'p[23].pddl']
 
 SUITE has a folder per domain with domain.pddl, training/ and testing/{easy,medium,hard}/, or train/
 and test/ as `hstar generate` writes them. A domain with neither is learned from all its problems
@@ -9,6 +10,8 @@ and tested on the same. For each domain it runs `hstar learn`, one command witho
 time, and then `hstar bench` with the model and with the default planner on every `every`-th test
 problem, two runs at a time, 4 GB each. A run that is killed goes on where it was. The rows of the
 default planner have a file of their own, DOMAIN-default.parquet: they hold for other models, too.
+With --problem each domain is a folder with one task and several initial states, such as blocks/p35:
+hstar learns from this problem, and the tests are the files that --tests matches.
 What is in FOLDER is not measured again, so take another folder for other options. The table shows
 problems for which there are rows of both, and is printed anew after each domain; rows.csv has one
 line for each run.
@@ -53,11 +56,13 @@ def problems_in(folder: Path) -> list[Path]:
     return [path for path in sorted(folder.glob("*.pddl")) if path.stem != "domain"]
 
 
-def tests_of(domain: Path, every: int) -> list[Path]:
+def tests_of(domain: Path, options: argparse.Namespace) -> list[Path]:
+    if options.problem:
+        return sorted(domain.glob(options.tests))
     folders = [*(domain / "testing" / level for level in LEVELS), domain / "test"]
     if training_of(domain) == domain:
         folders = [domain]
-    return [path for folder in folders for path in problems_in(folder)[::every]]
+    return [path for folder in folders for path in problems_in(folder)[:: options.every]]
 
 
 def training_of(domain: Path) -> Path | None:
@@ -67,32 +72,37 @@ def training_of(domain: Path) -> Path | None:
 
 
 def measure(domain: Path, options: argparse.Namespace) -> None:
-    out = options.output
-    model, verdict = out / f"{domain.name}.safetensors", out / f"{domain.name}.json"
+    out, name = options.output, name_of(domain, options.suite)
+    model, verdict = out / f"{name}.safetensors", out / f"{name}.json"
     if not verdict.exists():
-        given = str(training_of(domain)), "--time", options.time
+        source = domain / options.problem if options.problem else training_of(domain)
+        given = str(source), "--time", options.time
         said = hstar("learn", *given, "-o", str(model), "--json")
         verdict.write_text(said.stdout)
-    tests = [str(path) for path in tests_of(domain, options.every)]
+    tests = [str(path) for path in tests_of(domain, options)]
     flags = ("--time-limit", options.limit, "--memory-limit", "4G", "--jobs", "2")
-    for name, heuristic in (("learned", str(model)), ("default", "default")):
-        runs = out / f"{domain.name}-{name}.parquet"
-        is_wanted = name in options.planners and (name == "default" or model.exists())
+    for planner, heuristic in (("learned", str(model)), ("default", "default")):
+        runs = out / f"{name}-{planner}.parquet"
+        is_wanted = planner in options.planners and (planner == "default" or model.exists())
         if is_wanted and not runs.exists():
             hstar("bench", *tests, "-H", heuristic, *flags, "-o", str(runs))
 
 
-def rows_of(domain: Path, out: Path, name: str) -> pl.DataFrame:
+def name_of(domain: Path, suite: Path) -> str:
+    return "-".join(domain.relative_to(suite).parts)
+
+
+def rows_of(domain: str, out: Path, planner: str) -> pl.DataFrame:
     """Those of the default planner if nothing was learned."""
-    path = out / f"{domain.name}-{name}.parquet"
-    path = path if path.exists() else out / f"{domain.name}-default.parquet"
+    path = out / f"{domain}-{planner}.parquet"
+    path = path if path.exists() else out / f"{domain}-default.parquet"
     level = pl.col("suite").str.split("/").list.last().alias("level")
     return read_runs(path).rows.with_columns(level)
 
 
-def row_of(domain: Path, out: Path) -> tuple[list[str], int, int]:
+def row_of(domain: str, out: Path) -> tuple[list[str], int, int]:
     """A row of the table, and how many problems each solves."""
-    learned = json.loads((out / f"{domain.name}.json").read_text())
+    learned = json.loads((out / f"{domain}.json").read_text())
     verdict = learned["verdict"]["use"]
     pays = verdict in ("learned", "trade")  # a trade is right as well if more is solved, or faster
     rows = [rows_of(domain, out, name) for name in ("learned", "default")]
@@ -112,7 +122,7 @@ def row_of(domain: Path, out: Path) -> tuple[list[str], int, int]:
     is_better = (solved[0], -seconds[0]) > (solved[1], -seconds[1])
     right = is_better if pays else solved[1] >= solved[0]
     cells = [
-        domain.name, rows[0].height, *solved, *levels, " : ".join(f"{s:.1f}" for s in seconds),
+        domain, rows[0].height, *solved, *levels, " : ".join(f"{s:.1f}" for s in seconds),
         f"{math.exp(sum(costs) / len(costs)):.2f}" if costs else "",
         verdict, "yes" if right else "no",
         round(learned["seconds"]), learned["chosen"],
@@ -120,9 +130,9 @@ def row_of(domain: Path, out: Path) -> tuple[list[str], int, int]:
     return [*map(str, cells)], solved[0], solved[1]
 
 
-def show(domains: list[Path], out: Path) -> None:
-    measured = [row_of(d, out) for d in domains if (out / f"{d.name}-default.parquet").exists()
-                and (out / f"{d.name}.json").exists()]  # fmt: skip
+def show(domains: list[str], out: Path) -> None:
+    measured = [row_of(d, out) for d in domains if (out / f"{d}-default.parquet").exists()
+                and (out / f"{d}.json").exists()]  # fmt: skip
     rows = [row for row, _, _ in measured]
     tests = sum(int(row[1]) for row in rows)
     sums = [sum(row[i] for row in measured) for i in (1, 2)]
@@ -131,13 +141,13 @@ def show(domains: list[Path], out: Path) -> None:
     print(markdown_table(HEADER, rows), flush=True)
 
 
-def write_rows(domains: list[Path], out: Path) -> None:
+def write_rows(domains: list[str], out: Path) -> None:
     """All runs as one table, without the names of folders."""
     made = []
     for domain in domains:
         for planner in ("learned", "default"):
-            if (out / f"{domain.name}-{planner}.parquet").exists():
-                planned = pl.lit(planner).alias("planner"), pl.lit(domain.name).alias("domain")
+            if (out / f"{domain}-{planner}.parquet").exists():
+                planned = pl.lit(planner).alias("planner"), pl.lit(domain).alias("domain")
                 made.append(rows_of(domain, out, planner).with_columns(*planned).select(COLUMNS))
     pl.concat(made).write_csv(out / "rows.csv", float_precision=3)
 
@@ -151,15 +161,21 @@ def main() -> None:
     parser.add_argument("--limit", default="60s", help="per run")
     parser.add_argument("--domains", nargs="*")
     parser.add_argument("--planners", nargs="*", default=["learned", "default"])
+    parser.add_argument("--problem", help="file in each domain's folder to learn from")
+    parser.add_argument("--tests", default="*.pddl", help="with --problem: files to test on")
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
-    domains = sorted(path for path in options.suite.iterdir() if training_of(path) is not None)
-    for domain in domains:
-        if options.domains and domain.name not in options.domains:
+    if options.problem:
+        domains = sorted(path.parent for path in options.suite.rglob(options.problem))
+    else:
+        domains = sorted(path for path in options.suite.iterdir() if training_of(path) is not None)
+    names = [name_of(domain, options.suite) for domain in domains]
+    for name, domain in zip(names, domains, strict=True):
+        if options.domains and name not in options.domains:
             continue
         measure(domain, options)
-        show(domains, options.output)
-        write_rows(domains, options.output)
+        show(names, options.output)
+        write_rows(names, options.output)
 
 
 if __name__ == "__main__":

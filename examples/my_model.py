@@ -10,7 +10,8 @@ from typing import ClassVar
 
 import torch
 
-from hstar.slots.models.model import Model, whole_number
+from hstar.slots.features.feature import check_options
+from hstar.slots.models.model import Model
 
 
 class SmallNetwork(Model):
@@ -20,7 +21,7 @@ class SmallNetwork(Model):
     training: ClassVar = {"learning_rate": 1e-2, "weight_decay": 0.0}
 
     def configure(self, features, outputs, options):
-        whole_number(options, "hidden")
+        check_options(options, self.options)
         return {"inputs": features["width"], "hidden": options["hidden"], "outputs": outputs}
 
     def build(self, config, generator):

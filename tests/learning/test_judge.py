@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from label_folders import write_folder
 
-from hstar.learning.judge import DEFAULT, Difference, Verdict, judge, weigh
+from hstar.learning.judge import DEFAULT, Difference, Judge, Verdict, weigh
 from hstar.learning.race import Ladder, Rung, problem_starts
 from hstar.learning.recipe import GREEDY
 from hstar.learning.trials import Score, Searcher, Trial
@@ -136,7 +136,9 @@ class Rungs:
         self.reach, self.factor, self.most = reach, factor, most
         self.tried: list[str] = []
 
-    def __call__(self, rung: Rung, ways: Mapping[str, Searcher]) -> dict[str, list[Trial]]:
+    def __call__(
+        self, rung: Rung, ways: Mapping[str, Searcher], times: int
+    ) -> dict[str, list[Trial]]:
         if len(self.tried) >= self.most:
             return {}
         self.tried.append(rung.name)
@@ -150,7 +152,7 @@ class Rungs:
 
 def judged(folder: Path, rungs: Rungs, count: int = 3) -> Verdict | None:
     ladder = Ladder("verdict", problem_starts("verdict", problems_in(folder, count)), 0)
-    return judge({"own": Searcher(GREEDY)}, ladder, rungs, LIMIT, "s")
+    return Judge({"own": Searcher(GREEDY)}, ladder, rungs, LIMIT, "s").verdict()
 
 
 def test_a_clear_difference_needs_no_further_problems(tmp_path: Path) -> None:
@@ -179,3 +181,37 @@ def test_the_time_ends_the_verdict(tmp_path: Path) -> None:
     found = judged(tmp_path / "p", Rungs(3, 0.01, most=2))
     assert found is not None and found.problems == 3 + 3
     assert judged(tmp_path / "q", Rungs(3, 0.01, most=0)) is None
+
+
+class OnlyLonger:
+    """Both solve the first rung. Of the others the learned search solves what it may try `needed`
+    times as long, the default planner nothing."""
+
+    def __init__(self, needed: int) -> None:
+        self.needed = needed
+        self.tried: list[tuple[str, int, int]] = []
+
+    def __call__(
+        self, rung: Rung, ways: Mapping[str, Searcher], times: int
+    ) -> dict[str, list[Trial]]:
+        self.tried.append((rung.name, len(rung.starts), times))
+        failed, solved = Trial(False, times * LIMIT), Trial(True, 0.4 * times * LIMIT, 5.0)
+        own = solved if times >= self.needed else failed
+        if rung.name == "verdict 0":
+            own = failed = solved
+        return {name: [failed if name == DEFAULT else own] * len(rung.starts) for name in ways}
+
+
+@pytest.mark.parametrize(("needed", "use"), [(4, "learned"), (16, "learned"), (17, "default")])
+def test_what_nobody_solves_is_tried_longer(tmp_path: Path, needed: int, use: str) -> None:
+    trials = OnlyLonger(needed)
+    ladder = Ladder("verdict", problem_starts("verdict", problems_in(tmp_path / "p", 3)), 0)
+    found = Judge({"own": Searcher(GREEDY)}, ladder, trials, LIMIT, "s", (4, 16)).verdict()
+    assert found is not None and found.use == use
+    first_draw = [one for one in trials.tried if "draw" not in one[0]]
+    longer = [("verdict unsolved", 3, 4), ("verdict unsolved", 3, 16)]
+    assert first_draw == [
+        ("verdict 0", 3, 1),
+        ("verdict 1", 3, 1),
+        *longer[: 1 if needed == 4 else 2],
+    ]

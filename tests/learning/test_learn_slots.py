@@ -14,7 +14,7 @@ import pytest
 from slot_combinations import every_pair, small, with_open_variables
 
 from hstar.domains import generate
-from hstar.learning import jobs, trials
+from hstar.learning import making, trials
 from hstar.learning.options import LearnOptions
 from hstar.learning.pipeline import Outcome, learn
 from hstar.learning.recipe import GREEDY, RECIPES, Recipe, SlotChoice
@@ -45,7 +45,7 @@ class Here:
 
     def __enter__(self) -> Here:
         """New workers remember nothing."""
-        jobs._dataset = None
+        making._dataset = None
         trials._tasks.clear()
         return self
 
@@ -142,7 +142,7 @@ def reasons(teacher: str, features: str, objective: str) -> list[str]:
     """What may be said of slots whose labels do not fit the rest."""
     found = []
     message, _ = with_open_variables(features, objective)
-    if message is not None and TEACHERS.find(teacher).sample is not None:
+    if message is not None and not TEACHERS.find(teacher).replaces:
         found += [message, "these labels have none; choose another"]
     if OBJECTIVES.find(objective).form == "logits":
         found.append("whole numbers")

@@ -18,7 +18,7 @@ from itertools import count
 
 from hstar.learning.portfolio import in_turns
 from hstar.learning.race import Ladder, Rung
-from hstar.learning.trials import DEFAULT_SEARCHER, Score, Searcher, Trial
+from hstar.learning.trials import DEFAULT_SEARCHER, Score, Searcher, Start, Trial
 from hstar.planning.result import NOTICEABLE
 
 UNION_WEIGHT = 0.5
@@ -28,7 +28,8 @@ LEAST_DIFFERENCE = 0.005  # seconds; less says nothing
 MOST_DRAWS = 4  # of problems of one size
 DEFAULT = "default"
 
-OnRung = Callable[[Rung, Mapping[str, Searcher]], dict[str, list[Trial]]]
+# What searches make of a rung, with so many times the usual limit.
+OnRung = Callable[[Rung, Mapping[str, Searcher], int], dict[str, list[Trial]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +50,6 @@ class Verdict:
     chance: float | None = None
     unions: int = 0
     unit: str = "s"
-
-    @property
-    def solved(self) -> int:
-        return self.learned_solved + self.default_solved
 
 
 class Difference:
@@ -165,43 +162,102 @@ def _mean_ratio(pairs: Sequence[tuple[float, float]]) -> float | None:
     return math.exp(sum(math.log(max(a, least) / max(b, least)) for a, b in pairs) / len(pairs))
 
 
-def judge(
-    searchers: Mapping[str, Searcher],
-    ladder: Ladder,
-    on_rung: OnRung,
-    limit: float,
-    unit: str,
-) -> Verdict | None:
-    """Searches in turns with the default planner against it alone. Whoever solves nothing on a rung
-    fails on all above it. Further problems of the same sizes are tried until the verdict is sure,
-    or the time is over: then `on_rung` has no more trials. None without any trial."""
-    ways: dict[str, Searcher] = {DEFAULT: DEFAULT_SEARCHER, **searchers}
-    made: dict[str, list[Trial]] = {name: [] for name in ways}
-    unions: list[bool] = []
-    verdict, top = None, 0
-    for draw in range(MOST_DRAWS):
-        alive, is_over = list(ways), False
-        for number in range(top + 1) if draw else count():
-            rung = ladder.rung(number, draw)
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """What each search, and DEFAULT for the default planner, made of one start within `limit`."""
+
+    start: Start
+    limit: float
+    trials: Mapping[str, Trial]
+
+    @property
+    def default(self) -> Trial:
+        return self.trials[DEFAULT]
+
+    @property
+    def learned(self) -> Trial:
+        """That of the others, in turns with the default planner."""
+        own = [Score((trial,)) for name, trial in self.trials.items() if name != DEFAULT]
+        return in_turns(own, 1, self.limit, Score((self.default,))).trials[0]
+
+
+@dataclass
+class Judge:
+    """Compares searches in turns with the default planner alone, on problems of a ladder.
+
+    Whoever solves nothing on a rung fails on all above it. Where nobody solves half of the
+    problems, those that nobody solves are tried again, `longer` times as long. Further problems of
+    the same sizes are tried until the verdict is sure, or until the time is over: then `on_rung`
+    has no more trials."""
+
+    searchers: Mapping[str, Searcher]
+    ladder: Ladder
+    on_rung: OnRung
+    limit: float
+    unit: str
+    longer: Sequence[int] = ()
+
+    def __post_init__(self) -> None:
+        self.ways = {DEFAULT: DEFAULT_SEARCHER, **self.searchers}
+        self.contests: list[Contest] = []
+        self.top = 0  # the highest rung of the first climb
+
+    def verdict(self) -> Verdict | None:
+        """None without any trial."""
+        found = None
+        for draw in range(MOST_DRAWS):
+            is_over = self._climb(draw) or self._try_longer(draw)
+            found = self._weigh() if self.contests else None
+            if is_over or (found is not None and (found.chance or 0.0) <= SURE):
+                break
+        return found
+
+    def _climb(self, draw: int) -> bool:
+        """Whether the time is over."""
+        alive = list(self.ways)
+        for number in range(self.top + 1) if draw else count():
+            rung = self.ladder.rung(number, draw)
             if not alive or (rung is None and not draw):
                 break
             if rung is None:  # no more problems of this size, but other unions
                 continue
-            found = on_rung(rung, {name: ways[name] for name in alive})
+            found = self.on_rung(rung, {name: self.ways[name] for name in alive}, 1)
             tried = max(map(len, found.values())) if len(found) == len(alive) else 0
-            for name in ways:
-                made[name] += found.get(name, [Trial(False, limit)] * tried)[:tried]
-            unions += [start.is_union for start in rung.starts[:tried]]
-            alive = [name for name in alive if any(one.solved for one in found.get(name, ()))]
-            top = max(top, number)
-            is_over = tried < len(rung.starts)
-            if is_over:
+            failed = dict.fromkeys(self.ways, Trial(False, self.limit))
+            for i, start in enumerate(rung.starts[:tried]):
+                trials = failed | {name: made[i] for name, made in found.items()}
+                self.contests.append(Contest(start, self.limit, trials))
+            if tried < len(rung.starts):
+                return True
+            alive = [name for name in alive if any(one.solved for one in found[name])]
+            self.top = max(self.top, number)
+        return False
+
+    def _try_longer(self, draw: int) -> bool:
+        """Whether the time is over."""
+        for times in self.longer:
+            unsolved = [
+                i
+                for i, one in enumerate(self.contests)
+                if not (one.default.solved or one.learned.solved)
+            ]
+            if 2 * len(unsolved) < len(self.contests):
                 break
-        if unions:
-            default = Score(tuple(made[DEFAULT]))
-            own = [Score(tuple(made[name])) for name in searchers]
-            learned = in_turns(own, len(default.trials), limit, default)
-            verdict = weigh(learned, default, unions, unit)
-        if is_over or (verdict is not None and (verdict.chance or 0.0) <= SURE):
-            break
-    return verdict
+            again = f" draw {draw}" if draw else ""
+            starts = tuple(self.contests[i].start for i in unsolved)
+            rung = Rung(f"{self.ladder.name} unsolved{again}", starts)
+            found = self.on_rung(rung, self.ways, times)
+            if len(found) < len(self.ways):
+                return True
+            for i, *trials in zip(unsolved, *found.values(), strict=False):
+                made = dict(zip(found, trials, strict=True))
+                self.contests[i] = Contest(self.contests[i].start, times * self.limit, made)
+            if len(found[DEFAULT]) < len(unsolved):
+                return True
+        return False
+
+    def _weigh(self) -> Verdict:
+        learned = Score(tuple(one.learned for one in self.contests))
+        default = Score(tuple(one.default for one in self.contests))
+        unions = [one.start.is_union for one in self.contests]
+        return weigh(learned, default, unions, self.unit)

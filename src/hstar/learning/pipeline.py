@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from hstar.learning.corrections import find_minima
-from hstar.learning.judge import DEFAULT, Verdict, judge
+from hstar.learning.judge import DEFAULT, Judge, Verdict
 from hstar.learning.making import Labels, ModelMaker
 from hstar.learning.options import Kept, LearnOptions, NotKept, Watch
 from hstar.learning.portfolio import Candidate, Schedule, choose_schedule
@@ -51,7 +51,7 @@ from hstar.training.fit import fit_for
 from hstar.training.fit.choices import Minima
 
 SCREENING = 8  # on the first rung of the race, a search gets this part of what others get
-LONGER = 4  # times as much effort for the verdict where nobody solves anything
+LONGER = (4, 16)  # times as much effort for the verdict where hardly anything is solved
 LARGEST_SHARE = 0.02  # of the time, to ground a problem
 MOST_TRYING = 10.0  # seconds of a search in a race
 
@@ -291,21 +291,18 @@ class LearningRun:
     # Verdict
 
     def _judge(self, chosen: Schedule) -> Verdict | None:
-        """With more effort for each search where nobody solves anything."""
         searchers = {one.label: self._searcher(one) for one in chosen.candidates}
-        verdict = self._judge_with(searchers, 1)
-        if verdict is None or verdict.solved or not self.options.is_timed:
-            return verdict
-        return self._judge_with(searchers, LONGER) or verdict
+        longer = LONGER if self.options.is_timed else ()
+        ladder, effort = self.split.verdict, self.effort
+        return Judge(
+            searchers, ladder, self._on_verdict_rung, effort.limit, effort.unit, longer
+        ).verdict()
 
-    def _judge_with(self, searchers: Mapping[str, Searcher], times: int) -> Verdict | None:
+    def _on_verdict_rung(
+        self, rung: Rung, searchers: Mapping[str, Searcher], times: int
+    ) -> dict[str, list[Trial]]:
         effort = replace(self.effort, seconds=times * self.effort.seconds)
         trials = replace(self.trials, limit=effort.limit)
-        longer = f" {times} times as long" if times > 1 else ""
-
-        def on_rung(rung: Rung, ways: Mapping[str, Searcher]) -> dict[str, list[Trial]]:
-            named = replace(rung, name=f"{rung.name}{longer}")
-            may_start = self.watch.may_start(1.0, effort.seconds)
-            return trials.on_rung(named, ways, effort, may_start)
-
-        return judge(searchers, self.split.verdict, on_rung, effort.limit, effort.unit)
+        named = replace(rung, name=rung.name + (f" {times} times as long" if times > 1 else ""))
+        may_start = self.watch.may_start(1.0, effort.seconds)
+        return trials.on_rung(named, searchers, effort, may_start)
