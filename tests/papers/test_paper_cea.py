@@ -28,7 +28,14 @@ from hstar.papers.admissible_cea.study import (
     PatternResults,
     make_classical,
 )
-from hstar.papers.admissible_cea.tables import Space, frontier, table_1, table_2, table_3, verdict
+from hstar.papers.admissible_cea.tables import (
+    PatternSpace,
+    frontier,
+    table_1,
+    table_2,
+    table_3,
+    verdict,
+)
 from hstar.pdb import table_row
 from hstar.planning.puzzle import make_puzzle
 from hstar.runtime.journal import JournalError
@@ -120,8 +127,8 @@ def test_frontier_says_who_leads(tiny: Tiny) -> None:
     weak = {**certified, "total": 0.0, "bytes": 10**6}
     for row, text in ((strong, "1 of 1 networks lead"), (weak, "A classical table is ahead of")):
         one = replace(results, networks={"tiles": {"cea": {"certified": row}}})
-        assert text in verdict(frontier(Space.of(one, "tiles")))
-    points = frontier(Space.of(results, "tiles"))
+        assert text in verdict(frontier(PatternSpace.of(one, "tiles")))
+    points = frontier(PatternSpace.of(results, "tiles"))
     best = -1.0
     for point in points:
         assert point.leads == (point.mean > best)

@@ -18,7 +18,7 @@ from hstar.papers.truncated_gaussian.tables import (
     LEARN_FF,
     TABLES,
     VARIANTS,
-    Numbers,
+    Measured,
     best_of,
     build_table,
     claims,
@@ -184,11 +184,11 @@ def rows() -> tuple[Rows, Rows]:
 
 
 @pytest.fixture(scope="module")
-def numbers(rows: tuple[Rows, Rows]) -> Numbers:
-    return Numbers.of(*rows, [])
+def numbers(rows: tuple[Rows, Rows]) -> Measured:
+    return Measured.of(*rows, [])
 
 
-def test_every_cell_finds_its_rows(numbers: Numbers) -> None:
+def test_every_cell_finds_its_rows(numbers: Measured) -> None:
     """From rows with the paper's means, every table comes out with the paper's means."""
     for number, table in TABLES.items():
         for (metric, domain, column), cell in table.cells.items():
@@ -200,7 +200,7 @@ def test_every_cell_finds_its_rows(numbers: Numbers) -> None:
                 assert ours.mean == pytest.approx(cell.mean), (number, metric, domain, column)
 
 
-def test_table_in_the_papers_layout(numbers: Numbers) -> None:
+def test_table_in_the_papers_layout(numbers: Measured) -> None:
     first, second = (build_table(number, numbers) for number in (1, 2))
     assert first.measured == 4 * (2 + 4 * 3)
     assert first.headers == ["domain", "metric", "h^FF", "h^LMcut", *["N", "TN"] * 4]
@@ -225,7 +225,7 @@ def test_table_in_the_papers_layout(numbers: Numbers) -> None:
 
 
 def test_missing_numbers_are_dashes() -> None:
-    table = build_table(10, Numbers.of([], [], []))
+    table = build_table(10, Measured.of([], [], []))
     assert table.measured == 0
     assert {str(cell) for row in table.rows for cell in row[2:]} == {"\N{EN DASH}"}
     assert table.rows[2][-1].below == "\N{EN DASH}"
@@ -239,7 +239,7 @@ def test_mean_and_deviation_are_over_seeds() -> None:
         {**keys, "lower": "lmcut", "seed": seed, "solved": ok, "evaluations": 10}
         for seed, ok in solved
     ]
-    found = Numbers.of([], planning, []).value("nlm", "coverage", "ferry", f"TN:{LEARN_FF}")
+    found = Measured.of([], planning, []).value("nlm", "coverage", "ferry", f"TN:{LEARN_FF}")
     assert found is not None
     assert (found.mean, found.std) == (0.75, pytest.approx(0.25 * math.sqrt(2)))
     assert found.shown == ".75±.35"
@@ -247,7 +247,7 @@ def test_mean_and_deviation_are_over_seeds() -> None:
 
 def test_an_unclipped_gaussian_does_not_know_its_bound(rows: tuple[Rows, Rows]) -> None:
     metrics = [row for row in rows[0] if row.get("lower") != "hmax"]
-    found = Numbers.of(metrics, [], [])
+    found = Measured.of(metrics, [], [])
     known = {v: found.value("nlm", "mse", "ferry", f"{v}:{BOUNDS[1]}") for v in VARIANTS}
     assert known["N"] is not None
     assert known["N+clip"] is known["TN"] is None
@@ -283,7 +283,7 @@ def test_the_best_is_bold() -> None:
     assert best("evaluations", 0.0, 100.2, 100.3, None) == [False] * 3
 
 
-def test_claims_on_the_papers_numbers(numbers: Numbers) -> None:
+def test_claims_on_the_papers_numbers(numbers: Measured) -> None:
     found = claims(numbers)
     assert {claim.paper_verdict for claim in found} == {HOLDS}
     assert {claim.verdict for claim in found[:-1]} == {HOLDS}
@@ -293,20 +293,20 @@ def test_claims_on_the_papers_numbers(numbers: Numbers) -> None:
 
 
 def test_claims_that_fail_or_were_not_measured(rows: tuple[Rows, Rows]) -> None:
-    assert {claim.verdict for claim in claims(Numbers.of([], [], []))} == {UNKNOWN}
+    assert {claim.verdict for claim in claims(Measured.of([], [], []))} == {UNKNOWN}
 
     def worse(row: dict[str, Any]) -> dict[str, Any]:
         is_it = (row.get("loss"), row["domain"]) == ("truncated-gaussian", "ferry")
         return {**row, "mse": row["mse"] * 10} if is_it else row
 
-    claim = claims(Numbers.of(map(worse, rows[0]), [], []))[0]
+    claim = claims(Measured.of(map(worse, rows[0]), [], []))[0]
     assert claim.verdict == FAILS
     assert claim.numbers.startswith("3 of 4: ") and "NOT ferry 34.50" in claim.numbers
     ferry = [row for row in rows[0] if row["domain"] == "ferry"]
-    assert claims(Numbers.of(ferry, [], []))[0].numbers.startswith("1 of 1 (3 not measured)")
+    assert claims(Measured.of(ferry, [], []))[0].numbers.startswith("1 of 1 (3 not measured)")
 
 
-def learning_curves(*models: str) -> Numbers:
+def learning_curves(*models: str) -> Measured:
     curves = [
         {"domain": domain, "model": model, "loss": loss, "sigma": "learn", "base": "ff",
          "lower": "lmcut", "seed": seed, "step": step, "val_mse": factor / step}
@@ -316,7 +316,7 @@ def learning_curves(*models: str) -> Numbers:
         for seed in range(3)
         for step in (1, 10, 100)
     ]  # fmt: skip
-    return Numbers.of([], [], curves)
+    return Measured.of([], [], curves)
 
 
 def test_figure_2() -> None:
@@ -329,9 +329,9 @@ def test_figure_2() -> None:
         assert len({line.get_color() for line in axes.lines}) == 2
         assert list(axes.lines[0].get_ydata()) == [2.0, 0.2, 0.02]
     ferry = {key: one for key, one in found.curves.items() if key[0] == "ferry"}
-    some = figure2(Numbers({}, ferry))
+    some = figure2(Measured({}, ferry))
     assert [axes.get_title() for axes in some.axes] == ["ferry"]
-    assert [len(axes.lines) for axes in figure2(Numbers.of([], [], [])).axes] == [0] * 4
+    assert [len(axes.lines) for axes in figure2(Measured.of([], [], [])).axes] == [0] * 4
 
 
 def test_convergence_claim() -> None:

@@ -12,8 +12,8 @@ from hstar.experiments.report import COLOURS, Table, new_figure
 from hstar.experiments.study import Row, planning_table
 from hstar.papers.admissible_cea.scales import CE, CEA, FIGURE_OF, MB, PHASES, TABLE_4
 from hstar.papers.admissible_cea.tables import (
+    PatternSpace,
     Point,
-    Space,
     build_tables,
     compared_spaces,
     frontier,
@@ -59,7 +59,7 @@ def parts(results: PatternResults) -> dict[str, Sequence[Any]]:
     """What planning is worth, mean against bytes of each space, then the paper's tables and
     figures."""
     planning = planning_tables(results)
-    spaces = [Space.of(results, name) for name in compared_spaces(results)]
+    spaces = [PatternSpace.of(results, name) for name in compared_spaces(results)]
     curves = [
         (figure_2(rows, name), f"{name}: {generalisation_text(rows)}")
         for name, rows in results.generalisation.items()
@@ -80,7 +80,7 @@ def parts(results: PatternResults) -> dict[str, Sequence[Any]]:
     }
 
 
-def _space(space: Space) -> Iterator[Any]:
+def _space(space: PatternSpace) -> Iterator[Any]:
     points = frontier(space)
     yield ((frontier_figure(points, space), f"{space.name}: mean by size."),)
     yield from frontier_tables(space.name, points)
@@ -128,7 +128,7 @@ def _phases(results: PatternResults) -> Iterator[Any]:
 def _overestimates(results: PatternResults) -> Iterator[Any]:
     fewer = []
     for name in dict.fromkeys([*compared_spaces(results), *FIGURE_OF]):
-        found = Space.of(results, name).likeliest
+        found = PatternSpace.of(results, name).likeliest
         by_loss = {label.upper(): found[label] for label in (CEA, CE) if label in found}
         number = f"Figure {FIGURE_OF[name]}" if name in FIGURE_OF else "As Figures 6 to 9"
         if not by_loss:
@@ -249,7 +249,7 @@ def quantile(counted: Sequence[tuple[int, int]], share: float) -> int:
     return counted[int(np.searchsorted(reached, share * reached[-1]))][0]
 
 
-def frontier_figure(points: Sequence[Point], space: Space) -> Figure:
+def frontier_figure(points: Sequence[Point], space: PatternSpace) -> Figure:
     """Mean by bytes: classical tables, certified networks, and the paper's where it has them, with
     the mean of the base of a difference."""
     figure, (axes,) = new_figure(5.4, 3.6)

@@ -34,7 +34,7 @@ OF_PAPER = {"order": "mr", "grouping": "div", "levels": [], "symmetric": False}
 
 
 @dataclass(frozen=True)
-class Space:
+class PatternSpace:
     """A pattern database: its `exact` table, where it is built, its `classical` ones, and networks
     by what they are called, as the paper decodes them and certified; the paper's own numbers."""
 
@@ -46,7 +46,7 @@ class Space:
     printed: Mapping[str, Any]  # empty for those that it does not have
 
     @classmethod
-    def of(cls, results: PatternResults, name: str) -> Space:
+    def of(cls, results: PatternResults, name: str) -> PatternSpace:
         networks = results.networks.get(name, {})
         likeliest = {label: one.get("argmax", {}) for label, one in networks.items()}
         certified = {label: one["certified"] for label, one in networks.items()}
@@ -149,7 +149,7 @@ def table_1(results: PatternResults) -> Table:
 def table_2(results: PatternResults) -> Table:
     """Networks against compressed tables, by database."""
     names = dict.fromkeys([*compared_spaces(results), *TABLE_2])
-    spaces = [Space.of(results, name) for name in names]
+    spaces = [PatternSpace.of(results, name) for name in names]
     verdicts = filter(None, (space.verdict() for space in spaces))
     return Table(
         "table2",
@@ -169,7 +169,7 @@ def compared_spaces(results: PatternResults) -> list[str]:
     return [name for name, rows in results.classical.items() if rows]
 
 
-def _comparison(space: Space) -> Iterator[list[str]]:
+def _comparison(space: PatternSpace) -> Iterator[list[str]]:
     """The rows of one database, first the paper's."""
     name, exact = space.name, space.exact
 
@@ -290,7 +290,7 @@ class Point:
     leads: bool = False  # nothing that is no larger has a larger mean
 
 
-def frontier(space: Space) -> list[Point]:
+def frontier(space: PatternSpace) -> list[Point]:
     """All heuristics of a space by size, with those marked that nothing smaller or equal beats."""
     rows = [(describe_compression(row), False, row) for row in space.classical]
     rows += [(f"network {kind}", True, row) for kind, row in space.certified.items()]

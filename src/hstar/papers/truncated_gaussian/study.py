@@ -52,7 +52,7 @@ from hstar.papers.truncated_gaussian.scales import (
     GaussianScale,
     Variant,
 )
-from hstar.papers.truncated_gaussian.tables import TABLES, Numbers, build_table, claims
+from hstar.papers.truncated_gaussian.tables import TABLES, Measured, build_table, claims
 from hstar.slots import read_model
 from hstar.slots.teachers import LabelOptions, label, read_labels
 
@@ -252,7 +252,7 @@ class TruncatedGaussians(TrialRun):
 
     def report(self, results: TrialResults, scale: str) -> Report:
         (study,), rows = results.studies, self.rows(results)
-        measured = Numbers.of(**rows)
+        measured = Measured.of(**rows)
         training = [f"{model} {steps} steps" for model, steps in study.steps.items()]
         if self.scale.epochs is not None:
             training.append(f"nlm {self.scale.epochs} passes over its data")
@@ -322,7 +322,7 @@ def _configuration(column: str) -> Row:
     return {**about, "variant": column.rpartition(" ")[2].partition(":")[0]}
 
 
-def figure2(measured: Numbers) -> Figure:
+def figure2(measured: Measured) -> Figure:
     """Validation error during training: a panel per domain that there are curves for (all four
     where there are none)."""
     present = {domain for domain, _ in measured.curves}

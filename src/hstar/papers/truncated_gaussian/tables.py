@@ -93,7 +93,7 @@ def published_value(model: str, metric: str, domain: str, column: str) -> Spread
 
 
 @dataclass(frozen=True)
-class Numbers:
+class Measured:
     """Ours: `values` by model (empty where there is but one of a column), metric, domain and
     column; `curves` by domain and column, those of NLM: validation errors by step for each seed."""
 
@@ -101,7 +101,7 @@ class Numbers:
     curves: Mapping[tuple[str, ...], Sequence[Mapping[int, float]]]
 
     @classmethod
-    def of(cls, metrics: Iterable[Row], planning: Iterable[Row], curves: Iterable[Row]) -> Numbers:
+    def of(cls, metrics: Iterable[Row], planning: Iterable[Row], curves: Iterable[Row]) -> Measured:
         """From a row for each training or baseline, each search and each point of a curve."""
         by_seed: dict[tuple[str, ...], dict[int, list[float]]] = {}
         lines: dict[tuple[str, ...], dict[int, dict[int, float]]] = {}
@@ -179,7 +179,7 @@ def _spread(numbers: Sequence[float], digits: int) -> str:
     return "±".join(re.sub(r"^(-?)0\.", r"\1.", text) for text in texts)
 
 
-def claims(measured: Numbers) -> list[Claim]:
+def claims(measured: Measured) -> list[Claim]:
     """The paper's claims with verdicts."""
 
     def sources(about: str) -> Any:
@@ -211,7 +211,7 @@ def _called(column: str) -> str:
     return f"{NAMES.get(variant, variant)} {'/'.join(names)}".rstrip()
 
 
-def _converges(measured: Numbers, domain: str) -> Check:
+def _converges(measured: Measured, domain: str) -> Check:
     """TN below N in validation error at most of the training steps, means over seeds (Figure 2)."""
     truncated, plain = (_mean_curve(measured.curves_of(domain, one)) for one in ("TN", "N"))
     common = truncated.keys() & plain.keys()
@@ -231,7 +231,7 @@ MARGIN = {1: 0.1, 4: 0.1}  # what the captions of these tables ask of a best val
 SHOWN = "Mean±deviation over seeds; ours first, the paper's beneath. Bold: best of its group."
 
 
-def build_table(number: int, measured: Numbers) -> Table:
+def build_table(number: int, measured: Measured) -> Table:
     """A table by its number in the paper."""
     table = TABLES[number]
     ours = {key: measured.value(table.model, *key) for key in table.cells}
