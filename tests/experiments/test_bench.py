@@ -217,7 +217,7 @@ class GoalCount:
 
     def __init__(self, path: str, decode: str | None = None, trust: bool = False) -> None:
         self.label = path
-        self.metadata: dict[str, Any] = {"seed": 7}
+        self.metadata: dict[str, Any] = {"training": {"seed": 7}}
 
     def bind(self, task: Task) -> Any:
         if task.problem.domain.name == "ferry":

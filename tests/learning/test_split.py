@@ -11,7 +11,7 @@ from label_folders import write_folder
 from small_domains import BLOCKS, problem_text
 
 from hstar.learning.race import FIRST_RUNG, Ladder, problem_starts
-from hstar.learning.split import MOST_STATES, split, usable_tasks, walk_states
+from hstar.learning.split import split, usable_tasks, walk_states
 from hstar.pddl import parse
 from hstar.planning.search import run
 from hstar.planning.specification import DEFAULT_PLANNER
@@ -70,7 +70,7 @@ def test_walk_states_are_new_and_no_goals(tasks: list[Task]) -> None:
     assert len({state.tobytes() for state in states}) == len(states)
     assert not any(task.is_goal(state) for state in states)
     assert not any(np.array_equal(state, task.initial_state) for state in states)
-    others = walk_states(task, MOST_STATES, 3, Budget(), but=states)
+    others = walk_states(task, 8, 3, Budget(), but=states)
     assert not {state.tobytes() for state in others} & {state.tobytes() for state in states}
 
 

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from program import check_one_line, hstar
 
@@ -28,7 +29,7 @@ from hstar.experiments.study import (
     read_task,
     trials,
 )
-from hstar.learning import MOST_STATES, Recipe, walk_states
+from hstar.learning import Recipe, split_states
 from hstar.papers.regression_sampling import learners
 from hstar.papers.regression_sampling.learners import (
     COLUMNS,
@@ -288,10 +289,10 @@ def test_states_are_compared_with_the_atoms_that_never_change(tmp_path: Path) ->
     task = generated_task(experiment, "visitall")
     problem = task.train[0].problem()
     first = ground(problem)
-    chosen = walk_states(first, MOST_STATES, 0, Budget())
-    others = walk_states(first, 4 * MOST_STATES, 1, Budget(), but=chosen)
+    parts = split_states([first], 0, Budget())
+    states = [np.array(one.starts[0].state, np.int32) for one in (parts.choice, parts.verdict)]
     text = task.train[0].path.read_text()
-    for entry, state in zip(task.test, (chosen[0], others[0]), strict=True):
+    for entry, state in zip(task.test, states, strict=True):
         whole = ground(problem, keep_irrelevant=True, keep_constant=True)
         tracked = set(first.atoms(state))
         visited = {a for a in whole.atoms(whole.initial_state) if a.startswith("visited")}

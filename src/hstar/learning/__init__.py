@@ -20,10 +20,8 @@ if TYPE_CHECKING:
     from hstar.learning.planning import plan_with_learning as plan_with_learning
     from hstar.learning.recipe import RECIPES as RECIPES
     from hstar.learning.recipe import Recipe as Recipe
-    from hstar.learning.recipe import SlotChoice as SlotChoice
-    from hstar.learning.split import MOST_STATES as MOST_STATES
+    from hstar.learning.split import split_states as split_states
     from hstar.learning.split import usable_tasks as usable_tasks
-    from hstar.learning.split import walk_states as walk_states
 
 if not TYPE_CHECKING:
     __getattr__ = lazy(__name__, __file__)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from hstar.learning.portfolio import in_turns
-from hstar.learning.race import Ladder, Rung
+from hstar.learning.race import MOST_DRAWS, Ladder, Rung
 from hstar.learning.trials import DEFAULT_SEARCHER, Score, Searcher, Start, Trial
 from hstar.planning.result import NOTICEABLE
 
@@ -25,7 +25,6 @@ UNION_WEIGHT = 0.5
 SURE, LIKELY = 0.05, 0.25  # chances that a difference means nothing
 EXPENSIVE = 1.2  # times the default's plan cost: a gain that is paid for
 LEAST_DIFFERENCE = 0.005  # seconds; less says nothing
-MOST_DRAWS = 4  # of problems of one size
 DEFAULT = "default"
 
 # What searches make of a rung, with so many times the usual limit.

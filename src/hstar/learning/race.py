@@ -29,7 +29,8 @@ from hstar.pddl import Problem
 from hstar.pddl.union import union
 
 FIRST_RUNG, OTHER_RUNGS = 6, 3  # problems on a rung
-STATES = 8  # on a rung of states of one problem
+STATES = 8  # of one problem, on both rungs of a draw
+MOST_DRAWS = 4  # of problems of one size
 MOST_RUNGS = 8
 MOST_OBJECTS = 2000
 KEPT = (14, 9, 6)  # candidates that go on after the first rungs; the last number holds for the rest

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hstar import _core
-from hstar.learning.race import Ladder, problem_starts
+from hstar.learning.race import MOST_DRAWS, STATES, Ladder, problem_starts
 from hstar.learning.trials import Say, Start
 from hstar.pddl import Problem
 from hstar.pddl.union import single_predicates
@@ -20,7 +20,6 @@ from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget, OutOfResources
 
 WALK_STEPS = 200
-MOST_STATES = 8  # to choose by; four times as many may judge
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +57,8 @@ def split(tasks: Sequence[Task], held_out: float, most: int, seed: int, budget: 
 def split_states(tasks: Sequence[Task], seed: int, budget: Budget) -> Split:
     """The largest task's own states; a tiny task has few."""
     task = tasks[-1]
-    chosen = walk_states(task, MOST_STATES, seed, budget)
-    other = walk_states(task, 4 * MOST_STATES, seed + 1, budget, but=chosen)
+    chosen = walk_states(task, STATES, seed, budget)
+    other = walk_states(task, MOST_DRAWS * STATES, seed + 1, budget, but=chosen)
     ladders = []
     for name, states in (("choice", chosen), ("verdict", other if len(other) else chosen)):
         starts = [Start("walk", task.problem, tuple(map(int, state))) for state in states]

@@ -63,16 +63,14 @@ AnyHeuristic: TypeAlias = "str | os.PathLike[str] | Heuristic | HeuristicFunctio
 class HeuristicEntry:
     """`make(space, cost, budget)` binds it; heuristics that use costs take one of COST_TYPES.
 
-    An admissible heuristic never exceeds the cheapest cost. If a safe one is infinite, no plan
-    exists. One that `prefers` has preferred operators.
+    An admissible heuristic never exceeds the cheapest cost. One that `prefers` has preferred
+    operators.
     """
 
     description: str
     make: Callable[[Space, str, Budget], BoundHeuristic]
     admissible: bool = False
-    safe: bool = True
     spaces: tuple[str, ...] = ("task",)
-    uses_cost: bool = True
     prefers: bool = False
 
 
@@ -87,7 +85,7 @@ def _adopt(name: str, found: Any) -> HeuristicEntry:
     """The entry of an object from outside the package."""
     if isinstance(found, HeuristicEntry):
         return found
-    everywhere = partial(HeuristicEntry, name, spaces=("task", "puzzle"), safe=False)
+    everywhere = partial(HeuristicEntry, name, spaces=("task", "puzzle"))
     if hasattr(found, "bind") and not isinstance(found, type):
         return everywhere(lambda space, cost, budget: found.bind(space))
     if not callable(found):
@@ -103,7 +101,7 @@ def _adopt(name: str, found: Any) -> HeuristicEntry:
 _ANYWHERE: Any = {"spaces": ("task", "puzzle"), "admissible": True}
 _OF_CORE = [
     _native("blind", "0 at goals, elsewhere the cost of the cheapest operator", **_ANYWHERE),
-    _native("goalcount", "how many goal facts do not hold", uses_cost=False),
+    _native("goalcount", "how many goal facts do not hold"),
     _native("hmax", "the most expensive goal fact when nothing is deleted", admissible=True),
     _native("hadd", "the sum over goal facts when nothing is deleted"),
     _native("ff", "the cost of a plan for the task in which nothing is deleted", prefers=True),

@@ -146,8 +146,8 @@ def _find_algorithms(options: BenchOptions) -> list[_Algorithm]:
         heuristic = Path(name).stem if is_model_file(name) else name
         heuristic = heuristic if len(stems.get(heuristic, {name})) == 1 else name
         metadata = getattr(ready.heuristic, "metadata", None) or {}
-        training = metadata.get("training", {}).get("options", {})
-        seed = metadata.get("seed", training.get("seed"))
+        training = metadata.get("training", {})
+        seed = training.get("seed", training.get("options", {}).get("seed"))
         seed = None if seed is None else int(seed)
         found.append(_Algorithm(one, ready, heuristic, seed, _digest(one.files)))
     return found

@@ -28,14 +28,13 @@ from hstar.experiments.study import (
     say_nothing,
 )
 from hstar.learning import (
-    MOST_STATES,
     RECIPES,
     LearnOptions,
     NotKept,
     Recipe,
     learn,
     plan_with_learning,
-    walk_states,
+    split_states,
 )
 from hstar.pddl import find_domain, parse
 from hstar.planning import SearchResult, SearchSpecification, ground
@@ -91,9 +90,10 @@ class OneTask:
 def used_states(subject: Subject, seen: SeenStates, seed: int) -> list[str]:
     """The names of the states to plan for that labels, the race or the verdict saw."""
     first = ground(subject.train[0].problem())
-    chosen = walk_states(first, MOST_STATES, seed, Budget())
-    others = walk_states(first, 4 * MOST_STATES, seed + 1, Budget(), but=chosen)
-    states = [*seen.states, *(frozenset(first.atoms(one)) for one in (*chosen, *others))]
+    parts = split_states([first], seed, Budget())
+    starts = (*parts.choice.starts, *parts.verdict.starts)
+    tried = [np.array(one.state, np.int32) for one in starts if one.state is not None]
+    states = [*seen.states, *(frozenset(first.atoms(state)) for state in tried)]
     tracked = seen.tracked | set().union(*states)
     known = {state & tracked for state in states}
     used = []

@@ -32,7 +32,7 @@ class ModelRow:
 
     @property
     def label(self) -> str:
-        """Such as "linear model on wl (rounds 2, orders), rank-svm"."""
+        """Such as "linear on wl by siblings (rounds 2, orders), rank-svm"."""
         said = [
             name if value is True else f"{name} {value}"
             for name, value in {**self.teacher_options, **self.options}.items()
