@@ -29,6 +29,7 @@ from hstar.slots.learned_heuristic import LearnedHeuristic
 from hstar.slots.model_file import ModelFile
 from hstar.slots.teachers.backward import attempt_of
 from hstar.slots.teachers.regression import sample_walks
+from hstar.slots.teachers.teacher import SamplingTask
 from hstar.training.dataset import dataset_in_memory
 from hstar.training.fit import Lesson, Limits, ModelRow
 from hstar.training.fit.mlp import fit_mlp
@@ -56,7 +57,7 @@ def measured(folder: Path, seconds: float, epochs: int) -> list[str | float]:
     problem = parse(domain, folder / "p1.pddl")
     learned_on = ground(problem, keep_constant=True)
     start = time.process_time()
-    labels = attempt_of(learned_on, sample_walks(learned_on, Budget(), states=STATES))
+    labels = attempt_of(learned_on, sample_walks(SamplingTask(learned_on, states=STATES)))
     sampled = time.process_time()
     lesson = Lesson(dataset_in_memory([("p1", problem, labels)]))
     published = {"hidden": 250, "width": 250, "learning_rate": 1e-4, "batch": 64, "patience": 2}

@@ -45,47 +45,40 @@ struct FloatRegister1 {
     }
 };
 
+// What is alike in vectors of 256 and 512 bits; `compare` is what makes their masks.
+#define HSTAR_FLOAT_VECTOR(bits, MaskType, compare)                                                 \
+    struct FloatVector##bits {                                                                      \
+        using Vector = __m##bits;                                                                   \
+        using Mask = MaskType;                                                                      \
+        static Vector load(const float* p) { return _mm##bits##_load_ps(p); }                       \
+        static void store(float* p, Vector a) { _mm##bits##_store_ps(p, a); }                       \
+        static Vector fill(float x) { return _mm##bits##_set1_ps(x); }                              \
+        static Vector square_root(Vector a) { return _mm##bits##_sqrt_ps(a); }                      \
+        static Vector fma(Vector a, Vector b, Vector c) { return _mm##bits##_fmadd_ps(a, b, c); }   \
+        static Vector min(Vector a, Vector b) { return _mm##bits##_min_ps(a, b); }                  \
+        static Vector max(Vector a, Vector b) { return _mm##bits##_max_ps(a, b); }                  \
+        static Mask equal(Vector a, Vector b) { return compare(a, b, _CMP_EQ_OQ); }                 \
+        static Mask less(Vector a, Vector b) { return compare(a, b, _CMP_LT_OQ); }                  \
+        static Vector power_of_two(Vector x) {                                                      \
+            const auto biased =                                                                     \
+                _mm##bits##_add_epi32(_mm##bits##_castps_si##bits(x), _mm##bits##_set1_epi32(127)); \
+            return _mm##bits##_castsi##bits##_ps(_mm##bits##_slli_epi32(biased, 23));               \
+        }                                                                                           \
+    };
+
 #if defined(__AVX2__) && defined(__FMA__)
-struct FloatRegister8 {
-    using Vector = __m256;
-    using Mask = __m256;
-    static Vector load(const float* p) { return _mm256_load_ps(p); }
-    static void store(float* p, Vector a) { _mm256_store_ps(p, a); }
-    static Vector fill(float x) { return _mm256_set1_ps(x); }
-    static Vector square_root(Vector a) { return _mm256_sqrt_ps(a); }
-    static Vector fma(Vector a, Vector b, Vector c) { return _mm256_fmadd_ps(a, b, c); }
-    static Vector min(Vector a, Vector b) { return _mm256_min_ps(a, b); }
-    static Vector max(Vector a, Vector b) { return _mm256_max_ps(a, b); }
-    static Mask equal(Vector a, Vector b) { return _mm256_cmp_ps(a, b, _CMP_EQ_OQ); }
-    static Mask less(Vector a, Vector b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
+HSTAR_FLOAT_VECTOR(256, __m256, _mm256_cmp_ps)
+struct FloatRegister8 : FloatVector256 {
     static Vector keep(Mask mask, Vector a) { return _mm256_and_ps(mask, a); }
     static bool any(Mask a, Mask b) { return _mm256_movemask_ps(_mm256_or_ps(a, b)) != 0; }
-    static Vector power_of_two(Vector x) {
-        const __m256i biased = _mm256_add_epi32(_mm256_castps_si256(x), _mm256_set1_epi32(127));
-        return _mm256_castsi256_ps(_mm256_slli_epi32(biased, 23));
-    }
 };
 #endif
 
 #if defined(__AVX512F__)
-struct FloatRegister16 {
-    using Vector = __m512;
-    using Mask = __mmask16;
-    static Vector load(const float* p) { return _mm512_load_ps(p); }
-    static void store(float* p, Vector a) { _mm512_store_ps(p, a); }
-    static Vector fill(float x) { return _mm512_set1_ps(x); }
-    static Vector square_root(Vector a) { return _mm512_sqrt_ps(a); }
-    static Vector fma(Vector a, Vector b, Vector c) { return _mm512_fmadd_ps(a, b, c); }
-    static Vector min(Vector a, Vector b) { return _mm512_min_ps(a, b); }
-    static Vector max(Vector a, Vector b) { return _mm512_max_ps(a, b); }
-    static Mask equal(Vector a, Vector b) { return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ); }
-    static Mask less(Vector a, Vector b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
+HSTAR_FLOAT_VECTOR(512, __mmask16, _mm512_cmp_ps_mask)
+struct FloatRegister16 : FloatVector512 {
     static Vector keep(Mask mask, Vector a) { return _mm512_maskz_mov_ps(mask, a); }
     static bool any(Mask a, Mask b) { return (a | b) != 0; }
-    static Vector power_of_two(Vector x) {
-        const __m512i biased = _mm512_add_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(127));
-        return _mm512_castsi512_ps(_mm512_slli_epi32(biased, 23));
-    }
 };
 #endif
 

@@ -10,7 +10,7 @@ from small_domains import BLOCKS, problem_text
 
 from hstar.papers import prepare_paper
 from hstar.runtime.journal import LOCK, Journal, JournalError
-from hstar.training.checkpoint import CheckpointError, read_checkpoint
+from hstar.training.checkpoint import Checkpoint, CheckpointError
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ def test_a_checkpoint_is_a_file(kind: str, tmp_path: Path) -> None:
     if kind == "a link to a file":
         (tmp_path / "thesis.txt").write_text("years of work\n")
     with pytest.raises(CheckpointError, match="the checkpoint is no file"):
-        read_checkpoint(path, "fingerprint")
+        Checkpoint.read(path, "fingerprint")
 
 
 def test_a_paper_writes_into_no_folder_of_other_work(tmp_path: Path) -> None:

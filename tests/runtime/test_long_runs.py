@@ -22,7 +22,7 @@ from long_runs import (
 from program import SECONDS, hstar
 from safetensors import safe_open
 
-from hstar.training.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+from hstar.training.checkpoint import Checkpoint
 
 
 def names_in(folder: Path) -> set[str]:
@@ -166,7 +166,7 @@ def test_damaged_checkpoints_are_refused(tmp_path: Path) -> None:
     whole = file.read_bytes()
     with safe_open(file, framework="numpy") as opened:
         fingerprint = json.loads(opened.metadata()["hstar"])["fingerprint"]
-    held = read_checkpoint(file, fingerprint)
+    held = Checkpoint.read(file, fingerprint)
     assert held is not None
     memory = held.groups["memory"]
     lacking = {name: array for name, array in memory.items() if name != "fresh"}
@@ -179,7 +179,7 @@ def test_damaged_checkpoints_are_refused(tmp_path: Path) -> None:
         if isinstance(damage, bytes):
             file.write_bytes(damage)
         else:
-            write_checkpoint(file, damage)
+            damage.write(file)
         before = contents(run.partial)
         again = hstar(*run.command)
         assert again.code == 36 and "checkpoint" in again.err and "delete it" in again.err

@@ -17,8 +17,8 @@ from test_regression import NO_LIMIT, SetOracle, classic, regression_of, rows, t
 from hstar import _core
 from hstar.pddl import parse
 from hstar.planning.task import Task, ground
-from hstar.runtime.resources import Budget
 from hstar.slots.teachers.regression import sample_focused, sample_walks
+from hstar.slots.teachers.teacher import SamplingTask
 
 SEEDS = range(120)
 SECONDS = 600.0
@@ -164,6 +164,7 @@ def test_the_option_lowers_the_labels_of_teachers(sample: object) -> None:
     assert callable(sample)
     task = classic("blocks")
     old, new = (
-        sample(task, Budget(), states=2000, improve=improve, seed=1) for improve in (False, True)
+        sample(SamplingTask(task, states=2000, seed=1), improve=improve)
+        for improve in (False, True)
     )
     assert new.h.mean() < old.h.mean()

@@ -11,18 +11,8 @@ import pytest
 from integer_oracle import emulate, forward, random_digits, random_layer, random_network
 
 from hstar import _core
+from hstar.slots.models import packing
 from hstar.slots.models.integer_network import IntegerLayer, Network
-from hstar.slots.models.packing import (
-    CODED,
-    FORMS,
-    PACKED,
-    decode,
-    encode,
-    pack,
-    read,
-    shortest,
-    unpack,
-)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -154,34 +144,34 @@ def test_packing(bits: int) -> None:
     rng = np.random.default_rng(bits)
     largest = 2 ** (bits - 1) - 1
     weights = rng.integers(-largest, largest + 1, (13, 7)).astype(np.int8)
-    packed = pack(weights, bits)
+    packed = packing.pack(weights, bits)
     assert packed.nbytes == -(-13 * 7 * bits // 8)
-    assert np.array_equal(unpack(packed, bits, (13, 7)), weights)
+    assert np.array_equal(packing.unpack(packed, bits, (13, 7)), weights)
     with pytest.raises(ValueError):
-        unpack(packed[:-1], bits, (13, 7))
+        packing.unpack(packed[:-1], bits, (13, 7))
     if bits < 8:
         with pytest.raises(ValueError, match="fit"):
-            pack(weights + np.int8(2 * largest), bits)
+            packing.pack(weights + np.int8(2 * largest), bits)
 
 
 def test_weights_around_zero_are_coded() -> None:
     rng = np.random.default_rng(0)
     weights = np.clip(rng.normal(0, 9, (200, 100)).round(), -127, 127).astype(np.int8)
-    form, held = CODED, encode(weights, 8)
+    form, held = packing.CODED, packing.encode(weights, 8)
     shares = np.unique(weights, return_counts=True)[1] / weights.size
     entropy = -float((shares * np.log2(shares)).sum())
     assert len(held) * 8 < weights.size * (entropy + 0.1)
-    assert np.array_equal(read(form, held, 8, (200, 100)), weights)
+    assert np.array_equal(packing.read(form, held, 8, (200, 100)), weights)
     for damaged in (held[:-1], held[: len(held) // 2], np.append(held, np.uint8(0)), held[:0]):
         with pytest.raises(ValueError):
-            decode(damaged, 8, (200, 100))
+            packing.decode(damaged, 8, (200, 100))
     with pytest.raises(ValueError):
-        decode(encode(weights, 8), 8, (200, 101))
+        packing.decode(packing.encode(weights, 8), 8, (200, 101))
     with pytest.raises(ValueError):
-        read("folded", held, 8, (200, 100))
-    packed = pack(weights, 8)
-    assert np.array_equal(read(PACKED, packed, 8, (200, 100)), weights)
-    assert len(shortest(weights, 8)[1]) <= len(held) < len(packed)
+        packing.read("folded", held, 8, (200, 100))
+    packed = packing.pack(weights, 8)
+    assert np.array_equal(packing.read(packing.PACKED, packed, 8, (200, 100)), weights)
+    assert len(packing.shortest(weights, 8)[1]) <= len(held) < len(packed)
 
 
 def test_file_form_is_the_same_network() -> None:
@@ -196,7 +186,7 @@ def test_file_form_is_the_same_network() -> None:
 def test_a_network_that_was_read_keeps_its_form(form: str) -> None:
     network = random_network(np.random.default_rng(4))
     layers = tuple(
-        replace(layer, written=(form, FORMS[form][0](layer.weights, layer.bits)))
+        replace(layer, written=(form, packing.FORMS[form][0](layer.weights, layer.bits)))
         for layer in network.layers
     )
     written = Network(network.domain_sizes, layers)
@@ -215,8 +205,8 @@ def test_bytes_that_were_read_are_kept() -> None:
         coder = zlib.compressobj(9, zlib.DEFLATED, -15)
         held = coder.compress(np.ascontiguousarray(layer.weights).tobytes())
         held += coder.flush(zlib.Z_FULL_FLUSH) + coder.flush()
-        assert held != encode(layer.weights, 8).tobytes()
-        layers.append(replace(layer, written=(CODED, np.frombuffer(held, dtype=np.uint8))))
+        assert held != packing.encode(layer.weights, 8).tobytes()
+        layers.append(replace(layer, written=(packing.CODED, np.frombuffer(held, dtype=np.uint8))))
     written = Network(network.domain_sizes, tuple(layers))
     again = Network.from_file(written.to_metadata(), written.to_tensors())
     for name, tensor in written.to_tensors().items():
@@ -225,10 +215,10 @@ def test_bytes_that_were_read_are_kept() -> None:
 
 def test_weights_beyond_their_bits_are_refused() -> None:
     weights = np.full((3, 4), -32, dtype=np.int8)
-    for form in (CODED, PACKED):
-        held = encode(weights, 8) if form == CODED else np.zeros(9, dtype=np.uint8)
+    for form in (packing.CODED, packing.PACKED):
+        held = packing.encode(weights, 8) if form == packing.CODED else np.zeros(9, dtype=np.uint8)
         with pytest.raises(ValueError, match="does not fit in 6 bits"):
-            read(form, held, 6, (3, 4))
+            packing.read(form, held, 6, (3, 4))
 
 
 def test_networks_that_do_not_fit_are_refused() -> None:

@@ -28,6 +28,7 @@ from hstar.slots.teachers.backward import NothingToRegress
 from hstar.slots.teachers.given_states import NothingSolved, sample_given_states
 from hstar.slots.teachers.labels import LabelRows
 from hstar.slots.teachers.states import LatestStates, fact_sets, states_of_facts
+from hstar.slots.teachers.teacher import SamplingTask
 from hstar.training.teachers.bootstrap import sample_bootstrap
 from hstar.training.teachers.value_iteration import sample_value_iteration
 
@@ -74,7 +75,7 @@ def states_of(task: Task, sets: LabelRows) -> Any:
 @pytest.mark.parametrize("name", ["blocks", "ferry", "gripper", "logistics"])
 def test_labels_of_plans_are_upper_bounds(teacher: str, name: str, tmp_path: Path) -> None:
     task = task_from(tmp_path, *ALL[name](random.Random(3)))
-    sets = SAMPLES[teacher](task, Budget(), states=300, **SMALL[teacher])
+    sets = SAMPLES[teacher](SamplingTask(task, states=300), **SMALL[teacher])
     assert 0 < len(sets) <= 300 and not sets.kind.any()
     assert (sets.h == sets.upper).all()
     states = states_of(task, sets)[:60]
@@ -113,7 +114,7 @@ def test_value_iteration_finds_the_distances_of_a_tiny_task(tmp_path: Path) -> N
     domain, problem = ALL["gripper"](random.Random(3))
     task = task_from(tmp_path, domain, problem)
     sets = sample_value_iteration(
-        task, Budget(), states=500, rounds=60, drawn=200, length=30, batches=60, seed=1
+        SamplingTask(task, states=500, seed=1), rounds=60, drawn=200, length=30, batches=60
     )
     exact = np.array(distances(task, states_of(task, sets)))
     assert np.isnan(sets.upper).all()
@@ -151,7 +152,7 @@ def test_the_same_seed_gives_the_same_rows(teacher: str, tmp_path: Path) -> None
     task = task_from(tmp_path, *ALL["blocks"](random.Random(3)))
 
     def bytes_of(seed: int) -> bytes:
-        sets = SAMPLES[teacher](task, Budget(), states=400, seed=seed, **SMALL[teacher])
+        sets = SAMPLES[teacher](SamplingTask(task, states=400, seed=seed), **SMALL[teacher])
         return sets.atoms.tobytes() + sets.h.tobytes()
 
     assert bytes_of(1) == bytes_of(1) != bytes_of(2)
@@ -161,10 +162,10 @@ def test_the_same_seed_gives_the_same_rows(teacher: str, tmp_path: Path) -> None
 def test_a_deadline_ends_with_the_rows_so_far(teacher: str, tmp_path: Path) -> None:
     task = task_from(tmp_path, *ALL["logistics"](random.Random(3)))
     endless = {"rounds": 10**9} if "rounds" in TEACHERS.find(teacher).options else {"walks": 10**5}
-    sets = SAMPLES[teacher](task, Budget.starting_now(6.0, None), states=10**6, **endless)
+    sets = SAMPLES[teacher](SamplingTask(task, Budget.starting_now(6.0, None), 10**6), **endless)
     assert len(sets) > 0
     with pytest.raises(OutOfResources, match="out of time"):
-        SAMPLES[teacher](task, Budget(_core.monotonic_seconds() - 1.0, 0))
+        SAMPLES[teacher](SamplingTask(task, Budget(_core.monotonic_seconds() - 1.0, 0)))
 
 
 @pytest.mark.parametrize("teacher", SAMPLES)
@@ -204,7 +205,7 @@ def one_problem(goal: str, init: str = "(p)") -> str:
 def test_no_plan_at_all(tmp_path: Path) -> None:
     task = task_from(tmp_path, UNSOLVABLE, one_problem("(g)"))
     with pytest.raises(NothingSolved, match="no plan was found"):
-        sample_given_states(task, Budget(), walks=5)
+        sample_given_states(SamplingTask(task), walks=5)
 
 
 def test_a_goal_that_nothing_reaches(tmp_path: Path) -> None:
@@ -212,23 +213,23 @@ def test_a_goal_that_nothing_reaches(tmp_path: Path) -> None:
     task = task_from(tmp_path, domain, one_problem("(g)"))
     for sample in SAMPLES.values():
         with pytest.raises(ValueError, match="no reachable state satisfies the goal"):
-            sample(task, Budget())
+            sample(SamplingTask(task))
 
 
 def test_conditional_effects(tmp_path: Path) -> None:
     """Regression leaves such operators out; searches forward do not."""
     task = task_from(tmp_path, CONDITIONAL, one_problem("(g)"))
-    sets = sample_given_states(task, Budget(), walks=5)
+    sets = sample_given_states(SamplingTask(task), walks=5)
     assert sets.h.max() == 2
     for sample in (sample_bootstrap, sample_value_iteration):
         with pytest.raises(NothingToRegress, match="conditional"):
-            sample(task, Budget())
+            sample(SamplingTask(task))
 
 
 def test_a_goal_that_holds_initially(tmp_path: Path) -> None:
     domain = CONDITIONAL.replace("(when (q) (g))", "(g)")
     task = task_from(tmp_path, domain, one_problem("(p)"))
-    sets = sample_given_states(task, Budget(), walks=5)
+    sets = sample_given_states(SamplingTask(task), walks=5)
     assert (sets.h == 0).all() and len(sets)
 
 

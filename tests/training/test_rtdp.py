@@ -18,7 +18,7 @@ from test_reward_shaping import classic_space, reached_before_goals
 from hstar import _core
 from hstar.planning.task import Task, load_task
 from hstar.runtime.resources import Budget, OutOfResources
-from hstar.training.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+from hstar.training.checkpoint import Checkpoint
 from hstar.training.reinforcement.presets import PRESETS, RtdpSettings, find_preset
 from hstar.training.reinforcement.rtdp import Rtdp, first_weights
 from hstar.training.reinforcement.shaping import POTENTIALS, REWARDS
@@ -224,7 +224,7 @@ def test_a_restored_learner_goes_on_as_if_nothing_had_happened(
     file = tmp_path / "checkpoint.safetensors"
     write_memory(file, whole)
     for until in ends:
-        held = read_checkpoint(file, "x")
+        held = Checkpoint.read(file, "x")
         assert held is not None
         resumed = Rtdp(tasks, settings, 9)
         resumed.restore(held.groups["memory"], held.notes["random"])
@@ -242,7 +242,7 @@ def test_a_restored_learner_goes_on_as_if_nothing_had_happened(
 
 def write_memory(file: Path, learner: Rtdp) -> None:
     arrays, random_state = learner.memory()
-    write_checkpoint(file, Checkpoint("x", {"random": random_state}, {"memory": arrays}))
+    Checkpoint("x", {"random": random_state}, {"memory": arrays}).write(file)
 
 
 def test_a_learner_forgets_what_it_did_before_it_is_restored(tmp_path: Path) -> None:

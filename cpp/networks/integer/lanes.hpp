@@ -125,12 +125,12 @@ struct Sums {
 class Rescaler {
   public:
     Rescaler(const IntegerRescale& r, int first)
-        : multiplier_(Sums::load(r.multiplier + first)),
+        : fits_(fits_when_shifted(r.shift)),
+          multiplier_(Sums::load(r.multiplier + first)),
           skip_(_mm256_set1_epi64x(r.skip)),
           half_(_mm256_set1_epi64x(int64_t{1} << (r.shift - 1))),
           right_(_mm256_set1_epi64x(r.shift)),
-          left_(_mm256_set1_epi64x(32 - r.shift)),
-          fits_(fits_when_shifted(r.shift)) {}
+          left_(_mm256_set1_epi64x(32 - r.shift)) {}
 
     void operator()(const Sums& sums, const uint8_t* skipped, uint8_t* y) const {
         __m256i low = rescaled(sums.low, multiplier_.low, skipped);
@@ -162,9 +162,9 @@ class Rescaler {
         return _mm256_blendv_epi8(total, largest, _mm256_cmpgt_epi64(total, largest));
     }
 
+    bool fits_;
     Sums multiplier_;
     __m256i skip_, half_, right_, left_;
-    bool fits_;
 };
 #else
 struct Sums {

@@ -122,11 +122,11 @@ RECIPES: dict[str, Recipe] = {
         ),
         searches=(GREEDY_PREFERRED, GREEDY, _search("beam")),
         seconds=120.0,
+        states=100_000,
         labelling=0.2,
         fitting=0.55,
         racing=0.75,
         trial_share=1 / 100,
-        states=100_000,
     ),
     # Reinforcement learning: episodes take most of the time.
     "rollouts": Recipe(

@@ -37,45 +37,44 @@ class Checkpoint:
     notes: dict[str, Any]
     groups: dict[str, Arrays]
 
+    def write(self, path: Path) -> None:
+        from safetensors.numpy import save
 
-def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
-    from safetensors.numpy import save
+        tensors = {
+            f"{group}/{name}": np.ascontiguousarray(array)
+            for group, arrays in self.groups.items()
+            for name, array in arrays.items()
+        }
+        text = json.dumps({"fingerprint": self.fingerprint, "notes": self.notes})
+        write_atomically(path, save(tensors, metadata={"hstar": text}))
 
-    tensors = {
-        f"{group}/{name}": np.ascontiguousarray(array)
-        for group, arrays in checkpoint.groups.items()
-        for name, array in arrays.items()
-    }
-    text = json.dumps({"fingerprint": checkpoint.fingerprint, "notes": checkpoint.notes})
-    write_atomically(path, save(tensors, metadata={"hstar": text}))
+    @staticmethod
+    def read(path: Path | None, fingerprint: str) -> Checkpoint | None:
+        """The checkpoint of this run; None if there is none. Raises CheckpointError if the file
+        belongs to another run (other labels, options or code) or is damaged."""
+        from safetensors import SafetensorError, safe_open
 
+        def refused(why: str) -> CheckpointError:
+            what_to_do = "delete it to start anew, or choose another output"
+            return CheckpointError(f"the checkpoint {why}; {what_to_do}", str(path))
 
-def read_checkpoint(path: Path | None, fingerprint: str) -> Checkpoint | None:
-    """The checkpoint of this run; None if there is none. Raises CheckpointError if the file belongs
-    to another run (other labels, options or code) or is damaged."""
-    from safetensors import SafetensorError, safe_open
-
-    def refused(why: str) -> CheckpointError:
-        what_to_do = "delete it to start anew, or choose another output"
-        return CheckpointError(f"the checkpoint {why}; {what_to_do}", str(path))
-
-    if path is None or not os.path.lexists(path):
-        return None
-    if path.is_symlink() or not path.is_file():
-        raise refused("is no file")
-    try:
-        with safe_open(path, framework="numpy") as file:
-            held = json.loads((file.metadata() or {}).get("hstar", "{}"))
-            groups: dict[str, Arrays] = {}
-            for key in file.keys():  # noqa: SIM118
-                group, _, name = key.partition("/")
-                groups.setdefault(group, {})[name] = file.get_tensor(key)
-            found, notes = held["fingerprint"], held["notes"]
-    except (SafetensorError, ValueError, KeyError, TypeError, OSError) as error:
-        raise refused(f"cannot be read ({error})") from None
-    if found != fingerprint:
-        raise refused("belongs to a training with other labels, options or code")
-    return Checkpoint(fingerprint, notes, groups)
+        if path is None or not os.path.lexists(path):
+            return None
+        if path.is_symlink() or not path.is_file():
+            raise refused("is no file")
+        try:
+            with safe_open(path, framework="numpy") as file:
+                held = json.loads((file.metadata() or {}).get("hstar", "{}"))
+                groups: dict[str, Arrays] = {}
+                for key in file.keys():  # noqa: SIM118
+                    group, _, name = key.partition("/")
+                    groups.setdefault(group, {})[name] = file.get_tensor(key)
+                found, notes = held["fingerprint"], held["notes"]
+        except (SafetensorError, ValueError, KeyError, TypeError, OSError) as error:
+            raise refused(f"cannot be read ({error})") from None
+        if found != fingerprint:
+            raise refused("belongs to a training with other labels, options or code")
+        return Checkpoint(fingerprint, notes, groups)
 
 
 def weights_of(network: nn.Module) -> Arrays:

@@ -21,15 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from hstar.slots.models import MODELS
-from hstar.training.checkpoint import (
-    Arrays,
-    Checkpoint,
-    groups_of,
-    read_checkpoint,
-    restore_groups,
-    weights_of,
-    write_checkpoint,
-)
+from hstar.training.checkpoint import Arrays, Checkpoint, groups_of, restore_groups, weights_of
 from hstar.training.options import TrainOptions
 from hstar.training.source import BatchSource
 
@@ -120,7 +112,7 @@ class Loop:
     ) -> bool:
         """Train to the end or the deadline (of time.monotonic); True if the end was reached. Raises
         FloatingPointError for a loss that is no number, CheckpointError."""
-        held = read_checkpoint(checkpoint, self.fingerprint)
+        held = Checkpoint.read(checkpoint, self.fingerprint)
         if held is not None:
             self.restore(held)
         before, started = self.seconds, time.monotonic()
@@ -137,7 +129,7 @@ class Loop:
                 if report is not None:
                     report(line, self.options.steps)
                 if checkpoint is not None:
-                    write_checkpoint(checkpoint, self.state())
+                    self.state().write(checkpoint)
             self._finish()
         finally:
             torch.backends.cuda.matmul.allow_tf32 = allowed
@@ -257,10 +249,10 @@ class Loop:
         notes = {
             "step": self.step,
             "restarted": self.restarted,
+            "curve": [line.to_dict() for line in self.curve],
             "seconds": self.seconds,
             "is_rounding": self.is_rounding,
             "objective": self.source.objective.progress(),
-            "curve": [line.to_dict() for line in self.curve],
         }
         groups = {"best": self.best_weights, **groups_of(self.network, self.optimiser)}
         return Checkpoint(self.fingerprint, notes, groups)

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from hstar.experiments.study.claims import Check as Check
     from hstar.experiments.study.claims import Claim as Claim
     from hstar.experiments.study.claims import Look as Look
-    from hstar.experiments.study.claims import claims_table as claims_table
     from hstar.experiments.study.claims import judge as judge
     from hstar.experiments.study.claims import judge_claims as judge_claims
     from hstar.experiments.study.page import BASELINE as BASELINE

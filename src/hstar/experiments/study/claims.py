@@ -40,6 +40,12 @@ class Claim:
     paper_verdict: str
     paper_numbers: str
 
+    @staticmethod
+    def table(claims: Iterable[Claim], shown: str = "") -> Table:
+        rows = [[one.text, one.verdict, one.numbers, one.paper_verdict] for one in claims]
+        headers = ["claim", "here", "numbers", "in the paper"]
+        return Table("claims", "Claims", headers, rows, shown, is_text=True)
+
 
 @dataclass(frozen=True, slots=True)
 class Check:
@@ -127,9 +133,3 @@ def _rated(metric: str, value: Spread) -> float:
     """Coverage as printed, in hundredths; fewer evaluations are better."""
     rounded = round(value.mean, 2) if metric == "coverage" else value.mean
     return -rounded if metric == "evaluations" else rounded
-
-
-def claims_table(claims: Iterable[Claim], shown: str = "") -> Table:
-    rows = [[one.text, one.verdict, one.numbers, one.paper_verdict] for one in claims]
-    headers = ["claim", "here", "numbers", "in the paper"]
-    return Table("claims", "Claims", headers, rows, shown, is_text=True)

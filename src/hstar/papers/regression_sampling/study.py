@@ -29,7 +29,6 @@ from hstar.experiments.study import (
     TrialRun,
     TrialScale,
     TrialStudy,
-    claims_table,
     judge_claims,
     make_task,
     mean_ratio,
@@ -127,7 +126,7 @@ class RegressionSampling(TrialRun):
             facts,
             {
                 "Tables": all_tables(results),
-                "Claims": [claims_table(claims(results.searches[study.name]), about)],
+                "Claims": [Claim.table(claims(results.searches[study.name]), about)],
             },
             "\n\n".join(coverage_table(results, one).text() for one in results.studies),
         )

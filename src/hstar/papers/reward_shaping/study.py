@@ -26,7 +26,6 @@ from hstar.experiments.study import (
     TrialRun,
     TrialScale,
     TrialStudy,
-    claims_table,
     compare_searches,
     domain_folders,
     failures,
@@ -157,7 +156,7 @@ class RewardShaping(TrialRun):
         found, failed = claims(results), failures(results)
         parts: dict[str, Sequence[Any]] = {
             "Tables": all_tables(results),
-            "Claims": [claims_table(found)] if found else (),
+            "Claims": [Claim.table(found)] if found else (),
             "Figures": figures(results) if results.searches.get(PAPER) else (),
             "What failed": [failed] if failed else (),
         }

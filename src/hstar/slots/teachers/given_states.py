@@ -19,12 +19,11 @@ import numpy as np
 from hstar import _core
 from hstar.planning.heuristics import bind_heuristic
 from hstar.planning.specification import DEFAULT_PLANNER, SearchSpecification
-from hstar.planning.task import Task
 from hstar.runtime.resources import Budget, OutOfResources, stopped
 from hstar.slots.teachers.backward import check_goal
 from hstar.slots.teachers.labels import LabelRows
 from hstar.slots.teachers.states import LatestStates, fact_sets
-from hstar.slots.teachers.teacher import Seed, StateCount, one_of, sampling_teacher, whole_number
+from hstar.slots.teachers.teacher import SamplingTask, one_of, sampling_teacher, whole_number
 
 SEARCHES = {"default": DEFAULT_PLANNER, "ff": SearchSpecification("ff", "gbfs", cost="one")}
 AT_ONCE = 8  # searches between two looks at the time and the number of states
@@ -52,27 +51,24 @@ def ended_by_time(found: Sized) -> Iterator[None]:
 
 
 def sample_given_states(
-    task: Task,
-    budget: Budget,
+    wanted: SamplingTask,
     *,
-    states: StateCount = 100_000,
     walks: Annotated[int, whole_number(0), "from the initial state, at most"] = 1000,
     steps: Annotated[int, whole_number(0), "of a walk"] = 200,
     search: Annotated[
         str, one_of(*SEARCHES), "that of hstar plan, or greedy with h^FF"
     ] = "default",
     expansions: Annotated[int, whole_number(1), "of a search, at most"] = 100_000,
-    seed: Seed = 0,
 ) -> LabelRows:
     """At most so many states, from plans of at most so many walks. The time limit ends it with the
     states so far. Raises NothingToRegress, NothingSolved, OutOfResources."""
+    task, own = wanted.task, earlier(wanted.budget)
     check_goal(task)
-    own = earlier(budget)
     options = SEARCHES[search]
     settings = options.for_core(task)
     settings.max_expansions = expansions
-    found = LatestStates(task, states)
-    seeds = np.random.default_rng(seed)
+    found = LatestStates(task, wanted.states)
+    seeds = np.random.default_rng(wanted.seed)
     with ended_by_time(found):
         with own.native():
             bound = bind_heuristic(options.heuristics[0], task, options.value("cost"), own)
@@ -85,7 +81,7 @@ def sample_given_states(
                     task.core, starts, bound, settings, max(0.0, SHARE * left), *own.limits
                 )
                 found.add(on_plans, remaining)
-                if walked >= walks or len(found) >= states or own.seconds_left <= 0:
+                if walked >= walks or len(found) >= wanted.states or own.seconds_left <= 0:
                     break
                 count, own_seed = min(AT_ONCE, walks - walked), int(seeds.integers(2**63))
                 starts = _core.random_walks(task.core, count, steps, own_seed, *own.limits)

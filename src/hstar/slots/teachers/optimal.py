@@ -9,7 +9,6 @@ Hart, Nilsson and Raphael (1968) for A*, Helmert and Domshlak (2009) for LM-cut.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated
 
 from hstar.pddl import Problem
 from hstar.planning.search import run
@@ -18,13 +17,11 @@ from hstar.planning.task import ground
 from hstar.runtime.resources import Budget
 from hstar.slots.teachers.attempt import TRIVIAL, Attempt, labelled
 from hstar.slots.teachers.following import follow
-from hstar.slots.teachers.teacher import Teacher, positive_number
+from hstar.slots.teachers.teacher import MostPerAttempt, Teacher
 
 
 def label_optimally(
-    problem: Problem,
-    budget: Budget,
-    max_expansions: Annotated[int | None, positive_number, "per attempt"] = None,
+    problem: Problem, budget: Budget, max_expansions: MostPerAttempt = None
 ) -> Attempt:
     """Solve a problem optimally and label the states of the plan. Raises PddlError."""
     task = ground(problem, budget=budget)

@@ -18,7 +18,7 @@ from hstar.runtime.resources import Budget
 from hstar.slots.teachers.attempt import TRIVIAL, Attempt, labelled, read_problem_text
 from hstar.slots.teachers.folder import ProblemFolder, ProblemFolderError
 from hstar.slots.teachers.following import follow
-from hstar.slots.teachers.teacher import Teacher, positive_number
+from hstar.slots.teachers.teacher import MostPerAttempt, Teacher
 
 SUFFIXES = (".plan", ".soln")
 
@@ -79,9 +79,7 @@ TEACHER = Teacher(
 
 
 def label_found_plan(
-    problem: Problem,
-    budget: Budget,
-    max_evaluations: Annotated[int | None, positive_number, "per attempt"] = None,
+    problem: Problem, budget: Budget, max_evaluations: MostPerAttempt = None
 ) -> Attempt:
     """Label the states of a plan that the default planner finds. Raises PddlError."""
     task = ground(problem, budget=budget)

@@ -11,16 +11,13 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from hstar.planning.task import Task
-from hstar.runtime.resources import Budget
 from hstar.slots.teachers.backward import completed, prepare, regression_of
 from hstar.slots.teachers.labels import LabelRows
 from hstar.slots.teachers.teacher import (
     Completion,
     Improve,
     RandomShare,
-    Seed,
-    StateCount,
+    SamplingTask,
     UseH2,
     one_of,
     sampling_teacher,
@@ -33,10 +30,8 @@ NOVELTIES = ("none", "preconditions", "adds", "deletes", "both")
 
 
 def sample_walks(
-    task: Task,
-    budget: Budget,
+    wanted: SamplingTask,
     *,
-    states: StateCount = 100_000,
     walks: Annotated[int, whole_number(1), "backward from the goal"] = 5,
     length: Annotated[int, whole_number(1), "steps of a walk"] = 500,
     novelty: Annotated[str, one_of(*NOVELTIES), "what a walk prefers"] = "both",
@@ -44,21 +39,20 @@ def sample_walks(
     completion: Completion = "atoms",
     h2: UseH2 = False,
     improve: Improve = False,
-    seed: Seed = 0,
 ) -> LabelRows:
     """States around walks from the goal. The defaults are the published settings of N-RSL."""
-    regression = regression_of(task, budget, h2=h2)
+    budget, seed = wanted.budget, wanted.seed
+    regression = regression_of(wanted.task, budget, h2=h2)
     with budget.native():
         images = regression.backward_walks(walks, length, novelty, seed, *budget.limits)
     prepare(images, improve, budget)
-    return completed(images, by_depth(images.depth, states, random, seed), completion, seed, budget)
+    chosen = by_depth(images.depth, wanted.states, random, seed)
+    return completed(images, chosen, completion, seed, budget)
 
 
 def sample_focused(
-    task: Task,
-    budget: Budget,
+    wanted: SamplingTask,
     *,
-    states: StateCount = 100_000,
     breadth_first: Annotated[float, share, "of the pre-images, found breadth-first"] = 0.1,
     length: Annotated[int, whole_number(0), "where walks end; 0: facts / mean effects"] = 0,
     stride: Annotated[int, whole_number(1), "one set in so many along a walk is used"] = 1,
@@ -66,15 +60,15 @@ def sample_focused(
     completion: Completion = "exclusive",
     h2: UseH2 = True,
     improve: Improve = True,
-    seed: Seed = 0,
 ) -> LabelRows:
     """States near the goal and along walks away from it, at most `length` steps deep.
 
     By default that is the number of facts divided by the mean number of effects. A stride over 1
     spreads the states over more walks.
     """
-    regression = regression_of(task, budget, h2=h2)
-    count = max(1, round(states * (1 - random)))
+    budget, seed = wanted.budget, wanted.seed
+    regression = regression_of(wanted.task, budget, h2=h2)
+    count = max(1, round(wanted.states * (1 - random)))
     with budget.native():
         images = regression.focused(count, breadth_first, length, stride, seed, *budget.limits)
     prepare(images, improve, budget)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 from hstar.pddl import Problem
-from hstar.planning.task import ground
+from hstar.planning.task import Task, ground
 from hstar.runtime.journal import digest_of
 from hstar.runtime.resources import Budget
 from hstar.slots.teachers.attempt import Attempt
@@ -131,7 +131,7 @@ def one_of(*names: str) -> Callable[[str], str]:
 
 
 # Options that several of them have.
-StateCount = Annotated[int, whole_number(1), "per problem, at most"]
+MostPerAttempt = Annotated[int | None, positive_number, "per attempt"]
 RandomShare = Annotated[float, share, "states drawn around no pre-image"]
 Completion = Annotated[str, one_of(*COMPLETIONS), "how open facts are drawn"]
 UseH2 = Annotated[bool, yes_or_no, "whether to use the mutexes of h^2"]
@@ -139,15 +139,27 @@ Improve = Annotated[bool, yes_or_no, "whether to look for shorter ways between p
 Seed = Annotated[int, whole_number(0), "of all draws"]
 
 
+@dataclass(frozen=True, slots=True)
+class SamplingTask:
+    """What all teachers that sample get. Its annotated fields are options of all of them."""
+
+    task: Task
+    budget: Budget = field(default_factory=Budget)
+    states: Annotated[int, whole_number(1), "per problem, at most"] = 100_000
+    seed: Seed = 0
+
+
 def sampling_teacher(
     description: str, sample: Callable[..., LabelRows], kinds: tuple[str, ...]
 ) -> Teacher:
-    """The teacher of a function `sample(task, budget, *, states, seed, ...)`."""
+    """The teacher of a function `sample(wanted, *, ...)`, where `wanted` is a SamplingTask."""
+    states, seed = options_of(SamplingTask).items()
 
-    @functools.wraps(sample)  # for its options
-    def label(problem: Problem, budget: Budget, **chosen: Any) -> Attempt:
+    @functools.wraps(sample)  # its file is the teacher's code
+    def label(problem: Problem, budget: Budget, *, states: int, seed: int, **own: Any) -> Attempt:
         """The task is grounded for any initial state."""
         task = ground(problem, keep_constant=True, budget=budget)
-        return attempt_of(task, sample(task, budget, **chosen))
+        return attempt_of(task, sample(SamplingTask(task, budget, states, seed), **own))
 
-    return Teacher(description, label, kinds, replaces=False)
+    options = dict([states, *options_of(sample).items(), seed])
+    return Teacher(description, label, kinds, options, replaces=False)

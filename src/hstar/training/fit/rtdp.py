@@ -27,7 +27,7 @@ from hstar.runtime.resources import Budget, OutOfResources
 from hstar.slots.features.atoms import ATOMS
 from hstar.slots.learned_heuristic import LearnedHeuristic
 from hstar.slots.model_file import ModelFile
-from hstar.training.checkpoint import Checkpoint, CheckpointError, read_checkpoint, write_checkpoint
+from hstar.training.checkpoint import Checkpoint, CheckpointError
 from hstar.training.fit.fit import Fit, Lesson, Limits, ModelRow
 from hstar.training.reinforcement.presets import RtdpSettings, find_preset
 from hstar.training.reinforcement.rtdp import Rtdp
@@ -84,7 +84,7 @@ class ActingLearner:
         self.best: NDArray[np.float32] | None = None
         self.spent = 0.0  # before this run
         self._last = dict.fromkeys(self.rtdp.counters(), 0.0)  # counters at the line before
-        held = read_checkpoint(limits.checkpoint, limits.fingerprint)
+        held = Checkpoint.read(limits.checkpoint, limits.fingerprint)
         if held is not None:
             self._restore(held)
 
@@ -153,7 +153,7 @@ class ActingLearner:
             notes["curve"] = [asdict(one) for one in self.curve]
             groups = {"memory": arrays, "best": {"theta": self.best}}
             held = Checkpoint(self.limits.fingerprint, notes, groups)
-            write_checkpoint(self.limits.checkpoint, held)
+            held.write(self.limits.checkpoint)
         self.say(line.text(len(self.choice)))
 
     def _restore(self, held: Checkpoint) -> None:

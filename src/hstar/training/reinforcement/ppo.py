@@ -38,14 +38,7 @@ from hstar.slots.features.operators import schemas_of
 from hstar.slots.features.vocabulary import Vocabulary
 from hstar.slots.model_file import ModelFile, model_metadata
 from hstar.slots.teachers.folder import read_folder
-from hstar.training.checkpoint import (
-    Checkpoint,
-    groups_of,
-    read_checkpoint,
-    restore_groups,
-    weights_of,
-    write_checkpoint,
-)
+from hstar.training.checkpoint import Checkpoint, groups_of, restore_groups, weights_of
 from hstar.training.reinforcement.episodes import Arena, Episodes, play
 
 if TYPE_CHECKING:
@@ -173,7 +166,7 @@ class _PolicyRun:
         self.adam = torch.optim.Adam(self.network.parameters(), options.learning_rate, eps=1e-5)
         self.rng = np.random.default_rng(options.seed)
         self.best = weights_of(self.network)
-        held = read_checkpoint(self.path, self.fingerprint)
+        held = Checkpoint.read(self.path, self.fingerprint)
         if held is not None:
             self.history, self.seconds = held.notes["history"], held.notes["seconds"]
             self.best, self.best_return = held.groups["best"], held.notes["best_return"]
@@ -269,4 +262,4 @@ class _PolicyRun:
             "random": self.rng.bit_generator.state,
         }
         groups = {"best": self.best, **groups_of(self.network, self.adam)}
-        write_checkpoint(self.path, Checkpoint(self.fingerprint, notes, groups))
+        Checkpoint(self.fingerprint, notes, groups).write(self.path)

@@ -22,19 +22,12 @@ import numpy as np
 from hstar import _core
 from hstar.planning.specification import SearchSpecification
 from hstar.planning.task import Task
-from hstar.runtime.resources import Budget, stopped
+from hstar.runtime.resources import stopped
 from hstar.slots.teachers.backward import NothingToRegress
 from hstar.slots.teachers.given_states import earlier, ended_by_time
 from hstar.slots.teachers.labels import LabelRows
 from hstar.slots.teachers.states import LatestStates, fact_sets
-from hstar.slots.teachers.teacher import (
-    Seed,
-    StateCount,
-    UseH2,
-    sampling_teacher,
-    share,
-    whole_number,
-)
+from hstar.slots.teachers.teacher import SamplingTask, UseH2, sampling_teacher, share, whole_number
 from hstar.training.fact_network import NETWORK, FactNetwork
 from hstar.training.teachers.goal_walks import GoalWalks
 
@@ -44,31 +37,26 @@ MOST_ROWS = 20_000  # that a round trains on
 
 
 def sample_bootstrap(
-    task: Task,
-    budget: Budget,
+    wanted: SamplingTask,
     *,
-    states: StateCount = 100_000,
     rounds: Annotated[int, whole_number(1), "of searches and training"] = 200,
     searches: Annotated[int, whole_number(1), "in a round"] = 100,
     expansions: Annotated[int, whole_number(1), "of a search, at most"] = 1000,
     solved: Annotated[float, share, "of the searches, for walks to become longer"] = 0.95,
     batches: Annotated[int, whole_number(1), "to train on, in a round"] = 200,
     h2: UseH2 = True,
-    seed: Seed = 0,
 ) -> LabelRows:
-    """The states labelled last, at most `states`. The time limit ends it with the states so far.
-
-    Raises NothingToRegress, OutOfResources.
-    """
-    own = earlier(budget)
+    """The states labelled last, as many as wanted at most. The time limit ends it with those so
+    far. Raises NothingToRegress, OutOfResources."""
+    task, own = wanted.task, earlier(wanted.budget)
     walks = GoalWalks(task, own, h2=h2)
-    network = FactNetwork(task, NETWORK, seed)
+    network = FactNetwork(task, NETWORK, wanted.seed)
     settings = SearchSpecification(algorithm="gbfs", max_expansions=expansions).for_core(task)
-    found = LatestStates(task, states)
+    found = LatestStates(task, wanted.states)
     length, doublings = FIRST_LENGTH, 0
     with ended_by_time(found):
         for number in range(rounds):
-            starts, walked = walks.draw(searches, length, [seed, number])
+            starts, walked = walks.draw(searches, length, [wanted.seed, number])
             with own.native():
                 on_plans, steps, was_solved = _core.label_by_search(
                     task.core, starts, network.heuristic(), settings, 0.0, *own.limits
@@ -82,7 +70,8 @@ def sample_bootstrap(
                 length, doublings = 2 * length, doublings + 1
             if len(found) >= 2:
                 with own.native():
-                    network.train(rows_of(task, found, [seed, number]), batches, number, own.limits)
+                    sets = rows_of(task, found, [wanted.seed, number])
+                    network.train(sets, batches, number, own.limits)
     if not len(found):
         if own.seconds_left <= 0:
             raise stopped("time")

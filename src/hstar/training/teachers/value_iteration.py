@@ -23,7 +23,7 @@ from hstar.slots.teachers.backward import NothingToRegress
 from hstar.slots.teachers.given_states import earlier, ended_by_time
 from hstar.slots.teachers.labels import LabelRows
 from hstar.slots.teachers.states import Floats, LatestStates, States, fact_sets
-from hstar.slots.teachers.teacher import Seed, StateCount, UseH2, sampling_teacher, whole_number
+from hstar.slots.teachers.teacher import SamplingTask, UseH2, sampling_teacher, whole_number
 from hstar.training.fact_network import NETWORK, FactNetwork
 from hstar.training.teachers.goal_walks import GoalWalks
 
@@ -32,29 +32,24 @@ LABEL_SHARE = 0.1  # of the time, to label the states at the end
 
 
 def sample_value_iteration(
-    task: Task,
-    budget: Budget,
+    wanted: SamplingTask,
     *,
-    states: StateCount = 100_000,
     rounds: Annotated[int, whole_number(1), "of labels and training"] = 500,
     drawn: Annotated[int, whole_number(1), "states in a round"] = 1000,
     length: Annotated[int, whole_number(1), "steps of a walk from the goal, at most"] = 500,
     batches: Annotated[int, whole_number(1), "to train on, in a round"] = 100,
     h2: UseH2 = True,
-    seed: Seed = 0,
 ) -> LabelRows:
-    """The states drawn last, at most `states`. The time limit ends it with the states so far.
-
-    Raises NothingToRegress, OutOfResources.
-    """
-    own = earlier(budget)
+    """The states drawn last, as many as wanted at most. The time limit ends it with those so
+    far. Raises NothingToRegress, OutOfResources."""
+    task, own = wanted.task, earlier(wanted.budget)
     training = own.within((1 - LABEL_SHARE) * own.seconds_left)
     walks = GoalWalks(task, training, h2=h2)
-    network = FactNetwork(task, NETWORK, seed)
-    found = LatestStates(task, states)
+    network = FactNetwork(task, NETWORK, wanted.seed)
+    found = LatestStates(task, wanted.states)
     with ended_by_time(found):
         for number in range(rounds):
-            fresh, _ = walks.draw(drawn, min(length, GROWTH * (number + 1)), [seed, number])
+            fresh, _ = walks.draw(drawn, min(length, GROWTH * (number + 1)), [wanted.seed, number])
             values = values_of(task, fresh, network.heuristic(), training)
             sets = labelled(task, fresh, values)
             found.add(fresh, np.zeros(len(fresh), np.float32))
