@@ -32,7 +32,7 @@ from hstar.training.certified.learning import CertifiedNetwork, learn
 from hstar.training.certified.sweep import SweepOptions
 from hstar.training.loop import Line
 from hstar.training.options import TrainOptions
-from hstar.training.pattern_source import TableData
+from hstar.training.source import TableData
 from hstar.training.train import prepare_table
 
 TIMED_STEPS = 60

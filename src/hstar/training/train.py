@@ -24,10 +24,14 @@ from hstar.training.checkpoint import weights_of
 from hstar.training.dataset import Dataset, check_same_kind, no_plans, open_states
 from hstar.training.loop import Loop, Report
 from hstar.training.options import TABLE_DEFAULTS, TrainOptions
-from hstar.training.pair_source import PairSource
-from hstar.training.pattern_source import PatternSource, TableData
-from hstar.training.source import BatchSource, RowOptions
-from hstar.training.state_source import StateSource
+from hstar.training.source import (
+    BatchSource,
+    PairSource,
+    PatternSource,
+    RowOptions,
+    StateSource,
+    TableData,
+)
 from hstar.training.targets import fitted
 
 ROW_SOURCES: dict[str, type[BatchSource]] = {"states": StateSource, "pairs": PairSource}

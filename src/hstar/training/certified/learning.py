@@ -23,7 +23,7 @@ from hstar.training.certified.sweep import AnySweep, Sweep, SweepOptions
 from hstar.training.certified.thresholds import make_strict
 from hstar.training.loop import Loop, Report
 from hstar.training.options import TABLE_DEFAULTS, TrainOptions, refining
-from hstar.training.pattern_source import PatternSource, TableData
+from hstar.training.source import PatternSource, TableData
 from hstar.training.train import prepare_table
 
 CHECKED_STATES = 1000
