@@ -18,10 +18,9 @@ from small_trainings import Killed, interrupted, kill_at, options, trained
 from hstar.commands.cli import run as run_cli
 from hstar.slots.objectives import make_objective
 from hstar.training.checkpoint import CheckpointError
-from hstar.training.dataset import Dataset
+from hstar.training.dataset import Dataset, base_error
 from hstar.training.loop import Loop
 from hstar.training.options import TrainOptions
-from hstar.training.targets import base_error
 from hstar.training.train import prepare, train
 
 pytestmark = pytest.mark.usefixtures("one_thread")

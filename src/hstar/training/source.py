@@ -26,9 +26,8 @@ from hstar.slots.features.relaxed_plans import large_where_infinite
 from hstar.slots.models.model import Model
 from hstar.slots.objectives.objective import Objective, Targets
 from hstar.slots.teachers.following import follow
-from hstar.training.dataset import Dataset, LabelledTask
+from hstar.training.dataset import Dataset, LabelledTask, target_columns
 from hstar.training.options import Sampling
-from hstar.training.targets import target_columns
 
 Metrics = dict[str, float]
 EVALUATION_TUPLES = 4_000_000  # how many rows of arity 3 are evaluated at once

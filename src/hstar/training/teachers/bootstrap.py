@@ -35,7 +35,7 @@ from hstar.slots.teachers.teacher import (
     share,
     whole_number,
 )
-from hstar.training.fact_network import NETWORK, FactNetwork
+from hstar.training.native import NETWORK, FactNetwork
 from hstar.training.teachers.goal_walks import GoalWalks
 
 FIRST_LENGTH = 5

@@ -18,8 +18,7 @@ from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget, OutOfResources
 from hstar.slots.teachers.attempt import TRIVIAL, Attempt, labelled
 from hstar.slots.teachers.teacher import Seed, Teacher, whole_number
-from hstar.training.reinforcement.presets import find_preset
-from hstar.training.reinforcement.rtdp import Rtdp
+from hstar.training.reinforcement.rtdp import Rtdp, find_preset
 
 
 def label_by_rollouts(
