@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from hstar.runtime.exports import lazy
 
 if TYPE_CHECKING:
+    from hstar.domains.walks import walk_states as walk_states
     from hstar.learning.judge import Verdict as Verdict
     from hstar.learning.options import LearnOptions as LearnOptions
     from hstar.learning.options import NotKept as NotKept
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from hstar.learning.recipe import SlotChoice as SlotChoice
     from hstar.learning.split import MOST_STATES as MOST_STATES
     from hstar.learning.split import usable_tasks as usable_tasks
-    from hstar.learning.split import walk_states as walk_states
 
 if not TYPE_CHECKING:
     __getattr__ = lazy(__name__, __file__)
