@@ -18,8 +18,7 @@ from hstar import _core
 from hstar.domains.generated_problem import atom_text
 from hstar.pddl import Problem, parse
 from hstar.pddl.source import Source, load_source
-from hstar.planning.atoms import atom_name, parse_atom
-from hstar.planning.task import Task, ground
+from hstar.planning.task import Task, atom_name, ground, parse_atom
 from hstar.runtime.atomic import write_atomically
 from hstar.runtime.resources import Budget
 

@@ -16,8 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 
-from hstar.learning.portfolio import in_turns
-from hstar.learning.race import Ladder, Rung
+from hstar.learning.race import Ladder, Rung, in_turns
 from hstar.learning.trials import DEFAULT_SEARCHER, Score, Searcher, Start, Trial
 from hstar.planning.result import NOTICEABLE
 

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from hstar.pddl.errors import quote
 from hstar.pddl.model import Formula, Junction, Not, Problem, Quantified, types_text
-from hstar.planning.atoms import atom_name
-from hstar.planning.task import Task
+from hstar.planning.task import Task, atom_name
 from hstar.slots.features.feature import Config, Feature, SpaceStates, SparseInputs
 
 Ints = NDArray[np.int32]

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from hstar.training.certified.certificate import certified_row as certified_row
     from hstar.training.certified.certificate import count_sampled as count_sampled
     from hstar.training.certified.certificate import without_exceptions as without_exceptions
-    from hstar.training.certified.cube import GOALS as GOALS
     from hstar.training.certified.device_sweep import DeviceSweep as DeviceSweep
     from hstar.training.certified.generalisation import (
         measure_generalisation as measure_generalisation,

@@ -21,10 +21,15 @@ from hstar.pdb.database import PDDL
 from hstar.planning.puzzle import make_puzzle
 from hstar.planning.space import Space
 from hstar.runtime.resources import Budget
-from hstar.slots.levels import Decoding
 from hstar.slots.model_file import ModelFileError, to_bytes
 from hstar.slots.models.integer_network import Network
-from hstar.slots.pattern_network import LearnedDatabase, LearnedFile, digests, read_learned
+from hstar.slots.pattern_network import (
+    Decoding,
+    LearnedDatabase,
+    LearnedFile,
+    digests,
+    read_learned,
+)
 from hstar.training.certified.sweep import AnySweep, Sweep, SweepOptions, ValueCounts
 
 if TYPE_CHECKING:

@@ -11,12 +11,11 @@ import numpy as np
 
 from hstar.slots.decode import find_decode
 from hstar.slots.features.pattern_states import PatternStates
-from hstar.slots.levels import Decoding
 from hstar.slots.model_file import to_bytes, write_model
 from hstar.slots.models.export import export
 from hstar.slots.models.integer_network import Network
 from hstar.slots.models.rounding import RoundedNet
-from hstar.slots.pattern_network import LearnedDatabase, LearnedFile, digests
+from hstar.slots.pattern_network import Decoding, LearnedDatabase, LearnedFile, digests
 from hstar.training.certified.certificate import certify
 from hstar.training.certified.device_sweep import DeviceNetwork, DeviceSweep
 from hstar.training.certified.sweep import AnySweep, Sweep, SweepOptions

@@ -1,7 +1,7 @@
 """The teacher "rollouts": states from which reinforcement learning on the problem reached the goal,
 with the shortest way to the goal that was seen.
 
-`hstar learn FOLDER` learns from rollouts without labels (hstar.learning.rollouts); labels serve
+`hstar learn FOLDER` learns from rollouts without labels; labels serve
 other models and objectives.
 """
 
