@@ -7,21 +7,15 @@ and Russell, ICML 1999). The potential of Gehring et al. (ICAPS 2022) is the dis
 heuristic, phi = -h_gamma with
 
     h_gamma = 1 + gamma + ... + gamma^(h - 1) = (1 - gamma^h) / (1 - gamma).
-
-Named settings:
-
-paper    Gehring et al. (ICAPS 2022), Algorithm 1 and appendix A.6
-as-run   what the code behind the paper's tables did: other settings, sampled actions, a copy of the
-         network for backups, a free last step
-own      episodes are greedy searches with the current values, also on unions of two problems, and
-         backups stay between the length of the best plan seen and an admissible heuristic
 """
 
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -176,36 +170,8 @@ class RtdpSettings(Shaping):
         return {"shaping": {f.name: own.pop(f.name) for f in fields(Shaping)}, **own}
 
 
-PRESETS = {
-    "paper": RtdpSettings(),
-    "as-run": RtdpSettings(
-        gamma=0.999,
-        reward="free-last",
-        samples_actions=True,
-        buckets="names",
-        least_states=100,
-        fresh_first=True,
-        target_period=400,
-        depth=5,
-        updates=10_000,
-    ),
-    "own": RtdpSettings(
-        episode_steps=100,
-        max_backup=True,
-        searches=True,
-        unions=40,
-        bounded=True,
-        lower="lmcut",
-        target_period=100,
-        average=0.999,
-        batch=64,
-        breadth=2,
-        depth=4,
-        width=16,
-        sums=True,
-        updates=50_000,
-    ),
-}
+_HELD = Path(__file__).with_name("presets.toml").read_text(encoding="utf-8")
+PRESETS = {name: RtdpSettings(**held) for name, held in tomllib.loads(_HELD).items()}
 
 
 def find_preset(name: str) -> RtdpSettings:
