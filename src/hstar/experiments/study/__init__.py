@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from hstar.experiments.study.run import write_part as write_part
     from hstar.experiments.study.searches import Searches as Searches
     from hstar.experiments.study.searches import failures as failures
-    from hstar.experiments.study.searches import mean_ratio as mean_ratio
     from hstar.experiments.study.subjects import SPLITS as SPLITS
     from hstar.experiments.study.subjects import Entry as Entry
     from hstar.experiments.study.subjects import Generated as Generated

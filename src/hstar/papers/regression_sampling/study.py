@@ -32,7 +32,6 @@ from hstar.experiments.study import (
     claims_table,
     judge_claims,
     make_task,
-    mean_ratio,
     read_part,
     read_rows,
     read_scales,
@@ -40,6 +39,7 @@ from hstar.experiments.study import (
     read_toml,
     task_folders,
 )
+from hstar.learning import mean_ratio
 from hstar.papers.regression_sampling.learners import COLUMNS, HSTAR, LEARNERS
 
 GENERATED = "generated"  # the suite that needs no folder
