@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from hstar.learning.planning import plan_with_learning as plan_with_learning
     from hstar.learning.recipe import RECIPES as RECIPES
     from hstar.learning.recipe import Recipe as Recipe
-    from hstar.learning.recipe import SlotChoice as SlotChoice
     from hstar.learning.split import MOST_STATES as MOST_STATES
     from hstar.learning.split import usable_tasks as usable_tasks
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from hstar.training.source import TableData as TableData
     from hstar.training.train import choose_device as choose_device
     from hstar.training.train import prepare as prepare
-    from hstar.training.train import prepare_table as prepare_table
 
 if not TYPE_CHECKING:
     __getattr__ = lazy(__name__, __file__)

@@ -1,14 +1,11 @@
 """What training minimises, by name. To add an objective: one file and one line here."""
 
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from hstar.runtime.exports import lazy
 from hstar.runtime.registry import Registry
+from hstar.slots.objectives.likelihood import FIXED_SIGMA as FIXED_SIGMA
 from hstar.slots.objectives.objective import Objective as Objective
-
-if TYPE_CHECKING:
-    from hstar.slots.objectives.likelihood import FIXED_SIGMA as FIXED_SIGMA
 
 
 def _adopt(name: str, found: Any) -> type[Objective]:
@@ -58,7 +55,3 @@ def make_objective(name: str, **options: object) -> Objective:
         raise ValueError(
             f"objective '{name}' has no option {wrong}; it has: {', '.join(known)}"
         ) from None
-
-
-if not TYPE_CHECKING:
-    __getattr__ = lazy(__name__, __file__)
