@@ -23,7 +23,7 @@ from hstar.training.certified.certificate import verify_file
 from hstar.training.certified.learning import learn
 from hstar.training.certified.sweep import SweepOptions
 from hstar.training.options import TABLE_DEFAULTS, Sampling, TrainOptions
-from hstar.training.pattern_source import TableData
+from hstar.training.source import TableData
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 from inadmissibility import tightest_bounds

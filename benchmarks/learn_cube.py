@@ -21,18 +21,18 @@ from typing import Any
 
 import torch
 
-from hstar.pdb import PatternDatabase, read_pdb, write_pdb
+from hstar.papers.admissible_cea.scales import GOALS, CubeGoal
+from hstar.pdb import PatternDatabase, build_difference, compress, read_pdb, write_pdb
 from hstar.planning.puzzle import Puzzle, make_puzzle
 from hstar.runtime.atomic import write_atomically
 from hstar.runtime.progress import Progress
 from hstar.slots.objectives import make_objective
 from hstar.slots.pattern_network import read_learned
-from hstar.training.certified.cube import GOALS, CubeGoal
 from hstar.training.certified.learning import CertifiedNetwork, learn
 from hstar.training.certified.sweep import SweepOptions
 from hstar.training.loop import Line
 from hstar.training.options import TrainOptions
-from hstar.training.pattern_source import TableData
+from hstar.training.source import TableData
 from hstar.training.train import prepare_table
 
 TIMED_STEPS = 60
@@ -100,7 +100,8 @@ def table_of(goal: CubeGoal, name: str, folder: Path, cube: Puzzle) -> PatternDa
     """The exact table, built once per folder."""
     path = folder / f"{name.removesuffix('-small')}.pdb"
     if not path.exists():
-        write_pdb(path, goal.table(cube))
+        database = build_difference(cube, goal.pattern, goal.base)
+        write_pdb(path, compress(database, symmetric=True) if goal.symmetric else database)
     return read_pdb(path)
 
 

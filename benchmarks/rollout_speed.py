@@ -26,8 +26,7 @@ from hstar.planning.specification import SearchSpecification
 from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget
 from hstar.slots.learned_heuristic import LearnedHeuristic
-from hstar.training.reinforcement.presets import RtdpSettings, find_preset
-from hstar.training.reinforcement.rtdp import Rtdp
+from hstar.training.reinforcement.rtdp import Rtdp, RtdpSettings, find_preset
 
 SHALLOW = {"satellite": 4, "logistics": 4}  # the depth the paper used there
 DOMAINS = ["blocks", "ferry", "gripper", "logistics", "miconic", "parking", "satellite", "visitall"]

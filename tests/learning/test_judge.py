@@ -12,10 +12,11 @@ from label_folders import write_folder
 
 from hstar.learning.judge import DEFAULT, Difference, Judge, Verdict, weigh
 from hstar.learning.race import Ladder, Rung, problem_starts
-from hstar.learning.recipe import GREEDY
+from hstar.learning.recipe import RECIPES
 from hstar.learning.trials import Score, Searcher, Trial
 from hstar.pddl import Problem, parse
 
+GREEDY = RECIPES["domain"].searches[0]
 LIMIT = 10.0
 Solved = tuple[float, float]  # seconds, plan cost
 

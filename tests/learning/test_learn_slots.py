@@ -17,7 +17,7 @@ from hstar.domains import generate
 from hstar.learning import making, trials
 from hstar.learning.options import LearnOptions
 from hstar.learning.pipeline import Outcome, learn
-from hstar.learning.recipe import GREEDY, RECIPES, Recipe, SlotChoice
+from hstar.learning.recipe import RECIPES, Recipe, SlotChoice
 from hstar.pddl import Problem, parse
 from hstar.planning.search import run
 from hstar.planning.specification import SearchSpecification
@@ -32,6 +32,7 @@ from hstar.training.fit import fit_for
 
 pytestmark = pytest.mark.usefixtures("one_thread_in_module")
 
+GREEDY = RECIPES["domain"].searches[0]
 TINY: Recipe = replace(RECIPES["domain"], searches=(GREEDY,), plain_searches=(), corrections=1)
 FEW = {"states": 60, "rounds": 2}  # options of teachers that sample, or repeat
 BOOTSTRAPPED = ("bootstrap", "value-iteration")  # their labels are no whole numbers

@@ -10,8 +10,9 @@ from hard_tasks import large_grounding, write_task
 from label_folders import write_folder
 from small_domains import BLOCKS, problem_text
 
+from hstar.domains.walks import walk_states
 from hstar.learning.race import FIRST_RUNG, Ladder, problem_starts
-from hstar.learning.split import split, usable_tasks, walk_states
+from hstar.learning.split import split, usable_tasks
 from hstar.pddl import parse
 from hstar.planning.search import run
 from hstar.planning.specification import DEFAULT_PLANNER

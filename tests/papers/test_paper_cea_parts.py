@@ -34,7 +34,7 @@ from hstar.training.certified.generalisation import (
     next_on_path,
     restricted,
 )
-from hstar.training.pattern_source import TableData
+from hstar.training.source import TableData
 from hstar.training.train import prepare_table
 
 # -- the published numbers

@@ -50,8 +50,7 @@ from hstar.papers.regression_sampling.study import (
     coverage_table,
     together_table,
 )
-from hstar.planning.atoms import parse_atom
-from hstar.planning.task import ground
+from hstar.planning.task import ground, parse_atom
 from hstar.runtime.journal import JournalError
 from hstar.runtime.resources import Budget, OutOfResources, stopped
 

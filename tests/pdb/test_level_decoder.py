@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hstar import _core
-from hstar.slots.levels import ONE, Decoding, ratio_of
+from hstar.slots.pattern_network import ONE, Decoding, ratio_of
 
 
 def weights(ratio: int) -> list[int]:

@@ -20,7 +20,7 @@ from hstar.training.certified.device_sweep import DeviceSweep
 from hstar.training.certified.learning import learn
 from hstar.training.certified.sweep import Sweep, SweepOptions
 from hstar.training.certified.thresholds import GRID
-from hstar.training.pattern_source import TableData
+from hstar.training.source import TableData
 
 STATES = 88_179_840
 

@@ -25,10 +25,9 @@ from hstar.slots.objectives.cap import capped_base, fitted_cap
 from hstar.slots.objectives.likelihood import TruncatedGaussian
 from hstar.slots.teachers import label
 from hstar.training.checkpoint import CheckpointError
-from hstar.training.dataset import Dataset, load_dataset
+from hstar.training.dataset import Dataset, base_error, fitted, load_dataset, target_columns
 from hstar.training.evaluation import baseline_mse, evaluate_model
 from hstar.training.options import TrainOptions
-from hstar.training.targets import base_error, fitted, target_columns
 from hstar.training.train import train
 
 

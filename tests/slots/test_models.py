@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from program import hstar
 
+from hstar.papers.admissible_cea.scales import GOALS
 from hstar.pdb import build_pdb, parse_pattern, subtract
 from hstar.planning.puzzle import make_puzzle
 from hstar.slots.model_file import ModelFileError
 from hstar.slots.pattern_network import read_learned
 from hstar.training.certified.certificate import verify_file
-from hstar.training.certified.cube import GOALS
 from hstar.training.certified.sweep import SweepOptions
 
 MODELS = Path(__file__).parents[2] / "models"

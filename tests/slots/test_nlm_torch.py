@@ -9,8 +9,11 @@ torch = pytest.importorskip("torch")
 
 from hstar.slots.features.atoms import Batch  # noqa: E402
 from hstar.slots.models.nlm import NLMConfig  # noqa: E402
-from hstar.slots.models.nlm_network import NLM, dense_inputs  # noqa: E402
-from hstar.slots.models.ragged import Ragged  # noqa: E402
+from hstar.slots.models.nlm_network import (  # noqa: E402
+    NLM,
+    Ragged,
+    dense_inputs,
+)
 
 
 def random_batch(rng: np.random.Generator, channels: list[int], sizes: list[int]) -> Batch:

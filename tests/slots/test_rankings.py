@@ -18,7 +18,7 @@ from hstar.slots.loader import load_model
 from hstar.slots.objectives import make_objective
 from hstar.slots.teachers import label
 from hstar.training.dataset import Dataset, LabelledTask, load_dataset
-from hstar.training.pair_source import open_list_pairs
+from hstar.training.source import open_list_pairs
 from hstar.training.train import train
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -11,7 +11,7 @@ from small_trainings import options
 
 from hstar.slots.objectives import make_objective
 from hstar.training.dataset import Dataset
-from hstar.training.state_source import StateSource, StratifiedSampler
+from hstar.training.source import StateSource, StratifiedSampler
 from hstar.training.train import prepare
 
 pytestmark = pytest.mark.usefixtures("one_thread")

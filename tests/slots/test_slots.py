@@ -36,7 +36,7 @@ from hstar.training.certified.certificate import verify_file
 from hstar.training.certified.learning import learn
 from hstar.training.dataset import Dataset, load_dataset
 from hstar.training.options import TABLE_DEFAULTS, TrainOptions
-from hstar.training.pattern_source import TableData
+from hstar.training.source import TableData
 from hstar.training.train import train
 
 pytestmark = pytest.mark.usefixtures("one_thread_in_module")

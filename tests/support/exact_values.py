@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hstar.planning.heuristics import make_heuristic
 from hstar.planning.task import Task, load_task
-from hstar.training.reinforcement.shaping import POTENTIALS, REWARDS, Shaping
+from hstar.training.reinforcement.rtdp import POTENTIALS, REWARDS, Shaping
 
 # Of absolute values up to 1, relative above. Dead ends have values as large as 1 / (1 - gamma).
 TOLERANCE = 1e-9

@@ -29,7 +29,7 @@ from hstar.training.certified.learning import learn
 from hstar.training.dataset import load_dataset
 from hstar.training.loop import Line
 from hstar.training.options import TABLE_DEFAULTS, TrainOptions
-from hstar.training.pattern_source import TableData
+from hstar.training.source import TableData
 from hstar.training.train import train
 
 DATA = Path(__file__).parents[1] / "data"

@@ -16,7 +16,7 @@ from hstar.planning.task import REACH_GOAL, Task
 from hstar.slots.features.atoms import ATOMS, Batch
 from hstar.slots.models.nlm import NLMConfig
 from hstar.slots.models.nlm_network import NLM, Ragged, dense_inputs
-from hstar.training.reinforcement.presets import RtdpSettings
+from hstar.training.reinforcement.rtdp import RtdpSettings
 
 State = tuple[int, ...]
 Place = tuple[int, State]  # problem and state

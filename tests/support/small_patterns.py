@@ -13,7 +13,7 @@ from hstar.planning.puzzle import Puzzle, make_puzzle
 from hstar.slots.objectives import make_objective
 from hstar.training.loop import Loop, Report
 from hstar.training.options import TABLE_DEFAULTS, TrainOptions
-from hstar.training.pattern_source import TableData
+from hstar.training.source import TableData
 from hstar.training.train import prepare_table
 
 SETTINGS: dict[str, Any] = {

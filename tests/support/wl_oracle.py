@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hstar.pddl.model import And, Atom, Formula, Not
-from hstar.planning.atoms import parse_atom
-from hstar.planning.task import Task
+from hstar.planning.task import Task, parse_atom
 
 Name = tuple[str, ...]  # predicate, arguments
 

@@ -17,8 +17,7 @@ from hstar.planning.task import ground, load_task
 from hstar.runtime.resources import Budget
 from hstar.training.fit import Lesson, Limits
 from hstar.training.fit.rtdp import MOST_OBJECTS, ActingLearner, draw_unions
-from hstar.training.reinforcement.presets import PRESETS
-from hstar.training.reinforcement.rtdp import Rtdp
+from hstar.training.reinforcement.rtdp import PRESETS, Rtdp
 
 SMALL = {"depth": 2, "width": 4, "batch": 8, "least_states": 8, "updates": 60}
 

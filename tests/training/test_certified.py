@@ -19,17 +19,16 @@ from hstar.pdb import PatternDatabase, build_pdb, write_pdb
 from hstar.planning.puzzle import Puzzle, make_puzzle
 from hstar.planning.task import Task
 from hstar.slots.features.pattern_states import PatternStates
-from hstar.slots.levels import Decoding
 from hstar.slots.loader import load_pattern_heuristic
 from hstar.slots.model_file import ModelFileError, to_bytes, write_model
 from hstar.slots.objectives import make_objective
-from hstar.slots.pattern_network import ExceptionSet, LearnedFile, read_learned
+from hstar.slots.pattern_network import Decoding, ExceptionSet, LearnedFile, read_learned
 from hstar.training.certified.certificate import verify_file
 from hstar.training.certified.device_sweep import DeviceSweep
 from hstar.training.certified.learning import learn
 from hstar.training.certified.sweep import Sweep, SweepOptions
 from hstar.training.certified.thresholds import GRID
-from hstar.training.pattern_source import TableData
+from hstar.training.source import TableData
 
 PANCAKE = "pancake-6"
 

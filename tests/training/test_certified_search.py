@@ -28,7 +28,7 @@ from hstar.slots.pattern_network import read_learned
 from hstar.training.certified.certificate import verify_file
 from hstar.training.certified.learning import learn
 from hstar.training.options import Sampling
-from hstar.training.pattern_source import TableData
+from hstar.training.source import TableData
 
 SPACES = {"tiles-2x3": "tiles", "pancake-6": "pancakes"}
 SEARCHES = ("astar", "idastar")

@@ -19,7 +19,7 @@ from small_domains import ALL
 
 from hstar import Task, load_task, make_heuristic
 from hstar.training.reinforcement.gymnasium_environment import NAME, PlanEnvironment
-from hstar.training.reinforcement.shaping import POTENTIALS, REWARDS
+from hstar.training.reinforcement.rtdp import POTENTIALS, REWARDS
 
 GAMMAS = [0.9, 0.999999]
 ROOT = Path(__file__).parents[2]

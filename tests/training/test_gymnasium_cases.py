@@ -17,7 +17,7 @@ from label_folders import write_folder
 from hstar import PddlError, load_task
 from hstar.slots.teachers.folder import ProblemFolderError
 from hstar.training.reinforcement.gymnasium_environment import NAME, PlanEnvironment
-from hstar.training.reinforcement.shaping import POTENTIALS, REWARDS
+from hstar.training.reinforcement.rtdp import POTENTIALS, REWARDS
 
 # To light a lamp burns the fuse; there is one spare fuse. Two ways to get at it make two operators.
 LAMPS = """(define (domain lamps) (:requirements :adl)

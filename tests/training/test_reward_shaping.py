@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from small_domains import ALL
 from test_regression import classic, task_of
 
-from hstar.training.reinforcement.shaping import Shaping
+from hstar.training.reinforcement.rtdp import Shaping
 
 
 @functools.cache

@@ -19,9 +19,15 @@ from hstar import _core
 from hstar.planning.task import Task, load_task
 from hstar.runtime.resources import Budget, OutOfResources
 from hstar.training.checkpoint import Checkpoint
-from hstar.training.reinforcement.presets import PRESETS, RtdpSettings, find_preset
-from hstar.training.reinforcement.rtdp import Rtdp, first_weights
-from hstar.training.reinforcement.shaping import POTENTIALS, REWARDS
+from hstar.training.reinforcement.rtdp import (
+    POTENTIALS,
+    PRESETS,
+    REWARDS,
+    Rtdp,
+    RtdpSettings,
+    find_preset,
+    first_weights,
+)
 
 CLOSE = 1e-4
 SMALL: dict[str, Any] = {"breadth": 2, "depth": 2, "width": 4, "batch": 10, "least_states": 10}

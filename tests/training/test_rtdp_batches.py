@@ -12,8 +12,7 @@ from learning_window import about, expand, inputs, network_values
 from test_regression import classic
 
 from hstar import _core
-from hstar.training.reinforcement.presets import RtdpSettings
-from hstar.training.reinforcement.rtdp import Rtdp
+from hstar.training.reinforcement.rtdp import Rtdp, RtdpSettings
 
 SETTINGS = replace(RtdpSettings(), potential="none", max_backup=True, episode_steps=15)
 DOMAINS = ["blocks", "gripper", "ferry"]

@@ -21,7 +21,7 @@ from hstar.slots.loader import find_heuristic
 from hstar.slots.model_file import read_model, write_model
 from hstar.training.fit import Lesson, Limits, ModelRow
 from hstar.training.fit.rtdp import ActingLearner, ActingLine, fit_rtdp
-from hstar.training.reinforcement.presets import PRESETS, RtdpSettings
+from hstar.training.reinforcement.rtdp import PRESETS, RtdpSettings
 
 SMALL = {"depth": 2, "width": 4, "batch": 8, "least_states": 8}
 

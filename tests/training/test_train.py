@@ -20,9 +20,8 @@ from hstar.slots.objectives import OBJECTIVES, make_objective
 from hstar.slots.objectives.likelihood import BASES, LOWER_BOUNDS, Gaussian
 from hstar.slots.objectives.objective import Objective
 from hstar.training.checkpoint import CheckpointError
-from hstar.training.dataset import Dataset
+from hstar.training.dataset import Dataset, fitted
 from hstar.training.evaluation import baseline_mse, evaluate_model
-from hstar.training.targets import fitted
 from hstar.training.train import train
 
 pytestmark = pytest.mark.usefixtures("one_thread")

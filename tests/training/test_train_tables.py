@@ -32,7 +32,7 @@ from hstar.training.certified.learning import learn, make_sweep
 from hstar.training.certified.sweep import Sweep, SweepOptions
 from hstar.training.checkpoint import CheckpointError
 from hstar.training.options import TrainOptions
-from hstar.training.pattern_source import TableData
+from hstar.training.source import TableData
 from hstar.training.train import choose_device, prepare_table
 
 TILES = "tiles-2x3"

@@ -23,8 +23,7 @@ from hstar.slots.loader import load_model
 from hstar.slots.objectives import OBJECTIVES, make_objective
 from hstar.slots.teachers import LabelOptions, label, read_labels
 from hstar.slots.teachers.labels import LabelsError
-from hstar.training.dataset import Dataset, dataset_of, load_dataset
-from hstar.training.targets import target_columns
+from hstar.training.dataset import Dataset, dataset_of, load_dataset, target_columns
 from hstar.training.train import train
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -68,7 +68,7 @@ def learn_table(options: Options, path: str) -> int:
     from hstar.slots.pattern_network import read_learned
     from hstar.training.certified.learning import learn
     from hstar.training.certified.sweep import SweepOptions
-    from hstar.training.pattern_source import TableData
+    from hstar.training.source import TableData
     from hstar.training.train import prepare_table
 
     check_writable(options.output)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Iterator
+from pathlib import Path
 
 from hstar.commands.arguments import Options, Parser
 
@@ -16,25 +17,8 @@ Print a completion script. To use it in the current shell:
   fish: hstar completion fish | source
 """
 
-# Completes from a table: "COMMAND" -> its words, "COMMAND OPTION" -> values of the option.
-BASH = """\
-_hstar() {{
-    local current="${{COMP_WORDS[COMP_CWORD]}}" previous="${{COMP_WORDS[COMP_CWORD-1]}}"
-    local command="" word words="" key
-    local -A table=({table})
-    for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
-        key="${{command:+$command }}$word"
-        if [[ "$word" != -* && -n "${{table[$key]+set}}" ]]; then command="$key"; fi
-    done
-    if [[ -n "${{table["$command $previous"]+set}}" ]]; then
-        words="${{table["$command $previous"]}}"
-    elif [[ "$previous" != -* || "$current" == -* ]]; then
-        words="${{table["${{command:-hstar}}"]}}"
-    fi
-    COMPREPLY=($(compgen -W "$words" -- "$current"))
-}}
-complete -o default -F _hstar hstar
-"""
+# Completes from {table}: "COMMAND" -> its words, "COMMAND OPTION" -> values of the option.
+SCRIPT = Path(__file__).with_suffix(".bash")
 
 
 def add_arguments(parser: Parser) -> None:
@@ -88,7 +72,7 @@ def bash(parser: argparse.ArgumentParser, shell: str) -> str:
     table = {" ".join(path) or "hstar": words for path, words in words_of(parser).items()}
     entries = " ".join(f"[{shlex.quote(k)}]={shlex.quote(' '.join(v))}" for k, v in table.items())
     load = "autoload -U +X bashcompinit && bashcompinit\n" if shell == "zsh" else ""
-    return load + BASH.format(table=entries)
+    return load + SCRIPT.read_text(encoding="utf-8").replace("{table}", entries)
 
 
 def fish(parser: argparse.ArgumentParser) -> str:

@@ -102,9 +102,8 @@ def train_by_fit(options: Options) -> int:
 
 
 def train_on_labels(options: Options) -> int:
-    from hstar.training.dataset import check_same_kind, load_dataset
+    from hstar.training.dataset import base_error, check_same_kind, fitted, load_dataset
     from hstar.training.evaluation import evaluate_model
-    from hstar.training.targets import base_error, fitted
 
     outputs = _outputs(options)
     chosen = {seed: training_options(options, seed, of_table=False) for seed in outputs}
@@ -153,7 +152,7 @@ def train_on_labels(options: Options) -> int:
 
 def _describe(options: TrainOptions, fitted: Any, training: Dataset) -> None:
     """Say what the model cannot see, and what was taken from the labels."""
-    from hstar.training.targets import base_error
+    from hstar.training.dataset import base_error
 
     features, _, _ = options.entries()
     chosen = {k: v for k, v in options.model_options.items() if k in features.options}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import fields
@@ -173,11 +172,6 @@ def _objective_options(given: Options) -> dict[str, Any]:
 
 def values_by_name(given: Options) -> dict[str, Any]:
     """Of --option: numbers, true, false and null, or text."""
+    from hstar.learning.recipe import value_of
 
-    def read(text: str) -> Any:
-        try:
-            return json.loads(text.lower())
-        except ValueError:
-            return text
-
-    return {name: read(text) for name, text in given.named_values().items()}
+    return {name: value_of(text) for name, text in given.named_values().items()}

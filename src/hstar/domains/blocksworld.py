@@ -15,38 +15,13 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from random import Random
 
 from hstar.domains.generated_problem import Atom, GeneratedProblem
 from hstar.domains.generator import Generator, Parameter, Parameters, grid, numbered, plans
 
-DOMAIN = """\
-(define (domain blocksworld-4ops)
-  (:requirements :strips)
-  (:predicates (clear ?x) (on-table ?x) (arm-empty) (holding ?x) (on ?x ?y))
-
-  (:action pickup
-    :parameters (?ob)
-    :precondition (and (clear ?ob) (on-table ?ob) (arm-empty))
-    :effect (and (holding ?ob) (not (clear ?ob)) (not (on-table ?ob)) (not (arm-empty))))
-
-  (:action putdown
-    :parameters (?ob)
-    :precondition (holding ?ob)
-    :effect (and (clear ?ob) (arm-empty) (on-table ?ob) (not (holding ?ob))))
-
-  (:action stack
-    :parameters (?ob ?underob)
-    :precondition (and (clear ?underob) (holding ?ob))
-    :effect (and (arm-empty) (clear ?ob) (on ?ob ?underob)
-                 (not (clear ?underob)) (not (holding ?ob))))
-
-  (:action unstack
-    :parameters (?ob ?underob)
-    :precondition (and (on ?ob ?underob) (clear ?ob) (arm-empty))
-    :effect (and (holding ?ob) (clear ?underob)
-                 (not (on ?ob ?underob)) (not (clear ?ob)) (not (arm-empty)))))
-"""
+DOMAIN = Path(__file__).with_suffix(".pddl").read_text(encoding="utf-8")
 
 
 @cache

@@ -7,30 +7,13 @@ destination already.
 
 from __future__ import annotations
 
+from pathlib import Path
 from random import Random
 
 from hstar.domains.generated_problem import Atom, GeneratedProblem
 from hstar.domains.generator import Generator, Parameter, Parameters, grid, numbered, plans
 
-DOMAIN = """\
-(define (domain ferry)
-  (:predicates (not-eq ?x ?y) (car ?c) (location ?l) (at-ferry ?l) (at ?c ?l) (empty-ferry) (on ?c))
-
-  (:action sail
-    :parameters (?from ?to)
-    :precondition (and (not-eq ?from ?to) (location ?from) (location ?to) (at-ferry ?from))
-    :effect (and (at-ferry ?to) (not (at-ferry ?from))))
-
-  (:action board
-    :parameters (?car ?loc)
-    :precondition (and (car ?car) (location ?loc) (at ?car ?loc) (at-ferry ?loc) (empty-ferry))
-    :effect (and (on ?car) (not (at ?car ?loc)) (not (empty-ferry))))
-
-  (:action debark
-    :parameters (?car ?loc)
-    :precondition (and (car ?car) (location ?loc) (on ?car) (at-ferry ?loc))
-    :effect (and (at ?car ?loc) (empty-ferry) (not (on ?car)))))
-"""
+DOMAIN = Path(__file__).with_suffix(".pddl").read_text(encoding="utf-8")
 
 
 def sample(parameters: Parameters, rng: Random) -> GeneratedProblem:

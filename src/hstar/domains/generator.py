@@ -1,6 +1,6 @@
 """Generators: a domain, its size parameters, and the usual sizes of its splits.
 
-A new domain is one file with a Generator and one line in registry.py.
+A new domain is one module with a Generator, its PDDL beside it, and its name in registry.py.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""DOMAINS: generators of problems by name. To add one, write its file and its name here."""
+"""DOMAINS: generators of problems by name. To add one, write its module, the PDDL of the domain
+beside it, and its name here."""
 
 from __future__ import annotations
 

@@ -8,25 +8,13 @@ solvable, and swapping two tiles makes any of the others solvable.
 
 from __future__ import annotations
 
+from pathlib import Path
 from random import Random
 
 from hstar.domains.generated_problem import Atom, GeneratedProblem
 from hstar.domains.generator import Generator, Parameter, Parameters, numbered, plans, sizes
 
-DOMAIN = """\
-(define (domain sliding-tiles)
-  (:requirements :strips :typing)
-  (:types position tile)
-  (:predicates
-    (at ?tile - tile ?position - position)
-    (neighbor ?one - position ?other - position)
-    (empty ?position - position))
-
-  (:action move
-    :parameters (?tile - tile ?from ?to - position)
-    :precondition (and (neighbor ?from ?to) (at ?tile ?from) (empty ?to))
-    :effect (and (at ?tile ?to) (empty ?from) (not (at ?tile ?from)) (not (empty ?to)))))
-"""
+DOMAIN = Path(__file__).with_suffix(".pddl").read_text(encoding="utf-8")
 
 
 def sample(parameters: Parameters, rng: Random) -> GeneratedProblem:

@@ -10,22 +10,13 @@ those are used up, the ratio is lowered by 0.1, which keeps the problems as smal
 
 from __future__ import annotations
 
+from pathlib import Path
 from random import Random
 
 from hstar.domains.generated_problem import Atom, GeneratedProblem
 from hstar.domains.generator import Generator, Parameter, Parameters, grid, plans
 
-DOMAIN = """\
-(define (domain visit-all)
-  (:requirements :typing)
-  (:types place - object)
-  (:predicates (connected ?x ?y - place) (at-robot ?x - place) (visited ?x - place))
-
-  (:action move
-    :parameters (?curpos ?nextpos - place)
-    :precondition (and (at-robot ?curpos) (connected ?curpos ?nextpos))
-    :effect (and (at-robot ?nextpos) (not (at-robot ?curpos)) (visited ?nextpos))))
-"""
+DOMAIN = Path(__file__).with_suffix(".pddl").read_text(encoding="utf-8")
 
 SMALLEST_RATIO = 0.5  # the lowest that `enlarge` uses; below it the grid grows instead
 

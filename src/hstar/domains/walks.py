@@ -18,13 +18,13 @@ from hstar import _core
 from hstar.domains.generated_problem import atom_text
 from hstar.pddl import Problem, parse
 from hstar.pddl.source import Source, load_source
-from hstar.planning.atoms import atom_name, parse_atom
-from hstar.planning.task import Task, ground
+from hstar.planning.task import Task, atom_name, ground, parse_atom
 from hstar.runtime.atomic import write_atomically
 from hstar.runtime.resources import Budget
 
+State = NDArray[np.int32]
 INIT = re.compile(r"\(\s*:init\b")
-ATTEMPTS = 4  # walks per problem wanted
+ATTEMPTS = 4  # walks per state wanted
 
 
 def write_walks(
@@ -55,24 +55,29 @@ def write_walks(
 def walk_problems(problem: Problem, path: Path, walks: int, steps: int, seed: int) -> Iterable[str]:
     """The texts of the new problems, at most `walks`."""
     task = ground(problem, keep_irrelevant=True, keep_constant=True)
-    budget = Budget()
-    with budget.native():  # for Ctrl-C
-        seed %= 2**64
-        states = _core.random_walks(task.core, ATTEMPTS * walks, steps, seed, *budget.limits)
-    known = {task.initial_state.tobytes()}
     source = load_source(path).text
-    count = 0
-    for state in states:
-        if count == walks:
-            return
-        if state.tobytes() in known or task.satisfies_goal(state):
-            continue
-        known.add(state.tobytes())
-        count += 1
+    for state in walk_states(task, walks, seed % 2**64, Budget(), steps=steps):
         yield with_initial_state(source, problem, atoms_of(task, state))
 
 
-def atoms_of(task: Task, state: NDArray[np.int32]) -> list[tuple[str, ...]]:
+def walk_states(
+    task: Task, count: int, seed: int, budget: Budget, but: Iterable[State] = (), steps: int = 200
+) -> NDArray[np.int32]:
+    """Distinct states int32[n, V] at the ends of random walks, n at most `count`. The initial
+    state, goals and the states `but` are not among them."""
+    with budget.native():
+        found = _core.random_walks(task.core, ATTEMPTS * count, steps, seed, *budget.limits)
+    left_out = {state.tobytes() for state in (task.initial_state, *but)}
+    kept: dict[bytes, State] = {}
+    for state in found:
+        if len(kept) == count:
+            break
+        if state.tobytes() not in left_out and not task.satisfies_goal(state):
+            kept.setdefault(state.tobytes(), state)
+    return np.array(list(kept.values()), np.int32).reshape(len(kept), task.num_variables)
+
+
+def atoms_of(task: Task, state: State) -> list[tuple[str, ...]]:
     """All atoms that hold in a state, those included that no operator changes."""
     tracked = {task.core.atom_name(fact) for fact in range(task.num_facts)}
     tracked |= {name.removeprefix("not ") for name in tracked}

@@ -16,8 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 
-from hstar.learning.portfolio import in_turns
-from hstar.learning.race import MOST_DRAWS, Ladder, Rung
+from hstar.learning.race import MOST_DRAWS, Ladder, Rung, in_turns
 from hstar.learning.trials import DEFAULT_SEARCHER, Score, Searcher, Start, Trial
 from hstar.planning.result import NOTICEABLE
 
@@ -77,7 +76,7 @@ def weigh(learned: Score, default: Score, unions: Sequence[bool], unit: str) -> 
     solved = Difference([a.solved - b.solved for a, b in pairs], weights)
     effort = Difference([_faster(a, b, unit) for a, b in pairs], weights)
     both = [(a, b) for a, b in pairs if a.solved and b.solved]
-    ratio = _mean_ratio([(a.spent, b.spent) for a, b in both])
+    ratio = mean_ratio([(a.spent, b.spent) for a, b in both])
     cost_ratio = learned.cost_ratio(default)
     gain, loss, chance = _balance(solved, effort, ratio, cost_ratio)
     is_expensive = cost_ratio is not None and cost_ratio >= EXPENSIVE
@@ -153,11 +152,10 @@ def _faster(a: Trial, b: Trial, unit: str) -> int:
     return 1 if a.spent < b.spent else -1
 
 
-def _mean_ratio(pairs: Sequence[tuple[float, float]]) -> float | None:
-    """The geometric mean of a / b, with differences that say nothing evened out."""
+def mean_ratio(pairs: Sequence[tuple[float, float]], least: float = 1e-3) -> float | None:
+    """The geometric mean of a / b; numbers below the least, which say nothing, count as that."""
     if not pairs:
         return None
-    least = 1e-3
     return math.exp(sum(math.log(max(a, least) / max(b, least)) for a, b in pairs) / len(pairs))
 
 

@@ -1,4 +1,4 @@
-"""Recipes: what a learner chooses from, as data.
+"""Recipes: what a learner chooses from, as data (recipes.toml).
 
 A row says how a model is made: teacher, features, model, objective, fit. Every model races in every
 search of the recipe, and so do searches that need no model.
@@ -7,8 +7,10 @@ search of the recipe, and so do searches that need no model.
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from hstar.pddl.errors import did_you_mean
@@ -59,86 +61,15 @@ class Recipe:
         return [search for search in self.searches if ranks or not search.ranked]
 
 
-def _linear(objective: str = "rank-svm", **options: Any) -> ModelRow:
-    teacher_options = {"alike": True}
-    return ModelRow("siblings", "wl", "linear", objective, None, teacher_options, options)
+def _recipe(rows: Any, row: Any = None, **held: Any) -> Recipe:
+    made = tuple(ModelRow(**{**(row or {}), **one}) for one in rows)
+    for name in ("searches", "plain_searches"):
+        held[name] = tuple(SearchSpecification(cost="one", **one) for one in held.get(name, ()))
+    return Recipe(made, **held)
 
 
-def _network(teacher: str, objective: str = "squared", **options: Any) -> ModelRow:
-    return ModelRow(teacher, "facts", "mlp", objective, teacher_options=options)
-
-
-def _search(algorithm: str, heuristic: str | None = None, **options: Any) -> SearchSpecification:
-    """With the model, unless another heuristic is named."""
-    return SearchSpecification(heuristic, algorithm, cost="one", **options)
-
-
-GREEDY = _search("gbfs")
-GREEDY_PREFERRED = _search("gbfs", preferred_by="ff", batch=32)
-MANY_WALKS: dict[str, Any] = {
-    "walks": 100,
-    "length": 200,
-    "completion": "variables",
-    "h2": True,
-    "random": 0.2,
-}
-
-RECIPES: dict[str, Recipe] = {
-    # For a folder of problems: linear models take a second each, so many race.
-    "domain": Recipe(
-        rows=(
-            _linear(rounds=2, orders=True),
-            _linear(rounds=1, orders=True),
-            _linear(rounds=2, orders=True, statics=True),
-            _linear(rounds=1, orders=True, statics=True),
-            _linear(rounds=2),
-            _linear(rounds=3, orders=True),
-            _linear(rounds=3, orders=True, statics=True),
-            _linear(rounds=0, orders=True),
-            _linear("l-gbfs", rounds=2, orders=True),
-            _linear("squared", rounds=2, orders=True),
-        ),
-        searches=(
-            GREEDY,
-            _search("first-improvement"),
-            GREEDY_PREFERRED,
-            _search("lazy", preferred_by="ff", batch=32),
-            _search("lazy", preferred_by="ff", batch=32, look_ahead=True),
-            _search("first-improvement", ranked=True),
-            _search("lazy", preferred=False, ranked=True),
-        ),
-        # A domain may need another search than the default planner's, and no model.
-        plain_searches=(_search("lazy", "ff", batch=32, look_ahead=True),),
-        fallback="planner",
-        corrections=2,
-    ),
-    # For one problem: different domains reward different teachers, so each kind has its turn.
-    "problem": Recipe(
-        rows=(
-            _network("regression", **MANY_WALKS, improve=True),
-            _network("fsm", completion="variables"),
-            _network("regression"),
-            _network("regression", "l-gbfs", **MANY_WALKS),
-        ),
-        searches=(GREEDY_PREFERRED, GREEDY, _search("beam")),
-        seconds=120.0,
-        states=100_000,
-        labelling=0.2,
-        fitting=0.55,
-        racing=0.75,
-        trial_share=1 / 100,
-    ),
-    # Reinforcement learning: episodes take most of the time.
-    "rollouts": Recipe(
-        rows=(ModelRow("rollouts", "atoms", "nlm", "bellman", "rtdp"),),
-        searches=(GREEDY, GREEDY_PREFERRED, _search("first-improvement")),
-        labelling=0.0,
-        fitting=0.8,
-        racing=0.9,
-        most_held_out=32,
-        trial_share=1 / 100,
-    ),
-}
+_HELD = Path(__file__).with_name("recipes.toml").read_text(encoding="utf-8")
+RECIPES = {name: _recipe(**held) for name, held in tomllib.loads(_HELD).items()}
 
 
 @dataclass(frozen=True, slots=True)

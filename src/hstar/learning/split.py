@@ -7,10 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from hstar import _core
+from hstar.domains.walks import walk_states
 from hstar.learning.race import MOST_DRAWS, STATES, Ladder, problem_starts
 from hstar.learning.trials import Say, Start
 from hstar.pddl import Problem
@@ -18,8 +15,6 @@ from hstar.pddl.union import single_predicates
 from hstar.planning.heuristics import is_dead_end
 from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget, OutOfResources
-
-WALK_STEPS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,26 +61,6 @@ def split_states(tasks: Sequence[Task], seed: int, budget: Budget) -> Split:
         ladders.append(Ladder(name, starts, seed))
     text = f"{len(chosen)} states to choose by, {len(other)} others for the verdict"
     return Split(list(tasks), list(tasks), ladders[0], ladders[1], text)
-
-
-def walk_states(
-    task: Task, count: int, seed: int, budget: Budget, but: NDArray[np.int32] | None = None
-) -> NDArray[np.int32]:
-    """Distinct states int32[n, V] at the ends of random walks, n at most `count`.
-
-    The initial state, goals and the states `but` are not among them.
-    """
-    with budget.native():
-        found = _core.random_walks(task.core, 4 * count, WALK_STEPS, seed, *budget.limits)
-    kept: dict[bytes, NDArray[np.int32]] = {}
-    left_out = {task.initial_state.tobytes()}
-    if but is not None:
-        left_out |= {state.tobytes() for state in but}
-    for state in found:
-        if state.tobytes() not in left_out and not task.satisfies_goal(state):
-            kept.setdefault(state.tobytes(), state)
-    chosen = list(kept.values())[:count]
-    return np.array(chosen, np.int32).reshape(len(chosen), task.num_variables)
 
 
 def usable_tasks(

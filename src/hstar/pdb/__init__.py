@@ -16,24 +16,7 @@ from hstar.pdb.file import PdbFileError, read_pdb, write_pdb
 from hstar.pdb.heuristic import PdbHeuristic
 from hstar.pdb.pattern import choose_pattern, parse_pattern
 
-__all__ = [
-    "Compressions",
-    "Layout",
-    "PatternDatabase",
-    "PdbFileError",
-    "PdbHeuristic",
-    "best_levels",
-    "build_difference",
-    "build_pdb",
-    "choose_pattern",
-    "compress",
-    "describe_compression",
-    "list_compressions",
-    "make_index",
-    "parse_pattern",
-    "read_pdb",
-    "strongest",
-    "subtract",
-    "table_row",
-    "write_pdb",
-]
+__all__ = ["Compressions", "Layout", "PatternDatabase", "PdbFileError", "PdbHeuristic"]
+__all__ += ["best_levels", "build_difference", "build_pdb", "choose_pattern", "compress"]
+__all__ += ["describe_compression", "list_compressions", "make_index", "parse_pattern", "read_pdb"]
+__all__ += ["strongest", "subtract", "table_row", "write_pdb"]

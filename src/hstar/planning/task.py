@@ -1,4 +1,7 @@
-"""Grounded tasks: finite-domain variables, operators, successors. States are int32 vectors."""
+"""Grounded tasks: finite-domain variables, operators, successors. States are int32 vectors.
+
+The names of atoms are those that the core writes: "on(a, b)".
+"""
 
 from __future__ import annotations
 
@@ -23,9 +26,22 @@ if TYPE_CHECKING:
 
     States = NDArray[np.int32]
 
+
 Fact = tuple[int, int]  # variable, value
 
 REACH_GOAL = "(reach-goal)"  # artificial: it reaches one of several goals
+
+
+def atom_name(predicate: str, *arguments: str) -> str:
+    return f"{predicate}({', '.join(arguments)})"
+
+
+def parse_atom(name: str) -> tuple[str, ...] | None:
+    """("on", "a", "b") from "on(a, b)"; None for a negated atom or "<none of those>"."""
+    if name.startswith(("not ", "<")):
+        return None
+    predicate, _, inside = name.removesuffix(")").partition("(")
+    return (predicate, *(inside.split(", ") if inside else ()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,15 @@
 
 Such a heuristic is a network on the digits of a pattern, thresholds that read a class off its
 logits, and sets of exceptions that lower the class of single states. A certificate in the file says
-how many states were compared with the exact table and how many are too large.
+how many states were compared with the exact table and how many are too large. How a class is read
+off the logits is that of cpp/learned/level_decoder.hpp.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -21,7 +23,6 @@ from hstar import _core
 from hstar.pdb import Layout, PatternDatabase
 from hstar.pdb.database import PDDL, PatternHeuristic
 from hstar.planning.space import Space
-from hstar.slots.levels import Decoding
 from hstar.slots.model_file import (
     ModelFile,
     ModelFileError,
@@ -29,7 +30,35 @@ from hstar.slots.model_file import (
     read_model,
     refusing_malformed,
 )
-from hstar.slots.models.integer_network import Network
+from hstar.slots.models.integer_network import LOGIT_UNITS, Network
+
+ONE = 2**32  # thresholds are in units of 2^-32
+
+
+def ratio_of(temperature: float) -> int:
+    """The ratio of the weights of two logits that are one unit apart, times 2^32."""
+    if not 0.01 <= temperature <= 100:
+        raise ValueError("the temperature is within 0.01 and 100")
+    return round(ONE * math.exp(-1 / (LOGIT_UNITS * temperature)))
+
+
+@dataclass(frozen=True, slots=True)
+class Decoding:
+    """Level k is accepted if P(class < k) <= thresholds[k - 1] / 2^32; None means argmax."""
+
+    thresholds: tuple[int, ...] | None
+    ratio: int
+
+    @classmethod
+    def argmax(cls) -> Decoding:
+        return cls(None, ratio_of(1.0))
+
+    @classmethod
+    def quantile(cls, tau: float, classes: int, temperature: float = 1.0) -> Decoding:
+        """The largest k with P(class >= k) >= tau."""
+        if not 0 <= tau <= 1:
+            raise ValueError("tau is a probability")
+        return cls((math.floor((1 - tau) * ONE),) * (classes - 1), ratio_of(temperature))
 
 
 @dataclass(frozen=True, slots=True)

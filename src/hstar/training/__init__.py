@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hstar.training.options import TABLE_DEFAULTS as TABLE_DEFAULTS
     from hstar.training.options import TrainOptions as TrainOptions
     from hstar.training.options import default_options as default_options
-    from hstar.training.pattern_source import TableData as TableData
+    from hstar.training.source import TableData as TableData
     from hstar.training.train import choose_device as choose_device
     from hstar.training.train import prepare as prepare
 

@@ -16,8 +16,7 @@ from hstar.slots.model_file import read_model, refusing_malformed
 from hstar.slots.objectives import make_objective
 from hstar.slots.objectives.objective import Objective
 from hstar.training.dataset import Dataset
-from hstar.training.source import RowOptions
-from hstar.training.state_source import StateSource
+from hstar.training.source import RowOptions, StateSource
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from hstar.slots.features.feature import Config, Feature
 from hstar.slots.models import MODELS
 from hstar.slots.models.model import Model
 from hstar.slots.objectives import make_objective
-from hstar.slots.objectives.objective import BATCHES, Objective
+from hstar.slots.objectives.objective import BATCHES, Objective, check_known
 
 if TYPE_CHECKING:
     from hstar.slots.models.integer_network import Network
@@ -29,8 +29,7 @@ class Sampling:
     alpha: float = 0.5  # of "tempered"
 
     def __post_init__(self) -> None:
-        if self.mode not in MODES:
-            raise ValueError(f"unknown sampling '{self.mode}'; choose one of {', '.join(MODES)}")
+        check_known("sampling", self.mode, MODES)
         if not 0 <= self.alpha <= 1:
             raise ValueError("alpha is within 0 and 1")
 

@@ -7,19 +7,30 @@ can replay a recorded step.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from hstar.slots.decode import Decode
-from hstar.slots.features.feature import Config, Feature
+from hstar.pdb import PatternDatabase
+from hstar.planning.heuristics import make_heuristic
+from hstar.slots.decode import DECODES, Decode
+from hstar.slots.features.digits import first_rows, one_hot
+from hstar.slots.features.feature import Config, Feature, SpaceStates
+from hstar.slots.features.pattern_states import UNREACHED, PatternStates, states_to_learn
+from hstar.slots.features.relaxed_plans import large_where_infinite
 from hstar.slots.models.model import Model
 from hstar.slots.objectives.objective import Objective, Targets
+from hstar.slots.teachers.following import follow
+from hstar.training.dataset import Dataset, LabelledTask, target_columns
+from hstar.training.options import Sampling
 
 Metrics = dict[str, float]
+EVALUATION_TUPLES = 4_000_000  # how many rows of arity 3 are evaluated at once
 
 
 class BatchSource:
@@ -75,3 +86,314 @@ def on_device(inputs: Any, device: torch.device) -> Any:
     if isinstance(inputs, np.ndarray):
         inputs = torch.from_numpy(np.ascontiguousarray(inputs))
     return inputs.to(device) if isinstance(inputs, Tensor) else inputs
+
+
+class StateSource(BatchSource):
+    """States of many problems; every size of state has its share of each batch."""
+
+    def __init__(self, dataset: Dataset, options: RowOptions, device: torch.device) -> None:
+        super().__init__(options.objective, device)
+        self.decode, self.decode_options = options.decode, options.decode_options
+        self.columns = target_columns(dataset, options.objective)
+        self.encoded = options.features.inputs(options.feature_config, self.states_of(dataset))
+        self.sampler = StratifiedSampler(self.encoded.sizes, options.batch, options.seed)
+        self.weight = torch.from_numpy(self.sampler.weights).to(device)
+        self.fixed: Any = None
+
+    @staticmethod
+    def states_of(dataset: Dataset) -> list[SpaceStates]:
+        """The states that are drawn from."""
+        return [SpaceStates(one.task, one.states) for one in dataset.tasks]
+
+    def record(self, model: Model, network: torch.nn.Module) -> None:
+        if self.device.type == "cuda":
+            sizes = self.encoded.sizes[self.sampler.rows(0)]
+            self.fixed = model.fixed(network, sizes)
+            self.is_recordable = self.fixed is not None
+
+    def draw(self, step: int) -> Any:
+        rows = self.sampler.rows(step)
+        inputs, targets = self.encoded.select(rows), self._targets(rows)
+        if self.fixed is None:
+            return inputs, targets
+        return [*self.fixed.tensors(inputs), *targets.values()]
+
+    def loss(self, network: torch.nn.Module, drawn: Any) -> tuple[Tensor, list[Tensor]]:
+        if self.fixed is None:
+            inputs, targets = drawn
+            outputs = network(on_device(inputs, self.device))
+        else:
+            first = len(drawn) - len(self.columns)
+            outputs = self.fixed.forward(drawn[:first])
+            targets = dict(zip(self.columns, drawn[first:], strict=True))
+        losses = self.objective.loss(outputs, targets)
+        return (losses * self.weight).mean(), self._statistics(outputs, targets)
+
+    def evaluate(self, network: torch.nn.Module) -> Metrics:
+        """The mean loss, and the squared errors of the decoded value and of the clipped mean."""
+        decodes = {"mse": self.decode}
+        if self.objective.form == "location-scale":
+            decodes["mse_clip"] = DECODES.find("clip")
+        constants = {**self.decode_options, **self.objective.constants()}
+        sums = torch.zeros(1 + len(decodes), dtype=torch.float64)
+        for rows, outputs in self._outputs(network):
+            targets = self._targets(rows)
+            parts = [self.objective.loss(outputs, targets)]
+            for decode in decodes.values():
+                value = decode.value(outputs, targets["base"], targets["lower"], constants)
+                parts.append((value - targets["h_star"]) ** 2)
+            sums += torch.stack([part.double().sum() for part in parts]).cpu()
+        means = (sums / len(self.encoded.sizes)).tolist()
+        return dict(zip(("loss", *decodes), means, strict=True))
+
+    def _targets(self, rows: NDArray[np.int64]) -> dict[str, Tensor]:
+        return {
+            name: torch.from_numpy(column[rows]).to(self.device)
+            for name, column in self.columns.items()
+        }
+
+    def _outputs(self, network: torch.nn.Module) -> Iterator[tuple[NDArray[np.int64], Tensor]]:
+        """The network's outputs for all states, a few at a time."""
+        tuples = np.maximum(self.encoded.sizes, 1).astype(np.int64) ** 3
+        groups = np.cumsum(tuples) // EVALUATION_TUPLES
+        for number in np.unique(groups):
+            rows = np.flatnonzero(groups == number)
+            yield rows, network(on_device(self.encoded.select(rows), self.device))
+
+
+class StratifiedSampler:
+    """Batches in which every size of state has a fixed share.
+
+    So no batch is larger than another, and a GPU can replay one recorded step for all of them. Each
+    size runs through its states in an order shuffled anew in every pass. A size that would round
+    away gets one place; `weights` corrects the loss for such roundings. A batch depends only on the
+    seed and its number, so training resumes anywhere.
+    """
+
+    def __init__(self, sizes: NDArray[np.int64], batch: int, seed: int) -> None:
+        values, counts = np.unique(sizes, return_counts=True)
+        batch = min(batch, len(sizes))
+        self.seed = seed
+        self.groups = [np.flatnonzero(sizes == value) for value in values]
+        self.quotas = _quotas(counts, batch)
+        shares = counts / counts.sum()
+        weights = shares / (self.quotas / self.quotas.sum())
+        self.weights = np.repeat(weights, self.quotas).astype(np.float32)
+
+    def rows(self, step: int) -> NDArray[np.int64]:
+        """int64[B]: the states of batch number `step`, sizes in the same order always."""
+        parts = []
+        for group, (members, quota) in enumerate(zip(self.groups, self.quotas, strict=True)):
+            first = step * int(quota)
+            positions = np.arange(first, first + int(quota))
+            passes, places = np.divmod(positions, len(members))
+            for number in np.unique(passes):
+                order = np.random.default_rng([self.seed, group, int(number)]).permutation(members)
+                parts.append(order[places[passes == number]])
+        return np.concatenate(parts)
+
+
+def _quotas(counts: NDArray[np.int64], batch: int) -> NDArray[np.int64]:
+    """Places per size: at least one each, otherwise in proportion (largest remainders)."""
+    ideal = counts / counts.sum() * batch
+    quotas: NDArray[np.int64] = np.maximum(np.floor(ideal).astype(np.int64), 1)
+    remainders = np.where(quotas > ideal, -1.0, ideal - quotas)
+    missing = batch - int(quotas.sum())
+    if missing > 0:
+        quotas[np.argsort(-remainders, kind="stable")[:missing]] += 1
+    return quotas
+
+
+class PairSource(BatchSource):
+    """Plans as examples of which state search should prefer (Chrestien et al. 2023). Raises
+    ValueError if no problem has a choice to learn from.
+
+    With s_1 .. s_n a plan's states, all successors of s_1 .. s_i are open when s_{i+1} should be
+    chosen; each that is not on the plan makes a pair with it. A step sees all pairs of one problem.
+    """
+
+    def __init__(self, dataset: Dataset, options: RowOptions, device: torch.device) -> None:
+        super().__init__(options.objective, device)
+        self.seed = options.seed
+        self.problems = []
+        base = self.objective.constants()["base"]
+        for labelled in dataset.tasks:
+            states, pairs = open_list_pairs(labelled, dataset.cost)
+            if len(pairs["better"]) == 0:
+                continue  # every state has one successor: nothing to prefer
+            group = [SpaceStates(labelled.task, states)]
+            inputs = options.features.inputs(options.feature_config, group)
+            values = np.zeros(len(states), dtype=np.float32)
+            if base != "none":
+                found = make_heuristic(labelled.task, base, dataset.cost).evaluate(states)
+                values = large_where_infinite(found / labelled.task.cost_scale)
+            pairs["base"] = torch.from_numpy(values)
+            targets = {name: column.to(device) for name, column in pairs.items()}
+            self.problems.append((inputs, targets))
+        if not self.problems:
+            raise ValueError("no problem has a choice to learn from; label larger ones")
+
+    @staticmethod
+    def states_of(dataset: Dataset) -> list[SpaceStates]:
+        """The states that are compared."""
+        return [
+            SpaceStates(one.task, open_list_pairs(one, dataset.cost)[0]) for one in dataset.tasks
+        ]
+
+    def draw(self, step: int) -> int:
+        return int(np.random.default_rng([self.seed, step]).integers(len(self.problems)))
+
+    def loss(self, network: torch.nn.Module, drawn: int) -> tuple[Tensor, list[Tensor]]:
+        inputs, targets = self.problems[drawn]
+        everything = inputs.select(np.arange(len(inputs.sizes)))
+        outputs = network(on_device(everything, self.device))
+        return self.objective.loss(outputs, targets), self._statistics(outputs, targets)
+
+    def evaluate(self, network: torch.nn.Module) -> Metrics:
+        """The mean loss; a ranking has no error in cost."""
+        losses = [float(self.loss(network, number)[0]) for number in range(len(self.problems))]
+        return {"loss": float(np.mean(losses))}
+
+
+def open_list_pairs(labelled: LabelledTask, cost: str) -> tuple[NDArray[np.int32], Targets]:
+    """All states generated along the plan int32[S, V], and the pairs among them."""
+    task = labelled.task
+    plan_states, to_go = follow(task, labelled.plan)
+    states = list(plan_states)
+    g = [to_go[0] - rest for rest in to_go]
+    known = {state.tobytes() for state in states}
+    better: list[int] = []
+    worse: list[int] = []
+    beside: list[int] = []
+    for i in range(len(plan_states) - 1):
+        operators, successors = task.successors(plan_states[i])
+        for operator, successor in zip(operators, successors, strict=True):
+            if successor.tobytes() in known:
+                continue
+            known.add(successor.tobytes())
+            beside.append(len(states))
+            states.append(successor)
+            g.append(g[i] + (1.0 if cost == "one" else task.operator(int(operator)).cost))
+        better += [i + 1] * len(beside)
+        worse += beside
+    pairs = {
+        "better": torch.tensor(better, dtype=torch.int64),
+        "worse": torch.tensor(worse, dtype=torch.int64),
+        "g": torch.tensor(g, dtype=torch.float32),
+    }
+    return np.stack(states), pairs
+
+
+@dataclass(frozen=True)
+class TableData:
+    """A table of exact values and the space it is of. Training sees the states `known`, or all."""
+
+    database: PatternDatabase
+    space: Any
+    known: PatternStates | None = None
+
+    def states(self, device: torch.device) -> PatternStates:
+        return self.known or states_to_learn(self.database, self.space, device)
+
+
+class PatternSource(BatchSource):
+    """All states of a pattern, whose exact values are a table. Indices are drawn; digits and labels
+    are gathered on the device."""
+
+    is_recordable = True
+    is_exact_in_tf32 = True
+
+    def __init__(
+        self, states: PatternStates, objective: Objective, sampling: Sampling, batch: int, seed: int
+    ) -> None:
+        super().__init__(objective, states.device)
+        self.states = states
+        self.draws = Draws(states, sampling, batch, seed)
+        self.first_rows = torch.from_numpy(first_rows(states.domain_sizes)).to(self.device)
+        self.width = sum(states.domain_sizes)
+        self.values = torch.tensor(states.values, dtype=torch.float32, device=self.device)
+
+    def draw(self, step: int) -> list[Tensor]:
+        return [self.draws.at(step)]
+
+    def loss(self, network: torch.nn.Module, drawn: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
+        x, targets = self.inputs(drawn), self._targets(drawn[0])
+        # Whole numbers up to 127 are exact in bfloat16, also those of the rounded network.
+        with torch.autocast(
+            self.device.type, torch.bfloat16, self.device.type == "cuda", cache_enabled=False
+        ):
+            outputs = network(x)
+        loss = self.objective.loss(outputs, targets).mean()
+        return loss, self._statistics(outputs, targets)
+
+    def inputs(self, drawn: list[Tensor]) -> Tensor:
+        on_gpu = self.device.type == "cuda"
+        rows = self.states.digits(drawn[0]) + self.first_rows
+        return one_hot(rows, self.width, torch.bfloat16 if on_gpu else torch.float32)
+
+    def _targets(self, index: Tensor) -> Targets:
+        exact = self.states.exact(index)
+        if self.objective.form == "logits":
+            return {"class": exact}
+        h_star = self.values[exact]
+        none = torch.full_like(h_star, torch.inf)
+        return {"h_star": h_star, "base": torch.zeros_like(h_star), "lower": -none, "upper": none}
+
+
+class Draws:
+    """Batches of indices int64[B] on the device. Every step has random numbers of its own, so a
+    resumed run draws what an undisturbed one does.
+
+    "uniform" draws every index alike. "proportional" gives each class its share of the batch, at
+    least one place, and draws uniformly within it, as the paper does. "tempered" gives class c the
+    share n_c^alpha / sum of all: alpha 1 is proportional, alpha 0 treats all classes alike.
+    """
+
+    def __init__(self, states: PatternStates, sampling: Sampling, batch: int, seed: int) -> None:
+        self.states = states
+        self.batch = batch
+        self.seed = seed
+        self.generator = torch.Generator(device=states.device)
+        self.order: Tensor | None = None  # the indices to draw from; None means all
+        self.sizes: Tensor | None = None  # of the class that each place of a batch draws from
+        if sampling.mode != "uniform":
+            alpha = 1.0 if sampling.mode == "proportional" else sampling.alpha
+            parts = [torch.nonzero(states.labels == c)[:, 0] for c in range(len(states.values))]
+            self.order = torch.cat(parts)
+            if states.cells < 2**31:
+                self.order = self.order.int()
+            sizes = torch.tensor(states.class_sizes, dtype=torch.int64)
+            counts = quotas([float(size) ** alpha for size in states.class_sizes], batch)
+            each = torch.repeat_interleave(torch.arange(len(counts)), torch.tensor(counts))
+            firsts = torch.cumsum(sizes, 0) - sizes
+            self.sizes = sizes[each].to(states.device)
+            self.firsts = firsts[each].to(states.device)
+        elif sum(states.class_sizes) < states.cells:
+            self.order = torch.nonzero(states.labels != UNREACHED)[:, 0].int()
+
+    def at(self, step: int) -> Tensor:
+        """The batch of a step."""
+        self.generator.manual_seed((self.seed << 32) + step)
+        device = self.states.device
+        if self.sizes is not None:
+            shares = torch.rand(
+                self.batch, generator=self.generator, device=device, dtype=torch.float64
+            )
+            drawn = self.firsts + torch.minimum((shares * self.sizes).long(), self.sizes - 1)
+        else:
+            size = self.states.cells if self.order is None else len(self.order)
+            drawn = torch.randint(size, (self.batch,), generator=self.generator, device=device)
+        return drawn if self.order is None else self.order[drawn].long()
+
+
+def quotas(weights: list[float], batch: int) -> list[int]:
+    """How many places of a batch each class gets: its share, rounded, and at least one."""
+    if batch < len(weights):
+        raise ValueError(f"a batch needs a place for each of the {len(weights)} classes")
+    total = sum(weights)
+    counts = [max(1, int(batch * weight / total)) for weight in weights]
+    largest = max(range(len(weights)), key=lambda number: counts[number])
+    counts[largest] += batch - sum(counts)
+    if counts[largest] < 1:
+        raise ValueError("the batch is too small for this many classes")
+    return counts

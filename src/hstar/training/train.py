@@ -21,14 +21,17 @@ from hstar.slots.models import MODELS
 from hstar.slots.models.export import rounded_from, shape_of
 from hstar.slots.models.integer_network import Network
 from hstar.training.checkpoint import weights_of
-from hstar.training.dataset import Dataset, check_same_kind, no_plans, open_states
+from hstar.training.dataset import Dataset, check_same_kind, fitted, no_plans, open_states
 from hstar.training.loop import Loop, Report
 from hstar.training.options import TABLE_DEFAULTS, TrainOptions
-from hstar.training.pair_source import PairSource
-from hstar.training.pattern_source import PatternSource, TableData
-from hstar.training.source import BatchSource, RowOptions
-from hstar.training.state_source import StateSource
-from hstar.training.targets import fitted
+from hstar.training.source import (
+    BatchSource,
+    PairSource,
+    PatternSource,
+    RowOptions,
+    StateSource,
+    TableData,
+)
 
 ROW_SOURCES: dict[str, type[BatchSource]] = {"states": StateSource, "pairs": PairSource}
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from hstar.experiments.report.plots import INK, STYLE
@@ -20,31 +21,7 @@ from hstar.runtime.atomic import write_atomically
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-CSS = """\
-:root { color-scheme: light dark; --ink: #1b1b1b; --paper: #ffffff; --soft: #666; --line: #ccc; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e6e6e6; --paper: #16181b; --soft: #9a9a9a; --line: #444; }
-}
-body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper);
-  max-width: 75rem; margin: 0 auto; padding: 1rem; }
-h1 { line-height: 1.2; } h2 { margin-top: 2.5rem; }
-.scroll { overflow-x: auto; margin: 1rem 0; }
-table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; }
-caption { caption-side: top; text-align: left; color: var(--soft); padding-bottom: .4rem;
-  max-width: calc(100vw - 2rem); }
-th, td { padding: .2rem .6rem; text-align: right; white-space: nowrap; vertical-align: top; }
-th:first-child, td:first-child, .text td { text-align: left; }
-th.span { text-align: center; }
-thead tr:last-child th { border-bottom: 1px solid var(--line); }
-tbody tr + tr td { border-top: 1px solid color-mix(in srgb, var(--line) 40%, transparent); }
-td small { display: block; color: var(--soft); }
-.text td { white-space: normal; }
-figure { margin: 1rem 0; } figcaption { color: var(--soft); font-size: .85rem; }
-figure svg { max-width: 100%; height: auto; }
-.figures { display: flex; flex-wrap: wrap; gap: 1rem; } .figures figure { margin: 0; }
-details { margin: .5rem 0; } summary { cursor: pointer; }
-code { font-size: .85rem; overflow-wrap: anywhere; }
-"""
+CSS = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
 
 
 Figures: TypeAlias = "tuple[tuple[Figure, str], ...]"  # with captions

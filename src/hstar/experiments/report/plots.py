@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -11,31 +13,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-INK = "#010203"  # stands for the colour of the text, black on paper and white on a dark screen
-
-# Settled here rather than by a user's matplotlibrc, so that equal data give equal bytes.
-STYLE: Any = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "hstar",
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],
-    "font.size": 9.0,
-    "axes.titlesize": 10.0,
-    "figure.facecolor": "none",
-    "axes.facecolor": "none",
-    "savefig.facecolor": "none",
-    "savefig.bbox": "standard",
-    "legend.framealpha": 0.0,
-    "legend.frameon": False,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.alpha": 0.25,
-    "grid.linewidth": 0.5,
-    "path.simplify": True,
-    **dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor", "axes.titlecolor"), INK),
-    **dict.fromkeys(("xtick.color", "ytick.color", "grid.color", "legend.labelcolor"), INK),
-}
+STYLE: Any = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+INK: str = STYLE["text.color"]  # black on paper and white on a dark screen
 
 # Readable on white and on black, and told apart by most colour-blind readers (Okabe and Ito).
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#8a7a00", "#777777")

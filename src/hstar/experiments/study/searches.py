@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
-import statistics
 from collections.abc import Iterable
 
 from hstar.experiments.bench import EXPLAINED
 from hstar.experiments.study.published import Spread
 from hstar.experiments.study.run import Row
 from hstar.experiments.study.trials import TrialResults
+from hstar.learning import mean_ratio
 
 
 class Searches:
@@ -57,12 +56,6 @@ class Searches:
         theirs = {row["problem"]: self.cost(row) for row in self.rows(domain, base)}
         rows = [row for row in self.rows(domain, column) if row["problem"] in theirs]
         return mean_ratio([(self.cost(row), theirs[row["problem"]]) for row in rows], 1.0)
-
-
-def mean_ratio(pairs: Iterable[tuple[float, float]], least: float) -> float | None:
-    """The geometric mean; numbers below the least count as that."""
-    logs = [math.log(max(a, least) / max(b, least)) for a, b in pairs]
-    return math.exp(statistics.fmean(logs)) if logs else None
 
 
 def failures(results: TrialResults) -> list[str]:

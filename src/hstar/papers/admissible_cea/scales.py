@@ -11,7 +11,6 @@ from hstar.experiments.study import build, choose, read_toml
 from hstar.pdb import Compressions
 from hstar.slots.objectives import make_objective
 from hstar.training import TABLE_DEFAULTS, TrainOptions
-from hstar.training.certified import GOALS
 
 CEA, CE, PHASES = "cea", "ce", "phases"
 MB = 1e6
@@ -45,6 +44,18 @@ class Learning:
     def name(self) -> str:
         """Of its files."""
         return f"{self.subject}-{self.label}"
+
+
+@dataclass(frozen=True, slots=True)
+class CubeGoal:
+    """A certified network of the 3x3x3 cube; scales.toml says what the fields mean."""
+
+    pattern: str
+    budget: int
+    options: TrainOptions
+    base: str | None = None
+    symmetric: bool = False
+    start: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,15 +116,21 @@ MODELS: dict[str, str] = _HELD["models"]  # certified files that may be read -> 
 
 
 def _options(name: str) -> TrainOptions:
-    if name.startswith("goal-"):
-        return GOALS[name.removeprefix("goal-")].options
     given = dict(_HELD["options"][name])
     like, shape = given.pop("like", ""), given.pop("model_options", {})
+    if "objective" in given:
+        given["objective"] = make_objective("cea", **given["objective"])
     if like:
         other = _options(like)
         return replace(other, model_options={**other.model_options, **shape}, **given)
     fixed = {"objective": make_objective("cea"), "decode": "strict", "model_options": shape}
     return TrainOptions(**{**TABLE_DEFAULTS, **fixed, **given})
+
+
+GOALS = {
+    name: CubeGoal(options=_options(f"goal-{name}"), **held)
+    for name, held in _HELD["goals"].items()
+}
 
 
 def _learnings(

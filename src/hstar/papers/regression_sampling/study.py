@@ -31,7 +31,6 @@ from hstar.experiments.study import (
     TrialStudy,
     judge_claims,
     make_task,
-    mean_ratio,
     read_part,
     read_rows,
     read_scales,
@@ -39,6 +38,7 @@ from hstar.experiments.study import (
     read_toml,
     task_folders,
 )
+from hstar.learning import mean_ratio
 from hstar.papers.regression_sampling.learners import COLUMNS, HSTAR, LEARNERS
 
 GENERATED = "generated"  # the suite that needs no folder

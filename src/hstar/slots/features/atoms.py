@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from hstar.pddl import model
 from hstar.pddl.errors import UnsupportedPddlError, quote
-from hstar.planning.atoms import parse_atom
-from hstar.planning.task import Task
+from hstar.planning.task import Task, parse_atom
 from hstar.slots.features.feature import (
     Config,
     Feature,

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from hstar.pddl.errors import quote
 from hstar.pddl.model import Formula, Junction, Not, Problem, Quantified, types_text
-from hstar.planning.atoms import atom_name
-from hstar.planning.task import Task
+from hstar.planning.task import Task, atom_name
 from hstar.slots.features.feature import Config, Feature, SpaceStates, SparseInputs
 
 Ints = NDArray[np.int32]
@@ -30,21 +29,25 @@ class FactFeature(Feature):
     reads_open = True
 
     def configure(self, tasks: Sequence[Task], options: Config, cost: str) -> Config:
-        _check_same_goal(tasks)
+        first = tasks[0].problem
+        described = {"objects": object_names(first), "goal": goal_text(first.goal)}
+        for task in tasks[1:]:
+            difference = difference_from(described, task.problem)
+            if difference is not None:
+                raise ValueError(
+                    "facts are the atoms of one goal and one set of objects, but these labels are "
+                    f"of several problems; choose features that tasks of a domain share, such as "
+                    f"atoms or relaxed-plans ({quote(task.problem.name)} {difference})"
+                )
         atoms = sorted({name for task in tasks for name in task.core.positive_atoms() if name})
         if not atoms:
             raise ValueError("no operator changes an atom, so there is nothing to learn")
-        return {
-            "atoms": atoms,
-            "width": len(atoms),
-            "objects": object_names(tasks[0].problem),
-            "goal": goal_text(tasks[0].problem.goal),
-        }
+        return {"atoms": atoms, "width": len(atoms), **described}
 
     def check(self, config: Config, space: Task) -> None:
         if space.kind != "task":
             raise ValueError("the model reads the atoms of a planning problem")
-        difference = difference_from(config["objects"], config["goal"], space.problem)
+        difference = difference_from(config, space.problem)
         if difference is not None:
             raise ValueError(
                 f"the model was trained for one goal and one set of objects, but this problem "
@@ -73,19 +76,6 @@ class FactFeature(Feature):
     def native(self, config: Config, space: Task) -> Config:
         rows, constant = fact_rows(config, space)
         return {"input": "facts", "rows": rows, "constant": constant}
-
-
-def _check_same_goal(spaces: Sequence[Task]) -> None:
-    for space in spaces[1:]:
-        difference = difference_from(
-            object_names(spaces[0].problem), goal_text(spaces[0].problem.goal), space.problem
-        )
-        if difference is not None:
-            raise ValueError(
-                "facts are the atoms of one goal and one set of objects, but these labels are "
-                f"of several problems; choose features that tasks of a domain share, such as "
-                f"atoms or relaxed-plans ({quote(space.problem.name)} {difference})"
-            )
 
 
 def fact_rows(config: Config, task: Task) -> tuple[Ints, Ints]:
@@ -138,8 +128,9 @@ def goal_text(goal: Formula) -> str:
             return str(goal)
 
 
-def difference_from(objects: list[str], goal: str, problem: Problem) -> str | None:
+def difference_from(described: Config, problem: Problem) -> str | None:
     """How a problem differs from these objects and this goal; None if it does not."""
+    objects, goal = described["objects"], described["goal"]
     ours = object_names(problem)
     for here, there, verb in ((ours, objects, "has"), (objects, ours, "lacks")):
         others = sorted(set(here) - set(there))

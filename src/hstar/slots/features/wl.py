@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hstar import _core
 from hstar.pddl.errors import quote
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 HASHES = ("set", "multiset")
 MOST_ROUNDS = 4
-AT_ONCE = 1024  # states whose counts are in memory as a dense matrix
+AT_ONCE = 1_000_000  # numbers of a dense matrix of features
+
+# starts int64[R + 1] (of a part: lengths int64[R]), columns int32, values float32
+SparseRows: TypeAlias = "tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]"
 
 
 class WlFeature(Feature):
@@ -71,21 +74,13 @@ class WlFeature(Feature):
                 )
 
     def inputs(self, config: Config, states: Sequence[SpaceStates]) -> SparseInputs:
-        import numpy as np
-
-        lengths, columns, values = [], [], []
+        parts, size = [], rows_at_once(config)
         for group in states:
             encode = self.encoder(config, group.space)
-            for first in range(0, len(group.states), AT_ONCE):
-                dense = encode(group.states[first : first + AT_ONCE])
-                rows, known = np.nonzero(dense)
-                lengths.append(np.bincount(rows, minlength=len(dense)))
-                columns.append(known.astype(np.int32))
-                values.append(dense[rows, known])
-        starts = np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
-        return SparseInputs(
-            starts, np.concatenate(columns), config["width"], np.concatenate(values)
-        )
+            for first in range(0, len(group.states), size):
+                parts.append(sparse(encode(group.states[first : first + size])))
+        starts, columns, values = joined(parts)
+        return SparseInputs(starts, columns, config["width"], values)
 
     def encoder(self, config: Config, space: Task) -> Callable[[Any], Any]:
         features = _core.WlFeatures(space.core, self.native(config, space))
@@ -114,6 +109,28 @@ class WlFeature(Feature):
             "colours": _hashes(described["colours"]),
             "weights": weights,
         }
+
+
+def rows_at_once(config: Config) -> int:
+    """How many states have their counts in memory as a dense matrix."""
+    return max(1, AT_ONCE // max(1, int(config["width"])))
+
+
+def sparse(dense: NDArray[Any]) -> SparseRows:
+    import numpy as np
+
+    places, columns = np.nonzero(dense)
+    lengths = np.bincount(places, minlength=len(dense))
+    return lengths, columns.astype(np.int32), dense[places, columns].astype(np.float32)
+
+
+def joined(parts: Sequence[SparseRows]) -> SparseRows:
+    """All rows, one part after the other."""
+    import numpy as np
+
+    every = zip(sparse(np.zeros((1, 0))), *parts, strict=True)  # an empty row before all others
+    lengths, columns, values = (np.concatenate(column) for column in every)
+    return np.cumsum(lengths), columns, values
 
 
 def _hashes(colours: Sequence[str]) -> array[int]:

@@ -1,14 +1,11 @@
 """What training minimises, by name. To add an objective: one file and one line here."""
 
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from hstar.runtime.exports import lazy
 from hstar.runtime.registry import Registry
+from hstar.slots.objectives.likelihood import FIXED_SIGMA as FIXED_SIGMA
 from hstar.slots.objectives.objective import Objective as Objective
-
-if TYPE_CHECKING:
-    from hstar.slots.objectives.likelihood import FIXED_SIGMA as FIXED_SIGMA
 
 
 def _adopt(name: str, found: Any) -> type[Objective]:
@@ -26,12 +23,12 @@ OBJECTIVES: Registry[type[Objective]] = Registry(
     {
         "gaussian": "hstar.slots.objectives.likelihood:Gaussian",
         "truncated-gaussian": "hstar.slots.objectives.likelihood:TruncatedGaussian",
-        "squared": "hstar.slots.objectives.squared:Squared",
-        "interval": "hstar.slots.objectives.squared:Interval",
+        "squared": "hstar.slots.objectives.values:Squared",
+        "interval": "hstar.slots.objectives.values:Interval",
         "bellman": "hstar.slots.objectives.bellman:Bellman",
-        "l-gbfs": "hstar.slots.objectives.ranking:LGbfs",
-        "l-star": "hstar.slots.objectives.ranking:LStar",
-        "rank-svm": "hstar.slots.objectives.ranking:RankSvm",
+        "l-gbfs": "hstar.slots.objectives.values:LGbfs",
+        "l-star": "hstar.slots.objectives.values:LStar",
+        "rank-svm": "hstar.slots.objectives.values:RankSvm",
         "ce": "hstar.slots.objectives.classes:CrossEntropy",
         "cea": "hstar.slots.objectives.classes:Cea",
     },
@@ -58,7 +55,3 @@ def make_objective(name: str, **options: object) -> Objective:
         raise ValueError(
             f"objective '{name}' has no option {wrong}; it has: {', '.join(known)}"
         ) from None
-
-
-if not TYPE_CHECKING:
-    __getattr__ = lazy(__name__, __file__)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hstar.slots.objectives.objective import Objective, Targets
+from hstar.slots.objectives.objective import Objective, Targets, check_known
 
 if TYPE_CHECKING:
     import torch
@@ -125,8 +125,7 @@ class Cea(CrossEntropy):
     def __post_init__(self) -> None:
         if self.beta < 0 or self.eta < 0:
             raise ValueError("beta and eta are at least 0")
-        if self.pace not in PACES:
-            raise ValueError(f"unknown pace '{self.pace}'; choose one of {', '.join(PACES)}")
+        check_known("pace", self.pace, PACES)
         if self.patience < 1:
             raise ValueError("the patience is at least 1")
         if self.pace == "phases":

@@ -13,19 +13,6 @@ from hstar.slots.teachers.labels import LabelledProblem, LabelRows, Labels, Labe
 from hstar.slots.teachers.registry import TEACHERS
 from hstar.slots.teachers.teacher import Option, Teacher
 
-__all__ = [
-    "TEACHERS",
-    "Attempt",
-    "LabelOptions",
-    "LabelRows",
-    "LabelSummary",
-    "LabelledProblem",
-    "Labels",
-    "LabelsError",
-    "Option",
-    "Teacher",
-    "content_digest",
-    "label",
-    "labelled",
-    "read_labels",
-]
+__all__ = ["TEACHERS", "Attempt", "LabelOptions", "LabelRows", "LabelSummary", "LabelledProblem"]
+__all__ += ["Labels", "LabelsError", "Option", "Teacher", "content_digest", "label", "labelled"]
+__all__ += ["read_labels"]

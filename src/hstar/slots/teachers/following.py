@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from hstar.pddl import PddlError, Problem
 from hstar.pddl.model import And, Atom, Not
 from hstar.pddl.validate import validate
-from hstar.planning.atoms import parse_atom
-from hstar.planning.task import Task
+from hstar.planning.task import Task, parse_atom
 
 States = NDArray[np.int32]
 

@@ -1,4 +1,9 @@
-"""The teachers "plans" and "planner": the rest of a plan bounds the cost of each of its states."""
+"""The teachers "optimal", "plans" and "planner", which label the states of one plan.
+
+The rest of an optimal plan is optimal from each of its states (Bellman's principle), so one search
+gives as many values of h* as the plan has states. The rest of any other plan bounds the cost. Hart,
+Nilsson and Raphael (1968) for A*, Helmert and Domshlak (2009) for LM-cut.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +17,7 @@ from hstar.pddl.model import Problem
 from hstar.pddl.planfile import PlanFileError, read_plan
 from hstar.pddl.validate import validate
 from hstar.planning.search import run
-from hstar.planning.specification import DEFAULT_PLANNER
+from hstar.planning.specification import DEFAULT_PLANNER, SearchSpecification
 from hstar.planning.task import ground
 from hstar.runtime.resources import Budget
 from hstar.slots.teachers.attempt import TRIVIAL, Attempt, labelled, read_problem_text
@@ -21,6 +26,31 @@ from hstar.slots.teachers.following import follow
 from hstar.slots.teachers.teacher import MostPerAttempt, Teacher
 
 SUFFIXES = (".plan", ".soln")
+
+
+def label_optimally(
+    problem: Problem, budget: Budget, max_expansions: MostPerAttempt = None
+) -> Attempt:
+    """Solve a problem optimally and label the states of the plan. Raises PddlError."""
+    task = ground(problem, budget=budget)
+    result = run(task, SearchSpecification("lmcut", "astar", max_expansions=max_expansions), budget)
+    attempt = Attempt(TRIVIAL if result.plan == [] else result.status, plan_cost=result.plan_cost)
+    if result.plan:
+        states, remaining = follow(task, result.plan)
+        attempt = labelled(task, states, result.plan, remaining[0], h=remaining)
+    return replace(
+        attempt,
+        evaluated=result.evaluated,
+        expanded=result.expanded,
+        search_time=result.search_time,
+    )
+
+
+OPTIMAL = Teacher(
+    "A* with LM-cut; h* of every state of the plan",
+    label_optimally,
+    kinds=("optimal",),
+)
 
 
 def read_plans(folder: ProblemFolder, cost: str, plans: str) -> dict[str, list[str]]:
@@ -68,7 +98,7 @@ def label_given_plan(
     return replace(attempt, has_irrelevant=True)
 
 
-TEACHER = Teacher(
+PLANS = Teacher(
     "plans that you give; an upper bound for every state of the plan",
     label_given_plan,
     kinds=("plan",),

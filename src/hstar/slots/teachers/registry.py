@@ -12,9 +12,9 @@ from hstar.slots.teachers.teacher import Teacher
 TEACHERS: Registry[Teacher] = Registry(
     "teacher",
     {
-        "optimal": "hstar.slots.teachers.optimal:TEACHER",
+        "optimal": "hstar.slots.teachers.plans:OPTIMAL",
         "siblings": "hstar.training.teachers.siblings:TEACHER",
-        "plans": "hstar.slots.teachers.plans:TEACHER",
+        "plans": "hstar.slots.teachers.plans:PLANS",
         "planner": "hstar.slots.teachers.plans:PLANNER",
         "exhaustive": "hstar.slots.teachers.exhaustive:TEACHER",
         "regression": "hstar.slots.teachers.regression:WALKS",

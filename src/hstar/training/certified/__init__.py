@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING
 from hstar.runtime.exports import lazy
 
 if TYPE_CHECKING:
-    from hstar.training.certified.cube import GOALS as GOALS
+    from hstar.training.certified.certificate import argmax_row as argmax_row
+    from hstar.training.certified.certificate import certified_row as certified_row
+    from hstar.training.certified.certificate import count_sampled as count_sampled
+    from hstar.training.certified.certificate import without_exceptions as without_exceptions
     from hstar.training.certified.device_sweep import DeviceSweep as DeviceSweep
     from hstar.training.certified.generalisation import (
         measure_generalisation as measure_generalisation,
     )
     from hstar.training.certified.learning import learn as learn
     from hstar.training.certified.sweep import SweepOptions as SweepOptions
-    from hstar.training.certified.worth import argmax_row as argmax_row
-    from hstar.training.certified.worth import certified_row as certified_row
-    from hstar.training.certified.worth import count_sampled as count_sampled
-    from hstar.training.certified.worth import without_exceptions as without_exceptions
 
 if not TYPE_CHECKING:
     __getattr__ = lazy(__name__, __file__)

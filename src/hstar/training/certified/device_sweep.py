@@ -17,9 +17,8 @@ from torch import Tensor
 from hstar.runtime.progress import Progress
 from hstar.slots.features.digits import first_rows, one_hot
 from hstar.slots.features.pattern_states import UNREACHED, PatternStates
-from hstar.slots.levels import ONE, Decoding
 from hstar.slots.models.integer_network import IntegerLayer, Network
-from hstar.slots.pattern_network import LearnedDatabase
+from hstar.slots.pattern_network import ONE, Decoding, LearnedDatabase
 from hstar.training.certified.sweep import Counts, LevelCounts, ValueCounts
 
 PADDING = 8  # of the sizes of integer matrix products

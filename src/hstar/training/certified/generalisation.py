@@ -25,10 +25,10 @@ from numpy.typing import NDArray
 from hstar.pdb import PatternDatabase, read_pdb
 from hstar.planning.puzzle import Puzzle, make_puzzle
 from hstar.slots.features.pattern_states import UNREACHED, PatternStates
+from hstar.training.certified.certificate import predict
 from hstar.training.certified.learning import integer_network
-from hstar.training.certified.worth import predict
 from hstar.training.options import TrainOptions
-from hstar.training.pattern_source import TableData
+from hstar.training.source import TableData
 from hstar.training.train import prepare_table
 
 SLICE = 2**17

@@ -11,19 +11,18 @@ import numpy as np
 
 from hstar.slots.decode import find_decode
 from hstar.slots.features.pattern_states import PatternStates
-from hstar.slots.levels import Decoding
 from hstar.slots.model_file import to_bytes, write_model
 from hstar.slots.models.export import export
 from hstar.slots.models.integer_network import Network
 from hstar.slots.models.rounding import RoundedNet
-from hstar.slots.pattern_network import LearnedDatabase, LearnedFile, digests
+from hstar.slots.pattern_network import Decoding, LearnedDatabase, LearnedFile, digests
 from hstar.training.certified.certificate import certify
 from hstar.training.certified.device_sweep import DeviceNetwork, DeviceSweep
 from hstar.training.certified.sweep import AnySweep, Sweep, SweepOptions
 from hstar.training.certified.thresholds import make_strict
 from hstar.training.loop import Loop, Report
 from hstar.training.options import TABLE_DEFAULTS, TrainOptions, refining
-from hstar.training.pattern_source import PatternSource, TableData
+from hstar.training.source import PatternSource, TableData
 from hstar.training.train import prepare_table
 
 CHECKED_STATES = 1000

@@ -16,8 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hstar.slots.levels import ONE, Decoding, ratio_of
-from hstar.slots.pattern_network import ExceptionSet, LearnedDatabase
+from hstar.slots.pattern_network import ONE, Decoding, ExceptionSet, LearnedDatabase, ratio_of
 from hstar.training.certified.sweep import AnySweep, LevelCounts
 
 MOST_ATTEMPTS = 6

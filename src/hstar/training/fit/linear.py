@@ -21,18 +21,14 @@ from numpy.typing import NDArray
 
 from hstar import _core
 from hstar.runtime.resources import Budget
-from hstar.slots.features.feature import Config
-from hstar.slots.features.wl import WL, operator_colours
+from hstar.slots.features.feature import Config, SpaceStates
+from hstar.slots.features.wl import WL, SparseRows, joined, operator_colours, rows_at_once, sparse
 from hstar.slots.model_file import ModelFile, model_metadata
 from hstar.slots.objectives import objectives_of
 from hstar.training.dataset import no_plans, open_states
 from hstar.training.fit.choices import Choices, all_choices
 from hstar.training.fit.fit import Fit, Lesson, Limits, ModelRow
 
-AT_ONCE = 1_000_000  # numbers of a dense matrix of features
-
-# starts int64[R + 1] (of a part: lengths int64[R]), columns int32, values float32
-SparseRows = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]
 Colours = NDArray[np.uint64]
 
 
@@ -97,7 +93,7 @@ def distinct_differences(config: Config, choices: Sequence[Choices]) -> SparseRo
     factors = np.random.default_rng(0).integers(2**63, size=config["width"], dtype=np.uint64)
     seen = {0}
     made = []
-    size = _rows_at_once(config)
+    size = rows_at_once(config)
     for one in choices:
         encode = WL.encoder(config, one.task)
         for first in range(0, len(one.better), size):
@@ -112,44 +108,24 @@ def distinct_differences(config: Config, choices: Sequence[Choices]) -> SparseRo
                 if key not in seen:
                     seen.add(key)
                     fresh.append(i)
-            made.append(_sparse(rows[fresh]))
-    return _joined(made)
+            made.append(sparse(rows[fresh]))
+    return joined(made)
 
 
 def states_with_distances(
     config: Config, choices: Sequence[Choices]
 ) -> tuple[SparseRows, NDArray[np.float64]]:
     """The features of all states whose distance is known, and the distances."""
-    size = _rows_at_once(config)
-    made, targets = [], [np.zeros(0)]
-    for one in choices:
-        known = np.flatnonzero(np.isfinite(one.distances))
-        targets.append(one.distances[known])
-        encode = WL.encoder(config, one.task)
-        for first in range(0, len(known), size):
-            made.append(_sparse(encode(one.states[known[first : first + size]])))
-    return _joined(made), np.concatenate(targets)
+    known = [np.isfinite(one.distances) for one in choices]
+    chosen = list(zip(choices, known, strict=True))
+    made = WL.inputs(config, [SpaceStates(one.task, one.states[rows]) for one, rows in chosen])
+    assert made.values is not None
+    targets = np.concatenate([np.zeros(0), *(one.distances[rows] for one, rows in chosen)])
+    return (made.starts, made.columns, made.values), targets
 
 
 def _limits(budget: Budget) -> dict[str, Any]:
     return {"deadline": budget.deadline, "memory_bytes": budget.memory_bytes}
-
-
-def _rows_at_once(config: Config) -> int:
-    return max(1, AT_ONCE // max(1, int(config["width"])))
-
-
-def _sparse(dense: NDArray[Any]) -> SparseRows:
-    places, columns = np.nonzero(dense)
-    lengths = np.bincount(places, minlength=len(dense))
-    return lengths, columns.astype(np.int32), dense[places, columns].astype(np.float32)
-
-
-def _joined(parts: Sequence[SparseRows]) -> SparseRows:
-    """All rows, one part after the other."""
-    every = zip(_sparse(np.zeros((1, 0))), *parts, strict=True)  # an empty row before all others
-    lengths, columns, values = (np.concatenate(column) for column in every)
-    return np.cumsum(lengths), columns, values
 
 
 def check_options(row: ModelRow) -> None:

@@ -20,9 +20,8 @@ from hstar.slots.features.feature import SpaceStates
 from hstar.slots.model_file import ModelFile, model_metadata
 from hstar.slots.objectives import objectives_of
 from hstar.training.dataset import Dataset
-from hstar.training.fact_network import NETWORK
 from hstar.training.fit.fit import Fit, Lesson, Limits, ModelRow
-from hstar.training.native import EQUAL, MlpOptions, to_tensors, train_mlp
+from hstar.training.native import EQUAL, NETWORK, MlpOptions, to_tensors, train_mlp
 
 BOUNDED = ("interval", "truncated-gaussian")  # objectives that use bounds
 

@@ -29,8 +29,7 @@ from hstar.slots.learned_heuristic import LearnedHeuristic
 from hstar.slots.model_file import ModelFile
 from hstar.training.checkpoint import Checkpoint, CheckpointError
 from hstar.training.fit.fit import Fit, Lesson, Limits, ModelRow
-from hstar.training.reinforcement.presets import RtdpSettings, find_preset
-from hstar.training.reinforcement.rtdp import Rtdp
+from hstar.training.reinforcement.rtdp import Rtdp, RtdpSettings, find_preset
 
 PIECE = 100  # steps between two reports
 FIRST_CHOICE, CHOOSE_EVERY = 250, 2000  # steps; after the first, intervals double up to the second

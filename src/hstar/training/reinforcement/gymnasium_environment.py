@@ -36,7 +36,7 @@ from hstar.planning.task import Task, load_task
 from hstar.runtime.resources import Budget
 from hstar.slots.features.facts import fact_rows
 from hstar.slots.teachers.folder import ProblemFolderError, common_domain
-from hstar.training.reinforcement.shaping import REWARDS, Shaping
+from hstar.training.reinforcement.rtdp import REWARDS, Shaping
 
 try:
     import gymnasium

@@ -1,16 +1,28 @@
-"""Real-time dynamic programming on problems of one domain: the core's learner, its memory as arrays
-for checkpoints, and its network as a model file."""
+"""Real-time dynamic programming on problems of one domain: rewards and settings, the learner of the
+core, its memory as arrays for checkpoints, and its network as a model file.
+
+Shaping (the core's reinforcement/shaping.hpp) adds gamma phi(s') - phi(s) to the reward of a step
+from s to s'. Optimal policies stay optimal, and optimal values become smaller by phi(s) (Ng, Harada
+and Russell, ICML 1999). The potential of Gehring et al. (ICAPS 2022) is the discounted value of a
+heuristic, phi = -h_gamma with
+
+    h_gamma = 1 + gamma + ... + gamma^(h - 1) = (1 - gamma^h) / (1 - gamma).
+"""
 
 from __future__ import annotations
 
+import math
+import tomllib
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hstar import _core
+from hstar.pddl.errors import did_you_mean
 from hstar.planning.task import Task
 from hstar.runtime.resources import Budget
 from hstar.slots.features.atoms import ATOMS
@@ -18,8 +30,157 @@ from hstar.slots.features.vocabulary import Vocabulary
 from hstar.slots.model_file import ModelFile, model_metadata
 from hstar.slots.models.nlm import NLMConfig
 from hstar.slots.objectives.bellman import Bellman
+from hstar.slots.objectives.objective import BASES, LOWER_BOUNDS, check_known
 from hstar.training.checkpoint import Arrays
-from hstar.training.reinforcement.presets import RtdpSettings
+
+# Of a step, and of one that reaches the goal.
+REWARDS = {"step": (-1.0, -1.0), "free-last": (-1.0, 0.0), "goal": (0.0, 1.0)}
+POTENTIALS = {"none": "0", "naive": "-h", "discounted": "-h_gamma"}
+
+
+@dataclass(frozen=True)
+class Shaping:
+    """What a step earns, and the potential that shaping adds. Raises ValueError."""
+
+    gamma: float = 0.999999
+    reward: str = "step"
+    potential: str = "discounted"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.gamma, bool) or not isinstance(self.gamma, int | float):
+            raise ValueError(f"gamma must be a number, not {self.gamma!r}")
+        if not 0 < self.gamma < 1:
+            raise ValueError(
+                f"gamma must be above 0 and below 1, not {self.gamma!r}; "
+                "at 1, a plan that never ends would cost infinitely much"
+            )
+        for slot, value, known in (
+            ("reward", self.reward, REWARDS),
+            ("potential", self.potential, POTENTIALS),
+        ):
+            if value not in list(known):
+                raise ValueError(f"no {slot} is called {value!r}; there are: {', '.join(known)}")
+
+    @property
+    def limit(self) -> float:
+        """What endless steps cost."""
+        return 1 / (1 - self.gamma)
+
+    def discounted(self, h: ArrayLike) -> NDArray[np.float64]:
+        """h_gamma, float64 in the shape of h. expm1 keeps it exact where gamma^h is close to 1."""
+        steps = np.asarray(h, dtype=np.float64)
+        return -np.expm1(steps * math.log(self.gamma)) / (1 - self.gamma)
+
+    def phi(self, h: ArrayLike) -> NDArray[np.float64]:
+        """The potentials of states with these heuristic values; infinity gets the limit."""
+        steps = np.asarray(h, dtype=np.float64)
+        if self.potential == "none":
+            return np.zeros_like(steps)
+        if self.potential == "discounted":
+            return -self.discounted(steps)
+        return -np.minimum(steps, self.limit)
+
+
+LEAST = {
+    **dict.fromkeys(("episode_steps", "batch", "capacity", "width", "depth", "updates"), 1),
+    **dict.fromkeys(("least_states", "target_period", "unions", "breadth", "weight_decay"), 0),
+}
+
+
+@dataclass(frozen=True)
+class RtdpSettings(Shaping):
+    """`heuristic` gives the potential, `lower` the lower bound if backups are `bounded`. Episodes
+    have `episode_steps` at most. Operators are the best ones, or with `samples_actions` drawn from
+    softmax(Q / temperature); backups are its expectation, or with `max_backup` the maximum.
+    `buckets` is "objects" (a bucket for each number of objects), "names" (for each list of their
+    names) or "one". A bucket holds the last `capacity` states; learning begins when all of them
+    hold `least_states`; an update takes `batch` states of one bucket, those that are new first if
+    `fresh_first`. Backups use a copy of the network that is renewed after `target_period` updates,
+    or with 0 the network itself. Dead ends are learned from if `learns_dead_ends`.
+
+    With `searches` an episode is a greedy search with the values so far, and a step an expansion.
+    So many `unions` of two problems are learned from as well. The learning rate and the weight
+    decay are those of AdamW. `breadth`, `depth`, `width` and `sums` are those of the network. The
+    result is the running mean of its weights that forgets at the rate `average` per update, or with
+    0 the last weights, after as many steps as `updates` says."""
+
+    heuristic: str = "ff"
+    episode_steps: int = 40
+    temperature: float = 1.0
+    samples_actions: bool = False
+    max_backup: bool = False
+    buckets: str = "objects"
+    batch: int = 25
+    capacity: int = 6000
+    least_states: int = 25
+    fresh_first: bool = False
+    target_period: int = 0
+    learns_dead_ends: bool = False
+    searches: bool = False
+    unions: int = 0
+    bounded: bool = False
+    lower: str = "none"
+    average: float = 0.0
+    weight_decay: float = 0.0
+    learning_rate: float = 0.001
+    breadth: int = 3
+    depth: int = 6
+    width: int = 8
+    sums: bool = False
+    updates: int = 50_000
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_known("heuristic", self.heuristic, BASES)
+        check_known("lower bound", self.lower, LOWER_BOUNDS)
+        check_known("buckets", self.buckets, ("objects", "names", "one"))
+        for name, least in LEAST.items():
+            if not getattr(self, name) >= least:
+                raise ValueError(f"{name} must be at least {least}, not {getattr(self, name)}")
+        if self.capacity < self.batch:
+            raise ValueError(f"a bucket of {self.capacity} cannot hold a batch of {self.batch}")
+        if not 0 <= self.temperature < math.inf:
+            raise ValueError(
+                f"the temperature must be a number of at least 0, not {self.temperature}"
+            )
+        if not 0 < self.learning_rate < 1:
+            raise ValueError(f"the learning rate must be between 0 and 1: {self.learning_rate}")
+        if not 0 <= self.average < 1:
+            raise ValueError(f"average must be at least 0 and below 1, not {self.average}")
+        if self.bounded and self.reward != "step":
+            raise ValueError("backups can be bounded if every step costs 1 (reward step)")
+
+    @property
+    def base(self) -> str:
+        """The heuristic behind the potential."""
+        return "none" if self.potential == "none" else self.heuristic
+
+    def for_core(self) -> _core.RtdpOptions:
+        made = _core.RtdpOptions()
+        made.set_reward(self.reward)
+        made.set_potential(self.potential)
+        for name, value in asdict(self).items():
+            if hasattr(made, name):
+                setattr(made, name, value)
+        return made
+
+    def to_dict(self) -> dict[str, Any]:
+        """As model files have it."""
+        own = asdict(self)
+        return {"shaping": {f.name: own.pop(f.name) for f in fields(Shaping)}, **own}
+
+
+_HELD = Path(__file__).with_name("presets.toml").read_text(encoding="utf-8")
+PRESETS = {name: RtdpSettings(**held) for name, held in tomllib.loads(_HELD).items()}
+
+
+def find_preset(name: str) -> RtdpSettings:
+    """Raises ValueError for an unknown name."""
+    if name not in PRESETS:
+        hint = did_you_mean(name, PRESETS)
+        raise ValueError(f"unknown preset '{name}'{hint}; choose one of {', '.join(PRESETS)}")
+    return PRESETS[name]
+
 
 NESTED = ("states", "bounded", "dead_ends")  # states in the learner's memory: problems and values
 

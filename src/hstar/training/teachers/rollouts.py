@@ -1,7 +1,7 @@
 """The teacher "rollouts": states from which reinforcement learning on the problem reached the goal,
 with the shortest way to the goal that was seen.
 
-`hstar learn FOLDER` learns from rollouts without labels (hstar.training.fit.rtdp); labels serve
+`hstar learn FOLDER` learns from rollouts without labels; labels serve
 other models and objectives.
 """
 
@@ -18,8 +18,7 @@ from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget, OutOfResources
 from hstar.slots.teachers.attempt import TRIVIAL, Attempt, labelled
 from hstar.slots.teachers.teacher import Seed, Teacher, whole_number
-from hstar.training.reinforcement.presets import find_preset
-from hstar.training.reinforcement.rtdp import Rtdp
+from hstar.training.reinforcement.rtdp import Rtdp, find_preset
 
 
 def label_by_rollouts(

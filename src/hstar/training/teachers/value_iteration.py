@@ -24,7 +24,7 @@ from hstar.slots.teachers.given_states import earlier, ended_by_time
 from hstar.slots.teachers.labels import LabelRows
 from hstar.slots.teachers.states import Floats, LatestStates, States, fact_sets
 from hstar.slots.teachers.teacher import SamplingTask, UseH2, sampling_teacher, whole_number
-from hstar.training.fact_network import NETWORK, FactNetwork
+from hstar.training.native import NETWORK, FactNetwork
 from hstar.training.teachers.goal_walks import GoalWalks
 
 GROWTH = 5
