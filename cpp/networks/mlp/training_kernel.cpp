@@ -3,6 +3,7 @@
 #include <initializer_list>
 
 #include "lanes/float_lanes.hpp"
+#include "lanes/pieces.hpp"
 
 namespace hstar {
 
@@ -55,39 +56,19 @@ inline void tile(const MlpProduct& p, int row, int column, const float* b, int64
     }
 }
 
-// The rows that fill no tile, at most kMost.
-template <int kMost, int kWide>
-void last_rows(const MlpProduct& p, int row, int column, const float* b, int64_t b_stride, float* c,
-               int64_t c_stride) {
-    if constexpr (kMost > 0) {
-        if (p.rows - row == kMost) return tile<kMost, kWide>(p, row, column, b, b_stride, c, c_stride);
-        last_rows<kMost - 1, kWide>(p, row, column, b, b_stride, c, c_stride);
-    }
-}
-
-template <int kWide>
-void columns_of(const MlpProduct& p, int column, const float* b, int64_t b_stride, float* c,
-                int64_t c_stride) {
-    int row = 0;
-    for (; row + kRows <= p.rows; row += kRows)
-        tile<kRows, kWide>(p, row, column, b, b_stride, c + row * c_stride, c_stride);
-    last_rows<kRows - 1, kWide>(p, row, column, b, b_stride, c + row * c_stride, c_stride);
-}
-
 void multiply(const MlpProduct& p) {
     for (int first = 0; first < p.columns; first += kMlpPanel) {
         const int width = p.columns - first < kMlpPanel ? p.columns - first : kMlpPanel;
         const int64_t b_stride = p.b.stride(width), c_stride = p.c.stride(width);
         const float* b = p.b.panel(first);
         float* c = p.c.panel(first);
-        int column = 0;
-        for (; column + kBlocks * kFloats <= width; column += kBlocks * kFloats)
-            columns_of<kBlocks>(p, first + column, b + column, b_stride, c + column, c_stride);
-        if constexpr (kBlocks > 2)
-            for (; column + 2 * kFloats <= width; column += 2 * kFloats)
-                columns_of<2>(p, first + column, b + column, b_stride, c + column, c_stride);
-        for (; column < width; column += kFloats)
-            columns_of<1>(p, first + column, b + column, b_stride, c + column, c_stride);
+        in_pieces<kBlocks, 2, 1>(width / kFloats, [&]<int kWide>(int block) {
+            const int column = block * kFloats;
+            in_tiles<kRows>(p.rows, [&]<int kCount>(int row) {
+                tile<kCount, kWide>(p, row, first + column, b + column, b_stride, c + row * c_stride + column,
+                                    c_stride);
+            });
+        });
     }
 }
 
@@ -111,13 +92,10 @@ void sum_rows(const float* rows, const float* bias, int pitch, const MlpLists& a
     for (int s = 0; s < count; ++s, y += pitch) {
         const int* items = atoms.items + atoms.starts[states[s]];
         const int64_t size = atoms.starts[states[s] + 1] - atoms.starts[states[s]];
-        int lane = 0;
-        for (; lane + kLong * kFloats <= pitch; lane += kLong * kFloats)
-            sum_lanes<kLong>(rows + lane, bias + lane, pitch, items, size, is_relu, y + lane);
-        for (; lane + 4 * kFloats <= pitch; lane += 4 * kFloats)
-            sum_lanes<4>(rows + lane, bias + lane, pitch, items, size, is_relu, y + lane);
-        for (; lane < pitch; lane += kFloats)
-            sum_lanes<1>(rows + lane, bias + lane, pitch, items, size, is_relu, y + lane);
+        in_pieces<kLong, 4, 1>(pitch / kFloats, [&]<int kWide>(int block) {
+            const int lane = block * kFloats;
+            sum_lanes<kWide>(rows + lane, bias + lane, pitch, items, size, is_relu, y + lane);
+        });
     }
 }
 
@@ -240,16 +218,11 @@ void adam_rows(float* w, float* m, float* v, const float* gradient, int pitch, c
         const int* items = states.items + states.starts[row];
         const int64_t size = states.starts[row + 1] - states.starts[row];
         const int64_t first = static_cast<int64_t>(row) * pitch;
-        int lane = 0;
-        for (; lane + kLong * kFloats <= pitch; lane += kLong * kFloats)
-            adam_row<kLong>(w + first + lane, m + first + lane, v + first + lane, gradient + lane, pitch,
+        in_pieces<kLong, 4, 1>(pitch / kFloats, [&]<int kWide>(int block) {
+            const int lane = block * kFloats;
+            adam_row<kWide>(w + first + lane, m + first + lane, v + first + lane, gradient + lane, pitch,
                             items, size, step);
-        for (; lane + 4 * kFloats <= pitch; lane += 4 * kFloats)
-            adam_row<4>(w + first + lane, m + first + lane, v + first + lane, gradient + lane, pitch, items,
-                        size, step);
-        for (; lane < pitch; lane += kFloats)
-            adam_row<1>(w + first + lane, m + first + lane, v + first + lane, gradient + lane, pitch, items,
-                        size, step);
+        });
     }
 }
 

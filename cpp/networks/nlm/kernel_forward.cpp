@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "lanes/pieces.hpp"
 #include "networks/nlm/kernel_rows.hpp"
 
 namespace hstar {
@@ -53,11 +54,8 @@ template <class L>
 static void affine_rows(const NlmAffine& a) {
     for (int lane = 0; lane < a.pitch; lane += lanes_of<L>) {
         const L bias = a.bias ? load<L>(a.bias + lane) : fill<L>(0.0f);
-        int64_t first = 0;
-        for (; a.count - first >= kTile; first += kTile) affine_tile<L, kTile>(a, lane, first, bias);
-        if (a.count - first >= 4) affine_tile<L, 4>(a, lane, first, bias), first += 4;
-        if (a.count - first >= 2) affine_tile<L, 2>(a, lane, first, bias), first += 2;
-        if (a.count - first >= 1) affine_tile<L, 1>(a, lane, first, bias);
+        in_pieces<kTile, 4, 2, 1>(
+            a.count, [&]<int kRows>(int64_t first) { affine_tile<L, kRows>(a, lane, first, bias); });
     }
 }
 
