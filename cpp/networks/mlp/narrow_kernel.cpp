@@ -1,11 +1,10 @@
 // Output channels are the lanes of the vectors: two activations are broadcast at a time and multiplied with
 // the two weights of each of 16 outputs. A tile of states shares every load of weights.
-#include "networks/mlp/narrow_kernel.hpp"
-
 #include <cstring>
 
 #include "lanes/float_lanes.hpp"
 #include "lanes/pieces.hpp"
+#include "networks/mlp/kernel.hpp"
 
 namespace hstar {
 
