@@ -26,26 +26,19 @@ inline void tile(const MlpDense& layer, const float* x, const float* skipped, in
     const int64_t block_size = static_cast<int64_t>(layer.inputs) * kFloats;
     const float* weights = layer.weights + first / kFloats * block_size;
     Floats sums[kCount][kBlocks];
-    HSTAR_UNROLL
-    for (int b = 0; b < kBlocks; ++b) {
-        HSTAR_UNROLL
-        for (int s = 0; s < kCount; ++s) sums[s][b] = load(layer.bias + first + b * kFloats);
+    HSTAR_EACH (b, kBlocks) {
+        HSTAR_EACH (s, kCount) sums[s][b] = load(layer.bias + first + b * kFloats);
     }
     for (int i = 0; i < layer.inputs; ++i, weights += kFloats) {
         Floats input[kCount];
-        HSTAR_UNROLL
-        for (int s = 0; s < kCount; ++s) input[s] = fill(x[s * static_cast<int64_t>(layer.input_pitch) + i]);
-        HSTAR_UNROLL
-        for (int b = 0; b < kBlocks; ++b) {
+        HSTAR_EACH (s, kCount) input[s] = fill(x[s * static_cast<int64_t>(layer.input_pitch) + i]);
+        HSTAR_EACH (b, kBlocks) {
             const Floats weight = load(weights + b * block_size);
-            HSTAR_UNROLL
-            for (int s = 0; s < kCount; ++s) sums[s][b] = fma(input[s], weight, sums[s][b]);
+            HSTAR_EACH (s, kCount) sums[s][b] = fma(input[s], weight, sums[s][b]);
         }
     }
-    HSTAR_UNROLL
-    for (int s = 0; s < kCount; ++s) {
-        HSTAR_UNROLL
-        for (int b = 0; b < kBlocks; ++b) {
+    HSTAR_EACH (s, kCount) {
+        HSTAR_EACH (b, kBlocks) {
             const int64_t place = s * static_cast<int64_t>(layer.output_pitch) + first + b * kFloats;
             if (skipped) sums[s][b] = add(sums[s][b], load(skipped + place));
             store(y + place, activate(sums[s][b], layer.is_relu));

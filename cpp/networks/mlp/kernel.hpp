@@ -53,9 +53,7 @@ struct MlpKernel {
     void (*dense)(const MlpDense& layer, const float* x, const float* skipped, int count, float* y);
 };
 
-MlpKernel mlp_portable();
-MlpKernel mlp_avx2();
-MlpKernel mlp_avx512();
+MlpKernel mlp_portable(), mlp_avx2(), mlp_avx512();
 
 // The same with 16-bit products. Sums of products are exact whole numbers: weights are scaled per output so
 // that none overflows 32 bits. What is between two layers is in single precision, and each row is rounded to
@@ -81,9 +79,6 @@ struct NarrowKernel {
                   int count, float* y);
 };
 
-NarrowKernel narrow_portable();
-NarrowKernel narrow_avx2();
-NarrowKernel narrow_avx512();
-NarrowKernel narrow_vnni();
+NarrowKernel narrow_portable(), narrow_avx2(), narrow_avx512(), narrow_vnni();
 
 }  // namespace hstar

@@ -61,18 +61,14 @@ inline void tile(const NarrowDense& layer, const int16_t* x, const float* units,
     const int16_t* weights = layer.weights + output / kFloats * block;
     Sums sums[kCount][kWide];
     for (int p = 0; p < pairs; ++p, weights += 2 * kFloats) {
-        HSTAR_UNROLL
-        for (int s = 0; s < kCount; ++s) {
+        HSTAR_EACH (s, kCount) {
             int32_t pair;
             std::memcpy(&pair, x + static_cast<int64_t>(s) * layer.input_pitch + 2 * p, 4);
-            HSTAR_UNROLL
-            for (int b = 0; b < kWide; ++b) sums[s][b].add_products(pair, weights + b * block);
+            HSTAR_EACH (b, kWide) sums[s][b].add_products(pair, weights + b * block);
         }
     }
-    HSTAR_UNROLL
-    for (int s = 0; s < kCount; ++s) {
-        HSTAR_UNROLL
-        for (int b = 0; b < kWide; ++b) {
+    HSTAR_EACH (s, kCount) {
+        HSTAR_EACH (b, kWide) {
             const int first = output + b * kFloats;
             const int64_t place = static_cast<int64_t>(s) * layer.output_pitch + first;
             const Floats unit = multiply(load(layer.units + first), fill(units[s]));

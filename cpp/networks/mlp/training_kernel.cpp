@@ -22,10 +22,8 @@ template <int kCount, int kWide>
 inline void tile(const MlpProduct& p, int row, int column, const float* b, int64_t b_stride, float* c,
                  int64_t c_stride) {
     Floats sums[kCount][kWide];
-    HSTAR_UNROLL
-    for (int r = 0; r < kCount; ++r) {
-        HSTAR_UNROLL
-        for (int w = 0; w < kWide; ++w)
+    HSTAR_EACH (r, kCount) {
+        HSTAR_EACH (w, kWide)
             sums[r][w] = p.bias          ? load(p.bias + column + w * kFloats)
                          : p.accumulates ? load(c + r * c_stride + w * kFloats)
                                          : fill(0.0f);
@@ -33,19 +31,14 @@ inline void tile(const MlpProduct& p, int row, int column, const float* b, int64
     const float* a = p.a + row * p.a_row;
     for (int k = 0; k < p.depth; ++k, a += p.a_depth, b += b_stride) {
         Floats weights[kWide];
-        HSTAR_UNROLL
-        for (int w = 0; w < kWide; ++w) weights[w] = load(b + w * kFloats);
-        HSTAR_UNROLL
-        for (int r = 0; r < kCount; ++r) {
+        HSTAR_EACH (w, kWide) weights[w] = load(b + w * kFloats);
+        HSTAR_EACH (r, kCount) {
             const Floats x = fill(a[r * p.a_row]);
-            HSTAR_UNROLL
-            for (int w = 0; w < kWide; ++w) sums[r][w] = fma(x, weights[w], sums[r][w]);
+            HSTAR_EACH (w, kWide) sums[r][w] = fma(x, weights[w], sums[r][w]);
         }
     }
-    HSTAR_UNROLL
-    for (int r = 0; r < kCount; ++r) {
-        HSTAR_UNROLL
-        for (int w = 0; w < kWide; ++w) {
+    HSTAR_EACH (r, kCount) {
+        HSTAR_EACH (w, kWide) {
             const int64_t place = (row + r) * p.c.pitch + column + w * kFloats;
             Floats sum = sums[r][w];
             if (p.added) sum = add(sum, load(p.added + place));
@@ -76,15 +69,12 @@ template <int kWide>
 inline void sum_lanes(const float* rows, const float* bias, int pitch, const int* atoms, int64_t count,
                       bool is_relu, float* y) {
     Floats sums[kWide];
-    HSTAR_UNROLL
-    for (int w = 0; w < kWide; ++w) sums[w] = load(bias + w * kFloats);
+    HSTAR_EACH (w, kWide) sums[w] = load(bias + w * kFloats);
     for (int64_t i = 0; i < count; ++i) {
         const float* row = rows + static_cast<int64_t>(atoms[i]) * pitch;
-        HSTAR_UNROLL
-        for (int w = 0; w < kWide; ++w) sums[w] = add(sums[w], load(row + w * kFloats));
+        HSTAR_EACH (w, kWide) sums[w] = add(sums[w], load(row + w * kFloats));
     }
-    HSTAR_UNROLL
-    for (int w = 0; w < kWide; ++w) store(y + w * kFloats, is_relu ? max(fill(0.0f), sums[w]) : sums[w]);
+    HSTAR_EACH (w, kWide) store(y + w * kFloats, is_relu ? max(fill(0.0f), sums[w]) : sums[w]);
 }
 
 void sum_rows(const float* rows, const float* bias, int pitch, const MlpLists& atoms, const int* states,
@@ -103,8 +93,7 @@ void sum_rows(const float* rows, const float* bias, int pitch, const MlpLists& a
 inline void transpose_block(const float* from, int64_t from_stride, float* to, int64_t to_stride) {
 #if defined(__AVX512F__)
     __m512 r[16], t[16];
-    HSTAR_UNROLL
-    for (int i = 0; i < 16; ++i) r[i] = _mm512_load_ps(from + i * from_stride);
+    HSTAR_EACH (i, 16) r[i] = _mm512_load_ps(from + i * from_stride);
     HSTAR_UNROLL
     for (int i = 0; i < 16; i += 2) {
         t[i] = _mm512_unpacklo_ps(r[i], r[i + 1]);
@@ -112,15 +101,13 @@ inline void transpose_block(const float* from, int64_t from_stride, float* to, i
     }
     HSTAR_UNROLL
     for (int i = 0; i < 16; i += 4) {
-        HSTAR_UNROLL
-        for (int j = 0; j < 2; ++j) {
+        HSTAR_EACH (j, 2) {
             const __m512d a = _mm512_castps_pd(t[i + j]), b = _mm512_castps_pd(t[i + 2 + j]);
             r[i + 2 * j] = _mm512_castpd_ps(_mm512_unpacklo_pd(a, b));
             r[i + 2 * j + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(a, b));
         }
     }
-    HSTAR_UNROLL
-    for (int j = 0; j < 4; ++j) {  // r[4 g + j] has in its quarter q column 4 q + j of rows 4 g ..
+    HSTAR_EACH (j, 4) {  // r[4 g + j] has in its quarter q column 4 q + j of rows 4 g ..
         const __m512 even_low = _mm512_shuffle_f32x4(r[j], r[4 + j], 0x88);
         const __m512 odd_low = _mm512_shuffle_f32x4(r[j], r[4 + j], 0xdd);
         const __m512 even_high = _mm512_shuffle_f32x4(r[8 + j], r[12 + j], 0x88);
@@ -196,16 +183,12 @@ template <int kWide>
 inline void adam_row(float* w, float* m, float* v, const float* gradient, int pitch, const int* states,
                      int64_t count, const AdamStep& step) {
     Floats sums[kWide];
-    HSTAR_UNROLL
-    for (int i = 0; i < kWide; ++i) sums[i] = fill(0.0f);
+    HSTAR_EACH (i, kWide) sums[i] = fill(0.0f);
     for (int64_t s = 0; s < count; ++s) {
         const float* row = gradient + static_cast<int64_t>(states[s]) * pitch;
-        HSTAR_UNROLL
-        for (int i = 0; i < kWide; ++i) sums[i] = add(sums[i], load(row + i * kFloats));
+        HSTAR_EACH (i, kWide) sums[i] = add(sums[i], load(row + i * kFloats));
     }
-    HSTAR_UNROLL
-    for (int i = 0; i < kWide; ++i)
-        adam_lanes(w + i * kFloats, m + i * kFloats, v + i * kFloats, sums[i], step);
+    HSTAR_EACH (i, kWide) adam_lanes(w + i * kFloats, m + i * kFloats, v + i * kFloats, sums[i], step);
 }
 
 void adam_rows(float* w, float* m, float* v, const float* gradient, int pitch, const MlpLists& states,
