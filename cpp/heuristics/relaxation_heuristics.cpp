@@ -144,7 +144,7 @@ class WideWorkspace {
     const RelaxedTask& relaxed_;
     WideKernel kernel_;
     WideKernelData data_{};
-    std::vector<uint16_t, CacheAligned<uint16_t>> cost_, free_steps_;
+    AlignedVector<uint16_t> cost_, free_steps_;
     std::vector<int> seeds_;
     std::vector<std::vector<int>> ints_;  // the kernel's work space
     std::vector<std::vector<uint32_t>> masks_;

@@ -57,8 +57,6 @@ struct WideKernel {
     void (*extract)(WideKernelData& data, uint32_t lanes);
 };
 
-WideKernel wide_portable();
-WideKernel wide_avx2();
-WideKernel wide_avx512();
+WideKernel wide_portable(), wide_avx2(), wide_avx512();
 
 }  // namespace hstar

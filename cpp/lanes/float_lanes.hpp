@@ -21,6 +21,7 @@ constexpr int kFloats = 16, kHalfFloats = 8;
 #else
 #define HSTAR_UNROLL
 #endif
+#define HSTAR_EACH(i, count) HSTAR_UNROLL for (int i = 0; i < count; ++i)
 
 namespace {
 

@@ -30,10 +30,7 @@ FactLayer::FactLayer(const Task& task, std::vector<int> rows, std::span<const in
             "a fact has an input that the network does not have");
     require(num_outputs_ >= 1 && layer.weights.size() == static_cast<size_t>(inputs) * layer.bias.size(),
             "the first layer's weights must be [outputs, inputs]");
-    const auto is_finite = [](float x) { return std::isfinite(x); };
-    require(std::all_of(layer.weights.begin(), layer.weights.end(), is_finite) &&
-                std::all_of(layer.bias.begin(), layer.bias.end(), is_finite),
-            "the model has parameters that are not finite numbers; train it again");
+    layer.check_numbers();
 
     // The largest sum of any state, and the finest unit in which it fits.
     double largest = 0;

@@ -40,17 +40,16 @@ class FactLayer {
     }
     void start(const int* values);
 
-    using AlignedInts = std::vector<int, CacheAligned<int>>;
     const Task& task_;
     MlpKernel kernel_;
     std::vector<int> row_of_;  // per fact
     int num_outputs_, pitch_;
     float unit_;
     bool is_relu_;
-    AlignedInts rows_, base_;  // base_: bias and constant inputs
+    AlignedVector<int> rows_, base_;  // base_: bias and constant inputs
 
     std::vector<int> values_;  // of the state; empty: there is none yet
-    AlignedInts sums_, successor_;
+    AlignedVector<int> sums_, successor_;
     std::vector<int> changes_;
 };
 

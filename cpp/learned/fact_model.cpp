@@ -5,7 +5,6 @@
 #include "learned/expansion_walk.hpp"
 #include "learned/fact_layer.hpp"
 #include "learned/output_model.hpp"
-#include "networks/mlp/narrow_network.hpp"
 #include "runtime/require.hpp"
 
 namespace hstar {

@@ -66,10 +66,7 @@ class LearnedPdb : public PatternHeuristic {
                     decoded, index_->rank(states + static_cast<size_t>(i) * static_cast<size_t>(stride)));
             values[i] = values_[static_cast<size_t>(decoded)];
         }
-        if (!base_) return;
-        std::vector<uint32_t> rest(static_cast<size_t>(count));
-        base_->lookup(states, count, stride, rest.data());
-        for (int i = 0; i < count; ++i) values[i] = rest[i] == kUnreached ? kUnreached : values[i] + rest[i];
+        if (base_) base_->add_to(states, count, stride, values);
     }
     // The class of a state from its logits, before and after the exceptions.
     int decode(const int32_t* logits) const { return decoder_.decode(logits); }

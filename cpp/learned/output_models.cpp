@@ -82,7 +82,7 @@ class DigitMlp : public OutputModel {
   public:
     explicit DigitMlp(MlpModel model)
         : digits_(std::move(model.digits)),
-          network_(model.inputs, static_cast<int>(digits_.size()), std::move(model.layers), "") {}
+          network_(model.inputs, static_cast<int>(digits_.size()), model.layers, "") {}
     int num_outputs() const override { return network_.num_outputs(); }
     void outputs(const StateBatch& batch, std::span<const int> which, float* result) override {
         rows_.clear();
@@ -101,8 +101,7 @@ class DigitMlp : public OutputModel {
 class RelaxedPlanMlp : public OutputModel {
   public:
     RelaxedPlanMlp(const Task& task, MlpModel model, CostType cost)
-        : relaxation_(task, cost, RelaxationHeuristic::Kind::FF),
-          network_(kFeatures, 0, std::move(model.layers), "") {}
+        : relaxation_(task, cost, RelaxationHeuristic::Kind::FF), network_(kFeatures, 0, model.layers, "") {}
     int num_outputs() const override { return network_.num_outputs(); }
     std::string known_heuristic() const override { return "ff"; }
     void prepare(const StateBatch& batch, float* known) override {

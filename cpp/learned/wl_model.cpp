@@ -82,8 +82,8 @@ class WlLinear : public OutputModel {
 
 class WlNetwork : public OutputModel {
   public:
-    WlNetwork(IncrementalWl wl, std::vector<MlpLayer> layers)
-        : wl_(std::move(wl)), network_(wl_.num_features(), 0, std::move(layers), "") {}
+    WlNetwork(IncrementalWl wl, const std::vector<MlpLayer>& layers)
+        : wl_(std::move(wl)), network_(wl_.num_features(), 0, layers, "") {}
     int num_outputs() const override { return network_.num_outputs(); }
 
     void outputs(const StateBatch& batch, std::span<const int> which, float* result) override {
@@ -126,10 +126,7 @@ std::unique_ptr<OutputModel> make_output_model(const Task& task, WlModel model) 
     const MlpLayer& first = model.layers[0];
     require(first.weights.size() == model.colours.size() * first.bias.size(),
             "the network must have one input per colour");
-    const auto is_finite = [](float x) { return std::isfinite(x); };
-    for (const MlpLayer& layer : model.layers)
-        require(std::ranges::all_of(layer.weights, is_finite) && std::ranges::all_of(layer.bias, is_finite),
-                "the model has parameters that are not finite numbers; train it again");
+    for (const MlpLayer& layer : model.layers) layer.check_numbers();
     WlGraph graph(task, std::move(model.options));
     const double most_vertices = static_cast<double>(graph.most_vertices()) * (graph.rounds() + 1);
     IncrementalWl wl(std::move(graph), ColourTable(model.colours));
@@ -140,7 +137,7 @@ std::unique_ptr<OutputModel> make_output_model(const Task& task, WlModel model) 
     if (model.layers.size() == 1 && first.bias.size() == 1 && !first.is_relu && !first.has_skip)
         return std::make_unique<WlLinear>(std::move(wl), first, most_vertices, std::move(ranking));
     require(!ranking, "only a linear function can have weights of operators beside it");
-    return std::make_unique<WlNetwork>(std::move(wl), std::move(model.layers));
+    return std::make_unique<WlNetwork>(std::move(wl), model.layers);
 }
 
 }  // namespace hstar

@@ -128,7 +128,7 @@ class LineSearch {
     const Limits& limits_;
     uint32_t lines_;
     Line full_;
-    HugeVector<Line> seen_, frontier_, next_;
+    AlignedVector<Line> seen_, frontier_, next_;
 };
 
 }  // namespace

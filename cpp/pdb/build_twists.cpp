@@ -97,7 +97,7 @@ class TwistSearch {
     const PieceMoves& moves_;
     const Limits& limits_;
     uint32_t width_;
-    HugeVector<uint8_t> distance_;
+    AlignedVector<uint8_t> distance_;
 };
 
 }  // namespace

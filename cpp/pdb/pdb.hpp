@@ -81,11 +81,14 @@ class Pdb : public PatternHeuristic {
             }
             for (int i = 0; i < block; ++i) values[first + i] = table_.get(cells[i]);
         }
-        if (!base_) return;
-        std::vector<uint32_t> rest(count);
-        base_->lookup(states, count, stride, rest.data());
+        if (base_) base_->add_to(states, count, stride, values);
+    }
+    // Adds the value of each state to what is there; kUnreached stays, or comes.
+    void add_to(const int* states, int count, int stride, uint32_t* values) const {
+        std::vector<uint32_t> own(count);
+        lookup(states, count, stride, own.data());
         for (int i = 0; i < count; ++i)
-            values[i] = values[i] == kUnreached || rest[i] == kUnreached ? kUnreached : values[i] + rest[i];
+            values[i] = values[i] == kUnreached || own[i] == kUnreached ? kUnreached : values[i] + own[i];
     }
 
   private:

@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "runtime/huge_pages.hpp"
+#include "runtime/cache_aligned.hpp"
 #include "runtime/limits.hpp"
 #include "spaces/puzzle.hpp"
 
@@ -96,8 +96,8 @@ class PieceMoves {
 
     int num_moves_, base_, shift_;
     uint32_t num_permutations_, num_orientations_, mask_;
-    HugeVector<uint32_t> entries_;
-    HugeVector<uint16_t> sums_;
+    AlignedVector<uint32_t> entries_;
+    AlignedVector<uint16_t> sums_;
 };
 
 }  // namespace hstar

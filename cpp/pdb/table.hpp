@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "runtime/huge_pages.hpp"
+#include "runtime/cache_aligned.hpp"
 #include "runtime/require.hpp"
 
 namespace hstar {
@@ -87,13 +87,13 @@ class Table {
                 std::memcpy(bytes_.data() + 4 * i, &value, 4);
         }
     }
-    HugeVector<uint8_t> take_bytes() { return std::move(bytes_); }
+    AlignedVector<uint8_t> take_bytes() { return std::move(bytes_); }
     uint8_t* bytes() { return bytes_.data(); }
 
   private:
     uint64_t size_;
     int bits_;
-    HugeVector<uint8_t> bytes_;
+    AlignedVector<uint8_t> bytes_;
 };
 
 // The narrowest of 4, 8, 16 and 32 bits that holds values up to `largest` and kUnreached.

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <new>
+#include <vector>
 
 namespace hstar {
 
@@ -30,5 +31,7 @@ struct CacheAligned {
         return count * sizeof(T) < (size_t{1} << 22) ? kCacheLine : kHugePage;
     }
 };
+template <class T>
+using AlignedVector = std::vector<T, CacheAligned<T>>;
 
 }  // namespace hstar

@@ -23,6 +23,12 @@ inline size_t num_instruction_sets() {
 #endif
 }
 
+#ifdef HSTAR_X86
+inline bool has_vnni() {
+    return num_instruction_sets() == 3 && __builtin_cpu_supports("avx512vnni");
+}
+#endif
+
 template <class Kernel>
 std::vector<Kernel> runnable_kernels(std::initializer_list<Kernel (*)()> variants) {
     std::vector<Kernel> kernels;

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <random>
 
-#include "networks/mlp/narrow_network.hpp"
+#include "networks/mlp/network.hpp"
 #include "networks/mlp/trainer.hpp"
 #include "tests.hpp"
 

@@ -6,8 +6,6 @@ namespace hstar {
 
 namespace {
 
-constexpr int kStates = 4;  // of a tile
-
 // The sums of kBlocks blocks of outputs for kCount states, handed to use(state, output, sums).
 template <int kCount, int kBlocks, class Use>
 inline void tile(const IntegerDense& layer, const uint8_t* x, int output, Use use) {
@@ -25,25 +23,7 @@ inline void tile(const IntegerDense& layer, const uint8_t* x, int output, Use us
 }
 
 // Blocks of outputs are the outer loop, so that their weights stay in the nearest cache for all states.
-template <int kBlocks, class Use>
-void outputs_of_states(const IntegerDense& layer, const uint8_t* x, int count, int output, Use use) {
-    int state = 0;
-    auto shifted = [&](int s, int first, const Sums& sums) { use(state + s, first, sums); };
-    auto from = [&] { return x + state * activation_stride(layer.inputs); };
-    for (; state + kStates <= count; state += kStates) tile<kStates, kBlocks>(layer, from(), output, shifted);
-    // Search has few states at a time, so the remainder of a batch matters.
-    switch (count - state) {
-        case 3:
-            return tile<3, kBlocks>(layer, from(), output, shifted);
-        case 2:
-            return tile<2, kBlocks>(layer, from(), output, shifted);
-        case 1:
-            return tile<1, kBlocks>(layer, from(), output, shifted);
-        default:
-            return;
-    }
-}
-
+// Search has few states at a time, so the remainder of a batch matters.
 template <class Use>
 void for_all_outputs(const IntegerDense& layer, const uint8_t* x, int count, Use use) {
 #if defined(__AVX512BW__)
@@ -51,11 +31,12 @@ void for_all_outputs(const IntegerDense& layer, const uint8_t* x, int count, Use
 #else
     constexpr int kMostBlocks = 1;
 #endif
-    int output = 0;
-    for (; output + kMostBlocks * kIntegerBlock <= layer.outputs; output += kMostBlocks * kIntegerBlock)
-        outputs_of_states<kMostBlocks>(layer, x, count, output, use);
-    for (; output < layer.outputs; output += kIntegerBlock)
-        outputs_of_states<1>(layer, x, count, output, use);
+    in_pieces<kMostBlocks, 1>(layer.outputs / kIntegerBlock, [&]<int kBlocks>(int block) {
+        in_tiles<4>(count, [&]<int kCount>(int state) {
+            tile<kCount, kBlocks>(layer, x + state * activation_stride(layer.inputs), block * kIntegerBlock,
+                                  [&](int s, int first, const Sums& sums) { use(state + s, first, sums); });
+        });
+    });
 }
 
 void dense(const IntegerDense& layer, const uint8_t* x, const uint8_t* skipped, int count, uint8_t* y) {

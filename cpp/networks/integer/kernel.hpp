@@ -56,10 +56,7 @@ struct IntegerKernel {
     void (*logits)(const IntegerDense& layer, const uint8_t* x, int count, int32_t* logits);
 };
 
-IntegerKernel integer_portable();
-IntegerKernel integer_avx2();
-IntegerKernel integer_avx512();
-IntegerKernel integer_vnni();
+IntegerKernel integer_portable(), integer_avx2(), integer_avx512(), integer_vnni();
 IntegerKernel integer_amx();  // kernel_amx.cpp
 
 }  // namespace hstar

@@ -4,6 +4,7 @@
 #pragma once
 #include <cstring>
 
+#include "lanes/pieces.hpp"
 #include "networks/integer/kernel.hpp"
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -258,10 +259,10 @@ inline void sum_rows(const IntegerEmbedding& layer, const int32_t* row, int firs
 #endif
 
 // Blocks of outputs are the outer loop, so that their part of each row stays in the nearest cache.
-template <int kBlocks>
-inline int embed_blocks(const IntegerEmbedding& layer, int first, const int32_t* row, int count, uint8_t* y) {
+inline void embed(const IntegerEmbedding& layer, const int32_t* row, int count, uint8_t* y) {
     const int64_t stride = activation_stride(layer.width);
-    for (; first + kBlocks * kIntegerBlock <= layer.width; first += kBlocks * kIntegerBlock)
+    in_pieces<kEmbeddedBlocks, 1>(layer.width / kIntegerBlock, [&]<int kBlocks>(int block) {
+        const int first = block * kIntegerBlock;
         for (int s = 0; s < count; ++s) {
             Sums sums[kBlocks];
             sum_rows<kBlocks>(layer, row + static_cast<int64_t>(s) * layer.num_digits, first, sums);
@@ -270,12 +271,7 @@ inline int embed_blocks(const IntegerEmbedding& layer, int first, const int32_t*
                 Rescaler(layer.rescale, output)(sums[b], nullptr, y + s * stride + output);
             }
         }
-    return first;
-}
-
-inline void embed(const IntegerEmbedding& layer, const int32_t* row, int count, uint8_t* y) {
-    int first = embed_blocks<kEmbeddedBlocks>(layer, 0, row, count, y);
-    embed_blocks<1>(layer, first, row, count, y);
+    });
 }
 
 inline void rescale_logits(const IntegerRescale& r, int first, const int32_t* sums, int32_t* logits) {

@@ -64,10 +64,9 @@ void pad(std::vector<int32_t>& values) {
 std::vector<IntegerKernel> integer_kernels() {
     std::vector<IntegerKernel> kernels = HSTAR_KERNELS(integer);
 #ifdef HSTAR_X86
-    if (kernels.size() < std::size(kInstructionSets)) return kernels;
-    if (__builtin_cpu_supports("avx512vnni")) kernels.push_back(integer_vnni());
+    if (has_vnni()) kernels.push_back(integer_vnni());
 #ifdef HSTAR_AMX
-    if (amx_permitted()) kernels.push_back(integer_amx());
+    if (num_instruction_sets() == 3 && amx_permitted()) kernels.push_back(integer_amx());
 #endif
 #endif
     return kernels;

@@ -45,14 +45,14 @@ class IntegerNetwork {
     // One per thread; kept between calls.
     struct Workspace {
         std::vector<int32_t> rows, logits;
-        std::vector<uint8_t, CacheAligned<uint8_t>> a, b, c;
+        AlignedVector<uint8_t> a, b, c;
     };
     // `digits` is count x num_digits, each within its domain; `logits` is count x num_classes.
     void forward(const int* digits, int count, int32_t* logits, Workspace& work) const;
 
   private:
     struct Dense {
-        std::vector<int8_t, CacheAligned<int8_t>> weights;
+        AlignedVector<int8_t> weights;
         std::vector<int32_t> bias, multiplier;
         int inputs, outputs, shift;
         int32_t skip;

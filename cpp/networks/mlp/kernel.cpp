@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "lanes/float_lanes.hpp"
+#include "lanes/pieces.hpp"
 
 namespace hstar {
 
@@ -15,7 +16,6 @@ constexpr int kSums = 16;  // registers for sums
 #else
 constexpr int kSums = 4;
 #endif
-constexpr int kStates = 4;  // of a tile
 
 inline Floats activate(Floats x, bool is_relu) {
     return is_relu ? max(fill(0.0f), x) : x;  // in this order NaN stays NaN
@@ -26,26 +26,19 @@ inline void tile(const MlpDense& layer, const float* x, const float* skipped, in
     const int64_t block_size = static_cast<int64_t>(layer.inputs) * kFloats;
     const float* weights = layer.weights + first / kFloats * block_size;
     Floats sums[kCount][kBlocks];
-    HSTAR_UNROLL
-    for (int b = 0; b < kBlocks; ++b) {
-        HSTAR_UNROLL
-        for (int s = 0; s < kCount; ++s) sums[s][b] = load(layer.bias + first + b * kFloats);
+    HSTAR_EACH (b, kBlocks) {
+        HSTAR_EACH (s, kCount) sums[s][b] = load(layer.bias + first + b * kFloats);
     }
     for (int i = 0; i < layer.inputs; ++i, weights += kFloats) {
         Floats input[kCount];
-        HSTAR_UNROLL
-        for (int s = 0; s < kCount; ++s) input[s] = fill(x[s * static_cast<int64_t>(layer.input_pitch) + i]);
-        HSTAR_UNROLL
-        for (int b = 0; b < kBlocks; ++b) {
+        HSTAR_EACH (s, kCount) input[s] = fill(x[s * static_cast<int64_t>(layer.input_pitch) + i]);
+        HSTAR_EACH (b, kBlocks) {
             const Floats weight = load(weights + b * block_size);
-            HSTAR_UNROLL
-            for (int s = 0; s < kCount; ++s) sums[s][b] = fma(input[s], weight, sums[s][b]);
+            HSTAR_EACH (s, kCount) sums[s][b] = fma(input[s], weight, sums[s][b]);
         }
     }
-    HSTAR_UNROLL
-    for (int s = 0; s < kCount; ++s) {
-        HSTAR_UNROLL
-        for (int b = 0; b < kBlocks; ++b) {
+    HSTAR_EACH (s, kCount) {
+        HSTAR_EACH (b, kBlocks) {
             const int64_t place = s * static_cast<int64_t>(layer.output_pitch) + first + b * kFloats;
             if (skipped) sums[s][b] = add(sums[s][b], load(skipped + place));
             store(y + place, activate(sums[s][b], layer.is_relu));
@@ -53,31 +46,16 @@ inline void tile(const MlpDense& layer, const float* x, const float* skipped, in
     }
 }
 
-template <int kCount>
-void outputs_of(const MlpDense& layer, const float* x, const float* skipped, float* y) {
-    constexpr int kBlocks = kSums / kCount > 8 ? 8 : kSums / kCount;
-    int first = 0;
-    for (; first + kBlocks * kFloats <= layer.output_pitch; first += kBlocks * kFloats)
-        tile<kCount, kBlocks>(layer, x, skipped, first, y);
-    for (; first < layer.output_pitch; first += kFloats) tile<kCount, 1>(layer, x, skipped, first, y);
-}
-
 void dense(const MlpDense& layer, const float* x, const float* skipped, int count, float* y) {
-    for (int state = 0; state < count; state += kStates) {
+    in_tiles<4>(count, [&]<int kCount>(int state) {
+        constexpr int kBlocks = kSums / kCount > 8 ? 8 : kSums / kCount;
         const int64_t in = state * static_cast<int64_t>(layer.input_pitch);
         const int64_t out = state * static_cast<int64_t>(layer.output_pitch);
         const float* old = skipped ? skipped + out : nullptr;
-        switch (count - state) {
-            case 1:
-                return outputs_of<1>(layer, x + in, old, y + out);
-            case 2:
-                return outputs_of<2>(layer, x + in, old, y + out);
-            case 3:
-                return outputs_of<3>(layer, x + in, old, y + out);
-            default:
-                outputs_of<kStates>(layer, x + in, old, y + out);
-        }
-    }
+        in_pieces<kBlocks, 1>(layer.output_pitch / kFloats, [&]<int kWide>(int block) {
+            tile<kCount, kWide>(layer, x + in, old, block * kFloats, y + out);
+        });
+    });
 }
 
 void embed(const MlpEmbedding& layer, const int* row, int count, float* y) {

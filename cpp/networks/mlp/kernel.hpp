@@ -53,8 +53,32 @@ struct MlpKernel {
     void (*dense)(const MlpDense& layer, const float* x, const float* skipped, int count, float* y);
 };
 
-MlpKernel mlp_portable();
-MlpKernel mlp_avx2();
-MlpKernel mlp_avx512();
+MlpKernel mlp_portable(), mlp_avx2(), mlp_avx512();
+
+// The same with 16-bit products. Sums of products are exact whole numbers: weights are scaled per output so
+// that none overflows 32 bits. What is between two layers is in single precision, and each row is rounded to
+// 15 bits by its own largest number. Eight bits are too few for that: a search compares siblings, which
+// differ by little.
+constexpr int64_t kNarrowRoom = (int64_t{1} << 17) - 1;  // for the sum of an output's absolute weights
+
+struct NarrowDense {
+    const int16_t* weights;  // [outputs / 16][pairs of inputs][16 outputs][2 inputs]
+    const float* units;      // per output: what 1 stands for in its weights
+    const float* bias;
+    int inputs, input_pitch, output_pitch;
+    bool is_relu;
+};
+
+struct NarrowKernel {
+    const char* name;
+    // Rows of numbers that are not negative, `pitch` apart, as multiples of a power of two each.
+    void (*round)(const float* x, int pitch, int count, int16_t* rounded, float* units);
+    // x is count x input_pitch, `units` are those of its rows; y and `skipped`, which may be null, are count
+    // x output_pitch.
+    void (*dense)(const NarrowDense& layer, const int16_t* x, const float* units, const float* skipped,
+                  int count, float* y);
+};
+
+NarrowKernel narrow_portable(), narrow_avx2(), narrow_avx512(), narrow_vnni();
 
 }  // namespace hstar

@@ -1,16 +1,14 @@
 // Output channels are the lanes of the vectors: two activations are broadcast at a time and multiplied with
 // the two weights of each of 16 outputs. A tile of states shares every load of weights.
-#include "networks/mlp/narrow_kernel.hpp"
-
 #include <cstring>
 
 #include "lanes/float_lanes.hpp"
+#include "lanes/pieces.hpp"
+#include "networks/mlp/kernel.hpp"
 
 namespace hstar {
 
 namespace {
-
-constexpr int kStates = 4;  // of a tile
 
 #if defined(__AVX512BW__)
 constexpr int kBlocks = 4;
@@ -63,18 +61,14 @@ inline void tile(const NarrowDense& layer, const int16_t* x, const float* units,
     const int16_t* weights = layer.weights + output / kFloats * block;
     Sums sums[kCount][kWide];
     for (int p = 0; p < pairs; ++p, weights += 2 * kFloats) {
-        HSTAR_UNROLL
-        for (int s = 0; s < kCount; ++s) {
+        HSTAR_EACH (s, kCount) {
             int32_t pair;
             std::memcpy(&pair, x + static_cast<int64_t>(s) * layer.input_pitch + 2 * p, 4);
-            HSTAR_UNROLL
-            for (int b = 0; b < kWide; ++b) sums[s][b].add_products(pair, weights + b * block);
+            HSTAR_EACH (b, kWide) sums[s][b].add_products(pair, weights + b * block);
         }
     }
-    HSTAR_UNROLL
-    for (int s = 0; s < kCount; ++s) {
-        HSTAR_UNROLL
-        for (int b = 0; b < kWide; ++b) {
+    HSTAR_EACH (s, kCount) {
+        HSTAR_EACH (b, kWide) {
             const int first = output + b * kFloats;
             const int64_t place = static_cast<int64_t>(s) * layer.output_pitch + first;
             const Floats unit = multiply(load(layer.units + first), fill(units[s]));
@@ -86,33 +80,15 @@ inline void tile(const NarrowDense& layer, const int16_t* x, const float* units,
 }
 
 // Blocks of outputs are the outer loop, so that their weights stay in the nearest cache for all states.
-template <int kWide>
-void outputs_of_states(const NarrowDense& layer, const int16_t* x, const float* units, const float* skipped,
-                       int count, int output, float* y) {
-    for (int state = 0; state < count; state += kStates) {
-        const int16_t* from = x + static_cast<int64_t>(state) * layer.input_pitch;
-        const int64_t place = static_cast<int64_t>(state) * layer.output_pitch;
-        const float* old = skipped ? skipped + place : nullptr;
-        switch (count - state) {
-            case 1:
-                return tile<1, kWide>(layer, from, units + state, old, output, y + place);
-            case 2:
-                return tile<2, kWide>(layer, from, units + state, old, output, y + place);
-            case 3:
-                return tile<3, kWide>(layer, from, units + state, old, output, y + place);
-            default:
-                tile<kStates, kWide>(layer, from, units + state, old, output, y + place);
-        }
-    }
-}
-
 void dense(const NarrowDense& layer, const int16_t* x, const float* units, const float* skipped, int count,
            float* y) {
-    int output = 0;
-    for (; output + kBlocks * kFloats <= layer.output_pitch; output += kBlocks * kFloats)
-        outputs_of_states<kBlocks>(layer, x, units, skipped, count, output, y);
-    for (; output < layer.output_pitch; output += kFloats)
-        outputs_of_states<1>(layer, x, units, skipped, count, output, y);
+    in_pieces<kBlocks, 1>(layer.output_pitch / kFloats, [&]<int kWide>(int block) {
+        in_tiles<4>(count, [&]<int kCount>(int state) {
+            const int64_t place = static_cast<int64_t>(state) * layer.output_pitch;
+            tile<kCount, kWide>(layer, x + static_cast<int64_t>(state) * layer.input_pitch, units + state,
+                                skipped ? skipped + place : nullptr, block * kFloats, y + place);
+        });
+    });
 }
 
 float power_of_two(int exponent) {

@@ -83,7 +83,7 @@ std::vector<MlpLayer> MlpTrainer::layers(Part part) {
         MlpLayer given;
         given.is_relu = layer.is_relu;
         given.has_skip = layer.has_skip;
-        const AlignedFloats& bias = layer.bias[static_cast<int>(part)];
+        const AlignedVector<float>& bias = layer.bias[static_cast<int>(part)];
         given.bias.assign(bias.begin(), bias.begin() + layer.outputs);
         given.weights.resize(static_cast<size_t>(layer.inputs) * layer.outputs);
         for (int o = 0; o < layer.outputs; ++o)

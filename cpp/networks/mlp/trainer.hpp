@@ -42,16 +42,15 @@ class MlpTrainer {
     const char* kernel() const { return kernel_.name; }
 
   private:
-    using AlignedFloats = std::vector<float, CacheAligned<float>>;
     struct Layer {
         int inputs, outputs, input_pitch, output_pitch;
         bool is_relu, has_skip;
         // Of the first layer: [atom][output_pitch]; of others: panels of input_pitch x output_pitch. Per
         // Part.
-        AlignedFloats weights[3], bias[3];
-        AlignedFloats transposed;  // panels of output_pitch x input_pitch
-        AlignedFloats weight_gradient, bias_gradient;
-        AlignedFloats values, gradient;  // of a chunk: outputs, and the loss by what comes before relu
+        AlignedVector<float> weights[3], bias[3];
+        AlignedVector<float> transposed;  // panels of output_pitch x input_pitch
+        AlignedVector<float> weight_gradient, bias_gradient;
+        AlignedVector<float> values, gradient;  // of a chunk: outputs, and the loss by what comes before relu
     };
     bool is_first(const Layer& layer) const { return &layer == layers_.data(); }
     size_t place(const Layer& layer, int input, int output) const;
@@ -76,8 +75,8 @@ class MlpTrainer {
     MlpTrainingKernel kernel_;
     std::vector<Layer> layers_;
     int64_t steps_ = 0;
-    AlignedFloats first_gradient_;       // of the whole batch
-    std::vector<int64_t> state_starts_;  // per atom, and one past the end: the batch's states that have it
+    AlignedVector<float> first_gradient_;  // of the whole batch
+    std::vector<int64_t> state_starts_;    // per atom, and one past the end: the batch's states that have it
     std::vector<int> states_;
     std::vector<int> moved_;         // atoms whose rows the step moves: those that the batch has, or all
     std::vector<char> live_;         // per atom: whether a row with it was ever learned from

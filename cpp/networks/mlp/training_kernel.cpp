@@ -3,6 +3,7 @@
 #include <initializer_list>
 
 #include "lanes/float_lanes.hpp"
+#include "lanes/pieces.hpp"
 
 namespace hstar {
 
@@ -21,10 +22,8 @@ template <int kCount, int kWide>
 inline void tile(const MlpProduct& p, int row, int column, const float* b, int64_t b_stride, float* c,
                  int64_t c_stride) {
     Floats sums[kCount][kWide];
-    HSTAR_UNROLL
-    for (int r = 0; r < kCount; ++r) {
-        HSTAR_UNROLL
-        for (int w = 0; w < kWide; ++w)
+    HSTAR_EACH (r, kCount) {
+        HSTAR_EACH (w, kWide)
             sums[r][w] = p.bias          ? load(p.bias + column + w * kFloats)
                          : p.accumulates ? load(c + r * c_stride + w * kFloats)
                                          : fill(0.0f);
@@ -32,19 +31,14 @@ inline void tile(const MlpProduct& p, int row, int column, const float* b, int64
     const float* a = p.a + row * p.a_row;
     for (int k = 0; k < p.depth; ++k, a += p.a_depth, b += b_stride) {
         Floats weights[kWide];
-        HSTAR_UNROLL
-        for (int w = 0; w < kWide; ++w) weights[w] = load(b + w * kFloats);
-        HSTAR_UNROLL
-        for (int r = 0; r < kCount; ++r) {
+        HSTAR_EACH (w, kWide) weights[w] = load(b + w * kFloats);
+        HSTAR_EACH (r, kCount) {
             const Floats x = fill(a[r * p.a_row]);
-            HSTAR_UNROLL
-            for (int w = 0; w < kWide; ++w) sums[r][w] = fma(x, weights[w], sums[r][w]);
+            HSTAR_EACH (w, kWide) sums[r][w] = fma(x, weights[w], sums[r][w]);
         }
     }
-    HSTAR_UNROLL
-    for (int r = 0; r < kCount; ++r) {
-        HSTAR_UNROLL
-        for (int w = 0; w < kWide; ++w) {
+    HSTAR_EACH (r, kCount) {
+        HSTAR_EACH (w, kWide) {
             const int64_t place = (row + r) * p.c.pitch + column + w * kFloats;
             Floats sum = sums[r][w];
             if (p.added) sum = add(sum, load(p.added + place));
@@ -55,39 +49,19 @@ inline void tile(const MlpProduct& p, int row, int column, const float* b, int64
     }
 }
 
-// The rows that fill no tile, at most kMost.
-template <int kMost, int kWide>
-void last_rows(const MlpProduct& p, int row, int column, const float* b, int64_t b_stride, float* c,
-               int64_t c_stride) {
-    if constexpr (kMost > 0) {
-        if (p.rows - row == kMost) return tile<kMost, kWide>(p, row, column, b, b_stride, c, c_stride);
-        last_rows<kMost - 1, kWide>(p, row, column, b, b_stride, c, c_stride);
-    }
-}
-
-template <int kWide>
-void columns_of(const MlpProduct& p, int column, const float* b, int64_t b_stride, float* c,
-                int64_t c_stride) {
-    int row = 0;
-    for (; row + kRows <= p.rows; row += kRows)
-        tile<kRows, kWide>(p, row, column, b, b_stride, c + row * c_stride, c_stride);
-    last_rows<kRows - 1, kWide>(p, row, column, b, b_stride, c + row * c_stride, c_stride);
-}
-
 void multiply(const MlpProduct& p) {
     for (int first = 0; first < p.columns; first += kMlpPanel) {
         const int width = p.columns - first < kMlpPanel ? p.columns - first : kMlpPanel;
         const int64_t b_stride = p.b.stride(width), c_stride = p.c.stride(width);
         const float* b = p.b.panel(first);
         float* c = p.c.panel(first);
-        int column = 0;
-        for (; column + kBlocks * kFloats <= width; column += kBlocks * kFloats)
-            columns_of<kBlocks>(p, first + column, b + column, b_stride, c + column, c_stride);
-        if constexpr (kBlocks > 2)
-            for (; column + 2 * kFloats <= width; column += 2 * kFloats)
-                columns_of<2>(p, first + column, b + column, b_stride, c + column, c_stride);
-        for (; column < width; column += kFloats)
-            columns_of<1>(p, first + column, b + column, b_stride, c + column, c_stride);
+        in_pieces<kBlocks, 2, 1>(width / kFloats, [&]<int kWide>(int block) {
+            const int column = block * kFloats;
+            in_tiles<kRows>(p.rows, [&]<int kCount>(int row) {
+                tile<kCount, kWide>(p, row, first + column, b + column, b_stride, c + row * c_stride + column,
+                                    c_stride);
+            });
+        });
     }
 }
 
@@ -95,15 +69,12 @@ template <int kWide>
 inline void sum_lanes(const float* rows, const float* bias, int pitch, const int* atoms, int64_t count,
                       bool is_relu, float* y) {
     Floats sums[kWide];
-    HSTAR_UNROLL
-    for (int w = 0; w < kWide; ++w) sums[w] = load(bias + w * kFloats);
+    HSTAR_EACH (w, kWide) sums[w] = load(bias + w * kFloats);
     for (int64_t i = 0; i < count; ++i) {
         const float* row = rows + static_cast<int64_t>(atoms[i]) * pitch;
-        HSTAR_UNROLL
-        for (int w = 0; w < kWide; ++w) sums[w] = add(sums[w], load(row + w * kFloats));
+        HSTAR_EACH (w, kWide) sums[w] = add(sums[w], load(row + w * kFloats));
     }
-    HSTAR_UNROLL
-    for (int w = 0; w < kWide; ++w) store(y + w * kFloats, is_relu ? max(fill(0.0f), sums[w]) : sums[w]);
+    HSTAR_EACH (w, kWide) store(y + w * kFloats, is_relu ? max(fill(0.0f), sums[w]) : sums[w]);
 }
 
 void sum_rows(const float* rows, const float* bias, int pitch, const MlpLists& atoms, const int* states,
@@ -111,13 +82,10 @@ void sum_rows(const float* rows, const float* bias, int pitch, const MlpLists& a
     for (int s = 0; s < count; ++s, y += pitch) {
         const int* items = atoms.items + atoms.starts[states[s]];
         const int64_t size = atoms.starts[states[s] + 1] - atoms.starts[states[s]];
-        int lane = 0;
-        for (; lane + kLong * kFloats <= pitch; lane += kLong * kFloats)
-            sum_lanes<kLong>(rows + lane, bias + lane, pitch, items, size, is_relu, y + lane);
-        for (; lane + 4 * kFloats <= pitch; lane += 4 * kFloats)
-            sum_lanes<4>(rows + lane, bias + lane, pitch, items, size, is_relu, y + lane);
-        for (; lane < pitch; lane += kFloats)
-            sum_lanes<1>(rows + lane, bias + lane, pitch, items, size, is_relu, y + lane);
+        in_pieces<kLong, 4, 1>(pitch / kFloats, [&]<int kWide>(int block) {
+            const int lane = block * kFloats;
+            sum_lanes<kWide>(rows + lane, bias + lane, pitch, items, size, is_relu, y + lane);
+        });
     }
 }
 
@@ -125,8 +93,7 @@ void sum_rows(const float* rows, const float* bias, int pitch, const MlpLists& a
 inline void transpose_block(const float* from, int64_t from_stride, float* to, int64_t to_stride) {
 #if defined(__AVX512F__)
     __m512 r[16], t[16];
-    HSTAR_UNROLL
-    for (int i = 0; i < 16; ++i) r[i] = _mm512_load_ps(from + i * from_stride);
+    HSTAR_EACH (i, 16) r[i] = _mm512_load_ps(from + i * from_stride);
     HSTAR_UNROLL
     for (int i = 0; i < 16; i += 2) {
         t[i] = _mm512_unpacklo_ps(r[i], r[i + 1]);
@@ -134,15 +101,13 @@ inline void transpose_block(const float* from, int64_t from_stride, float* to, i
     }
     HSTAR_UNROLL
     for (int i = 0; i < 16; i += 4) {
-        HSTAR_UNROLL
-        for (int j = 0; j < 2; ++j) {
+        HSTAR_EACH (j, 2) {
             const __m512d a = _mm512_castps_pd(t[i + j]), b = _mm512_castps_pd(t[i + 2 + j]);
             r[i + 2 * j] = _mm512_castpd_ps(_mm512_unpacklo_pd(a, b));
             r[i + 2 * j + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(a, b));
         }
     }
-    HSTAR_UNROLL
-    for (int j = 0; j < 4; ++j) {  // r[4 g + j] has in its quarter q column 4 q + j of rows 4 g ..
+    HSTAR_EACH (j, 4) {  // r[4 g + j] has in its quarter q column 4 q + j of rows 4 g ..
         const __m512 even_low = _mm512_shuffle_f32x4(r[j], r[4 + j], 0x88);
         const __m512 odd_low = _mm512_shuffle_f32x4(r[j], r[4 + j], 0xdd);
         const __m512 even_high = _mm512_shuffle_f32x4(r[8 + j], r[12 + j], 0x88);
@@ -218,16 +183,12 @@ template <int kWide>
 inline void adam_row(float* w, float* m, float* v, const float* gradient, int pitch, const int* states,
                      int64_t count, const AdamStep& step) {
     Floats sums[kWide];
-    HSTAR_UNROLL
-    for (int i = 0; i < kWide; ++i) sums[i] = fill(0.0f);
+    HSTAR_EACH (i, kWide) sums[i] = fill(0.0f);
     for (int64_t s = 0; s < count; ++s) {
         const float* row = gradient + static_cast<int64_t>(states[s]) * pitch;
-        HSTAR_UNROLL
-        for (int i = 0; i < kWide; ++i) sums[i] = add(sums[i], load(row + i * kFloats));
+        HSTAR_EACH (i, kWide) sums[i] = add(sums[i], load(row + i * kFloats));
     }
-    HSTAR_UNROLL
-    for (int i = 0; i < kWide; ++i)
-        adam_lanes(w + i * kFloats, m + i * kFloats, v + i * kFloats, sums[i], step);
+    HSTAR_EACH (i, kWide) adam_lanes(w + i * kFloats, m + i * kFloats, v + i * kFloats, sums[i], step);
 }
 
 void adam_rows(float* w, float* m, float* v, const float* gradient, int pitch, const MlpLists& states,
@@ -240,16 +201,11 @@ void adam_rows(float* w, float* m, float* v, const float* gradient, int pitch, c
         const int* items = states.items + states.starts[row];
         const int64_t size = states.starts[row + 1] - states.starts[row];
         const int64_t first = static_cast<int64_t>(row) * pitch;
-        int lane = 0;
-        for (; lane + kLong * kFloats <= pitch; lane += kLong * kFloats)
-            adam_row<kLong>(w + first + lane, m + first + lane, v + first + lane, gradient + lane, pitch,
+        in_pieces<kLong, 4, 1>(pitch / kFloats, [&]<int kWide>(int block) {
+            const int lane = block * kFloats;
+            adam_row<kWide>(w + first + lane, m + first + lane, v + first + lane, gradient + lane, pitch,
                             items, size, step);
-        for (; lane + 4 * kFloats <= pitch; lane += 4 * kFloats)
-            adam_row<4>(w + first + lane, m + first + lane, v + first + lane, gradient + lane, pitch, items,
-                        size, step);
-        for (; lane < pitch; lane += kFloats)
-            adam_row<1>(w + first + lane, m + first + lane, v + first + lane, gradient + lane, pitch, items,
-                        size, step);
+        });
     }
 }
 

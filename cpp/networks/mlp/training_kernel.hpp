@@ -69,8 +69,6 @@ struct MlpTrainingKernel {
     void (*adam_idle)(float* w, float* m, float* v, int pitch, const AdamStep* steps, int64_t count);
 };
 
-MlpTrainingKernel mlp_training_portable();
-MlpTrainingKernel mlp_training_avx2();
-MlpTrainingKernel mlp_training_avx512();
+MlpTrainingKernel mlp_training_portable(), mlp_training_avx2(), mlp_training_avx512();
 
 }  // namespace hstar

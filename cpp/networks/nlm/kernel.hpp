@@ -108,11 +108,7 @@ struct NlmBackwardKernel {
 
 struct NlmKernel : NlmForwardKernel, NlmBackwardKernel {};
 
-NlmForwardKernel nlm_forward_portable();
-NlmForwardKernel nlm_forward_avx2();
-NlmForwardKernel nlm_forward_avx512();
-NlmBackwardKernel nlm_backward_portable();
-NlmBackwardKernel nlm_backward_avx2();
-NlmBackwardKernel nlm_backward_avx512();
+NlmForwardKernel nlm_forward_portable(), nlm_forward_avx2(), nlm_forward_avx512();
+NlmBackwardKernel nlm_backward_portable(), nlm_backward_avx2(), nlm_backward_avx512();
 
 }  // namespace hstar

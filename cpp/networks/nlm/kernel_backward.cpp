@@ -29,13 +29,11 @@ static void weight_gradient_columns(int64_t count, const float* rows, const int*
         for (int first = 0; first < channels; first += kColumns) {
             const int size = channels - first < kColumns ? channels - first : kColumns;
             L sum[kColumns];
-            HSTAR_UNROLL
-            for (int c = 0; c < kColumns; ++c) sum[c] = fill<L>(0.0f);
+            HSTAR_EACH (c, kColumns) sum[c] = fill<L>(0.0f);
             for (int64_t t = 0; t < count; ++t) {
                 const L g = load<L>(gradient + t * pitch + lane);
                 const float* x = rows + place(index, t) * row_pitch + first;
-                HSTAR_UNROLL
-                for (int c = 0; c < kColumns; ++c) sum[c] = fma(fill<L>(x[c]), g, sum[c]);
+                HSTAR_EACH (c, kColumns) sum[c] = fma(fill<L>(x[c]), g, sum[c]);
             }
             for (int c = 0; c < size; ++c) {
                 float* place = result + static_cast<int64_t>(first + c) * pitch + lane;
@@ -83,6 +81,28 @@ static void scatter(int64_t count, int pitch, const float* gradient, const int* 
     add_rows(count, pitch, gradient, index, result);
 }
 
+// Ties share a gradient evenly: `below` and `above` are those of the least and the greatest of the values
+// value(k) for 0 <= k < size that are not left out; give(k, share) takes what is due to one of them.
+template <class L, class LeftOut, class Value, class Give>
+static inline void share_out(int size, LeftOut is_left_out, Value value, L least, L greatest, L below,
+                             L above, L ties_below, L ties_above, Give give) {
+    const L one = fill<L>(1.0f);
+    for (int k = 0; k < size; ++k) {
+        if (is_left_out(k)) continue;
+        const L x = value(k);
+        ties_below = add(ties_below, keep(equal(x, least), one));
+        ties_above = add(ties_above, keep(equal(x, greatest), one));
+    }
+    below = divide(below, ties_below);
+    above = divide(above, ties_above);
+    for (int k = 0; k < size; ++k) {
+        if (is_left_out(k)) continue;
+        const L x = value(k);
+        const auto is_least = equal(x, least), is_greatest = equal(x, greatest);
+        if (any(is_least, is_greatest)) give(k, add(keep(is_least, below), keep(is_greatest, above)));
+    }
+}
+
 template <bool exclude, MapKind kind, int known_pitch>
 static void undo_reduce_rows(const NlmReduction& r, const float* min_gradient, const float* max_gradient,
                              float* gradient) {
@@ -102,33 +122,24 @@ static void undo_reduce_rows(const NlmReduction& r, const float* min_gradient, c
             const L left_out = fill<L>(static_cast<float>(num_left_out));
             L ties_below = keep(equal(least, one), left_out);
             L ties_above = keep(equal(greatest, fill<L>(0.0f)), left_out);
-            for (int k = 0; k < size; ++k) {
-                if (is_left_out(k)) continue;
-                const L x = load<L>(r.rows + source(k) * pitch + lane);
-                ties_below = add(ties_below, keep(equal(x, least), one));
-                ties_above = add(ties_above, keep(equal(x, greatest), one));
-            }
-            const L below = divide(load<L>(min_gradient + row), ties_below);
-            const L above = divide(load<L>(max_gradient + row), ties_above);
-            for (int k = 0; k < size; ++k) {
-                if (is_left_out(k)) continue;
-                const int64_t at = source(k) * pitch + lane;
-                const L x = load<L>(r.rows + at);
-                const auto is_least = equal(x, least), is_greatest = equal(x, greatest);
-                if (!any(is_least, is_greatest)) continue;
-                const L share = add(keep(is_least, below), keep(is_greatest, above));
-                store(gradient + at, add(load<L>(gradient + at), share));
-            }
+            const auto add_share = [&](int k, L share) {
+                float* to = gradient + source(k) * pitch + lane;
+                store(to, add(load<L>(to), share));
+            };
+            share_out(
+                size, is_left_out, [&](int k) { return load<L>(r.rows + source(k) * pitch + lane); }, least,
+                greatest, load<L>(min_gradient + row), load<L>(max_gradient + row), ties_below, ties_above,
+                add_share);
         }
 }
 
 static void undo_reduce(const NlmReduction& r, const float* min_gradient, const float* max_gradient,
                         float* gradient) {
-    if (r.map.begin) {
-        HSTAR_DISPATCH_PITCH(undo_reduce_rows, List, r.exclude_self, r.pitch, r, min_gradient, max_gradient,
-                             gradient)
-    }
-    HSTAR_DISPATCH(undo_reduce_rows, r.map, r.exclude_self, r.pitch, r, min_gradient, max_gradient, gradient)
+    const auto work = [&]<bool exclude, MapKind kind, int pitch>() {
+        undo_reduce_rows<exclude, kind, pitch>(r, min_gradient, max_gradient, gradient);
+    };
+    if (r.map.begin) return with_pitch<MapKind::List>(r.exclude_self, r.pitch, work);
+    dispatch(r.map, r.exclude_self, r.pitch, work);
 }
 
 template <bool exclude, MapKind kind, int known_pitch>
@@ -162,35 +173,27 @@ static void undo_sums(const NlmTriples& x, const float* min_gradient, const floa
                                         load<L>(jk + static_cast<int64_t>(k) * pitch));
                     return add(pairs, load<L>(x.own + own_row(k) * pitch + lane));
                 };
-                for (int k = 0; k < n; ++k) {
-                    if (exclude && (k == i || k == j)) continue;
-                    const L v = sum(k);
-                    ties_below = add(ties_below, keep(equal(v, least), one));
-                    ties_above = add(ties_above, keep(equal(v, greatest), one));
-                }
-                below = divide(below, ties_below);
-                above = divide(above, ties_above);
                 L total = zero;
-                for (int k = 0; k < n; ++k) {
-                    if (exclude && (k == i || k == j)) continue;
-                    const L v = sum(k);
-                    const auto is_least = equal(v, least), is_greatest = equal(v, greatest);
-                    if (!any(is_least, is_greatest)) continue;
-                    const L share = add(keep(is_least, below), keep(is_greatest, above));
+                const auto add_share = [&](int k, L share) {
                     total = add(total, share);
                     auto give = [&](float* to) { store(to, add(load<L>(to), share)); };
                     give(p02 + (static_cast<int64_t>(i) * n + k) * pitch + lane);
                     give(p12 + (static_cast<int64_t>(j) * n + k) * pitch + lane);
                     give(own + own_row(k) * pitch + lane);
-                }
+                };
+                const auto is_left_out = [&](int k) { return exclude && (k == i || k == j); };
+                share_out(n, is_left_out, sum, least, greatest, below, above, ties_below, ties_above,
+                          add_share);
                 store(p01 + pair, add(load<L>(p01 + pair), total));
             }
 }
 
 static void undo_triples(const NlmTriples& x, const float* min_gradient, const float* max_gradient,
-                         float* p01, float* p02, float* p12,
-                         float* own){HSTAR_DISPATCH(undo_sums, x.map, x.exclude_self, x.pitch, x,
-                                                    min_gradient, max_gradient, p01, p02, p12, own)}
+                         float* p01, float* p02, float* p12, float* own) {
+    dispatch(x.map, x.exclude_self, x.pitch, [&]<bool exclude, MapKind kind, int pitch>() {
+        undo_sums<exclude, kind, pitch>(x, min_gradient, max_gradient, p01, p02, p12, own);
+    });
+}
 
 NlmBackwardKernel HSTAR_NLM_BACKWARD() {
     return {undo_activation, weight_gradient, scatter, undo_reduce, undo_triples};

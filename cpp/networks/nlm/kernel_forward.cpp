@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "lanes/pieces.hpp"
 #include "networks/nlm/kernel_rows.hpp"
 
 namespace hstar {
@@ -18,46 +19,36 @@ static constexpr int kStreams = 4;  // reductions side by side, so that their la
 template <class L, int kRows>
 static inline void affine_tile(const NlmAffine& a, int lane, int64_t first, L bias) {
     L sum[kRows];
-    HSTAR_UNROLL
-    for (int t = 0; t < kRows; ++t) sum[t] = bias;
+    HSTAR_EACH (t, kRows) sum[t] = bias;
     for (int i = 0; i < a.num_addends; ++i) {
         const NlmAddend& addend = a.addends[i];
-        HSTAR_UNROLL
-        for (int t = 0; t < kRows; ++t)
+        HSTAR_EACH (t, kRows)
             sum[t] = add(sum[t], load<L>(addend.rows + place(addend.index, first + t) * a.pitch + lane));
     }
     for (int i = 0; i < a.num_products; ++i) {
         const NlmProduct& product = a.products[i];
         const float* x[kRows];
-        HSTAR_UNROLL
-        for (int t = 0; t < kRows; ++t) x[t] = product.rows + place(product.index, first + t) * product.pitch;
+        HSTAR_EACH (t, kRows) x[t] = product.rows + place(product.index, first + t) * product.pitch;
         const float* weights = product.weights + lane;
         for (int c = 0; c < product.channels; ++c, weights += a.pitch) {
             const L w = load<L>(weights);
-            HSTAR_UNROLL
-            for (int t = 0; t < kRows; ++t) sum[t] = fma(fill<L>(x[t][c]), w, sum[t]);
+            HSTAR_EACH (t, kRows) sum[t] = fma(fill<L>(x[t][c]), w, sum[t]);
         }
     }
     if (a.activation == Activation::Sigmoid) {
-        HSTAR_UNROLL
-        for (int t = 0; t < kRows; ++t) sum[t] = sigmoid(sum[t]);
+        HSTAR_EACH (t, kRows) sum[t] = sigmoid(sum[t]);
     } else if (a.activation == Activation::Relu) {
-        HSTAR_UNROLL
-        for (int t = 0; t < kRows; ++t) sum[t] = max(sum[t], fill<L>(0.0f));
+        HSTAR_EACH (t, kRows) sum[t] = max(sum[t], fill<L>(0.0f));
     }
-    HSTAR_UNROLL
-    for (int t = 0; t < kRows; ++t) store(a.result + (first + t) * a.pitch + lane, sum[t]);
+    HSTAR_EACH (t, kRows) store(a.result + (first + t) * a.pitch + lane, sum[t]);
 }
 
 template <class L>
 static void affine_rows(const NlmAffine& a) {
     for (int lane = 0; lane < a.pitch; lane += lanes_of<L>) {
         const L bias = a.bias ? load<L>(a.bias + lane) : fill<L>(0.0f);
-        int64_t first = 0;
-        for (; a.count - first >= kTile; first += kTile) affine_tile<L, kTile>(a, lane, first, bias);
-        if (a.count - first >= 4) affine_tile<L, 4>(a, lane, first, bias), first += 4;
-        if (a.count - first >= 2) affine_tile<L, 2>(a, lane, first, bias), first += 2;
-        if (a.count - first >= 1) affine_tile<L, 1>(a, lane, first, bias);
+        in_pieces<kTile, 4, 2, 1>(
+            a.count, [&]<int kRows>(int64_t first) { affine_tile<L, kRows>(a, lane, first, bias); });
     }
 }
 
@@ -87,8 +78,7 @@ static void reduce_rows(const NlmReduction& r) {
                 greatest[u] = minus_infinity;
             }
             for (int k = 0; k < most; ++k) {
-                HSTAR_UNROLL
-                for (int u = 0; u < kStreams; ++u) {
+                HSTAR_EACH (u, kStreams) {
                     if ((kind == MapKind::List && k >= size[u]) || is_left_out[u](k)) continue;
                     const L x = load<L>(r.rows + row[u](k) * pitch + lane);
                     least[u] = min(least[u], x);
@@ -108,10 +98,9 @@ static void reduce_rows(const NlmReduction& r) {
 }
 
 static void reduce(const NlmReduction& r) {
-    if (r.map.begin) {
-        HSTAR_DISPATCH_PITCH(reduce_rows, List, r.exclude_self, r.pitch, r)
-    }
-    HSTAR_DISPATCH(reduce_rows, r.map, r.exclude_self, r.pitch, r)
+    const auto work = [&]<bool exclude, MapKind kind, int pitch>() { reduce_rows<exclude, kind, pitch>(r); };
+    if (r.map.begin) return with_pitch<MapKind::List>(r.exclude_self, r.pitch, work);
+    dispatch(r.map, r.exclude_self, r.pitch, work);
 }
 
 template <bool exclude, MapKind kind, int known_pitch>
@@ -141,8 +130,7 @@ static void reduce_sums(const NlmTriples& x) {
                     if (exclude && k == j) continue;
                     const L jk = load<L>(p12 + static_cast<int64_t>(k) * pitch);
                     const int shared = own[0].shared(k);
-                    HSTAR_UNROLL
-                    for (int u = 0; u < kStreams; ++u) {
+                    HSTAR_EACH (u, kStreams) {
                         if (exclude && k == i[u]) continue;
                         L sum = add(load<L>(p02[u] + static_cast<int64_t>(k) * pitch), jk);
                         sum = add(sum, load<L>(x.own + own[u](k, shared) * pitch + lane));
@@ -169,8 +157,10 @@ static void reduce_sums(const NlmTriples& x) {
             }
 }
 
-static void reduce_triples(const NlmTriples& x){
-    HSTAR_DISPATCH(reduce_sums, x.map, x.exclude_self, x.pitch, x)}
+static void reduce_triples(const NlmTriples& x) {
+    dispatch(x.map, x.exclude_self, x.pitch,
+             [&]<bool exclude, MapKind kind, int pitch>() { reduce_sums<exclude, kind, pitch>(x); });
+}
 
 NlmForwardKernel HSTAR_NLM_FORWARD() {
     return {affine, reduce, reduce_triples};

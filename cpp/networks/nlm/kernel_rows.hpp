@@ -88,32 +88,23 @@ static inline int num_rows(const NlmReduction& r, int64_t s) {
     return kind == MapKind::List ? r.map.begin[s + 1] - r.map.begin[s] : r.n;
 }
 
-static inline MapKind kind_of(const NlmRowMap& map) {
-    return map.table ? MapKind::Table : map.direct ? MapKind::Direct : MapKind::Number;
+// Calls work<exclude, kind, pitch>() for the kind of map, for whether tuples with equal members are left out,
+// and for the usual pitches, where the compiler then needs no multiplications (0: any other).
+template <MapKind kind, class Work>
+static inline void with_pitch(bool exclude, int pitch, Work work) {
+    const auto with = [&]<int known_pitch>() {
+        exclude ? work.template operator()<true, kind, known_pitch>()
+                : work.template operator()<false, kind, known_pitch>();
+    };
+    if (pitch == kHalfFloats) return with.template operator()<kHalfFloats>();
+    pitch == kFloats ? with.template operator()<kFloats>() : with.template operator()<0>();
 }
-
-// Calls the template's instance for the kind of map, for whether tuples with equal members are left out, and
-// for the usual pitches, where the compiler then needs no multiplications (0: any other).
-#define HSTAR_DISPATCH_PITCH(function, kind, exclude, pitch, ...)                  \
-    if (pitch == kHalfFloats)                                                      \
-        return exclude ? function<true, MapKind::kind, kHalfFloats>(__VA_ARGS__)   \
-                       : function<false, MapKind::kind, kHalfFloats>(__VA_ARGS__); \
-    if (pitch == kFloats)                                                          \
-        return exclude ? function<true, MapKind::kind, kFloats>(__VA_ARGS__)       \
-                       : function<false, MapKind::kind, kFloats>(__VA_ARGS__);     \
-    return exclude ? function<true, MapKind::kind, 0>(__VA_ARGS__)                 \
-                   : function<false, MapKind::kind, 0>(__VA_ARGS__);
-#define HSTAR_DISPATCH(function, map, exclude, pitch, ...)                      \
-    switch (kind_of(map)) {                                                     \
-        case MapKind::Number:                                                   \
-            HSTAR_DISPATCH_PITCH(function, Number, exclude, pitch, __VA_ARGS__) \
-        case MapKind::Direct:                                                   \
-            HSTAR_DISPATCH_PITCH(function, Direct, exclude, pitch, __VA_ARGS__) \
-        case MapKind::Table:                                                    \
-            HSTAR_DISPATCH_PITCH(function, Table, exclude, pitch, __VA_ARGS__)  \
-        case MapKind::List:                                                     \
-            break;                                                              \
-    }
+template <class Work>
+static inline void dispatch(const NlmRowMap& map, bool exclude, int pitch, Work work) {
+    if (map.table) return with_pitch<MapKind::Table>(exclude, pitch, work);
+    map.direct ? with_pitch<MapKind::Direct>(exclude, pitch, work)
+               : with_pitch<MapKind::Number>(exclude, pitch, work);
+}
 
 // Which tuples (s, k) are left out for one s: those with equal members. Found once per s: a division per
 // tuple would take longer than all the rest.
