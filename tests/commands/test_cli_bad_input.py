@@ -25,6 +25,7 @@ def test_the_texts_that_the_mistakes_are_put_into_are_fine(parcels: Path) -> Non
     outcome = hstar("validate", "domain.pddl", "problem.pddl", "plan", cwd=parcels)
     assert (outcome.code, outcome.err) == (0, "")
     assert outcome.out == "Plan valid: 4 step(s), cost 26.5.\n"
+    assert hstar("validate", "problem.pddl", "plan", cwd=parcels) == outcome
     assert hstar("info", "problem.pddl", cwd=parcels).code == 0
 
 
@@ -124,6 +125,7 @@ def test_missing_files(parcels: Path) -> None:
         ["plan", "domain.pddl", "missing.pddl"],
         ["plan", "missing.pddl", "problem.pddl"],
         ["info", "missing.pddl"],
+        ["validate", "missing.pddl", "plan"],
         ["validate", "missing.pddl", "problem.pddl", "plan"],
         ["validate", "domain.pddl", "missing.pddl", "plan"],
         ["validate", "domain.pddl", "problem.pddl", "missing.pddl"],
@@ -202,7 +204,9 @@ BAD_USAGE = table("""
 fly | invalid choice: 'fly'
 plan | arguments are required: [DOMAIN] PROBLEM
 info | arguments are required: [DOMAIN] PROBLEM
-validate domain.pddl problem.pddl | arguments are required: PLAN
+validate | arguments are required: PROBLEM, PLAN
+validate problem.pddl | arguments are required: PLAN
+validate domain.pddl problem.pddl | domain.pddl is a domain; name the problem and the plan as well
 validate a b c d | unrecognized arguments: d
 plan a b c | at most two files
 info a b c | at most two files

@@ -63,8 +63,9 @@ def test_errors_name_the_program_when_run_as_installed() -> None:
     assert (done.returncode, done.stderr) == (36, hstar("fly").err)
 
 
-@pytest.mark.parametrize("command", ["plan", "learn", "info"])
+@pytest.mark.parametrize("command", ["plan", "learn", "info", "validate"])
 def test_the_usage_names_the_files_once(command: str) -> None:
     usage = hstar(command, "--help").out.partition("\n\n")[0]
-    assert usage.endswith(" [DOMAIN] PROBLEM|FOLDER" if command == "learn" else " [DOMAIN] PROBLEM")
+    files = {"learn": "[DOMAIN] PROBLEM|FOLDER", "validate": "[DOMAIN] PROBLEM PLAN"}
+    assert usage.endswith(f" {files.get(command, '[DOMAIN] PROBLEM')}")
     assert usage.count("PROBLEM") == 1

@@ -205,7 +205,8 @@ try:
 except ImportError as error:
     print(error)
 """
-    assert run(program) == "gymnasium is not installed; run: pip install 'hstar[gym]'\n"
+    said = "gymnasium is not installed; run in a checkout of hstar: pip install '.[gym]'\n"
+    assert run(program) == said
 
 
 def test_maskable_ppo_trains_a_thousand_steps(tmp_path: Path, one_thread: None) -> None:

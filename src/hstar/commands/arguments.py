@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -241,6 +242,12 @@ def seed(text: str) -> int:
     if not text.isdecimal() or int(text) >= 2**63:
         raise ValueError(f"'{text}' is not a whole number from 0 to 2^63 - 1")
     return int(text)
+
+
+def require(package: str) -> None:
+    """For work whose result needs the package. Raises ModuleNotFoundError before the work."""
+    if find_spec(package) is None:
+        raise ModuleNotFoundError(f"No module named '{package}'", name=package)
 
 
 def input_files(files: list[str]) -> tuple[Path, Path]:

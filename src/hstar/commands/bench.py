@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 
-from hstar.commands.arguments import SEVERAL, Options, Parser, as_usage_error
+from hstar.commands.arguments import SEVERAL, Options, Parser, as_usage_error, require
 from hstar.pddl.errors import escape
 
 HELP = "run heuristics on suites of problems"
@@ -41,6 +41,7 @@ def run(options: Options) -> int:
     further = [one.specification() for one in asked]
     heuristics = [name for names in options.heuristic or [] for name in names]
     searches = [name for names in options.algorithm or [] for name in names]
+    require("polars")
     with as_usage_error():
         chosen = BenchOptions(
             heuristics=heuristics or ([] if further and not searches else ["ff"]),

@@ -135,8 +135,8 @@ def explain(error: Exception, usage: str) -> int:
         case MemoryError():
             return fail("out of memory", 22)
         case ModuleNotFoundError(name=str(name)) if (package := name.split(".")[0]) in EXTRAS:
-            install = f"pip install 'hstar[{EXTRAS[package]}]'"
-            return fail(f"this needs {package}, which is not installed: {install}", USAGE_ERROR)
+            advice = f"run in a checkout of hstar: pip install '.[{EXTRAS[package]}]'"
+            return fail(f"this needs {package}, which is not installed; {advice}", USAGE_ERROR)
     traceback.print_exception(error)
     return fail("this is a bug in hstar, please report it with the files", INTERNAL_ERROR)
 

@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Any
 
-from hstar.commands.arguments import Options, Parser, UsageError, as_usage_error, positive
+from hstar.commands.arguments import Options, Parser, UsageError, as_usage_error, positive, require
 from hstar.pddl.errors import escape
 from hstar.runtime.resources import OutOfResources
 
@@ -73,6 +73,7 @@ def run(options: Options) -> int:
     given = {name: value for name, value in short.items() if value is not None}
     with as_usage_error():
         chosen = LabelOptions(teacher, {**options.named_values(), **given}, **same)
+    require("polars")
     try:
         summary = label(options.directory, options.output, chosen, show_progress=True)
     except OutOfResources as error:

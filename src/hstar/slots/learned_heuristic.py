@@ -133,8 +133,9 @@ class LearnedHeuristic:
         try:
             import torch  # noqa: F401
         except ImportError:
+            advice = "run in a checkout of hstar: pip install '.[learn]'"
             raise self._error(
-                "this model runs in torch, which is not installed: pip install 'hstar[learn]'"
+                f"this model runs in torch, which is not installed; {advice}"
             ) from None
         described = self.metadata["model"]
         with refusing_malformed(self.path):

@@ -23,7 +23,8 @@ def fit_torch(lesson: Lesson, row: ModelRow, limits: Limits) -> ModelFile | None
     """A tenth of the problems chooses the weights; with one problem, it does. None if no weights
     were judged in time. Raises ValueError for pieces that do not fit, OutOfResources."""
     if find_spec("torch") is None:
-        raise ValueError(f"{row.label} needs torch: pip install 'hstar[learn]'")
+        advice = "run in a checkout of hstar: pip install '.[learn]'"
+        raise ValueError(f"{row.label} needs torch; {advice}")
     from hstar.training.train import prepare
 
     data = lesson.dataset.without_dead_ends()

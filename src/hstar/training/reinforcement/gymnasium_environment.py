@@ -43,7 +43,8 @@ try:
     from gymnasium.error import ResetNeeded
     from gymnasium.spaces import Discrete, MultiBinary
 except ImportError as error:
-    raise ImportError("gymnasium is not installed; run: pip install 'hstar[gym]'") from error
+    advice = "run in a checkout of hstar: pip install '.[gym]'"
+    raise ImportError(f"gymnasium is not installed; {advice}") from error
 
 NAME = "hstar/Plan-v0"
 NO_EPISODE = "no episode is under way; call reset() first"
