@@ -40,9 +40,9 @@ EXAMPLES = [
 class Extended(SearchSpecification):
     """With one option more."""
 
-    boost: int | None = option(
-        int, "--boost N", "turns that preferred queues gain", "boost {}", default=1000,
-        core="boost", least=0,
+    stroll: int | None = option(
+        int, "--stroll N", "steps after an expansion", "stroll {}", default=0,
+        core="lookahead", least=0,
     )  # fmt: skip
 
 
@@ -50,22 +50,22 @@ def test_a_new_option_is_one_field(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hstar.commands.arguments.SearchSpecification", Extended)
     parser = Parser(prog="test")
     parser.add_search()
-    assert "turns that preferred queues gain (default: 1000)" in parser.format_help()
-    flags = ["-H", "ff", "-s", "lazy", "--boost", "7"]
+    assert "steps after an expansion (default: 0)" in parser.format_help()
+    flags = ["-H", "ff", "-s", "gbfs", "--stroll", "7"]
     chosen = parser.parse_args(flags, Options()).specification()
-    assert chosen == Extended("ff", "lazy", boost=7)
-    assert chosen.label() == "lazy(ff, boost 7)"
-    assert chosen.describe().endswith("heuristic ff, boost 7")
-    assert chosen.to_dict() == {"heuristic": "ff", "algorithm": "lazy", "boost": 7}
+    assert chosen == Extended("ff", "gbfs", stroll=7)
+    assert chosen.label() == "gbfs(ff, stroll 7)"
+    assert chosen.describe().endswith("heuristic ff, stroll 7")
+    assert chosen.to_dict() == {"heuristic": "ff", "algorithm": "gbfs", "stroll": 7}
     assert Extended.from_dict(chosen.to_dict()) == chosen
     task = hstar.load_task(*FILES)
-    assert chosen.for_core(task).boost == 7 and Extended().for_core(task).boost == 1000
-    (alone,) = Extended(boost=7).searches()
-    assert alone.boost == 7 and alone.algorithm == "lazy"
+    assert chosen.for_core(task).lookahead == 7 and Extended().for_core(task).lookahead == 0
+    (alone,) = Extended(stroll=7).searches()
+    assert alone.stroll == 7 and alone.algorithm == "lazy"
     assert run(task, chosen, Budget()).solved
-    for wrong, message in ((-1, "boost must be finite and at least 0"), (1.5, "a whole number")):
+    for wrong, message in ((-1, "stroll must be finite and at least 0"), (1.5, "a whole number")):
         with pytest.raises(ValueError, match=message):
-            Extended(boost=wrong)  # type: ignore[arg-type]
+            Extended(stroll=wrong)  # type: ignore[arg-type]
 
 
 def test_no_option_is_written_out_elsewhere() -> None:

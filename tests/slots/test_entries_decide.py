@@ -112,5 +112,5 @@ def test_classes_need_no_statistics() -> None:
 
 def test_a_table_of_all_variables_has_the_digits_of_its_space() -> None:
     data = data_of(*PANCAKES)
-    config = prepare_table(data, OPTIONS).metadata["features"]["config"]
+    config = prepare_table(data, OPTIONS).features
     assert config == DIGITS.configure([data.space], {}, "normal")

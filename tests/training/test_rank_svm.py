@@ -162,7 +162,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"columns": [-1, 2, 1]}, "there is no column -1"),
     ({"columns": [2, 0, 1]}, "the columns of row 0 must rise"),
     ({"columns": [1, 1, 1]}, "the columns of row 0 must rise"),
-    ({"columns": [0, 1]}, "one value for each column"),
+    ({"columns": [0, 1]}, "starts must rise from 0"),
     ({"values": [1.0]}, "one value for each column"),
     ({"values": [1.0, np.nan, 2]}, "values must be finite"),
     ({"values": [1.0, np.inf, 2]}, "values must be finite"),
