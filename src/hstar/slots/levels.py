@@ -1,4 +1,4 @@
-"""How a class is read off the logits; the arithmetic is that of cpp/learned/level_decoder.hpp."""
+"""How a class is read off the logits; the arithmetic is that of cpp/learned/learned_pdb.hpp."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ from hstar.slots.models.integer_network import Network
 
 @dataclass(frozen=True, slots=True)
 class ExceptionSet:
-    """Sorted indices, Golomb-Rice coded; see cpp/learned/rice_set.hpp."""
+    """Sorted indices, Golomb-Rice coded; see cpp/learned/learned_pdb.hpp."""
 
     count: int
     parameter: int
