@@ -9,15 +9,17 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <chrono>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
-#include "bindings/exclusive.hpp"
 #include "heuristics/evaluator.hpp"
 #include "networks/mlp/network.hpp"
-#include "networks/nlm/encoding.hpp"
+#include "networks/nlm/batch.hpp"
 #include "pdb/piece_walker.hpp"
 #include "runtime/limits.hpp"
 #include "runtime/require.hpp"
@@ -95,6 +97,68 @@ std::vector<std::string> names_of(const std::vector<Kernel>& kernels) {
     for (const Kernel& kernel : kernels) names.push_back(kernel.name);
     return names;
 }
+
+struct StoppedError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+    explicit StoppedError(Stopped stopped) : StoppedError(kReasons[static_cast<int>(stopped.reason)]) {}
+    static constexpr const char* kReasons[] = {"time", "memory", "interrupt", "terminate"};
+};
+
+// Keeps threads from using an object of the core at once, where it has work space of its own.
+class Exclusive {
+  public:
+    using Lock = std::unique_lock<std::timed_mutex>;
+
+    // Waits without the GIL, whether or not the caller has it; signals end that. A function of Python that a
+    // search calls must not wait for what this search holds: it would wait forever.
+    // Throws std::invalid_argument, StoppedError.
+    Lock lock() {
+        for (const Holder* holder = innermost_; holder; holder = holder->outer_)
+            require(!holder->held_.contains(this),
+                    "the search that calls this function, or one that takes turns with it, uses the same "
+                    "heuristic; bind or make another one for the function");
+        Lock lock(mutex_, std::try_to_lock);
+        if (lock) return lock;
+        std::optional<nb::gil_scoped_release> release;
+        if (PyGILState_Check()) release.emplace();
+        while (!lock.try_lock_for(std::chrono::milliseconds(20))) {
+            try {
+                Limits().check();
+            } catch (const Stopped& stopped) {
+                throw StoppedError(stopped);
+            }
+            nb::gil_scoped_acquire acquire;
+            if (PyErr_CheckSignals() != 0) throw nb::python_error();
+        }
+        return lock;
+    }
+
+    using Set = std::set<Exclusive*>;
+    // Everyone locks them in this order, and all at once, so that nobody waits in a circle.
+    static std::vector<Lock> lock_all(const Set& set) {
+        std::vector<Lock> locks;
+        for (Exclusive* one : set) locks.push_back(one->lock());
+        return locks;
+    }
+
+    // While it exists, this thread works for someone who holds the set.
+    class Holder {
+      public:
+        explicit Holder(const Set& held) : held_(held), outer_(innermost_) { innermost_ = this; }
+        ~Holder() { innermost_ = outer_; }
+        Holder(const Holder&) = delete;
+        Holder& operator=(const Holder&) = delete;
+
+      private:
+        friend class Exclusive;
+        const Set& held_;
+        const Holder* outer_;
+    };
+
+  private:
+    static inline thread_local const Holder* innermost_ = nullptr;
+    std::timed_mutex mutex_;
+};
 
 // Runs without the GIL.
 template <class Work>
@@ -215,8 +279,6 @@ struct BoundHeuristic {
     bool is_prepared_ = false;
 };
 
-// From the dictionary that hstar.planning.normalize makes.
-std::shared_ptr<const LiftedTask> to_lifted(const nb::dict& spec);
 // From (weights [outputs, inputs], bias, "relu" or "none", whether the input of the layer before is added).
 MlpLayer to_mlp_layer(nb::handle item, int& inputs);
 // From the dictionary that hstar.slots.features.atoms makes.
@@ -233,7 +295,7 @@ std::unique_ptr<BoundHeuristic> make_pdb_heuristic(const BoundSpace& space, cons
 
 // Each adds its part to the module.
 using Binder = void(nb::module_& m);
-Binder bind_task, bind_sampling, bind_teaching, bind_reinforcement, bind_heuristics, bind_search,
-    bind_learned, bind_wl, bind_training, bind_puzzles, bind_pdb, bind_learned_pdb;
+Binder bind_task, bind_sampling, bind_reinforcement, bind_heuristics, bind_search, bind_learned,
+    bind_training, bind_puzzles, bind_pdb, bind_learned_pdb;
 
 }  // namespace hstar::bindings

@@ -1,7 +1,6 @@
 
 #include "bindings/bindings.hpp"
 #include "heuristics/relaxation_heuristics.hpp"
-#include "runtime/require.hpp"
 
 namespace hstar::bindings {
 

@@ -4,7 +4,6 @@
 #include "bindings/puzzles.hpp"
 #include "learned/learned_sweep.hpp"
 #include "networks/integer/weight_code.hpp"
-#include "runtime/require.hpp"
 
 namespace hstar::bindings {
 

@@ -7,7 +7,6 @@
 #include "pdb/build.hpp"
 #include "pdb/projection.hpp"
 #include "pdb/symmetry.hpp"
-#include "runtime/require.hpp"
 
 namespace hstar::bindings {
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "runtime/require.hpp"
 #include "spaces/cube_geometry.hpp"
 #include "spaces/puzzle_space.hpp"
 

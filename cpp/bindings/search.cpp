@@ -7,7 +7,6 @@
 #include <thread>
 
 #include "bindings/bindings.hpp"
-#include "runtime/require.hpp"
 #include "runtime/turns.hpp"
 #include "search/exhaustive.hpp"
 #include "spaces/task_space.hpp"

@@ -6,8 +6,7 @@
 #include <optional>
 
 #include "bindings/bindings.hpp"
-#include "networks/linear/newton.hpp"
-#include "networks/linear/rank_svm.hpp"
+#include "networks/linear/linear.hpp"
 #include "networks/mlp/trainer.hpp"
 
 namespace hstar::bindings {

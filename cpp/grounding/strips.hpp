@@ -1,12 +1,26 @@
-// The ground task in positive normal form: preconditions and goals contain only positive facts.
+// The steps of grounding: what is reachable, and the ground task in positive normal form: preconditions and
+// goals contain only positive facts.
 #pragma once
 #include <cstdint>
 #include <vector>
 
-#include "grounding/reachability.hpp"
+#include "grounding/fact_table.hpp"
+#include "runtime/limits.hpp"
 #include "runtime/rows.hpp"
+#include "task/lifted.hpp"
 
 namespace hstar {
+
+// Relaxed reachability of a lifted task (reachability.cpp).
+struct Reachability {
+    FactTable facts;  // initial facts first, then the reached ones
+    int num_initial_facts = 0;
+    std::vector<char> is_fluent;              // per predicate: some action may change it
+    std::vector<std::vector<int>> instances;  // per schema: parameter tuples, one after the other
+    std::vector<int> instance_count;          // per schema
+};
+
+Reachability explore(const LiftedTask& lifted, const Limits& limits);
 
 // A ground literal: 2 * fact, plus one if negated.
 inline int positive(int fact) {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "heuristics/relaxed_task.hpp"
+#include "heuristics/relaxed_exploration.hpp"
 #include "task/task.hpp"
 
 namespace hstar {

@@ -10,7 +10,6 @@
 #include "heuristics/evaluator.hpp"
 #include "heuristics/plan_follower.hpp"
 #include "heuristics/relaxed_exploration.hpp"
-#include "heuristics/relaxed_task.hpp"
 #include "heuristics/wide_exploration.hpp"
 
 namespace hstar {

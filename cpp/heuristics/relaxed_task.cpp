@@ -1,7 +1,6 @@
-#include "heuristics/relaxed_task.hpp"
-
 #include <algorithm>
 
+#include "heuristics/relaxed_exploration.hpp"
 #include "runtime/hash.hpp"
 #include "runtime/numbering.hpp"
 

@@ -1,9 +1,8 @@
-#include "learned/decode.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "learned/learned_heuristic.hpp"
 #include "networks/truncated_gaussian.hpp"
 #include "reinforcement/shaping.hpp"
 #include "runtime/require.hpp"
@@ -20,11 +19,6 @@ double constant(const DecodeSpec& spec, const std::string& name, double least,
     require(found->second >= least && found->second <= most,  // false for NaN
             "the decode's '", name, "' is out of range: ", found->second);
     return found->second;
-}
-
-double sigmoid(double x) {
-    const double e = truncated_gaussian::exp_of_negative(-std::fabs(x));
-    return x < 0 ? e / (1 + e) : 1 / (1 + e);
 }
 
 Decode value(const DecodeSpec&, int) {
@@ -49,7 +43,7 @@ Decode truncated_mean(const DecodeSpec& spec, int outputs) {
     require(outputs >= (fixed == 0 ? 2 : 1),
             "a truncated mean needs a fixed sigma or a second output of the model");
     return [=](const float* outputs, double base, double lower) {
-        const double sigma = fixed == 0 ? least + range * sigmoid(outputs[1]) : fixed;
+        const double sigma = fixed == 0 ? least + range * truncated_gaussian::sigmoid(outputs[1]) : fixed;
         return truncated_gaussian_mean(outputs[0] + base, sigma, lower - epsilon,
                                        std::numeric_limits<double>::infinity());
     };

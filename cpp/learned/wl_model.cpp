@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "learned/expansion_walk.hpp"
 #include "learned/output_model.hpp"
 #include "runtime/require.hpp"
 #include "wl/operators.hpp"

@@ -56,6 +56,11 @@ inline double exp_of_negative(double x) {
     return x < -708.0 ? 0.0 : result;
 }
 
+inline double sigmoid(double x) {
+    const double e = exp_of_negative(x < 0 ? x : -x);
+    return x < 0 ? e / (1 + e) : 1 / (1 + e);
+}
+
 // 1 - exp(-z) for z >= 0, relative error 1e-14 however small z is.
 inline double one_minus_exp(double z) {
     if (z > 0.5) return 1.0 - exp_of_negative(-z);

@@ -1,10 +1,9 @@
-#include "regression/completion.hpp"
-
 #include <algorithm>
 #include <bit>
 #include <numeric>
 #include <stdexcept>
 
+#include "regression/regression.hpp"
 #include "regression/subset_index.hpp"
 
 namespace hstar {

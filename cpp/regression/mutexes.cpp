@@ -1,8 +1,8 @@
-#include "regression/mutexes.hpp"
-
 #include <algorithm>
 #include <bit>
 #include <stdexcept>
+
+#include "regression/regression.hpp"
 
 namespace hstar {
 

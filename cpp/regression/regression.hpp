@@ -5,13 +5,74 @@
 // that contains x by o.
 #pragma once
 #include <cstdint>
+#include <span>
+#include <utility>
 #include <vector>
 
-#include "regression/mutexes.hpp"
-#include "regression/set_task.hpp"
+#include "runtime/limits.hpp"
 #include "runtime/random.hpp"
+#include "runtime/rows.hpp"
+#include "task/task.hpp"
 
 namespace hstar {
+
+// A task over sets of facts, for searching backwards from the goal.
+//
+// A set holds at most one fact per variable and may leave variables open. The value "none of those" is not a
+// fact of any set: an operator that assigns it only deletes. The grounder writes "delete this fact" as a
+// conditional effect where the precondition does not mention the fact; here it is a plain delete again.
+// Operators with other conditional effects are left out.
+struct SetTask {
+    explicit SetTask(const Task& task);
+
+    const Task& task;
+    std::vector<char> is_fact;                   // per fact of the task: not "none of those"
+    std::vector<std::pair<int, int>> negations;  // facts "not a" and "a", where both are facts
+    std::vector<char> is_usable;                 // per operator
+    int num_left_out = 0;                        // operators with conditional effects
+    Rows<int> deletes;  // per operator: facts deleted whatever the state, besides those that effects replace
+    Rows<int> achievers;  // per fact: the usable operators that add it, ascending
+
+    // Removes operators that no reachable state satisfies.
+    void keep_only(const std::vector<char>& possible);
+
+  private:
+    void index_achievers();
+};
+
+// Pairs of facts that no reachable state holds together, as a matrix of bits.
+//
+// The variables and the mutex groups of the grounder give some, and an atom excludes its negation. h^2
+// (Haslum and Geffner 2000) gives more: a pair is possible if it holds initially, or if an operator whose
+// preconditions are pairwise possible adds both facts, or adds one and keeps the other.
+class Mutexes {
+  public:
+    // From variables, mutex groups and negations. Throws Stopped.
+    Mutexes(const SetTask& task, const Limits& limits);
+
+    // Adds the pairs that h^2 excludes, and all pairs with a fact that it does not reach. Returns, per
+    // operator, whether its preconditions are pairwise possible. When a limit is reached it throws Stopped
+    // and changes nothing: h^2 proves nothing before it is complete.
+    std::vector<char> add_h2(const SetTask& task, const Limits& limits);
+
+    int words() const { return words_; }
+    std::span<const uint64_t> row(int fact) const {
+        return {bits_.data() + static_cast<size_t>(fact) * words_, static_cast<size_t>(words_)};
+    }
+    bool exclusive(int a, int b) const { return row(a)[b / 64] >> (b % 64) & 1; }
+    uint64_t num_pairs() const;
+
+    // Above this number of facts the matrix would take more than half a gigabyte.
+    static constexpr int kMostFacts = 1 << 16;
+
+  private:
+    void exclude(int a, int b) {
+        bits_[static_cast<size_t>(a) * words_ + b / 64] |= uint64_t{1} << (b % 64);
+        bits_[static_cast<size_t>(b) * words_ + a / 64] |= uint64_t{1} << (a % 64);
+    }
+    int num_facts_, words_;
+    std::vector<uint64_t> bits_;
+};
 
 class Regression {
   public:
@@ -96,5 +157,23 @@ PreImages sample_focused(const SetTask& task, const Mutexes& mutexes, const Focu
 // may be stopped at any moment (Stopped): all depths are upper bounds all the time. Afterwards `parent` and
 // `op` say how a set was found, but a shorter way may be known.
 void improve_depths(const SetTask& task, PreImages& images, const Limits& limits);
+
+// From sets of facts to whole states, and from whole states to upper bounds on their distance to the goal.
+//
+// A completed state is a set of facts again. It need not be reachable, and may leave a variable open. A
+// negated atom is in it if and only if the atom itself is not.
+enum class Completion {
+    Atoms,      // each open fact with chance 1/2, then of each mutex group one is kept (the published way)
+    Exclusive,  // the same, but no two facts that exclude each other, by h^2 too, are kept
+    Variables   // each open variable gets a random value that nothing excludes
+};
+
+// One state per entry of `chosen`: a completion of that pre-image, or of the empty set for -1.
+Rows<int> complete(const SetTask& task, const Mutexes& mutexes, const PreImages& images,
+                   const std::vector<int>& chosen, Completion way, uint64_t seed, const Limits& limits);
+
+// Per state the smallest depth of a pre-image that it contains, or -1.
+std::vector<int> smallest_depths(const SetTask& task, const PreImages& images, const Rows<int>& states,
+                                 const Limits& limits);
 
 }  // namespace hstar

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "heuristics/evaluator.hpp"
-#include "networks/nlm/encoding.hpp"
+#include "networks/nlm/batch.hpp"
 #include "spaces/task_space.hpp"
 #include "task/registry.hpp"
 

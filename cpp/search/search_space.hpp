@@ -5,7 +5,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "runtime/chunked_array.hpp"
+#include "runtime/rows.hpp"
 #include "search/open_list.hpp"
 #include "search/search.hpp"
 #include "task/packing.hpp"

@@ -3,8 +3,7 @@
 #include <cmath>
 #include <random>
 
-#include "networks/linear/newton.hpp"
-#include "networks/linear/rank_svm.hpp"
+#include "networks/linear/linear.hpp"
 #include "tests.hpp"
 
 using namespace hstar;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "regression/completion.hpp"
 #include "regression/regression.hpp"
 #include "search/walks.hpp"
 #include "spaces/task_space.hpp"
@@ -21,7 +20,8 @@ Facts facts_of(const Rows<int>& rows, int row) {
 
 // The set after an operator, or the empty set if it is not applicable.
 Facts progressed(const SetTask& task, const Facts& state, int op) {
-    if (!task.is_applicable(op, [&](int fact) { return state.contains(fact); })) return {};
+    for (Assignment needed : task.task.pre[op])
+        if (!state.contains(task.task.fact(needed))) return {};
     Facts next = state;
     for (int fact : task.deletes[op]) next.erase(fact);
     for (Assignment effect : task.task.effects[op]) {

@@ -2,17 +2,230 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
+#include <utility>
+#include <vector>
 
-#include "networks/integer/bit_chances.hpp"
-#include "networks/integer/range_coder.hpp"
-#include "networks/integer/weight_statistics.hpp"
 #include "runtime/require.hpp"
 
 namespace hstar {
 
 namespace {
 
+// Binary range coding (Martin, "Range encoding: an algorithm for removing redundancy from a digitised
+// message", 1979): a bit of probability p / 2^16 shrinks the interval [low, high] to its share, and the
+// leading bytes on which both ends agree are written.
+//
+// The encoder and the decoder have the same `code`, so that one model drives both: the encoder takes the bit
+// and returns it, the decoder ignores what it is given and returns the bit it reads.
+
+// Where the interval is divided: up to `split`, the bit is one.
+inline uint32_t split_interval(uint32_t low, uint32_t high, uint32_t chance_of_one) {
+    return low + static_cast<uint32_t>(uint64_t{high - low} * chance_of_one >> 16);
+}
+
+// The last byte of a code: the ends of the interval differ in their first byte, and this byte followed by
+// zeros lies between them.
+inline uint32_t last_byte(uint32_t low) {
+    return (low >> 24) + (low << 8 != 0);
+}
+
+class RangeEncoder {
+  public:
+    // 0 < chance_of_one < 2^16.
+    bool code(bool bit, uint32_t chance_of_one) {
+        uint32_t split = split_interval(low_, high_, chance_of_one);
+        (bit ? high_ : low_) = bit ? split : split + 1;
+        for (; (low_ ^ high_) >> 24 == 0; low_ <<= 8, high_ = high_ << 8 | 255)
+            bytes_.push_back(static_cast<uint8_t>(high_ >> 24));
+        return bit;
+    }
+    std::vector<uint8_t> finish() {
+        bytes_.push_back(static_cast<uint8_t>(last_byte(low_)));
+        return std::move(bytes_);
+    }
+
+  private:
+    uint32_t low_ = 0, high_ = ~uint32_t{0};
+    std::vector<uint8_t> bytes_;
+};
+
+class RangeDecoder {
+  public:
+    // The bytes must outlive the decoder. Throws std::invalid_argument if they end too early.
+    RangeDecoder(const uint8_t* bytes, size_t size) : bytes_(bytes), size_(size) {
+        for (int i = 0; i < 4; ++i) read();
+    }
+    bool code(bool, uint32_t chance_of_one) {
+        uint32_t split = split_interval(low_, high_, chance_of_one);
+        bool bit = value_ <= split;
+        (bit ? high_ : low_) = bit ? split : split + 1;
+        for (; (low_ ^ high_) >> 24 == 0; low_ <<= 8, high_ = high_ << 8 | 255) read();
+        return bit;
+    }
+    // Throws std::invalid_argument unless the encoder would write exactly these bytes for the bits read.
+    void finish() const {
+        if (place_ != size_ + kZeros || value_ != last_byte(low_) << 24)
+            refuse("a code does not end where its bits end");
+    }
+
+  private:
+    static constexpr size_t kZeros = 3;  // that follow the last byte
+    void read() {
+        if (place_ >= size_ + kZeros) refuse("a code ends too early");
+        value_ = value_ << 8 | (place_ < size_ ? bytes_[place_] : 0);
+        ++place_;
+    }
+    const uint8_t* bytes_;
+    size_t size_, place_ = 0;
+    uint32_t low_ = 0, high_ = ~uint32_t{0}, value_ = 0;
+};
+
+// Log odds in units of 1/256, up to +-8; probabilities in units of 1/2^16.
+class Logistic {
+  public:
+    constexpr Logistic() {
+        uint64_t power = uint64_t{1} << 32;  // 2^32 exp(-i / 256)
+        for (int i = 0; i <= kMost; ++i) {
+            uint64_t low = (power << 16) / ((uint64_t{1} << 32) + power);
+            chance_[static_cast<size_t>(kMost - i)] = static_cast<uint16_t>(low);
+            chance_[static_cast<size_t>(kMost + i)] = static_cast<uint16_t>(65536 - low);
+            power = power * 4278222805u >> 32;
+        }
+        size_t i = 0;
+        for (size_t p = 0; p < odds_.size(); ++p) {
+            while (i + 1 < chance_.size() && chance_[i] < 16 * p + 8) ++i;
+            odds_[p] = static_cast<int16_t>(static_cast<int>(i) - kMost);
+        }
+    }
+    int chance(int64_t odds) const {
+        return chance_[static_cast<size_t>(std::clamp<int64_t>(odds, -kMost, kMost) + kMost)];
+    }
+    int odds(uint32_t chance) const { return odds_[chance >> 4]; }
+
+  private:
+    static constexpr int kMost = 2047;
+    std::array<uint16_t, 2 * kMost + 1> chance_{};
+    std::array<int16_t, 4096> odds_{};
+};
+inline constexpr Logistic kLogistic;
+
+// The share of ones among the bits seen in a context, the last `kLimit` or so.
+class BitCount {
+  public:
+    // The log odds, pulled towards zero while few bits were seen.
+    int odds() const { return kLogistic.odds(chance_) * kPace.trust[seen_] >> 16; }
+    void add(bool bit) {
+        chance_ = static_cast<uint16_t>(chance_ + (((bit ? 65535 : 0) - chance_) * kPace.rate[seen_] >> 15));
+        if (seen_ < kLimit) ++seen_;
+    }
+
+  private:
+    static constexpr uint16_t kLimit = 160;
+    struct Pace {
+        std::array<int32_t, kLimit + 1> trust{}, rate{};  // n / (n + 4) and 1 / (n + 3 / 2), by n bits seen
+        constexpr Pace() {
+            for (int n = 0; n <= kLimit; ++n) {
+                trust[static_cast<size_t>(n)] = (n << 16) / (n + 4);
+                rate[static_cast<size_t>(n)] = (1 << 16) / (2 * n + 3);
+            }
+        }
+    };
+    static const Pace kPace;
+    uint16_t chance_ = 32768, seen_ = 0;
+};
+inline constexpr BitCount::Pace BitCount::kPace;
+
+// A running mean of absolute values, in units of 1/256, above 0. It starts as if some values of the expected
+// size had been seen.
+class Magnitude {
+  public:
+    void add(int value) {
+        sum_ += static_cast<uint64_t>(std::abs(value));
+        ++count_;
+    }
+    uint64_t mean(uint64_t expected) const { return (sum_ + kPrior * expected) / (count_ + kPrior) + 1; }
+
+  private:
+    static constexpr uint64_t kPrior = 10;
+    uint64_t sum_ = 0, count_ = 0;
+};
+
+// Scales of rows and columns, for weights or for errors: the expected magnitude is their product.
+class Scales {
+  public:
+    Scales(size_t columns, int bits) : overall_(uint64_t{32} << bits), columns_(columns) {}
+    void begin_row() {
+        overall_ = all_.mean(overall_);
+        row_ = {};
+    }
+    uint64_t row() const { return row_.mean(overall_); }
+    uint64_t column(size_t column) const { return columns_[column].mean(overall_); }
+    uint64_t joint(size_t column) const { return row() * this->column(column) / overall_ + 1; }
+    void add(size_t column, int value) {
+        for (Magnitude* magnitude : {&all_, &row_, &columns_[column]}) magnitude->add(value);
+    }
+    // A context: quarters of octaves above 1/4; below it, quarters of 1/4 in the same first four.
+    static size_t step(uint64_t magnitude, size_t steps) {
+        int width = static_cast<int>(std::bit_width(magnitude | 64));
+        size_t quarters = static_cast<size_t>(4 * (width - 7)) + (magnitude >> (width - 3) & 3);
+        return std::min(quarters, steps - 1);
+    }
+
+  private:
+    uint64_t overall_;
+    Magnitude all_, row_;
+    std::vector<Magnitude> columns_;
+};
+
+// Predicts the weights of a row, one by one, from those above them.
+class Predictor {
+  public:
+    Predictor(size_t rows, size_t columns)
+        : height_(std::min(rows, kMostRows)), above_(height_ * columns), coefficients_(height_) {}
+    void begin_row() { std::fill(coefficients_.begin(), coefficients_.end(), int16_t{0}); }
+    // In 1/256.
+    int predict(size_t row, size_t column) const {
+        const int16_t* above = &above_[column * height_];
+        int64_t sum = 0;
+        for (size_t begin = 0, end; begin < std::min(row, height_); begin = end) {
+            end = std::min({begin + 256, row, height_});  // so that 32 bits are enough
+            int32_t part = 0;
+            for (size_t i = begin; i < end; ++i) part += coefficients_[i] * above[i];
+            sum += part;
+        }
+        return static_cast<int>(std::clamp<int64_t>(sum >> 6, -kMostPredicted, kMostPredicted));
+    }
+    // Normalised least mean squares: moves the coefficients so that the error would have been smaller.
+    void learn(size_t row, size_t column, int error) {
+        const int16_t* above = &above_[column * height_];
+        size_t rows = std::min(row, height_);
+        int32_t power = 100;
+        for (size_t i = 0; i < rows; ++i) power += above[i] * above[i] + 4;
+        int64_t gain = int64_t{error} * kStep / power;
+        int32_t factor = static_cast<int32_t>(std::clamp<int64_t>(gain, -32767, 32767));
+        for (size_t i = 0; i < rows; ++i) {
+            int32_t moved = coefficients_[i] + ((factor * above[i] + 128) >> 8);
+            coefficients_[i] = static_cast<int16_t>(std::clamp(moved, -32767, 32767));
+        }
+    }
+    void add(size_t row, size_t column, int weight) {
+        if (row < height_) above_[column * height_ + row] = static_cast<int16_t>(weight);
+    }
+
+  private:
+    static constexpr size_t kMostRows = 1024;         // bounds the time a weight takes
+    static constexpr int64_t kStep = (5 << 14) / 16;  // 5/16 of the error, in 1/2^14
+    static constexpr int64_t kMostPredicted = 128 << 8;
+    size_t height_;
+    std::vector<int16_t> above_;         // [columns, height]
+    std::vector<int16_t> coefficients_;  // in 1/2^14
+};
+
+// In integers only.
 class Model {
   public:
     Model(size_t rows, size_t columns, int bits)

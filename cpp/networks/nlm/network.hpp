@@ -10,7 +10,6 @@
 #include <span>
 #include <vector>
 
-#include "networks/nlm/arena.hpp"
 #include "networks/nlm/input.hpp"
 #include "networks/nlm/kernel.hpp"
 #include "networks/nlm/shape.hpp"

@@ -22,6 +22,11 @@ namespace hstar {
 
 constexpr int kMaxBreadth = 3;
 
+// A number in the sparse input tensors: X[arity] at tuple * channels + channel.
+struct NlmEntry {
+    int arity, index;
+};
+
 constexpr int factorial(int r) {
     return r < 2 ? 1 : r * factorial(r - 1);
 }

@@ -3,7 +3,7 @@
 Such a heuristic is a network on the digits of a pattern, thresholds that read a class off its
 logits, and sets of exceptions that lower the class of single states. A certificate in the file says
 how many states were compared with the exact table and how many are too large. How a class is read
-off the logits is that of cpp/learned/level_decoder.hpp.
+off the logits is that of cpp/learned/learned_pdb.hpp.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Decoding:
 
 @dataclass(frozen=True, slots=True)
 class ExceptionSet:
-    """Sorted indices, Golomb-Rice coded; see cpp/learned/rice_set.hpp."""
+    """Sorted indices, Golomb-Rice coded; see cpp/learned/learned_pdb.hpp."""
 
     count: int
     parameter: int
