@@ -41,7 +41,7 @@ class Extended(SearchSpecification):
     """With one option more."""
 
     stroll: int | None = option(
-        int, "--stroll N", "steps after an expansion", "stroll {}", default=0,
+        int, "--stroll N", "steps after an expansion", "stroll {}", default=1,
         core="lookahead", least=0,
     )  # fmt: skip
 
@@ -50,7 +50,7 @@ def test_a_new_option_is_one_field(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hstar.commands.arguments.SearchSpecification", Extended)
     parser = Parser(prog="test")
     parser.add_search()
-    assert "steps after an expansion (default: 0)" in parser.format_help()
+    assert "steps after an expansion (default: 1)" in " ".join(parser.format_help().split())
     flags = ["-H", "ff", "-s", "gbfs", "--stroll", "7"]
     chosen = parser.parse_args(flags, Options()).specification()
     assert chosen == Extended("ff", "gbfs", stroll=7)
@@ -59,7 +59,7 @@ def test_a_new_option_is_one_field(monkeypatch: pytest.MonkeyPatch) -> None:
     assert chosen.to_dict() == {"heuristic": "ff", "algorithm": "gbfs", "stroll": 7}
     assert Extended.from_dict(chosen.to_dict()) == chosen
     task = hstar.load_task(*FILES)
-    assert chosen.for_core(task).lookahead == 7 and Extended().for_core(task).lookahead == 0
+    assert chosen.for_core(task).lookahead == 7 and Extended().for_core(task).lookahead == 1
     (alone,) = Extended(stroll=7).searches()
     assert alone.stroll == 7 and alone.algorithm == "lazy"
     assert run(task, chosen, Budget()).solved
