@@ -27,7 +27,7 @@ from hstar.experiments.report import markdown_table
 HERE = Path(__file__).absolute().parents[1]
 FINE = (0, 12)  # exit codes: a plan; gave up, as rows with a limit of evaluations may
 GBFS = "plan {suites}/%s -s gbfs -H ff --max-evaluations %d"
-LEARN = "learn {folder}/train --steps %d --jobs 1 --seed 0 -o {folder}/%s.safetensors"
+LEARN = "learn {folder}/train --steps %d --seed 0 -o {folder}/%s.safetensors"
 WITH_MODEL = "plan {test} -H {folder}/%s.safetensors -s %s --max-evaluations %d"
 PROBLEMS = "generate ferry -o {folder} --count 24 --cars 2-20 --seed 0"
 # A row may use what earlier rows made.

@@ -342,8 +342,8 @@ def test_signals_while_nothing_grows(number: int, status: str, code: int, tmp_pa
     _, problem = slow_grounding(tmp_path)
     process = start("plan", problem, "--plan-file", tmp_path / "plan")
     assert process.stdout is not None
-    process.stdout.readline()
-    process.stdout.readline()  # "Search: ...", the last line before grounding
+    while not process.stdout.readline().startswith(b"Search: "):  # the last line before grounding
+        assert process.poll() is None
     process.send_signal(number)
     _, err = process.communicate(timeout=SECONDS)
     assert (process.returncode, err.decode()) == (
