@@ -86,6 +86,8 @@ def losses(options: MlpOptions, y: torch.Tensor, rows: FactRows, which: Any) -> 
         found = (y - h) ** 2
     elif options.objective == "interval":
         y = y.double()
+        is_exact = upper.isnan() & ~h.isnan()
+        lower, upper = (torch.where(is_exact, h, one) for one in (lower, upper))
         above = (upper.double().nan_to_num(torch.inf) + 0.5 - y) / options.scale
         below = (lower.double().nan_to_num(-torch.inf) - 0.5 - y) / options.scale
         # Each where it does not cancel.

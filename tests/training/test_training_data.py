@@ -13,7 +13,7 @@ import pytest
 from hard_tasks import write_task
 from label_folders import atom_names
 from small_domains import problem_text
-from small_trainings import LABELLING, TINY, options
+from small_trainings import LABELLING, TINY, error_in_search, options
 
 from hstar import search
 from hstar.planning.heuristics import make_heuristic
@@ -95,6 +95,20 @@ def test_an_upper_bound_below_a_label_is_an_error(dataset: Dataset, tmp_path: Pa
     bounds[3] -= 1
     with pytest.raises(ValueError, match="the upper bound is"):
         train(known, known, tmp_path / "m.safetensors", options())
+
+
+@pytest.mark.parametrize("model", ["linear", "nlm"])
+def test_an_interval_of_an_exact_label_is_the_label(
+    model: str, dataset: Dataset, tmp_path: Path
+) -> None:
+    """So its model is about as good as that of the squared error."""
+    errors = {}
+    for name in ("squared", "interval"):
+        chosen = options(model, make_objective(name, base="ff"), steps=200, evaluate_every=50)
+        path = tmp_path / f"{name}.safetensors"
+        train(dataset, dataset, path, replace(chosen, learning_rate=0.01))
+        errors[name] = error_in_search(load_model(path), dataset)
+    assert errors["interval"] <= 1.5 * errors["squared"] + 0.05
 
 
 # -- what is learned from given plans

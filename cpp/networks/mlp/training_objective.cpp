@@ -28,9 +28,11 @@ double softplus_of_minus(double x) {
 }
 
 // With a and b the widened bounds in units of the scale, seen from y: sigmoid(b) - sigmoid(a) is sigmoid(b)
-// sigmoid(-a) (1 - exp(a - b)), a product of numbers that are all known to full precision.
-LossAndSlope interval(const TrainingObjective& objective, double y, double, double lower, double upper) {
+// sigmoid(-a) (1 - exp(a - b)), a product of numbers that are all known to full precision. A distance without
+// an upper bound is exact.
+LossAndSlope interval(const TrainingObjective& objective, double y, double h, double lower, double upper) {
     LossAndSlope result{0, 0};
+    if (std::isnan(upper) && !std::isnan(h)) lower = upper = h;
     if (!std::isnan(upper)) {
         const double b = (upper + 0.5 - y) / objective.scale;
         result.loss += softplus_of_minus(b);

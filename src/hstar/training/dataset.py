@@ -214,9 +214,10 @@ Columns = dict[str, NDArray[Any]]
 
 
 def target_columns(dataset: Dataset, objective: Objective) -> Columns:
-    """float32[S] each: h_star, base (capped), lower, upper; int64[S] class, if there are classes.
-    Raises ValueError where a lower bound exceeds a label: it is not admissible, or labels and bound
-    are in different units."""
+    """float32[S] each: h_star, base (capped), lower, upper; bool[S] is_bound, true where h_star is
+    the cost of a plan, if it is anywhere; int64[S] class, if there are classes. Raises ValueError
+    where a lower bound exceeds a label: it is not admissible, or labels and bound are in different
+    units."""
     constants = objective.constants()
     size = len(dataset)
     h_star, plan_cost = dataset.column("h_star"), dataset.column("upper")
@@ -246,6 +247,8 @@ def target_columns(dataset: Dataset, objective: Objective) -> Columns:
     found = {"h_star": h_star, "base": base, "lower": lower, "upper": upper}
     targets: Columns = {name: np.asarray(c, dtype=np.float32) for name, c in found.items()}
     targets["base"] = capped_base(targets["base"], targets["lower"], constants["cap"])
+    if not known.all():
+        targets["is_bound"] = ~known
     if objective.form == "logits" and objective.outputs:
         targets["class"] = objective.classes_of(targets["h_star"])
     return targets

@@ -1,9 +1,11 @@
 """One number per state: its distance to h*, or to what is known of h*.
 
 squared    (h - h*)^2
-interval   -log P(l <= H <= u), H logistic around h; a missing bound leaves its side open
+interval   -log P(l <= H <= u), H logistic around h
 
-with h = output + base(s). Bounds are widened by half a step, since distances are whole numbers.
+with h = output + base(s). l is an admissible heuristic and u the cost of a plan; where h* is known
+and no other plan, both are h*. A missing bound leaves its side open. Bounds are widened by half a
+step, since distances are whole numbers.
 
 Rankings compare h of the states on a plan with that of others (Chrestien et al. 2023).
 
@@ -42,8 +44,8 @@ class Squared(ValueObjective):
 
 @dataclass(frozen=True)
 class Interval(ValueObjective):
-    """The likelihood of the bounds. `lower` is an admissible heuristic; the upper bound is that of
-    the label. `scale` is that of the logistic distribution."""
+    """The likelihood of the bounds. `lower` is an admissible heuristic. `scale` is that of the
+    logistic distribution."""
 
     name: ClassVar[str] = "interval"
     fits: ClassVar[tuple[str, ...]] = ("torch", "mlp")
@@ -62,7 +64,10 @@ class Interval(ValueObjective):
 
         softplus = torch.nn.functional.softplus
         mu = outputs[:, 0] + targets["base"]
-        lower, upper = targets["lower"] - HALF_STEP, targets["upper"] + HALF_STEP
+        is_label = targets["upper"].isinf()  # h*, or the cost of a plan
+        is_exact = is_label & ~targets.get("is_bound", torch.zeros_like(is_label))
+        lower = torch.where(is_exact, targets["h_star"], targets["lower"]) - HALF_STEP
+        upper = torch.where(is_label, targets["h_star"], targets["upper"]) + HALF_STEP
         a, b = (lower - mu) / self.scale, (upper - mu) / self.scale
         width = (upper - lower) / self.scale
         return softplus(a) + softplus(-b) - torch.log(-torch.expm1(-width))
