@@ -204,8 +204,18 @@ def label(
     from hstar.slots.teachers import LabelOptions
     from hstar.slots.teachers import label as label_folder
 
-    limits = (time_limit, memory_limit, jobs, retries, cost, limit_problems, seed)
-    return label_folder(folder, output, LabelOptions(teacher, options or {}, *limits))
+    chosen = LabelOptions(
+        teacher=teacher,
+        options=options or {},
+        time_limit=time_limit,
+        memory_limit=memory_limit,
+        jobs=jobs,
+        retries=retries,
+        cost=cost,
+        limit_problems=limit_problems,
+        seed=seed,
+    )
+    return label_folder(folder, output, chosen)
 
 
 def train(
@@ -257,9 +267,19 @@ def bench(
     that was stopped goes on when it is repeated."""
     from hstar.experiments.bench import BenchOptions, run_bench
 
-    shared = _specified(None, None, options)
-    limits = (time_limit, memory_limit, jobs, seed, output)
-    return run_bench(BenchOptions(suites, heuristics, searches, shared, specifications, *limits))
+    chosen = BenchOptions(
+        suites=suites,
+        heuristics=heuristics,
+        searches=searches,
+        shared=_specified(None, None, options),
+        specifications=specifications,
+        time_limit=time_limit,
+        memory_limit=memory_limit,
+        jobs=jobs,
+        seed=seed,
+        output=output,
+    )
+    return run_bench(chosen)
 
 
 def report(runs: Sequence[File], output: File, title: str = "Benchmark") -> Comparison:

@@ -16,7 +16,6 @@
 
 namespace hstar {
 
-constexpr int kLogitUnits = 64;  // of a nat
 
 // As stored: `weights` is [outputs][inputs]; of the first layer [sum of domain sizes][outputs].
 struct IntegerLayerSpec {
