@@ -67,8 +67,8 @@ INTRODUCTION = (
     "A value function of a domain is learned by reinforcement, without labels: from episodes on "
     "small problems, with the discounted value of a classical heuristic as potential (Gehring, "
     "Asai, Chitnis, Silver, Kaelbling, Sohrabi and Katz, 2022). Greedy search with it solves "
-    "larger problems. No checkpoint, seed or setting was chosen on test problems, and no test "
-    "problem is a training problem too."
+    "larger problems. No checkpoint or seed was chosen on test problems, and no test problem is a "
+    "training problem too. The settings of `own` were chosen with test problems in view."
 )
 SCALES = read_scales(__file__, TrialScale)
 SHAPE = (4, (2.8, 2.3), 6)  # panels in a row, size, size of letters
