@@ -23,7 +23,7 @@ from hstar.planning.result import NOTICEABLE
 UNION_WEIGHT = 0.5
 SURE, LIKELY = 0.05, 0.25  # chances that a difference means nothing
 EXPENSIVE = 1.2  # times the default's plan cost: a gain that is paid for
-LEAST_DIFFERENCE = 0.005  # seconds; less says nothing
+LEAST_DIFFERENCE = 0.02  # seconds; reading a model takes as long
 DEFAULT = "default"
 
 # What searches make of a rung, with so many times the usual limit.
