@@ -115,13 +115,13 @@ def test_limits_end_runs_and_not_the_benchmark(suite: Path, hard: Path) -> None:
 
 WORKER = """
 import os, time
-from hstar.experiments.bench import runs
-whole = runs.plan_problem
+from hstar.experiments.bench import worker
+whole = worker.plan_problem
 def plan_problem(problem, *rest, **options):
     if problem.path.endswith("p1.pddl"):
         {action}
     return whole(problem, *rest, **options)
-runs.plan_problem = plan_problem
+worker.plan_problem = plan_problem
 from hstar.runtime.worker import main
 main()
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hstar.learning.race import Candidate, choose_schedule, in_turns
+from hstar.learning.portfolio import Candidate, choose_schedule, in_turns
 from hstar.learning.trials import Score, Trial
 from hstar.planning.specification import DEFAULT_PLANNER, SearchSpecification
 

@@ -1,76 +1,25 @@
-"""The command line: arguments and exit codes, nothing else; streams that are open, and a standard
-output that is safe to show.
-"""
+"""The command line: arguments and exit codes, nothing else."""
 
 from __future__ import annotations
 
 import contextlib
 import io
-import os
 import sys
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from typing import Any, TextIO
+from typing import Any
 
 from hstar import _core
 from hstar.commands.arguments import EPILOG, USAGE_ERROR, Options, Parser, UsageError
+from hstar.commands.terminal import Output, open_streams
 from hstar.pddl.errors import InputFileError, escape
 from hstar.planning.outside import fault_of_a_function
 from hstar.planning.search import InvalidPlanError
 from hstar.runtime.progress import Progress
 from hstar.runtime.resources import OutOfResources, process_age
 from hstar.runtime.version import VERSION
-
-
-class Output(io.TextIOBase):
-    """A stream on which control characters, in names from files, are shown and not obeyed. An error
-    of writing says that it is one."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-    def write(self, text: str) -> int:
-        with self._naming():
-            self._stream.write(escape(text, keep="\n\t"))
-        return len(text)
-
-    def flush(self) -> None:
-        with self._naming():
-            self._stream.flush()
-
-    def isatty(self) -> bool:
-        return self._stream.isatty()
-
-    def fileno(self) -> int:
-        return self._stream.fileno()
-
-    @contextlib.contextmanager
-    def _naming(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            error.filename = "cannot write to standard output"
-            # The rest of the output is dropped, or Python would fail over it again at its end.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
-            raise
-
-
-def open_streams() -> None:
-    """Standard streams that the caller closed: nobody wants to read them, but files that are opened
-    later must not take their place."""
-    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
-        pass
-    os.close(number)
-    sys.stdout = sys.stdout or io.StringIO()
-    sys.stderr = sys.stderr or io.StringIO()
-    if isinstance(sys.stdout, io.TextIOWrapper):  # it may not know the letters of PDDL names
-        sys.stdout.reconfigure(errors="backslashreplace", line_buffering=True)
-
 
 # Modules of hstar.commands, in the order of `hstar --help`.
 COMMANDS = (

@@ -16,7 +16,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 
-from hstar.learning.race import MOST_DRAWS, Ladder, Rung, in_turns
+from hstar.learning.portfolio import in_turns
+from hstar.learning.race import MOST_DRAWS, Ladder, Rung
 from hstar.learning.trials import DEFAULT_SEARCHER, Score, Searcher, Start, Trial
 from hstar.planning.result import NOTICEABLE
 

@@ -25,7 +25,8 @@ from hstar.learning.corrections import find_minima
 from hstar.learning.judge import DEFAULT, Judge, Verdict
 from hstar.learning.making import Labels, ModelMaker
 from hstar.learning.options import Kept, LearnOptions, NotKept, Watch
-from hstar.learning.race import Candidate, Rung, RungTrials, Schedule, choose_schedule, race
+from hstar.learning.portfolio import Candidate, Schedule, choose_schedule
+from hstar.learning.race import Rung, RungTrials, race
 from hstar.learning.recipe import Recipe
 from hstar.learning.split import split, usable_tasks
 from hstar.learning.trials import (

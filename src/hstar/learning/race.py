@@ -2,17 +2,14 @@
 
 All candidates start on the first rung, with little time for each search. Candidates that solve
 nothing on a rung are dropped, and of the others the best go on to the next. So most of the time
-goes to the largest problems that anyone solves, which tell most about even larger ones. Those that
-win take turns, so they should complement each other.
+goes to the largest problems that anyone solves, which tell most about even larger ones.
 """
 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import combinations
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
@@ -26,12 +23,10 @@ from hstar.learning.trials import (
     Start,
     Trial,
     Workers,
-    cheapest,
     try_search,
 )
 from hstar.pddl import Problem
 from hstar.pddl.union import union
-from hstar.planning.specification import DEFAULT_PLANNER, SearchSpecification
 
 FIRST_RUNG, OTHER_RUNGS = 6, 3  # problems on a rung
 STATES = 8  # of one problem, on both rungs of a draw
@@ -191,77 +186,3 @@ def race(
         alive = alive[: KEPT[min(number, len(KEPT) - 1)]]
         number += 1
     return {one: Score(tuple(made)) for one, made in trials.items() if made}
-
-
-MOST_CANDIDATES = 2  # that take turns
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """The name of a model, None for a search that needs none, and how to search with it."""
-
-    model: str | None
-    search: SearchSpecification
-
-    @property
-    def label(self) -> str:
-        """Such as "linear model (rounds 2), gbfs, preferred by ff"."""
-        own = self.model or f"no model, {self.search.names}"
-        return ", ".join([own, str(self.search.algorithm), *self.search.phrases()])
-
-
-@dataclass(frozen=True, slots=True)
-class Schedule:
-    """Searches that take turns. All that have a model have the same."""
-
-    candidates: tuple[Candidate, ...]
-
-    @property
-    def model(self) -> str | None:
-        return next((one.model for one in self.candidates if one.model is not None), None)
-
-    @property
-    def label(self) -> str:
-        return " + ".join(one.label for one in self.candidates)
-
-    def search(self) -> SearchSpecification:
-        """As a model file recommends it, in turns with the default planner."""
-        first, *others = (one.search for one in self.candidates)
-        return replace(first, alternating=(*others, DEFAULT_PLANNER))
-
-
-def choose_schedule(scores: Mapping[Candidate, Score], limit: float) -> Schedule | None:
-    """Those that solve most in turns with each other. None without any."""
-    length = max((len(score.trials) for score in scores.values()), default=0)
-    found: dict[Schedule, Score] = {}
-    for count in range(1, MOST_CANDIDATES + 1):
-        for chosen in combinations(scores, count):
-            if len({one.model for one in chosen if one.model is not None}) <= 1:
-                score = in_turns([scores[one] for one in chosen], length, limit)
-                found[Schedule(chosen)] = score
-    best: Schedule | None = cheapest(found) if found else None
-    return best
-
-
-def in_turns(
-    scores: Sequence[Score], length: int, limit: float, default: Score | None = None
-) -> Score:
-    """What searches would score that take turns on `length` problems, within the limit of each one
-    alone. The default planner, if it takes part, has half the time."""
-    share = 2 if default is not None else 1
-    slower = [(share * len(scores), padded(one, length, limit)) for one in scores]
-    if default is not None:
-        slower.append((share, padded(default, length, limit)))
-    trials = []
-    for number in range(length):
-        tried = [(factor, one.trials[number]) for factor, one in slower]
-        found = ((factor * one.spent, one.cost) for factor, one in tried if one.solved)
-        least, cost = min(found, key=lambda one: one[0], default=(math.inf, None))
-        is_solved = least <= limit
-        trials.append(Trial(is_solved, min(least, limit), cost if is_solved else None))
-    return Score(tuple(trials))
-
-
-def padded(score: Score, length: int, limit: float) -> Score:
-    """On so many trials; what a lower climb did not try counts as failed."""
-    return Score((*score.trials, *[Trial(False, limit)] * (length - len(score.trials))))

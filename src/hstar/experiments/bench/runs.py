@@ -1,39 +1,28 @@
-"""A benchmark from its options to its rows.
-
-A worker process carries out one run after another: loading a model may take longer than a search.
-Memory counts from where a run begins.
-"""
+"""A benchmark from its options to its rows."""
 
 from __future__ import annotations
 
 import contextlib
-import functools
 import hashlib
 import json
 import os
 import platform
 import subprocess
 import sys
-import traceback
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hstar
-from hstar import _core
 from hstar.experiments.bench.options import BenchOptions
-from hstar.experiments.bench.rows import COLUMNS, Row, frame, to_parquet
+from hstar.experiments.bench.rows import Row, frame, to_parquet
 from hstar.experiments.bench.suite import Instance, find_instances
-from hstar.pddl import UnsupportedPddlError, parse
-from hstar.pddl.errors import InputFileError, escape
-from hstar.planning.heuristics import bind_heuristic, is_model_file
-from hstar.planning.outside import fault_of_a_function
-from hstar.planning.result import SearchResult, stopped_before_search
-from hstar.planning.search import InvalidPlanError, plan_problem, run
+from hstar.experiments.bench.worker import carry_out, check_fit, failed
+from hstar.pddl.errors import escape
+from hstar.planning.heuristics import is_model_file
 from hstar.planning.specification import DEFAULT, USUAL, SearchSpecification
-from hstar.planning.task import ground
 from hstar.runtime.atomic import check_writable, write_atomically
 from hstar.runtime.code import code_digest
 from hstar.runtime.journal import Journal
@@ -41,124 +30,10 @@ from hstar.runtime.pool import Lost, Pool
 from hstar.runtime.progress import Progress
 from hstar.runtime.resources import Budget, OutOfResources
 from hstar.runtime.version import VERSION
-from hstar.runtime.worker import forget_peak_memory
 from hstar.slots.loader import load_search
 
 if TYPE_CHECKING:
     import polars as pl
-
-
-INTERNAL_ERROR, USAGE_ERROR = 35, 36
-RENAMED = {  # columns that SearchResult calls otherwise
-    "error": "status",
-    "cost": "plan_cost",
-    "dead_ends": "deadends",
-    "initial_h_value": "initial_h",
-}
-
-
-def carry_out(job: dict[str, Any]) -> dict[str, Any]:
-    """The outcome of one run: the columns of a row that a run decides. Never raises Exception."""
-    start = _core.monotonic_seconds()
-    outcome: dict[str, Any] = {"message": ""}
-    try:
-        chosen = _loaded(job["search"])
-        start = _core.monotonic_seconds()  # loading the model does not count as solving the problem
-        forget_peak_memory()
-        result = _search(job, chosen, start)
-    except InputFileError as error:
-        status = "unsupported" if error.exit_code == 34 else "bad input"
-        outcome |= failed(status, error.exit_code, str(error))
-    except InvalidPlanError as error:
-        outcome |= failed("invalid plan", INTERNAL_ERROR, str(error))
-    except Exception as error:
-        if isinstance(error, ValueError):  # such as a model of another domain
-            outcome |= failed("bad input", 31, str(error))
-        elif fault := fault_of_a_function(error):
-            outcome |= failed("bad input", USAGE_ERROR, fault)
-        else:
-            traceback.print_exc()
-            outcome |= failed("crashed", INTERNAL_ERROR, f"{type(error).__name__}: {error}")
-    else:
-        outcome |= _columns(result)
-    outcome["total_time"] = _core.monotonic_seconds() - start
-    outcome["memory"] = _core.peak_resident_bytes() // 1024
-    return outcome
-
-
-def _search(job: dict[str, Any], chosen: SearchSpecification, start: float) -> SearchResult:
-    budget = Budget.starting_now(job["time_limit"], job["memory_limit"])
-    try:
-        with budget.enforced():
-            if "puzzle" in job:
-                return _solve(job, chosen, budget)
-            return plan_problem(parse(job["domain_path"], job["problem_path"]), chosen, budget)
-    except OutOfResources as error:
-        return stopped_before_search(error, _core.monotonic_seconds() - start)
-
-
-def _solve(job: dict[str, Any], chosen: SearchSpecification, budget: Budget) -> SearchResult:
-    import numpy as np
-
-    from hstar.planning.puzzle import make_puzzle
-
-    state = np.array(job["state"], dtype=np.int32)
-    return run(make_puzzle(job["puzzle"]), chosen, budget, state)
-
-
-@functools.cache
-def _loaded(search: str) -> SearchSpecification:
-    return load_search(SearchSpecification.from_dict(json.loads(search)))
-
-
-def check_fit(
-    chosen: SearchSpecification,
-    is_of_files: bool,
-    instances: Sequence[Instance],
-    limits: BenchOptions,
-) -> None:
-    """Raises what says why, if the heuristics fit no domain of the instances. They are tried on the
-    smallest problem of each domain if they come from files, and on puzzles. A problem that cannot
-    be grounded within the limits says nothing about it."""
-    refused: Exception | None = None
-    smallest: dict[str, Instance] = {}
-    for instance in sorted(instances, key=lambda one: one.size):
-        smallest.setdefault(instance.domain_name, instance)
-    for instance in smallest.values():
-        job = instance.source
-        if not is_of_files and "puzzle" not in job:
-            return
-        budget = Budget.starting_now(limits.time_limit, limits.memory_limit)
-        try:
-            with budget.enforced():
-                if "puzzle" in job:
-                    _solve(job, replace(chosen, max_evaluations=1), budget)
-                else:
-                    task = ground(parse(job["domain_path"], job["problem_path"]), budget=budget)
-                    for heuristic in chosen.heuristics:
-                        bind_heuristic(heuristic, task, budget=budget)
-            return
-        except UnsupportedPddlError:
-            return
-        except OutOfResources as error:
-            if error.status in ("interrupted", "terminated"):
-                raise
-            return
-        except (InputFileError, ValueError) as error:
-            refused = error
-    if refused is not None:
-        raise refused
-
-
-def _columns(result: SearchResult) -> dict[str, Any]:
-    """The columns that are fields of a result. The seed of a row is that of its heuristic."""
-    names = {column: RENAMED.get(column, column) for column in COLUMNS if column != "seed"}
-    found = {c: getattr(result, name) for c, name in names.items() if hasattr(result, name)}
-    return {"coverage": int(result.solved), **found}
-
-
-def failed(status: str, exit_code: int, message: str) -> dict[str, Any]:
-    return {"coverage": 0, "error": status, "exit_code": exit_code, "message": message}
 
 
 @dataclass(frozen=True, slots=True)

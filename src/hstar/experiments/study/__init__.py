@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from hstar.experiments.study.claims import Look as Look
     from hstar.experiments.study.claims import judge as judge
     from hstar.experiments.study.claims import judge_claims as judge_claims
+    from hstar.experiments.study.page import BASELINE as BASELINE
+    from hstar.experiments.study.page import DEFAULT_LABEL as DEFAULT_LABEL
+    from hstar.experiments.study.page import Report as Report
+    from hstar.experiments.study.page import compare_runs as compare_runs
+    from hstar.experiments.study.page import compare_searches as compare_searches
+    from hstar.experiments.study.page import planning_table as planning_table
     from hstar.experiments.study.published import Spread as Spread
     from hstar.experiments.study.published import build as build
     from hstar.experiments.study.published import changed_steps as changed_steps
@@ -28,17 +34,11 @@ if TYPE_CHECKING:
     from hstar.experiments.study.published import read_rows as read_rows
     from hstar.experiments.study.published import read_toml as read_toml
     from hstar.experiments.study.published import text_of as text_of
-    from hstar.experiments.study.run import BASELINE as BASELINE
-    from hstar.experiments.study.run import DEFAULT_LABEL as DEFAULT_LABEL
     from hstar.experiments.study.run import Piece as Piece
-    from hstar.experiments.study.run import Report as Report
     from hstar.experiments.study.run import Row as Row
     from hstar.experiments.study.run import StudyRun as StudyRun
-    from hstar.experiments.study.run import compare_runs as compare_runs
-    from hstar.experiments.study.run import compare_searches as compare_searches
     from hstar.experiments.study.run import finite as finite
     from hstar.experiments.study.run import make as make
-    from hstar.experiments.study.run import planning_table as planning_table
     from hstar.experiments.study.run import read_part as read_part
     from hstar.experiments.study.run import say_nothing as say_nothing
     from hstar.experiments.study.run import spread as spread
