@@ -26,7 +26,6 @@ from hstar.training.reinforcement.rtdp import (
     Rtdp,
     RtdpSettings,
     find_preset,
-    first_weights,
 )
 
 CLOSE = 1e-4
@@ -391,14 +390,3 @@ def test_wrong_arguments_are_refused(tmp_path: Path) -> None:
             _core.RtdpLearner(
                 learner.environment, buckets, learner.network.shape(), weights, options, 0, 1
             )
-
-
-def test_weights_at_the_start(tmp_path: Path) -> None:
-    """Cut at two deviations; the last layer is zero if it sums."""
-    tasks = tasks_of(tmp_path, "blocks", (0,))
-    network = Rtdp(tasks, PRESETS["paper"], 0).network
-    first, again, other = (first_weights(network, seed) for seed in (1, 1, 2))
-    assert (first == again).all() and (first != other).any()
-    assert np.isfinite(first).all() and np.abs(first).max() <= 2
-    own = Rtdp(tasks, PRESETS["own"], 0)
-    assert own.core.value(0, 0) == 0

@@ -21,7 +21,7 @@ from hstar.slots.loader import find_heuristic
 from hstar.slots.model_file import read_model, write_model
 from hstar.training.fit import Lesson, Limits, ModelRow
 from hstar.training.fit.rtdp import ActingLearner, ActingLine, fit_rtdp
-from hstar.training.reinforcement.rtdp import PRESETS, RtdpSettings
+from hstar.training.reinforcement.rtdp import PRESETS, Rtdp, RtdpSettings, first_weights
 
 SMALL = {"depth": 2, "width": 4, "batch": 8, "least_states": 8}
 
@@ -167,3 +167,14 @@ def test_lines_say_what_was_found(tmp_path: Path) -> None:
     learner.curve.append(ActingLine(0, 0, 0, 0.0, 0.0, solved=3, evaluations=7.0))
     line = learner._since(0, 2000.0)
     assert (line.solved, line.evaluations) == (0, 2000.0)
+
+
+def test_weights_at_the_start(tmp_path: Path) -> None:
+    """Cut at two deviations; the last layer is zero if it sums."""
+    tasks = tasks_in(write_folder(tmp_path / "problems", "blocks", 1))
+    network = Rtdp(tasks, PRESETS["paper"], 0).network
+    first, again, other = (first_weights(network, seed) for seed in (1, 1, 2))
+    assert (first == again).all() and (first != other).any()
+    assert np.isfinite(first).all() and np.abs(first).max() <= 2
+    own = Rtdp(tasks, PRESETS["own"], 0)
+    assert own.core.value(0, 0) == 0
