@@ -16,7 +16,6 @@
 
 namespace hstar {
 
-
 // As stored: `weights` is [outputs][inputs]; of the first layer [sum of domain sizes][outputs].
 struct IntegerLayerSpec {
     std::vector<int8_t> weights;
