@@ -46,7 +46,7 @@ ROWS = {
     "grounding, childsnack": "plan {suites}/ipc23lt/childsnack/testing/medium/p15.pddl -s gbfs "
     "-H blind --max-evaluations 100",
     "learning from a folder": LEARN % (2000, "plans"),
-    "reinforcement learning": LEARN % (300, "rollouts") + " --teacher rollouts",
+    "reinforcement learning": LEARN % (3000, "rollouts") + " --teacher rollouts",
     "linear model in search": WITH_MODEL % ("plans", "gbfs", 200_000),
     "logic machine in search": WITH_MODEL % ("rollouts", "gbfs", 2_000),
     "labels": "label {folder}/train -o {folder}/labels.parquet --jobs 1 --max-evaluations 3000",
@@ -64,11 +64,13 @@ def seconds(tree: Path, command: str, folder: Path, suites: Path) -> float:
     words = command.format(suites=suites, folder=folder, test=test).split()
     if words[0] in ("plan", "solve"):
         words += ["--plan-file", str(folder / "plan")]
+    environment = {**os.environ, "PYTHONPATH": str(tree / "src"), "OMP_NUM_THREADS": "1"}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(
         [sys.executable, "-m", "hstar", *words],
         cwd=tree,
-        env={**os.environ, "PYTHONPATH": str(tree / "src"), "OMP_NUM_THREADS": "1"},
+        env=environment,
         capture_output=True,
         text=True,
     )
