@@ -53,6 +53,10 @@ def test_names_in_pddl(tmp_path: Path) -> None:
 def test_names_of_files(tmp_path: Path) -> None:
     problem = write_problem(tmp_path / "suite", f"p{ESCAPE}{LINE}.pddl")
     output = f"runs{ESCAPE}{LINE}.parquet"
+    assert (
+        hstar("pdb", "build", "tiles-2x2", "--pattern", "1-3", "-o", "eight.pdb", cwd=tmp_path).code
+        == 0
+    )
     for command in (
         ["plan", problem, "--plan-file", f"plan{ESCAPE}{LINE}"],
         ["bench", tmp_path / "suite", "-o", output],
@@ -62,6 +66,17 @@ def test_names_of_files(tmp_path: Path) -> None:
     ):
         done = hstar(*command, cwd=tmp_path)
         assert done.code == (31 if "-H" in command else 0), done
+        check_harmless(done)
+    model = f"model{ESCAPE}{LINE}.safetensors"
+    labels = f"labels{ESCAPE}{LINE}.parquet"
+    (tmp_path / "eight.pdb").rename(tmp_path / f"eight{ESCAPE}{LINE}.pdb")
+    for command in (
+        ["train", labels, "--validation", labels, "-o", model, *QUICK],
+        ["generate", "ferry", "-o", f"ferry{ESCAPE}{LINE}", "--split", "train", "--count", "2"],
+        ["solve", "tiles-2x2", "--scramble", "3", "-H", f"pdb:eight{ESCAPE}{LINE}.pdb"],
+    ):
+        done = hstar(*command, cwd=tmp_path)
+        assert done.code == 0, done
         check_harmless(done)
     page = (tmp_path / f"report{ESCAPE}{LINE}.html").read_text()
     assert "\x1b" not in page and "\x07" not in page

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 from label_folders import write_folder
 
-from hstar.learning.judge import DEFAULT, Difference, Judge, Verdict, weigh
+from hstar.learning.judge import DEFAULT, Difference, Judge, OnRung, Verdict, weigh
 from hstar.learning.race import Ladder, Rung, problem_starts
 from hstar.learning.recipe import RECIPES
 from hstar.learning.trials import Score, Searcher, Trial
@@ -65,6 +66,17 @@ def test_a_gain_that_is_paid_with_expensive_plans_is_a_trade(more_solved: bool) 
     assert slightly.use == "learned" and "plans cost 1.10 times the default's" in slightly.sentence
 
 
+def test_a_gain_in_time_that_may_lose_problems_is_a_trade() -> None:
+    """One lost problem may be chance, and yet it is not "as many"."""
+    for count in (8, 12):
+        found = verdict(score(*[QUICK] * (count - 1), None), score(*[SLOW] * count))
+        assert found.use == "trade"
+        says = "it is faster, but solved fewer: use it where time matters (clear)"
+        assert found.sentence.endswith(says)
+    more = verdict(score(*[QUICK] * 8), score(*[SLOW] * 7, None))
+    assert more.use == "learned" and "it is faster: use it (clear)" in more.sentence
+
+
 def test_slower_and_dearer_is_never_worth_it() -> None:
     for seconds, cost, solved in product((1.0, 1.5, 9.0), (10.0, 12.0, 30.0), (5, 8)):
         learned = score(*[(seconds, cost)] * solved, *[None] * (8 - solved))
@@ -73,7 +85,10 @@ def test_slower_and_dearer_is_never_worth_it() -> None:
 
 def test_cheaper_plans_in_the_same_time_are_worth_it() -> None:
     found = verdict(score(*[(1.0, 7.0)] * 8), score(*[SLOW] * 8))
-    assert found.use == "learned" and "finds cheaper plans" in found.sentence
+    assert found.use == "learned"
+    assert found.sentence.endswith("it finds cheaper plans, as fast: use it (clear)")
+    one = verdict(score((1.0, 2.0), *[SLOW] * 7), score(*[SLOW] * 8))  # one plan may be chance
+    assert one.cost_ratio is not None and one.cost_ratio < 0.9 and one.use == "default"
 
 
 def test_one_more_of_twelve_may_be_chance() -> None:
@@ -151,9 +166,13 @@ class Rungs:
         }
 
 
-def judged(folder: Path, rungs: Rungs, count: int = 3) -> Verdict | None:
+def judged(
+    folder: Path, on_rung: OnRung, count: int = 3, longer: Sequence[int] = ()
+) -> Verdict | None:
+    """The last verdict."""
     ladder = Ladder("verdict", problem_starts("verdict", problems_in(folder, count)), 0)
-    return Judge({"own": Searcher(GREEDY)}, ladder, rungs, LIMIT, "s").verdict()
+    judge = Judge({"own": Searcher(GREEDY)}, ladder, on_rung, LIMIT, "s", longer)
+    return next(reversed(list(judge.verdicts())), None)
 
 
 def test_a_clear_difference_needs_no_further_problems(tmp_path: Path) -> None:
@@ -184,6 +203,21 @@ def test_the_time_ends_the_verdict(tmp_path: Path) -> None:
     assert judged(tmp_path / "q", Rungs(3, 0.01, most=0)) is None
 
 
+def test_what_was_judged_stays_when_a_later_draw_is_interrupted(tmp_path: Path) -> None:
+    rungs = Rungs(2, 0.5)
+
+    def interrupted(*asked: Any) -> dict[str, list[Trial]]:
+        if "draw" in asked[0].name:
+            raise KeyboardInterrupt
+        return rungs(*asked)
+
+    ladder = Ladder("verdict", problem_starts("verdict", problems_in(tmp_path / "p", 3)), 0)
+    verdicts = Judge({"own": Searcher(GREEDY)}, ladder, interrupted, LIMIT, "s").verdicts()
+    assert next(verdicts).problems == 9
+    with pytest.raises(KeyboardInterrupt):
+        next(verdicts)
+
+
 class OnlyLonger:
     """Both solve the first rung. Of the others the learned search solves what it may try `needed`
     times as long, the default planner nothing."""
@@ -206,8 +240,7 @@ class OnlyLonger:
 @pytest.mark.parametrize(("needed", "use"), [(4, "learned"), (16, "learned"), (17, "default")])
 def test_what_nobody_solves_is_tried_longer(tmp_path: Path, needed: int, use: str) -> None:
     trials = OnlyLonger(needed)
-    ladder = Ladder("verdict", problem_starts("verdict", problems_in(tmp_path / "p", 3)), 0)
-    found = Judge({"own": Searcher(GREEDY)}, ladder, trials, LIMIT, "s", (4, 16)).verdict()
+    found = judged(tmp_path / "p", trials, longer=(4, 16))
     assert found is not None and found.use == use
     first_draw = [one for one in trials.tried if "draw" not in one[0]]
     longer = [("verdict unsolved", 3, 4), ("verdict unsolved", 3, 16)]

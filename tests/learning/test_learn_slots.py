@@ -15,6 +15,7 @@ from slot_combinations import every_pair, small, with_open_variables
 
 from hstar.domains import generate
 from hstar.learning import making, trials
+from hstar.learning.judge import DEFAULT
 from hstar.learning.options import LearnOptions
 from hstar.learning.pipeline import Outcome, learn
 from hstar.learning.recipe import RECIPES, Recipe, SlotChoice
@@ -66,8 +67,11 @@ class Here:
 
 @pytest.fixture(scope="module")
 def problems(tmp_path_factory: pytest.TempPathFactory) -> list[Problem]:
-    base = tmp_path_factory.mktemp("learned")
-    generate("blocksworld", base, ["train"], seed=4, count=4, ranges={"blocks": [3]})
+    return blocksworld(tmp_path_factory.mktemp("learned"), 4)
+
+
+def blocksworld(base: Path, count: int) -> list[Problem]:
+    generate("blocksworld", base, ["train"], seed=4, count=count, ranges={"blocks": [3]})
     folder = base / "train"
     found = [parse(folder / "domain.pddl", path) for path in sorted(folder.glob("blocks*.pddl"))]
     tasks = map(ground, found)
@@ -168,3 +172,22 @@ def test_examples_outside_the_package_are_learned_with(tmp_path: Path) -> None:
         check_learned(hstar("learn", folder, *options, cwd=examples), model)
         held = read_model(model, trust=True).metadata
         assert held["model"]["name"] == slots[1] and held["objective"]["name"] == slots[3]
+
+
+def test_an_interrupt_keeps_the_verdict_on_the_problems_so_far(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Draws after the first only make the verdict surer."""
+
+    def undecided(_: Any, rung: Any, searchers: Any, times: int) -> Any:
+        if "draw" in rung.name:
+            raise KeyboardInterrupt
+        spent = {name: 1.0 if name == DEFAULT else 0.5 for name in searchers}  # the same in turns
+        return {n: [trials.Trial(True, spent[n], 5.0)] * len(rung.starts) for n in searchers}
+
+    monkeypatch.setattr("hstar.learning.pipeline.LearningRun._on_verdict_rung", undecided)
+    monkeypatch.setattr("hstar.learning.pipeline.Pool", Here)
+    found = learned(TINY, blocksworld(tmp_path, 12), [])
+    assert found.interrupted and found.verdict.use == "default"
+    assert "is not noticeably better: keep the default" in found.verdict.sentence
+    assert found.file is not None and found.file.metadata["verdict"]["use"] == "default"

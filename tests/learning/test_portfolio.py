@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hstar.learning.portfolio import Candidate, choose_schedule, in_turns
+from hstar.learning.portfolio import Candidate, choose_schedule, estimate_in_turns
 from hstar.learning.trials import Score, Trial
 from hstar.planning.specification import DEFAULT_PLANNER, SearchSpecification
 
@@ -22,19 +22,19 @@ def score(*seconds: float | None) -> Score:
 
 def test_searches_in_turns() -> None:
     quick, robust = score(1, None, None, 4), score(3, 3, None)
-    both = in_turns([quick, robust], 5, 10.0)
+    both = estimate_in_turns([quick, robust], 5, 10.0)
     assert [(t.solved, t.spent) for t in both.trials] == [
         (True, 2), (True, 6), (False, 10), (True, 8), (False, 10),
     ]  # fmt: skip
-    beside = in_turns([quick], 4, 10.0, score(9, 1))
+    beside = estimate_in_turns([quick], 4, 10.0, score(9, 1))
     assert [(t.solved, t.spent) for t in beside.trials] == [
         (True, 2), (True, 2), (False, 10), (True, 8),
     ]  # fmt: skip
     dear, cheap = (Score((Trial(True, s, cost),)) for s, cost in ((1.0, 7.0), (4.0, 5.0)))
-    assert in_turns([dear], 1, 10.0, cheap).trials == (Trial(True, 2.0, 7.0),)
-    assert in_turns([cheap], 1, 10.0, dear).trials == (Trial(True, 2.0, 7.0),)
-    assert in_turns([cheap], 1, 1.0).trials == (Trial(False, 1.0),)
-    late = in_turns([score(9.9, None)], 2, 10.0, score(None, 9.9))
+    assert estimate_in_turns([dear], 1, 10.0, cheap).trials == (Trial(True, 2.0, 7.0),)
+    assert estimate_in_turns([cheap], 1, 10.0, dear).trials == (Trial(True, 2.0, 7.0),)
+    assert estimate_in_turns([cheap], 1, 1.0).trials == (Trial(False, 1.0),)
+    late = estimate_in_turns([score(9.9, None)], 2, 10.0, score(None, 9.9))
     assert [(t.solved, t.spent) for t in late.trials] == [(False, 10), (False, 10)]
 
 

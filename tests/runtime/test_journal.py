@@ -9,7 +9,7 @@ from program import hstar
 from small_domains import BLOCKS, problem_text
 
 from hstar.papers import prepare_paper
-from hstar.runtime.journal import LOCK, Journal, JournalError
+from hstar.runtime.journal import LOCK, MARK, Journal, JournalError
 from hstar.training.checkpoint import Checkpoint, CheckpointError
 
 
@@ -56,6 +56,17 @@ def test_a_lock_that_is_a_link_is_not_followed(output: Path, tmp_path: Path) -> 
     (tmp_path / "thesis.txt").write_text("years of work\n")
     partial(output).mkdir()
     (partial(output) / LOCK).symlink_to("../thesis.txt")
+    refused(output)
+    assert (tmp_path / "thesis.txt").read_text() == "years of work\n"
+
+
+@pytest.mark.parametrize("name", ["../thesis.txt", "/thesis.txt", "..", ""])
+def test_a_lock_that_lists_files_of_other_folders_is_refused(
+    name: str, output: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "thesis.txt").write_text("years of work\n")
+    partial(output).mkdir()
+    (partial(output) / LOCK).write_text(f"{MARK}\n{name}\nrun.json\n")
     refused(output)
     assert (tmp_path / "thesis.txt").read_text() == "years of work\n"
 

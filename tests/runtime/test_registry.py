@@ -36,6 +36,13 @@ def test_a_module_of_the_current_directory_can_be_named(
         COLOURS.find("my_colours:pink")
     with pytest.raises(ValueError, match="cannot import the colour 'no_such_module:pink'"):
         COLOURS.find("no_such_module:pink")
+    for name, text, fault in (
+        ("crashes", "blue = 1 / 0\n", "ZeroDivisionError: division by zero"),
+        ("misspelt", "blue = = 3\n", r"SyntaxError: invalid syntax \(misspelt.py, line 1\)"),
+    ):
+        (tmp_path / f"{name}.py").write_text(text)
+        with pytest.raises(ValueError, match=f"cannot import the colour '{name}:blue': {fault}"):
+            COLOURS.find(f"{name}:blue")
 
 
 def test_an_entry_point_joins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -129,7 +129,7 @@ def log_task(task: Task, seconds: float, say: Callable[..., None]) -> None:
 
 def log_result(result: SearchResult, heuristic: str) -> None:
     if result.initial_h is not None:
-        print(f"Initial heuristic value for {heuristic}: {value_text(result.initial_h)}")
+        print(f"Initial heuristic value for {escape(heuristic)}: {value_text(result.initial_h)}")
     if result.solved:
         print("Solution found!")
         print("\n".join(result.plan or ()))

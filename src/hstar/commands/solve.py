@@ -5,6 +5,7 @@ from __future__ import annotations
 from hstar import _core
 from hstar.commands.arguments import Options, Parser, UsageError
 from hstar.commands.plan import log_result
+from hstar.pddl.errors import escape
 from hstar.planning.result import SearchResult, stopped_before_search
 from hstar.planning.search import run as search
 from hstar.runtime.resources import Budget, OutOfResources
@@ -63,5 +64,5 @@ def solve_puzzle(options: Options, budget: Budget) -> SearchResult:
     if not options.json:
         print(f"Puzzle: {puzzle.name}.")
         print(f"State: {puzzle.format_state(state)}")
-        print(f"Search: {chosen.describe()}.")
+        print(escape(f"Search: {chosen.describe()}."))
     return search(puzzle, chosen, budget, state)

@@ -135,7 +135,7 @@ def train_on_labels(options: Options) -> int:
         one = replace(chosen[seed], objective=objective)
         result = _train(training, validation, path, one, options)
         print(
-            f"{path}: best at step {result.best.step} of {result.curve[-1].step}, "
+            f"{escape(path)}: best at step {result.best.step} of {result.curve[-1].step}, "
             f"{_errors(result.best)}, {result.parameters} parameters, {result.seconds:.0f} s"
         )
         if objective.score == "mse" and objective.constants()["base"] != "none":
@@ -146,7 +146,7 @@ def train_on_labels(options: Options) -> int:
         if test is not None:
             with as_usage_error():
                 metrics = evaluate_model(path, test, trust=True)
-            print(f"{path}: on test problems {metrics.describe()}")
+            print(f"{escape(path)}: on test problems {metrics.describe()}")
     return 0
 
 

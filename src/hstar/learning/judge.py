@@ -12,11 +12,11 @@ is kept unless the learned search is better at something and worse at nothing th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 
-from hstar.learning.portfolio import in_turns
+from hstar.learning.portfolio import estimate_in_turns
 from hstar.learning.race import MOST_DRAWS, Ladder, Rung
 from hstar.learning.trials import DEFAULT_SEARCHER, Score, Searcher, Start, Trial
 from hstar.planning.result import NOTICEABLE
@@ -26,6 +26,12 @@ SURE, LIKELY = 0.05, 0.25  # chances that a difference means nothing
 EXPENSIVE = 1.2  # times the default's plan cost: a gain that is paid for
 LEAST_DIFFERENCE = 0.02  # seconds; reading a model takes as long
 DEFAULT = "default"
+MORE, FASTER, CHEAPER = "solves more", "is faster", "finds cheaper plans, as fast"
+AS_MANY = "solves as many, faster"
+GAINS = {  # and what they are good for
+    **{MORE: "solving more", CHEAPER: "the cost of plans"},
+    **{FASTER: "time", AS_MANY: "time"},
+}
 
 # What searches make of a rung, with so many times the usual limit.
 OnRung = Callable[[Rung, Mapping[str, Searcher], int], dict[str, list[Trial]]]
@@ -61,6 +67,7 @@ class Difference:
 
     def __init__(self, signs: Sequence[int], weights: Sequence[float]) -> None:
         counted = [(s, w) for s, w in zip(signs, weights, strict=True) if s]
+        self.signs = len(counted)  # that count
         self.sum = sum(s * w for s, w in counted)
         self.chance = 0.5
         if counted:
@@ -70,69 +77,76 @@ class Difference:
         self.favours = (self.sum > 0) - (self.sum < 0) if self.chance <= LIKELY else 0
 
 
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Of trials of the same problems. The ratios, learned / default, are of what both solve."""
+
+    solved: Difference
+    effort: Difference
+    cost: Difference
+    effort_ratio: float | None
+    cost_ratio: float | None
+
+    def result(self) -> tuple[str, float]:
+        """What learning is better at, one of GAINS, or else how it fails; and the chance that this
+        is nothing."""
+        if self.solved.favours:
+            return (MORE if self.solved.favours > 0 else "solves fewer"), self.solved.chance
+        time, cost = self.effort_ratio, self.cost_ratio
+        if time is None:
+            return "is not noticeably better", self.solved.chance
+        if self.effort.favours > 0 and time * NOTICEABLE <= 1:
+            return (FASTER if self.solved.signs else AS_MANY), self.effort.chance
+        if self.effort.favours < 0 and time >= NOTICEABLE:
+            return f"takes {time:.2g} times as long", self.effort.chance
+        if self.cost.favours > 0 and cost is not None and cost * NOTICEABLE <= 1:
+            return CHEAPER, self.cost.chance
+        return "is not noticeably better", max(self.solved.chance, self.effort.chance)
+
+    def prices(self, gain: str) -> Iterator[str]:
+        """What a gain is paid with. In turns with the default planner, time at most doubles."""
+        cost = self.cost_ratio
+        if self.solved.sum < 0:
+            yield "solved fewer"
+        if gain != CHEAPER and cost is not None and cost >= EXPENSIVE:
+            yield f"plans cost {cost:.2g} times as much"
+
+
 def weigh(learned: Score, default: Score, unions: Sequence[bool], unit: str) -> Verdict:
     """The verdict on trials of the same problems."""
     weights = [UNION_WEIGHT if is_union else 1.0 for is_union in unions]
     pairs = list(zip(learned.trials, default.trials, strict=True))
-    solved = Difference([a.solved - b.solved for a, b in pairs], weights)
-    effort = Difference([_faster(a, b, unit) for a, b in pairs], weights)
-    both = [(a, b) for a, b in pairs if a.solved and b.solved]
-    ratio = mean_ratio([(a.spent, b.spent) for a, b in both])
-    cost_ratio = learned.cost_ratio(default)
-    gain, loss, chance = _balance(solved, effort, ratio, cost_ratio)
-    is_expensive = cost_ratio is not None and cost_ratio >= EXPENSIVE
-    use = DEFAULT
-    if gain and not loss:
-        use = "trade" if is_expensive and "plans" not in gain else "learned"
+    found = Comparison(
+        Difference([a.solved - b.solved for a, b in pairs], weights),
+        Difference([_faster(a, b, unit) for a, b in pairs], weights),
+        Difference([_cheaper(a, b) for a, b in pairs], weights),
+        mean_ratio([(a.spent, b.spent) for a, b in pairs if a.solved and b.solved]),
+        learned.cost_ratio(default),
+    )
+    result, chance = found.result()
+    use, advice = DEFAULT, f"learning {result}: keep the default"
+    if result in GAINS:
+        prices = list(found.prices(result))
+        use = "trade" if prices else "learned"
+        where = f" where {GAINS[result]} matters" if prices else ""
+        advice = f"it {', but '.join([result, *prices])}: use it{where}"
     says = f"learned {learned.text(unit)}; default planner {default.text(unit)}"
-    if cost_ratio is not None:
-        says += f"; plans cost {cost_ratio:.2f} times the default's"
-    says += f": {_advice(use, gain, loss, cost_ratio)}{_sureness(chance, unions)}"
+    if found.cost_ratio is not None:
+        says += f"; plans cost {found.cost_ratio:.2f} times the default's"
     return Verdict(
         use,
-        says,
+        f"{says}: {advice}{_sureness(chance, unions)}",
         len(pairs),
         learned.solved,
         default.solved,
         learned.spent,
         default.spent,
-        ratio,
-        cost_ratio,
+        found.effort_ratio,
+        found.cost_ratio,
         chance,
         sum(unions),
         unit,
     )
-
-
-def _balance(
-    solved: Difference, effort: Difference, ratio: float | None, cost_ratio: float | None
-) -> tuple[str, str, float]:
-    """What learning gains and what it loses, if anything, and the chance that this is nothing."""
-    if solved.favours:
-        is_gain = solved.favours > 0
-        return (
-            ("solves more", "", solved.chance) if is_gain else ("", "solves fewer", solved.chance)
-        )
-    if ratio is None:
-        return "", "is not noticeably better", solved.chance
-    if effort.favours > 0 and ratio * NOTICEABLE <= 1:
-        return "solves as many, faster", "", effort.chance
-    if effort.favours < 0 and ratio >= NOTICEABLE:
-        return "", f"takes {ratio:.2g} times as long", effort.chance
-    if cost_ratio is not None and cost_ratio * NOTICEABLE <= 1:
-        return "finds cheaper plans, as fast", "", effort.chance
-    return "", "is not noticeably better", max(solved.chance, effort.chance)
-
-
-def _advice(use: str, gain: str, loss: str, cost_ratio: float | None) -> str:
-    if use == "learned":
-        return f"it {gain}: use it"
-    if use == "trade":
-        what = "solving more" if gain == "solves more" else "time"
-        return (
-            f"it {gain}, but plans cost {cost_ratio:.2g} times as much: use it where {what} matters"
-        )
-    return f"learning {loss}: keep the default"
 
 
 def _sureness(chance: float, unions: Sequence[bool]) -> str:
@@ -140,6 +154,13 @@ def _sureness(chance: float, unions: Sequence[bool]) -> str:
     if unions and all(unions):
         word += ", seen on unions of small problems only"
     return f" ({word})"
+
+
+def _cheaper(a: Trial, b: Trial) -> int:
+    """1 if a's plan costs noticeably less, -1 if b's does."""
+    if a.cost is None or b.cost is None:
+        return 0
+    return (a.cost * NOTICEABLE <= b.cost) - (b.cost * NOTICEABLE <= a.cost)
 
 
 def _faster(a: Trial, b: Trial, unit: str) -> int:
@@ -176,7 +197,7 @@ class Contest:
     def learned(self) -> Trial:
         """That of the others, in turns with the default planner."""
         own = [Score((trial,)) for name, trial in self.trials.items() if name != DEFAULT]
-        return in_turns(own, 1, self.limit, Score((self.default,))).trials[0]
+        return estimate_in_turns(own, 1, self.limit, Score((self.default,))).trials[0]
 
 
 @dataclass
@@ -200,15 +221,15 @@ class Judge:
         self.contests: list[Contest] = []
         self.top = 0  # the highest rung of the first climb
 
-    def verdict(self) -> Verdict | None:
-        """None without any trial."""
-        found = None
+    def verdicts(self) -> Iterator[Verdict]:
+        """One after each draw of problems, on all problems so far; none without any trial."""
         for draw in range(MOST_DRAWS):
             is_over = self._climb(draw) or self._try_longer(draw)
             found = self._weigh() if self.contests else None
+            if found is not None:
+                yield found
             if is_over or (found is not None and (found.chance or 0.0) <= SURE):
                 break
-        return found
 
     def _climb(self, draw: int) -> bool:
         """Whether the time is over."""

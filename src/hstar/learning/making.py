@@ -18,7 +18,13 @@ from hstar.learning.split import Split
 from hstar.learning.trials import TOO_MUCH, WORK, Effort, MayStart, Workers, raise_signals
 from hstar.pddl import Problem
 from hstar.runtime.resources import Budget, OutOfResources
-from hstar.slots.model_file import ModelFile, from_bytes, to_bytes
+from hstar.slots.model_file import (
+    ModelFile,
+    ModelFileError,
+    from_bytes,
+    texts_in,
+    to_bytes,
+)
 from hstar.slots.teachers.attempt import Attempt
 from hstar.slots.teachers.registry import TEACHERS
 from hstar.training.dataset import Dataset, dataset_in_memory
@@ -84,7 +90,7 @@ class ModelMaker:
         """Whether a model of the row of another one could be made, from its labels and minima."""
         row = self.rows[model]
         labels = self.labels_of(row)
-        found = self._kept_model(name)
+        found = self._kept_model(name, row)
         if found is None:
             jobs = [(name, *self._lesson(row, labels, 0), row, dict(minima))]
             effort = self._effort(1, self.recipe.racing, LEAST_FITTING)
@@ -166,7 +172,7 @@ class ModelMaker:
         for row in rows:
             name = self.recipe.name_of(row) + again
             self.rows[name] = row
-            kept = self._kept_model(name)
+            kept = self._kept_model(name, row)
             if kept is not None:
                 found[name] = kept
             elif fit_for(row).acts:
@@ -182,9 +188,16 @@ class ModelMaker:
             if name in found and not any(_same(found[name], one) for one in self.models.values()):
                 self.models[name] = found[name]
 
-    def _kept_model(self, name: str) -> ModelFile | None:
+    def _kept_model(self, name: str, row: ModelRow) -> ModelFile | None:
+        """Of the journal. It may name code that the recipe names, and no other."""
         kept = self.watch.read(f"model {name}")
-        return None if kept is None else from_bytes(kept, name, trust=True)
+        if kept is None:
+            return None
+        try:
+            return from_bytes(kept, name, trust=tuple(texts_in(asdict(row))))
+        except ModelFileError as error:
+            self.workers.say(f"what was kept is not used, and trained again: {error}")
+            return None
 
     def _lesson(self, row: ModelRow, labels: Labels, generation: int) -> tuple[Any, ...]:
         """What fit_job takes first: a name of the labels, the labels, and the seed."""

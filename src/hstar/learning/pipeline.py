@@ -54,6 +54,11 @@ SCREENING = 8  # on the first rung of the race, a search gets this part of what 
 LONGER = (4, 16)  # times as much effort for the verdict where hardly anything is solved
 LARGEST_SHARE = 0.02  # of the time, to ground a problem
 MOST_TRYING = 10.0  # seconds of a search in a race
+ENDS = {
+    "out of time": "the time was over",
+    "out of memory": "the memory was used up",
+    "interrupted": "the run was interrupted",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +142,11 @@ class LearningRun:
         self.candidates: dict[str, Candidate] = {}  # that race, by label
         self.scores: dict[Candidate, Score] = {}
         self.minima: dict[str, Minima] = {}
+        self.verdict: Verdict | None = None  # on as many problems as were tried so far
 
     def run(self) -> Outcome:
         """The best so far, whatever ends the run."""
-        verdict, interrupted = None, False
+        ended = "out of time"
         try:
             self.maker.make_all()
             if self.maker.models:
@@ -148,24 +154,25 @@ class LearningRun:
                 self._correct()
             chosen = self._choose()
             if chosen is not None and self.options.is_judged:
-                verdict = self._judge(chosen)
+                self._judge(chosen)
         except KeyboardInterrupt:
-            interrupted = True
+            ended = "interrupted"
         except OutOfResources as error:
-            interrupted = error.status == "interrupted"
-            is_lost = error.status == "out of memory" and not self.maker.models
-            if is_lost or error.status == "terminated":
+            ended = error.status
+            is_lost = ended == "out of memory" and not self.maker.models
+            if is_lost or ended == "terminated":
                 raise
-        if interrupted and not self.maker.models:
+        if ended == "interrupted" and not self.maker.models:
             raise stopped("interrupt")
-        return self._outcome(verdict, interrupted)
+        return self._outcome(ended)
 
-    def _outcome(self, verdict: Verdict | None, interrupted: bool) -> Outcome:
-        chosen, models = self._choose(), self.maker.models
+    def _outcome(self, ended: str) -> Outcome:
+        """`ended` is what ended the run, if it came to no verdict."""
+        chosen, models, verdict = self._choose(), self.maker.models, self.verdict
+        interrupted = ended == "interrupted"
         if verdict is None:
-            why = "the run was interrupted" if interrupted else "the time was over"
             says = "the best so far is kept; it was not compared with the default planner, because"
-            verdict = Verdict("unknown", f"{says} {why}")
+            verdict = Verdict("unknown", f"{says} {ENDS[ended]}")
         if not models:
             why = "no training problem was labelled within the limits"
             if self.maker.labelled:
@@ -290,13 +297,14 @@ class LearningRun:
 
     # Verdict
 
-    def _judge(self, chosen: Schedule) -> Verdict | None:
+    def _judge(self, chosen: Schedule) -> None:
         searchers = {one.label: self._searcher(one) for one in chosen.candidates}
         longer = LONGER if self.options.is_timed else ()
         ladder, effort = self.split.verdict, self.effort
-        return Judge(
-            searchers, ladder, self._on_verdict_rung, effort.limit, effort.unit, longer
-        ).verdict()
+        on_rung = self._on_verdict_rung
+        judge = Judge(searchers, ladder, on_rung, effort.limit, effort.unit, longer)
+        for self.verdict in judge.verdicts():
+            pass
 
     def _on_verdict_rung(
         self, rung: Rung, searchers: Mapping[str, Searcher], times: int

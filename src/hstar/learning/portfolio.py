@@ -54,13 +54,13 @@ def choose_schedule(scores: Mapping[Candidate, Score], limit: float) -> Schedule
     for count in range(1, MOST_CANDIDATES + 1):
         for chosen in combinations(scores, count):
             if len({one.model for one in chosen if one.model is not None}) <= 1:
-                score = in_turns([scores[one] for one in chosen], length, limit)
+                score = estimate_in_turns([scores[one] for one in chosen], length, limit)
                 found[Schedule(chosen)] = score
     best: Schedule | None = cheapest(found) if found else None
     return best
 
 
-def in_turns(
+def estimate_in_turns(
     scores: Sequence[Score], length: int, limit: float, default: Score | None = None
 ) -> Score:
     """What searches would score that take turns on `length` problems, within the limit of each one

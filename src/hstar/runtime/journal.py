@@ -78,8 +78,9 @@ class Journal:
                 self.path.mkdir(exist_ok=True)
                 inside, lock = os.listdir(self.path), self.path / LOCK
                 is_new = not inside or (inside == [LOCK] and not lock.lstat().st_size)
-                is_ours = is_new or self._names()[:1] == [MARK]
-                if self.path.is_symlink() or not is_ours:
+                mark, *names = self._names() or [""]
+                is_ours = mark == MARK and all(map(_is_inside, names))
+                if self.path.is_symlink() or not (is_new or is_ours):
                     raise FileExistsError
                 how = os.O_CREAT | os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW
                 return os.open(lock, how, 0o666)
@@ -135,6 +136,11 @@ class Journal:
             self._warn(f"{self.path} stays, because hstar did not write {', '.join(others)}")
         else:
             self.path.rmdir()
+
+
+def _is_inside(name: str) -> bool:
+    """Whether a name is one of a file in a folder, and leads nowhere else."""
+    return name == os.path.basename(name) and name not in ("", os.curdir, os.pardir)
 
 
 def claim_settings(

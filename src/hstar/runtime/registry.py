@@ -19,6 +19,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from hstar.pddl.errors import did_you_mean
+from hstar.runtime.resources import OutOfResources
 
 if TYPE_CHECKING:
     from importlib import metadata
@@ -95,5 +96,9 @@ def _imported(text: str, kind: str) -> Any:
     module_name, _, attribute = text.partition(":")
     try:
         return getattr(importlib.import_module(module_name), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ValueError(f"cannot import the {kind} '{text}': {error}") from error
+    except (OutOfResources, MemoryError):
+        raise
+    except Exception as error:  # the user's own module may raise anything
+        named = isinstance(error, (ImportError, AttributeError, ValueError))
+        what = str(error) if named else f"{type(error).__name__}: {error}"
+        raise ValueError(f"cannot import the {kind} '{text}': {what}") from error

@@ -14,7 +14,7 @@ import math
 import os
 import struct
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -164,8 +164,11 @@ def read_model(path: str | os.PathLike[str], *, trust: bool = False) -> ModelFil
     return from_bytes(content, name, trust=trust)
 
 
-def from_bytes(content: bytes | bytearray, name: str, *, trust: bool = False) -> ModelFile:
-    """Check the content of a model file. Raises ModelFileError with that file name."""
+def from_bytes(
+    content: bytes | bytearray, name: str, *, trust: bool | Collection[str] = False
+) -> ModelFile:
+    """Check the content of a model file. `trust` may also be all that it may name of code outside
+    the installed packages. Raises ModelFileError with that file name."""
     try:
         end = 8 + int.from_bytes(content[:8], "little")
         header = json.loads(bytes(content[8:end]))
@@ -196,26 +199,28 @@ def from_bytes(content: bytes | bytearray, name: str, *, trust: bool = False) ->
         _check_schema(metadata, known, "the metadata")
     if outside := code_outside(metadata):
         code = ", ".join(outside)
-        if not trust:
+        if trust is True:
+            warnings.warn(f"{name} runs the code {code}", TrustedCodeWarning, stacklevel=2)
+        elif not trust or not set(outside) <= set(trust):
             advice = "if you trust it, say --trust (in Python trust=True)"
             raise ModelFileError(f"the file wants to run the code {code}; {advice}", name)
-        warnings.warn(f"{name} runs the code {code}", TrustedCodeWarning, stacklevel=2)
     return ModelFile({key: metadata[key] for key in known}, tensors)
 
 
 def code_outside(metadata: dict[str, Any]) -> list[str]:
     """What a file names as module:attribute in the places whose names are looked up."""
     named = [metadata[slot]["name"] for slot in ("features", "model")]
-    every = _texts([named, *(metadata.get(slot) for slot in ("objective", "decode", "search"))])
+    every = texts_in([named, *(metadata.get(slot) for slot in ("objective", "decode", "search"))])
     return list(dict.fromkeys(text for text in every if ":" in text))
 
 
-def _texts(held: Any) -> Iterator[str]:
+def texts_in(held: Any) -> Iterator[str]:
+    """All texts of nested lists and dicts."""
     if isinstance(held, str):
         yield held
     elif isinstance(held, (list, dict)):
         for one in held.values() if isinstance(held, dict) else held:
-            yield from _texts(one)
+            yield from texts_in(one)
 
 
 @contextmanager
