@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import sys
 import traceback
 import warnings
@@ -34,6 +35,8 @@ INTERRUPTED = 130
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The entry point of the program `hstar`; ends the process."""
+    # The linear algebra of NumPy reserves 30 MB for each thread, and hstar has threads of its own.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     open_streams()
     if arguments is not None:
         sys.exit(run(arguments))
