@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hstar.commands.arguments import Options, Parser, UsageError, as_usage_error, positive, value
-from hstar.papers import OVERRIDES, PAPERS, check_option, prepare_paper
+from hstar.papers import OVERRIDES, PAPERS, prepare_paper
 
 HELP = "regenerate the tables of a paper"
 DESCRIPTION = """\
@@ -62,7 +62,6 @@ def run(options: Options) -> int:
         for name in ("models", "suite"):
             folder = getattr(options, name)
             if folder is not None:
-                check_option(paper, name)
                 if not Path(folder).is_dir():
                     raise UsageError(f"--{name}: there is no folder {folder}")
                 settings[name] = Path(folder)
@@ -70,7 +69,7 @@ def run(options: Options) -> int:
             settings.setdefault("models", MODELS)
         if options.peer:
             settings["peers"] = dict(options.peer)
-        from hstar.experiments.study import timed
+        from hstar.experiments.study.run import timed
 
         output = Path(options.output or f"build/{paper}-{scale}")
         settings["say"] = timed(print)
@@ -100,7 +99,7 @@ def steps(texts: list[str]) -> dict[str, int] | int:
 
 @value
 def peer(text: str) -> tuple[str, str]:
-    from hstar.experiments.bench import check_peer
+    from hstar.experiments.bench.peers import check_peer
 
     name, _, command = text.partition("=")
     try:
