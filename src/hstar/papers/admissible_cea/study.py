@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -36,9 +36,7 @@ from hstar.experiments.study import (
     Row,
     StudyRun,
     compare_runs,
-    finite,
     make,
-    named_scale,
     read_part,
     write_part,
 )
@@ -55,7 +53,6 @@ from hstar.papers.admissible_cea.scales import (
 from hstar.papers.admissible_cea.tables import table_2
 from hstar.pdb import (
     Compressions,
-    PatternDatabase,
     build_difference,
     list_compressions,
     read_pdb,
@@ -93,7 +90,8 @@ class PatternResults:
 
     def to_dict(self) -> Row:
         """For rows.json: None stands for NaN and infinity, which JSON does not have."""
-        held: Row = finite({**asdict(self), "planning": None})
+        text = json.dumps(asdict(replace(self, planning=[])))
+        held: Row = json.loads(text, parse_constant=lambda _: None)
         del held["planning"]
         return held
 
@@ -103,9 +101,7 @@ class PatternResults:
 
 
 class AdmissibleCea(StudyRun[PatternScale, PatternResults]):
-    @classmethod
-    def scale_of(cls, name: str, **options: Any) -> PatternScale:
-        return named_scale(SCALES, name).changed(**options)
+    scales = SCALES
 
     def table(self, subject: str) -> Path:
         return self.directory / "tables" / f"{subject}.pdb"
@@ -159,7 +155,8 @@ class AdmissibleCea(StudyRun[PatternScale, PatternResults]):
         if part.is_file():
             return
         start = time.monotonic()
-        database = build_table(subject)
+        puzzle = make_puzzle(subject.puzzle)
+        database = build_difference(puzzle, subject.pattern, subject.base)
         row = table_row(database, time.monotonic() - start)
         write_pdb(self.table(subject.name), database)
         write_part(part, row)
@@ -201,8 +198,7 @@ class AdmissibleCea(StudyRun[PatternScale, PatternResults]):
         """What the finished pieces say."""
         networks: dict[str, dict[str, Row]] = {}
         for learning in self.learnings():
-            held = read_part(self.part("networks", learning.name))
-            if held is not None:
+            if held := read_part(self.part("networks", learning.name)):
                 networks.setdefault(learning.subject, {})[learning.label] = held
         models = {
             name: {
@@ -216,12 +212,10 @@ class AdmissibleCea(StudyRun[PatternScale, PatternResults]):
         for asked in self.scale.generalisations:
             rows = [read_part(part) for part, *_ in self.points_of_figure_2(asked)]
             generalisation.setdefault(asked.subject, []).extend(rows)
-        subjects = self.scale.subjects
-        tables = {one.name: read_part(self.part("tables", one.name)) for one in subjects}
-        classical = {
-            one.name: read_part(self.part("classical", one.name)) or [] for one in subjects
-        }
-        planning = [f for one in subjects for f in planning_files(self.directory, one.puzzle)]
+        puzzles = {one.name: one.puzzle for one in self.scale.subjects}
+        tables = {name: read_part(self.part("tables", name)) for name in puzzles}
+        classical = {name: read_part(self.part("classical", name)) or [] for name in puzzles}
+        planning = [f for one in puzzles.values() for f in planning_files(self.directory, one)]
         return PatternResults(tables, classical, networks, models, generalisation, planning)
 
     def report(self, results: PatternResults, scale: str) -> Report:
@@ -232,19 +226,11 @@ class AdmissibleCea(StudyRun[PatternScale, PatternResults]):
         return Report(title, INTRODUCTION, list(trained(results)), parts(results), shown, files)
 
 
-def build_table(subject: PatternStudied) -> PatternDatabase:
-    return build_difference(make_puzzle(subject.puzzle), subject.pattern, subject.base)
-
-
 def make_classical(subject: PatternStudied, table: Path) -> list[Row]:
     """All compressions that a subject asks for."""
-    return classical_rows(read_pdb(table), subject)
-
-
-def classical_rows(database: PatternDatabase, subject: PatternStudied) -> list[Row]:
     pattern = subject.pattern if subject.base is None else f"{subject.pattern} less {subject.base}"
     asked = subject.compressions or Compressions()
-    return list(list_compressions(database, make_puzzle(subject.puzzle), pattern, asked))
+    return list(list_compressions(read_pdb(table), make_puzzle(subject.puzzle), pattern, asked))
 
 
 def learn_network(
