@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import small_domains
 
-from hstar.experiments.bench import TIMES
+from hstar.experiments.bench.rows import TIMES
 
 COUNTS = {"blocks": 11, "ferry": 3}  # problems by domain
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from hstar.experiments.bench import Runs
+from hstar.experiments.bench.rows import Runs
 from hstar.experiments.report.tables import number_text
 from hstar.planning.result import NOTICEABLE
 from hstar.planning.specification import DEFAULT
@@ -56,18 +56,18 @@ class Comparison:
     def geometric_mean(self, label: str, column: str) -> float | None:
         """Of counts or times over the problems that all heuristics solved; None without any."""
         smallest = SHORTEST_TIME if column.endswith("time") else 1.0
-        values = self._common(label)[column].drop_nulls()
-        logarithms = [math.log(max(float(value), smallest)) for value in values]
+        logarithms = [math.log(max(value, smallest)) for value in self._common(label, column)]
         return math.exp(sum(logarithms) / len(logarithms)) if logarithms else None
 
     def mean_cost(self, label: str) -> float | None:
         """Of the plans for problems that all heuristics solved."""
-        costs = self._common(label)["cost"].drop_nulls()
-        return sum(costs) / len(costs) if len(costs) else None
+        costs = self._common(label, "cost")
+        return sum(costs) / len(costs) if costs else None
 
-    def _common(self, label: str) -> pl.DataFrame:
+    def _common(self, label: str, column: str) -> list[float]:
         own = self.own(label)
-        return own.filter(own["instance"].is_in(sorted(self.solved_by_all())))
+        common = own.filter(own["instance"].is_in(sorted(self.solved_by_all())))
+        return [float(value) for value in common[column].drop_nulls()]
 
     def own(self, label: str, domain: str | None = None) -> pl.DataFrame:
         """The rows of a search in a domain, None for all."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hstar.experiments.bench import EXPLAINED, Runs, read_runs
+from hstar.experiments.bench.rows import EXPLAINED, Runs, read_runs
 from hstar.experiments.report.compare import Comparison, compare, verdict_table, verdict_text
 from hstar.experiments.report.page import Figures, Page
 from hstar.experiments.report.plots import cactus, scatter
