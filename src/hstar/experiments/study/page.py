@@ -10,15 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from hstar.experiments.bench import read_runs
-from hstar.experiments.report import (
-    HEADERS,
-    Comparison,
-    Figures,
-    Page,
-    Table,
-    verdict_table,
-    verdict_text,
-)
+from hstar.experiments.report import Comparison, Figures, Table
+from hstar.experiments.report.compare import HEADERS, verdict_table, verdict_text
+from hstar.experiments.report.page import Page
 from hstar.planning.specification import DEFAULT
 from hstar.runtime import write_atomically
 

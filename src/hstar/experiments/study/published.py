@@ -6,16 +6,14 @@ from __future__ import annotations
 import re
 import statistics
 import tomllib
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
 from pathlib import Path
 from types import NoneType
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 from hstar.experiments.report import MISSING
 
-T = TypeVar("T")
-C = TypeVar("C", bound=Hashable)
 _PRINTED = re.compile(r"\(?([\d.]+)(?:±([\d.]+))?(?:\)e(\d))?(?:\(([\d.]+)\))?")
 
 
@@ -35,6 +33,10 @@ class Spread:
     def of(cls, values: Sequence[float]) -> Spread:
         mean, std = statistics.fmean(values), statistics.pstdev(values)
         return cls(mean, std, max(values), tuple(values))
+
+    @property
+    def brief(self) -> str:
+        return self.shown or f"{self.mean:.4g}"
 
     @property
     def text(self) -> str:
@@ -64,7 +66,7 @@ def read_number(text: str) -> Spread | None:
     return Spread(float(mean) * scale, deviation, float(most) if most else None, shown=text)
 
 
-def read_rows(columns: Sequence[C], text: str) -> dict[str, dict[C, Spread | None]]:
+def read_rows(columns: Sequence[str], text: str) -> dict[str, dict[str, Spread | None]]:
     """Domain -> column -> what is printed, of lines such as "blocks 36.4 | 68.0 -"; a star marks
     bold print and is left out."""
     lines = [line.replace("|", " ").replace("*", "").split() for line in text.strip().splitlines()]
@@ -90,11 +92,6 @@ def build(kind: Any, held: Any) -> Any:
     if isinstance(held, Mapping) and len(kinds) == 2:
         return {name: build(kinds[1], one) for name, one in held.items()}
     return build(kinds[0], held) if len(kinds) == 1 and held is not None else held
-
-
-def named_scale(scales: Mapping[str, T], name: str) -> T:
-    """Raises ValueError for a name that there is not."""
-    return scales[choose("scale", scales, [name])[0]]
 
 
 def choose(what: str, known: Collection[str], wanted: Sequence[str]) -> list[str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +43,7 @@ from hstar.slots.teachers import Attempt
 from hstar.training import MlpOptions
 from hstar.training.fit import ModelRow
 
-PUBLISHED = MlpOptions(precision="int16")
-NETWORK_OF_PAPER = {f.name: getattr(PUBLISHED, f.name) for f in fields(PUBLISHED)}
+NETWORK_OF_PAPER = asdict(MlpOptions(precision="int16"))
 del NETWORK_OF_PAPER["objective"]
 SEARCH = SearchSpecification(None, "gbfs", cost="one")
 HSTAR = "hstar"
@@ -118,7 +117,7 @@ def alone(teacher: str, objective: str = "squared", network: Any = (), **options
 
 def published(teacher: str, **options: Any) -> OneTask:
     """A learner with the network and the search of the paper."""
-    return alone(teacher, network={**NETWORK_OF_PAPER}, **options)
+    return alone(teacher, network=NETWORK_OF_PAPER, **options)
 
 
 def ours(objective: str = "squared", **options: Any) -> OneTask:

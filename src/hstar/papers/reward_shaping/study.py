@@ -28,11 +28,7 @@ from hstar.experiments.study import (
     TrialStudy,
     compare_searches,
     domain_folders,
-    failures,
-    first_problems,
-    judge_claims,
     make_problems,
-    read_problems,
     read_scales,
 )
 from hstar.papers.reward_shaping.learners import (
@@ -112,7 +108,7 @@ class RewardShaping(TrialRun):
         for study in kept:
             subjects = list(problems.values())
             if study.name == APPENDIX:
-                subjects = [first_problems(*one, study.tests) for one in compatible.items()]
+                subjects = [Subject.of_first(*one, study.tests) for one in compatible.items()]
             self.learn_and_search(study, subjects, results)
         return results
 
@@ -122,7 +118,7 @@ class RewardShaping(TrialRun):
         is_ours = folder.is_relative_to(self.directory)
         if self.begins(part, f"reading problems of {domain}") and is_ours:
             make_problems(folder, self.scale.generated[domain], self.seed)
-        return read_problems(domain, folder, part)
+        return Subject.read(domain, folder, part)
 
     def find_folders(self) -> tuple[dict[str, Path], dict[str, Path]]:
         """The folders of domains to train and test with, and those of appendix A.7. Raises
@@ -153,7 +149,7 @@ class RewardShaping(TrialRun):
         return subject.chosen(study.tests, PRINTED.get(subject.domain, {}).get("sizes", 0))
 
     def report(self, results: TrialResults, scale: str) -> Report:
-        found, failed = claims(results), failures(results)
+        found, failed = claims(results), results.failures()
         parts: dict[str, Sequence[Any]] = {
             "Tables": all_tables(results),
             "Claims": [Claim.table(found)] if found else (),
@@ -169,7 +165,6 @@ class RewardShaping(TrialRun):
         return Report(*about, parts, "\n".join(lines))
 
     def facts(self, results: TrialResults) -> list[str]:
-        """What was run."""
         memory = self.scale.memory_limit / 2**30
         facts = [
             *(study.described() for study in results.studies),
@@ -196,7 +191,7 @@ def claims(results: TrialResults) -> list[Claim]:
         ours = look_of(results, study), searches_of(results, study).domains
         return ours, (printed, COVERAGE)
 
-    return judge_claims(__file__, sources)
+    return Claim.judged(__file__, sources)
 
 
 def figures(results: TrialResults) -> list[Figures]:
