@@ -21,7 +21,7 @@ from hstar.experiments.study import (
 )
 from hstar.experiments.study.claims import FAILS, UNKNOWN
 from hstar.papers.reward_shaping.learners import HELD
-from hstar.papers.reward_shaping.study import claims, goal_curve, rates
+from hstar.papers.reward_shaping.study import goal_curve, rates
 from hstar.papers.reward_shaping.tables import (
     BETTER,
     COVERAGE,
@@ -30,6 +30,7 @@ from hstar.papers.reward_shaping.tables import (
     PAPER,
     WORSE,
     best_columns,
+    claims,
     coverage_table,
     effort_table,
     equal_time_table,

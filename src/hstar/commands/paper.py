@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import shlex
 import sys
@@ -21,8 +20,17 @@ kept: the same command continues where it was stopped. A scale is a named set of
 
 """ + "\n".join(f"{n:<19} {one.title} ({', '.join(one.scales)})" for n, one in PAPERS.items())
 MODELS = Path("models")  # where certified models are looked for unless --models says otherwise
-KINDS = {"limit": float, "learn": float, "tests": int, "seeds": int, "states": int}
 SINGLE = ("limit", "learn", "tests")
+
+
+def step(text: str) -> tuple[str, int]:
+    """Of "300" or KIND=NUMBER."""
+    kind, _, number = text.rpartition("=")
+    return kind, positive(number)
+
+
+KINDS: dict[str, Any] = dict.fromkeys(("tests", "seeds", "states"), int)
+KINDS |= {"limit": float, "learn": float, "steps": step}
 
 
 def add_arguments(parser: Parser) -> None:
@@ -57,7 +65,10 @@ def run(options: Options) -> int:
         known = PAPERS.find(paper).options
         given = {n: getattr(options, n) for n in OVERRIDES if getattr(options, n) is not None}
         if "steps" in given:
-            given["steps"] = steps(given["steps"])
+            numbers = dict(given["steps"])
+            if "" in numbers and len(numbers) > 1:
+                raise UsageError("--steps is one number, or KIND=NUMBER for each kind of learner")
+            given["steps"] = numbers.get("", numbers)
         settings: dict[str, Any] = {}
         for name in ("models", "suite"):
             folder = getattr(options, name)
@@ -83,18 +94,6 @@ def run(options: Options) -> int:
     print(report.summary)
     print(f"{seconds:.0f} s. See {', '.join(str(output / name) for name in files)}")
     return 0
-
-
-def steps(texts: list[str]) -> dict[str, int] | int:
-    """Of "300", or of texts KIND=NUMBER. Raises ValueError."""
-    named = [text.rpartition("=") for text in texts]
-    try:
-        numbers = {kind: positive(number) for kind, _, number in named}
-    except argparse.ArgumentTypeError as error:
-        raise ValueError(f"--steps: {error}") from None
-    if "" in numbers and len(numbers) > 1:
-        raise ValueError("--steps is one number, or KIND=NUMBER for each kind of learner")
-    return numbers.get("", numbers)
 
 
 @value

@@ -222,8 +222,7 @@ def _machine() -> str:
     """Such as "AMD EPYC 7B13, 2 cores, Linux x86_64"; no name of a host."""
     model = platform.processor() or platform.machine()
     with contextlib.suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                model = line.partition(":")[2].strip()
-                break
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        names = (line.partition(":")[2] for line in lines if line.startswith("model name"))
+        model = next(names, model).strip()
     return f"{model}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}"

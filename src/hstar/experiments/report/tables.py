@@ -39,15 +39,16 @@ def text_table(headers: Row, rows: Sequence[Row], spans: Spans = ()) -> str:
     lines = _lines(headers, rows, lambda text: f"*{text}")
     names = list(map(str, headers))
     width = [max(map(len, column)) for column in zip(names, *lines, strict=True)]
-    column = 0
+    above, column = [], 0
     for text, count in spans:  # a heading may need more room than the columns beneath it
         column += count
         room = sum(width[column - count : column]) + 2 * (count - 1)
         width[column - 1] += max(len(text) - room, 0)
+        above.append(text.center(room))
     rule = ["-" * count for count in width]
     shown = [_aligned(line, width) for line in [names, rule, *lines]]
     if spans:
-        shown.insert(0, _spanned(spans, width))
+        shown.insert(0, "  ".join(above))
     return "\n".join(line.rstrip() for line in shown)
 
 
@@ -155,12 +156,3 @@ def _cells(headers: Row, row: Row) -> list[Cell]:
 def _aligned(cells: list[str], width: list[int]) -> str:
     first, *others = zip(cells, width, strict=True)
     return "  ".join([first[0].ljust(first[1]), *(text.rjust(w) for text, w in others)])
-
-
-def _spanned(spans: Spans, width: list[int]) -> str:
-    parts, column = [], 0
-    for text, count in spans:
-        room = sum(width[column : column + count]) + 2 * (count - 1)
-        parts.append(text.center(room))
-        column += count
-    return "  ".join(parts)

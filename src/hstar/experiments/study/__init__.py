@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from hstar.experiments.study.run import StudyRun as StudyRun
     from hstar.experiments.study.run import make as make
     from hstar.experiments.study.run import read_part as read_part
-    from hstar.experiments.study.run import say_nothing as say_nothing
     from hstar.experiments.study.run import write_part as write_part
     from hstar.experiments.study.subjects import SPLITS as SPLITS
     from hstar.experiments.study.subjects import Entry as Entry
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
     from hstar.experiments.study.subjects import make_task as make_task
     from hstar.experiments.study.subjects import task_folders as task_folders
     from hstar.experiments.study.trials import DEFAULT as DEFAULT
-    from hstar.experiments.study.trials import GREEDY as GREEDY
     from hstar.experiments.study.trials import Column as Column
     from hstar.experiments.study.trials import Learner as Learner
     from hstar.experiments.study.trials import LearnerTask as LearnerTask

@@ -52,12 +52,12 @@ def text_of(value: Spread | None) -> str:
 
 
 def read_number(text: str) -> Spread | None:
-    """Reads "45", ".88±.14", "45±12.2(74)" (the largest), "(8.9±1.8)e8" and "3225±?"; None for "-"
-    and "?". Raises ValueError."""
+    """Reads "45", ".88±.14", "45±12.2(74)" (the largest), "(8.9±1.8)e8", "3225±?" and "45*" (in
+    bold); None for "-" and "?". Raises ValueError."""
     if text in ("-", "?"):
         return None
     text = text.removesuffix("±?")
-    found = _PRINTED.fullmatch(text)
+    found = _PRINTED.fullmatch(text.removesuffix("*"))
     if found is None:
         raise ValueError(f"'{text}' is no number of a paper")
     mean, std, power, most = found.groups()
@@ -67,9 +67,8 @@ def read_number(text: str) -> Spread | None:
 
 
 def read_rows(columns: Sequence[str], text: str) -> dict[str, dict[str, Spread | None]]:
-    """Domain -> column -> what is printed, of lines such as "blocks 36.4 | 68.0 -"; a star marks
-    bold print and is left out."""
-    lines = [line.replace("|", " ").replace("*", "").split() for line in text.strip().splitlines()]
+    """Domain -> column -> what is printed, of lines such as "blocks 36.4 | 68.0 -"."""
+    lines = [line.replace("|", " ").split() for line in text.strip().splitlines()]
     return {
         domain: dict(zip(columns, map(read_number, texts), strict=True)) for domain, *texts in lines
     }

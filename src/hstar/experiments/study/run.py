@@ -13,17 +13,12 @@ from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar
 from hstar.experiments.study.page import Report
 from hstar.experiments.study.published import choose
 from hstar.planning import SearchResult
-from hstar.runtime import (
-    Budget,
-    JournalError,
-    Lost,
-    OutOfResources,
-    Pool,
-    Progress,
-    claim_settings,
-    code_digest,
-    write_atomically,
-)
+from hstar.runtime.atomic import write_atomically
+from hstar.runtime.code import code_digest
+from hstar.runtime.journal import JournalError, claim_settings
+from hstar.runtime.pool import Lost, Pool
+from hstar.runtime.progress import Progress
+from hstar.runtime.resources import Budget, OutOfResources
 
 Row: TypeAlias = dict[str, Any]
 Say = Callable[[str], None]

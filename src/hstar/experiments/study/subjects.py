@@ -119,12 +119,7 @@ def domain_folders(suite: Path, first: Iterable[str] = ()) -> dict[str, Path]:
         for path in sorted(suite.iterdir())
         if all((path / split).is_dir() and find_problems(path / split) for split in SPLITS)
     }
-    if not found:
-        raise SuiteError(
-            "there are no folders DOMAIN/train and DOMAIN/test of problems", str(suite)
-        )
-    names = [*(name for name in first if name in found), *found]
-    return {name: found[name] for name in names}
+    return {name: found[name] for name in (*first, *found) if name in found}
 
 
 def make_problems(folder: Path, wanted: Generated, seed: int) -> None:

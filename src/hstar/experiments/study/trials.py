@@ -28,7 +28,6 @@ from hstar.planning import DEFAULT_PLANNER, SearchResult, SearchSpecification, p
 from hstar.runtime import Budget, OutOfResources
 from hstar.slots import LearnedHeuristic, ModelFile, read_model, write_model
 
-GREEDY: Mapping[str, Any] = {"algorithm": "gbfs"}
 Scale = TypeVar("Scale", bound="TrialScale")
 DEFAULT = "plan"  # the column of what 'hstar plan' runs; only time limits it
 
@@ -42,7 +41,7 @@ class Column:
 
     learner: str | None = None
     beside: tuple[str, ...] = ()
-    way: Mapping[str, Any] = field(default_factory=lambda: GREEDY)
+    way: Mapping[str, Any] = field(default_factory=lambda: {"algorithm": "gbfs"})
     decode: str | None = None
     base: str | None = None
     has_seeds: bool = False

@@ -162,8 +162,7 @@ def _scale(name: str) -> PatternScale:
 
 SUBJECTS: dict[str, PatternStudied] = {
     name: build(
-        PatternStudied,
-        {"name": name, **held, "compressions": _HELD["compressions"].get(name)},
+        PatternStudied, {"name": name, **held, "compressions": _HELD["compressions"].get(name)}
     )
     for name, held in _HELD["subjects"].items()
 }

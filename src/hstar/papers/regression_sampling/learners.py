@@ -17,16 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from hstar.experiments.study import (
-    DEFAULT,
-    GREEDY,
-    Column,
-    LearnerTask,
-    Learnt,
-    Subject,
-    TrialStudy,
-    say_nothing,
-)
+from hstar.experiments.study import DEFAULT, Column, LearnerTask, Learnt, Subject, TrialStudy
 from hstar.learning import (
     RECIPES,
     LearnOptions,
@@ -106,7 +97,7 @@ def used_states(subject: Subject, seen: SeenStates, seed: int) -> list[str]:
 def plan_and_learn(path: Path, study: TrialStudy, budget: Budget) -> SearchResult:
     """'hstar plan --learn': learns for the problem within the limit."""
     task = ground(parse(find_domain(path), path), budget=budget)
-    return plan_with_learning(task, study.limit / 2, budget, say_nothing)
+    return plan_with_learning(task, study.limit / 2, budget, lambda _: None)
 
 
 def alone(teacher: str, objective: str = "squared", network: Any = (), **options: Any) -> OneTask:
@@ -150,6 +141,6 @@ COLUMNS: dict[str, Column] = {
     "plan --learn": Column(plans=plan_and_learn),
     # The ablation
     **{name: Column(name) for name in list(LEARNERS)[6:]},
-    "FSM, second queue": Column("FSM", way={**GREEDY, "preferred_by": "ff"}),
+    "FSM, second queue": Column("FSM", way={"algorithm": "gbfs", "preferred_by": "ff"}),
     "FSM, beam": Column("FSM", way={"algorithm": "beam"}),
 }

@@ -43,13 +43,11 @@ from hstar.papers.reward_shaping.learners import (
 )
 from hstar.papers.reward_shaping.tables import (
     COMPATIBLE,
-    COVERAGE,
     PAPER,
     WORKS,
     all_tables,
     appendix,
-    look_of,
-    printed,
+    claims,
     searches_of,
     trainings_of,
 )
@@ -126,12 +124,13 @@ class RewardShaping(TrialRun):
         scale, suite = self.scale, self.suite
         names = {study.name for study in scale.studies}
         is_paper = names != {APPENDIX}
-        given = domain_folders(suite, PRINTED) if suite is not None and is_paper else {}
-        compatible = {}
-        if APPENDIX in names and suite is not None:
-            compatible = {name: suite / name for name in COMPATIBLE if find_problems(suite / name)}
-        if not given and scale.generated and (suite is None or compatible):
+        given, compatible = {}, {}
+        if suite is None:
             given = {name: self.directory / "problems" / name for name in scale.generated}
+        elif is_paper:
+            given = domain_folders(suite, PRINTED)
+        if suite is not None and APPENDIX in names:
+            compatible = {name: suite / name for name in COMPATIBLE if find_problems(suite / name)}
         if not given and (is_paper or not compatible):
             wanted = "DOMAIN/train and DOMAIN/test of problems"
             if not is_paper:
@@ -146,7 +145,8 @@ class RewardShaping(TrialRun):
     def problems(self, study: TrialStudy, subject: Subject) -> Sequence[Entry]:
         if study.name == APPENDIX:
             return subject.test
-        return subject.chosen(study.tests, PRINTED.get(subject.domain, {}).get("sizes", 0))
+        printed = PRINTED.get(subject.domain, {}).get("test", {})
+        return subject.chosen(study.tests, printed.get("sizes", 0))
 
     def report(self, results: TrialResults, scale: str) -> Report:
         found, failed = claims(results), results.failures()
@@ -179,19 +179,6 @@ class RewardShaping(TrialRun):
             searched = sum(row["seconds"] for row in results.searches[study.name])
             facts.append(f"{study.name}: {spent:.0f} s of learning, {searched:.0f} s of searching")
         return facts
-
-
-def claims(results: TrialResults) -> list[Claim]:
-    """Those of the studies that were run, in the order of the paper."""
-
-    def sources(about: str) -> Any:
-        study = about or PAPER
-        if not results.searches.get(study):
-            return None
-        ours = look_of(results, study), searches_of(results, study).domains
-        return ours, (printed, COVERAGE)
-
-    return Claim.judged(__file__, sources)
 
 
 def figures(results: TrialResults) -> list[Figures]:
@@ -232,7 +219,7 @@ def rate_figure(results: TrialResults) -> Figure:
     found = searches_of(results)
 
     def draw(axes: Axes, domain: str) -> None:
-        limit = PRINTED.get(domain, {}).get("threshold", found.limit)
+        limit = PRINTED.get(domain, {}).get("test", {}).get("threshold", found.limit)
         limit = min(limit, found.limit or limit)
         shown = [*zip(BASES, ["dashed"] * 3, strict=True), *((c, "solid") for c in SHAPED)]
         shown += [(OWN, "solid"), (BESIDE_BASE, "dotted")]

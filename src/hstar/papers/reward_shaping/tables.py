@@ -6,12 +6,14 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from hstar.experiments.bench import EXPLAINED
 from hstar.experiments.report import MISSING, Cell, Table, least_p, number_text, rank_sum_p
 from hstar.experiments.study import (
     DEFAULT,
     SPLITS,
+    Claim,
     Look,
     Row,
     Searches,
@@ -37,12 +39,6 @@ WORKS = "works"
 COVERAGE = read_rows(HELD["coverage_columns"], HELD["coverage"])  # solved problems, and "total"
 COMPATIBLE: list[str] = HELD["compatible"]["domains"]
 GOALS = read_rows(HELD["goals_columns"], HELD["goals"])
-BOLD = {  # what the paper prints in bold
-    (domain, column)
-    for domain, *texts in map(str.split, HELD["goals"].strip().splitlines())
-    for column, text in zip(HELD["goals_columns"], texts, strict=True)
-    if text.endswith("*")
-}
 
 
 def printed_share(domain: str, column: str) -> Spread | None:
@@ -100,7 +96,7 @@ def look_of(results: TrialResults, study: str) -> Look:
             effort = found.effort(domain, column, COLUMNS[column].base or column)
             return None if effort is None else Spread(effort)
         if metric == "larger":
-            share = large_share(found, domain, column, PRINTED[domain]["threshold"])
+            share = large_share(found, domain, column, PRINTED[domain]["test"]["threshold"])
             return None if share is None else Spread(share, shown=f"{share:.3f}")
         return found.share(domain, column)
 
@@ -119,6 +115,19 @@ GROUPS = (
     ("learned (max of seeds)", tuple(SHAPED)),
     ("other systems", PEERS),
 )
+
+
+def claims(results: TrialResults) -> list[Claim]:
+    """Those of the studies that were run, in the order of the paper."""
+
+    def sources(about: str) -> Any:
+        study = about or PAPER
+        if not results.searches.get(study):
+            return None
+        ours = look_of(results, study), searches_of(results, study).domains
+        return ours, (printed, COVERAGE)
+
+    return Claim.judged(__file__, sources)
 
 
 def coverage_table(results: TrialResults, study: TrialStudy) -> Table:
@@ -195,8 +204,9 @@ def goals_table(results: TrialResults, study: TrialStudy) -> Table:
         best, printed = best_columns(values, limit), GOALS.get(domain, {})
         cells = []
         for column, value in values.items():
-            below = text_of(printed[column]) if printed else ""
-            cells.append(Cell(text_of(value), column in best, below, (domain, column) in BOLD))
+            theirs = printed.get(column)
+            below = (theirs.text, theirs.shown.endswith("*")) if theirs else ("", False)
+            cells.append(Cell(text_of(value), column in best, *below))
         lines.append([domain, *cells])
     shown = (
         f"Goals reached in {study.steps['paper']} steps of training, mean ± standard deviation of "

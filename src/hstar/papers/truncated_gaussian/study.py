@@ -143,15 +143,11 @@ class TruncatedGaussians(TrialRun):
         label(self.directory / "problems" / domain / split, output, options)
 
     def subject(self, domain: str) -> Subject:
-        folder = self.directory / "problems" / domain
-        train, test = (
-            tuple(
-                Entry(str(folder / split / one["file"]))
-                for one in read_part(folder / split / "manifest.json")["problems"]
-            )
-            for split in ("train", "test")
-        )
-        return Subject(domain, domain, train, test)
+        """Labels are learned from, so the training problems are not listed."""
+        folder = self.directory / "problems" / domain / "test"
+        problems = read_part(folder / "manifest.json")["problems"]
+        test = tuple(Entry(str(folder / one["file"])) for one in problems)
+        return Subject(domain, domain, (), test)
 
     def problems(self, study: TrialStudy, subject: Subject) -> Sequence[Entry]:
         """The first test problems, spread over all sizes."""
