@@ -17,7 +17,6 @@ from hstar.experiments.bench import SuiteError
 from hstar.experiments.bench.peers import run_peer
 from hstar.experiments.study import (
     HOLDS,
-    Generated,
     Subject,
     TrialResults,
     TrialScale,
@@ -28,6 +27,7 @@ from hstar.experiments.study import (
     trials,
 )
 from hstar.experiments.study.claims import FAILS, UNKNOWN
+from hstar.experiments.study.subjects import Generated
 from hstar.learning import Recipe, split_states
 from hstar.papers.regression_sampling import learners
 from hstar.papers.regression_sampling.learners import (

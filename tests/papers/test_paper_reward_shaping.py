@@ -13,7 +13,6 @@ from program import check_one_line, hstar
 from hstar.experiments.bench import SuiteError
 from hstar.experiments.study import (
     Entry,
-    Generated,
     Subject,
     TrialResults,
     TrialScale,
@@ -21,6 +20,7 @@ from hstar.experiments.study import (
     make,
     trials,
 )
+from hstar.experiments.study.subjects import Generated
 from hstar.papers.reward_shaping.learners import APPENDIX, COLUMNS, LEARNERS, SHAPED
 from hstar.papers.reward_shaping.study import SCALES, RewardShaping
 from hstar.papers.reward_shaping.tables import (

@@ -80,13 +80,11 @@ def run(options: Options) -> int:
             settings.setdefault("models", MODELS)
         if options.peer:
             settings["peers"] = dict(options.peer)
-        from hstar.experiments.study.run import timed
-
         output = Path(options.output or f"build/{paper}-{scale}")
-        settings["say"] = timed(print)
+        start = time.monotonic()
+        settings["say"] = lambda text: print(f"[{time.monotonic() - start:6.1f} s] {text}")
         settings |= {"jobs": options.jobs or os.cpu_count() or 1, "device": options.device}
         study = prepare_paper(paper, scale, output, given, seed=options.seed, **settings)
-    start = time.monotonic()
     output.mkdir(parents=True, exist_ok=True)
     report = study.report(study.execute(), scale)
     seconds = time.monotonic() - start

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from hstar.experiments.study.page import BASELINE as BASELINE
     from hstar.experiments.study.page import DEFAULT_LABEL as DEFAULT_LABEL
     from hstar.experiments.study.page import Report as Report
-    from hstar.experiments.study.page import compare_runs as compare_runs
     from hstar.experiments.study.page import compare_searches as compare_searches
     from hstar.experiments.study.page import planning_table as planning_table
     from hstar.experiments.study.published import Spread as Spread
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from hstar.experiments.study.published import choose as choose
     from hstar.experiments.study.published import read_rows as read_rows
     from hstar.experiments.study.published import read_toml as read_toml
-    from hstar.experiments.study.published import text_of as text_of
     from hstar.experiments.study.run import Piece as Piece
     from hstar.experiments.study.run import Row as Row
     from hstar.experiments.study.run import StudyRun as StudyRun
@@ -37,12 +35,8 @@ if TYPE_CHECKING:
     from hstar.experiments.study.run import write_part as write_part
     from hstar.experiments.study.subjects import SPLITS as SPLITS
     from hstar.experiments.study.subjects import Entry as Entry
-    from hstar.experiments.study.subjects import Generated as Generated
     from hstar.experiments.study.subjects import Subject as Subject
-    from hstar.experiments.study.subjects import domain_folders as domain_folders
-    from hstar.experiments.study.subjects import make_problems as make_problems
     from hstar.experiments.study.subjects import make_task as make_task
-    from hstar.experiments.study.subjects import task_folders as task_folders
     from hstar.experiments.study.trials import DEFAULT as DEFAULT
     from hstar.experiments.study.trials import Column as Column
     from hstar.experiments.study.trials import Learner as Learner

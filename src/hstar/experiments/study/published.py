@@ -12,8 +12,6 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from hstar.experiments.report import MISSING
-
 _PRINTED = re.compile(r"\(?([\d.]+)(?:±([\d.]+))?(?:\)e(\d))?(?:\(([\d.]+)\))?")
 
 
@@ -45,10 +43,6 @@ class Spread:
             text += f" ± {self.std:.3g}"
             text += f" ({self.most:g})" if self.most is not None else ""
         return text
-
-
-def text_of(value: Spread | None) -> str:
-    return MISSING if value is None else value.text
 
 
 def read_number(text: str) -> Spread | None:

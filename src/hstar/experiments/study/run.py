@@ -173,9 +173,3 @@ def search_within(
 
 def say_nothing(_: str) -> None:
     """Takes the place of `say` where nobody listens."""
-
-
-def timed(say: Say) -> Say:
-    """Puts the seconds since now before each line."""
-    start = time.monotonic()
-    return lambda text: say(f"[{time.monotonic() - start:6.1f} s] {text}")

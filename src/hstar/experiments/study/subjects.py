@@ -112,36 +112,6 @@ class Subject:
         return tuple(spread(self.test, per_size * counted)) if per_size else self.test
 
 
-def domain_folders(suite: Path, first: Iterable[str] = ()) -> dict[str, Path]:
-    """The folders of a suite that have problems to train and to test with; some come first."""
-    found = {
-        path.name: path
-        for path in sorted(suite.iterdir())
-        if all((path / split).is_dir() and find_problems(path / split) for split in SPLITS)
-    }
-    return {name: found[name] for name in (*first, *found) if name in found}
-
-
-def make_problems(folder: Path, wanted: Generated, seed: int) -> None:
-    """Generate what is not there yet. No problem is in both splits, up to the names of objects."""
-    for split, count in zip(SPLITS, wanted.counts, strict=True):
-        if not (folder / split).is_dir():
-            ranges = getattr(wanted, split)
-            generate(wanted.domain, folder, [split], seed, count=count, ranges=ranges)
-
-
-def task_folders(folders: Mapping[str, Path], ends: bool) -> list[tuple[str, Path]]:
-    """The domains and folders of tasks in order, or the first and the last of each domain. A task
-    is domain.pddl, p1.pddl, p2.pddl and so on."""
-    found = []
-    for name, folder in folders.items():
-        tasks = sorted(path for path in folder.iterdir() if (path / "p1.pddl").is_file())
-        if ends:
-            tasks = list(dict.fromkeys([*tasks[:1], *tasks[-1:]]))
-        found += [(name.partition("-")[0], path) for path in tasks]
-    return found
-
-
 def make_task(path: Path, asked: Generated, states: int, seed: int) -> None:
     """Generate a problem, and other initial states of it by random walks."""
     folder = path.parent

@@ -27,7 +27,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hstar.domains import DOMAINS, Parameters, random_board
-from hstar.experiments.bench import BenchOptions, run_bench
+from hstar.experiments.bench import BenchOptions, read_runs, run_bench
+from hstar.experiments.report import Comparison
 from hstar.experiments.study import (
     BASELINE,
     DEFAULT_LABEL,
@@ -35,7 +36,6 @@ from hstar.experiments.study import (
     Report,
     Row,
     StudyRun,
-    compare_runs,
     make,
     read_part,
     write_part,
@@ -65,7 +65,6 @@ from hstar.slots import LearnedFile, read_learned
 from hstar.training.certified import certified_row, measure_generalisation
 
 if TYPE_CHECKING:
-    from hstar.experiments.report import Comparison
     from hstar.training import Line
 
 CURVE = ("train_loss", "overestimates", "beta", "eta")
@@ -97,7 +96,20 @@ class PatternResults:
 
     @property
     def compared(self) -> Comparison | None:
-        return compare_runs(self.planning) if self.planning else None
+        """Problems are the same if their names are, but for the suffix: a puzzle's start state has
+        the name of the PDDL problem that describes it."""
+        import polars as pl
+
+        problem = pl.col("problem").str.replace(":", "-").str.strip_suffix(".pddl")
+        tables = [
+            read_runs(path).rows.with_columns(
+                domain=pl.lit(domain),
+                label=pl.lit(label),
+                instance=pl.format("{}/{}", pl.lit(domain), problem),
+            )
+            for domain, label, path in self.planning
+        ]
+        return Comparison.of(pl.concat(tables)) if tables else None
 
 
 class AdmissibleCea(StudyRun[PatternScale, PatternResults]):

@@ -10,7 +10,6 @@ that of hstar learn.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -131,13 +130,12 @@ LEARNERS: dict[str, OneTask] = {
     "FSM, bounds": ours("truncated-gaussian"),
     "FSM, ranking": ours("l-gbfs"),
 }
-OWN: Mapping[str, Any] = {}  # the search that a network names
 COLUMNS: dict[str, Column] = {
     **{name: Column(name, decode="floor") for name in list(LEARNERS)[:5]},
     "FF": Column(beside=("ff",)),
     "goal count": Column(beside=("goalcount",)),
     DEFAULT: Column(),
-    "learn": Column(HSTAR, way=OWN),
+    "learn": Column(HSTAR, way={}),
     "plan --learn": Column(plans=plan_and_learn),
     # The ablation
     **{name: Column(name) for name in list(LEARNERS)[6:]},

@@ -34,7 +34,6 @@ from hstar.experiments.study import (
     read_rows,
     read_scales,
     read_toml,
-    task_folders,
 )
 from hstar.learning import mean_ratio
 from hstar.papers.regression_sampling.learners import COLUMNS, HSTAR, LEARNERS
@@ -87,7 +86,12 @@ class RegressionSampling(TrialRun):
             raise SuiteError("this scale plans for given tasks; name their folder with --suite", "")
         suite = self.suite / study.suite
         folders = self.scale.select({path.name: path for path in sorted(suite.glob("*/"))})
-        found = task_folders(folders, study.tasks == "ends")
+        found = []
+        for name, folder in folders.items():
+            tasks = sorted(path for path in folder.iterdir() if (path / "p1.pddl").is_file())
+            if study.tasks == "ends":
+                tasks = list(dict.fromkeys([*tasks[:1], *tasks[-1:]]))
+            found += [(name.partition("-")[0], path) for path in tasks]
         if not found:
             message = "there are no folders DOMAIN/TASK with domain.pddl and p1.pddl"
             raise SuiteError(message, str(suite))

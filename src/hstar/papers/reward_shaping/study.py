@@ -14,9 +14,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hstar.domains import generate
 from hstar.experiments.bench import SuiteError
 from hstar.experiments.report import COLOURS, Figures, panels, scatter
 from hstar.experiments.study import (
+    SPLITS,
     Claim,
     Entry,
     Report,
@@ -27,8 +29,6 @@ from hstar.experiments.study import (
     TrialScale,
     TrialStudy,
     compare_searches,
-    domain_folders,
-    make_problems,
     read_scales,
 )
 from hstar.papers.reward_shaping.learners import (
@@ -111,11 +111,16 @@ class RewardShaping(TrialRun):
         return results
 
     def read(self, domain: str, folder: Path) -> Subject:
-        """Problems of a domain, generated if the folder is that of the run."""
+        """Problems of a domain, generated if the folder is that of the run. No problem is in both
+        splits, up to the names of objects."""
         part = self.directory / "problems" / f"{domain}.json"
         is_ours = folder.is_relative_to(self.directory)
         if self.begins(part, f"reading problems of {domain}") and is_ours:
-            make_problems(folder, self.scale.generated[domain], self.seed)
+            wanted = self.scale.generated[domain]
+            for split, count in zip(SPLITS, wanted.counts, strict=True):
+                if not (folder / split).is_dir():
+                    ranges = getattr(wanted, split)
+                    generate(wanted.domain, folder, [split], self.seed, count=count, ranges=ranges)
         return Subject.read(domain, folder, part)
 
     def find_folders(self) -> tuple[dict[str, Path], dict[str, Path]]:
@@ -128,7 +133,12 @@ class RewardShaping(TrialRun):
         if suite is None:
             given = {name: self.directory / "problems" / name for name in scale.generated}
         elif is_paper:
-            given = domain_folders(suite, PRINTED)
+            folders = {
+                path.name: path
+                for path in sorted(suite.iterdir())
+                if all((path / split).is_dir() and find_problems(path / split) for split in SPLITS)
+            }
+            given = {name: folders[name] for name in (*PRINTED, *folders) if name in folders}
         if suite is not None and APPENDIX in names:
             compatible = {name: suite / name for name in COMPATIBLE if find_problems(suite / name)}
         if not given and (is_paper or not compatible):

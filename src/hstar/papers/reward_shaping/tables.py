@@ -21,7 +21,6 @@ from hstar.experiments.study import (
     TrialResults,
     TrialStudy,
     read_rows,
-    text_of,
 )
 from hstar.papers.reward_shaping.learners import (
     APPENDIX,
@@ -39,6 +38,10 @@ WORKS = "works"
 COVERAGE = read_rows(HELD["coverage_columns"], HELD["coverage"])  # solved problems, and "total"
 COMPATIBLE: list[str] = HELD["compatible"]["domains"]
 GOALS = read_rows(HELD["goals_columns"], HELD["goals"])
+
+
+def text_of(value: Spread | None) -> str:
+    return MISSING if value is None else value.text
 
 
 def printed_share(domain: str, column: str) -> Spread | None:
