@@ -103,15 +103,9 @@ def compare(runs: Sequence[Runs], names: Sequence[str] = ()) -> Comparison:
     )
     if rows.select("label", "instance").is_duplicated().any():
         rows = rows.with_columns(pl.format("{} ({})", "label", "file").alias("label"))
-    suites = {domain: own["suite"].n_unique() for (domain,), own in rows.group_by("domain")}
-    several = [domain for domain, count in suites.items() if count > 1]
-    rows = rows.with_columns(
-        pl.when(pl.col("domain").is_in(several))
-        .then(pl.format("{} ({})", "domain", "suite"))
-        .otherwise(pl.col("domain"))
-        .alias("domain")
-    )
-    return Comparison.of(rows)
+    several = pl.col("suite").n_unique().over("domain") > 1
+    named = pl.when(several).then(pl.format("{} ({})", "domain", "suite"))
+    return Comparison.of(rows.with_columns(domain=named.otherwise(pl.col("domain"))))
 
 
 WITHOUT_DEFAULT = (
@@ -185,10 +179,7 @@ def _against(found: Comparison, label: str, other: str) -> str:
     if ours.solved == default.solved and 1 / NOTICEABLE < ratio < NOTICEABLE:
         return f"{text} Neither is clearly better here."
     wins = (ours.solved, -ours.seconds) > (default.solved, -default.seconds)
-    costs = (ours.cost, default.cost) if wins else (default.cost, ours.cost)
-    dearer = ", unless cheap plans matter more" if _is_dearer(*costs) else ""
+    cost, other_cost = (ours.cost, default.cost) if wins else (default.cost, ours.cost)
+    is_dearer = cost is not None and other_cost is not None and cost > NOTICEABLE * other_cost
+    dearer = ", unless cheap plans matter more" if is_dearer else ""
     return f"{text} {'It' if wins else 'The default planner'} is the better choice here{dearer}."
-
-
-def _is_dearer(cost: float | None, other: float | None) -> bool:
-    return cost is not None and other is not None and cost > NOTICEABLE * other

@@ -8,7 +8,6 @@ import html
 import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 Spans = Sequence[tuple[str, int]]  # headings above the headers: text, number of columns
 
@@ -97,10 +96,10 @@ class Table:
         file = io.StringIO()
         writer = csv.writer(file, lineterminator="\n")
         for row in [names, *rows]:
-            texts = (
-                [c.text, c.below] if two else [c.text] for c, two in zip(row, double, strict=True)
-            )
-            writer.writerow(chain(*texts))
+            texts = []
+            for cell, has_two in zip(row, double, strict=True):
+                texts += [cell.text, cell.below] if has_two else [cell.text]
+            writer.writerow(texts)
         return file.getvalue()
 
     def html(self) -> str:
