@@ -21,7 +21,7 @@ from typing import Any
 
 import torch
 
-from hstar.papers.admissible_cea.scales import GOALS, CubeGoal
+from hstar.papers.admissible_cea.scales import CORNERS, GOALS, SUBJECTS, Learning
 from hstar.pdb import PatternDatabase, build_difference, compress, read_pdb, write_pdb
 from hstar.planning.puzzle import Puzzle, make_puzzle
 from hstar.runtime.atomic import write_atomically
@@ -35,6 +35,9 @@ from hstar.training.options import TrainOptions
 from hstar.training.source import TableData
 from hstar.training.train import prepare_table
 
+# docs/pattern_databases.md says why corners are read by symmetry class, and why the smaller network
+# goes on from the larger one.
+START = {"8-corner-small": "8-corner"}
 TIMED_STEPS = 60
 STOPPED = 75  # exit code: call again
 
@@ -71,13 +74,13 @@ def main() -> int:
         return 0
     goal = GOALS[given.target]
     start = None
-    if goal.start is not None:
-        begun = given.folder / f"{goal.start}.safetensors"
+    if given.target in START:
+        begun = given.folder / f"{START[given.target]}.safetensors"
         if not begun.exists():
-            sys.exit(f"{begun} is not there; learn {goal.start} first or copy it from models/")
+            sys.exit(f"{begun} is not there; learn {begun.stem} first or copy it from models/")
         start = read_learned(begun).model.network
     puzzle = make_puzzle("cube3")
-    data = TableData(table_of(goal, given.target, given.folder, puzzle), puzzle)
+    data = TableData(table_of(goal, given.folder, puzzle), puzzle)
     options = options_of(given, goal, data)
     print(json.dumps({"target": given.target, **options.to_dict()}), flush=True)
     sweeping = SweepOptions(given.threads, 4096, Progress)
@@ -96,16 +99,16 @@ def main() -> int:
     return 0
 
 
-def table_of(goal: CubeGoal, name: str, folder: Path, cube: Puzzle) -> PatternDatabase:
+def table_of(goal: Learning, folder: Path, cube: Puzzle) -> PatternDatabase:
     """The exact table, built once per folder."""
-    path = folder / f"{name.removesuffix('-small')}.pdb"
+    path, subject = folder / f"{goal.subject}.pdb", SUBJECTS[goal.subject]
     if not path.exists():
-        database = build_difference(cube, goal.pattern, goal.base)
-        write_pdb(path, compress(database, symmetric=True) if goal.symmetric else database)
+        database = build_difference(cube, subject.pattern, subject.base)
+        write_pdb(path, compress(database, symmetric=True) if subject is CORNERS else database)
     return read_pdb(path)
 
 
-def options_of(given: argparse.Namespace, goal: CubeGoal, data: TableData) -> TrainOptions:
+def options_of(given: argparse.Namespace, goal: Learning, data: TableData) -> TrainOptions:
     """What the command line changes, and as many steps as the time allows (a network that is gone
     on from takes those of its goal). The choice is kept in the folder, so that a later call goes on
     with it."""
@@ -122,7 +125,7 @@ def options_of(given: argparse.Namespace, goal: CubeGoal, data: TableData) -> Tr
         options = replace(options, objective=make_objective("ce", **changes))
     elif changes:
         options = replace(options, objective=replace(goal.options.objective, **changes))
-    if given.steps is not None or goal.start is not None:
+    if given.steps is not None or given.target in START:
         return options
     kept = given.folder / f"{given.target}.steps.json"
     key = json.dumps([options.to_dict(), given.train_minutes], sort_keys=True)

@@ -284,7 +284,7 @@ def bench(
 
 def report(runs: Sequence[File], output: File, title: str = "Benchmark") -> Comparison:
     """Write one HTML page about files of `bench`."""
-    from hstar.experiments.report import write_report
+    from hstar.experiments.report.runs import write_report
 
     return write_report(runs, output, title)
 

@@ -18,14 +18,8 @@ from program import hstar
 
 import hstar as hstar_package
 from hstar import search
-from hstar.experiments.bench import (
-    COLUMNS,
-    BenchOptions,
-    RunsError,
-    SuiteError,
-    read_runs,
-    run_bench,
-)
+from hstar.experiments.bench import BenchOptions, SuiteError, read_runs, run_bench
+from hstar.experiments.bench.rows import COLUMNS, RunsError
 from hstar.experiments.bench.runs import _find_algorithms
 from hstar.pddl import PddlError
 from hstar.planning.heuristics import make_heuristic

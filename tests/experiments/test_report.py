@@ -12,23 +12,19 @@ import polars as pl
 import pytest
 from program import hstar
 
-from hstar.experiments.bench import COLUMNS, Runs, read_runs
-from hstar.experiments.bench.rows import RunsError, frame, to_parquet
+from hstar.experiments.bench import read_runs
+from hstar.experiments.bench.rows import COLUMNS, Runs, RunsError, frame, to_parquet
 from hstar.experiments.report import (
     Cell,
-    Page,
     Table,
-    build_page,
     cactus,
     markdown_table,
     scatter,
-    summary_text,
-    text_table,
-    verdict_table,
-    verdict_text,
-    write_report,
 )
-from hstar.experiments.report.compare import compare
+from hstar.experiments.report.compare import compare, verdict_table, verdict_text
+from hstar.experiments.report.page import Page
+from hstar.experiments.report.runs import build_page, summary_text, write_report
+from hstar.experiments.report.tables import text_table
 
 # Per problem: evaluations of ff and of blind with a limit of 100, None where not solved.
 OUTCOMES = {

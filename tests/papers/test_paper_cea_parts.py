@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,9 +27,19 @@ from hstar.papers.admissible_cea.scales import (
     TABLE_3,
     TABLE_4,
     TABLE_5,
+    PatternStudied,
 )
-from hstar.papers.admissible_cea.study import build_table, classical_rows
-from hstar.pdb import Compressions, compress, describe_compression, strongest, table_row
+from hstar.papers.admissible_cea.study import make_classical
+from hstar.pdb import (
+    Compressions,
+    PatternDatabase,
+    build_difference,
+    compress,
+    describe_compression,
+    strongest,
+    table_row,
+    write_pdb,
+)
 from hstar.planning.puzzle import make_puzzle
 from hstar.training.certified.generalisation import (
     inadmissibility,
@@ -76,9 +88,19 @@ def test_printed_models_shrink_and_get_worse() -> None:
 # -- classical tables
 
 
+def build_table(subject: PatternStudied) -> PatternDatabase:
+    return build_difference(make_puzzle(subject.puzzle), subject.pattern, subject.base)
+
+
+def classical_rows(database: PatternDatabase, subject: PatternStudied) -> list[dict[str, Any]]:
+    with tempfile.TemporaryDirectory() as folder:
+        write_pdb(Path(folder) / "table.pdb", database)
+        return make_classical(subject, Path(folder) / "table.pdb")
+
+
 def test_rows_of_a_space_without_unreachable_entries_are_those_of_compress() -> None:
     database = build_table(PANCAKES)
-    rows = list(classical_rows(database, PANCAKES))
+    rows = classical_rows(database, PANCAKES)
     halves = next(r for r in rows if r["factor"] == 2 and r["order"] == "lex" and r["bits"] == 4)
     small = compress(database, div=2, order="lex")
     assert (halves["mean"], halves["bytes"]) == (small.mean, small.num_bytes)
@@ -109,7 +131,7 @@ def test_means_are_over_states_where_some_entries_belong_to_none() -> None:
 def test_a_difference_counts_its_base_in_bytes_and_total() -> None:
     database = build_table(DIFFERENCE)
     assert database.base is not None
-    rows = list(classical_rows(database, DIFFERENCE))
+    rows = classical_rows(database, DIFFERENCE)
     thirds = next(row for row in rows if row["factor"] == 3 and row["grouping"] == "div")
     small = compress(database, div=3)
     assert thirds["bytes"] == small.table.nbytes + database.base.table.nbytes

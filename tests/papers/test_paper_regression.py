@@ -13,12 +13,10 @@ import pytest
 from program import check_one_line, hstar
 
 from hstar.domains.walks import with_initial_state
-from hstar.experiments.bench import SuiteError, run_peer
+from hstar.experiments.bench import SuiteError
+from hstar.experiments.bench.peers import run_peer
 from hstar.experiments.study import (
-    FAILS,
     HOLDS,
-    UNKNOWN,
-    Generated,
     Subject,
     TrialResults,
     TrialScale,
@@ -26,9 +24,10 @@ from hstar.experiments.study import (
     make,
     make_task,
     read_part,
-    read_task,
     trials,
 )
+from hstar.experiments.study.claims import FAILS, UNKNOWN
+from hstar.experiments.study.subjects import Generated
 from hstar.learning import Recipe, split_states
 from hstar.papers.regression_sampling import learners
 from hstar.papers.regression_sampling.learners import (
@@ -98,7 +97,7 @@ def experiment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RegressionSam
 def generated_task(run: RegressionSampling, domain: str) -> Subject:
     ((_, path),) = run.find_tasks(STUDY)
     make_task(path, run.scale.generated[domain], 2, 0)
-    return read_task(domain, path, STUDY.states)
+    return Subject.of_task(domain, path, STUDY.states)
 
 
 def test_the_printed_means_are_those_of_the_printed_numbers() -> None:

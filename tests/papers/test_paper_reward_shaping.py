@@ -13,17 +13,14 @@ from program import check_one_line, hstar
 from hstar.experiments.bench import SuiteError
 from hstar.experiments.study import (
     Entry,
-    Generated,
     Subject,
     TrialResults,
     TrialScale,
     TrialStudy,
-    failures,
-    first_problems,
     make,
-    read_problems,
     trials,
 )
+from hstar.experiments.study.subjects import Generated
 from hstar.papers.reward_shaping.learners import APPENDIX, COLUMNS, LEARNERS, SHAPED
 from hstar.papers.reward_shaping.study import SCALES, RewardShaping
 from hstar.papers.reward_shaping.tables import (
@@ -77,7 +74,7 @@ def test_scales_name_what_there_is(name: str) -> None:
 def test_a_tiny_run_writes_every_table_and_continues(tmp_path: Path) -> None:
     experiment = experiment_in(tmp_path)
     results = experiment.execute()
-    assert not [line for line in failures(results) if line.startswith(PAPER)]
+    assert not [line for line in results.failures() if line.startswith(PAPER)]
     runs = results.searches[PAPER]
     assert {run["column"] for run in runs} == set(TABLE_1)
     assert all(run["requested"] <= 30 for run in runs if run["column"] != "plan")
@@ -123,7 +120,7 @@ def test_what_cannot_be_learned_is_said_and_not_searched_with(tmp_path: Path) ->
     experiment = experiment_in(tmp_path, scale)
     results = experiment.execute()
     assert {run["column"] for run in results.searches[PAPER]} == {"h^FF"}
-    (said,) = failures(results)
+    (said,) = results.failures()
     assert "blocks hgn (seed 0) was not learned" in said and "0 training problems" in said
     experiment.report(results, "tiny").write(experiment.directory, "command", 1.0)
     assert "was not learned" in (tmp_path / "report.html").read_text()
@@ -132,13 +129,13 @@ def test_what_cannot_be_learned_is_said_and_not_searched_with(tmp_path: Path) ->
 def test_a_network_that_cannot_read_a_problem_solves_nothing(tmp_path: Path) -> None:
     """One such problem must not end a run of hours."""
     experiment = experiment_in(tmp_path / "run")
-    other = read_problems("mine", suite_in(tmp_path / "suite") / "mine", tmp_path / "mine.json")
+    other = Subject.read("mine", suite_in(tmp_path / "suite") / "mine", tmp_path / "mine.json")
     (blocks,) = (experiment.read(*one) for one in experiment.find_folders()[0].items())
     experiment.learn_once(STUDY, other, "H^FF", 0)
     row = experiment.search_once(STUDY, other, blocks.test[0], "H^FF", 0)
     assert not row["solved"] and "was trained on domain" in row["status"]
     results = TrialResults((STUDY,), {PAPER: []}, {PAPER: [row]})
-    assert len(failures(results)) == 1
+    assert len(results.failures()) == 1
 
 
 def test_the_directory_of_another_experiment_is_refused(tmp_path: Path) -> None:
@@ -184,15 +181,15 @@ def suite_in(folder: Path) -> Path:
 def test_test_problems_that_are_training_problems_are_left_out(tmp_path: Path) -> None:
     suite = suite_in(tmp_path / "suite")
     part = tmp_path / "mine.json"
-    found = read_problems("mine", suite / "mine", part)
+    found = Subject.read("mine", suite / "mine", part)
     assert sorted(Path(file).name for file in found.left_out) == ["again.pddl", "same.pddl"]
     assert [entry.path.name for entry in found.test] and len(found.test) == 3
-    assert read_problems("mine", suite / "mine", part) == found
+    assert Subject.read("mine", suite / "mine", part) == found
     for path in (suite / "mine" / "test").glob("p*.pddl"):
         path.unlink()
     part.unlink()
     with pytest.raises(SuiteError, match="every test problem is a training problem"):
-        read_problems("mine", suite / "mine", part)
+        Subject.read("mine", suite / "mine", part)
 
 
 def test_a_suite_may_have_domains_of_its_own(tmp_path: Path) -> None:
@@ -266,6 +263,6 @@ def test_learning_that_takes_too_long_is_cut(tmp_path: Path) -> None:
     asked = TrialStudy(APPENDIX, (APPENDIX,), 60.0, tests=1, steps={"paper": steps}, learn=0.5)
     write_folder(tmp_path / "suite" / "gripper", "gripper", count=1)
     experiment = experiment_in(tmp_path, TrialScale(2**31, (asked,)), tmp_path / "suite")
-    subject = first_problems("gripper", tmp_path / "suite" / "gripper", 1)
+    subject = Subject.of_first("gripper", tmp_path / "suite" / "gripper", 1)
     row = experiment.learn_once(asked, subject, APPENDIX, 0)
     assert not row["error"] and 0 < row["steps"] < steps

@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
-from hstar.experiments.report import Page
-from hstar.experiments.study import FAILS, HOLDS, UNKNOWN, Spread, read_number
+from hstar.experiments.report.page import Page
+from hstar.experiments.study import HOLDS, Spread
+from hstar.experiments.study.claims import FAILS, UNKNOWN
+from hstar.experiments.study.published import read_number
 from hstar.papers.truncated_gaussian import tables as published
 from hstar.papers.truncated_gaussian.scales import DOMAINS
 from hstar.papers.truncated_gaussian.study import figure2
@@ -79,12 +81,12 @@ def test_published_tables_are_whole_and_agree() -> None:
     assert {key for key in lost if key[2] == "L-GBFS"} == ranking
     assert {column for _, _, column in lost} == {"L-GBFS", f"N:{FIXED_FF}"}
     means: dict[object, float] = {}
-    for table in TABLES.values():
+    for number, table in TABLES.items():
         for (metric, domain, column), cell in table.cells.items():
             if cell is not None and not (metric == "nll" and ":" not in column):
                 model = table.model if ":" in column else ""
                 key = (metric, domain, column, model)
-                assert means.setdefault(key, cell.mean) == cell.mean, (table.number, key)
+                assert means.setdefault(key, cell.mean) == cell.mean, (number, key)
 
 
 def test_reading_numbers() -> None:

@@ -11,9 +11,7 @@ import pytest
 from hstar.experiments.report import Cell, Table, least_p, rank_sum_p
 from hstar.experiments.report.ranksum import doubled_ranks
 from hstar.experiments.study import (
-    FAILS,
     HOLDS,
-    UNKNOWN,
     Entry,
     Searches,
     Spread,
@@ -21,8 +19,9 @@ from hstar.experiments.study import (
     TrialResults,
     TrialStudy,
 )
+from hstar.experiments.study.claims import FAILS, UNKNOWN
 from hstar.papers.reward_shaping.learners import HELD
-from hstar.papers.reward_shaping.study import claims, goal_curve, rates
+from hstar.papers.reward_shaping.study import goal_curve, rates
 from hstar.papers.reward_shaping.tables import (
     BETTER,
     COVERAGE,
@@ -31,6 +30,7 @@ from hstar.papers.reward_shaping.tables import (
     PAPER,
     WORSE,
     best_columns,
+    claims,
     coverage_table,
     effort_table,
     equal_time_table,
@@ -206,11 +206,11 @@ def test_table_2_marks_the_best_and_says_what_seeds_can_tell() -> None:
 def test_ties_are_what_the_test_cannot_tell_apart() -> None:
     limit = HELD["least_p"]
     high, close, low = ([float(base + i) for i in range(20)] for base in (100, 98, 10))
-    values = [Spread.of(one) for one in (high, close, low)]
-    assert best_columns(["a", "b", "c"], values, limit) == {"a", "b"}
-    assert best_columns(["a", "b"], [Spread.of([3.0]), Spread.of([2.0])], limit) == {"a"}
-    assert best_columns(["a", "b"], [None, Spread.of([2.0])], limit) == {"b"}
-    assert best_columns(["a"], [None], limit) == set()
+    values = {"a": Spread.of(high), "b": Spread.of(close), "c": Spread.of(low)}
+    assert best_columns(values, limit) == {"a", "b"}
+    assert best_columns({"a": Spread.of([3.0]), "b": Spread.of([2.0])}, limit) == {"a"}
+    assert best_columns({"a": None, "b": Spread.of([2.0])}, limit) == {"b"}
+    assert best_columns({"a": None}, limit) == set()
 
 
 def test_table_3_counts_objects_and_what_was_left_out() -> None:

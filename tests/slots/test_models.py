@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from program import hstar
 
-from hstar.papers.admissible_cea.scales import GOALS
+from hstar.papers.admissible_cea.scales import GOALS, SUBJECTS
 from hstar.pdb import build_pdb, parse_pattern, subtract
 from hstar.planning.puzzle import make_puzzle
 from hstar.slots.model_file import ModelFileError
@@ -45,8 +45,8 @@ def test_certificates_of_corners_hold(name: str, threads: int, batch: int) -> No
 @pytest.mark.parametrize("name", ["8-corner", "8-corner-small", "6-edge", "delta-6-4"])
 def test_values_are_those_of_the_certificate(name: str) -> None:
     """On random states: never above the table, and as large as promised."""
-    cube, goal = make_puzzle("cube3"), GOALS[name]
-    table = build_pdb(cube, parse_pattern(cube, goal.pattern))
+    cube, subject = make_puzzle("cube3"), SUBJECTS[GOALS[name].subject]
+    table = build_pdb(cube, parse_pattern(cube, subject.pattern))
     model = read_learned(path_of(name)).model
     rng = np.random.default_rng(0)
     index = table.index(cube)
@@ -55,8 +55,8 @@ def test_values_are_those_of_the_certificate(name: str) -> None:
     exact, found = table.lookup(states), model.lookup(states)
     assert np.all(found <= exact)
     of_base = 0.0
-    if goal.base is not None:
-        base = build_pdb(cube, parse_pattern(cube, goal.base))
+    if subject.base is not None:
+        base = build_pdb(cube, parse_pattern(cube, subject.base))
         of_base = float(base.lookup(states).mean())
         assert np.all(found <= subtract(table, base, cube).lookup(states))
     certificate = read_learned(path_of(name)).certificate

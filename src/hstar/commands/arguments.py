@@ -166,8 +166,7 @@ class Parser(argparse.ArgumentParser):
         self.add("--overall-memory-limit SIZE", "such as 8G")
 
     def add_limits_of(self, what: str, size: str) -> None:
-        about = f"per {what}, such as 30s (default: 5m)"
-        self.add("--time-limit TIME", about, default=300.0)
+        self.add("--time-limit TIME", f"per {what}, such as 30s (default: 5m)", default=300.0)
         about = f"per {what}, such as 500M (default: {size})"
         self.add("--memory-limit SIZE", about, default=memory(size))
 
@@ -185,9 +184,10 @@ class Parser(argparse.ArgumentParser):
             settings: dict[str, Any] = {"dest": name, "default": None}
             if known.kind is bool:
                 settings["action"] = "store_false" if known.default else "store_true"
+            elif known.kind is int and known.least == 1:
+                settings["type"] = positive
             else:
-                is_positive = known.least == 1 and known.kind is int
-                settings["type"] = positive if is_positive else known.kind
+                settings["type"] = known.kind
             if several and name in SEVERAL:
                 settings |= {"action": "append", "nargs": "+"}
             takers = [search for search, entry in SEARCHES.items() if name in entry.options]

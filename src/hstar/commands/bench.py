@@ -33,7 +33,7 @@ def add_arguments(parser: Parser) -> None:
 
 def run(options: Options) -> int:
     from hstar.experiments.bench import BenchOptions, run_bench
-    from hstar.experiments.report import summary_text
+    from hstar.experiments.report.runs import summary_text
 
     flags = Parser(prog="hstar bench --config", add_help=False)
     flags.add_search()

@@ -67,17 +67,15 @@ def sizes(task: Task) -> dict[str, object]:
 
 def features_of(problem: Problem) -> Iterator[str]:
     domain = problem.domain
-    if len(domain.types) > 1:
-        yield "typing"
-    if domain.constants:
-        yield "constants"
-    if problem.uses_metric:
-        yield "action costs"
     effects = [effect for action in domain.actions for effect in action.effects]
-    if any(effect.variables for effect in effects):
-        yield "universal effects"
-    if any(effect.condition != TRUTH for effect in effects):
-        yield "conditional effects"
+    found = {
+        "typing": len(domain.types) > 1,
+        "constants": domain.constants,
+        "action costs": problem.uses_metric,
+        "universal effects": any(effect.variables for effect in effects),
+        "conditional effects": any(effect.condition != TRUTH for effect in effects),
+    }
+    yield from (name for name, is_there in found.items() if is_there)
     conditions = [problem.goal, *(action.precondition for action in domain.actions)]
     for condition in (*conditions, *(effect.condition for effect in effects)):
         for part in subformulas(condition):

@@ -35,8 +35,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add("-o --output FILE", "the model, a .safetensors file", required=True)
     about = "total time, verdict included (default: 10m for a folder, 2m for a problem)"
     parser.add("--time TIME", about)
-    about = "count work instead of time, which gives the same file each time"
-    parser.add("--steps N", about)
+    parser.add("--steps N", "count work instead of time, which gives the same file each time")
     about = "what to choose from: domain, problem or rollouts (default: what fits the input)"
     parser.add("--recipe NAME", about)
     about = "where labels come from, in place of the recipe's, see 'hstar label --teachers'"
@@ -46,8 +45,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add("--objective NAME", "what training minimises, see 'hstar train --help'")
     about = "an option of the teacher, the features or the model; may be repeated"
     parser.add("--option NAME=VALUE", about, action="append", default=[])
-    about = "labelled by a teacher that samples (default for a problem: 100000)"
-    parser.add("--states N", about)
+    parser.add("--states N", "labelled by a teacher that samples (default for a problem: 100000)")
     parser.add("--jobs N", "processes at a time (default: one per core)")
     parser.add("--seed N", "random seed", seed, default=0)
     parser.add_json()
@@ -63,6 +61,9 @@ def run(options: Options) -> int:
     def say(line: str) -> None:
         if not options.json:
             print(escape(line))
+
+    def warn(line: str) -> None:
+        print(f"hstar: {escape(line)}", file=sys.stderr)
 
     if len(options.files) > 2:
         raise UsageError("expected FOLDER or [DOMAIN] PROBLEM, at most two files")
@@ -82,10 +83,6 @@ def run(options: Options) -> int:
         raise UsageError(f"nothing can be learned from {path}: {error}") from error
     options.tell(found.to_dict(), lines_of(found, escape(options.output)))
     return 0 if found.file is not None else NOTHING_LEARNED
-
-
-def warn(line: str) -> None:
-    print(f"hstar: {escape(line)}", file=sys.stderr)
 
 
 def lines_of(found: Outcome, output: str) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import shlex
 import sys
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hstar.commands.arguments import Options, Parser, UsageError, as_usage_error, positive, value
-from hstar.papers import OVERRIDES, PAPERS, check_option, prepare_paper
+from hstar.papers import OVERRIDES, PAPERS, prepare_paper
 
 HELP = "regenerate the tables of a paper"
 DESCRIPTION = """\
@@ -21,8 +20,17 @@ kept: the same command continues where it was stopped. A scale is a named set of
 
 """ + "\n".join(f"{n:<19} {one.title} ({', '.join(one.scales)})" for n, one in PAPERS.items())
 MODELS = Path("models")  # where certified models are looked for unless --models says otherwise
-KINDS = {"limit": float, "learn": float, "tests": int, "seeds": int, "states": int}
 SINGLE = ("limit", "learn", "tests")
+
+
+def step(text: str) -> tuple[str, int]:
+    """Of "300" or KIND=NUMBER."""
+    kind, _, number = text.rpartition("=")
+    return kind, positive(number)
+
+
+KINDS: dict[str, Any] = dict.fromkeys(("tests", "seeds", "states"), int)
+KINDS |= {"limit": float, "learn": float, "steps": step}
 
 
 def add_arguments(parser: Parser) -> None:
@@ -57,12 +65,14 @@ def run(options: Options) -> int:
         known = PAPERS.find(paper).options
         given = {n: getattr(options, n) for n in OVERRIDES if getattr(options, n) is not None}
         if "steps" in given:
-            given["steps"] = steps(given["steps"])
+            numbers = dict(given["steps"])
+            if "" in numbers and len(numbers) > 1:
+                raise UsageError("--steps is one number, or KIND=NUMBER for each kind of learner")
+            given["steps"] = numbers.get("", numbers)
         settings: dict[str, Any] = {}
         for name in ("models", "suite"):
             folder = getattr(options, name)
             if folder is not None:
-                check_option(paper, name)
                 if not Path(folder).is_dir():
                     raise UsageError(f"--{name}: there is no folder {folder}")
                 settings[name] = Path(folder)
@@ -70,13 +80,11 @@ def run(options: Options) -> int:
             settings.setdefault("models", MODELS)
         if options.peer:
             settings["peers"] = dict(options.peer)
-        from hstar.experiments.study import timed
-
         output = Path(options.output or f"build/{paper}-{scale}")
-        settings["say"] = timed(print)
+        start = time.monotonic()
+        settings["say"] = lambda text: print(f"[{time.monotonic() - start:6.1f} s] {text}")
         settings |= {"jobs": options.jobs or os.cpu_count() or 1, "device": options.device}
         study = prepare_paper(paper, scale, output, given, seed=options.seed, **settings)
-    start = time.monotonic()
     output.mkdir(parents=True, exist_ok=True)
     report = study.report(study.execute(), scale)
     seconds = time.monotonic() - start
@@ -86,21 +94,9 @@ def run(options: Options) -> int:
     return 0
 
 
-def steps(texts: list[str]) -> dict[str, int] | int:
-    """Of "300", or of texts KIND=NUMBER. Raises ValueError."""
-    named = [text.rpartition("=") for text in texts]
-    try:
-        numbers = {kind: positive(number) for kind, _, number in named}
-    except argparse.ArgumentTypeError as error:
-        raise ValueError(f"--steps: {error}") from None
-    if "" in numbers and len(numbers) > 1:
-        raise ValueError("--steps is one number, or KIND=NUMBER for each kind of learner")
-    return numbers.get("", numbers)
-
-
 @value
 def peer(text: str) -> tuple[str, str]:
-    from hstar.experiments.bench import check_peer
+    from hstar.experiments.bench.peers import check_peer
 
     name, _, command = text.partition("=")
     try:

@@ -1,17 +1,23 @@
-"""`hstar pdb`: build, compress and show pattern databases."""
+"""`hstar pdb`: pattern databases, and certified networks instead of them."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from hstar import _core
-from hstar.commands import certified
 from hstar.commands.arguments import Options, Parser, UsageError, as_usage_error, find_space
+from hstar.commands.training_options import add_sweep, add_training, training_options
+from hstar.pddl.errors import escape
 from hstar.runtime.atomic import check_writable
+from hstar.runtime.progress import Progress
+from hstar.runtime.resources import Budget
 
 if TYPE_CHECKING:
     from hstar.pdb import PatternDatabase
+    from hstar.slots.pattern_network import LearnedFile
+    from hstar.training.loop import Line
 
 HELP = "build, compress, show, learn and verify pattern databases"
 BUILD = """\
@@ -28,9 +34,23 @@ Make a pattern database smaller. Values never rise, so it stays admissible. Opti
 order: --subtract, --order and --symmetry, --div or --mod, --levels.
 """
 
+LEARN = """\
+Learn a network that replaces a pattern database, and certify it: hstar checks every state, stores
+those that the network overestimates as exceptions, and checks every state again. FILE is a pattern
+database (or a difference to a smaller one) made by 'hstar pdb'. For a database of a planning task,
+add its PDDL files. A killed run continues when it is run again. This command is the same as
+'hstar train FILE' with a table.
+"""
+
+VERIFY = """\
+Build the pattern database of a learned file from scratch, compare every state with it, and compare
+what is found with the file's certificate. The exit code is 0 if the certificate holds and no state
+is overestimated, 1 if not.
+"""
+
 
 def add_arguments(parser: Parser) -> None:
-    for add in (add_build, add_compress, add_show, certified.add_learn, certified.add_verify):
+    for add in (add_build, add_compress, add_show, add_learn, add_verify):
         add(parser)
 
 
@@ -53,8 +73,7 @@ def add_compress(commands: Parser) -> None:
     parser.add("-o --output FILE", "the database file to write", required=True)
     parser.add("--subtract BASE", "store only the difference to this database")
     parser.add("--order {mr,lex}", "order of the entries before grouping")
-    about = "for corners of cube3: one entry per symmetry class"
-    parser.add("--symmetry", about, dest="symmetric")
+    parser.add("--symmetry", "for corners of cube3: one entry per symmetry class", dest="symmetric")
     parser.add("--div K", "replace K neighbouring entries by their minimum")
     parser.add("--mod M", "replace entries with equal index modulo M by their minimum")
     parser.add("--levels VALUES", "2 bits per entry for four values, such as 0,6,7,8; or best")
@@ -63,8 +82,7 @@ def add_compress(commands: Parser) -> None:
 
 
 def add_show(commands: Parser) -> None:
-    about = "describe a pattern database, or a learned one"
-    parser = commands.add_command("show", about, run_show)
+    parser = commands.add_command("show", "describe a pattern database, or a learned one", run_show)
     parser.add_argument("file", metavar="FILE", help="a pattern database, or a learned one")
     parser.add_json()
 
@@ -110,7 +128,7 @@ def run_show(options: Options) -> int:
     from hstar.planning.heuristics import is_model_file
 
     if is_model_file(options.file):
-        certified.show(options)
+        show_learned(options)
     else:
         report(options, read_pdb(options.file))
     return 0
@@ -172,3 +190,151 @@ def lines(description: dict[str, Any]) -> list[str]:
         total = description["mean"] + description["base"]["mean"]
         result += [f"Mean with its base: {total:.6f}", "", "Base", *lines(description["base"])]
     return result
+
+
+def add_learn(commands: Parser) -> None:
+    about = "learn a network that replaces a pattern database"
+    parser = commands.add_command("learn", about, learn_table, LEARN)
+    _add_source(parser, "a pattern database")
+    parser.add("-o --output FILE", "the model file to write (.safetensors)", required=True)
+    parser.add(
+        "--seed N", "seed of all random numbers (default: 0)", str, dest="seeds", default="0"
+    )
+    add_training(parser)
+    add_sweep(parser, "--sweep-batch")
+
+
+def add_verify(commands: Parser) -> None:
+    about = "check a learned pattern database from scratch"
+    parser = commands.add_command("verify", about, run_verify, VERIFY)
+    _add_source(parser, "a learned pattern database")
+    parser.add("--threads N", "number of threads (default: all cores)")
+    add_sweep(parser, "--batch")
+    parser.add_limits()
+
+
+def _add_source(parser: Parser, what: str) -> None:
+    parser.add_argument("file", metavar="FILE", help=what)
+    parser.add_argument("pddl", nargs="*", metavar="PDDL", help="[DOMAIN] PROBLEM, for a task")
+
+
+def learn_table(options: Options) -> int:
+    """Train on a table; in integers, the result is swept over every state."""
+    from hstar.pdb import read_pdb
+    from hstar.slots.pattern_network import read_learned
+    from hstar.training.certified.learning import learn
+    from hstar.training.certified.sweep import SweepOptions
+    from hstar.training.source import TableData
+    from hstar.training.train import prepare_table
+
+    check_writable(options.output)
+    database = read_pdb(options.file)
+    if options.start is None and options.coarser is not None:
+        raise UsageError("--coarser changes the network of --start FILE; give one")
+    start = None
+    if options.start is not None:
+        start = read_learned(options.start, need_certificate=False).model.network
+    if not options.seeds.isdecimal():
+        raise UsageError(f"training on a table takes one seed, not '{options.seeds}'")
+    chosen = training_options(options, int(options.seeds), of_table=True)
+    if start is not None and not chosen.bits:
+        raise UsageError("--start goes on from a network in integers; leave out --bits 0")
+    if options.pddl:
+        space = find_space(options.pddl, Budget())
+    elif database.layout.space == "pddl":
+        raise UsageError("a database of a planning task needs its PDDL files")
+    else:
+        space = find_space([database.layout.space], Budget())
+    data = TableData(database, space)
+    sweeping = SweepOptions(options.threads or 0, options.sweep_batch, Progress)
+    with Progress("learn", chosen.steps) as progress:
+
+        def report(line: Line, steps: int) -> None:
+            text = f"loss {line['train_loss']:.4f}"
+            if "accuracy" in line.metrics:
+                text += f", right {line['accuracy']:.4f}, too large {line['overestimates']:.1e}"
+            progress.update(line.step, text)
+
+        with as_usage_error():
+            if not chosen.bits:
+                loop = prepare_table(data, chosen).run(options.output, report)
+                print(f"{options.output}: loss {loop.best['train_loss']:.4f}, not certified")
+                return 0
+            learned = learn(data, options.output, chosen, sweeping, report, start=start)
+    assert learned is not None
+    certificate = learned.file.certificate or {}
+    held = {**_sizes(learned.file, learned.num_bytes), "seconds": round(learned.loop.seconds, 1)}
+    lines = [*_certificate_lines(certificate), _size_line(held), f"Time: {held['seconds']}s"]
+    options.tell({**held, **certificate}, lines)
+    return 0
+
+
+def run_verify(options: Options) -> int:
+    from hstar.training.certified.certificate import verify_file
+    from hstar.training.certified.sweep import SweepOptions
+
+    budget = options.start_budget()
+    with budget.enforced():
+        space = find_space(options.pddl, budget) if options.pddl else None
+        sweeping = SweepOptions(options.threads or 0, options.sweep_batch, Progress, budget)
+        _, verification = verify_file(options.file, space=space, options=sweeping, budget=budget)
+    certificate, holds = verification.certificate, verification.holds
+    differences = verification.differences
+    lines = _certificate_lines(certificate)
+    if differences:
+        lines.append(f"The certificate says otherwise of: {', '.join(differences)}.")
+    lines.append("The certificate holds." if holds else "The certificate does NOT hold.")
+    options.tell({"holds": holds, "differences": differences, **certificate}, lines)
+    return 0 if holds else 1
+
+
+def show_learned(options: Options) -> None:
+    """Print what a learned file holds and what its certificate says, without checking it anew."""
+    from hstar.slots.model_file import refusing_malformed
+    from hstar.slots.pattern_network import read_learned
+
+    file = read_learned(options.file, need_certificate=False)
+    held = {
+        **_sizes(file, os.stat(options.file).st_size),
+        "network": file.model.network.to_metadata(),
+        "decoding": asdict(file.model.decoding),
+        "values": list(file.model.values),
+        "certificate": file.certificate,
+        "notes": file.notes,
+    }
+    network = held["network"]
+    with refusing_malformed(options.file):
+        lines = _certificate_lines({} if options.json else file.certificate or {})
+    layers = f"Layers: {network['widths']}; bits of weights: {network['bits']}."
+    options.tell(held, [*lines, _size_line(held), layers])
+
+
+def _sizes(file: LearnedFile, num_bytes: int) -> dict[str, Any]:
+    exceptions = file.model.exceptions
+    return {
+        "bytes": num_bytes,
+        "parameters": file.model.network.num_parameters,
+        "exceptions": sum(one.count for one in exceptions),
+        "exception_bytes": sum(len(one.code) for one in exceptions),
+    }
+
+
+def _size_line(held: dict[str, Any]) -> str:
+    return (
+        f"Size: {held['bytes']} bytes; {held['parameters']} parameters, "
+        f"{held['exceptions']} exceptions in {held['exception_bytes']} bytes."
+    )
+
+
+def _certificate_lines(certificate: dict[str, Any]) -> list[str]:
+    if not certificate:
+        return ["The file has no certificate."]
+    exact = certificate["exact_total"] / max(certificate["states"], 1)
+    lines = [
+        f"Space: {certificate['space']}. Variables: {','.join(map(str, certificate['pattern']))}.",
+        f"States: {certificate['states']}; overestimated: {certificate['overestimates']}.",
+        f"Mean: {certificate['mean']:.6f} (the table: {exact:.6f})",
+        "Value: states",
+    ]
+    lines += [f"{value:5}: {count}" for value, count in certificate["histogram"]]
+    return [escape(line) for line in lines]

@@ -30,8 +30,7 @@ Solve a planning problem. Without flags the default planner searches: {DEFAULT_P
 def add_arguments(parser: Parser) -> None:
     parser.add_files()
     parser.add_search()
-    about = "learn a heuristic for this problem for at most TIME, such as 60s"
-    parser.add("--learn TIME", about)
+    parser.add("--learn TIME", "learn a heuristic for this problem for at most TIME, such as 60s")
     parser.add("--plan-file FILE", "file to write the plan to", default="sas_plan")
     parser.add_json()
     parser.add_limits()

@@ -19,7 +19,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(options: Options) -> int:
-    from hstar.experiments.report import comparison_text, write_report
+    from hstar.experiments.report.runs import comparison_text, write_report
 
     check_writable(options.output)
     print(comparison_text(write_report(options.runs, options.output, options.title)))

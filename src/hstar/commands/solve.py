@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hstar import _core
-from hstar.commands.arguments import Options, Parser, UsageError
+from hstar.commands.arguments import Options, Parser, as_usage_error
 from hstar.commands.plan import log_result
 from hstar.pddl.errors import escape
 from hstar.planning.result import SearchResult, stopped_before_search
@@ -37,14 +37,12 @@ def run(options: Options) -> int:
     start = _core.monotonic_seconds()
     budget = options.start_budget()
     try:
-        with budget.enforced():
+        with as_usage_error(), budget.enforced():
             result = solve_puzzle(options, budget)
     except OutOfResources as error:
         if options.json:
             print(stopped_before_search(error, _core.monotonic_seconds() - start).to_json())
         raise
-    except ValueError as error:
-        raise UsageError(str(error)) from error
     if options.json:
         print(result.to_json())
     else:

@@ -42,7 +42,7 @@ examples:
 
 def add_arguments(parser: Parser) -> None:
     parser.epilog = EPILOG
-    parser.add_argument("labels", metavar="LABELS", help="a file of labels, or a pattern database")
+    parser.add_argument("file", metavar="LABELS", help="a file of labels, or a pattern database")
     about = "[DOMAIN] PROBLEM, for a pattern database of a planning task"
     parser.add_argument("pddl", nargs="*", metavar="PDDL", help=about)
     parser.add("-o --output FILE", "the model file to write (.safetensors)", required=True)
@@ -60,13 +60,13 @@ def add_arguments(parser: Parser) -> None:
 def run(options: Options) -> int:
     from hstar.pdb.file import is_pdb_file
 
-    if is_pdb_file(options.labels):
-        from hstar.commands.certified import learn_table
+    if is_pdb_file(options.file):
+        from hstar.commands.pdb import learn_table
 
         for name in ("fit", "validation", "test", "tensorboard"):
             if getattr(options, name):
                 raise UsageError(f"--{name} is for labels; a table holds the value of every state")
-        return learn_table(options, options.labels)
+        return learn_table(options)
     if options.pddl:
         raise UsageError("labels hold their problems already; give PDDL files with a database only")
     if options.fit not in (None, "torch"):
@@ -96,7 +96,7 @@ def train_by_fit(options: Options) -> int:
         named = values_by_name(options)
         with as_usage_error():
             check_output(path)
-            train_from_labels(options.labels, path, options.fit, limits, **slots, options=named)
+            train_from_labels(options.file, path, options.fit, limits, **slots, options=named)
         print(f"The model is in {escape(path)}.")
     return 0
 
@@ -113,7 +113,7 @@ def train_on_labels(options: Options) -> int:
     with as_usage_error():
         for path in outputs.values():
             check_output(path)
-    training = load_dataset(options.labels)
+    training = load_dataset(options.file)
     if options.validation:
         validation = load_dataset(options.validation)
     elif len(training.tasks) < 2:
@@ -189,7 +189,7 @@ def _train(
             result = train(training, validation, path, chosen, report)
     if writer is not None:
         writer.close()
-    held = {"labels": options.labels, "validation": options.validation, **chosen.to_dict()}
+    held = {"labels": options.file, "validation": options.validation, **chosen.to_dict()}
     held["seconds"] = round(result.seconds, 1)
     write_atomically(f"{path}.json", json.dumps(held, indent=1) + "\n")
     return result

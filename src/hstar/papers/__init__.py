@@ -77,19 +77,14 @@ def prepare_paper(
     """A paper's experiments with these options in place of the scale's own, to `execute` and
     `report`. `settings` are fields of StudyRun. Raises ValueError for what the paper does not
     have."""
-    module, _, name = PAPERS.find(paper).study.partition(":")
-    given = {"models": "models", "suite": "suite", "peers": "peer"}
-    for option in [*options, *(flag for name, flag in given.items() if settings.get(name))]:
-        check_option(paper, option)
+    entry = PAPERS.find(paper)
+    flags = {"models": "models", "suite": "suite", "peers": "peer"}
+    for option in [*options, *(flag for name, flag in flags.items() if settings.get(name))]:
+        if option not in entry.options:
+            others = ", ".join(other for other, one in PAPERS.items() if option in one.options)
+            own = ", ".join(f"--{one}" for one in entry.options)
+            raise ValueError(f"--{option} is for {others}; {paper} has {own}")
+    module, _, name = entry.study.partition(":")
     study: type[StudyRun[Any, Any]] = getattr(import_module(module), name)
     asked = {n: tuple(v) if isinstance(v, list) else v for n, v in options.items()}
     return study(study.scale_of(scale, **asked), directory, **settings)
-
-
-def check_option(paper: str, name: str) -> None:
-    """Raises ValueError for an option that means nothing for the paper."""
-    known = PAPERS.find(paper).options
-    if name not in known:
-        others = ", ".join(other for other, one in PAPERS.items() if name in one.options)
-        own = ", ".join(f"--{option}" for option in known)
-        raise ValueError(f"--{name} is for {others}; {paper} has {own}")

@@ -16,13 +16,7 @@ if TYPE_CHECKING:
     from hstar.experiments.bench.options import BenchOptions as BenchOptions
     from hstar.experiments.bench.peers import FAILED as FAILED
     from hstar.experiments.bench.peers import INVALID as INVALID
-    from hstar.experiments.bench.peers import check_peer as check_peer
-    from hstar.experiments.bench.peers import run_peer as run_peer
-    from hstar.experiments.bench.rows import COLUMNS as COLUMNS
     from hstar.experiments.bench.rows import EXPLAINED as EXPLAINED
-    from hstar.experiments.bench.rows import TIMES as TIMES
-    from hstar.experiments.bench.rows import Runs as Runs
-    from hstar.experiments.bench.rows import RunsError as RunsError
     from hstar.experiments.bench.rows import read_runs as read_runs
     from hstar.experiments.bench.runs import run_bench as run_bench
     from hstar.experiments.bench.suite import SuiteError as SuiteError

@@ -62,12 +62,7 @@ def run_peer(command: str, domain: Path, problem: Path, limit: float) -> dict[st
         ended = steps is None and code not in (0, None) and seconds < limit / 2
         return {**row, "status": FAILED if ended else "no plan", "error": "".join(last)}
     valid = validate(parse(domain, problem), steps).valid
-    return {
-        **row,
-        "solved": valid,
-        "status": "solved" if valid else INVALID,
-        "length": len(steps),
-    }
+    return {**row, "solved": valid, "status": "solved" if valid else INVALID, "length": len(steps)}
 
 
 def _run(words: list[str], errors: Any, seconds: float) -> int | None:

@@ -38,7 +38,6 @@ COLUMNS: dict[str, type] = {
     **dict.fromkeys(("memory", "exit_code"), int),
     **dict.fromkeys(("message", "hstar", "commit", "machine"), str),
 }
-TIMES = ("search_time", "total_time", "memory")  # what differs between two equal benchmarks
 
 # How a run may end without anything being wrong with the program or the files.
 EXPLAINED = ("solved", "unsolvable", "gave up", "out of time", "out of memory")

@@ -9,7 +9,6 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -58,14 +57,6 @@ class _Algorithm:
         return f"{self.heuristic}: {self.label}" if is_learned else self.label
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """The columns of its row that are known beforehand, and what a worker needs."""
-
-    row: Row
-    job: dict[str, Any]
-
-
 def run_bench(options: BenchOptions) -> pl.DataFrame:
     """Carry out a benchmark: one row per search and problem, problem by problem.
 
@@ -78,21 +69,16 @@ def run_bench(options: BenchOptions) -> pl.DataFrame:
     instances = find_instances(options.suites)
     for one in algorithms:
         check_fit(one.loaded, bool(one.specification.files), instances, options)
-    runs = [_plan(options, one, algorithm) for one in instances for algorithm in algorithms]
+    planned = [_plan(options, one, algorithm) for one in instances for algorithm in algorithms]
+    runs = {row["run"]: (row, job) for row, job in planned}
     if options.output is None:
-        return frame(_carry_out(runs, options, {}, lambda row: None))
+        return frame(_carry_out(runs, options))
     output = Path(options.output)
     check_writable(output)
     journal = Journal(output, _settings(options, algorithms, instances), _warn)
     with journal.held():
-        kept = {run.row["run"]: journal.read(run.row["run"], run.row["run"]) for run in runs}
-        finished = {name: json.loads(content) for name, content in kept.items() if content}
-
-        def keep(row: Row) -> None:
-            journal.write(row["run"], json.dumps(row).encode(), row["run"])
-
         try:
-            rows = _carry_out(runs, options, finished, keep)
+            rows = _carry_out(runs, options, journal)
         except OutOfResources:
             kept_in = f"{journal.count()} of {len(runs)} runs are kept in {journal.path}"
             print(f"{escape(kept_in)}; the same command goes on from there", file=sys.stderr)
@@ -108,9 +94,10 @@ def _warn(text: str) -> None:
 
 
 def _carry_out(
-    runs: list[_Run], options: BenchOptions, finished: dict[str, Row], keep: Callable[[Row], None]
+    runs: dict[str, tuple[Row, Row]], options: BenchOptions, journal: Journal | None = None
 ) -> list[Row]:
-    rows = dict(finished)
+    kept = {name: journal.read(name, name) for name in runs} if journal else {}
+    rows = {name: json.loads(content) for name, content in kept.items() if content}
     about = {"hstar": VERSION, "commit": _commit(), "machine": _machine()}
     solved = sum(row["coverage"] for row in rows.values())
     with (
@@ -118,20 +105,21 @@ def _carry_out(
         Budget().enforced(),  # SIGTERM becomes an exception, so that the workers are ended
         Pool(options.jobs, is_spent=lambda outcome: outcome["error"] == "out of memory") as pool,
     ):
-        for run in runs:
-            if run.row["run"] not in rows:
-                pool.submit(run, carry_out, run.job, time_limit=options.time_limit)
+        for name, (_, job) in runs.items():
+            if name not in rows:
+                pool.submit(name, carry_out, job, time_limit=options.time_limit)
         while pool:
-            run, outcome = pool.next()
+            name, outcome = pool.next()
             if isinstance(outcome, Lost):
                 how = ("out of time", 23) if outcome.overdue else ("crashed", outcome.exit_code)
                 outcome = failed(*how, str(outcome))
-            row = {**run.row, **outcome, **about}
-            keep(row)
-            rows[row["run"]] = row
+            row = {**runs[name][0], **outcome, **about}
+            rows[name] = row
+            if journal is not None:
+                journal.write(name, json.dumps(row).encode(), name)
             solved += row["coverage"]
             progress.update(len(rows), f"{solved} solved, last: {row['problem']} {row['error']}")
-    return [rows[run.row["run"]] for run in runs]
+    return [rows[name] for name in runs]
 
 
 def _find_algorithms(options: BenchOptions) -> list[_Algorithm]:
@@ -161,8 +149,9 @@ def _digest(files: list[str]) -> str:
     return content.hexdigest() if files else ""
 
 
-def _plan(options: BenchOptions, instance: Instance, algorithm: _Algorithm) -> _Run:
-    """A run is named by all that decides its row: files by their content, and all options."""
+def _plan(options: BenchOptions, instance: Instance, algorithm: _Algorithm) -> tuple[Row, Row]:
+    """What of a run's row is known beforehand, and what a worker needs. A run is named by all that
+    decides its row: files by their content, and all options."""
     asked, seed = algorithm.specification, algorithm.seed
     limits = {"time_limit": options.time_limit, "memory_limit": options.memory_limit}
     said = {**asked.to_dict(), "heuristic": DEFAULT if asked.is_default else algorithm.heuristic}
@@ -181,7 +170,7 @@ def _plan(options: BenchOptions, instance: Instance, algorithm: _Algorithm) -> _
         "seed": next((one for one in (seed, options.seed) if one is not None), -1),
         "max_evaluations": asked.max_evaluations,
     }
-    return _Run(row, {**instance.source, **limits, "search": json.dumps(asked.to_dict())})
+    return row, {**instance.source, **limits, "search": json.dumps(asked.to_dict())}
 
 
 def _settings(
@@ -233,8 +222,7 @@ def _machine() -> str:
     """Such as "AMD EPYC 7B13, 2 cores, Linux x86_64"; no name of a host."""
     model = platform.processor() or platform.machine()
     with contextlib.suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                model = line.partition(":")[2].strip()
-                break
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        names = (line.partition(":")[2] for line in lines if line.startswith("model name"))
+        model = next(names, model).strip()
     return f"{model}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}"

@@ -71,14 +71,13 @@ def find_instances(suites: Sequence[str | os.PathLike[str]]) -> list[Instance]:
 
 def _instance(problem_path: Path, domains: dict[Path, Domain | None]) -> Instance:
     domain_path = find_domain(problem_path)
-    if domain_path not in domains:
-        domains[domain_path] = None
-        with contextlib.suppress(UnsupportedPddlError):  # the rows of its problems will say so
+    with contextlib.suppress(UnsupportedPddlError):  # the rows of such problems will say so
+        if domain_path not in domains:
+            domains[domain_path] = None
             domains[domain_path] = parse_domain(domain_path)
+        if known := domains[domain_path]:
+            parse_problem(problem_path, known)
     domain = domains[domain_path]
-    if domain is not None:
-        with contextlib.suppress(UnsupportedPddlError):
-            parse_problem(problem_path, domain)
     content = domain_path.read_bytes() + b"\0" + problem_path.read_bytes()
     return Instance(
         suite=os.path.normpath(problem_path.parent),

@@ -49,10 +49,10 @@ def carry_out(job: dict[str, Any]) -> dict[str, Any]:
         outcome |= failed(status, error.exit_code, str(error))
     except InvalidPlanError as error:
         outcome |= failed("invalid plan", INTERNAL_ERROR, str(error))
+    except ValueError as error:  # such as a model of another domain
+        outcome |= failed("bad input", 31, str(error))
     except Exception as error:
-        if isinstance(error, ValueError):  # such as a model of another domain
-            outcome |= failed("bad input", 31, str(error))
-        elif fault := fault_of_a_function(error):
+        if fault := fault_of_a_function(error):
             outcome |= failed("bad input", USAGE_ERROR, fault)
         else:
             traceback.print_exc()

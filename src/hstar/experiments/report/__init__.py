@@ -7,12 +7,8 @@ from typing import TYPE_CHECKING
 from hstar.runtime.exports import lazy
 
 if TYPE_CHECKING:
-    from hstar.experiments.report.compare import HEADERS as HEADERS
     from hstar.experiments.report.compare import Comparison as Comparison
-    from hstar.experiments.report.compare import verdict_table as verdict_table
-    from hstar.experiments.report.compare import verdict_text as verdict_text
     from hstar.experiments.report.page import Figures as Figures
-    from hstar.experiments.report.page import Page as Page
     from hstar.experiments.report.plots import COLOURS as COLOURS
     from hstar.experiments.report.plots import cactus as cactus
     from hstar.experiments.report.plots import new_figure as new_figure
@@ -20,16 +16,11 @@ if TYPE_CHECKING:
     from hstar.experiments.report.plots import scatter as scatter
     from hstar.experiments.report.ranksum import least_p as least_p
     from hstar.experiments.report.ranksum import rank_sum_p as rank_sum_p
-    from hstar.experiments.report.runs import build_page as build_page
-    from hstar.experiments.report.runs import comparison_text as comparison_text
-    from hstar.experiments.report.runs import summary_text as summary_text
-    from hstar.experiments.report.runs import write_report as write_report
     from hstar.experiments.report.tables import MISSING as MISSING
     from hstar.experiments.report.tables import Cell as Cell
     from hstar.experiments.report.tables import Table as Table
     from hstar.experiments.report.tables import markdown_table as markdown_table
     from hstar.experiments.report.tables import number_text as number_text
-    from hstar.experiments.report.tables import text_table as text_table
 
 if not TYPE_CHECKING:
     __getattr__ = lazy(__name__, __file__)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from hstar.experiments.bench import Runs
+from hstar.experiments.bench.rows import Runs
 from hstar.experiments.report.tables import number_text
 from hstar.planning.result import NOTICEABLE
 from hstar.planning.specification import DEFAULT
@@ -56,18 +56,18 @@ class Comparison:
     def geometric_mean(self, label: str, column: str) -> float | None:
         """Of counts or times over the problems that all heuristics solved; None without any."""
         smallest = SHORTEST_TIME if column.endswith("time") else 1.0
-        values = self._common(label)[column].drop_nulls()
-        logarithms = [math.log(max(float(value), smallest)) for value in values]
+        logarithms = [math.log(max(value, smallest)) for value in self._common(label, column)]
         return math.exp(sum(logarithms) / len(logarithms)) if logarithms else None
 
     def mean_cost(self, label: str) -> float | None:
         """Of the plans for problems that all heuristics solved."""
-        costs = self._common(label)["cost"].drop_nulls()
-        return sum(costs) / len(costs) if len(costs) else None
+        costs = self._common(label, "cost")
+        return sum(costs) / len(costs) if costs else None
 
-    def _common(self, label: str) -> pl.DataFrame:
+    def _common(self, label: str, column: str) -> list[float]:
         own = self.own(label)
-        return own.filter(own["instance"].is_in(sorted(self.solved_by_all())))
+        common = own.filter(own["instance"].is_in(sorted(self.solved_by_all())))
+        return [float(value) for value in common[column].drop_nulls()]
 
     def own(self, label: str, domain: str | None = None) -> pl.DataFrame:
         """The rows of a search in a domain, None for all."""
@@ -103,15 +103,9 @@ def compare(runs: Sequence[Runs], names: Sequence[str] = ()) -> Comparison:
     )
     if rows.select("label", "instance").is_duplicated().any():
         rows = rows.with_columns(pl.format("{} ({})", "label", "file").alias("label"))
-    suites = {domain: own["suite"].n_unique() for (domain,), own in rows.group_by("domain")}
-    several = [domain for domain, count in suites.items() if count > 1]
-    rows = rows.with_columns(
-        pl.when(pl.col("domain").is_in(several))
-        .then(pl.format("{} ({})", "domain", "suite"))
-        .otherwise(pl.col("domain"))
-        .alias("domain")
-    )
-    return Comparison.of(rows)
+    several = pl.col("suite").n_unique().over("domain") > 1
+    named = pl.when(several).then(pl.format("{} ({})", "domain", "suite"))
+    return Comparison.of(rows.with_columns(domain=named.otherwise(pl.col("domain"))))
 
 
 WITHOUT_DEFAULT = (
@@ -185,10 +179,7 @@ def _against(found: Comparison, label: str, other: str) -> str:
     if ours.solved == default.solved and 1 / NOTICEABLE < ratio < NOTICEABLE:
         return f"{text} Neither is clearly better here."
     wins = (ours.solved, -ours.seconds) > (default.solved, -default.seconds)
-    costs = (ours.cost, default.cost) if wins else (default.cost, ours.cost)
-    dearer = ", unless cheap plans matter more" if _is_dearer(*costs) else ""
+    cost, other_cost = (ours.cost, default.cost) if wins else (default.cost, ours.cost)
+    is_dearer = cost is not None and other_cost is not None and cost > NOTICEABLE * other_cost
+    dearer = ", unless cheap plans matter more" if is_dearer else ""
     return f"{text} {'It' if wins else 'The default planner'} is the better choice here{dearer}."
-
-
-def _is_dearer(cost: float | None, other: float | None) -> bool:
-    return cost is not None and other is not None and cost > NOTICEABLE * other

@@ -8,7 +8,7 @@ import io
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -33,7 +33,7 @@ class Page:
     or "## ", a heading; a list is of texts; figures stand side by side where there is room."""
 
     title: str
-    parts: list[Table | str | list[str] | Figures] = field(default_factory=list)
+    parts: list[Table | str | list[str] | Figures]
 
     def to_html(self) -> str:
         """Raises ValueError for a table with ragged rows."""

@@ -64,13 +64,12 @@ def cactus(rows: pl.DataFrame, column: str = "evaluations") -> Figure:
     seeds, is their mean.
     """
     figure, (axes,) = new_figure(5.4, 3.6)
-    smallest = SMALLEST.get(column, 1e-9)
     solved: dict[str, list[float]] = {}
     share: dict[str, float] = {}  # what a run counts: 1 / runs per problem
     for (label,), own in rows.group_by("label", maintain_order=True):
         share[label] = own["instance"].n_unique() / max(own.height, 1)
         reached = own.filter(own["coverage"] == 1)[column]
-        solved[label] = sorted(max(float(value), smallest) for value in reached)
+        solved[label] = sorted(max(float(value), SMALLEST[column]) for value in reached)
     end = max((values[-1] for values in solved.values() if values), default=1.0)
     for i, (label, values) in enumerate(solved.items()):
         counts = [(k + 1) * share[label] for k in range(len(values))]
@@ -84,7 +83,7 @@ def cactus(rows: pl.DataFrame, column: str = "evaluations") -> Figure:
             linestyle=DASHES[i // len(COLOURS) % len(DASHES)],
             linewidth=1.4,
         )
-    axes.set(xscale="log", xlabel=NAMES.get(column, column), ylabel="problems solved")
+    axes.set(xscale="log", xlabel=NAMES[column], ylabel="problems solved")
     axes.set_ylim(bottom=0)
     _legend(axes, len(solved))
     return figure
@@ -120,9 +119,8 @@ def scatter(rows: pl.DataFrame, first: str, second: str, column: str = "evaluati
     for draw in (axes.axvline, axes.axhline):
         draw(unsolved, color=INK, linewidth=0.6, linestyle="dotted")
     wins = sum(x < y for _, x, y in points), sum(y < x for _, x, y in points)
-    name = NAMES.get(column, column)
-    axes.set_xlabel(f"{_plain(first)}: {name}\nbetter on {wins[0]}; dotted line: unsolved")
-    axes.set_ylabel(f"{_plain(second)}: {name}\nbetter on {wins[1]}")
+    axes.set_xlabel(f"{_plain(first)}: {NAMES[column]}\nbetter on {wins[0]}; dotted line: unsolved")
+    axes.set_ylabel(f"{_plain(second)}: {NAMES[column]}\nbetter on {wins[1]}")
     axes.set_aspect("equal")
     _legend(axes, len(domains))
     return figure
@@ -143,13 +141,12 @@ def _paired(
     rows: pl.DataFrame, first: str, second: str, column: str
 ) -> list[tuple[str, float, float]]:
     """(domain, x, y) for each problem that both ran on and one solved; inf where not solved."""
-    smallest = SMALLEST.get(column, 1e-9)
     found: dict[tuple[str, str], tuple[list[float], list[float]]] = {}
     for domain, instance, label, coverage, value in rows.select(
         "domain", "instance", "label", "coverage", column
     ).iter_rows():
         if label in (first, second):
-            number = max(float(value), smallest) if coverage else math.inf
+            number = max(float(value), SMALLEST[column]) if coverage else math.inf
             found.setdefault((domain, instance), ([], []))[label == second].append(number)
     points = []
     for (domain, _), (x, y) in found.items():

@@ -9,6 +9,7 @@ number by number, so the test is exact also for ties.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 import numpy as np
@@ -34,9 +35,7 @@ def rank_sum_p(first: Sequence[float], second: Sequence[float]) -> float:
 def doubled_ranks(numbers: Sequence[float]) -> list[int]:
     """Twice the ranks: whole numbers also where two share one."""
     ordered = sorted(numbers)
-    first = {number: i for i, number in reversed(list(enumerate(ordered)))}
-    last = {number: i for i, number in enumerate(ordered)}
-    return [first[number] + last[number] + 2 for number in numbers]
+    return [bisect_left(ordered, one) + bisect_right(ordered, one) + 1 for one in numbers]
 
 
 def least_p(n: int, m: int) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hstar.experiments.bench import EXPLAINED, Runs, read_runs
+from hstar.experiments.bench.rows import EXPLAINED, Runs, read_runs
 from hstar.experiments.report.compare import Comparison, compare, verdict_table, verdict_text
 from hstar.experiments.report.page import Figures, Page
 from hstar.experiments.report.plots import cactus, scatter
@@ -91,8 +91,7 @@ def unexplained(rows: pl.DataFrame) -> pl.DataFrame:
 def coverage_table(found: Comparison) -> tuple[list[str], list[list[Cell]]]:
     """Domains by heuristics, with the number of problems, and a total."""
     rows = []
-    everything: list[tuple[str, str | None]] = [(domain, domain) for domain in found.domains]
-    for name, domain in [*everything, ("total", None)]:
+    for domain in [*found.domains, None]:
         counts = [found.coverage(label, domain) for label in found.labels]
         most = max(solved for solved, _ in counts)
         problems = max(run for _, run in counts)
@@ -101,7 +100,7 @@ def coverage_table(found: Comparison) -> tuple[list[str], list[list[Cell]]]:
             Cell(str(solved) if run == problems else f"{solved} of {run}", solved == best)
             for solved, run in counts
         ]
-        rows.append([Cell(name), Cell(str(problems)), *cells])
+        rows.append([Cell(domain or "total"), Cell(str(problems)), *cells])
     return ["domain", "problems", *found.labels], rows
 
 

@@ -38,15 +38,16 @@ def text_table(headers: Row, rows: Sequence[Row], spans: Spans = ()) -> str:
     lines = _lines(headers, rows, lambda text: f"*{text}")
     names = list(map(str, headers))
     width = [max(map(len, column)) for column in zip(names, *lines, strict=True)]
-    column = 0
+    above, column = [], 0
     for text, count in spans:  # a heading may need more room than the columns beneath it
         column += count
         room = sum(width[column - count : column]) + 2 * (count - 1)
         width[column - 1] += max(len(text) - room, 0)
+        above.append(text.center(room))
     rule = ["-" * count for count in width]
     shown = [_aligned(line, width) for line in [names, rule, *lines]]
     if spans:
-        shown.insert(0, _spanned(spans, width))
+        shown.insert(0, "  ".join(above))
     return "\n".join(line.rstrip() for line in shown)
 
 
@@ -89,15 +90,16 @@ class Table:
 
     def csv(self) -> str:
         """Cells with a second line have it in a column of its own, the paper's."""
-        double = [any(map(_below, column)) for column in zip(*self.rows, strict=True)]
+        names = [Cell(header, below=f"{header} (paper)") for header in self.headers]
+        rows = [_cells(self.headers, row) for row in self.rows]
+        double = [any(row[i].below for row in rows) for i in range(len(names))]
         file = io.StringIO()
         writer = csv.writer(file, lineterminator="\n")
-        names = [Cell(header, below=f"{header} (paper)") for header in self.headers]
-        for row in [names, *self.rows]:
-            cells = []
-            for cell, has_two in zip(row, double or [False] * len(names), strict=True):
-                cells += [str(cell), _below(cell)] if has_two else [str(cell)]
-            writer.writerow(cells)
+        for row in [names, *rows]:
+            texts = []
+            for cell, has_two in zip(row, double, strict=True):
+                texts += [cell.text, cell.below] if has_two else [cell.text]
+            writer.writerow(texts)
         return file.getvalue()
 
     def html(self) -> str:
@@ -115,8 +117,7 @@ class Table:
         names = "".join(f"<th>{html.escape(str(name))}</th>" for name in self.headers)
         parts.append(f"<tr>{names}</tr></thead><tbody>")
         for row in self.rows:
-            _check_width(self.headers, row)
-            parts.append(f"<tr>{''.join(map(_html_cell, row))}</tr>")
+            parts.append(f"<tr>{''.join(map(_html_cell, _cells(self.headers, row)))}</tr>")
         parts.append("</tbody></table></div>")
         table = "\n".join(parts)
         table = f'<div class="text">{table}</div>' if self.is_text else table
@@ -125,9 +126,7 @@ class Table:
         return f"<details><summary>{html.escape(self.folded)}</summary>{table}</details>"
 
 
-def _html_cell(cell: object) -> str:
-    if not isinstance(cell, Cell):
-        return f"<td>{html.escape(str(cell))}</td>"
+def _html_cell(cell: Cell) -> str:
     text = html.escape(cell.text)
     text = f"<b>{text}</b>" if cell.bold else text
     if cell.below:
@@ -140,32 +139,19 @@ def _lines(headers: Row, rows: Sequence[Row], mark: Callable[[str], str]) -> lis
     """Rows as text; one whose cells have something below becomes two lines."""
     lines = []
     for row in rows:
-        _check_width(headers, row)
-        cells = [cell if isinstance(cell, Cell) else Cell(str(cell)) for cell in row]
+        cells = _cells(headers, row)
         lines.append([mark(c.text) if c.bold and c.text else c.text for c in cells])
         if any(cell.below for cell in cells):
             lines.append([mark(c.below) if c.bold_below and c.below else c.below for c in cells])
     return lines
 
 
-def _check_width(headers: Row, row: Row) -> None:
+def _cells(headers: Row, row: Row) -> list[Cell]:
     if len(row) != len(headers):
         raise ValueError(f"a row of {len(row)} cells under {len(headers)} headers: {list(row)}")
+    return [cell if isinstance(cell, Cell) else Cell(str(cell)) for cell in row]
 
 
 def _aligned(cells: list[str], width: list[int]) -> str:
     first, *others = zip(cells, width, strict=True)
     return "  ".join([first[0].ljust(first[1]), *(text.rjust(w) for text, w in others)])
-
-
-def _spanned(spans: Spans, width: list[int]) -> str:
-    parts, column = [], 0
-    for text, count in spans:
-        room = sum(width[column : column + count]) + 2 * (count - 1)
-        parts.append(text.center(room))
-        column += count
-    return "  ".join(parts)
-
-
-def _below(cell: object) -> str:
-    return cell.below if isinstance(cell, Cell) else ""

@@ -11,58 +11,38 @@ from typing import TYPE_CHECKING
 from hstar.runtime.exports import lazy
 
 if TYPE_CHECKING:
-    from hstar.experiments.study.claims import FAILS as FAILS
     from hstar.experiments.study.claims import HOLDS as HOLDS
-    from hstar.experiments.study.claims import UNKNOWN as UNKNOWN
     from hstar.experiments.study.claims import Check as Check
     from hstar.experiments.study.claims import Claim as Claim
     from hstar.experiments.study.claims import Look as Look
     from hstar.experiments.study.claims import judge as judge
-    from hstar.experiments.study.claims import judge_claims as judge_claims
     from hstar.experiments.study.page import BASELINE as BASELINE
     from hstar.experiments.study.page import DEFAULT_LABEL as DEFAULT_LABEL
     from hstar.experiments.study.page import Report as Report
-    from hstar.experiments.study.page import compare_runs as compare_runs
     from hstar.experiments.study.page import compare_searches as compare_searches
     from hstar.experiments.study.page import planning_table as planning_table
     from hstar.experiments.study.published import Spread as Spread
     from hstar.experiments.study.published import build as build
     from hstar.experiments.study.published import changed_steps as changed_steps
     from hstar.experiments.study.published import choose as choose
-    from hstar.experiments.study.published import named_scale as named_scale
-    from hstar.experiments.study.published import read_number as read_number
     from hstar.experiments.study.published import read_rows as read_rows
     from hstar.experiments.study.published import read_toml as read_toml
-    from hstar.experiments.study.published import text_of as text_of
     from hstar.experiments.study.run import Piece as Piece
     from hstar.experiments.study.run import Row as Row
     from hstar.experiments.study.run import StudyRun as StudyRun
-    from hstar.experiments.study.run import finite as finite
     from hstar.experiments.study.run import make as make
     from hstar.experiments.study.run import read_part as read_part
-    from hstar.experiments.study.run import say_nothing as say_nothing
-    from hstar.experiments.study.run import spread as spread
-    from hstar.experiments.study.run import timed as timed
     from hstar.experiments.study.run import write_part as write_part
-    from hstar.experiments.study.searches import Searches as Searches
-    from hstar.experiments.study.searches import failures as failures
     from hstar.experiments.study.subjects import SPLITS as SPLITS
     from hstar.experiments.study.subjects import Entry as Entry
-    from hstar.experiments.study.subjects import Generated as Generated
     from hstar.experiments.study.subjects import Subject as Subject
-    from hstar.experiments.study.subjects import domain_folders as domain_folders
-    from hstar.experiments.study.subjects import first_problems as first_problems
-    from hstar.experiments.study.subjects import make_problems as make_problems
     from hstar.experiments.study.subjects import make_task as make_task
-    from hstar.experiments.study.subjects import read_problems as read_problems
-    from hstar.experiments.study.subjects import read_task as read_task
-    from hstar.experiments.study.subjects import task_folders as task_folders
     from hstar.experiments.study.trials import DEFAULT as DEFAULT
-    from hstar.experiments.study.trials import GREEDY as GREEDY
     from hstar.experiments.study.trials import Column as Column
     from hstar.experiments.study.trials import Learner as Learner
     from hstar.experiments.study.trials import LearnerTask as LearnerTask
     from hstar.experiments.study.trials import Learnt as Learnt
+    from hstar.experiments.study.trials import Searches as Searches
     from hstar.experiments.study.trials import TrialResults as TrialResults
     from hstar.experiments.study.trials import TrialRun as TrialRun
     from hstar.experiments.study.trials import TrialScale as TrialScale

@@ -40,6 +40,25 @@ class Claim:
     paper_verdict: str
     paper_numbers: str
 
+    @classmethod
+    def judged(
+        cls, module: str, sources: Sources, called: Callable[[str], str] | None = None
+    ) -> list[Claim]:
+        """Those of claims.toml beside a module. `sources` are by what a claim is about; None leaves
+        it out. `called` is how columns are shown."""
+        found = []
+        for text, held in read_toml(module, "claims.toml").items():
+            matches = {one: _CASE.fullmatch(one) for one in held}
+            cases = [match.groups() for match in matches.values() if match]
+            words = dict(one.partition(" ")[::2] for one, match in matches.items() if not match)
+            both = sources(words.get("about", ""))
+            if both is not None:
+                checks = (list(_checks(cases, words, *one, called)) for one in both)
+                ours, theirs = (judge(one, "most" in words) for one in checks)
+                paper = words.get("paper", "")
+                found.append(cls(text, *ours, *((HOLDS, paper) if paper else theirs)))
+        return found
+
     @staticmethod
     def table(claims: Iterable[Claim], shown: str = "") -> Table:
         rows = [[one.text, one.verdict, one.numbers, one.paper_verdict] for one in claims]
@@ -67,25 +86,6 @@ def judge(checks: Sequence[Check], most: bool = False) -> tuple[str, str]:
     return HOLDS if holds else FAILS, f"{good} of {len(known)}{left_out}: {numbers}"
 
 
-def judge_claims(
-    module: str, sources: Sources, called: Callable[[str], str] | None = None
-) -> list[Claim]:
-    """Those of claims.toml beside a module. `sources` are by what a claim is about; None leaves it
-    out. `called` is how columns are shown."""
-    found = []
-    for text, held in read_toml(module, "claims.toml").items():
-        matches = {one: _CASE.fullmatch(one) for one in held}
-        cases = [match.groups() for match in matches.values() if match]
-        words = dict(one.partition(" ")[::2] for one, match in matches.items() if not match)
-        both = sources(words.get("about", ""))
-        if both is not None:
-            checks = (list(_checks(cases, words, *one, called)) for one in both)
-            ours, theirs = (judge(one, "most" in words) for one in checks)
-            paper = words.get("paper", "")
-            found.append(Claim(text, *ours, *((HOLDS, paper) if paper else theirs)))
-    return found
-
-
 def _checks(
     cases: Sequence[tuple[str, ...]],
     words: Mapping[str, str],
@@ -106,7 +106,7 @@ def _checks(
             if len(a) < len(metrics) or len(b) < len(metrics):
                 yield Check(None)
                 continue
-            texts = [" ".join([s[0].shown, *(f"({w.shown})" for w in s[1:])]) for s in (a, b)]
+            texts = [" ".join([s[0].brief, *(f"({w.brief})" for w in s[1:])]) for s in (a, b)]
             names = ""
             if called is None:
                 texts = [f"{left} {texts[0]}", f"{right} {texts[1]}"]

@@ -9,16 +9,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from hstar.experiments.bench import read_runs
-from hstar.experiments.report import (
-    HEADERS,
-    Comparison,
-    Figures,
-    Page,
-    Table,
-    verdict_table,
-    verdict_text,
-)
+from hstar.experiments.report import Comparison, Figures, Table
+from hstar.experiments.report.compare import HEADERS, verdict_table, verdict_text
+from hstar.experiments.report.page import Page
 from hstar.planning.specification import DEFAULT
 from hstar.runtime import write_atomically
 
@@ -63,23 +56,6 @@ class Report:
         for name, content in self.files.items():
             write_atomically(directory / name, content)
         return ["report.html", "tables.md", *self.files, "csv"]
-
-
-def compare_runs(files: Iterable[tuple[str, str, Path]]) -> Comparison:
-    """Runs by domain, label and file. Problems of a domain are the same if their names are, but for
-    the suffix: a puzzle's start state has the name of the PDDL problem that describes it."""
-    import polars as pl
-
-    problem = pl.col("problem").str.replace(":", "-").str.strip_suffix(".pddl")
-    tables = [
-        read_runs(path).rows.with_columns(
-            domain=pl.lit(domain),
-            label=pl.lit(label),
-            instance=pl.format("{}/{}", pl.lit(domain), problem),
-        )
-        for domain, label, path in files
-    ]
-    return Comparison.of(pl.concat(tables))
 
 
 def compare_searches(labelled: Iterable[tuple[str, dict[str, Any]]]) -> Comparison:

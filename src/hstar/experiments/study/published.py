@@ -6,16 +6,12 @@ from __future__ import annotations
 import re
 import statistics
 import tomllib
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
 from pathlib import Path
 from types import NoneType
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
-from hstar.experiments.report import MISSING
-
-T = TypeVar("T")
-C = TypeVar("C", bound=Hashable)
 _PRINTED = re.compile(r"\(?([\d.]+)(?:±([\d.]+))?(?:\)e(\d))?(?:\(([\d.]+)\))?")
 
 
@@ -37,6 +33,10 @@ class Spread:
         return cls(mean, std, max(values), tuple(values))
 
     @property
+    def brief(self) -> str:
+        return self.shown or f"{self.mean:.4g}"
+
+    @property
     def text(self) -> str:
         text = f"{self.mean:.4g}" if self.mean < 1000 else f"{self.mean:.0f}"
         if self.std is not None and len(self.values) != 1:
@@ -45,17 +45,13 @@ class Spread:
         return text
 
 
-def text_of(value: Spread | None) -> str:
-    return MISSING if value is None else value.text
-
-
 def read_number(text: str) -> Spread | None:
-    """Reads "45", ".88±.14", "45±12.2(74)" (the largest), "(8.9±1.8)e8" and "3225±?"; None for "-"
-    and "?". Raises ValueError."""
+    """Reads "45", ".88±.14", "45±12.2(74)" (the largest), "(8.9±1.8)e8", "3225±?" and "45*" (in
+    bold); None for "-" and "?". Raises ValueError."""
     if text in ("-", "?"):
         return None
     text = text.removesuffix("±?")
-    found = _PRINTED.fullmatch(text)
+    found = _PRINTED.fullmatch(text.removesuffix("*"))
     if found is None:
         raise ValueError(f"'{text}' is no number of a paper")
     mean, std, power, most = found.groups()
@@ -64,10 +60,9 @@ def read_number(text: str) -> Spread | None:
     return Spread(float(mean) * scale, deviation, float(most) if most else None, shown=text)
 
 
-def read_rows(columns: Sequence[C], text: str) -> dict[str, dict[C, Spread | None]]:
-    """Domain -> column -> what is printed, of lines such as "blocks 36.4 | 68.0 -"; a star marks
-    bold print and is left out."""
-    lines = [line.replace("|", " ").replace("*", "").split() for line in text.strip().splitlines()]
+def read_rows(columns: Sequence[str], text: str) -> dict[str, dict[str, Spread | None]]:
+    """Domain -> column -> what is printed, of lines such as "blocks 36.4 | 68.0 -"."""
+    lines = [line.replace("|", " ").split() for line in text.strip().splitlines()]
     return {
         domain: dict(zip(columns, map(read_number, texts), strict=True)) for domain, *texts in lines
     }
@@ -90,11 +85,6 @@ def build(kind: Any, held: Any) -> Any:
     if isinstance(held, Mapping) and len(kinds) == 2:
         return {name: build(kinds[1], one) for name, one in held.items()}
     return build(kinds[0], held) if len(kinds) == 1 and held is not None else held
-
-
-def named_scale(scales: Mapping[str, T], name: str) -> T:
-    """Raises ValueError for a name that there is not."""
-    return scales[choose("scale", scales, [name])[0]]
 
 
 def choose(what: str, known: Collection[str], wanted: Sequence[str]) -> list[str]:

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import json
-import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Generic, Self, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar
 
 from hstar.experiments.study.page import Report
+from hstar.experiments.study.published import choose
 from hstar.planning import SearchResult
-from hstar.runtime import (
-    Budget,
-    JournalError,
-    Lost,
-    OutOfResources,
-    Pool,
-    Progress,
-    claim_settings,
-    code_digest,
-    write_atomically,
-)
+from hstar.runtime.atomic import write_atomically
+from hstar.runtime.code import code_digest
+from hstar.runtime.journal import JournalError, claim_settings
+from hstar.runtime.pool import Lost, Pool
+from hstar.runtime.progress import Progress
+from hstar.runtime.resources import Budget, OutOfResources
 
 Row: TypeAlias = dict[str, Any]
 Say = Callable[[str], None]
@@ -41,6 +36,7 @@ class StudyRun(ABC, Generic[S, R]):
     given problems, `models` one of certified files; `peers` maps the names of other planners to
     commands with {domain}, {problem}, {plan} and {limit}."""
 
+    scales: ClassVar[Mapping[str, Any]]
     scale: S
     directory: Path
     jobs: int = 1
@@ -52,10 +48,11 @@ class StudyRun(ABC, Generic[S, R]):
     peers: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    @abstractmethod
     def scale_of(cls, name: str, **options: Any) -> S:
         """The settings of a named scale, with these options in place of its own. Raises
         ValueError."""
+        found: S = cls.scales[choose("scale", cls.scales, [name])[0]].changed(**options)
+        return found
 
     @abstractmethod
     def execute(self) -> R:
@@ -72,13 +69,10 @@ class StudyRun(ABC, Generic[S, R]):
         if not settings.exists() and any(self.directory.iterdir()):
             message = "this folder holds files of other work; choose another -o"
             raise JournalError(message, str(self.directory))
-        claim_settings(settings, self.settings())
-
-    def settings(self) -> dict[str, Any]:
-        """All that results depend on."""
         scale = asdict(self.scale)  # type: ignore[call-overload]
         suite = None if self.suite is None else str(self.suite.absolute())
-        return {"scale": scale, "seed": self.seed, "suite": suite, "code": code_digest()}
+        held = {"scale": scale, "seed": self.seed, "suite": suite, "code": code_digest()}
+        claim_settings(settings, held)
 
     def quiet(self) -> Self:
         """For worker processes, which leave talking to the one that started them."""
@@ -139,15 +133,6 @@ def read_part(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
 
 
-def finite(held: Any) -> Any:
-    """Plain data with None for NaN and infinity, which JSON does not have."""
-    if isinstance(held, dict):
-        return {name: finite(value) for name, value in held.items()}
-    if isinstance(held, list):
-        return [finite(value) for value in held]
-    return None if isinstance(held, float) and not math.isfinite(held) else held
-
-
 def spread(items: Sequence[R], count: int) -> list[R]:
     """So many of the items, at even distances: problems are ordered by size."""
     total = len(items)
@@ -188,9 +173,3 @@ def search_within(
 
 def say_nothing(_: str) -> None:
     """Takes the place of `say` where nobody listens."""
-
-
-def timed(say: Say) -> Say:
-    """Puts the seconds since now before each line."""
-    start = time.monotonic()
-    return lambda text: say(f"[{time.monotonic() - start:6.1f} s] {text}")

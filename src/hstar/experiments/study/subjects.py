@@ -59,6 +59,48 @@ class Subject:
     test: tuple[Entry, ...]
     left_out: tuple[str, ...] = ()
 
+    @classmethod
+    def read(cls, domain: str, folder: Path, part: Path) -> Subject:
+        """Read the problems of a domain once, the smallest first; what is found stays in the file
+        `part`. Raises PddlError and SuiteError."""
+        held = read_part(part)
+        if held is not None:
+            found: Subject = build(cls, held)
+            return found
+        known, left_out = set(), []
+        entries: dict[str, list[Entry]] = {split: [] for split in SPLITS}
+        for split, kept in entries.items():
+            for path in find_problems(folder / split):
+                problem = parse(find_domain(path), path)
+                digest = content_digest(problem)
+                if split == "train":
+                    known.add(digest)
+                elif digest in known:
+                    left_out.append(str(path))
+                    continue
+                kept.append(Entry(str(path), len(problem.objects)))
+            kept.sort(key=lambda entry: (entry.objects, natural_order(entry.path)))
+        if not entries["test"]:
+            raise SuiteError("every test problem is a training problem too", str(folder / "test"))
+        train, test = (tuple(entries[split]) for split in SPLITS)
+        found = cls(domain, domain, train, test, tuple(left_out))
+        write_part(part, asdict(found))
+        return found
+
+    @classmethod
+    def of_first(cls, domain: str, folder: Path, count: int) -> Subject:
+        """The first problems, both to learn from and to search; they are not read yet."""
+        entries = tuple(Entry(str(path)) for path in find_problems(folder)[:count])
+        return cls(domain, domain, entries, entries)
+
+    @classmethod
+    def of_task(cls, domain: str, folder: Path, states: Iterable[int]) -> Subject:
+        """p1 is learned from; of the states those are searched that there are: a tiny task has
+        few."""
+        first, *files = (folder / f"p{number}.pddl" for number in (1, *states))
+        others = tuple(Entry(str(path)) for path in files if path.is_file())
+        return cls(domain, f"{domain}/{folder.name}", (Entry(str(first)),), others)
+
     @property
     def train_folder(self) -> Path:
         return self.train[0].path.parent
@@ -68,82 +110,6 @@ class Subject:
         sizes count, 0 for those that there are."""
         counted = sizes or len({entry.objects for entry in self.test})
         return tuple(spread(self.test, per_size * counted)) if per_size else self.test
-
-
-def domain_folders(suite: Path, first: Iterable[str] = ()) -> dict[str, Path]:
-    """The folders of a suite that have problems to train and to test with; some come first."""
-    found = {
-        path.name: path
-        for path in sorted(suite.iterdir())
-        if all((path / split).is_dir() and find_problems(path / split) for split in SPLITS)
-    }
-    if not found:
-        raise SuiteError(
-            "there are no folders DOMAIN/train and DOMAIN/test of problems", str(suite)
-        )
-    names = [*(name for name in first if name in found), *found]
-    return {name: found[name] for name in names}
-
-
-def make_problems(folder: Path, wanted: Generated, seed: int) -> None:
-    """Generate what is not there yet. No problem is in both splits, up to the names of objects."""
-    for split, count in zip(SPLITS, wanted.counts, strict=True):
-        if not (folder / split).is_dir():
-            ranges = getattr(wanted, split)
-            generate(wanted.domain, folder, [split], seed, count=count, ranges=ranges)
-
-
-def read_problems(domain: str, folder: Path, part: Path) -> Subject:
-    """Read the problems of a domain once, the smallest first; what is found stays in the file
-    `part`. Raises PddlError and SuiteError."""
-    held = read_part(part)
-    if held is not None:
-        found: Subject = build(Subject, held)
-        return found
-    known, left_out = set(), []
-    entries: dict[str, list[Entry]] = {split: [] for split in SPLITS}
-    for split, kept in entries.items():
-        for path in find_problems(folder / split):
-            problem = parse(find_domain(path), path)
-            digest = content_digest(problem)
-            if split == "train":
-                known.add(digest)
-            elif digest in known:
-                left_out.append(str(path))
-                continue
-            kept.append(Entry(str(path), len(problem.objects)))
-        kept.sort(key=lambda entry: (entry.objects, natural_order(entry.path)))
-    if not entries["test"]:
-        raise SuiteError("every test problem is a training problem too", str(folder / "test"))
-    train, test = (tuple(entries[split]) for split in SPLITS)
-    found = Subject(domain, domain, train, test, tuple(left_out))
-    write_part(part, asdict(found))
-    return found
-
-
-def first_problems(domain: str, folder: Path, count: int) -> Subject:
-    """The first problems, both to learn from and to search; they are not read yet."""
-    entries = tuple(Entry(str(path)) for path in find_problems(folder)[:count])
-    return Subject(domain, domain, entries, entries)
-
-
-def task_folders(folders: Mapping[str, Path], ends: bool) -> list[tuple[str, Path]]:
-    """The domains and folders of tasks in order, or the first and the last of each domain. A task
-    is domain.pddl, p1.pddl, p2.pddl and so on."""
-    found = []
-    for name, folder in folders.items():
-        tasks = sorted(path for path in folder.iterdir() if (path / "p1.pddl").is_file())
-        if ends:
-            tasks = list(dict.fromkeys([*tasks[:1], *tasks[-1:]]))
-        found += [(name.partition("-")[0], path) for path in tasks]
-    return found
-
-
-def read_task(domain: str, folder: Path, states: Iterable[int]) -> Subject:
-    """p1 is learned from; of the states those are searched that there are: a tiny task has few."""
-    first, *files = (folder / f"p{number}.pddl" for number in (1, *states))
-    others = tuple(Entry(str(path)) for path in files if path.is_file())
-    return Subject(domain, f"{domain}/{folder.name}", (Entry(str(first)),), others)
 
 
 def make_task(path: Path, asked: Generated, states: int, seed: int) -> None:

@@ -12,21 +12,22 @@ from __future__ import annotations
 import shutil
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
-from hstar.experiments.bench import run_peer
-from hstar.experiments.study.published import build, changed_steps, choose, named_scale, read_toml
+from hstar.experiments.bench import EXPLAINED
+from hstar.experiments.bench.peers import run_peer
+from hstar.experiments.study.published import Spread, build, changed_steps, choose, read_toml
 from hstar.experiments.study.run import EXPECTED, Piece, Row, StudyRun, read_part, search_within
 from hstar.experiments.study.subjects import Entry, Generated, Subject
+from hstar.learning import mean_ratio
 from hstar.pddl import InputFileError, find_domain
 from hstar.planning import DEFAULT_PLANNER, SearchResult, SearchSpecification, plan_problem
 from hstar.runtime import Budget, OutOfResources
 from hstar.slots import LearnedHeuristic, ModelFile, read_model, write_model
 
-GREEDY: Mapping[str, Any] = {"algorithm": "gbfs"}
 Scale = TypeVar("Scale", bound="TrialScale")
 DEFAULT = "plan"  # the column of what 'hstar plan' runs; only time limits it
 
@@ -40,7 +41,7 @@ class Column:
 
     learner: str | None = None
     beside: tuple[str, ...] = ()
-    way: Mapping[str, Any] = field(default_factory=lambda: GREEDY)
+    way: Mapping[str, Any] = field(default_factory=lambda: {"algorithm": "gbfs"})
     decode: str | None = None
     base: str | None = None
     has_seeds: bool = False
@@ -84,7 +85,6 @@ class TrialStudy:
     max_evaluations: int | None = None
 
     def described(self) -> str:
-        """What it runs, in a line."""
         steps = ", ".join(f"{name} {count}" for name, count in self.steps.items())
         learning = f"steps: {steps}" if steps else f"{self.learn:g} s for each learner"
         tests = f"{self.tests} test problems per size" if self.tests else "all test problems"
@@ -105,20 +105,18 @@ class TrialScale:
     generated: Mapping[str, Generated] = field(default_factory=dict)
     domains: tuple[str, ...] = ()
 
-    def changed(self, known: Mapping[str, Column], **options: Any) -> Self:
+    def changed(self, columns: Sequence[str] = (), **options: Any) -> Self:
         """With these options in all studies. A study keeps those of the `columns` that it has, the
         first takes those that none has; studies without any are left out. Raises ValueError."""
         domains = tuple(options.pop("domains", self.domains))
-        wanted = choose("column", known, options.pop("columns", ()))
-        new = [name for name in wanted if all(name not in one.columns for one in self.studies)]
+        known = {name for one in self.studies for name in one.columns}
         steps, studies = options.pop("steps", {}), []
-        more: dict[str, Any]
         for number, one in enumerate(self.studies):
-            own = [n for n in wanted if n in one.columns or (n in new and number == 0)]
-            if own or not wanted:
-                more = {**options, "columns": tuple(own or one.columns)}
-                more["steps"] = changed_steps(one.steps, steps) if one.steps else {}
-                studies.append(replace(one, **more))
+            own = [n for n in columns if n in one.columns or (n not in known and number == 0)]
+            if own or not columns:
+                options["columns"] = tuple(own or one.columns)
+                options["steps"] = changed_steps(one.steps, steps) if one.steps else {}
+                studies.append(replace(one, **options))
         return replace(self, studies=tuple(studies), domains=domains)
 
     def select(self, folders: Mapping[str, Path]) -> dict[str, Path]:
@@ -180,13 +178,28 @@ class TrialResults:
     searches: dict[str, list[Row]]
     problems: dict[str, Subject] = field(default_factory=dict)
 
+    def failures(self) -> list[str]:
+        """Trainings and searches that ended in a way that says nothing about the method."""
+        found = [
+            f"{name}: {row['domain']} {row['learner']} (seed {row['seed']}) was not learned: "
+            f"{row['error']}"
+            for name, rows in self.trainings.items()
+            for row in rows
+            if row["error"]
+        ]
+        return found + [
+            f"{name}: {row['domain']} {row['problem']} {row['column']}: {row['status']}"
+            for name, rows in self.searches.items()
+            for row in rows
+            if row["status"] not in EXPLAINED
+        ]
+
 
 @dataclass(frozen=True)
 class TrialRun(StudyRun[TrialScale, TrialResults]):
     """A paper of learners and columns. Where a learner failed, its columns are not searched with
     unless `counts_failures`: then nothing is solved."""
 
-    scales: ClassVar[Mapping[str, TrialScale]]
     columns: ClassVar[Mapping[str, Column]]
     learners: ClassVar[Mapping[str, Learner]]
     counts_failures: ClassVar[bool] = False
@@ -198,7 +211,8 @@ class TrialRun(StudyRun[TrialScale, TrialResults]):
 
     @classmethod
     def scale_of(cls, name: str, **options: Any) -> TrialScale:
-        return named_scale(cls.scales, name).changed(cls.columns, **options)
+        choose("column", cls.columns, options.get("columns", ()))
+        return super().scale_of(name, **options)
 
     @abstractmethod
     def problems(self, study: TrialStudy, subject: Subject) -> Sequence[Entry]:
@@ -311,3 +325,50 @@ class TrialRun(StudyRun[TrialScale, TrialResults]):
         except (InputFileError, ValueError) as error:  # a network that cannot read the problem
             row |= {"solved": False, "status": str(error)}
         return row
+
+
+class Searches:
+    """The searches of a study, by domain and column. Unsolved problems count as the limit."""
+
+    def __init__(self, rows: Iterable[Row], limit: int | None = None) -> None:
+        self.limit = limit
+        self.by_cell: dict[tuple[str, str], list[Row]] = {}
+        for row in rows:
+            self.by_cell.setdefault((row["domain"], row["column"]), []).append(row)
+
+    @property
+    def domains(self) -> list[str]:
+        return list(dict.fromkeys(domain for domain, _ in self.by_cell))
+
+    @property
+    def columns(self) -> list[str]:
+        return list(dict.fromkeys(column for _, column in self.by_cell))
+
+    def rows(self, domain: str, column: str) -> list[Row]:
+        return self.by_cell.get((domain, column), [])
+
+    def tests(self, domain: str, column: str) -> int:
+        return len({(row["subject"], row["problem"]) for row in self.rows(domain, column)})
+
+    def solved(self, domain: str, column: str) -> Spread | None:
+        """How many problems each seed solved."""
+        rows = self.rows(domain, column)
+        seeds = sorted({row["seed"] for row in rows})
+        if not seeds:
+            return None
+        return Spread.of([sum(r["solved"] for r in rows if r["seed"] == seed) for seed in seeds])
+
+    def share(self, domain: str, column: str) -> Spread | None:
+        solved, tests = self.solved(domain, column), self.tests(domain, column)
+        return None if solved is None else Spread.of([value / tests for value in solved.values])
+
+    def cost(self, row: Row) -> float:
+        """Evaluations of a search."""
+        return float(row["requested"] if row["solved"] or self.limit is None else self.limit)
+
+    def effort(self, domain: str, column: str, base: str) -> float | None:
+        """The geometric mean of evaluations, as a ratio to those of another column on the same
+        problems."""
+        theirs = {row["problem"]: self.cost(row) for row in self.rows(domain, base)}
+        rows = [row for row in self.rows(domain, column) if row["problem"] in theirs]
+        return mean_ratio([(self.cost(row), theirs[row["problem"]]) for row in rows], 1.0)

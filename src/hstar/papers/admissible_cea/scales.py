@@ -47,18 +47,6 @@ class Learning:
 
 
 @dataclass(frozen=True, slots=True)
-class CubeGoal:
-    """A certified network of the 3x3x3 cube; scales.toml says what the fields mean."""
-
-    pattern: str
-    budget: int
-    options: TrainOptions
-    base: str | None = None
-    symmetric: bool = False
-    start: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Generalisation:
     """Figure 2: the same network from training sets of different sizes."""
 
@@ -112,7 +100,6 @@ class PatternScale:
 
 
 _HELD = read_toml(__file__, "scales.toml")
-MODELS: dict[str, str] = _HELD["models"]  # certified files that may be read -> their subjects
 
 
 def _options(name: str) -> TrainOptions:
@@ -128,9 +115,10 @@ def _options(name: str) -> TrainOptions:
 
 
 GOALS = {
-    name: CubeGoal(options=_options(f"goal-{name}"), **held)
+    name: Learning(label=CEA, options=_options(f"goal-{name}"), model=name, **held)
     for name, held in _HELD["goals"].items()
 }
+MODELS = {name: goal.subject for name, goal in GOALS.items()}  # files that may be read
 
 
 def _learnings(
@@ -174,8 +162,7 @@ def _scale(name: str) -> PatternScale:
 
 SUBJECTS: dict[str, PatternStudied] = {
     name: build(
-        PatternStudied,
-        {"name": name, **held, "compressions": _HELD["compressions"].get(name)},
+        PatternStudied, {"name": name, **held, "compressions": _HELD["compressions"].get(name)}
     )
     for name, held in _HELD["subjects"].items()
 }

@@ -22,12 +22,13 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hstar.domains import DOMAINS, Parameters, random_board
-from hstar.experiments.bench import BenchOptions, run_bench
+from hstar.experiments.bench import BenchOptions, read_runs, run_bench
+from hstar.experiments.report import Comparison
 from hstar.experiments.study import (
     BASELINE,
     DEFAULT_LABEL,
@@ -35,10 +36,7 @@ from hstar.experiments.study import (
     Report,
     Row,
     StudyRun,
-    compare_runs,
-    finite,
     make,
-    named_scale,
     read_part,
     write_part,
 )
@@ -55,7 +53,6 @@ from hstar.papers.admissible_cea.scales import (
 from hstar.papers.admissible_cea.tables import table_2
 from hstar.pdb import (
     Compressions,
-    PatternDatabase,
     build_difference,
     list_compressions,
     read_pdb,
@@ -68,7 +65,6 @@ from hstar.slots import LearnedFile, read_learned
 from hstar.training.certified import certified_row, measure_generalisation
 
 if TYPE_CHECKING:
-    from hstar.experiments.report import Comparison
     from hstar.training import Line
 
 CURVE = ("train_loss", "overestimates", "beta", "eta")
@@ -93,19 +89,31 @@ class PatternResults:
 
     def to_dict(self) -> Row:
         """For rows.json: None stands for NaN and infinity, which JSON does not have."""
-        held: Row = finite({**asdict(self), "planning": None})
+        text = json.dumps(asdict(replace(self, planning=[])))
+        held: Row = json.loads(text, parse_constant=lambda _: None)
         del held["planning"]
         return held
 
     @property
     def compared(self) -> Comparison | None:
-        return compare_runs(self.planning) if self.planning else None
+        """Problems are the same if their names are, but for the suffix: a puzzle's start state has
+        the name of the PDDL problem that describes it."""
+        import polars as pl
+
+        problem = pl.col("problem").str.replace(":", "-").str.strip_suffix(".pddl")
+        tables = [
+            read_runs(path).rows.with_columns(
+                domain=pl.lit(domain),
+                label=pl.lit(label),
+                instance=pl.format("{}/{}", pl.lit(domain), problem),
+            )
+            for domain, label, path in self.planning
+        ]
+        return Comparison.of(pl.concat(tables)) if tables else None
 
 
 class AdmissibleCea(StudyRun[PatternScale, PatternResults]):
-    @classmethod
-    def scale_of(cls, name: str, **options: Any) -> PatternScale:
-        return named_scale(SCALES, name).changed(**options)
+    scales = SCALES
 
     def table(self, subject: str) -> Path:
         return self.directory / "tables" / f"{subject}.pdb"
@@ -159,7 +167,8 @@ class AdmissibleCea(StudyRun[PatternScale, PatternResults]):
         if part.is_file():
             return
         start = time.monotonic()
-        database = build_table(subject)
+        puzzle = make_puzzle(subject.puzzle)
+        database = build_difference(puzzle, subject.pattern, subject.base)
         row = table_row(database, time.monotonic() - start)
         write_pdb(self.table(subject.name), database)
         write_part(part, row)
@@ -201,8 +210,7 @@ class AdmissibleCea(StudyRun[PatternScale, PatternResults]):
         """What the finished pieces say."""
         networks: dict[str, dict[str, Row]] = {}
         for learning in self.learnings():
-            held = read_part(self.part("networks", learning.name))
-            if held is not None:
+            if held := read_part(self.part("networks", learning.name)):
                 networks.setdefault(learning.subject, {})[learning.label] = held
         models = {
             name: {
@@ -216,12 +224,10 @@ class AdmissibleCea(StudyRun[PatternScale, PatternResults]):
         for asked in self.scale.generalisations:
             rows = [read_part(part) for part, *_ in self.points_of_figure_2(asked)]
             generalisation.setdefault(asked.subject, []).extend(rows)
-        subjects = self.scale.subjects
-        tables = {one.name: read_part(self.part("tables", one.name)) for one in subjects}
-        classical = {
-            one.name: read_part(self.part("classical", one.name)) or [] for one in subjects
-        }
-        planning = [f for one in subjects for f in planning_files(self.directory, one.puzzle)]
+        puzzles = {one.name: one.puzzle for one in self.scale.subjects}
+        tables = {name: read_part(self.part("tables", name)) for name in puzzles}
+        classical = {name: read_part(self.part("classical", name)) or [] for name in puzzles}
+        planning = [f for one in puzzles.values() for f in planning_files(self.directory, one)]
         return PatternResults(tables, classical, networks, models, generalisation, planning)
 
     def report(self, results: PatternResults, scale: str) -> Report:
@@ -232,19 +238,11 @@ class AdmissibleCea(StudyRun[PatternScale, PatternResults]):
         return Report(title, INTRODUCTION, list(trained(results)), parts(results), shown, files)
 
 
-def build_table(subject: PatternStudied) -> PatternDatabase:
-    return build_difference(make_puzzle(subject.puzzle), subject.pattern, subject.base)
-
-
 def make_classical(subject: PatternStudied, table: Path) -> list[Row]:
     """All compressions that a subject asks for."""
-    return classical_rows(read_pdb(table), subject)
-
-
-def classical_rows(database: PatternDatabase, subject: PatternStudied) -> list[Row]:
     pattern = subject.pattern if subject.base is None else f"{subject.pattern} less {subject.base}"
     asked = subject.compressions or Compressions()
-    return list(list_compressions(database, make_puzzle(subject.puzzle), pattern, asked))
+    return list(list_compressions(read_pdb(table), make_puzzle(subject.puzzle), pattern, asked))
 
 
 def learn_network(

@@ -10,23 +10,13 @@ that of hstar learn.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from hstar.experiments.study import (
-    DEFAULT,
-    GREEDY,
-    Column,
-    LearnerTask,
-    Learnt,
-    Subject,
-    TrialStudy,
-    say_nothing,
-)
+from hstar.experiments.study import DEFAULT, Column, LearnerTask, Learnt, Subject, TrialStudy
 from hstar.learning import (
     RECIPES,
     LearnOptions,
@@ -43,8 +33,7 @@ from hstar.slots.teachers import Attempt
 from hstar.training import MlpOptions
 from hstar.training.fit import ModelRow
 
-PUBLISHED = MlpOptions(precision="int16")
-NETWORK_OF_PAPER = {f.name: getattr(PUBLISHED, f.name) for f in fields(PUBLISHED)}
+NETWORK_OF_PAPER = asdict(MlpOptions(precision="int16"))
 del NETWORK_OF_PAPER["objective"]
 SEARCH = SearchSpecification(None, "gbfs", cost="one")
 HSTAR = "hstar"
@@ -107,7 +96,7 @@ def used_states(subject: Subject, seen: SeenStates, seed: int) -> list[str]:
 def plan_and_learn(path: Path, study: TrialStudy, budget: Budget) -> SearchResult:
     """'hstar plan --learn': learns for the problem within the limit."""
     task = ground(parse(find_domain(path), path), budget=budget)
-    return plan_with_learning(task, study.limit / 2, budget, say_nothing)
+    return plan_with_learning(task, study.limit / 2, budget, lambda _: None)
 
 
 def alone(teacher: str, objective: str = "squared", network: Any = (), **options: Any) -> OneTask:
@@ -118,7 +107,7 @@ def alone(teacher: str, objective: str = "squared", network: Any = (), **options
 
 def published(teacher: str, **options: Any) -> OneTask:
     """A learner with the network and the search of the paper."""
-    return alone(teacher, network={**NETWORK_OF_PAPER}, **options)
+    return alone(teacher, network=NETWORK_OF_PAPER, **options)
 
 
 def ours(objective: str = "squared", **options: Any) -> OneTask:
@@ -141,16 +130,15 @@ LEARNERS: dict[str, OneTask] = {
     "FSM, bounds": ours("truncated-gaussian"),
     "FSM, ranking": ours("l-gbfs"),
 }
-OWN: Mapping[str, Any] = {}  # the search that a network names
 COLUMNS: dict[str, Column] = {
     **{name: Column(name, decode="floor") for name in list(LEARNERS)[:5]},
     "FF": Column(beside=("ff",)),
     "goal count": Column(beside=("goalcount",)),
     DEFAULT: Column(),
-    "learn": Column(HSTAR, way=OWN),
+    "learn": Column(HSTAR, way={}),
     "plan --learn": Column(plans=plan_and_learn),
     # The ablation
     **{name: Column(name) for name in list(LEARNERS)[6:]},
-    "FSM, second queue": Column("FSM", way={**GREEDY, "preferred_by": "ff"}),
+    "FSM, second queue": Column("FSM", way={"algorithm": "gbfs", "preferred_by": "ff"}),
     "FSM, beam": Column("FSM", way={"algorithm": "beam"}),
 }

@@ -29,14 +29,11 @@ from hstar.experiments.study import (
     TrialRun,
     TrialScale,
     TrialStudy,
-    judge_claims,
     make_task,
     read_part,
     read_rows,
     read_scales,
-    read_task,
     read_toml,
-    task_folders,
 )
 from hstar.learning import mean_ratio
 from hstar.papers.regression_sampling.learners import COLUMNS, HSTAR, LEARNERS
@@ -76,7 +73,7 @@ class RegressionSampling(TrialRun):
                     self.say(f"generating a {domain} problem")
                     asked = self.scale.generated[domain]
                     make_task(path, asked, max(study.states) - 1, self.seed)
-            subjects = [read_task(*task, study.states) for task in tasks[study.name]]
+            subjects = [Subject.of_task(*task, study.states) for task in tasks[study.name]]
             self.learn_and_search(study, subjects, results)
         return results
 
@@ -89,7 +86,12 @@ class RegressionSampling(TrialRun):
             raise SuiteError("this scale plans for given tasks; name their folder with --suite", "")
         suite = self.suite / study.suite
         folders = self.scale.select({path.name: path for path in sorted(suite.glob("*/"))})
-        found = task_folders(folders, study.tasks == "ends")
+        found = []
+        for name, folder in folders.items():
+            tasks = sorted(path for path in folder.iterdir() if (path / "p1.pddl").is_file())
+            if study.tasks == "ends":
+                tasks = list(dict.fromkeys([*tasks[:1], *tasks[-1:]]))
+            found += [(name.partition("-")[0], path) for path in tasks]
         if not found:
             message = "there are no folders DOMAIN/TASK with domain.pddl and p1.pddl"
             raise SuiteError(message, str(suite))
@@ -153,7 +155,7 @@ def claims(rows: Sequence[dict[str, Any]]) -> list[Claim]:
 
     ours = (lambda _metric, _domain, column: shown(mean_of_domains(found, column)), [""])
     theirs = (lambda _metric, _domain, column: shown(AVERAGES.get(column)), [""])
-    return judge_claims(__file__, lambda _: (ours, theirs))
+    return Claim.judged(__file__, lambda _: (ours, theirs))
 
 
 def coverage_table(results: TrialResults, study: TrialStudy) -> Table:
@@ -172,7 +174,8 @@ def coverage_table(results: TrialResults, study: TrialStudy) -> Table:
     means = [mean_of_domains(found, column) for column in columns]
     averages = [AVERAGES.get(column) if is_paper else None for column in columns]
     lines.append(["mean of the domains", "", *_cells(means, averages)])
-    lines.append(["learning, hours a task", "", *_training(results, study, columns)])
+    hours = (_training(results, study, column) for column in columns)
+    lines.append(["learning, hours a task", "", *hours])
     shown = (
         f"Solved initial states in percent: {study.limit:g} s a state, {study.learn:g} s of "
         "learning a task for each learner, one core. 'plan' is what hstar plan runs, 'learn' "
@@ -183,8 +186,8 @@ def coverage_table(results: TrialResults, study: TrialStudy) -> Table:
             " Below, the paper's: 6 minutes a state, 50 states of all tasks; 600 minutes for "
             "Boot, AVI and TSL."
         )
-    headers = ["domain", "states", *columns]
-    return Table(study.name, f"Coverage ({study.name})", headers, lines, shown)
+    title = f"Coverage ({study.name})"
+    return Table(study.name, title, ["domain", "states", *columns], lines, shown)
 
 
 def _cells(ours: Sequence[float | None], printed: Sequence[float | None]) -> list[Cell]:
@@ -199,16 +202,13 @@ def _cells(ours: Sequence[float | None], printed: Sequence[float | None]) -> lis
     ]
 
 
-def _training(results: TrialResults, study: TrialStudy, columns: Sequence[str]) -> list[Cell]:
-    cells = []
-    for column in columns:
-        learner = COLUMNS[column].learner if column in COLUMNS else None
-        rows = results.trainings[study.name]
-        own = [row["seconds"] for row in rows if row["learner"] == learner]
-        text = f"{sum(own) / len(own) / 3600:.4f}" if own else ""
-        is_printed = column in TRAINING and study.suite == PAPER_SUITE
-        cells.append(Cell(text, below=f"{TRAINING[column]:g}" if is_printed else ""))
-    return cells
+def _training(results: TrialResults, study: TrialStudy, column: str) -> Cell:
+    learner = COLUMNS[column].learner if column in COLUMNS else None
+    rows = results.trainings[study.name]
+    own = [row["seconds"] for row in rows if row["learner"] == learner]
+    text = f"{sum(own) / len(own) / 3600:.4f}" if own else ""
+    is_printed = column in TRAINING and study.suite == PAPER_SUITE
+    return Cell(text, below=f"{TRAINING[column]:g}" if is_printed else "")
 
 
 def together_table(results: TrialResults, study: TrialStudy) -> Table:

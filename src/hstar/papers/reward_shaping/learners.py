@@ -15,21 +15,11 @@ are best on held-out training problems (the policy: in training).
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from hstar.experiments.study import (
-    DEFAULT,
-    GREEDY,
-    Column,
-    Learner,
-    LearnerTask,
-    Learnt,
-    read_toml,
-    say_nothing,
-)
+from hstar.experiments.study import DEFAULT, Column, Learner, LearnerTask, Learnt, read_toml
 from hstar.learning import usable_tasks
 from hstar.planning import Task
 from hstar.runtime import OutOfResources
@@ -37,21 +27,13 @@ from hstar.slots.objectives import Objective, make_objective
 from hstar.slots.teachers import LabelOptions, label
 from hstar.training import TrainOptions, default_options, load_dataset, prepare
 from hstar.training.fit import ActingLearner, Lesson, Limits, rtdp_settings
-from hstar.training.reinforcement import (
-    PPOOptions,
-    Rtdp,
-    find_preset,
-    train_policy,
-)
+from hstar.training.reinforcement import PPOOptions, Rtdp, find_preset, train_policy
 
 if TYPE_CHECKING:
     from hstar.training import Dataset
 
 HELD = read_toml(__file__, "published.toml")
-PRINTED: dict[str, Any] = {
-    domain: {**held, **{name: HELD["of_domains"][name][domain] for name in HELD["of_domains"]}}
-    for domain, held in HELD["domains"].items()
-}
+PRINTED: dict[str, Any] = HELD["domains"]
 APPENDIX = "compatibility"  # its study, learner and column
 CHOOSING = 0.2  # of the problems, to choose weights of reinforcement learning on
 HELD_OUT = 0.1  # of the labelled problems, to choose weights on
@@ -59,14 +41,14 @@ HELD_OUT = 0.1  # of the labelled problems, to choose weights on
 
 def tasks_of(lesson: LearnerTask) -> list[Task]:
     problems = [entry.problem() for entry in lesson.subject.train]
-    return usable_tasks(problems, lesson.budget, say_nothing)
+    return usable_tasks(problems, lesson.budget, lambda _: None)
 
 
 def dynamic_programming(lesson: LearnerTask, is_timed: bool = False, **options: Any) -> Learnt:
     """Real-time dynamic programming with the paper's settings, changed by options; the last
     weights. The paper's network has another depth for some domains."""
     study, printed = lesson.study, PRINTED.get(lesson.subject.domain)
-    depth = {"depth": printed["layers"]} if printed else {}
+    depth = {"depth": printed["train"]["layers"]} if printed else {}
     settings = replace(find_preset("paper"), updates=study.steps["paper"], **depth, **options)
     tasks = tasks_of(lesson)
     learner = Rtdp(tasks, settings, lesson.seed, budget=lesson.budget)
@@ -170,10 +152,7 @@ LEARNERS: dict[str, Learner] = {
     "gnn": policy_gradient,
     "rollouts": partial(from_rollouts, is_timed=True),
     "label + train": partial(
-        label_and_train,
-        model="nlm",
-        objective=make_objective("truncated-gaussian"),
-        is_timed=True,
+        label_and_train, model="nlm", objective=make_objective("truncated-gaussian"), is_timed=True
     ),
 }
 
@@ -188,8 +167,8 @@ LOOKAHEAD, FIRST = {"algorithm": "gbfls"}, {"algorithm": "first-improvement"}
 LAZY = {"algorithm": "lazy", "preferred_by": "ff"}  # with h^FF's preferred operators
 
 
-def _own(*beside: str, way: Mapping[str, Any] = GREEDY) -> Column:
-    return Column("own", beside, way, base="h^FF", has_seeds=True)
+def _own(*beside: str, **way: Any) -> Column:
+    return Column("own", beside, base="h^FF", has_seeds=True, **way)
 
 
 COLUMNS: dict[str, Column] = {

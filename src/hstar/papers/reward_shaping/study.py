@@ -14,9 +14,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hstar.domains import generate
 from hstar.experiments.bench import SuiteError
 from hstar.experiments.report import COLOURS, Figures, panels, scatter
 from hstar.experiments.study import (
+    SPLITS,
     Claim,
     Entry,
     Report,
@@ -27,12 +29,6 @@ from hstar.experiments.study import (
     TrialScale,
     TrialStudy,
     compare_searches,
-    domain_folders,
-    failures,
-    first_problems,
-    judge_claims,
-    make_problems,
-    read_problems,
     read_scales,
 )
 from hstar.papers.reward_shaping.learners import (
@@ -47,13 +43,11 @@ from hstar.papers.reward_shaping.learners import (
 )
 from hstar.papers.reward_shaping.tables import (
     COMPATIBLE,
-    COVERAGE,
     PAPER,
     WORKS,
     all_tables,
     appendix,
-    look_of,
-    printed,
+    claims,
     searches_of,
     trainings_of,
 )
@@ -112,17 +106,22 @@ class RewardShaping(TrialRun):
         for study in kept:
             subjects = list(problems.values())
             if study.name == APPENDIX:
-                subjects = [first_problems(*one, study.tests) for one in compatible.items()]
+                subjects = [Subject.of_first(*one, study.tests) for one in compatible.items()]
             self.learn_and_search(study, subjects, results)
         return results
 
     def read(self, domain: str, folder: Path) -> Subject:
-        """Problems of a domain, generated if the folder is that of the run."""
+        """Problems of a domain, generated if the folder is that of the run. No problem is in both
+        splits, up to the names of objects."""
         part = self.directory / "problems" / f"{domain}.json"
         is_ours = folder.is_relative_to(self.directory)
         if self.begins(part, f"reading problems of {domain}") and is_ours:
-            make_problems(folder, self.scale.generated[domain], self.seed)
-        return read_problems(domain, folder, part)
+            wanted = self.scale.generated[domain]
+            for split, count in zip(SPLITS, wanted.counts, strict=True):
+                if not (folder / split).is_dir():
+                    ranges = getattr(wanted, split)
+                    generate(wanted.domain, folder, [split], self.seed, count=count, ranges=ranges)
+        return Subject.read(domain, folder, part)
 
     def find_folders(self) -> tuple[dict[str, Path], dict[str, Path]]:
         """The folders of domains to train and test with, and those of appendix A.7. Raises
@@ -130,12 +129,18 @@ class RewardShaping(TrialRun):
         scale, suite = self.scale, self.suite
         names = {study.name for study in scale.studies}
         is_paper = names != {APPENDIX}
-        given = domain_folders(suite, PRINTED) if suite is not None and is_paper else {}
-        compatible = {}
-        if APPENDIX in names and suite is not None:
-            compatible = {name: suite / name for name in COMPATIBLE if find_problems(suite / name)}
-        if not given and scale.generated and (suite is None or compatible):
+        given, compatible = {}, {}
+        if suite is None:
             given = {name: self.directory / "problems" / name for name in scale.generated}
+        elif is_paper:
+            folders = {
+                path.name: path
+                for path in sorted(suite.iterdir())
+                if all((path / split).is_dir() and find_problems(path / split) for split in SPLITS)
+            }
+            given = {name: folders[name] for name in (*PRINTED, *folders) if name in folders}
+        if suite is not None and APPENDIX in names:
+            compatible = {name: suite / name for name in COMPATIBLE if find_problems(suite / name)}
         if not given and (is_paper or not compatible):
             wanted = "DOMAIN/train and DOMAIN/test of problems"
             if not is_paper:
@@ -150,10 +155,11 @@ class RewardShaping(TrialRun):
     def problems(self, study: TrialStudy, subject: Subject) -> Sequence[Entry]:
         if study.name == APPENDIX:
             return subject.test
-        return subject.chosen(study.tests, PRINTED.get(subject.domain, {}).get("sizes", 0))
+        printed = PRINTED.get(subject.domain, {}).get("test", {})
+        return subject.chosen(study.tests, printed.get("sizes", 0))
 
     def report(self, results: TrialResults, scale: str) -> Report:
-        found, failed = claims(results), failures(results)
+        found, failed = claims(results), results.failures()
         parts: dict[str, Sequence[Any]] = {
             "Tables": all_tables(results),
             "Claims": [Claim.table(found)] if found else (),
@@ -169,7 +175,6 @@ class RewardShaping(TrialRun):
         return Report(*about, parts, "\n".join(lines))
 
     def facts(self, results: TrialResults) -> list[str]:
-        """What was run."""
         memory = self.scale.memory_limit / 2**30
         facts = [
             *(study.described() for study in results.studies),
@@ -184,19 +189,6 @@ class RewardShaping(TrialRun):
             searched = sum(row["seconds"] for row in results.searches[study.name])
             facts.append(f"{study.name}: {spent:.0f} s of learning, {searched:.0f} s of searching")
         return facts
-
-
-def claims(results: TrialResults) -> list[Claim]:
-    """Those of the studies that were run, in the order of the paper."""
-
-    def sources(about: str) -> Any:
-        study = about or PAPER
-        if not results.searches.get(study):
-            return None
-        ours = look_of(results, study), searches_of(results, study).domains
-        return ours, (printed, COVERAGE)
-
-    return judge_claims(__file__, sources)
 
 
 def figures(results: TrialResults) -> list[Figures]:
@@ -237,7 +229,7 @@ def rate_figure(results: TrialResults) -> Figure:
     found = searches_of(results)
 
     def draw(axes: Axes, domain: str) -> None:
-        limit = PRINTED.get(domain, {}).get("threshold", found.limit)
+        limit = PRINTED.get(domain, {}).get("test", {}).get("threshold", found.limit)
         limit = min(limit, found.limit or limit)
         shown = [*zip(BASES, ["dashed"] * 3, strict=True), *((c, "solid") for c in SHAPED)]
         shown += [(OWN, "solid"), (BESIDE_BASE, "dotted")]

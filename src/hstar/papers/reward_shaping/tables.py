@@ -4,14 +4,16 @@ paper's beside ours, and what hstar adds, effort and equal time for learning."""
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from hstar.experiments.bench import EXPLAINED
 from hstar.experiments.report import MISSING, Cell, Table, least_p, number_text, rank_sum_p
 from hstar.experiments.study import (
     DEFAULT,
     SPLITS,
+    Claim,
     Look,
     Row,
     Searches,
@@ -19,7 +21,6 @@ from hstar.experiments.study import (
     TrialResults,
     TrialStudy,
     read_rows,
-    text_of,
 )
 from hstar.papers.reward_shaping.learners import (
     APPENDIX,
@@ -37,12 +38,10 @@ WORKS = "works"
 COVERAGE = read_rows(HELD["coverage_columns"], HELD["coverage"])  # solved problems, and "total"
 COMPATIBLE: list[str] = HELD["compatible"]["domains"]
 GOALS = read_rows(HELD["goals_columns"], HELD["goals"])
-BOLD = {  # what the paper prints in bold
-    (domain, column)
-    for domain, *texts in map(str.split, HELD["goals"].strip().splitlines())
-    for column, text in zip(HELD["goals_columns"], texts, strict=True)
-    if text.endswith("*")
-}
+
+
+def text_of(value: Spread | None) -> str:
+    return MISSING if value is None else value.text
 
 
 def printed_share(domain: str, column: str) -> Spread | None:
@@ -71,7 +70,7 @@ def searches_of(results: TrialResults, study: str = PAPER) -> Searches:
 def goals_of(results: TrialResults, domain: str, learner: str) -> Spread | None:
     """Goals reached in training, by seed."""
     values = [float(row["goals"]) for row in trainings_of(results, domain, learner)]
-    return Spread.of(values) if values else None
+    return replace(Spread.of(values), most=None) if values else None
 
 
 def trainings_of(results: TrialResults, domain: str, learner: str) -> list[Row]:
@@ -95,14 +94,14 @@ def look_of(results: TrialResults, study: str) -> Look:
 
     def look(metric: str, domain: str, column: str) -> Spread | None:
         if metric == "goals":
-            return _shown(goals_of(results, domain, column))
+            return goals_of(results, domain, column)
         if metric == "effort":
             effort = found.effort(domain, column, COLUMNS[column].base or column)
-            return None if effort is None else _shown(Spread(effort))
+            return None if effort is None else Spread(effort)
         if metric == "larger":
-            share = large_share(found, domain, column, PRINTED[domain]["threshold"])
+            share = large_share(found, domain, column, PRINTED[domain]["test"]["threshold"])
             return None if share is None else Spread(share, shown=f"{share:.3f}")
-        return _shown(found.share(domain, column))
+        return found.share(domain, column)
 
     return look
 
@@ -110,12 +109,8 @@ def look_of(results: TrialResults, study: str) -> Look:
 def printed(metric: str, domain: str, column: str) -> Spread | None:
     """The paper's numbers likewise, as far as there are any."""
     if metric == "goals":
-        return _shown(GOALS.get(domain, {}).get(column))
-    return _shown(printed_share(domain, column)) if not metric else None
-
-
-def _shown(value: Spread | None) -> Spread | None:
-    return None if value is None else replace(value, shown=f"{value.mean:.4g}")
+        return GOALS.get(domain, {}).get(column)
+    return printed_share(domain, column) if not metric else None
 
 
 GROUPS = (
@@ -125,11 +120,24 @@ GROUPS = (
 )
 
 
+def claims(results: TrialResults) -> list[Claim]:
+    """Those of the studies that were run, in the order of the paper."""
+
+    def sources(about: str) -> Any:
+        study = about or PAPER
+        if not results.searches.get(study):
+            return None
+        ours = look_of(results, study), searches_of(results, study).domains
+        return ours, (printed, COVERAGE)
+
+    return Claim.judged(__file__, sources)
+
+
 def coverage_table(results: TrialResults, study: TrialStudy) -> Table:
     """Table 1: solved test problems."""
     found = searches_of(results)
     others = [name for name in found.columns if not any(name in names for _, names in GROUPS)]
-    known = [*GROUPS, ("hstar", others)]
+    known = (*GROUPS, ("hstar", others))
     groups = [(text, [c for c in names if c in found.columns]) for text, names in known]
     columns = [column for _, names in groups for column in names]
     lines: list[list[Cell | str]] = []
@@ -182,9 +190,7 @@ def seeds_table(results: TrialResults) -> Table:
             below = f"{printed.mean:.3f} ± {printed.std:.3f}"
         return Cell(text, below=below)
 
-    lines: list[list[Cell | str]] = [
-        [domain, *(cell(domain, column) for column in columns)] for domain in found.domains
-    ]
+    lines = [[domain, *(cell(domain, column) for column in columns)] for domain in found.domains]
     shown = (
         "Share of test problems solved: mean ± standard deviation over seeds, and the worst seed."
     )
@@ -195,24 +201,22 @@ def goals_table(results: TrialResults, study: TrialStudy) -> Table:
     """Table 2: goals reached in training; the best in bold, and what cannot be told from it."""
     columns = [column for column in SHAPED if column in study.columns]
     seeds, limit = len(study.seeds), HELD["least_p"]
-    can_tell = least_p(seeds, seeds) < limit
     lines: list[list[Cell | str]] = []
     for domain in results.problems:
-        values = [goals_of(results, domain, column) for column in columns]
-        best, printed = best_columns(columns, values, limit), GOALS.get(domain, {})
+        values = {column: goals_of(results, domain, column) for column in columns}
+        best, printed = best_columns(values, limit), GOALS.get(domain, {})
         cells = []
-        for column, value in zip(columns, values, strict=True):
-            below = _without_most(printed[column]) if printed else ""
-            cells.append(
-                Cell(_without_most(value), column in best, below, (domain, column) in BOLD)
-            )
+        for column, value in values.items():
+            theirs = printed.get(column)
+            below = (theirs.text, theirs.shown.endswith("*")) if theirs else ("", False)
+            cells.append(Cell(text_of(value), column in best, *below))
         lines.append([domain, *cells])
     shown = (
         f"Goals reached in {study.steps['paper']} steps of training, mean ± standard deviation of "
         f"{seeds} seed(s); below, the paper's in {HELD['steps']} steps, of {HELD['seeds']}. "
         "H^blind has no potential. "
     )
-    if can_tell:
+    if least_p(seeds, seeds) < limit:
         shown += (
             "In bold the largest mean, and all that Wilcoxon's rank-sum test cannot tell from it "
             f"(p ≥ {limit})."
@@ -226,14 +230,10 @@ def goals_table(results: TrialResults, study: TrialStudy) -> Table:
     return Table("goals", "Table 2: goals reached", ["domain", *columns], lines, shown)
 
 
-def _without_most(value: Spread | None) -> str:
-    return text_of(None if value is None else replace(value, most=None))
-
-
-def best_columns(columns: Sequence[str], values: Sequence[Spread | None], limit: float) -> set[str]:
+def best_columns(values: Mapping[str, Spread | None], limit: float) -> set[str]:
     """The column with the largest mean, and those that the test cannot tell from it if it could
     with so many seeds."""
-    known = {c: v.values for c, v in zip(columns, values, strict=True) if v is not None}
+    known = {column: value.values for column, value in values.items() if value is not None}
     if not known:
         return set()
     best = max(known.values(), key=statistics.fmean)
@@ -278,7 +278,7 @@ def effort_table(results: TrialResults) -> Table:
         [domain, *(Cell(number_text(one, 3), one is not None and one < 1) for one in line)]
         for domain, line in ratios.items()
     ]
-    known = [[one for one in column if one] for column in zip(*ratios.values(), strict=True)]
+    known = [list(filter(None, column)) for column in zip(*ratios.values(), strict=True)]
     means = [statistics.geometric_mean(one) if one else None for one in known]
     lines.append(["geometric mean", *(number_text(mean, 3) for mean in means)])
     shown = (
@@ -293,19 +293,16 @@ def effort_table(results: TrialResults) -> Table:
 def equal_time_table(results: TrialResults, study: TrialStudy) -> Table:
     """What the same time for learning is worth, beside the default planner."""
     found = searches_of(results, study.name)
-    lines: list[list[Cell | str]] = []
-    for domain in found.domains:
-        lines.append([domain, *_equal_time_cells(found, [domain], study.limit)])
-    lines.append(["all", *_equal_time_cells(found, found.domains, study.limit)])
+    groups = {**{domain: [domain] for domain in found.domains}, "all": found.domains}
+    lines = [[name, *_equal_time_cells(found, own, study.limit)] for name, own in groups.items()]
     shown = (
         f"Solved test problems, and the geometric mean of seconds (unsolved: {study.limit:g} s). "
         f"Each learner has {study.learn:g} s and one core for the training problems of a domain, "
         f"then {study.limit:g} s for each test problem, reading and grounding included. "
         f"'{DEFAULT}' is what hstar plan runs without flags."
     )
-    headers = ["domain", "tests"]
-    headers += [text for column in found.columns for text in (column, "seconds")]
-    return Table("equal-time", "Equal time", headers, lines, shown)
+    columns = (text for column in found.columns for text in (column, "seconds"))
+    return Table("equal-time", "Equal time", ["domain", "tests", *columns], lines, shown)
 
 
 def _equal_time_cells(found: Searches, domains: Sequence[str], limit: float) -> list[Cell | str]:

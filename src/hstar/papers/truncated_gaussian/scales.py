@@ -92,20 +92,17 @@ GROUPS = {  # name -> columns
 @dataclass(frozen=True, slots=True)
 class GaussianScale(TrialScale):
     """Sizes of an experiment, besides those of its study, whose `tests` are all problems that are
-    planned for. Times in seconds. With `epochs`, NLMs train that many passes over their data
-    instead of a number of steps. What is None or empty is hstar's default. The published method has
-    no cap on h^FF; `fit_cap` adds it."""
+    planned for. Times in seconds. `training` are options of all trainings, `nlm` those of NLMs;
+    with `epochs`, these train that many passes over their data instead of a number of steps. The
+    published method has no cap on h^FF; `fit_cap` adds it."""
 
     problems: Mapping[str, Any] = field(default_factory=dict)  # counts by split; sizes of domains
     training_problems: int = 400
     label_limits: Mapping[str, float] = field(default_factory=dict)  # split -> of an attempt
     label_retries: int = 20
-    evaluate_every: int = 200
-    batch: int = 256
+    training: Mapping[str, Any] = field(default_factory=dict)
+    nlm: Mapping[str, Any] = field(default_factory=dict)
     epochs: int | None = None
-    schedule: str = "cosine"
-    nlm_options: Mapping[str, object] = field(default_factory=dict)
-    nlm_weight_decay: float | None = None
     fit_cap: bool = False
 
     def asked(self, domain: str, split: str) -> dict[str, Any]:

@@ -36,10 +36,8 @@ from hstar.experiments.study import (
     changed_steps,
     choose,
     compare_searches,
-    failures,
     planning_table,
     read_part,
-    spread,
 )
 from hstar.papers.truncated_gaussian.scales import (
     COLUMNS,
@@ -145,26 +143,19 @@ class TruncatedGaussians(TrialRun):
         label(self.directory / "problems" / domain / split, output, options)
 
     def subject(self, domain: str) -> Subject:
-        folder = self.directory / "problems" / domain
-        train, test = (
-            tuple(
-                Entry(str(folder / split / one["file"]))
-                for one in read_part(folder / split / "manifest.json")["problems"]
-            )
-            for split in ("train", "test")
-        )
-        return Subject(domain, domain, train, test)
+        """Labels are learned from, so the training problems are not listed."""
+        folder = self.directory / "problems" / domain / "test"
+        problems = read_part(folder / "manifest.json")["problems"]
+        test = tuple(Entry(str(folder / one["file"])) for one in problems)
+        return Subject(domain, domain, (), test)
 
     def problems(self, study: TrialStudy, subject: Subject) -> Sequence[Entry]:
         """The first test problems, spread over all sizes."""
-        return spread(subject.test, study.tests)
+        return subject.chosen(study.tests, sizes=1)
 
     def trainings(self, study: TrialStudy, subjects: Sequence[Subject]) -> list[Piece]:
-        def model(piece: Piece) -> str:
-            return VARIANTS[piece[2][2]].model
-
         every = super().trainings(study, subjects)
-        return sorted(every, key=lambda piece: SLOWEST_FIRST.index(model(piece)))
+        return sorted(every, key=lambda piece: SLOWEST_FIRST.index(VARIANTS[piece[2][2]].model))
 
     def test_data(self, domain: str) -> Dataset | None:
         """The labelled test states of a domain; None if no test problem was solved."""
@@ -175,7 +166,6 @@ class TruncatedGaussians(TrialRun):
         return dataset_of(labels, str(path)) if len(labels.rows) else None
 
     def learn(self, learner: str, lesson: LearnerTask) -> Learnt:
-        """Train and test one model."""
         import torch
 
         from hstar.training import TrainOptions, evaluate_model, load_dataset, prepare
@@ -199,19 +189,15 @@ class TruncatedGaussians(TrialRun):
         return Learnt(read_model(path), facts)
 
     def training_options(self, variant: Variant, study: TrialStudy, states: int) -> dict[str, Any]:
-        from hstar.training import default_options
+        from hstar.training import TrainOptions, default_options
 
         scale, objective, model = self.scale, variant.objective, variant.model
         if not scale.fit_cap and "cap" in objective.__dataclass_fields__:
             objective = replace(objective, cap=None)  # type: ignore[call-arg]
         given = {**default_options(model, objective), "model": model, "objective": objective}
-        given |= {name: getattr(scale, name) for name in ("batch", "evaluate_every", "schedule")}
-        if model == "nlm":
-            given["model_options"] = dict(scale.nlm_options)
-            if scale.nlm_weight_decay is not None:
-                given["weight_decay"] = scale.nlm_weight_decay
+        given |= {**scale.training, **(scale.nlm if model == "nlm" else {})}
         if model == "nlm" and scale.epochs is not None:
-            return {**given, "steps": math.ceil(scale.epochs * states / scale.batch)}
+            return {**given, "steps": math.ceil(scale.epochs * states / TrainOptions.batch)}
         return {**given, "steps": study.steps[model]}
 
     def rows(self, results: TrialResults) -> dict[str, list[Row]]:
@@ -220,23 +206,19 @@ class TruncatedGaussians(TrialRun):
 
         (study,) = results.studies
         metrics: list[Row] = []
+        curves: list[Row] = []
         for domain in self.scale.domains:
             test = self.test_data(domain)
             if test is not None:
-                about = {"domain": domain, "seed": -1}
                 sizes = {"states": len(test), "problems": len(test.tasks)}
                 for name in ("ff", "lmcut"):
-                    metrics.append(
-                        {**about, "model": name, "mse": baseline_mse(test, name), **sizes}
-                    )
-        curves: list[Row] = []
-        numbers = ("mse", "mse_clip", "nll")
+                    about = {"domain": domain, "seed": -1, "model": name}
+                    metrics.append({**about, "mse": baseline_mse(test, name), **sizes})
         for one in results.trainings[study.name]:
             about = {"domain": one["domain"], **asdict(VARIANTS[one["learner"]])}
             about["seed"] = one["seed"]
-            metrics.append({**about, **{name: one.get(name) for name in numbers}})
-            points = one.get("curve", ())
-            curves += [{**about, "step": step, "val_mse": mse} for step, mse in points]
+            metrics.append(about | {name: one.get(name) for name in ("mse", "mse_clip", "nll")})
+            curves += [{**about, "step": n, "val_mse": mse} for n, mse in one.get("curve", ())]
         planning = [
             {
                 **_configuration(run["column"]),
@@ -274,9 +256,9 @@ class TruncatedGaussians(TrialRun):
         if learned != BASELINE:
             better = "Each test problem; below the diagonal the learned heuristic is better."
             figures.append((scatter(compared.rows, BASELINE, learned), better))
-        failed = failures(results)
+        failed = results.failures()
         counted = "They count as unsolved above; their numbers say nothing about a heuristic."
-        curves = (figure2(measured), "Figure 2 of the paper: error on validation problems.")
+        curves = figure2(measured), "Figure 2 of the paper: error on validation problems."
         tables = [build_table(number, measured) for number in TABLES]
         return Report(
             f"Learned heuristics: truncated Gaussians ({scale})",
@@ -300,10 +282,10 @@ class TruncatedGaussians(TrialRun):
         """How many test problems have labels, and how many are planned for by each kind of
         model."""
         found = {row["domain"]: row for row in metrics if row["model"] == "ff"}
-        rows = []
-        for domain in self.scale.domains:
-            own = found.get(domain, {})
-            rows.append([domain, *(str(own.get(name, 0)) for name in ("problems", "states"))])
+        rows = [
+            [domain, *(str(found.get(domain, {}).get(n, 0)) for n in ("problems", "states"))]
+            for domain in self.scale.domains
+        ]
         planned = ", ".join(f"{study.tests} ({model})" for model in [*models_of(study), "ff"])
         headers = ["domain", "labelled test problems", "their states"]
         return Table("labelled", "Test problems", headers, [*rows, ["planned for", planned, ""]])

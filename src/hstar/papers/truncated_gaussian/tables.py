@@ -26,7 +26,6 @@ from hstar.experiments.study import (
     Row,
     Spread,
     judge,
-    judge_claims,
     read_rows,
     read_toml,
 )
@@ -50,7 +49,6 @@ class PublishedTable:
     """`metrics` are the sections of the table: mse, nll, coverage, evaluations. `cells` maps
     (metric, domain, column) to what is printed, None for an empty cell."""
 
-    number: int
     model: str  # nlm, hgn, linear
     caption: str
     metrics: tuple[str, ...]
@@ -59,7 +57,7 @@ class PublishedTable:
     cells: dict[tuple[str, str, str], Spread | None]
 
 
-def _table(number: int, held: dict[str, Any], numbers: str) -> PublishedTable:
+def _table(held: dict[str, Any], numbers: str) -> PublishedTable:
     sections = numbers.strip().split("\n\n")
     metrics = tuple(held.get("metrics", METRICS[len(sections)]))
     groups = tuple(held.get("groups", GRID))
@@ -75,12 +73,12 @@ def _table(number: int, held: dict[str, Any], numbers: str) -> PublishedTable:
         for column in columns
     }
     about = held.get("model", "nlm"), held["caption"]
-    return PublishedTable(number, *about, metrics, groups, columns, cells)
+    return PublishedTable(*about, metrics, groups, columns, cells)
 
 
 _HELD = read_toml(__file__, "published.toml")
 TABLES = {
-    int(number): _table(int(number), one, _HELD[str(one.get("numbers_of", number))]["numbers"])
+    int(number): _table(one, _HELD[str(one.get("numbers_of", number))]["numbers"])
     for number, one in _HELD.items()
 }
 
@@ -180,15 +178,13 @@ def _spread(numbers: Sequence[float], digits: int) -> str:
 
 
 def claims(measured: Measured) -> list[Claim]:
-    """The paper's claims with verdicts."""
-
     def sources(about: str) -> Any:
         return [(_look(one, about or "nlm"), DOMAINS) for one in (measured.value, published_value)]
 
     verdict = judge([_converges(measured, domain) for domain in DOMAINS])
     text = "TN converges faster than N (validation MSE, learn/h^FF)"
     last = Claim(text, *verdict, HOLDS, "Figure 2")
-    return [*judge_claims(__file__, sources, _called), last]
+    return [*Claim.judged(__file__, sources, _called), last]
 
 
 def _look(value: Any, model: str) -> Look:
