@@ -109,11 +109,9 @@ class Network:
         for number, width in enumerate(widths):
             bits, form = int(metadata["bits"][number]), str(metadata["forms"][number])
             shape = (sum(sizes), width) if number == 0 else (width, widths[number - 1])
-            bias, multiplier = tensors[f"{number}.bias"], tensors[f"{number}.multiplier"]
-            if bias.shape != (width,) or multiplier.shape != (width,):
-                raise ValueError("a layer has another width than its biases or multipliers")
             written = tensors[f"{number}.weights"]
             weights = packing.read(form, written, bits, shape)
+            bias, multiplier = tensors[f"{number}.bias"], tensors[f"{number}.multiplier"]
             vectors = bias.astype(np.int32), multiplier.astype(np.int32)
             shift, skip = int(metadata["shifts"][number]), int(metadata["skips"][number])
             layers.append(IntegerLayer(weights, *vectors, shift, skip, bits, (form, written)))
