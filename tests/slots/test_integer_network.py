@@ -140,6 +140,22 @@ def test_largest_numbers_do_not_saturate() -> None:
         Network((4,), (first, too_large)).on_kernel("")
 
 
+@pytest.mark.parametrize("bits", range(2, 9))
+def test_packing(bits: int) -> None:
+    largest = 2 ** (bits - 1) - 1
+    rng = np.random.default_rng(bits)
+    for rows in (1, 2, 13):
+        weights = rng.integers(-largest, largest + 1, (rows, 7)).astype(np.int8)
+        each = [f"{weight + largest + 1:0{bits}b}"[::-1] for weight in weights.ravel().tolist()]
+        packed = np.packbits([int(bit) for bit in "".join(each)], bitorder="little")
+        assert np.array_equal(packing.read(packing.PACKED, packed, bits, (rows, 7)), weights)
+        with pytest.raises(ValueError, match="another number"):
+            packing.read(packing.PACKED, packed[:-1], bits, (rows, 7))
+        form, held = packing.write(weights, bits)
+        assert np.array_equal(packing.read(form, held, bits, (rows, 7)), weights)
+        assert np.array_equal(held, packed) if form == packing.PACKED else len(held) < len(packed)
+
+
 def coded(weights: NDArray[np.int8], flush: int = zlib.Z_FINISH) -> NDArray[np.uint8]:
     """The form of older files."""
     coder = zlib.compressobj(9, zlib.DEFLATED, -15, 9, zlib.Z_HUFFMAN_ONLY)
@@ -154,7 +170,8 @@ def test_the_form_of_older_files_is_read() -> None:
     weights = np.clip(rng.normal(0, 9, (200, 100)).round(), -127, 127).astype(np.int8)
     held = coded(weights)
     assert np.array_equal(packing.read(packing.CODED, held, 8, (200, 100)), weights)
-    assert len(packing.write(weights, 8)) < len(held)
+    form, shorter = packing.write(weights, 8)
+    assert form == packing.ADAPTIVE and len(shorter) < len(held)
     for damaged in (held[:-1], held[: len(held) // 2], np.append(held, np.uint8(0)), held[:0]):
         with pytest.raises(ValueError, match="damaged"):
             packing.read(packing.CODED, damaged, 8, (200, 100))
@@ -190,8 +207,11 @@ def test_a_network_that_was_read_keeps_its_bytes(flush: int) -> None:
 
 def test_weights_beyond_their_bits_are_refused() -> None:
     held = coded(np.full((3, 4), -32, dtype=np.int8))
-    with pytest.raises(ValueError, match="does not fit in 6 bits"):
-        packing.read(packing.CODED, held, 6, (3, 4))
+    for form, code in ((packing.CODED, held), (packing.PACKED, np.zeros(9, dtype=np.uint8))):
+        with pytest.raises(ValueError, match="does not fit in 6 bits"):
+            packing.read(form, code, 6, (3, 4))
+    with pytest.raises(ValueError, match="fit"):
+        packing.write(np.full((3, 4), -32, dtype=np.int8), 6)
 
 
 def test_networks_that_do_not_fit_are_refused() -> None:

@@ -23,8 +23,8 @@ LOGIT_UNITS = 64  # of a nat
 class IntegerLayer:
     """`weights` int8 [outputs, inputs], of the first layer [sum of domain sizes, outputs], with
     absolute values below 2^(bits - 1); `bias` and `multiplier` int32 [outputs]. `written`
-    are form and bytes in which a file held the weights (None: the adaptive form): certificates are
-    of these bytes, and older files have another form, so a layer that was read keeps them. Whoever
+    are form and bytes in which a file held the weights (None: the shortest form): certificates are
+    of these bytes, and older files have other forms, so a layer that was read keeps them. Whoever
     replaces weights sets it to None."""
 
     weights: NDArray[np.int8]
@@ -72,14 +72,11 @@ class Network:
     @cached_property
     def _written(self) -> list[tuple[str, NDArray[np.uint8]]]:
         """Form and bytes of each layer's weights."""
-        return [
-            one.written or (packing.ADAPTIVE, packing.write(one.weights, one.bits))
-            for one in self.layers
-        ]
+        return [one.written or packing.write(one.weights, one.bits) for one in self.layers]
 
     def to_tensors(self) -> dict[str, NDArray[Any]]:
-        """What a file holds: weights as they were read, or in the adaptive form; biases in 16 bits
-        where they fit."""
+        """What a file holds: weights as they were read, else as short as they get; biases in 16
+        bits where they fit."""
         tensors: dict[str, NDArray[Any]] = {}
         for number, layer in enumerate(self.layers):
             tensors[f"{number}.weights"] = self._written[number][1]
