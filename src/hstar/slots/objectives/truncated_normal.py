@@ -52,15 +52,13 @@ import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 Bound = Tensor | float
 broadcast: Callable[..., tuple[Tensor, ...]] = torch.broadcast_tensors  # untyped in torch
-SMALLEST_EXPONENT = 43.0  # integrals end where the density has fallen by exp(-43)
+LARGEST_FALL = 43.0  # integrals end where the density has fallen by exp(-43)
 
 # The lower half of the Gauss-Legendre rule with 24 nodes on [0, 1]: (node, weight). The first
 # nodes are needed to more digits than numpy's rule on [-1, 1] has left when moved to [0, 1].
@@ -104,12 +102,12 @@ def rule_on(device: torch.device) -> tuple[Tensor, Tensor]:
 
 def moments(mu: Tensor, sigma: Tensor, lower: Tensor, upper: Tensor) -> Moments:
     """Of float64 tensors of one shape."""
-    origin = torch.minimum(torch.maximum(mu, lower), upper)
+    origin = mu.clamp(lower, upper)
     kappa = (origin - mu) / sigma
     # From the mode upwards and downwards, (2, ...): how far, and how the density begins to fall.
     far = torch.stack((upper - origin, origin - lower)) / sigma
     slope = torch.stack((kappa, -kappa)).clamp(min=0.0)
-    vanished = 2.0 * SMALLEST_EXPONENT / (slope + (slope * slope + 2.0 * SMALLEST_EXPONENT).sqrt())
+    vanished = 2.0 * LARGEST_FALL / (slope + (slope * slope + 2.0 * LARGEST_FALL).sqrt())
     length = torch.minimum(far, vanished)
     u, columns = rule_on(mu.device)
     e = length.unsqueeze(-1) * u  # (2, ..., nodes)
@@ -165,45 +163,30 @@ class TruncatedNormal:
         """E[x], never outside [lower, upper]; without gradient."""
         m = self.moments
         mean = (m.origin + m.sigma * m.first).to(self.mu.dtype)
-        return torch.minimum(torch.maximum(mean, self.lower), self.upper)
+        return mean.clamp(self.lower, self.upper)
 
     def log_prob(self, x: Bound) -> Tensor:
         """log p(x), in the shape that x and the parameters broadcast to. Outside [lower, upper] and
         at infinity it is -inf and its gradients are 0: whoever trains on labels that may break
         their bounds has to check them first."""
         values, mu, sigma = broadcast(tensor_like(self.mu, x), self.mu, self.sigma)
-        inside = (values >= self.lower) & (values <= self.upper) & (values.abs() < math.inf)
-        return _log_prob(values, mu, sigma, inside, self.moments)
+        with torch.no_grad():
+            m = self.moments
+            inside = (values >= self.lower) & (values <= self.upper) & (values.abs() < math.inf)
+            # Outside, x moves to the origin, where all is finite, and slopes are multiplied by 0.
+            e = (torch.where(inside, values.double(), m.origin) - m.origin) / m.sigma
+            from_mean = e - m.first
+            scale = inside / m.sigma
+            by_mu = from_mean * scale
+            by_sigma = (2.0 * m.kappa * from_mean + (e * e - m.second)) * scale
+            log_prob = (-e * (m.kappa + 0.5 * e) - m.log_mass).masked_fill(~inside, -math.inf)
+            found = (one.to(self.mu.dtype) for one in (log_prob, by_mu, by_sigma))
+            log_prob, by_mu, by_sigma = found
+        # What is added is 0 and has these slopes; those that autograd finds would lose digits.
+        return log_prob + by_mu * (mu - mu.detach()) + by_sigma * (sigma - sigma.detach())
 
     @functools.cached_property
     def moments(self) -> Moments:
         with torch.no_grad():
             given = (self.mu, self.sigma, self.lower, self.upper)
             return moments(*(x.double() for x in given))
-
-
-class _LogProb(torch.autograd.Function):
-    """log p(x) and its slopes. All tensors have one shape, or one that broadcasts to it in m."""
-
-    @staticmethod
-    def forward(
-        ctx: Any, x: Tensor, mu: Tensor, sigma: Tensor, inside: Tensor, m: Moments
-    ) -> Tensor:
-        # Outside, x is moved to the origin, where all is finite, and slopes are multiplied by 0.
-        e = (torch.where(inside, x.double(), m.origin) - m.origin) / m.sigma
-        from_mean = e - m.first
-        scale = inside / m.sigma
-        by_mu = from_mean * scale
-        by_sigma = (2.0 * m.kappa * from_mean + (e * e - m.second)) * scale
-        ctx.save_for_backward(by_mu.to(x.dtype), by_sigma.to(x.dtype))
-        log_prob = -e * (m.kappa + 0.5 * e) - m.log_mass
-        return log_prob.masked_fill(~inside, -math.inf).to(x.dtype)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        by_mu, by_sigma = ctx.saved_tensors
-        return None, gradient * by_mu, gradient * by_sigma, None, None
-
-
-_log_prob: Callable[..., Tensor] = _LogProb.apply  # torch does not type it
