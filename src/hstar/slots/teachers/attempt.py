@@ -91,12 +91,13 @@ def carry_out(
     from hstar.slots.teachers.registry import TEACHERS
 
     start = _core.monotonic_seconds()
+    label = TEACHERS.find(teacher).label
     budget = Budget.starting_now(time_limit, memory_limit)
     parsed = read_problem_text(path, problem, _domain(domain), cost)
     also = {} if given is None else {"given": given}
     try:
         with budget.enforced():
-            attempt = TEACHERS.find(teacher).label(parsed, budget, **options, **also)
+            attempt = label(parsed, budget, **options, **also)
     except OutOfResources as error:
         attempt = Attempt(error.status)
     return replace(

@@ -188,20 +188,6 @@ class _Labelling:
             "given": {name: digest_of(json.dumps(item)) for name, item in given},
         }
 
-    def _request(self, key: Key) -> dict[str, Any]:
-        """Everything that an attempt depends on, apart from the code."""
-        index, retry = key
-        candidates = self.candidates[index]
-        return {
-            "teacher": self.options.teacher,
-            "options": self.teacher_options,
-            "domain": self.folder.domain_text,
-            "problem": candidates.text(retry)[0],
-            "cost": self.options.cost,
-            **self.limits,
-            "given": self.given and self.given.get(candidates.problem.file),
-        }
-
     def _attempt_all(self, show_progress: bool) -> None:
         """Try until every problem is solved or given up. First each for itself. Then, as long as
         two were given the same replacement, the later one of them again."""
@@ -245,10 +231,20 @@ class _Labelling:
         return untried
 
     def _submit(self, key: Key, pool: Pool) -> None:
-        problem, retry = self.candidates[key[0]].problem, key[1]
+        candidates, retry = self.candidates[key[0]], key[1]
+        problem = candidates.problem
         replaced = f" (retry {retry})" if retry > problem.retry else ""
-        path = f"{self.folder.path / problem.file}{replaced}"
-        attempt = partial(carry_out, path, **self._request(key))
+        attempt = partial(
+            carry_out,
+            f"{self.folder.path / problem.file}{replaced}",
+            teacher=self.options.teacher,
+            options=self.teacher_options,
+            domain=self.folder.domain_text,
+            problem=candidates.text(retry)[0],
+            cost=self.options.cost,
+            **self.limits,
+            given=self.given and self.given.get(problem.file),
+        )
         pool.submit(key, attempt, time_limit=self.options.time_limit)
 
     def _next_attempt(self, index: int) -> list[Key]:
@@ -266,7 +262,8 @@ class _Labelling:
         return []
 
     def _digest_of(self, key: Key) -> str:
-        return digest_of(json.dumps(self._request(key)))
+        """Of what an attempt depends on besides the settings: a generator may have changed."""
+        return digest_of(self.candidates[key[0]].text(key[1])[0])
 
     def _report(self, progress: Progress) -> None:
         settled = [c for c in self.candidates if c.untried() is None]

@@ -88,10 +88,10 @@ def follow(task: Task, plan: Sequence[str]) -> tuple[States, list[float]]:
     and none that does nothing, so a step may have no operator of its name."""
     replay = Replay(task.problem)
     names, first = _facts(task)
-    default = _default_values(names, first)
-    variables = np.arange(len(first)).repeat(task.domain_sizes)
-    places = dict(zip(names, zip(variables, np.arange(len(names)), strict=True), strict=True))
-    states, spent = [task.initial_state], [replay.cost]
+    default = _default_values(names, first).tolist()
+    facts = ((v, value) for v, size in enumerate(task.domain_sizes) for value in range(size))
+    places = dict(zip(names, facts, strict=True))
+    states, spent = [task.initial_state.tolist()], [replay.cost]
     for step in plan:
         try:
             deleted, added = replay.apply(read_step(step))
@@ -102,14 +102,14 @@ def follow(task: Task, plan: Sequence[str]) -> tuple[States, list[float]]:
         ended = [*false, *(f"not {name}" for name in true)]
         begun = [*true, *(f"not {name}" for name in false)]
         state = states[-1].copy()
-        for variable, fact in (places[name] for name in ended if name in places):
-            if state[variable] == fact - first[variable]:
+        for variable, value in (places[name] for name in ended if name in places):
+            if state[variable] == value:
                 state[variable] = default[variable]
-        for variable, fact in (places[name] for name in begun if name in places):
-            state[variable] = fact - first[variable]
+        for variable, value in (places[name] for name in begun if name in places):
+            state[variable] = value
         states.append(state)
         spent.append(replay.cost)
-    return np.stack(states), [spent[-1] - before for before in spent]
+    return np.array(states, dtype=np.int32), [spent[-1] - before for before in spent]
 
 
 def heuristic_columns(
