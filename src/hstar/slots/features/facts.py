@@ -45,8 +45,6 @@ class FactFeature(Feature):
         return {"atoms": atoms, "width": len(atoms), **described}
 
     def check(self, config: Config, space: Task) -> None:
-        if space.kind != "task":
-            raise ValueError("the model reads the atoms of a planning problem")
         difference = difference_from(config, space.problem)
         if difference is not None:
             raise ValueError(

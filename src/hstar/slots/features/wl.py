@@ -59,8 +59,6 @@ class WlFeature(Feature):
         return {**config, "colours": colours, "width": len(colours)}
 
     def check(self, config: Config, space: Task) -> None:
-        if space.kind != "task":
-            raise ValueError("the model reads the atoms of a planning problem")
         domain = space.problem.domain
         check_names(domain, "predicate", config["predicates"], domain.predicates)
         check_names(domain, "constant", config["constants"], domain.constants)
