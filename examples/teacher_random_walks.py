@@ -13,7 +13,7 @@ from hstar.planning.search import run
 from hstar.planning.specification import SearchSpecification
 from hstar.planning.task import ground
 from hstar.slots.teachers import Attempt, Option, Teacher, labelled
-from hstar.slots.teachers.following import follow
+from hstar.slots.teachers.states import follow
 
 
 def label_walks(problem, budget, walks=10, length=5, seed=0):

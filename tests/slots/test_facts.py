@@ -20,8 +20,8 @@ from hstar import _core
 from hstar.domains import generate
 from hstar.planning.task import Task, load_task
 from hstar.slots.decode import DECODES
-from hstar.slots.features.facts import FACTS, fact_rows, true_atoms
-from hstar.slots.features.feature import SparseInputs
+from hstar.slots.features.facts import FACTS, fact_rows
+from hstar.slots.features.feature import SpaceStates
 from hstar.slots.learned_heuristic import LearnedHeuristic
 from hstar.slots.model_file import ModelFile, ModelFileError
 from hstar.slots.models import MODELS
@@ -69,9 +69,8 @@ def test_inputs_are_the_positive_atoms_by_name(tmp_path: Path) -> None:
     dense = FACTS.encoder(config, task)(states)
     for row, state in zip(dense, states, strict=True):
         assert {config["atoms"][i] for i in np.flatnonzero(row)} == set(task.atoms(state))
-    starts, atoms = true_atoms(config, task, states)
-    assert np.array_equal(SparseInputs(starts, atoms, config["width"]).select(np.array([3, 1])),
-                          dense[[3, 1]])  # fmt: skip
+    inputs = FACTS.inputs(config, [SpaceStates(task, states)])
+    assert np.array_equal(inputs.select(np.array([3, 1])), dense[[3, 1]])
 
 
 def test_atoms_that_grounding_drops_keep_their_inputs(tmp_path: Path) -> None:
@@ -264,7 +263,8 @@ def test_16_bits_choose_the_same_successor(tmp_path: Path) -> None:
     states = random_walk(task, random.Random(0), 3000)
     h = _core.Heuristic(task.core, "ff", "one").evaluate(states)
     missing = np.full_like(h, np.nan)
-    rows = FactRows(config["width"], *true_atoms(config, task, states), h, missing, missing)
+    inputs = FACTS.inputs(config, [SpaceStates(task, states)])
+    rows = FactRows(config["width"], inputs.starts, inputs.columns, h, missing, missing)
     options = MlpOptions(hidden=64, width=64, learning_rate=1e-3, epochs=12)
     trained = train_mlp(rows.native(), config["width"], options, 0)
     assert trained.best is not None and trained.best.validation < 0.2 * float(h.var())

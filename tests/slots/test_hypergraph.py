@@ -45,7 +45,9 @@ def test_blocksworld_hypergraph(tmp_path: Path) -> None:
     pairs = graph.edge_pairs.items[first:][: graph.edge_pairs.counts[edge]].tolist()
     sizes = [*graph.receiver_pairs, *graph.sender_pairs]
     columns = np.repeat(np.arange(len(sizes)), sizes)
-    slots = {int(columns[pair]): graph.atoms[graph.pair_nodes[pair]] for pair in pairs}
+    nodes = np.arange(graph.num_nodes).repeat(graph.node_pairs.counts)
+    node_of = dict(zip(graph.node_pairs.items.tolist(), nodes.tolist(), strict=True))
+    slots = {int(columns[pair]): graph.atoms[node_of[pair]] for pair in pairs}
     assert slots == {
         0: "clear(a)", 1: "handempty()", 2: "on(a, b)", 3: "clear(b)", 4: "holding(a)",
     }  # fmt: skip

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from integer_oracle import emulate, forward, random_digits, random_layer, random_network
+from numpy.typing import NDArray
 
 from hstar import _core
 from hstar.slots.models import packing
@@ -141,37 +142,43 @@ def test_largest_numbers_do_not_saturate() -> None:
 
 @pytest.mark.parametrize("bits", range(2, 9))
 def test_packing(bits: int) -> None:
-    rng = np.random.default_rng(bits)
     largest = 2 ** (bits - 1) - 1
-    weights = rng.integers(-largest, largest + 1, (13, 7)).astype(np.int8)
-    packed = packing.pack(weights, bits)
-    assert packed.nbytes == -(-13 * 7 * bits // 8)
-    assert np.array_equal(packing.unpack(packed, bits, (13, 7)), weights)
-    with pytest.raises(ValueError):
-        packing.unpack(packed[:-1], bits, (13, 7))
-    if bits < 8:
-        with pytest.raises(ValueError, match="fit"):
-            packing.pack(weights + np.int8(2 * largest), bits)
+    rng = np.random.default_rng(bits)
+    for rows in (1, 2, 13):
+        weights = rng.integers(-largest, largest + 1, (rows, 7)).astype(np.int8)
+        each = [f"{weight + largest + 1:0{bits}b}"[::-1] for weight in weights.ravel().tolist()]
+        packed = np.packbits([int(bit) for bit in "".join(each)], bitorder="little")
+        assert np.array_equal(packing.read(packing.PACKED, packed, bits, (rows, 7)), weights)
+        with pytest.raises(ValueError, match="another number"):
+            packing.read(packing.PACKED, packed[:-1], bits, (rows, 7))
+        form, held = packing.write(weights, bits)
+        assert np.array_equal(packing.read(form, held, bits, (rows, 7)), weights)
+        assert np.array_equal(held, packed) if form == packing.PACKED else len(held) < len(packed)
 
 
-def test_weights_around_zero_are_coded() -> None:
+def coded(weights: NDArray[np.int8], flush: int = zlib.Z_FINISH) -> NDArray[np.uint8]:
+    """The form of older files."""
+    coder = zlib.compressobj(9, zlib.DEFLATED, -15, 9, zlib.Z_HUFFMAN_ONLY)
+    held = coder.compress(np.ascontiguousarray(weights).tobytes()) + coder.flush(flush)
+    if flush != zlib.Z_FINISH:
+        held += coder.flush()
+    return np.frombuffer(held, dtype=np.uint8)
+
+
+def test_the_form_of_older_files_is_read() -> None:
     rng = np.random.default_rng(0)
     weights = np.clip(rng.normal(0, 9, (200, 100)).round(), -127, 127).astype(np.int8)
-    form, held = packing.CODED, packing.encode(weights, 8)
-    shares = np.unique(weights, return_counts=True)[1] / weights.size
-    entropy = -float((shares * np.log2(shares)).sum())
-    assert len(held) * 8 < weights.size * (entropy + 0.1)
-    assert np.array_equal(packing.read(form, held, 8, (200, 100)), weights)
+    held = coded(weights)
+    assert np.array_equal(packing.read(packing.CODED, held, 8, (200, 100)), weights)
+    form, shorter = packing.write(weights, 8)
+    assert form == packing.ADAPTIVE and len(shorter) < len(held)
     for damaged in (held[:-1], held[: len(held) // 2], np.append(held, np.uint8(0)), held[:0]):
-        with pytest.raises(ValueError):
-            packing.decode(damaged, 8, (200, 100))
-    with pytest.raises(ValueError):
-        packing.decode(packing.encode(weights, 8), 8, (200, 101))
-    with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match="damaged"):
+            packing.read(packing.CODED, damaged, 8, (200, 100))
+    with pytest.raises(ValueError, match="another number"):
+        packing.read(packing.CODED, held, 8, (200, 101))
+    with pytest.raises(ValueError, match="unknown"):
         packing.read("folded", held, 8, (200, 100))
-    packed = packing.pack(weights, 8)
-    assert np.array_equal(packing.read(packing.PACKED, packed, 8, (200, 100)), weights)
-    assert len(packing.shortest(weights, 8)[1]) <= len(held) < len(packed)
 
 
 def test_file_form_is_the_same_network() -> None:
@@ -182,43 +189,29 @@ def test_file_form_is_the_same_network() -> None:
     assert np.array_equal(again.forward(digits), network.forward(digits))
 
 
-@pytest.mark.parametrize("form", ["packed", "coded", "adaptive"])
-def test_a_network_that_was_read_keeps_its_form(form: str) -> None:
+@pytest.mark.parametrize("flush", [zlib.Z_FINISH, zlib.Z_FULL_FLUSH])
+def test_a_network_that_was_read_keeps_its_bytes(flush: int) -> None:
+    """Another zlib makes other bytes of the same weights."""
     network = random_network(np.random.default_rng(4))
     layers = tuple(
-        replace(layer, written=(form, packing.FORMS[form][0](layer.weights, layer.bits)))
+        replace(layer, written=(packing.CODED, coded(layer.weights, flush)))
         for layer in network.layers
     )
     written = Network(network.domain_sizes, layers)
     again = Network.from_file(written.to_metadata(), written.to_tensors())
     assert again.to_metadata() == written.to_metadata()
-    assert again.to_metadata()["forms"] == [form] * len(layers)
-    for name, tensor in written.to_tensors().items():
-        assert np.array_equal(again.to_tensors()[name], tensor), name
-
-
-def test_bytes_that_were_read_are_kept() -> None:
-    """Another zlib makes other bytes of the same weights."""
-    network = random_network(np.random.default_rng(4))
-    layers = []
-    for layer in network.layers:
-        coder = zlib.compressobj(9, zlib.DEFLATED, -15)
-        held = coder.compress(np.ascontiguousarray(layer.weights).tobytes())
-        held += coder.flush(zlib.Z_FULL_FLUSH) + coder.flush()
-        assert held != packing.encode(layer.weights, 8).tobytes()
-        layers.append(replace(layer, written=(packing.CODED, np.frombuffer(held, dtype=np.uint8))))
-    written = Network(network.domain_sizes, tuple(layers))
-    again = Network.from_file(written.to_metadata(), written.to_tensors())
+    assert again.to_metadata()["forms"] == [packing.CODED] * len(layers)
     for name, tensor in written.to_tensors().items():
         assert np.array_equal(again.to_tensors()[name], tensor), name
 
 
 def test_weights_beyond_their_bits_are_refused() -> None:
-    weights = np.full((3, 4), -32, dtype=np.int8)
-    for form in (packing.CODED, packing.PACKED):
-        held = packing.encode(weights, 8) if form == packing.CODED else np.zeros(9, dtype=np.uint8)
+    held = coded(np.full((3, 4), -32, dtype=np.int8))
+    for form, code in ((packing.CODED, held), (packing.PACKED, np.zeros(9, dtype=np.uint8))):
         with pytest.raises(ValueError, match="does not fit in 6 bits"):
-            packing.read(form, held, 6, (3, 4))
+            packing.read(form, code, 6, (3, 4))
+    with pytest.raises(ValueError, match="fit"):
+        packing.write(np.full((3, 4), -32, dtype=np.int8), 6)
 
 
 def test_networks_that_do_not_fit_are_refused() -> None:

@@ -338,8 +338,8 @@ def test_other_domains_are_refused(tmp_path: Path) -> None:
     task = ordered(tmp_path / "1", "(p ?x) (q ?x)", "c d")
     model = weighted(task, config_of(task, 1))
     for other, message in (
-        (ordered(tmp_path / "2", "(p ?x) (q ?x) (r)", "c d"), "has the predicate 'r', unlike"),
-        (ordered(tmp_path / "3", "(p ?x) (q ?x)", "c d e"), "has the constant 'e', unlike"),
+        (ordered(tmp_path / "2", "(p ?x) (q ?x) (r)", "c d"), "has the predicate 'r', which"),
+        (ordered(tmp_path / "3", "(p ?x) (q ?x)", "c d e"), "has the constant 'e', which"),
     ):
         with pytest.raises(ModelFileError, match=message):
             model.bind(other)

@@ -10,7 +10,7 @@ from hstar.planning.task import Task
 from hstar.runtime.resources import Budget
 from hstar.slots.model_file import ModelFile
 from hstar.slots.teachers.attempt import labelled
-from hstar.slots.teachers.following import follow
+from hstar.slots.teachers.states import follow
 from hstar.training.dataset import dataset_in_memory
 from hstar.training.fit import Lesson, Limits, ModelRow
 from hstar.training.fit.choices import Choices, all_choices, choices_along

@@ -13,7 +13,7 @@ from hstar.slots.learned_heuristic import LearnedHeuristic
 from hstar.slots.objectives import make_objective
 from hstar.slots.objectives.objective import Objective
 from hstar.slots.teachers import LabelOptions
-from hstar.slots.teachers.following import follow
+from hstar.slots.teachers.states import follow
 from hstar.training.dataset import Dataset
 from hstar.training.loop import Line
 from hstar.training.options import TrainOptions

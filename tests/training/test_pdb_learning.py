@@ -168,13 +168,14 @@ def test_quotas() -> None:
 
 
 def test_phases_lower_both_on_a_stall() -> None:
-    phases = Phases()
-    assert not phases.observe(1.0, 0.1, 2)
-    assert not phases.observe(1.0, 0.05, 2)  # the rate still falls
-    assert not phases.observe(1.0, 0.05, 2)
-    assert phases.observe(1.0, 0.05, 2)
-    assert (phases.beta, phases.eta) == (0.5, 0.05)
-    assert not phases.observe(2.0, 0.05, 2)  # another beta is another loss
+    phase = Phases()
+    for rate in (0.1, 0.05, 0.05):  # the rate still falls, then it stalls
+        phase = phase.after(1.0, rate, 2)
+        assert (phase.beta, phase.eta) == (1.0, 0.1)
+    phase = phase.after(1.0, 0.05, 2)
+    assert (phase.beta, phase.eta, phase.stalled) == (0.5, 0.05, 0)
+    phase = phase.after(2.0, 0.05, 2)  # another beta is another loss
+    assert (phase.beta, phase.stalled) == (0.5, 0)
 
 
 def test_gradient_of_rounded_activations() -> None:

@@ -16,7 +16,7 @@ from hstar.planning.task import Task, load_task
 from hstar.runtime.resources import Budget
 from hstar.slots.model_file import read_model
 from hstar.slots.teachers import LabelOptions, label
-from hstar.slots.teachers.following import follow
+from hstar.slots.teachers.states import follow
 from hstar.training.dataset import dataset_in_memory, load_dataset
 from hstar.training.teachers.siblings import OPTIMAL, SIBLING, label_with_siblings
 

@@ -33,17 +33,17 @@ class Validation:
     reason: str | None = None
 
 
-class _PlanFault(Exception):
+class PlanFault(Exception):
     """Why a step or the goal fails."""
 
 
 def validate(problem: model.Problem, steps: list[tuple[str, ...]]) -> Validation:
     """Replay a plan. A wrong plan raises nothing: the verdict says what is wrong with it."""
-    replay = _Replay(problem)
+    replay = Replay(problem)
     for number, step in enumerate(steps, 1):
         try:
             replay.apply(step)
-        except _PlanFault as fault:
+        except PlanFault as fault:
             text = escape(f"({' '.join(step)})")
             reason = f"step {number} {text}: {fault}"
             return Validation(False, replay.cost, len(steps), number, text, reason)
@@ -54,7 +54,7 @@ def validate(problem: model.Problem, steps: list[tuple[str, ...]]) -> Validation
     return Validation(True, replay.cost, len(steps))
 
 
-class _Replay:
+class Replay:
     """The current state and the cost so far."""
 
     def __init__(self, problem: model.Problem) -> None:
@@ -65,12 +65,13 @@ class _Replay:
         self.holds = self._conditions.holds
         self.cost: int | float = 0
 
-    def apply(self, step: tuple[str, ...]) -> None:
-        """Execute a step; raises _PlanFault and changes nothing if that is not possible."""
+    def apply(self, step: tuple[str, ...]) -> tuple[set[GroundAtom], set[GroundAtom]]:
+        """Execute a step: which atoms it deletes and adds. Raises PlanFault and changes nothing if
+        that is not possible."""
         action, binding = self._bind_parameters(step)
         if not self.holds(action.precondition, binding):
             part = self.violated_part(action.precondition, binding, True)
-            raise _PlanFault(f"precondition {_shown(part)} is false")
+            raise PlanFault(f"precondition {_shown(part)} is false")
         cost = self._action_cost(action, binding)
         added: set[GroundAtom] = set()
         deleted: set[GroundAtom] = set()
@@ -80,12 +81,14 @@ class _Replay:
                 effect.variables, effect.condition, binding, True
             ):
                 changed.add(ground(effect.atom, inner))
-        for atom in deleted - added:
+        deleted -= added
+        for atom in deleted:
             self._state.discard(atom)
         for atom in added:
             self._state.add(atom)
         total = self.cost + cost
         self.cost = int(total) if total == int(total) else total  # so that equal costs print alike
+        return deleted, added
 
     def violated_part(self, formula: Formula, binding: Binding, wanted: bool) -> Formula:
         """The smallest part, with objects for variables, that keeps `formula` from being `wanted`.
@@ -108,18 +111,18 @@ class _Replay:
         name, args = (step[0], step[1:]) if step else ("", ())
         action = self._actions.get(name)
         if action is None:
-            raise _PlanFault(f"the domain has no action '{escape(name)}'")
+            raise PlanFault(f"the domain has no action '{escape(name)}'")
         if len(args) != len(action.parameters):
             wanted = count(len(action.parameters), "argument")
-            raise _PlanFault(f"action '{name}' takes {wanted}, not {len(args)}")
+            raise PlanFault(f"action '{name}' takes {wanted}, not {len(args)}")
         binding: Binding = {}
         for parameter, arg in zip(action.parameters, args, strict=True):
             types = self._problem.objects.get(arg)
             if types is None:
-                raise _PlanFault(f"the problem has no object '{escape(arg)}'")
+                raise PlanFault(f"the problem has no object '{escape(arg)}'")
             if arg not in self._conditions.objects(parameter.types):
                 needs = f"parameter {parameter.name} needs type {types_text(parameter.types)}"
-                raise _PlanFault(f"'{arg}' has type {types_text(types)}, but {needs}")
+                raise PlanFault(f"'{arg}' has type {types_text(types)}, but {needs}")
             binding[parameter.name] = arg
         return action, binding
 
@@ -131,7 +134,7 @@ class _Replay:
             if isinstance(term, model.FunctionTerm):
                 key = (term.name, *(binding.get(arg, arg) for arg in term.args))
                 if key not in self._problem.function_values:
-                    raise _PlanFault(f"its cost ({' '.join(key)}) has no value in :init")
+                    raise PlanFault(f"its cost ({' '.join(key)}) has no value in :init")
                 term = self._problem.function_values[key]
             total += term
         return total

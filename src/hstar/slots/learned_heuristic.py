@@ -34,6 +34,10 @@ class LearnedHeuristic:
         self.file = file
         self.path = path
         self.metadata = file.metadata
+        self.label = escape(Path(path).stem)
+        # What the file recommends (SearchSpecification.to_dict); empty if nothing.
+        self.search: dict[str, Any] = dict(self.metadata.get("search") or {})
+        self.ranks_operators = "operators" in self.metadata
         with refusing_malformed(path):
             held = DECODES.find(self.metadata["decode"]["name"])
             self.features = FEATURES.find(self.metadata["features"]["name"])
@@ -57,21 +61,8 @@ class LearnedHeuristic:
         return f"LearnedHeuristic({self.path!r}, {', '.join(names)}, decode {self.decode.name})"
 
     @property
-    def label(self) -> str:
-        return escape(Path(self.path).stem)
-
-    @property
-    def search(self) -> dict[str, Any]:
-        """The search that the file recommends (SearchSpecification.to_dict); empty if none."""
-        return dict(self.metadata.get("search") or {})
-
-    @property
     def is_of_edges(self) -> bool:
         return self.decode.is_of_edges
-
-    @property
-    def ranks_operators(self) -> bool:
-        return "operators" in self.metadata
 
     def evaluate(self, space: Space, states: NDArray[np.int32]) -> NDArray[np.float32]:
         """float32[B] from int32[B, V]; one state is a batch of one. Raises ModelFileError."""

@@ -252,7 +252,6 @@ class Loop:
             "curve": [line.to_dict() for line in self.curve],
             "seconds": self.seconds,
             "is_rounding": self.is_rounding,
-            "objective": self.source.objective.progress(),
         }
         groups = {"best": self.best_weights, **groups_of(self.network, self.optimiser)}
         return Checkpoint(self.fingerprint, notes, groups)
@@ -265,7 +264,8 @@ class Loop:
         self.seconds = float(notes["seconds"])
         self.curve = [Line.from_dict(line) for line in notes["curve"]]
         self.best_weights = groups.get("best", {})
-        self.source.objective = self.source.objective.resumed(notes["objective"])
+        for line in self.curve:
+            self.source.objective = self.source.objective.after(line.metrics)
         count_on = self.device if self.on_gpu else torch.device("cpu")
         restore_groups(self.network, self.optimiser, groups, count_on)
 

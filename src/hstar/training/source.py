@@ -25,7 +25,7 @@ from hstar.slots.features.pattern_states import UNREACHED, PatternStates, states
 from hstar.slots.features.relaxed_plans import large_where_infinite
 from hstar.slots.models.model import Model
 from hstar.slots.objectives.objective import Objective, Targets
-from hstar.slots.teachers.following import follow
+from hstar.slots.teachers.states import follow
 from hstar.training.dataset import Dataset, LabelledTask, target_columns
 from hstar.training.options import Sampling
 

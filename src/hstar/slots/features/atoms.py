@@ -25,6 +25,7 @@ from hstar.slots.features.feature import (
     SpaceStates,
     check_options,
     gathered,
+    starts_of,
 )
 from hstar.slots.features.vocabulary import Vocabulary
 
@@ -55,14 +56,10 @@ class Batch(Inputs):
         lengths = [np.diff(batch.starts) for batch in batches]
         return Batch(
             np.concatenate([np.zeros(0, np.int32), *(batch.sizes for batch in batches)]),
-            _starts(np.concatenate([np.zeros(0, np.int64), *lengths])),
+            starts_of(np.concatenate([np.zeros(0, np.int64), *lengths])),
             np.concatenate([np.zeros((0, 2), np.int32), *(batch.entries for batch in batches)]),
             np.concatenate([np.zeros(0, np.float32), *(batch.values for batch in batches)]),
         )
-
-
-def _starts(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
 
 
 class Encoder:
@@ -110,7 +107,7 @@ class Encoder:
         values[:, : len(self.base_entries)] = self.base_values
         return Batch(
             np.full(count, len(self.objects), dtype=np.int32),
-            _starts(chosen.sum(axis=1)),
+            starts_of(chosen.sum(axis=1)),
             np.concatenate([base, entries], axis=1)[chosen],
             values[chosen],
         )

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hstar.pdb.database import fingerprint
 from hstar.planning.space import Space
 from hstar.planning.task import Task
-from hstar.slots.features.feature import Config, Feature, Inputs, SpaceStates
+from hstar.slots.features.feature import Config, Feature, SpaceStates, SparseInputs
 
 if TYPE_CHECKING:
     import torch
@@ -42,21 +42,6 @@ def one_hot(rows: Tensor, width: int, dtype: torch.dtype) -> Tensor:
     return ones.scatter_(1, rows, 1.0)
 
 
-class OneHotInputs(Inputs):
-    """One-hot vectors, kept as the rows int64[S, P] of their ones."""
-
-    def __init__(self, config: Config, states: NDArray[np.int32]) -> None:
-        digits = states[:, config["variables"]]
-        self.rows = digits + first_rows(config["domain_sizes"])
-        self.width = config["width"]
-        self.sizes = np.ones(len(states), dtype=np.int64)
-
-    def select(self, rows: NDArray[np.int64] | slice) -> Tensor:
-        import torch
-
-        return one_hot(torch.from_numpy(self.rows[rows]), self.width, torch.float32)
-
-
 class DigitFeature(Feature):
     """All variables of a space, or those of a pattern."""
 
@@ -79,11 +64,13 @@ class DigitFeature(Feature):
                 "the model reads the variables of one task or puzzle, and this is another one"
             )
 
-    def inputs(self, config: Config, states: Sequence[SpaceStates]) -> OneHotInputs:
-        return OneHotInputs(config, np.concatenate([group.states for group in states]))
+    def inputs(self, config: Config, states: Sequence[SpaceStates]) -> SparseInputs:
+        digits = np.concatenate([group.states[:, config["variables"]] for group in states])
+        ones = (digits + first_rows(config["domain_sizes"])).astype(np.int32)
+        return SparseInputs(np.arange(len(ones) + 1) * ones.shape[1], ones.ravel(), config["width"])
 
     def encoder(self, config: Config, space: Space) -> Callable[[Any], Any]:
-        return lambda states: OneHotInputs(config, states).select(slice(None))
+        return lambda states: self.inputs(config, [SpaceStates(space, states)]).every()
 
     def native(self, config: Config, space: Space) -> Config | None:
         if space.kind != "task":  # the core evaluates dense networks on tasks only

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hstar.pddl.errors import quote
 from hstar.pddl.model import Formula, Junction, Not, Problem, Quantified, types_text
 from hstar.planning.task import Task, atom_name
-from hstar.slots.features.feature import Config, Feature, SpaceStates, SparseInputs
+from hstar.slots.features.feature import Config, Feature, SpaceStates, SparseInputs, starts_of
 
 Ints = NDArray[np.int32]
 
@@ -45,8 +45,6 @@ class FactFeature(Feature):
         return {"atoms": atoms, "width": len(atoms), **described}
 
     def check(self, config: Config, space: Task) -> None:
-        if space.kind != "task":
-            raise ValueError("the model reads the atoms of a planning problem")
         difference = difference_from(config, space.problem)
         if difference is not None:
             raise ValueError(
@@ -55,18 +53,17 @@ class FactFeature(Feature):
             )
 
     def inputs(self, config: Config, states: Sequence[SpaceStates]) -> SparseInputs:
-        parts = [true_atoms(config, group.space, group.states) for group in states]
-        counts = np.concatenate([np.diff(starts) for starts, _ in parts])
-        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        return SparseInputs(starts, np.concatenate([atoms for _, atoms in parts]), config["width"])
+        tables = [fact_rows(config, group.space) for group in states]
+        parts = [_true_atoms(*rows, one) for rows, one in zip(tables, states, strict=True)]
+        lengths, atoms = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return SparseInputs(starts_of(lengths), atoms, config["width"])
 
     def encoder(self, config: Config, space: Task) -> Callable[[Any], Any]:
         rows, constant = fact_rows(config, space)
 
         def encode(states: Ints) -> NDArray[np.float32]:
-            starts, atoms = _true_atoms(rows, constant, space, states)
-            everything = np.arange(len(states))
-            return SparseInputs(starts, atoms, config["width"]).select(everything)
+            lengths, atoms = _true_atoms(rows, constant, SpaceStates(space, states))
+            return SparseInputs(starts_of(lengths), atoms, config["width"]).every()
 
         return encode
 
@@ -92,22 +89,15 @@ def fact_rows(config: Config, task: Task) -> tuple[Ints, Ints]:
     return rows, np.array(constant, dtype=np.int32)
 
 
-def true_atoms(config: Config, task: Task, states: Ints) -> tuple[NDArray[np.int64], Ints]:
-    """The atoms that are true in states int32[S, V]: starts int64[S + 1] and inputs int32[...]."""
-    return _true_atoms(*fact_rows(config, task), task, states)
-
-
-def _true_atoms(
-    rows: Ints, constant: Ints, task: Task, states: Ints
-) -> tuple[NDArray[np.int64], Ints]:
-    sizes = np.array(task.domain_sizes, dtype=np.int64)
+def _true_atoms(rows: Ints, constant: Ints, group: SpaceStates) -> tuple[NDArray[np.int64], Ints]:
+    """How many inputs are 1 in each state, int64[S], and which, state after state."""
+    states = group.states
+    sizes = np.array(group.space.domain_sizes, dtype=np.int64)
     found = np.where(states >= 0, rows[states + (np.cumsum(sizes) - sizes)], -1)
     always = np.broadcast_to(constant, (len(states), len(constant)))
     found = np.concatenate([found, always], axis=1)
     is_known = found >= 0
-    starts = np.zeros(len(states) + 1, dtype=np.int64)
-    np.cumsum(is_known.sum(axis=1), out=starts[1:])
-    return starts, found[is_known]
+    return is_known.sum(axis=1), found[is_known]
 
 
 def object_names(problem: Problem) -> list[str]:

@@ -26,6 +26,13 @@ class SpaceStates:
     states: NDArray[np.int32]
 
 
+def starts_of(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """int64[n + 1]: where each of n consecutive ranges begins, and the end of the last."""
+    import numpy as np
+
+    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+
+
 def gathered(
     starts: NDArray[np.int64], rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -34,7 +41,7 @@ def gathered(
     import numpy as np
 
     counts = starts[rows + 1] - starts[rows]
-    begins = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+    begins = starts_of(counts)
     return begins, np.arange(begins[-1]) + np.repeat(starts[rows] - begins[:-1], counts)
 
 
@@ -122,6 +129,12 @@ class SparseInputs(Inputs):
         owners = np.repeat(np.arange(len(rows)), np.diff(starts))
         dense[owners, self.columns[places]] = 1.0 if self.values is None else self.values[places]
         return dense
+
+    def every(self) -> NDArray[np.float32]:
+        """All of them."""
+        import numpy as np
+
+        return self.select(np.arange(len(self.sizes)))
 
 
 class Feature:

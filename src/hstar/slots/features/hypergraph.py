@@ -92,7 +92,6 @@ class Hypergraph:
     widest: tuple[str, str]
     receiver_pairs: Ints  # int32[receiver slots]: how many pairs each slot has
     sender_pairs: Ints  # int32[sender slots]
-    pair_nodes: Ints  # int32[pairs]
     node_pairs: Incidence  # to each node its pairs, and so on
     edge_pairs: Incidence
     pair_edges: Incidence
@@ -166,7 +165,6 @@ def build_hypergraph(task: Task, cost: str = "normal") -> Hypergraph:
         ),
         receiver_pairs=_counts(pair_columns[pair_columns < num_slots]),
         sender_pairs=_counts(pair_columns[pair_columns >= num_slots] - num_slots),
-        pair_nodes=pair_nodes,
         node_pairs=Incidence(pair_nodes, np.ones_like(pair_nodes)).transposed(len(atoms)),
         edge_pairs=edge_pairs,
         pair_edges=edge_pairs.transposed(len(pairs)),

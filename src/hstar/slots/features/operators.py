@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hstar.pddl.model import Domain
 from hstar.planning.task import Task
-from hstar.slots.features.feature import gathered
+from hstar.slots.features.feature import gathered, starts_of
 
 NO_OBJECT = -1
 ARTIFICIAL = "reach-goal"  # an operator of disjunctive goals, which is no step of a plan
@@ -74,7 +74,7 @@ class ApplicableOperators:
     @property
     def starts(self) -> NDArray[np.int64]:
         """(B + 1,): where the operators of each state begin."""
-        return np.concatenate([[0], np.cumsum(self.counts)])
+        return starts_of(self.counts)
 
     def select(self, rows: NDArray[np.int64]) -> ApplicableOperators:
         """Those of the states with these numbers, in this order."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -83,28 +84,27 @@ class Vocabulary:
     def check(self, domain: Domain) -> None:
         """Raises ValueError if problems of this domain do not have these channels."""
         known = {**dict(self.predicates), **dict.fromkeys(self.omitted, -1)}
+        check_names(domain, "predicate", known, domain.predicates)
+        check_names(domain, "constant", self.constants, domain.constants)
+        if self.types:
+            check_names(domain, "type", self.types, set(domain.types) - {"object"})
         for name, predicate in domain.predicates.items():
-            if name not in known:
-                raise ValueError(
-                    f"domain {quote(domain.name)} has the predicate {quote(name)}, which the model "
-                    "was not trained with"
-                )
             if known[name] not in (-1, len(predicate.parameters)):
                 raise ValueError(
                     f"predicate {quote(name)} has {len(predicate.parameters)} parameters in domain "
                     f"{quote(domain.name)}, {known[name]} where the model was trained"
                 )
-        for kind, ours, theirs in (
-            ("predicate", known, domain.predicates),
-            ("type", self.types, domain.types),
-            ("constant", self.constants, domain.constants),
-        ):
-            for name in ours:
-                if name not in theirs:
-                    raise ValueError(
-                        f"domain {quote(domain.name)} lacks the {kind} {quote(name)}, which the "
-                        "model was trained with"
-                    )
+
+
+def check_names(domain: Domain, kind: str, ours: Iterable[str], theirs: Iterable[str]) -> None:
+    """Raises ValueError unless a domain has the names that a model was trained with."""
+    lacking, more = set(ours).difference(theirs), set(theirs).difference(ours)
+    if lacking or more:
+        verb, trained = ("lacks", "was") if lacking else ("has", "was not")
+        raise ValueError(
+            f"domain {quote(domain.name)} {verb} the {kind} {quote(min(lacking or more))}, which "
+            f"the model {trained} trained with"
+        )
 
 
 def domain_hash(domain: Domain) -> str:

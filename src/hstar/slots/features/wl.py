@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hstar import _core
-from hstar.pddl.errors import quote
 from hstar.planning.task import Task
 from hstar.slots.features.feature import Config, Feature, SpaceStates, SparseInputs, check_options
+from hstar.slots.features.vocabulary import check_names
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,19 +59,9 @@ class WlFeature(Feature):
         return {**config, "colours": colours, "width": len(colours)}
 
     def check(self, config: Config, space: Task) -> None:
-        if space.kind != "task":
-            raise ValueError("the model reads the atoms of a planning problem")
         domain = space.problem.domain
-        for kind, ours, theirs in (
-            ("predicate", config["predicates"], domain.predicates),
-            ("constant", config["constants"], domain.constants),
-        ):
-            for name in sorted(set(ours) ^ set(theirs)):
-                verb = "lacks" if name in ours else "has"
-                raise ValueError(
-                    f"domain {quote(domain.name)} {verb} the {kind} {quote(name)}, unlike the one "
-                    "the model was trained on"
-                )
+        check_names(domain, "predicate", config["predicates"], domain.predicates)
+        check_names(domain, "constant", config["constants"], domain.constants)
 
     def inputs(self, config: Config, states: Sequence[SpaceStates]) -> SparseInputs:
         parts, size = [], rows_at_once(config)

@@ -24,8 +24,8 @@ class IntegerLayer:
     """`weights` int8 [outputs, inputs], of the first layer [sum of domain sizes, outputs], with
     absolute values below 2^(bits - 1); `bias` and `multiplier` int32 [outputs]. `written`
     are form and bytes in which a file held the weights (None: the shortest form): certificates are
-    of these bytes, which another zlib might not make again, so a layer that was read keeps them.
-    Whoever replaces weights sets it to None."""
+    of these bytes, and older files have other forms, so a layer that was read keeps them. Whoever
+    replaces weights sets it to None."""
 
     weights: NDArray[np.int8]
     bias: NDArray[np.int32]
@@ -72,7 +72,7 @@ class Network:
     @cached_property
     def _written(self) -> list[tuple[str, NDArray[np.uint8]]]:
         """Form and bytes of each layer's weights."""
-        return [one.written or packing.shortest(one.weights, one.bits) for one in self.layers]
+        return [one.written or packing.write(one.weights, one.bits) for one in self.layers]
 
     def to_tensors(self) -> dict[str, NDArray[Any]]:
         """What a file holds: weights as they were read, else as short as they get; biases in 16
@@ -106,11 +106,9 @@ class Network:
         for number, width in enumerate(widths):
             bits, form = int(metadata["bits"][number]), str(metadata["forms"][number])
             shape = (sum(sizes), width) if number == 0 else (width, widths[number - 1])
-            bias, multiplier = tensors[f"{number}.bias"], tensors[f"{number}.multiplier"]
-            if bias.shape != (width,) or multiplier.shape != (width,):
-                raise ValueError("a layer has another width than its biases or multipliers")
             written = tensors[f"{number}.weights"]
             weights = packing.read(form, written, bits, shape)
+            bias, multiplier = tensors[f"{number}.bias"], tensors[f"{number}.multiplier"]
             vectors = bias.astype(np.int32), multiplier.astype(np.int32)
             shift, skip = int(metadata["shifts"][number]), int(metadata["skips"][number])
             layers.append(IntegerLayer(weights, *vectors, shift, skip, bits, (form, written)))

@@ -50,11 +50,14 @@ class ResidualNet(nn.Module):
         self.layers = nn.ModuleList(DenseNorm(*pair, shape.norm) for pair in pairwise(widths))
         self.last = nn.Linear(shape.width, shape.outputs)
 
-    def forward(self, x: Tensor) -> Tensor:
-        x = torch.relu(self.layers[1](torch.relu(self.layers[0](x))))
-        for first in range(2, len(self.layers), 2):
-            inner = torch.relu(self.layers[first](x))
-            x = torch.relu(x + self.layers[first + 1](inner))
+    def forward(self, x: Tensor, activations: list[Tensor] | None = None) -> Tensor:
+        """A list gets the activations of all layers but the last."""
+        older = x
+        for number, layer in enumerate(self.layers):
+            z = layer(x)
+            older, x = x, torch.relu(older + z if is_joined(number) else z)
+            if activations is not None:
+                activations.append(x)
         result: Tensor = self.last(x)
         return torch.relu(result) if self.shape.output == "relu" else result
 
@@ -130,17 +133,11 @@ class RoundedNet(nn.Module):
         """Steps are such that nearly all activations of a sample fit; 1 without a sample."""
         if sample is None:
             return cls(net, bits, [1.0] * len(net.layers))
-        steps: list[float] = []
+        seen: list[Tensor] = []
         with torch.no_grad():
-            older, x = sample, sample
-            for number, layer in enumerate(net.dense_layers()):
-                z = layer(x)
-                if is_joined(number):
-                    z = z + older
-                older, x = x, torch.relu(z)
-                largest = torch.quantile(x.reshape(-1)[: 2**22].float(), 0.9998)
-                steps.append(max(float(largest), 1e-6) / LARGEST_ACTIVATION)
-        return cls(net, bits, steps)
+            net(sample, seen)
+            largest = [torch.quantile(x.reshape(-1)[: 2**22].float(), 0.9998) for x in seen]
+        return cls(net, bits, [max(float(x), 1e-6) / LARGEST_ACTIVATION for x in largest])
 
     def forward(self, x: Tensor) -> Tensor:
         steps = self.log_steps.exp()

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -82,10 +82,10 @@ class CrossEntropy(Objective):
         return {"base": "none", "lower": "none", "cap": None, "values": list(self.values)}
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Phases:
     """The phase a run is in: whenever neither the loss nor the share of overestimated states has
-    fallen for a while, beta and eta are halved. All of it goes into checkpoints."""
+    fallen for a while, beta and eta are halved."""
 
     beta: float = FIRST_BETA
     eta: float = FIRST_ETA
@@ -93,19 +93,16 @@ class Phases:
     best_rate: float = math.inf
     stalled: int = 0
 
-    def observe(self, loss: float, rate: float, patience: int) -> bool:
-        """After an evaluation; True if a new phase begins."""
+    def after(self, loss: float, rate: float, patience: int) -> Phases:
+        """The phase after an evaluation."""
         improved = loss < PROGRESS * self.best_loss or rate < PROGRESS * self.best_rate
-        self.best_loss = min(self.best_loss, loss)
-        self.best_rate = min(self.best_rate, rate)
-        self.stalled = 0 if improved else self.stalled + 1
-        if self.stalled < patience or (self.beta, self.eta) == (LEAST_BETA, LEAST_ETA):
-            return False
-        self.beta = max(self.beta / 2, LEAST_BETA)
-        self.eta = max(self.eta / 2, LEAST_ETA)
-        self.best_loss = math.inf  # another beta is another loss
-        self.stalled = 0
-        return True
+        stalled = 0 if improved else self.stalled + 1
+        best_rate = min(self.best_rate, rate)
+        if stalled < patience or (self.beta, self.eta) == (LEAST_BETA, LEAST_ETA):
+            best_loss = min(self.best_loss, loss)
+            return Phases(self.beta, self.eta, best_loss, best_rate, stalled)
+        beta, eta = max(self.beta / 2, LEAST_BETA), max(self.eta / 2, LEAST_ETA)
+        return Phases(beta, eta, best_rate=best_rate)  # another beta is another loss
 
 
 @dataclass(frozen=True)
@@ -136,25 +133,18 @@ class Cea(CrossEntropy):
     def after(self, metrics: dict[str, float]) -> Cea:
         if self.phase is None:
             return self
-        phase = replace(self.phase)
-        phase.observe(metrics["train_loss"], metrics["overestimates"], self.patience)
-        return replace(self, phase=phase)
+        seen = metrics["train_loss"], metrics["overestimates"]
+        return replace(self, phase=self.phase.after(*seen, self.patience))
 
     def schedule(self) -> dict[str, float]:
         return {"beta": self.beta, "eta": self.eta}
-
-    def progress(self) -> dict[str, Any]:
-        return {} if self.phase is None else asdict(self.phase)
-
-    def resumed(self, progress: dict[str, Any]) -> Cea:
-        return replace(self, phase=Phases(**progress)) if progress else self
 
     def loss(self, outputs: Tensor, targets: Targets) -> Tensor:
         weights = admissible_weights(self.values, outputs.device)
         return cea(outputs, targets["class"], weights, self.beta, self.eta)
 
     def to_dict(self) -> dict[str, Any]:
-        """Without the phase, which checkpoints hold: it is how far a run is, not what it is."""
+        """Without the phase: it is how far a run is, not what it is."""
         described = super().to_dict()
         del described["phase"]
         return described

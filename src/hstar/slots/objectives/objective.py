@@ -69,20 +69,13 @@ class Objective:
         return {}
 
     def after(self, metrics: dict[str, float]) -> Objective:
-        """The objective for the steps after an evaluation; most never change."""
+        """The objective for the steps after an evaluation; most never change. A resumed run calls
+        it again for every line of its curve."""
         return self
 
     def schedule(self) -> dict[str, float]:
         """Numbers of the objective that change during training, for the curve."""
         return {}
-
-    def progress(self) -> dict[str, Any]:
-        """What `after` has changed so far, as plain JSON for checkpoints."""
-        return {}
-
-    def resumed(self, progress: dict[str, Any]) -> Objective:
-        """The objective as it was when a checkpoint was written."""
-        return self
 
     def constants(self) -> dict[str, Any]:
         """All that a decode must know: it goes into the model file."""

@@ -73,35 +73,31 @@ def labelled(
     return Attempt(SOLVED, list(plan), plan_cost, atoms=names, rows=rows)
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """Everything that an attempt depends on, apart from the code. `path` is for messages only."""
-
-    teacher: str
-    options: dict[str, Any]
-    domain: str
-    problem: str
-    cost: str
-    time_limit: float | None
-    memory_limit: int | None
-    given: Any = None
-    path: str = ""
-
-
-def carry_out(request: Request) -> Attempt:
-    """Make an attempt; a limit or a signal that ends it becomes its status. Raises InputFileError
-    where grounding refuses the problem."""
+def carry_out(
+    path: str,
+    *,
+    teacher: str,
+    options: dict[str, Any],
+    domain: str,
+    problem: str,
+    cost: str,
+    time_limit: float | None,
+    memory_limit: int | None,
+    given: Any = None,
+) -> Attempt:
+    """Make an attempt; a limit or a signal that ends it becomes its status. `domain` and `problem`
+    are texts, and `path` is for messages only. Raises InputFileError where grounding refuses the
+    problem."""
     from hstar.slots.teachers.registry import TEACHERS
 
     start = _core.monotonic_seconds()
-    teacher = TEACHERS.find(request.teacher)
-    budget = Budget.starting_now(request.time_limit, request.memory_limit)
-    domain = _domain(request.domain)
-    problem = read_problem_text(request.path, request.problem, domain, request.cost)
-    given = {} if request.given is None else {"given": request.given}
+    label = TEACHERS.find(teacher).label
+    budget = Budget.starting_now(time_limit, memory_limit)
+    parsed = read_problem_text(path, problem, _domain(domain), cost)
+    also = {} if given is None else {"given": given}
     try:
         with budget.enforced():
-            attempt = teacher.label(problem, budget, **request.options, **given)
+            attempt = label(parsed, budget, **options, **also)
     except OutOfResources as error:
         attempt = Attempt(error.status)
     return replace(

@@ -12,6 +12,7 @@ import random
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from hstar.runtime.pool import Lost, Pool
 from hstar.runtime.progress import Progress
 from hstar.runtime.resources import Budget, OutOfResources
 from hstar.runtime.version import VERSION
-from hstar.slots.teachers.attempt import COSTS, Attempt, Request, carry_out
+from hstar.slots.teachers.attempt import COSTS, Attempt, carry_out
 from hstar.slots.teachers.candidates import Candidates
 from hstar.slots.teachers.folder import (
     FolderProblem,
@@ -187,21 +188,6 @@ class _Labelling:
             "given": {name: digest_of(json.dumps(item)) for name, item in given},
         }
 
-    def _request(self, key: Key) -> Request:
-        index, retry = key
-        candidates = self.candidates[index]
-        replaced = f" (retry {retry})" if retry > candidates.problem.retry else ""
-        return Request(
-            teacher=self.options.teacher,
-            options=self.teacher_options,
-            domain=self.folder.domain_text,
-            problem=candidates.text(retry)[0],
-            cost=self.options.cost,
-            **self.limits,
-            given=self.given and self.given.get(candidates.problem.file),
-            path=f"{self.folder.path / candidates.problem.file}{replaced}",
-        )
-
     def _attempt_all(self, show_progress: bool) -> None:
         """Try until every problem is solved or given up. First each for itself. Then, as long as
         two were given the same replacement, the later one of them again."""
@@ -245,7 +231,21 @@ class _Labelling:
         return untried
 
     def _submit(self, key: Key, pool: Pool) -> None:
-        pool.submit(key, carry_out, self._request(key), time_limit=self.options.time_limit)
+        candidates, retry = self.candidates[key[0]], key[1]
+        problem = candidates.problem
+        replaced = f" (retry {retry})" if retry > problem.retry else ""
+        attempt = partial(
+            carry_out,
+            f"{self.folder.path / problem.file}{replaced}",
+            teacher=self.options.teacher,
+            options=self.teacher_options,
+            domain=self.folder.domain_text,
+            problem=candidates.text(retry)[0],
+            cost=self.options.cost,
+            **self.limits,
+            given=self.given and self.given.get(problem.file),
+        )
+        pool.submit(key, attempt, time_limit=self.options.time_limit)
 
     def _next_attempt(self, index: int) -> list[Key]:
         """The next attempt at a problem, if it needs one that the journal does not hold."""
@@ -262,8 +262,8 @@ class _Labelling:
         return []
 
     def _digest_of(self, key: Key) -> str:
-        """A digest of everything that an attempt depends on."""
-        return digest_of(json.dumps(asdict(replace(self._request(key), path=""))))
+        """Of what an attempt depends on besides the settings: a generator may have changed."""
+        return digest_of(self.candidates[key[0]].text(key[1])[0])
 
     def _report(self, progress: Progress) -> None:
         settled = [c for c in self.candidates if c.untried() is None]
@@ -355,8 +355,7 @@ def spread_order(count: int) -> list[int]:
     Folders list small problems first. Trying them in this order makes the problems tried so far a
     fair sample, so that the estimate of the time left does not grow all the time."""
     bits = max(count - 1, 0).bit_length()
-    reversed_bits = (int(f"{n:0{bits}b}"[::-1] or "0", 2) for n in range(2**bits))
-    return [number for number in reversed_bits if number < count]
+    return sorted(range(count), key=lambda number: f"{number:0{bits}b}"[::-1])
 
 
 def _chosen(problems: Problems, options: LabelOptions) -> Problems:

@@ -105,18 +105,14 @@ class LabelRows:
     @staticmethod
     def concatenate(parts: Sequence[LabelRows]) -> LabelRows:
         """The rows of several problems, numbered in the order given."""
-        sizes = [len(part) for part in parts]
-        lengths = [np.diff(part.starts) for part in parts]
-
-        def joined(arrays: Sequence[Any], dtype: Any) -> Any:
-            return np.concatenate([*arrays, np.zeros(0, dtype)]).astype(dtype, copy=False)
-
+        nothing = LabelRows.of_one_problem(np.zeros(1, np.int64), np.zeros(0, np.int32))
+        every = [vars(part) for part in (nothing, *parts)]  # `nothing` where there are no parts
+        lengths = np.concatenate([np.diff(one["starts"]) for one in every])
+        names = ("atoms", *VALUES, "kind")
         return LabelRows(
-            problem=np.repeat(np.arange(len(parts), dtype=np.int32), sizes),
-            starts=np.concatenate([[0], np.cumsum(joined(lengths, np.int64))]),
-            atoms=joined([part.atoms for part in parts], np.int32),
-            **{n: joined([getattr(part, n) for part in parts], np.float32) for n in VALUES},
-            kind=joined([part.kind for part in parts], np.uint8),
+            problem=np.repeat(np.arange(len(parts), dtype=np.int32), [len(one) for one in parts]),
+            starts=np.concatenate([[0], np.cumsum(lengths)]),
+            **{name: np.concatenate([one[name] for one in every]) for name in names},
         )
 
     def to_frame(self) -> pl.DataFrame:

@@ -22,7 +22,7 @@ from hstar.planning.task import ground
 from hstar.runtime.resources import Budget
 from hstar.slots.teachers.attempt import TRIVIAL, Attempt, labelled, read_problem_text
 from hstar.slots.teachers.folder import ProblemFolder, ProblemFolderError
-from hstar.slots.teachers.following import follow
+from hstar.slots.teachers.states import follow
 from hstar.slots.teachers.teacher import MostPerAttempt, Teacher
 
 SUFFIXES = (".plan", ".soln")

@@ -1,6 +1,7 @@
-"""States of a grounded task as sets of atoms or facts and back, and values of heuristics on them.
+"""States of a grounded task as sets of atoms or facts and back, those along a plan, and values of
+heuristics on them.
 
-Everything is done for all states at once: a problem may have a million of them.
+Apart from plans, everything is done for all states at once: a problem may have a million of them.
 """
 
 from __future__ import annotations
@@ -11,8 +12,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hstar.pddl import PddlError
+from hstar.pddl.planfile import read_step
+from hstar.pddl.validate import PlanFault, Replay
 from hstar.planning.heuristics import make_heuristic
-from hstar.planning.task import Task
+from hstar.planning.task import Task, atom_name
 from hstar.slots.teachers.labels import LabelRows
 
 States = NDArray[np.int32]
@@ -74,6 +78,38 @@ def states_of_atoms(
     if is_incomplete or (states[row, variable_of[atoms]] != value_of[atoms]).any():
         raise ValueError("has a state with too few or too many atoms")
     return states
+
+
+def follow(task: Task, plan: Sequence[str]) -> tuple[States, list[float]]:
+    """The states of a valid plan, int32[n + 1, V], and what is left to pay in each of them. Raises
+    PddlError for a step that is not possible.
+
+    Steps are those of the lifted problem: grounding keeps one of several operators that do the same
+    and none that does nothing, so a step may have no operator of its name."""
+    replay = Replay(task.problem)
+    names, first = _facts(task)
+    default = _default_values(names, first).tolist()
+    facts = ((v, value) for v, size in enumerate(task.domain_sizes) for value in range(size))
+    places = dict(zip(names, facts, strict=True))
+    states, spent = [task.initial_state.tolist()], [replay.cost]
+    for step in plan:
+        try:
+            deleted, added = replay.apply(read_step(step))
+        except PlanFault:
+            message = f"the plan's step {step} is not possible where it stands"
+            raise PddlError(message, task.problem.path) from None
+        false, true = ([atom_name(*atom) for atom in atoms] for atoms in (deleted, added))
+        ended = [*false, *(f"not {name}" for name in true)]
+        begun = [*true, *(f"not {name}" for name in false)]
+        state = states[-1].copy()
+        for variable, value in (places[name] for name in ended if name in places):
+            if state[variable] == value:
+                state[variable] = default[variable]
+        for variable, value in (places[name] for name in begun if name in places):
+            state[variable] = value
+        states.append(state)
+        spent.append(replay.cost)
+    return np.array(states, dtype=np.int32), [spent[-1] - before for before in spent]
 
 
 def heuristic_columns(

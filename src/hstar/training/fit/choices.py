@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from hstar.planning.task import Task
 from hstar.slots.features.feature import SpaceStates
-from hstar.slots.teachers.following import follow
+from hstar.slots.teachers.states import follow
 
 if TYPE_CHECKING:
     from hstar.training.dataset import Dataset

@@ -26,7 +26,7 @@ from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget, OutOfResources
 from hstar.slots.features.wl import WL, colour_counts
 from hstar.slots.teachers.attempt import TRIVIAL, Attempt, labelled
-from hstar.slots.teachers.following import follow
+from hstar.slots.teachers.states import follow
 from hstar.slots.teachers.teacher import Teacher, positive_number, yes_or_no
 
 CHEAPEST = SearchSpecification("lmcut", "astar")
