@@ -40,10 +40,7 @@ using PythonLayer = std::tuple<Numpy<float, 2>, Numpy<float>, const char*, bool>
 
 std::vector<MlpLayer> to_layers(const Layers& items) {
     std::vector<MlpLayer> layers;
-    for (nb::handle item : items) {
-        int inputs = 0;
-        layers.push_back(to_mlp_layer(item, inputs));
-    }
+    for (nb::handle item : items) layers.push_back(to_mlp_layer(item));
     return layers;
 }
 
@@ -57,10 +54,14 @@ std::vector<PythonLayer> from_layers(std::vector<MlpLayer> layers) {
     return result;
 }
 
-void make_rows(BoundRows* self, int num_atoms, Longs starts, Flat atoms, Floats h, Floats lower, Floats upper,
-               Floats weights) {
-    new (self) BoundRows{std::make_shared<const TrainingRows>(
-        num_atoms, copied(starts), copied(atoms), copied(h), copied(lower), copied(upper), copied(weights))};
+void make_rows(BoundRows* self, int num_atoms, Longs starts, Flat atoms, Floats h, Floats lower,
+               Floats upper) {
+    require(num_atoms >= 1, "there must be at least one atom");
+    GivenRows given(starts, atoms, static_cast<size_t>(num_atoms), "atom");
+    TrainingRows rows{num_atoms, std::move(given.starts), std::move(given.items),
+                      copied(h), copied(lower),           copied(upper)};
+    rows.check_labels();
+    new (self) BoundRows{std::make_shared<const TrainingRows>(std::move(rows))};
 }
 
 void make_trainer(BoundTrainer* self, const BoundRows& rows, const Layers& layers,
@@ -175,13 +176,12 @@ void bind_training(nb::module_& m) {
                  return from_layers(self.trainer.layers(Part::Weights));
              })
         .def("state", &state)
-        .def("load", &load, "layers"_a, "state"_a = nb::none())
-        .def_prop_ro("kernel", [](const BoundTrainer& self) { return self.trainer.kernel(); });
+        .def("load", &load, "layers"_a, "state"_a = nb::none());
     m.def("rank_svm", limited(&bound_rank_svm), "starts"_a, "columns"_a, "values"_a, "width"_a,
           "penalty"_a = 1.0, "tolerance"_a = 0.01, "max_passes"_a = 1000, "seed"_a = 0, deadline, memory);
     m.def("newton_fit", limited(&bound_newton), "starts"_a, "columns"_a, "values"_a, "width"_a, "loss"_a,
           "targets"_a, "penalty"_a = 1.0, "tolerance"_a = 1e-6, "max_steps"_a = 100, deadline, memory);
-    m.def("mlp_training_kernels", [] { return names_of(mlp_training_kernels()); });
+    m.def("mlp_kernel_names", [] { return names_of(mlp_kernels()); });
 }
 
 }  // namespace hstar::bindings

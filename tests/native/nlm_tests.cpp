@@ -90,9 +90,9 @@ void test_kernels_agree(int seed) {
     const int n = number(random, 0, 5);
     const Sparse sparse = random_entries(random, shape, n);
     const auto& kernels = nlm_kernels();
-    const Result plain = run(kernels[0].kernel, shape, weights, n, sparse);
-    for (const NamedNlmKernel& other : kernels) {
-        const Result result = run(other.kernel, shape, weights, n, sparse);
+    const Result plain = run(kernels[0], shape, weights, n, sparse);
+    for (const NlmKernel& other : kernels) {
+        const Result result = run(other, shape, weights, n, sparse);
         check(same_bits(plain.output, result.output), "instruction sets give the same output", seed);
         check(same_bits(plain.gradient, result.gradient), "instruction sets give the same gradient", seed);
     }
@@ -139,16 +139,16 @@ void test_nlm(int seed) {
 
 void test_learned_heuristics(const Task& task, int seed) {
     Random random(seed);
-    NlmModel model;
-    model.shape = random_shape(random, 5);
-    model.theta = random_theta(random, model.shape);
-    model.encoding.num_objects = number(random, 1, 6);
-    Sparse sparse = random_entries(random, model.shape, model.encoding.num_objects);
-    model.encoding.base_entries = sparse.entries;
-    model.encoding.base_values = sparse.values;
-    while (model.encoding.fact_entries.size() < static_cast<size_t>(task.num_facts())) {
-        sparse = random_entries(random, model.shape, model.encoding.num_objects);
-        model.encoding.fact_entries.push_back(sparse.entries.empty() ? NlmEntry{-1, -1} : sparse.entries[0]);
+    const NlmShape shape = random_shape(random, 5);
+    const std::vector<float> theta = random_theta(random, shape);
+    NlmEncoding encoding;
+    encoding.num_objects = number(random, 1, 6);
+    Sparse sparse = random_entries(random, shape, encoding.num_objects);
+    encoding.base_entries = sparse.entries;
+    encoding.base_values = sparse.values;
+    while (encoding.fact_entries.size() < static_cast<size_t>(task.num_facts())) {
+        sparse = random_entries(random, shape, encoding.num_objects);
+        encoding.fact_entries.push_back(sparse.entries.empty() ? NlmEntry{-1, -1} : sparse.entries[0]);
     }
     Correction correction;
     correction.base = number(random, 0, 1) ? "ff" : "";
@@ -162,10 +162,10 @@ void test_learned_heuristics(const Task& task, int seed) {
         for (int v = 0; v < task.num_variables(); ++v)
             values.push_back(number(random, 0, task.domain_size[v] - 1));
     values.resize(std::max<size_t>(1, values.size()));
-    const MlpModel linear{{}, 4, {{{0.5f, 0.25f, 0.5f, 1.0f}, {-3.0f}, false, false}}};
+    const std::vector<MlpLayer> linear{{{0.5f, 0.25f, 0.5f, 1.0f}, {-3.0f}, false, false}};
     for (const auto& evaluator :
-         {make_learned(task, make_output_model(task, model), correction, decode),
-          make_learned(task, make_output_model(task, linear, correction.cost), correction, decode)}) {
+         {make_learned(task, make_nlm(task, shape, theta, encoding), correction, decode),
+          make_learned(task, make_plan_network(task, linear, correction.cost), correction, decode)}) {
         std::vector<float> together(20), alone(20);
         Rows<int> preferred;
         evaluator->evaluate({values.data(), 20, task.num_variables()}, together.data(), &preferred);

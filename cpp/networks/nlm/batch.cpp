@@ -5,8 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "networks/nlm/network.hpp"
-#include "networks/nlm/twins.hpp"
+#include "networks/nlm/worker.hpp"
 #include "runtime/chunks.hpp"
 #include "runtime/require.hpp"
 
@@ -23,40 +22,16 @@ int64_t chunk_size(int64_t count) {
 
 }  // namespace
 
-struct NlmRunner::Worker {
-    explicit Worker(const NlmShape& shape)
-        : twins(shape), builder(shape), network(shape, nlm_kernels().back().kernel) {}
+struct NlmRunner::Worker : NlmWorker {
+    using NlmWorker::NlmWorker;
     void forward(const NlmWeights& weights, const NlmBatch& batch, int64_t state, float* output) {
-        arena.clear();
         const size_t first = static_cast<size_t>(batch.starts[state]);
         const size_t size = static_cast<size_t>(batch.starts[state + 1]) - first;
-        std::span<const NlmEntry> given{batch.entries + first, size};
-        std::span<const float> numbers{batch.values + first, size};
-        int n = batch.sizes[state];
-        const int kept = twins.choose(n, given, numbers);
-        if (kept < n) {
-            n = kept;
-            entries.clear();
-            values.clear();
-            for (size_t e = 0; e < size; ++e) {
-                NlmEntry entry = given[e];
-                if (!twins.renumber(entry)) continue;
-                entries.push_back(entry);
-                values.push_back(numbers[e]);
-            }
-            given = entries;
-            numbers = values;
-        }
-        NlmInput input = builder.build(n, given, numbers, arena);
-        input.weights = twins.weights();
-        network.forward(weights, input, arena, output);
+        const std::span entries{batch.entries + first, size};
+        const std::span values{batch.values + first, size};
+        NlmWorker::forward(weights, twins.signatures_of(batch.sizes[state], entries, values), entries, values,
+                           output);
     }
-    Arena arena;
-    TwinReduction twins;
-    std::vector<NlmEntry> entries;
-    std::vector<float> values;
-    NlmInputBuilder builder;
-    NlmNetwork network;
 };
 
 NlmRunner::NlmRunner(const NlmShape& shape) : shape_(shape), arena_(std::make_unique<Arena>()) {}

@@ -5,13 +5,12 @@
 
 namespace hstar {
 
-const std::vector<NamedNlmKernel>& nlm_kernels() {
-    static const std::vector<NamedNlmKernel> kernels = [] {
+const std::vector<NlmKernel>& nlm_kernels() {
+    static const std::vector<NlmKernel> kernels = [] {
         const auto forward = HSTAR_KERNELS(nlm_forward);
         const auto backward = HSTAR_KERNELS(nlm_backward);
-        std::vector<NamedNlmKernel> found;
-        for (size_t i = 0; i < forward.size(); ++i)
-            found.push_back({kInstructionSets[i], {forward[i], backward[i]}});
+        std::vector<NlmKernel> found;
+        for (size_t i = 0; i < forward.size(); ++i) found.push_back({forward[i], backward[i]});
         return found;
     }();
     return kernels;
