@@ -160,8 +160,8 @@ void MlpNetwork::forward(const float* numbers, int count, float* outputs) {
     for (int begin = 0; begin < count; begin += kMlpChunk) {
         const int states = std::min(kMlpChunk, count - begin);
         float* loaded = inputs(states);
-        for (int s = 0; s < states; ++s, numbers += width)
-            std::copy_n(numbers, width, loaded + static_cast<size_t>(s) * pitch);
+        for (int s = 0; s < states; ++s, numbers += width, loaded += pitch)
+            std::fill(std::copy_n(numbers, width, loaded), loaded + pitch, 0.0f);
         forward_inputs(states, outputs + static_cast<size_t>(begin) * num_outputs());
     }
 }
