@@ -30,18 +30,21 @@ NlmBatch to_batch(const NlmShape& shape, const Floats& theta, const Flat& sizes,
                   const Entries& entries, const Floats& values) {
     require(theta.size() == shape.num_parameters, "theta must have ", shape.num_parameters, " numbers, not ",
             theta.size());
-    require(starts.size() == sizes.size() + 1, "starts must have one number more than sizes");
-    require(values.size() == entries.shape(0), "there must be one value per entry");
-    auto items = to_entries(entries);
-    return {static_cast<int64_t>(sizes.size()), sizes.data(), starts.data(),
-            static_cast<int64_t>(items.size()), items.data(), values.data()};
+    const NlmBatch batch{{sizes.data(), sizes.size()},
+                         {starts.data(), starts.size()},
+                         to_entries(entries),
+                         {values.data(), values.size()}};
+    batch.check(shape);
+    return batch;
 }
 
 Numpy<float, 2> forward(const NlmShape& shape, Floats theta, Flat sizes, Longs starts, Entries entries,
                         Floats values, int threads) {
     const NlmBatch batch = to_batch(shape, theta, sizes, starts, entries, values);
     std::vector<float> result(sizes.size() * shape.outputs);
-    without_gil([&] { nlm_forward(shape, theta.data(), batch, threads, result.data()); });
+    without_gil([&] {
+        NlmRunner(shape).forward(NlmWeights(shape, theta.data(), false), batch, threads, result.data());
+    });
     return to_numpy(std::move(result), {sizes.size(), static_cast<size_t>(shape.outputs)});
 }
 
@@ -51,7 +54,13 @@ Numpy<float> backward(const NlmShape& shape, Floats theta, Flat sizes, Longs sta
     require(gradient.shape(0) == sizes.size() && gradient.shape(1) == static_cast<size_t>(shape.outputs),
             "the gradient must have one row per state and one column per output");
     std::vector<float> result(shape.num_parameters);
-    without_gil([&] { nlm_backward(shape, theta.data(), batch, gradient.data(), threads, result.data()); });
+    const auto given = [&](int64_t state, const float*, float* of_state) {
+        std::copy_n(gradient.data() + state * shape.outputs, shape.outputs, of_state);
+    };
+    without_gil([&] {
+        const NlmWeights weights(shape, theta.data(), true);
+        NlmRunner(shape).backward(weights, batch, given, threads, result.data());
+    });
     return to_numpy(std::move(result));
 }
 

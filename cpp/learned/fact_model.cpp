@@ -62,15 +62,11 @@ class FactLayer {
         const auto fixed = [&](double x) { return static_cast<int>(std::lrint(std::ldexp(x, -exponent))); };
         base_.assign(pitch_, 0);
         rows_.assign(static_cast<size_t>(inputs) * pitch_, 0);
-        std::vector<char> is_used(inputs, 0);  // a row that no fact uses may not fit
-        for (int row : row_of_)
-            if (row >= 0) is_used[row] = 1;
         for (int output = 0; output < outputs; ++output) {
             base_[output] = fixed(base[output]);
-            for (int row = 0; row < inputs; ++row)
-                if (is_used[row])
-                    rows_[static_cast<size_t>(row) * pitch_ + output] =
-                        fixed(layer.weights[static_cast<size_t>(output) * inputs + row]);
+            const float* weights = layer.weights.data() + static_cast<size_t>(output) * inputs;
+            for (int row : row_of_)  // a row that no fact uses may not fit
+                if (row >= 0) rows_[static_cast<size_t>(row) * pitch_ + output] = fixed(weights[row]);
         }
         sums_.resize(pitch_);
         successor_.resize(pitch_);

@@ -107,16 +107,16 @@ void test_gradient_is_the_slope(int seed) {
     std::vector<int> sizes{number(random, 0, 4)};
     const Sparse sparse = random_entries(random, shape, sizes[0]);
     const std::vector<int64_t> starts{0, static_cast<int64_t>(sparse.entries.size())};
-    const NlmBatch batch{1,         sizes.data(),          starts.data(),
-                         starts[1], sparse.entries.data(), sparse.values.data()};
+    const NlmBatch batch{sizes, starts, sparse.entries, sparse.values};
+    NlmRunner runner(shape);
     std::vector<float> gradient(theta.size());
-    const std::vector<float> ones(shape.outputs, 1.0f);
-    nlm_backward(shape, theta.data(), batch, ones.data(), 1, gradient.data());
+    const auto ones = [&](int64_t, const float*, float* slopes) { std::fill_n(slopes, shape.outputs, 1.0f); };
+    runner.backward(NlmWeights(shape, theta.data(), true), batch, ones, 1, gradient.data());
     const std::vector<float> direction = random_theta(random, shape);
     auto value = [&](double step) {
         std::vector<float> moved = theta, output(shape.outputs);
         for (size_t i = 0; i < moved.size(); ++i) moved[i] += static_cast<float>(step) * direction[i];
-        nlm_forward(shape, moved.data(), batch, 1, output.data());
+        runner.forward(NlmWeights(shape, moved.data(), false), batch, 1, output.data());
         double sum = 0;
         for (float y : output) sum += y;
         return sum;

@@ -4,7 +4,7 @@
 
 #include "runtime/kernels.hpp"
 
-#if defined(HSTAR_AMX) && defined(__linux__)
+#ifdef HSTAR_AMX
 #include <cpuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -44,10 +44,10 @@ void check_sum(int64_t bias, int64_t largest) {
     require_network(std::abs(bias) + largest < int64_t{1} << 31, "a sum could overflow");
 }
 
+#ifdef HSTAR_AMX
 // AMX tiles are kilobytes of state per thread, so Linux grants them only to processes that request them.
 // False if the processor has no 8-bit tiles or the system refuses.
-[[maybe_unused]] bool amx_permitted() {
-#if defined(HSTAR_AMX) && defined(__linux__)
+bool amx_permitted() {
     static const bool permitted = [] {
         constexpr unsigned kTile = 1u << 24, kInt8 = 1u << 25;  // of the features in leaf 7
         unsigned a = 0, b = 0, c = 0, d = 0;
@@ -57,10 +57,8 @@ void check_sum(int64_t bias, int64_t largest) {
         return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
     }();
     return permitted;
-#else
-    return false;
-#endif
 }
+#endif
 
 void pad(std::vector<int32_t>& values) {
     values.resize(padded(values.size()), 0);

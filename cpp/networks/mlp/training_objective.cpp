@@ -16,6 +16,7 @@ using truncated_gaussian::one_minus_exp;
 using truncated_gaussian::sigmoid;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kLogSqrtTwoPi = 0.9189385332046727;
 
 LossAndSlope squared(const TrainingObjective&, double y, double h, double, double) {
     if (std::isnan(h)) return {0, 0};
@@ -50,7 +51,6 @@ LossAndSlope interval(const TrainingObjective& objective, double y, double h, do
 
 // log P(Z > x) for x >= 0
 double log_tail(double x) {
-    constexpr double kLogSqrtTwoPi = 0.9189385332046727;
     return -0.5 * x * x - kLogSqrtTwoPi - std::log(x + excess(x));
 }
 
@@ -68,7 +68,6 @@ double log_mass(double a, double b) {
 
 LossAndSlope truncated(const TrainingObjective& objective, double y, double h, double lower, double upper) {
     if (std::isnan(h)) return {0, 0};
-    constexpr double kLogSqrtTwoPi = 0.9189385332046727;
     const double sigma = objective.scale;
     const double low = std::isnan(lower) ? -kInfinity : lower - objective.epsilon;
     const double high = std::isnan(upper) ? kInfinity : upper + objective.epsilon;

@@ -75,9 +75,9 @@ const NlmNetwork::Sum* NlmNetwork::apply(const Linear& linear, int64_t count, bo
     for (const auto& [sum, index] : terms) addends_.push_back({sum->rows, index});
     for (const auto& [block, permutation, index, inverse] : factors)
         products_.push_back({table(*block).rows, index, pitch_of(block->channels), block->channels,
-                             weights_->packed + linear.weight_row(permutation, block->column)});
+                             weights_->packed.data() + linear.weight_row(permutation, block->column)});
     float* result = arena_->take<float>(count * linear.pitch());
-    kernel_.affine({count, linear.pitch(), with_bias ? weights_->packed + linear.bias_row() : nullptr,
+    kernel_.affine({count, linear.pitch(), with_bias ? weights_->packed.data() + linear.bias_row() : nullptr,
                     addends_.data(), static_cast<int>(addends_.size()), products_.data(),
                     static_cast<int>(products_.size()), activation, result});
     return new (arena_->take<Sum>(1)) Sum{linear, count, result, arena_->copy(terms), arena_->copy(factors)};

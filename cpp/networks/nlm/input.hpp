@@ -14,16 +14,17 @@
 //
 //   shade   of a triple: the colours of its pairs; decides its value in the second layer
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <new>
 #include <span>
 #include <vector>
 
 #include "networks/nlm/kernel.hpp"
 #include "networks/nlm/shape.hpp"
+#include "runtime/cache_aligned.hpp"
 #include "runtime/numbering.hpp"
 
 namespace hstar {
@@ -38,14 +39,14 @@ class Arena {
 #ifdef __SANITIZE_ADDRESS__
         add_block(static_cast<size_t>(count) *
                   sizeof(T));  // a piece of its own, so that its ends are guarded
-        return reinterpret_cast<T*>(blocks_.back().memory.get());
+        return reinterpret_cast<T*>(blocks_.back().data());
 #endif
-        while (block_ < blocks_.size() && used_ + bytes > blocks_[block_].size) {
+        while (block_ < blocks_.size() && used_ + bytes > blocks_[block_].size()) {
             ++block_;
             used_ = 0;
         }
         if (block_ == blocks_.size()) add_block(bytes);
-        T* piece = reinterpret_cast<T*>(blocks_[block_].memory.get() + used_);
+        T* piece = reinterpret_cast<T*>(blocks_[block_].data() + used_);
         used_ += bytes;
         return piece;
     }
@@ -70,23 +71,14 @@ class Arena {
 
   private:
     static constexpr size_t kBlockBytes = size_t{1} << 20;
-    struct Free {
-        void operator()(unsigned char* p) const { ::operator delete(p, std::align_val_t(64)); }
-    };
-    struct Block {
-        std::unique_ptr<unsigned char, Free> memory;
-        size_t size;
-    };
     void add_block(size_t bytes) {
-        size_t size = bytes > kBlockBytes ? bytes : kBlockBytes;
-#ifdef __SANITIZE_ADDRESS__
-        size = bytes;
+#ifndef __SANITIZE_ADDRESS__
+        bytes = std::max(bytes, kBlockBytes);
 #endif
-        auto* memory = static_cast<unsigned char*>(::operator new(size, std::align_val_t(64)));
-        blocks_.push_back({std::unique_ptr<unsigned char, Free>(memory), size});
+        blocks_.emplace_back(bytes);
         used_ = 0;
     }
-    std::vector<Block> blocks_;
+    std::vector<AlignedVector<unsigned char>> blocks_;
     size_t block_ = 0, used_ = 0;
 };
 
