@@ -280,7 +280,7 @@ struct BoundHeuristic {
 };
 
 // From (weights [outputs, inputs], bias, "relu" or "none", whether the input of the layer before is added).
-MlpLayer to_mlp_layer(nb::handle item, int& inputs);
+MlpLayer to_mlp_layer(nb::handle item);
 // From the dictionary that hstar.slots.features.atoms makes.
 NlmEncoding to_nlm_encoding(const nb::dict& spec);
 

@@ -2,9 +2,6 @@
 
 #include "bindings/bindings.hpp"
 #include "learned/learned_heuristic.hpp"
-#include "networks/nlm/batch.hpp"
-#include "networks/nlm/shape.hpp"
-#include "wl/operators.hpp"
 
 namespace hstar::bindings {
 
@@ -33,18 +30,21 @@ NlmBatch to_batch(const NlmShape& shape, const Floats& theta, const Flat& sizes,
                   const Entries& entries, const Floats& values) {
     require(theta.size() == shape.num_parameters, "theta must have ", shape.num_parameters, " numbers, not ",
             theta.size());
-    require(starts.size() == sizes.size() + 1, "starts must have one number more than sizes");
-    require(values.size() == entries.shape(0), "there must be one value per entry");
-    auto items = to_entries(entries);
-    return {static_cast<int64_t>(sizes.size()), sizes.data(), starts.data(),
-            static_cast<int64_t>(items.size()), items.data(), values.data()};
+    const NlmBatch batch{{sizes.data(), sizes.size()},
+                         {starts.data(), starts.size()},
+                         to_entries(entries),
+                         {values.data(), values.size()}};
+    batch.check(shape);
+    return batch;
 }
 
 Numpy<float, 2> forward(const NlmShape& shape, Floats theta, Flat sizes, Longs starts, Entries entries,
                         Floats values, int threads) {
     const NlmBatch batch = to_batch(shape, theta, sizes, starts, entries, values);
     std::vector<float> result(sizes.size() * shape.outputs);
-    without_gil([&] { nlm_forward(shape, theta.data(), batch, threads, result.data()); });
+    without_gil([&] {
+        NlmRunner(shape).forward(NlmWeights(shape, theta.data(), false), batch, threads, result.data());
+    });
     return to_numpy(std::move(result), {sizes.size(), static_cast<size_t>(shape.outputs)});
 }
 
@@ -54,7 +54,13 @@ Numpy<float> backward(const NlmShape& shape, Floats theta, Flat sizes, Longs sta
     require(gradient.shape(0) == sizes.size() && gradient.shape(1) == static_cast<size_t>(shape.outputs),
             "the gradient must have one row per state and one column per output");
     std::vector<float> result(shape.num_parameters);
-    without_gil([&] { nlm_backward(shape, theta.data(), batch, gradient.data(), threads, result.data()); });
+    const auto given = [&](int64_t state, const float*, float* of_state) {
+        std::copy_n(gradient.data() + state * shape.outputs, shape.outputs, of_state);
+    };
+    without_gil([&] {
+        const NlmWeights weights(shape, theta.data(), true);
+        NlmRunner(shape).backward(weights, batch, given, threads, result.data());
+    });
     return to_numpy(std::move(result));
 }
 
@@ -85,45 +91,39 @@ DecodeSpec to_decode(const nb::dict& spec) {
     return decode;
 }
 
-std::unique_ptr<OutputModel> make_nlm(const Task& task, const nb::dict& spec, CostType) {
-    return make_output_model(task, NlmModel{get<NlmShape>(spec, "shape"), copied(get<Floats>(spec, "theta")),
-                                            to_nlm_encoding(spec)});
+IncrementalWl to_wl(const Task& task, const nb::dict& spec) {
+    auto [options, colours] = to_wl_colouring(spec);
+    return IncrementalWl(WlGraph(task, std::move(options)), ColourTable(colours));
 }
 
-std::unique_ptr<OutputModel> make_mlp(const Task& task, const nb::dict& spec, CostType cost) {
-    MlpModel model;
-    for (nb::handle item : get<nb::list>(spec, "layers")) {
-        int inputs = 0;
-        model.layers.push_back(to_mlp_layer(item, inputs));
-        if (model.layers.size() == 1) model.inputs = inputs;
+std::unique_ptr<OutputModel> make_nlm_model(const Task& task, const nb::dict& spec, CostType) {
+    return make_nlm(task, get<NlmShape>(spec, "shape"), copied(get<Floats>(spec, "theta")),
+                    to_nlm_encoding(spec));
+}
+
+std::unique_ptr<OutputModel> make_mlp_model(const Task& task, const nb::dict& spec, CostType cost) {
+    std::vector<MlpLayer> layers;
+    for (nb::handle item : get<nb::list>(spec, "layers")) layers.push_back(to_mlp_layer(item));
+    enum class Input { Plan, Facts, Wl };
+    const auto input =
+        chosen<Input>("input", get<std::string>(spec, "input"),
+                      {{"relaxed-plan", Input::Plan}, {"facts", Input::Facts}, {"wl", Input::Wl}});
+    if (input == Input::Plan) return make_plan_network(task, layers, cost);
+    if (input == Input::Facts) {
+        const auto precision =
+            chosen<MlpPrecision>("precision", get<std::string>(spec, "precision"),
+                                 {{"float32", MlpPrecision::Float32}, {"int16", MlpPrecision::Int16}});
+        return make_fact_network(task, copied(get<Flat>(spec, "rows")), copied(get<Flat>(spec, "constant")),
+                                 std::move(layers), precision);
     }
-    enum class Input { Digits, Plan, Facts, Wl };
-    const auto input = chosen<Input>("input", get<std::string>(spec, "input"),
-                                     {{"digits", Input::Digits},
-                                      {"relaxed-plan", Input::Plan},
-                                      {"facts", Input::Facts},
-                                      {"wl", Input::Wl}});
-    if (input == Input::Wl) {
-        auto [options, colours] = to_wl_colouring(spec);
-        WlModel made{std::move(options), std::move(colours), std::move(model.layers)};
-        if (spec.contains("operators")) {
-            const auto given = get<nb::dict>(spec, "operators");
-            made.operators = {get<Ints>(given, "actions"), copied(get<Array<uint64_t, 1>>(given, "colours")),
-                              copied(get<Floats>(given, "weights"))};
-        }
-        return make_output_model(task, std::move(made));
+    std::optional<WlRanking> ranking;
+    if (spec.contains("operators")) {
+        const auto given = get<nb::dict>(spec, "operators");
+        ranking.emplace(WlOperators(task, get<Ints>(given, "actions")),
+                        copied(get<Array<uint64_t, 1>>(given, "colours")),
+                        copied(get<Floats>(given, "weights")));
     }
-    if (input == Input::Facts)
-        return make_output_model(
-            task, FactModel{copied(get<Flat>(spec, "rows")), copied(get<Flat>(spec, "constant")),
-                            model.inputs, std::move(model.layers),
-                            spec.contains("precision") ? get<std::string>(spec, "precision") : "float32"});
-    if (input == Input::Digits) {
-        for (auto [variable, first_row] : get<std::vector<std::pair<int, int>>>(spec, "digits"))
-            model.digits.push_back({variable, first_row});
-        require(!model.digits.empty(), "a network on digits needs at least one");
-    }
-    return make_output_model(task, std::move(model), cost);
+    return make_wl_network(to_wl(task, spec), layers, std::move(ranking));
 }
 
 std::unique_ptr<Evaluator> make_model(const Task& task, const nb::dict& spec) {
@@ -131,8 +131,8 @@ std::unique_ptr<Evaluator> make_model(const Task& task, const nb::dict& spec) {
                                 get<std::string>(spec, "lower"), get<double>(spec, "cap")};
     const DecodeSpec decode = to_decode(get<nb::dict>(spec, "decode"));
     using Maker = std::unique_ptr<OutputModel> (*)(const Task&, const nb::dict&, CostType);
-    const auto make =
-        chosen<Maker>("model", get<std::string>(spec, "model"), {{"nlm", make_nlm}, {"mlp", make_mlp}});
+    const auto make = chosen<Maker>("model", get<std::string>(spec, "model"),
+                                    {{"nlm", make_nlm_model}, {"mlp", make_mlp_model}});
     return make_learned(task, make(task, spec, correction.cost), correction, decode);
 }
 
@@ -140,7 +140,7 @@ std::unique_ptr<Evaluator> make_model(const Task& task, const nb::dict& spec) {
 class BoundWlFeatures {
   public:
     BoundWlFeatures(const BoundTask& bound, const Dict& spec)
-        : bound_(bound), wl_(make_incremental(bound_.task, spec)) {}
+        : bound_(bound), wl_(to_wl(bound_.task, spec)) {}
 
     // All colours of each state with how many vertices have them, over all rounds: where each state's begin,
     // the colours in ascending order, and the counts.
@@ -211,10 +211,6 @@ class BoundWlFeatures {
             }
         });
     }
-    static IncrementalWl make_incremental(const Task& task, const nb::dict& spec) {
-        auto [options, colours] = to_wl_colouring(spec);
-        return IncrementalWl(WlGraph(task, std::move(options)), ColourTable(colours));
-    }
     const BoundTask& bound_;
     Exclusive use_;  // threads may share the features
     IncrementalWl wl_;
@@ -236,14 +232,13 @@ std::pair<WlOptions, std::vector<WlColour>> to_wl_colouring(const nb::dict& spec
     return {std::move(options), copied(get<Array<uint64_t, 1>>(spec, "colours"))};
 }
 
-MlpLayer to_mlp_layer(nb::handle item, int& inputs) {
+MlpLayer to_mlp_layer(nb::handle item) {
     std::tuple<Matrix, Floats, std::string, bool> layer;
     require(nb::try_cast(item, layer),
             "a layer must be (weight float32[outputs, inputs], bias "
             "float32[outputs], 'relu' or 'none', skip)");
     const auto& [weights, bias, activation, has_skip] = layer;
     require(weights.shape(0) == bias.size(), "a layer needs a row of weights and a bias per output");
-    inputs = static_cast<int>(weights.shape(1));
     return {copied(weights), copied(bias),
             chosen<bool>("activation", activation, {{"relu", true}, {"none", false}}), has_skip};
 }

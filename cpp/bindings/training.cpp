@@ -1,4 +1,5 @@
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
 
 #include <algorithm>
 #include <cmath>
@@ -14,11 +15,6 @@ namespace hstar::bindings {
 namespace {
 
 using Part = MlpTrainer::Part;
-
-// Rows are shared by the trainers that were made from them.
-struct BoundRows {
-    std::shared_ptr<const TrainingRows> rows;
-};
 
 // A trainer, and what keeps threads from using it at once.
 struct BoundTrainer {
@@ -40,10 +36,7 @@ using PythonLayer = std::tuple<Numpy<float, 2>, Numpy<float>, const char*, bool>
 
 std::vector<MlpLayer> to_layers(const Layers& items) {
     std::vector<MlpLayer> layers;
-    for (nb::handle item : items) {
-        int inputs = 0;
-        layers.push_back(to_mlp_layer(item, inputs));
-    }
+    for (nb::handle item : items) layers.push_back(to_mlp_layer(item));
     return layers;
 }
 
@@ -57,16 +50,20 @@ std::vector<PythonLayer> from_layers(std::vector<MlpLayer> layers) {
     return result;
 }
 
-void make_rows(BoundRows* self, int num_atoms, Longs starts, Flat atoms, Floats h, Floats lower, Floats upper,
-               Floats weights) {
-    new (self) BoundRows{std::make_shared<const TrainingRows>(
-        num_atoms, copied(starts), copied(atoms), copied(h), copied(lower), copied(upper), copied(weights))};
+void make_rows(TrainingRows* self, int num_atoms, Longs starts, Flat atoms, Floats h, Floats lower,
+               Floats upper) {
+    require(num_atoms >= 1, "there must be at least one atom");
+    GivenRows given(starts, atoms, static_cast<size_t>(num_atoms), "atom");
+    TrainingRows rows{num_atoms, std::move(given.starts), std::move(given.items),
+                      copied(h), copied(lower),           copied(upper)};
+    rows.check_labels();
+    new (self) TrainingRows(std::move(rows));
 }
 
-void make_trainer(BoundTrainer* self, const BoundRows& rows, const Layers& layers,
+void make_trainer(BoundTrainer* self, std::shared_ptr<TrainingRows> rows, const Layers& layers,
                   const std::string& objective, double scale, double epsilon, const std::string& kernel) {
     new (self) BoundTrainer{
-        {rows.rows, to_layers(layers), TrainingObjective{objective, scale, epsilon}, kernel}, {}};
+        {std::move(rows), to_layers(layers), TrainingObjective{objective, scale, epsilon}, kernel}, {}};
 }
 
 double epoch(const Limits& limits, BoundTrainer& self, Flat order, int batch, double learning_rate) {
@@ -130,17 +127,21 @@ void check_training(double penalty, double tolerance, int most) {
     if (most < 1) refuse("there must be at least one pass or step");
 }
 
-// Weights float64[width], the number of passes, and whether they converged.
+// Weights float64[width], the number of passes or steps, and whether they converged.
+template <class Fit>
+auto fitted(Fit fit) {
+    LinearFit found = guarded(fit);
+    return std::tuple(to_numpy(std::move(found.weights)), found.rounds, found.converged);
+}
+
 auto bound_rank_svm(const Limits& limits, Longs starts, Flat columns, Floats values, size_t width,
                     double penalty, double tolerance, int max_passes, uint64_t seed) {
     const GivenMatrix given(starts, columns, values, width);
     check_training(penalty, tolerance, max_passes);
-    RankSvm found =
-        guarded([&] { return train_rank_svm(given.rows(), {penalty, tolerance, max_passes, seed}, limits); });
-    return std::tuple(to_numpy(std::move(found.weights)), found.passes, found.converged);
+    return fitted(
+        [&] { return train_rank_svm(given.rows(), {penalty, tolerance, max_passes, seed}, limits); });
 }
 
-// Weights float64[width], the number of steps, and whether they converged.
 auto bound_newton(const Limits& limits, Longs starts, Flat columns, Floats values, size_t width,
                   const std::string& loss, Array<double, 1> targets, double penalty, double tolerance,
                   int max_steps) {
@@ -150,9 +151,8 @@ auto bound_newton(const Limits& limits, Longs starts, Flat columns, Floats value
         "loss", loss, {{"logistic", SmoothLoss::Logistic}, {"squared", SmoothLoss::Squared}});
     const auto wanted = copied(targets);
     require(std::ranges::all_of(wanted, [](double y) { return std::isfinite(y); }), "targets must be finite");
-    NewtonFit found = guarded(
+    return fitted(
         [&] { return fit_by_newton(given.rows(), wanted, {smooth, penalty, tolerance, max_steps}, limits); });
-    return std::tuple(to_numpy(std::move(found.weights)), found.steps, found.converged);
 }
 
 }  // namespace
@@ -160,9 +160,9 @@ auto bound_newton(const Limits& limits, Longs starts, Flat columns, Floats value
 void bind_training(nb::module_& m) {
     const auto deadline = "deadline"_a = 0.0;
     const auto memory = "memory_bytes"_a = 0;
-    nb::class_<BoundRows>(m, "TrainingRows")
+    nb::class_<TrainingRows>(m, "TrainingRows")
         .def("__init__", &make_rows)
-        .def("__len__", [](const BoundRows& self) { return self.rows->size(); });
+        .def("__len__", &TrainingRows::size);
     nb::class_<BoundTrainer>(m, "MlpTrainer")
         .def("__init__", &make_trainer, "rows"_a, "layers"_a, "objective"_a = "squared", "scale"_a = 1.0,
              "epsilon"_a = 0.1, "kernel"_a = "")
@@ -175,13 +175,12 @@ void bind_training(nb::module_& m) {
                  return from_layers(self.trainer.layers(Part::Weights));
              })
         .def("state", &state)
-        .def("load", &load, "layers"_a, "state"_a = nb::none())
-        .def_prop_ro("kernel", [](const BoundTrainer& self) { return self.trainer.kernel(); });
+        .def("load", &load, "layers"_a, "state"_a = nb::none());
     m.def("rank_svm", limited(&bound_rank_svm), "starts"_a, "columns"_a, "values"_a, "width"_a,
           "penalty"_a = 1.0, "tolerance"_a = 0.01, "max_passes"_a = 1000, "seed"_a = 0, deadline, memory);
     m.def("newton_fit", limited(&bound_newton), "starts"_a, "columns"_a, "values"_a, "width"_a, "loss"_a,
           "targets"_a, "penalty"_a = 1.0, "tolerance"_a = 1e-6, "max_steps"_a = 100, deadline, memory);
-    m.def("mlp_training_kernels", [] { return names_of(mlp_training_kernels()); });
+    m.def("mlp_kernel_names", [] { return names_of(mlp_kernels()); });
 }
 
 }  // namespace hstar::bindings

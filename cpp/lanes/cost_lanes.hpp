@@ -77,16 +77,6 @@ struct Lanes {
         return {_mm256_blendv_epi8(b.low, a.low, from_mask(mask)),
                 _mm256_blendv_epi8(b.high, a.high, from_mask(mask >> 16))};
     }
-    friend int smallest(Lanes a, LaneMask among) {
-        alignas(32) uint16_t x[kLanes];
-        store(x, a);
-        int result = 65535;
-        for (; among; among &= among - 1) {
-            int lane = __builtin_ctz(among);
-            result = x[lane] < result ? x[lane] : result;
-        }
-        return result;
-    }
 };
 inline Lanes load(const uint16_t* p) {
     auto* q = reinterpret_cast<const __m256i*>(p);
@@ -102,58 +92,60 @@ inline Lanes fill(uint16_t x) {
 struct Lanes {
     uint16_t x[kLanes];
 
+    template <class Value>
+    static Lanes each(Value value) {
+        Lanes result;
+        for (int i = 0; i < kLanes; ++i) result.x[i] = static_cast<uint16_t>(value(i));
+        return result;
+    }
+    template <class Holds>
+    static LaneMask where(Holds holds) {
+        LaneMask mask = 0;
+        for (int i = 0; i < kLanes; ++i) mask |= static_cast<LaneMask>(holds(i)) << i;
+        return mask;
+    }
     friend void store(uint16_t* p, Lanes a) {
         for (int i = 0; i < kLanes; ++i) p[i] = a.x[i];
     }
     friend Lanes add(Lanes a, Lanes b) {
-        for (int i = 0; i < kLanes; ++i) {
-            uint16_t sum = static_cast<uint16_t>(a.x[i] + b.x[i]);
-            a.x[i] = static_cast<uint16_t>(sum | -(sum < b.x[i]));
-        }
-        return a;
+        return each([&](int i) { return a.x[i] + b.x[i] < 65535 ? a.x[i] + b.x[i] : 65535; });
     }
     friend Lanes min(Lanes a, Lanes b) {
-        for (int i = 0; i < kLanes; ++i) a.x[i] = a.x[i] < b.x[i] ? a.x[i] : b.x[i];
-        return a;
+        return each([&](int i) { return a.x[i] < b.x[i] ? a.x[i] : b.x[i]; });
     }
     friend Lanes max(Lanes a, Lanes b) {
-        for (int i = 0; i < kLanes; ++i) a.x[i] = a.x[i] > b.x[i] ? a.x[i] : b.x[i];
-        return a;
+        return each([&](int i) { return a.x[i] > b.x[i] ? a.x[i] : b.x[i]; });
     }
     friend LaneMask less(Lanes a, Lanes b) {
-        LaneMask mask = 0;
-        for (int i = 0; i < kLanes; ++i) mask |= static_cast<LaneMask>(a.x[i] < b.x[i]) << i;
-        return mask;
+        return where([&](int i) { return a.x[i] < b.x[i]; });
     }
     friend LaneMask equal(Lanes a, Lanes b) {
-        LaneMask mask = 0;
-        for (int i = 0; i < kLanes; ++i) mask |= static_cast<LaneMask>(a.x[i] == b.x[i]) << i;
-        return mask;
+        return where([&](int i) { return a.x[i] == b.x[i]; });
     }
     friend Lanes select(LaneMask mask, Lanes a, Lanes b) {
-        for (int i = 0; i < kLanes; ++i) a.x[i] = (mask >> i) & 1 ? a.x[i] : b.x[i];
-        return a;
-    }
-    friend int smallest(Lanes a, LaneMask among) {
-        int result = 65535;
-        for (; among; among &= among - 1) {
-            int lane = __builtin_ctz(among);
-            result = a.x[lane] < result ? a.x[lane] : result;
-        }
-        return result;
+        return each([&](int i) { return (mask >> i) & 1 ? a.x[i] : b.x[i]; });
     }
 };
 inline Lanes load(const uint16_t* p) {
-    Lanes r;
-    for (int i = 0; i < kLanes; ++i) r.x[i] = p[i];
-    return r;
+    return Lanes::each([&](int i) { return p[i]; });
 }
 inline Lanes fill(uint16_t x) {
-    Lanes r;
-    for (int i = 0; i < kLanes; ++i) r.x[i] = x;
-    return r;
+    return Lanes::each([&](int) { return x; });
 }
 
+#endif
+
+#if !defined(__AVX512BW__) || !defined(__AVX512VL__)
+inline int smallest(Lanes a, LaneMask among) {
+    alignas(32) uint16_t x[kLanes];
+    store(x, a);
+    int result = 65535;
+    for (; among; among &= among - 1) {
+        const int lane = __builtin_ctz(among);
+        result = x[lane] < result ? x[lane] : result;
+    }
+    return result;
+}
 #endif
 
 }  // namespace

@@ -93,37 +93,28 @@ Decode quantile(const DecodeSpec& spec, int outputs) {
 
 struct DecodeEntry {
     const char* name;
-    bool reads_lower;
     Decode (*make)(const DecodeSpec& spec, int outputs);
 };
 constexpr DecodeEntry kDecodes[] = {
-    {"value", false, value},
-    {"mean", false, value},
-    {"floor", false, floor_of_value},
-    {"clip", true, clip},
-    {"truncated-mean", true, truncated_mean},
-    {"shaped", false, shaped},
-    {"argmax", false, argmax},
-    {"quantile", false, quantile},
+    {"value", value},
+    {"mean", value},
+    {"floor", floor_of_value},
+    {"clip", clip},
+    {"truncated-mean", truncated_mean},
+    {"shaped", shaped},
+    {"argmax", argmax},
+    {"quantile", quantile},
 };
-
-const DecodeEntry& entry(const std::string& name) {
-    std::string names;
-    for (const DecodeEntry& one : kDecodes) {
-        if (name == one.name) return one;
-        names += (names.empty() ? "" : ", ") + std::string(one.name);
-    }
-    refuse("unknown decode '", name, "'; choose one of ", names);
-}
 
 }  // namespace
 
 Decode make_decode(const DecodeSpec& spec, int outputs) {
-    return entry(spec.name).make(spec, outputs);
-}
-
-bool reads_lower(const std::string& decode) {
-    return entry(decode).reads_lower;
+    std::string names;
+    for (const auto& [name, make] : kDecodes) {
+        if (spec.name == name) return make(spec, outputs);
+        names += (names.empty() ? "" : ", ") + std::string(name);
+    }
+    refuse("unknown decode '", spec.name, "'; choose one of ", names);
 }
 
 }  // namespace hstar

@@ -23,30 +23,26 @@ constexpr int kFinestUnit = -28;  // 2^-28: finer than single precision for weig
 // overflows, which leaves about 24 bits for a weight.
 class FactLayer {
   public:
-    // `rows` has an input or -1 per fact; `constant` are inputs that are 1 in every state. The layer's inputs
-    // and outputs must fit. Throws std::invalid_argument.
-    FactLayer(const Task& task, std::vector<int> rows, std::span<const int> constant, int inputs,
-              const MlpLayer& layer)
+    // `rows` has an input or -1 per fact; `constant` are inputs that are 1 in every state. Throws
+    // std::invalid_argument.
+    FactLayer(const Task& task, std::vector<int> rows, std::span<const int> constant, const MlpLayer& layer)
         : task_(task),
           kernel_(mlp_kernels().back()),
           row_of_(std::move(rows)),
-          num_outputs_(static_cast<int>(layer.bias.size())),
-          pitch_(mlp_pitch(num_outputs_)),
+          pitch_(mlp_pitch(static_cast<int>(layer.bias.size()))),
           is_relu_(layer.is_relu) {
+        const int inputs = static_cast<int>(layer.inputs()), outputs = static_cast<int>(layer.bias.size());
         require(row_of_.size() == static_cast<size_t>(task.num_facts()),
                 "there must be one input, or -1, per fact of the task");
         const auto is_input = [&](int row) { return row >= 0 && row < inputs; };
         require(std::all_of(row_of_.begin(), row_of_.end(), [&](int r) { return r == -1 || is_input(r); }) &&
                     std::all_of(constant.begin(), constant.end(), is_input),
                 "a fact has an input that the network does not have");
-        require(num_outputs_ >= 1 && layer.weights.size() == static_cast<size_t>(inputs) * layer.bias.size(),
-                "the first layer's weights must be [outputs, inputs]");
-        layer.check_numbers();
 
         // The largest sum of any state, and the finest unit in which it fits.
         double largest = 0;
         std::vector<double> base(layer.bias.begin(), layer.bias.end());
-        for (int output = 0; output < num_outputs_; ++output) {
+        for (int output = 0; output < outputs; ++output) {
             const float* weights = layer.weights.data() + static_cast<size_t>(output) * inputs;
             for (int row : constant) base[output] += weights[row];
             double sum = std::fabs(base[output]);
@@ -66,22 +62,15 @@ class FactLayer {
         const auto fixed = [&](double x) { return static_cast<int>(std::lrint(std::ldexp(x, -exponent))); };
         base_.assign(pitch_, 0);
         rows_.assign(static_cast<size_t>(inputs) * pitch_, 0);
-        std::vector<char> is_used(inputs, 0);  // a row that no fact uses may not fit
-        for (int row : row_of_)
-            if (row >= 0) is_used[row] = 1;
-        for (int output = 0; output < num_outputs_; ++output) {
+        for (int output = 0; output < outputs; ++output) {
             base_[output] = fixed(base[output]);
-            for (int row = 0; row < inputs; ++row)
-                if (is_used[row])
-                    rows_[static_cast<size_t>(row) * pitch_ + output] =
-                        fixed(layer.weights[static_cast<size_t>(output) * inputs + row]);
+            const float* weights = layer.weights.data() + static_cast<size_t>(output) * inputs;
+            for (int row : row_of_)  // a row that no fact uses may not fit
+                if (row >= 0) rows_[static_cast<size_t>(row) * pitch_ + output] = fixed(weights[row]);
         }
         sums_.resize(pitch_);
         successor_.resize(pitch_);
     }
-
-    int num_outputs() const { return num_outputs_; }
-    int pitch() const { return pitch_; }
 
     // Moves to a state, in as few steps as it takes from the state before.
     void move_to(const int* values) {
@@ -132,7 +121,7 @@ class FactLayer {
     const Task& task_;
     MlpKernel kernel_;
     std::vector<int> row_of_;  // per fact
-    int num_outputs_, pitch_;
+    int pitch_;
     float unit_;
     bool is_relu_;
     AlignedVector<int> rows_, base_;  // base_: bias and constant inputs
@@ -142,19 +131,9 @@ class FactLayer {
     std::vector<int> changes_;
 };
 
-std::vector<MlpLayer> without_first(std::vector<MlpLayer> layers) {
-    require(layers.size() >= 2, "a network on facts needs at least two layers");
-    layers.erase(layers.begin());
-    return layers;
-}
-
-// Rest is the network after the first layer.
-template <class Rest>
 class FactMlp : public OutputModel {
   public:
-    template <class MakeRest>
-    FactMlp(FactLayer first, MakeRest make_rest)
-        : first_(std::move(first)), rest_(make_rest(first_.num_outputs())) {}
+    FactMlp(FactLayer first, MlpNetwork rest) : first_(std::move(first)), rest_(std::move(rest)) {}
 
     int num_outputs() const override { return rest_.num_outputs(); }
     int most_at_once() const override { return 1024; }
@@ -191,24 +170,23 @@ class FactMlp : public OutputModel {
     }
 
     FactLayer first_;
-    Rest rest_;
+    MlpNetwork rest_;  // the layers after the first
     std::vector<int> parent_;
 };
 
 }  // namespace
 
-std::unique_ptr<OutputModel> make_output_model(const Task& task, FactModel model) {
-    require(!model.layers.empty(), "a network needs at least one layer");
-    FactLayer first(task, std::move(model.rows), model.constant, model.inputs, model.layers[0]);
-    const bool is_relu = model.layers[0].is_relu;
-    const auto rest = without_first(std::move(model.layers));
-    if (model.precision == "float32")
-        return std::make_unique<FactMlp<MlpNetwork>>(
-            std::move(first), [&](int inputs) { return MlpNetwork(inputs, 0, rest, ""); });
-    require(model.precision == "int16", "unknown precision '", model.precision, "'; choose float32 or int16");
-    require(is_relu, "with precision int16 the first layer must end with relu");
-    return std::make_unique<FactMlp<NarrowNetwork>>(
-        std::move(first), [&](int inputs) { return NarrowNetwork(inputs, rest, ""); });
+std::unique_ptr<OutputModel> make_fact_network(const Task& task, std::vector<int> rows,
+                                               std::span<const int> constant, std::vector<MlpLayer> layers,
+                                               MlpPrecision precision) {
+    require(layers.size() >= 2, "a network on facts needs at least two layers");
+    check_layers(layers, layers[0].inputs());
+    require(precision == MlpPrecision::Float32 || layers[0].is_relu,
+            "with precision int16 the first layer must end with relu");
+    FactLayer first(task, std::move(rows), constant, layers[0]);
+    layers.erase(layers.begin());
+    MlpNetwork rest(layers[0].inputs(), layers, precision);
+    return std::make_unique<FactMlp>(std::move(first), std::move(rest));
 }
 
 }  // namespace hstar

@@ -24,7 +24,6 @@ class LearnedHeuristic : public Evaluator {
                 "a cap must be finite and at least 1, or 0 for none");
         require(cap == 0 || !(correction.base.empty() || correction.lower.empty()),
                 "a cap needs a base and a lower bound");
-        if (!reads_lower(decode.name) && cap == 0) correction_.lower.clear();
         auto make = [&](const std::string& name) {
             return name.empty() || name == known_ ? nullptr : make_evaluator(name, task, correction.cost);
         };

@@ -31,10 +31,9 @@ struct DecodeSpec {
 // In double precision, with a fixed order of operations. All outputs are finite.
 using Decode = std::function<double(const float* outputs, double base, double lower)>;
 
-// Both throw std::invalid_argument: for unknown names, missing or bad constants, and a number of outputs that
-// does not fit.
+// Throws std::invalid_argument for unknown names, missing or bad constants, and a number of outputs that does
+// not fit.
 Decode make_decode(const DecodeSpec& spec, int outputs);
-bool reads_lower(const std::string& decode);
 
 // Names of heuristics; empty: 0 and minus infinity. A base with a cap is min(base, cap * lower).
 struct Correction {

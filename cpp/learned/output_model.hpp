@@ -10,7 +10,7 @@
 #include "networks/mlp/network.hpp"
 #include "networks/nlm/batch.hpp"
 #include "networks/nlm/shape.hpp"
-#include "wl/graph.hpp"
+#include "wl/operators.hpp"
 
 namespace hstar {
 
@@ -69,51 +69,22 @@ class ExpansionWalk {
     int end_ = 0;  // one past the last child of the expansion
 };
 
-struct NlmModel {
-    NlmShape shape;
-    std::vector<float> theta;
-    NlmEncoding encoding;
-};
-
-// A dense network on one-hot digits of a state: variable v = x switches on input first_row + x. Without
-// digits it reads the four features of RelaxationHeuristic::plan_features.
-struct MlpModel {
-    struct Digit {
-        int variable, first_row;
-    };
-    std::vector<Digit> digits;
-    int inputs = 0;
-    std::vector<MlpLayer> layers;
-};
-
-// A dense network that reads which atoms are true.
-struct FactModel {
-    std::vector<int> rows;      // per fact of the task: its input, or -1 if it has none
-    std::vector<int> constant;  // inputs that are 1 in every state
-    int inputs = 0;
-    std::vector<MlpLayer> layers;
-    std::string precision = "float32";  // or "int16": of the layers after the first
-};
-
-// A dense network that reads Weisfeiler-Leman features: how many vertices of the state's graph have each
-// colour.
-struct WlModel {
-    // Ranks operators (wl/operators.hpp).
-    struct Operators {
-        std::vector<int> actions;
-        std::vector<WlColour> colours;
-        std::vector<float> weights;
-    };
-    WlOptions options;
-    std::vector<WlColour> colours;
-    std::vector<MlpLayer> layers;
-    std::optional<Operators> operators = std::nullopt;  // only with a linear function
-};
-
 // All throw std::invalid_argument for models that do not fit the task.
-std::unique_ptr<OutputModel> make_output_model(const Task& task, FactModel model);
-std::unique_ptr<OutputModel> make_output_model(const Task& task, NlmModel model);
-std::unique_ptr<OutputModel> make_output_model(const Task& task, WlModel model);
-std::unique_ptr<OutputModel> make_output_model(const Task& task, MlpModel model, CostType cost);
+
+// A Neural Logic Machine with these parameters.
+std::unique_ptr<OutputModel> make_nlm(const Task& task, const NlmShape& shape,
+                                      const std::vector<float>& theta, NlmEncoding encoding);
+// A dense network that reads which facts are true. `rows` has the input of each fact of the task, or -1 if it
+// has none; `constant` are inputs that are 1 in every state. Precision is that of the layers after the first.
+std::unique_ptr<OutputModel> make_fact_network(const Task& task, std::vector<int> rows,
+                                               std::span<const int> constant, std::vector<MlpLayer> layers,
+                                               MlpPrecision precision);
+// A dense network that reads the four features of RelaxationHeuristic::plan_features.
+std::unique_ptr<OutputModel> make_plan_network(const Task& task, const std::vector<MlpLayer>& layers,
+                                               CostType cost);
+// A dense network that reads Weisfeiler-Leman features: how many vertices of the state's graph have each
+// colour. A linear function may have a ranking of operators beside it.
+std::unique_ptr<OutputModel> make_wl_network(IncrementalWl wl, const std::vector<MlpLayer>& layers,
+                                             std::optional<WlRanking> ranking);
 
 }  // namespace hstar

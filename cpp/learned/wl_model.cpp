@@ -10,7 +10,6 @@
 
 #include "learned/output_model.hpp"
 #include "runtime/require.hpp"
-#include "wl/operators.hpp"
 
 namespace hstar {
 
@@ -18,10 +17,12 @@ namespace {
 
 class WlLinear : public OutputModel {
   public:
-    WlLinear(IncrementalWl wl, const MlpLayer& layer, double most_vertices, std::optional<WlRanking> ranking)
+    WlLinear(IncrementalWl wl, const MlpLayer& layer, std::optional<WlRanking> ranking)
         : wl_(std::move(wl)), ranking_(std::move(ranking)), weights_(wl_.num_features()) {
         double most = std::fabs(layer.bias[0]);
         for (float weight : layer.weights) most = std::max<double>(most, std::fabs(weight));
+        const WlGraph& graph = wl_.graph();
+        const double most_vertices = static_cast<double>(graph.most_vertices()) * (graph.rounds() + 1);
         // No state has a sum above this; each rounding adds at most a half.
         const double largest = (most + 1e-300) * (most_vertices + 1);
         const int exponent = std::ilogb(largest) - 60;
@@ -82,7 +83,7 @@ class WlLinear : public OutputModel {
 class WlNetwork : public OutputModel {
   public:
     WlNetwork(IncrementalWl wl, const std::vector<MlpLayer>& layers)
-        : wl_(std::move(wl)), network_(wl_.num_features(), 0, layers, "") {}
+        : wl_(std::move(wl)), network_(static_cast<size_t>(wl_.num_features()), layers) {}
     int num_outputs() const override { return network_.num_outputs(); }
 
     void outputs(const StateBatch& batch, std::span<const int> which, float* result) override {
@@ -91,7 +92,7 @@ class WlNetwork : public OutputModel {
             wl_.move_to(batch.row(state));
             append_counts();
         }
-        network_.forward(nullptr, counts_.data(), static_cast<int>(which.size()), result);
+        network_.forward(counts_.data(), static_cast<int>(which.size()), result);
     }
     void outputs_of_expansions(const ExpansionBatch& batch, std::span<const int> which,
                                float* result) override {
@@ -106,7 +107,7 @@ class WlNetwork : public OutputModel {
             for (int feature : gained) ++counts[feature];
             for (int feature : lost) --counts[feature];
         }
-        network_.forward(nullptr, counts_.data(), static_cast<int>(which.size()), result);
+        network_.forward(counts_.data(), static_cast<int>(which.size()), result);
     }
 
   private:
@@ -120,23 +121,14 @@ class WlNetwork : public OutputModel {
 
 }  // namespace
 
-std::unique_ptr<OutputModel> make_output_model(const Task& task, WlModel model) {
-    require(!model.layers.empty(), "a network needs at least one layer");
-    const MlpLayer& first = model.layers[0];
-    require(first.weights.size() == model.colours.size() * first.bias.size(),
-            "the network must have one input per colour");
-    for (const MlpLayer& layer : model.layers) layer.check_numbers();
-    WlGraph graph(task, std::move(model.options));
-    const double most_vertices = static_cast<double>(graph.most_vertices()) * (graph.rounds() + 1);
-    IncrementalWl wl(std::move(graph), ColourTable(model.colours));
-    std::optional<WlRanking> ranking;
-    if (model.operators)
-        ranking.emplace(WlOperators(task, model.operators->actions), model.operators->colours,
-                        std::move(model.operators->weights));
-    if (model.layers.size() == 1 && first.bias.size() == 1 && !first.is_relu && !first.has_skip)
-        return std::make_unique<WlLinear>(std::move(wl), first, most_vertices, std::move(ranking));
+std::unique_ptr<OutputModel> make_wl_network(IncrementalWl wl, const std::vector<MlpLayer>& layers,
+                                             std::optional<WlRanking> ranking) {
+    check_layers(layers, static_cast<size_t>(wl.num_features()));
+    const MlpLayer& first = layers[0];
+    if (layers.size() == 1 && first.bias.size() == 1 && !first.is_relu)
+        return std::make_unique<WlLinear>(std::move(wl), first, std::move(ranking));
     require(!ranking, "only a linear function can have weights of operators beside it");
-    return std::make_unique<WlNetwork>(std::move(wl), model.layers);
+    return std::make_unique<WlNetwork>(std::move(wl), layers);
 }
 
 }  // namespace hstar

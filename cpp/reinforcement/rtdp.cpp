@@ -319,8 +319,7 @@ NlmBatch RtdpLearner::fill_batch(std::span<const Place> places) {
         world.encode(place.state, entries_, entry_values_);
         starts_.push_back(static_cast<int64_t>(entries_.size()));
     }
-    return {static_cast<int64_t>(places.size()),   sizes_.data(),   starts_.data(),
-            static_cast<int64_t>(entries_.size()), entries_.data(), entry_values_.data()};
+    return {sizes_, starts_, entries_, entry_values_};
 }
 
 void RtdpLearner::renew(Values& by) {

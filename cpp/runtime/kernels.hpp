@@ -8,9 +8,6 @@
 
 namespace hstar {
 
-// In the order of HSTAR_KERNELS.
-constexpr const char* kInstructionSets[] = {"portable", "avx2", "avx512"};
-
 inline size_t num_instruction_sets() {
 #ifdef HSTAR_X86
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return 1;

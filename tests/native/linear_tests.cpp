@@ -65,7 +65,7 @@ void test_rank_svm(int seed) {
     const DrawnRows drawn(random);
     const SparseRows rows = drawn.rows();
     const RankSvmOptions options{0.5, 1e-7, 100'000, static_cast<uint64_t>(seed)};
-    const RankSvm found = train_rank_svm(rows, options, Limits());
+    const LinearFit found = train_rank_svm(rows, options, Limits());
     check(found.converged, "the rank-SVM converges", seed);
     const auto pull = [&](size_t, double z) { return 2 * options.penalty * std::max(0.0, 1 - z); };
     check(distance_to_minimum(rows, found.weights, pull) < 1e-4, "the gradient of the rank-SVM is zero",
@@ -113,7 +113,7 @@ void test_newton(int seed) {
         const bool is_squared = loss == SmoothLoss::Squared;
         const std::span<const double> wanted(targets.data(), is_squared ? targets.size() : 0);
         const NewtonOptions options{loss, 0.1 + seed % 5, 1e-7, 100};
-        const NewtonFit found = fit_by_newton(rows, wanted, options, Limits());
+        const LinearFit found = fit_by_newton(rows, wanted, options, Limits());
         check(found.converged, "Newton's method converges", seed);
         const auto pull = [&](size_t i, double z) {
             return options.penalty * (is_squared ? 2 * (targets[i] - z) : 1 / (1 + std::exp(z)));

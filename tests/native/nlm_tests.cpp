@@ -90,9 +90,9 @@ void test_kernels_agree(int seed) {
     const int n = number(random, 0, 5);
     const Sparse sparse = random_entries(random, shape, n);
     const auto& kernels = nlm_kernels();
-    const Result plain = run(kernels[0].kernel, shape, weights, n, sparse);
-    for (const NamedNlmKernel& other : kernels) {
-        const Result result = run(other.kernel, shape, weights, n, sparse);
+    const Result plain = run(kernels[0], shape, weights, n, sparse);
+    for (const NlmKernel& other : kernels) {
+        const Result result = run(other, shape, weights, n, sparse);
         check(same_bits(plain.output, result.output), "instruction sets give the same output", seed);
         check(same_bits(plain.gradient, result.gradient), "instruction sets give the same gradient", seed);
     }
@@ -107,16 +107,16 @@ void test_gradient_is_the_slope(int seed) {
     std::vector<int> sizes{number(random, 0, 4)};
     const Sparse sparse = random_entries(random, shape, sizes[0]);
     const std::vector<int64_t> starts{0, static_cast<int64_t>(sparse.entries.size())};
-    const NlmBatch batch{1,         sizes.data(),          starts.data(),
-                         starts[1], sparse.entries.data(), sparse.values.data()};
+    const NlmBatch batch{sizes, starts, sparse.entries, sparse.values};
+    NlmRunner runner(shape);
     std::vector<float> gradient(theta.size());
-    const std::vector<float> ones(shape.outputs, 1.0f);
-    nlm_backward(shape, theta.data(), batch, ones.data(), 1, gradient.data());
+    const auto ones = [&](int64_t, const float*, float* slopes) { std::fill_n(slopes, shape.outputs, 1.0f); };
+    runner.backward(NlmWeights(shape, theta.data(), true), batch, ones, 1, gradient.data());
     const std::vector<float> direction = random_theta(random, shape);
     auto value = [&](double step) {
         std::vector<float> moved = theta, output(shape.outputs);
         for (size_t i = 0; i < moved.size(); ++i) moved[i] += static_cast<float>(step) * direction[i];
-        nlm_forward(shape, moved.data(), batch, 1, output.data());
+        runner.forward(NlmWeights(shape, moved.data(), false), batch, 1, output.data());
         double sum = 0;
         for (float y : output) sum += y;
         return sum;
@@ -139,16 +139,16 @@ void test_nlm(int seed) {
 
 void test_learned_heuristics(const Task& task, int seed) {
     Random random(seed);
-    NlmModel model;
-    model.shape = random_shape(random, 5);
-    model.theta = random_theta(random, model.shape);
-    model.encoding.num_objects = number(random, 1, 6);
-    Sparse sparse = random_entries(random, model.shape, model.encoding.num_objects);
-    model.encoding.base_entries = sparse.entries;
-    model.encoding.base_values = sparse.values;
-    while (model.encoding.fact_entries.size() < static_cast<size_t>(task.num_facts())) {
-        sparse = random_entries(random, model.shape, model.encoding.num_objects);
-        model.encoding.fact_entries.push_back(sparse.entries.empty() ? NlmEntry{-1, -1} : sparse.entries[0]);
+    const NlmShape shape = random_shape(random, 5);
+    const std::vector<float> theta = random_theta(random, shape);
+    NlmEncoding encoding;
+    encoding.num_objects = number(random, 1, 6);
+    Sparse sparse = random_entries(random, shape, encoding.num_objects);
+    encoding.base_entries = sparse.entries;
+    encoding.base_values = sparse.values;
+    while (encoding.fact_entries.size() < static_cast<size_t>(task.num_facts())) {
+        sparse = random_entries(random, shape, encoding.num_objects);
+        encoding.fact_entries.push_back(sparse.entries.empty() ? NlmEntry{-1, -1} : sparse.entries[0]);
     }
     Correction correction;
     correction.base = number(random, 0, 1) ? "ff" : "";
@@ -162,10 +162,10 @@ void test_learned_heuristics(const Task& task, int seed) {
         for (int v = 0; v < task.num_variables(); ++v)
             values.push_back(number(random, 0, task.domain_size[v] - 1));
     values.resize(std::max<size_t>(1, values.size()));
-    const MlpModel linear{{}, 4, {{{0.5f, 0.25f, 0.5f, 1.0f}, {-3.0f}, false, false}}};
+    const std::vector<MlpLayer> linear{{{0.5f, 0.25f, 0.5f, 1.0f}, {-3.0f}, false, false}};
     for (const auto& evaluator :
-         {make_learned(task, make_output_model(task, model), correction, decode),
-          make_learned(task, make_output_model(task, linear, correction.cost), correction, decode)}) {
+         {make_learned(task, make_nlm(task, shape, theta, encoding), correction, decode),
+          make_learned(task, make_plan_network(task, linear, correction.cost), correction, decode)}) {
         std::vector<float> together(20), alone(20);
         Rows<int> preferred;
         evaluator->evaluate({values.data(), 20, task.num_variables()}, together.data(), &preferred);

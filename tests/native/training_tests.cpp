@@ -44,15 +44,11 @@ void test_narrow(int seed) {
     std::vector<float> numbers(static_cast<size_t>(count) * inputs);
     for (float& x : numbers) x = std::max(0.0f, std::normal_distribution<float>(0, 3)(draw.random));
     std::vector<float> exact(count * num_outputs), first;
-    MlpNetwork(inputs, 0, layers, "").forward(nullptr, numbers.data(), count, exact.data());
+    MlpNetwork(inputs, layers).forward(numbers.data(), count, exact.data());
     for (const NarrowKernel& kernel : narrow_kernels()) {
-        NarrowNetwork network(inputs, layers, kernel.name);
-        float* loaded = network.inputs(count);
-        for (int s = 0; s < count; ++s)
-            std::copy_n(numbers.data() + static_cast<size_t>(s) * inputs, inputs,
-                        loaded + static_cast<size_t>(s) * network.input_pitch());
+        MlpNetwork network(inputs, layers, MlpPrecision::Int16, kernel.name);
         std::vector<float> outputs(count * num_outputs);
-        network.forward_inputs(count, outputs.data());
+        network.forward(numbers.data(), count, outputs.data());
         if (first.empty()) first = outputs;
         check(std::memcmp(first.data(), outputs.data(), outputs.size() * sizeof(float)) == 0,
               "every kernel gives the same bits (16-bit products)", seed);
@@ -81,7 +77,7 @@ void test_trainer(int seed) {
         upper.push_back(draw.between(0, 1) ? h.back() + 1 : missing);
     }
     const auto rows =
-        std::make_shared<const TrainingRows>(atoms, starts, items, h, lower, upper, std::vector<float>());
+        std::make_shared<const TrainingRows>(TrainingRows{atoms, starts, items, h, lower, upper});
     const std::vector<MlpLayer> layers{
         draw.layer(atoms, width, true, false), draw.layer(width, width, true, false),
         draw.layer(width, width, true, false), draw.layer(width, width, true, true),
@@ -90,7 +86,7 @@ void test_trainer(int seed) {
     std::iota(order.begin(), order.end(), 0);
     const char* names[] = {"squared", "interval", "truncated-gaussian"};
     std::vector<float> first;
-    for (const MlpTrainingKernel& kernel : mlp_training_kernels()) {
+    for (const MlpKernel& kernel : mlp_kernels()) {
         MlpTrainer trainer(rows, layers, {names[seed % 3], 1.5, 0.1}, kernel.name);
         const double before = trainer.loss(order, {});
         const int batch = seed % 7 + 120 * (seed % 2) + 1;

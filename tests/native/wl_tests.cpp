@@ -112,49 +112,52 @@ void test_wl(const Task& task, const std::map<State, int>& states, int seed) {
     check(is_bounded, "no state has more vertices than most_vertices()", seed);
 
     if (colours.empty()) return;
-    WlModel model{options, colours, {{}}};
-    model.layers[0].bias = {0.25f};
+    std::vector<MlpLayer> layers(1);
+    layers[0].bias = {0.25f};
     for (size_t i = 0; i < colours.size(); ++i)
-        model.layers[0].weights.push_back(static_cast<float>(random() % 2001) / 1000 - 1);
-    const auto follows = make_output_model(task, model);
+        layers[0].weights.push_back(static_cast<float>(random() % 2001) / 1000 - 1);
+    const auto linear = [&] { return make_wl_network(IncrementalWl(graph, table), layers, std::nullopt); };
+    const auto follows = linear();
     bool same_bits = true, is_close = true;
     const std::vector<int> first{0};
     for (const State* state : order) {
         const StateBatch batch{state->data(), 1, task.num_variables()};
         float followed, afresh;
         follows->outputs(batch, first, &followed);
-        make_output_model(task, model)->outputs(batch, first, &afresh);
+        linear()->outputs(batch, first, &afresh);
         same_bits &= followed == afresh;
-        double sum = model.layers[0].bias[0];
+        double sum = layers[0].bias[0];
         const auto counts = plain_counts(graph, table, *state);
-        for (size_t i = 0; i < counts.size(); ++i) sum += counts[i] * model.layers[0].weights[i];
+        for (size_t i = 0; i < counts.size(); ++i) sum += counts[i] * layers[0].weights[i];
         is_close &= std::fabs(sum - afresh) < 1e-5 * (1 + std::fabs(sum));
     }
     // Ranks of operators do not depend on where the model was before.
     IncrementalWl anywhere(graph, table);
     const WlOperators operators(task, {});
-    std::vector<WlColour> of_operator;
-    model.operators.emplace();
+    std::vector<WlColour> of_operator, ranked;
     for (const State* state : order) {
         anywhere.move_to(state->data());
         for (int op : applicable_by_scan(task, *state)) {
             if (task.is_artificial(op)) continue;
             operators.colours(anywhere, op, of_operator);
-            model.operators->colours.push_back(of_operator[random() % of_operator.size()]);
+            ranked.push_back(of_operator[random() % of_operator.size()]);
         }
     }
-    std::sort(model.operators->colours.begin(), model.operators->colours.end());
-    const auto repeated = std::ranges::unique(model.operators->colours);
-    model.operators->colours.erase(repeated.begin(), repeated.end());
-    for (size_t i = 0; i < model.operators->colours.size(); ++i)
-        model.operators->weights.push_back(static_cast<float>(random() % 100));
-    const auto ranks = make_output_model(task, model);
+    std::sort(ranked.begin(), ranked.end());
+    const auto repeated = std::ranges::unique(ranked);
+    ranked.erase(repeated.begin(), repeated.end());
+    std::vector<float> weights;
+    for (size_t i = 0; i < ranked.size(); ++i) weights.push_back(static_cast<float>(random() % 100));
+    const auto ranking = [&] {
+        return make_wl_network(IncrementalWl(graph, table), layers, WlRanking(operators, ranked, weights));
+    };
+    const auto ranks = ranking();
     bool same_ranks = ranks->ranks_operators();
     for (const State* state : order) {
         const std::vector<int> ops = applicable_by_scan(task, *state);
         std::vector<float> followed(ops.size()), afresh(ops.size());
         ranks->rank_operators(state->data(), ops, followed.data());
-        make_output_model(task, model)->rank_operators(state->data(), ops, afresh.data());
+        ranking()->rank_operators(state->data(), ops, afresh.data());
         same_ranks &= followed == afresh;
     }
     check(same_ranks, "ranks of operators that follow states are those from scratch", seed);

@@ -22,7 +22,7 @@ CHUNK = 96  # rows that the core handles together
 class FactRows:
     """Sets of atoms with labels: row r has atoms[starts[r] : starts[r + 1]], below `num_atoms`.
 
-    NaN in h, lower or upper: missing. `weights` multiply the losses; none: all are 1.
+    NaN in h, lower or upper: missing.
     """
 
     num_atoms: int
@@ -31,20 +31,17 @@ class FactRows:
     h: Floats
     lower: Floats
     upper: Floats
-    weights: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.h)
 
     def native(self) -> _core.TrainingRows:
-        weights = np.zeros(0) if self.weights is None else self.weights
-        labels = (self.h, self.lower, self.upper, weights)
-        h, lower, upper, given = (np.ascontiguousarray(one, np.float32) for one in labels)
+        labels = (np.ascontiguousarray(a, np.float32) for a in (self.h, self.lower, self.upper))
         starts = np.ascontiguousarray(self.starts, np.int64)
-        return _core.TrainingRows(self.num_atoms, starts, self.atoms, h, lower, upper, given)
+        return _core.TrainingRows(self.num_atoms, starts, self.atoms, *labels)
 
 
-def sets(count: int, seed: int = 0, bounds: bool = False, weights: bool = False) -> FactRows:
+def sets(count: int, seed: int = 0, bounds: bool = False) -> FactRows:
     """Random sets of 5 to 20 atoms; h is a function of them that a network can learn."""
     rng = np.random.default_rng(seed)
     chosen = [np.sort(rng.choice(ATOMS, rng.integers(5, 21), replace=False)) for _ in range(count)]
@@ -54,10 +51,9 @@ def sets(count: int, seed: int = 0, bounds: bool = False, weights: bool = False)
     if bounds:
         lower, upper = h - rng.integers(0, 4, count), h + rng.integers(0, 4, count)
         lower[::5], upper[::7] = np.nan, np.nan
-    given = rng.uniform(0.5, 2, count).astype(np.float32) if weights else None
     atoms = np.concatenate(chosen).astype(np.int32)
     lower, upper = lower.astype(np.float32), upper.astype(np.float32)
-    return FactRows(ATOMS, starts, atoms, h, lower, upper, given)
+    return FactRows(ATOMS, starts, atoms, h, lower, upper)
 
 
 def dense(rows: FactRows, which: NDArray[Any]) -> torch.Tensor:
@@ -98,10 +94,8 @@ def losses(options: MlpOptions, y: torch.Tensor, rows: FactRows, which: Any) -> 
         )
         found = -mass.log()
     elif options.objective == "l-gbfs":
-        weights = torch.ones(len(h)) if rows.weights is None else torch.tensor(rows.weights[which])
         sign = (h[1:] - h[:-1]).sign()
         found = torch.nn.functional.softplus(sign * (y[:-1] - y[1:])) * sign.abs()
-        found = found * weights[1:] * weights[:-1]
         found[CHUNK - 1 :: CHUNK] = 0  # pairs do not cross chunks
         return torch.nn.functional.pad(found, (1, 0))
     else:
@@ -109,8 +103,7 @@ def losses(options: MlpOptions, y: torch.Tensor, rows: FactRows, which: Any) -> 
         high = torch.where(upper.isnan(), torch.inf, upper + options.epsilon)
         sigma = torch.full_like(y, options.scale)
         found = -TruncatedNormal(y, sigma, low, high).log_prob(h)
-    weights = 1.0 if rows.weights is None else torch.from_numpy(rows.weights[which])
-    return found * weights
+    return found
 
 
 def all_bytes(layers: list[Layer]) -> bytes:

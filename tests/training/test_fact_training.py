@@ -36,7 +36,7 @@ SHAPES = [
 @pytest.mark.parametrize("batch", [3, 64, 150])
 @pytest.mark.parametrize("options", SHAPES, ids=lambda one: f"{one.objective}-{one.hidden}")
 def test_twenty_steps_are_those_of_torch(options: MlpOptions, batch: int) -> None:
-    rows = sets(1200, bounds=True, weights=options.blocks == 2)
+    rows = sets(1200, bounds=True)
     layers = layers_of(options)
     order = np.random.default_rng(1).permutation(len(rows))
     order = np.resize(order, 20 * batch).astype(np.int32)
@@ -51,7 +51,7 @@ def test_twenty_steps_are_those_of_torch(options: MlpOptions, batch: int) -> Non
         adam.step()
         total += found.sum().item()
     found_bytes = set()
-    for kernel in _core.mlp_training_kernels():
+    for kernel in _core.mlp_kernel_names():
         trainer = _core.MlpTrainer(
             rows.native(), layers, options.objective, options.scale, options.epsilon, kernel
         )
@@ -111,7 +111,7 @@ def test_gradients_of_pairs_are_those_of_torch(batch: int, output: str) -> None:
     """Not the weights after a step: slopes of pairs cancel, and Adam scales up what rounding
     leaves of them."""
     options = MlpOptions(hidden=40, width=30, output=output, objective="l-gbfs")
-    rows = sets(250, bounds=True, weights=True)
+    rows = sets(250, bounds=True)
     layers = layers_of(options, lift=0.1)
     which = np.random.default_rng(1).permutation(250)[:batch].astype(np.int32)
     reference = network(options, layers).train()
@@ -119,7 +119,7 @@ def test_gradients_of_pairs_are_those_of_torch(batch: int, output: str) -> None:
     found.mean().backward()
     slopes = {name: value.grad.numpy() for name, value in reference.named_parameters()}
     found_bytes = set()
-    for kernel in _core.mlp_training_kernels():
+    for kernel in _core.mlp_kernel_names():
         trainer = _core.MlpTrainer(rows.native(), layers, "l-gbfs", 1.0, 0.1, kernel)
         assert trainer.epoch(which, batch, 1e-9) == pytest.approx(found.mean().item(), rel=1e-5)
         means = trainer.state()["mean"]
@@ -186,7 +186,7 @@ def test_rows_make_up_for_steps_without_them() -> None:
         losses(options, reference(dense(rows, [row]))[:, 0], rows, [row]).mean().backward()
         adam.step()
     found = set()
-    for kernel in _core.mlp_training_kernels():
+    for kernel in _core.mlp_kernel_names():
         trainer = _core.MlpTrainer(rows.native(), layers, kernel=kernel)
         trainer.epoch(order, 1, 1e-3)
         first = trainer.weights()[0][0]
@@ -216,16 +216,13 @@ def test_bad_rows_and_networks_are_refused() -> None:
     good = sets(10)
     layers = layers_of(SHAPES[0])
     for change, message in (
-        ({"num_atoms": 5}, "an atom that does not exist"),
-        ({"starts": good.starts[:-1]}, "starts must ascend"),
-        ({"starts": good.starts[::-1]}, "starts must ascend"),
+        ({"num_atoms": 5}, "there is no atom"),
+        ({"starts": good.starts[:-1]}, "starts must rise"),
+        ({"starts": good.starts[::-1]}, "starts must rise"),
         ({"h": good.h[:-1]}, "one number per row"),
-        ({"weights": good.h[:-1]}, "one number per row"),
         ({"upper": np.full(10, np.inf)}, "infinite"),
-        ({"weights": np.full(10, np.nan)}, "not a number"),
-        ({"weights": np.full(10, -1.0)}, "negative"),
         ({"lower": good.h + 1, "upper": good.h}, "lower bound over its upper"),
-        ({"atoms": good.atoms - 100}, "an atom that does not exist"),
+        ({"atoms": good.atoms - 100}, "there is no atom"),
     ):
         with pytest.raises(ValueError, match=message):
             FactRows(**{**good.__dict__, **change}).native()

@@ -4,7 +4,7 @@
 
 #include "runtime/kernels.hpp"
 
-#if defined(HSTAR_AMX) && defined(__linux__)
+#ifdef HSTAR_AMX
 #include <cpuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -21,26 +21,33 @@ int padded(size_t width) {
     return static_cast<int>((width + kIntegerBlock - 1) / kIntegerBlock * kIntegerBlock);
 }
 
-void check_layer(const IntegerLayerSpec& spec) {
-    if (spec.bias.empty()) refuse("integer network: a layer has no outputs");
-    if (spec.multiplier.size() != spec.bias.size()) refuse("integer network: a layer lacks multipliers");
-    if (spec.shift < 1 || spec.shift > 47) refuse("integer network: a shift is not within 1 .. 47");
-    if (spec.skip < 0) refuse("integer network: a factor of a skip connection is negative");
-    for (int32_t m : spec.multiplier)
-        if (m < 0 || m > 65535) refuse("integer network: a multiplier is not within 0 .. 65535");
-    for (int8_t w : spec.weights)
-        if (w == -128) refuse("integer network: a weight is not within -127 .. 127");
+template <class... Parts>
+void require_network(bool holds, const Parts&... parts) {
+    require(holds, "integer network: ", parts...);
+}
+
+void check_layer(const IntegerLayerSpec& spec, size_t inputs) {
+    const size_t outputs = spec.bias.size();
+    require_network(outputs > 0, "a layer has no outputs");
+    require_network(spec.weights.size() == inputs * outputs, "a layer has another number of weights");
+    require_network(spec.multiplier.size() == outputs, "a layer lacks multipliers");
+    require_network(spec.shift >= 1 && spec.shift <= 47, "a shift is not within 1 .. 47");
+    require_network(spec.skip >= 0, "a factor of a skip connection is negative");
+    require_network(std::ranges::all_of(spec.multiplier, [](int32_t m) { return m >= 0 && m <= 65535; }),
+                    "a multiplier is not within 0 .. 65535");
+    require_network(std::ranges::all_of(spec.weights, [](int8_t w) { return w != -128; }),
+                    "a weight is not within -127 .. 127");
 }
 
 // The largest sum must fit in 31 bits.
 void check_sum(int64_t bias, int64_t largest) {
-    if (std::abs(bias) + largest >= int64_t{1} << 31) refuse("integer network: a sum could overflow");
+    require_network(std::abs(bias) + largest < int64_t{1} << 31, "a sum could overflow");
 }
 
+#ifdef HSTAR_AMX
 // AMX tiles are kilobytes of state per thread, so Linux grants them only to processes that request them.
 // False if the processor has no 8-bit tiles or the system refuses.
-[[maybe_unused]] bool amx_permitted() {
-#if defined(HSTAR_AMX) && defined(__linux__)
+bool amx_permitted() {
     static const bool permitted = [] {
         constexpr unsigned kTile = 1u << 24, kInt8 = 1u << 25;  // of the features in leaf 7
         unsigned a = 0, b = 0, c = 0, d = 0;
@@ -50,10 +57,8 @@ void check_sum(int64_t bias, int64_t largest) {
         return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
     }();
     return permitted;
-#else
-    return false;
-#endif
 }
+#endif
 
 void pad(std::vector<int32_t>& values) {
     values.resize(padded(values.size()), 0);
@@ -75,35 +80,33 @@ std::vector<IntegerKernel> integer_kernels() {
 IntegerNetwork::IntegerNetwork(std::vector<int> domain_sizes, std::vector<IntegerLayerSpec> layers,
                                const std::string& kernel)
     : domain_sizes_(std::move(domain_sizes)), kernel_(choose_kernel(integer_kernels(), kernel)) {
-    if (domain_sizes_.empty() || domain_sizes_.size() > 256)
-        refuse("integer network: there are 1 to 256 digits");
-    if (layers.size() < 2) refuse("integer network: there are at least two layers");
-    add_first(layers[0]);
-    std::vector<size_t> widths{layers[0].bias.size()};
-    for (size_t l = 1; l < layers.size(); ++l) {
-        if (layers[l].skip != 0 && (l < 2 || l + 1 == layers.size()))
-            refuse("integer network: only inner layers can have a skip connection");
-        if (layers[l].skip != 0 && widths[l - 2] != layers[l].bias.size())
-            refuse("integer network: a skip connection joins layers of different widths");
-        add_dense(layers[l], widths[l - 1]);
-        widths.push_back(layers[l].bias.size());
-    }
-    num_classes_ = static_cast<int>(widths.back());
-    if (num_classes_ > 256) refuse("integer network: there are at most 256 classes");
-    widths.pop_back();
-    widest_ = padded(*std::max_element(widths.begin(), widths.end()));
-}
-
-void IntegerNetwork::add_first(const IntegerLayerSpec& spec) {
-    check_layer(spec);
-    size_t outputs = spec.bias.size(), rows = 0;
+    require_network(!domain_sizes_.empty() && domain_sizes_.size() <= 256, "there are 1 to 256 digits");
+    require_network(layers.size() >= 2, "there are at least two layers");
+    size_t rows = 0;
     for (int size : domain_sizes_) {
-        if (size < 1 || size > 65536) refuse("integer network: a digit has 1 to 65536 values");
+        require_network(size >= 1 && size <= 65536, "a digit has 1 to 65536 values");
         first_row_.push_back(static_cast<int>(rows));
         rows += static_cast<size_t>(size);
     }
-    if (spec.weights.size() != rows * outputs)
-        refuse("integer network: the first layer has another number of weights");
+    check_layer(layers[0], rows);
+    add_first(layers[0], rows);
+    for (size_t l = 1; l < layers.size(); ++l) {
+        const IntegerLayerSpec& spec = layers[l];
+        const size_t inputs = layers[l - 1].bias.size();
+        check_layer(spec, inputs);
+        require_network(spec.skip == 0 || (l >= 2 && l + 1 < layers.size()),
+                        "only inner layers can have a skip connection");
+        require_network(spec.skip == 0 || layers[l - 2].bias.size() == spec.bias.size(),
+                        "a skip connection joins layers of different widths");
+        add_dense(spec, inputs);
+        widest_ = std::max(widest_, dense_.back().inputs);
+    }
+    num_classes_ = static_cast<int>(layers.back().bias.size());
+    require_network(num_classes_ <= 256, "there are at most 256 classes");
+}
+
+void IntegerNetwork::add_first(const IntegerLayerSpec& spec, size_t rows) {
+    const size_t outputs = spec.bias.size();
     first_ = {{}, spec.bias, spec.multiplier, 0, padded(outputs), spec.shift, 0};
     first_.weights.assign(rows * static_cast<size_t>(first_.outputs), 0);
     for (size_t r = 0; r < rows; ++r)
@@ -115,10 +118,7 @@ void IntegerNetwork::add_first(const IntegerLayerSpec& spec) {
 }
 
 void IntegerNetwork::add_dense(const IntegerLayerSpec& spec, size_t inputs) {
-    check_layer(spec);
-    size_t outputs = spec.bias.size();
-    if (spec.weights.size() != inputs * outputs)
-        refuse("integer network: a layer has another number of weights");
+    const size_t outputs = spec.bias.size();
     Dense layer{{}, spec.bias, spec.multiplier, padded(inputs), padded(outputs), spec.shift, spec.skip};
     size_t width = static_cast<size_t>(activation_stride(layer.inputs));
     layer.weights.assign(width * static_cast<size_t>(layer.outputs), 0);

@@ -58,7 +58,7 @@ class IntegerNetwork {
             return {weights.data(), bias.data(), {multiplier.data(), skip, shift}, inputs, outputs};
         }
     };
-    void add_first(const IntegerLayerSpec& spec);
+    void add_first(const IntegerLayerSpec& spec, size_t rows);
     void add_dense(const IntegerLayerSpec& spec, size_t inputs);
 
     std::vector<int> domain_sizes_, first_row_;

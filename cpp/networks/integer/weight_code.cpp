@@ -3,11 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstddef>
-#include <cstdint>
 #include <cstdlib>
-#include <utility>
-#include <vector>
 
 #include "runtime/require.hpp"
 
@@ -22,53 +18,56 @@ namespace {
 // The encoder and the decoder have the same `code`, so that one model drives both: the encoder takes the bit
 // and returns it, the decoder ignores what it is given and returns the bit it reads.
 
-// Where the interval is divided: up to `split`, the bit is one.
-inline uint32_t split_interval(uint32_t low, uint32_t high, uint32_t chance_of_one) {
-    return low + static_cast<uint32_t>(uint64_t{high - low} * chance_of_one >> 16);
-}
+class Interval {
+  protected:
+    // Up to here the bit is one.
+    uint32_t split(uint32_t chance_of_one) const {
+        return low_ + static_cast<uint32_t>(uint64_t{high_ - low_} * chance_of_one >> 16);
+    }
+    // Calls shift() for each byte that is then settled.
+    template <class Shift>
+    void shrink(bool bit, uint32_t split, Shift shift) {
+        (bit ? high_ : low_) = bit ? split : split + 1;
+        for (; (low_ ^ high_) >> 24 == 0; low_ <<= 8, high_ = high_ << 8 | 255) shift();
+    }
+    // The last byte of a code: the ends of the interval differ in their first byte, and this byte followed
+    // by zeros lies between them.
+    uint32_t last_byte() const { return (low_ >> 24) + (low_ << 8 != 0); }
 
-// The last byte of a code: the ends of the interval differ in their first byte, and this byte followed by
-// zeros lies between them.
-inline uint32_t last_byte(uint32_t low) {
-    return (low >> 24) + (low << 8 != 0);
-}
+    uint32_t low_ = 0, high_ = ~uint32_t{0};
+};
 
-class RangeEncoder {
+class RangeEncoder : Interval {
   public:
     // 0 < chance_of_one < 2^16.
     bool code(bool bit, uint32_t chance_of_one) {
-        uint32_t split = split_interval(low_, high_, chance_of_one);
-        (bit ? high_ : low_) = bit ? split : split + 1;
-        for (; (low_ ^ high_) >> 24 == 0; low_ <<= 8, high_ = high_ << 8 | 255)
-            bytes_.push_back(static_cast<uint8_t>(high_ >> 24));
+        shrink(bit, split(chance_of_one), [&] { bytes_.push_back(static_cast<uint8_t>(high_ >> 24)); });
         return bit;
     }
     std::vector<uint8_t> finish() {
-        bytes_.push_back(static_cast<uint8_t>(last_byte(low_)));
+        bytes_.push_back(static_cast<uint8_t>(last_byte()));
         return std::move(bytes_);
     }
 
   private:
-    uint32_t low_ = 0, high_ = ~uint32_t{0};
     std::vector<uint8_t> bytes_;
 };
 
-class RangeDecoder {
+class RangeDecoder : Interval {
   public:
     // The bytes must outlive the decoder. Throws std::invalid_argument if they end too early.
     RangeDecoder(const uint8_t* bytes, size_t size) : bytes_(bytes), size_(size) {
         for (int i = 0; i < 4; ++i) read();
     }
     bool code(bool, uint32_t chance_of_one) {
-        uint32_t split = split_interval(low_, high_, chance_of_one);
-        bool bit = value_ <= split;
-        (bit ? high_ : low_) = bit ? split : split + 1;
-        for (; (low_ ^ high_) >> 24 == 0; low_ <<= 8, high_ = high_ << 8 | 255) read();
+        const uint32_t end = split(chance_of_one);
+        const bool bit = value_ <= end;
+        shrink(bit, end, [&] { read(); });
         return bit;
     }
     // Throws std::invalid_argument unless the encoder would write exactly these bytes for the bits read.
     void finish() const {
-        if (place_ != size_ + kZeros || value_ != last_byte(low_) << 24)
+        if (place_ != size_ + kZeros || value_ != last_byte() << 24)
             refuse("a code does not end where its bits end");
     }
 
@@ -81,7 +80,7 @@ class RangeDecoder {
     }
     const uint8_t* bytes_;
     size_t size_, place_ = 0;
-    uint32_t low_ = 0, high_ = ~uint32_t{0}, value_ = 0;
+    uint32_t value_ = 0;
 };
 
 // Log odds in units of 1/256, up to +-8; probabilities in units of 1/2^16.
@@ -257,8 +256,57 @@ class Model {
     static constexpr std::array<size_t, kTables> kContexts{kSteps, kSteps * kSteps, kCenters * kSteps / 2,
                                                            kSteps};
 
+    // A weight plus `half` is a leaf of a binary tree; its bits are the path from the root.
     template <class Coder>
-    int code_bits(Coder& coder, size_t column, int center, int weight);
+    int code_bits(Coder& coder, size_t column, int center, int weight) {
+        const int half = 1 << (bits_ - 1);
+        const uint64_t spread = errors_.joint(column);
+        const size_t spread_step = Scales::step(spread, kSteps);
+        const size_t center_step = static_cast<size_t>(std::clamp((center >> 7) + 64, 0, int{kCenters} - 1));
+        const std::array<size_t, kTables> contexts{
+            Scales::step(weights_.joint(column), kSteps),
+            Scales::step(weights_.row(), kSteps) * kSteps + Scales::step(weights_.column(column), kSteps),
+            center_step * kSteps / 2 + spread_step / 2, spread_step};
+        // Log odds per 1/256 of a weight, in 1/2^16. Both curves are wider than the logistic distribution of
+        // this mean distance, whose slope is 1.39 over it; the shares sharpen them.
+        const int64_t slope = (int64_t{1} << 24) * 5 / 7 / static_cast<int64_t>(spread);
+        const std::array<int64_t, kCurves> slopes{slope, slope * 3 / 2};
+        std::array<int, kCurves> below_low{}, below_high;  // shares of a curve below the ends of the node
+        below_high.fill(65536);
+        int low = 0, high = 2 * half;
+        size_t node = 1;
+        while (high - low > 1) {
+            const int middle = (low + high) / 2;
+            const int64_t distance = (middle - half) * 256 - 128 - center;
+            std::array<int, kCurves> below;
+            std::array<int, kInputs> inputs;
+            for (size_t k = 0; k < kCurves; ++k) {
+                below[k] =
+                    std::clamp(kLogistic.chance(distance * slopes[k] >> 16), below_low[k], below_high[k]);
+                inputs[k] =
+                    kLogistic.odds((static_cast<uint32_t>(below_high[k] - below[k]) * 65500u + 32768u) /
+                                   static_cast<uint32_t>(below_high[k] - below_low[k] + 1));
+            }
+            std::array<BitCount*, kTables> counts;
+            for (size_t t = 0; t < kTables; ++t) {
+                counts[t] = &counts_[t][(contexts[t] << bits_) + node];
+                inputs[kCurves + t] = counts[t]->odds();
+            }
+            int32_t* shares = &shares_[node * kInputs];
+            int64_t odds = 0;
+            for (size_t i = 0; i < kInputs; ++i) odds += int64_t{shares[i]} * inputs[i];
+            const int chance = std::clamp(kLogistic.chance(odds >> 16), 32, 65536 - 32);
+            const bool bit = coder.code(weight + half >= middle, static_cast<uint32_t>(chance));
+            const int error = (bit ? 65536 : 0) - chance;
+            for (size_t i = 0; i < kInputs; ++i)
+                shares[i] = std::clamp(shares[i] + (inputs[i] * error >> 14), -(1 << 20), 1 << 20);
+            for (BitCount* count : counts) count->add(bit);
+            (bit ? low : high) = middle;
+            (bit ? below_low : below_high) = below;
+            node = 2 * node + bit;
+        }
+        return low - half;
+    }
 
     int bits_;
     Scales weights_, errors_;
@@ -266,56 +314,6 @@ class Model {
     std::array<std::vector<BitCount>, kTables> counts_;  // [contexts, nodes]
     std::vector<int32_t> shares_;                        // [nodes, inputs], in 1/2^16
 };
-
-// A weight plus `half` is a leaf of a binary tree; its bits are the path from the root.
-template <class Coder>
-int Model::code_bits(Coder& coder, size_t column, int center, int weight) {
-    const int half = 1 << (bits_ - 1);
-    const uint64_t spread = errors_.joint(column);
-    const size_t spread_step = Scales::step(spread, kSteps);
-    const size_t center_step = static_cast<size_t>(std::clamp((center >> 7) + 64, 0, int{kCenters} - 1));
-    const std::array<size_t, kTables> contexts{
-        Scales::step(weights_.joint(column), kSteps),
-        Scales::step(weights_.row(), kSteps) * kSteps + Scales::step(weights_.column(column), kSteps),
-        center_step * kSteps / 2 + spread_step / 2, spread_step};
-    // Log odds per 1/256 of a weight, in 1/2^16. Both curves are wider than the logistic distribution of this
-    // mean distance, whose slope is 1.39 over it; the shares sharpen them.
-    const int64_t slope = (int64_t{1} << 24) * 5 / 7 / static_cast<int64_t>(spread);
-    const std::array<int64_t, kCurves> slopes{slope, slope * 3 / 2};
-    std::array<int, kCurves> below_low{}, below_high;  // shares of a curve below the ends of the node
-    below_high.fill(65536);
-    int low = 0, high = 2 * half;
-    size_t node = 1;
-    while (high - low > 1) {
-        const int middle = (low + high) / 2;
-        const int64_t distance = (middle - half) * 256 - 128 - center;
-        std::array<int, kCurves> below;
-        std::array<int, kInputs> inputs;
-        for (size_t k = 0; k < kCurves; ++k) {
-            below[k] = std::clamp(kLogistic.chance(distance * slopes[k] >> 16), below_low[k], below_high[k]);
-            inputs[k] = kLogistic.odds((static_cast<uint32_t>(below_high[k] - below[k]) * 65500u + 32768u) /
-                                       static_cast<uint32_t>(below_high[k] - below_low[k] + 1));
-        }
-        std::array<BitCount*, kTables> counts;
-        for (size_t t = 0; t < kTables; ++t) {
-            counts[t] = &counts_[t][(contexts[t] << bits_) + node];
-            inputs[kCurves + t] = counts[t]->odds();
-        }
-        int32_t* shares = &shares_[node * kInputs];
-        int64_t odds = 0;
-        for (size_t i = 0; i < kInputs; ++i) odds += int64_t{shares[i]} * inputs[i];
-        const int chance = std::clamp(kLogistic.chance(odds >> 16), 32, 65536 - 32);
-        const bool bit = coder.code(weight + half >= middle, static_cast<uint32_t>(chance));
-        const int error = (bit ? 65536 : 0) - chance;
-        for (size_t i = 0; i < kInputs; ++i)
-            shares[i] = std::clamp(shares[i] + (inputs[i] * error >> 14), -(1 << 20), 1 << 20);
-        for (BitCount* count : counts) count->add(bit);
-        (bit ? low : high) = middle;
-        (bit ? below_low : below_high) = below;
-        node = 2 * node + bit;
-    }
-    return low - half;
-}
 
 constexpr size_t kMostWeights = size_t{1} << 26;
 

@@ -20,7 +20,7 @@ double squared_length(const SparseRows& rows, size_t i) {
 
 }  // namespace
 
-RankSvm train_rank_svm(const SparseRows& rows, const RankSvmOptions& options, const Limits& limits) {
+LinearFit train_rank_svm(const SparseRows& rows, const RankSvmOptions& options, const Limits& limits) {
     // The meter asks for the first time after some work.
     limits.check();
     const double diagonal = 1 / (2 * options.penalty);  // what the square of the hinge adds to the dual
@@ -28,12 +28,12 @@ RankSvm train_rank_svm(const SparseRows& rows, const RankSvmOptions& options, co
     std::vector<size_t> active(rows.size());
     std::iota(active.begin(), active.end(), size_t{0});
     for (size_t i : active) curvature[i] = squared_length(rows, i) + diagonal;
-    RankSvm found{std::vector<double>(rows.width, 0.0)};
+    LinearFit found{std::vector<double>(rows.width, 0.0)};
     Random random(options.seed);
     WorkMeter meter(limits);
     // Rows that stay satisfied are left out for a while; the last pass looks at all of them.
     double slack = INFINITY;  // rows further inside than this are left out
-    while (found.passes < options.max_passes && !found.converged) {
+    while (found.rounds < options.max_passes && !found.converged) {
         const bool is_whole = active.size() == rows.size();
         random.shuffle(std::span(active));
         double furthest = 0;
@@ -51,7 +51,7 @@ RankSvm train_rank_svm(const SparseRows& rows, const RankSvmOptions& options, co
             rows.add(i, multiplier[i] - before, found.weights);
         }
         active.resize(kept);
-        ++found.passes;
+        ++found.rounds;
         slack = furthest;
         if (furthest > options.tolerance) continue;
         found.converged = is_whole;
@@ -74,18 +74,18 @@ class Newton {
            const Limits& limits)
         : rows_(rows), targets_(targets), options_(options), meter_(limits) {}
 
-    NewtonFit run() {
-        NewtonFit found{std::vector<double>(rows_.width, 0.0)};
+    LinearFit run() {
+        LinearFit found{std::vector<double>(rows_.width, 0.0)};
         double value = objective(found.weights), first = 0;
         while (true) {
             differentiate(found.weights);
             const double furthest = largest(gradient_);
-            if (found.steps == 0) first = furthest;
+            if (found.rounds == 0) first = furthest;
             found.converged = std::isfinite(furthest) && furthest <= options_.tolerance * first;
-            if (found.converged || found.steps == options_.max_steps) return found;
+            if (found.converged || found.rounds == options_.max_steps) return found;
             slope_ = gradient_;
             solve();
-            ++found.steps;
+            ++found.rounds;
             // The objective is convex: a short enough step goes down, unless rounding hides it.
             std::vector<double> next(found.weights);
             double length = 1, reached = value;
@@ -188,7 +188,7 @@ class Newton {
 
 }  // namespace
 
-NewtonFit fit_by_newton(const SparseRows& rows, std::span<const double> targets, const NewtonOptions& options,
+LinearFit fit_by_newton(const SparseRows& rows, std::span<const double> targets, const NewtonOptions& options,
                         const Limits& limits) {
     limits.check();  // the meter asks for the first time after some work
     require(rows.width <= kMostNewtonColumns, "there are ", rows.width,

@@ -50,14 +50,14 @@ struct RankSvmOptions {
     uint64_t seed = 0;        // of the order of rows
 };
 
-struct RankSvm {
+struct LinearFit {
     std::vector<double> weights;
-    int passes = 0;
+    int rounds = 0;  // passes or steps
     bool converged = false;
 };
 
 // Throws Stopped at the limits.
-RankSvm train_rank_svm(const SparseRows& rows, const RankSvmOptions& options, const Limits& limits);
+LinearFit train_rank_svm(const SparseRows& rows, const RankSvmOptions& options, const Limits& limits);
 
 // A linear function with a smooth loss: for rows x_i, the weights w with the least
 //
@@ -82,14 +82,8 @@ struct NewtonOptions {
     int max_steps = 100;
 };
 
-struct NewtonFit {
-    std::vector<double> weights;
-    int steps = 0;
-    bool converged = false;
-};
-
 // `targets` are the y_i, and empty for the logistic loss. Throws Stopped at the limits.
-NewtonFit fit_by_newton(const SparseRows& rows, std::span<const double> targets, const NewtonOptions& options,
+LinearFit fit_by_newton(const SparseRows& rows, std::span<const double> targets, const NewtonOptions& options,
                         const Limits& limits);
 
 }  // namespace hstar

@@ -1,8 +1,7 @@
-// A tile of states and vectors of outputs keeps its sums in registers: states share each load of weights, and
-// outputs share each input. The weights are read once per tile of states.
 #include "networks/mlp/kernel.hpp"
 
 #include <cstring>
+#include <initializer_list>
 
 #include "lanes/float_lanes.hpp"
 #include "lanes/pieces.hpp"
@@ -11,61 +10,60 @@ namespace hstar {
 
 namespace {
 
+// A tile of a product keeps its sums in registers: kRows x kBlocks vectors.
 #if defined(__AVX512F__)
-constexpr int kSums = 16;  // registers for sums
+constexpr int kRows = 6, kBlocks = 4, kLong = 16;
+#elif defined(__AVX2__)
+constexpr int kRows = 2, kBlocks = 2, kLong = 4;
 #else
-constexpr int kSums = 4;
+constexpr int kRows = 2, kBlocks = 1, kLong = 1;
 #endif
 
-inline Floats activate(Floats x, bool is_relu) {
-    return is_relu ? max(fill(0.0f), x) : x;  // in this order NaN stays NaN
-}
-
-template <int kCount, int kBlocks>
-inline void tile(const MlpDense& layer, const float* x, const float* skipped, int first, float* y) {
-    const int64_t block_size = static_cast<int64_t>(layer.inputs) * kFloats;
-    const float* weights = layer.weights + first / kFloats * block_size;
-    Floats sums[kCount][kBlocks];
-    HSTAR_EACH (b, kBlocks) {
-        HSTAR_EACH (s, kCount) sums[s][b] = load(layer.bias + first + b * kFloats);
+template <int kCount, int kWide>
+inline void tile(const MlpProduct& p, int row, int column, const float* b, int64_t b_stride, float* c,
+                 int64_t c_stride) {
+    Floats sums[kCount][kWide];
+    HSTAR_EACH (r, kCount) {
+        HSTAR_EACH (w, kWide)
+            sums[r][w] = p.bias          ? load(p.bias + column + w * kFloats)
+                         : p.accumulates ? load(c + r * c_stride + w * kFloats)
+                                         : fill(0.0f);
     }
-    for (int i = 0; i < layer.inputs; ++i, weights += kFloats) {
-        Floats input[kCount];
-        HSTAR_EACH (s, kCount) input[s] = fill(x[s * static_cast<int64_t>(layer.input_pitch) + i]);
-        HSTAR_EACH (b, kBlocks) {
-            const Floats weight = load(weights + b * block_size);
-            HSTAR_EACH (s, kCount) sums[s][b] = fma(input[s], weight, sums[s][b]);
+    const float* a = p.a + row * p.a_row;
+    for (int k = 0; k < p.depth; ++k, a += p.a_depth, b += b_stride) {
+        Floats weights[kWide];
+        HSTAR_EACH (w, kWide) weights[w] = load(b + w * kFloats);
+        HSTAR_EACH (r, kCount) {
+            const Floats x = fill(a[r * p.a_row]);
+            HSTAR_EACH (w, kWide) sums[r][w] = fma(x, weights[w], sums[r][w]);
         }
     }
-    HSTAR_EACH (s, kCount) {
-        HSTAR_EACH (b, kBlocks) {
-            const int64_t place = s * static_cast<int64_t>(layer.output_pitch) + first + b * kFloats;
-            if (skipped) sums[s][b] = add(sums[s][b], load(skipped + place));
-            store(y + place, activate(sums[s][b], layer.is_relu));
+    HSTAR_EACH (r, kCount) {
+        HSTAR_EACH (w, kWide) {
+            const int64_t place = (row + r) * p.c.pitch + column + w * kFloats;
+            Floats sum = sums[r][w];
+            if (p.added) sum = add(sum, load(p.added + place));
+            if (p.is_relu) sum = max(fill(0.0f), sum);
+            if (p.mask) sum = keep(less(fill(0.0f), load(p.mask + place)), sum);
+            store(c + r * c_stride + w * kFloats, sum);
         }
     }
 }
 
-void dense(const MlpDense& layer, const float* x, const float* skipped, int count, float* y) {
-    in_tiles<4>(count, [&]<int kCount>(int state) {
-        constexpr int kBlocks = kSums / kCount > 8 ? 8 : kSums / kCount;
-        const int64_t in = state * static_cast<int64_t>(layer.input_pitch);
-        const int64_t out = state * static_cast<int64_t>(layer.output_pitch);
-        const float* old = skipped ? skipped + out : nullptr;
-        in_pieces<kBlocks, 1>(layer.output_pitch / kFloats, [&]<int kWide>(int block) {
-            tile<kCount, kWide>(layer, x + in, old, block * kFloats, y + out);
+void multiply(const MlpProduct& p) {
+    for (int first = 0; first < p.columns; first += kMlpPanel) {
+        const int width = p.columns - first < kMlpPanel ? p.columns - first : kMlpPanel;
+        const int64_t b_stride = p.b.stride(width), c_stride = p.c.stride(width);
+        const float* b = p.b.panel(first);
+        float* c = p.c.panel(first);
+        in_pieces<kBlocks, 2, 1>(width / kFloats, [&]<int kWide>(int block) {
+            const int column = block * kFloats;
+            in_tiles<kRows>(p.rows, [&]<int kCount>(int row) {
+                tile<kCount, kWide>(p, row, first + column, b + column, b_stride, c + row * c_stride + column,
+                                    c_stride);
+            });
         });
-    });
-}
-
-void embed(const MlpEmbedding& layer, const int* row, int count, float* y) {
-    for (int s = 0; s < count; ++s, row += layer.num_digits, y += layer.pitch)
-        for (int lane = 0; lane < layer.pitch; lane += kFloats) {
-            Floats sum = load(layer.bias + lane);
-            for (int d = 0; d < layer.num_digits; ++d)
-                sum = add(sum, load(layer.rows + static_cast<int64_t>(row[d]) * layer.pitch + lane));
-            store(y + lane, activate(sum, layer.is_relu));
-        }
+    }
 }
 
 void change_sums(const MlpSums& layer, const int* from, const int* changes, int count, int* to) {
@@ -90,10 +88,163 @@ void read_sums(const MlpSums& layer, const int* sums, float* y) {
     }
 }
 
+template <int kWide>
+inline void sum_lanes(const float* rows, const float* bias, int pitch, const int* atoms, int64_t count,
+                      bool is_relu, float* y) {
+    Floats sums[kWide];
+    HSTAR_EACH (w, kWide) sums[w] = load(bias + w * kFloats);
+    for (int64_t i = 0; i < count; ++i) {
+        const float* row = rows + static_cast<int64_t>(atoms[i]) * pitch;
+        HSTAR_EACH (w, kWide) sums[w] = add(sums[w], load(row + w * kFloats));
+    }
+    HSTAR_EACH (w, kWide) store(y + w * kFloats, is_relu ? max(fill(0.0f), sums[w]) : sums[w]);
+}
+
+void sum_rows(const float* rows, const float* bias, int pitch, const MlpLists& atoms, const int* states,
+              int count, bool is_relu, float* y) {
+    for (int s = 0; s < count; ++s, y += pitch) {
+        const int* items = atoms.items + atoms.starts[states[s]];
+        const int64_t size = atoms.starts[states[s] + 1] - atoms.starts[states[s]];
+        in_pieces<kLong, 4, 1>(pitch / kFloats, [&]<int kWide>(int block) {
+            const int lane = block * kFloats;
+            sum_lanes<kWide>(rows + lane, bias + lane, pitch, items, size, is_relu, y + lane);
+        });
+    }
+}
+
+// 16 x 16 numbers.
+inline void transpose_block(const float* from, int64_t from_stride, float* to, int64_t to_stride) {
+#if defined(__AVX512F__)
+    __m512 r[16], t[16];
+    HSTAR_EACH (i, 16) r[i] = _mm512_load_ps(from + i * from_stride);
+    HSTAR_UNROLL
+    for (int i = 0; i < 16; i += 2) {
+        t[i] = _mm512_unpacklo_ps(r[i], r[i + 1]);
+        t[i + 1] = _mm512_unpackhi_ps(r[i], r[i + 1]);
+    }
+    HSTAR_UNROLL
+    for (int i = 0; i < 16; i += 4) {
+        HSTAR_EACH (j, 2) {
+            const __m512d a = _mm512_castps_pd(t[i + j]), b = _mm512_castps_pd(t[i + 2 + j]);
+            r[i + 2 * j] = _mm512_castpd_ps(_mm512_unpacklo_pd(a, b));
+            r[i + 2 * j + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(a, b));
+        }
+    }
+    HSTAR_EACH (j, 4) {  // r[4 g + j] has in its quarter q column 4 q + j of rows 4 g ..
+        const __m512 even_low = _mm512_shuffle_f32x4(r[j], r[4 + j], 0x88);
+        const __m512 odd_low = _mm512_shuffle_f32x4(r[j], r[4 + j], 0xdd);
+        const __m512 even_high = _mm512_shuffle_f32x4(r[8 + j], r[12 + j], 0x88);
+        const __m512 odd_high = _mm512_shuffle_f32x4(r[8 + j], r[12 + j], 0xdd);
+        _mm512_store_ps(to + j * to_stride, _mm512_shuffle_f32x4(even_low, even_high, 0x88));
+        _mm512_store_ps(to + (4 + j) * to_stride, _mm512_shuffle_f32x4(odd_low, odd_high, 0x88));
+        _mm512_store_ps(to + (8 + j) * to_stride, _mm512_shuffle_f32x4(even_low, even_high, 0xdd));
+        _mm512_store_ps(to + (12 + j) * to_stride, _mm512_shuffle_f32x4(odd_low, odd_high, 0xdd));
+    }
+#else
+    for (int i = 0; i < kFloats; ++i)
+        for (int j = 0; j < kFloats; ++j) to[j * to_stride + i] = from[i * from_stride + j];
+#endif
+}
+
+void transpose(const MlpMatrix& from, const MlpMatrix& to, int row_vectors, int column_vectors) {
+    const int rows = row_vectors * kFloats, columns = column_vectors * kFloats;
+    const auto place = [](const MlpMatrix& matrix, int row, int column, int width, int64_t& stride) {
+        const int first = column / kMlpPanel * kMlpPanel;
+        stride = matrix.stride(width - first < kMlpPanel ? width - first : kMlpPanel);
+        return matrix.panel(first) + row * stride + (column - first);
+    };
+    for (int row = 0; row < rows; row += kFloats)
+        for (int column = 0; column < columns; column += kFloats) {
+            int64_t from_stride, to_stride;
+            const float* source = place(from, row, column, columns, from_stride);
+            float* target = place(to, column, row, rows, to_stride);
+            transpose_block(source, from_stride, target, to_stride);
+        }
+}
+
+void add_rows(const float* rows, int64_t pitch, int count, int columns, float* sums) {
+    for (int lane = 0; lane < columns; lane += kFloats) {
+        Floats sum = load(sums + lane);
+        for (int r = 0; r < count; ++r) sum = add(sum, load(rows + r * pitch + lane));
+        store(sums + lane, sum);
+    }
+}
+
+struct AdamLanes {
+    Floats w, m, v;
+
+    AdamLanes(const float* w, const float* m, const float* v) : w(load(w)), m(load(m)), v(load(v)) {}
+    void step(Floats gradient, const AdamStep& step) {
+        m = fma(fill(step.take_m), subtract(gradient, m), m);
+        v = fma(multiply(fill(step.take_v), gradient), gradient, multiply(fill(step.keep_v), v));
+        const Floats size = fma(square_root(v), fill(step.correction), fill(step.epsilon));
+        w = fma(fill(-step.size), divide(m, size), w);
+    }
+    void store_to(float* to_w, float* to_m, float* to_v) const {
+        store(to_w, w);
+        store(to_m, m);
+        store(to_v, v);
+    }
+};
+
+inline void adam_lanes(float* w, float* m, float* v, Floats gradient, const AdamStep& step) {
+    AdamLanes lanes(w, m, v);
+    lanes.step(gradient, step);
+    lanes.store_to(w, m, v);
+}
+
+void adam(float* w, float* m, float* v, const float* gradient, int64_t count, const AdamStep& step) {
+    for (int64_t i = 0; i < count; i += kFloats) adam_lanes(w + i, m + i, v + i, load(gradient + i), step);
+}
+
+// Rows are far from each other, so the processor cannot guess the next one.
+inline void prefetch(const float* row, int pitch) {
+    for (int lane = 0; lane < pitch; lane += kFloats) __builtin_prefetch(row + lane, 1, 2);
+}
+
+template <int kWide>
+inline void adam_row(float* w, float* m, float* v, const float* gradient, int pitch, const int* states,
+                     int64_t count, const AdamStep& step) {
+    Floats sums[kWide];
+    HSTAR_EACH (i, kWide) sums[i] = fill(0.0f);
+    for (int64_t s = 0; s < count; ++s) {
+        const float* row = gradient + static_cast<int64_t>(states[s]) * pitch;
+        HSTAR_EACH (i, kWide) sums[i] = add(sums[i], load(row + i * kFloats));
+    }
+    HSTAR_EACH (i, kWide) adam_lanes(w + i * kFloats, m + i * kFloats, v + i * kFloats, sums[i], step);
+}
+
+void adam_rows(float* w, float* m, float* v, const float* gradient, int pitch, const MlpLists& states,
+               const int* rows, int count, const AdamStep& step) {
+    for (int r = 0; r < count; ++r) {
+        const int row = rows[r];
+        if (r + 1 < count)
+            for (const float* part : {w, m, v})
+                prefetch(part + static_cast<int64_t>(rows[r + 1]) * pitch, pitch);
+        const int* items = states.items + states.starts[row];
+        const int64_t size = states.starts[row + 1] - states.starts[row];
+        const int64_t first = static_cast<int64_t>(row) * pitch;
+        in_pieces<kLong, 4, 1>(pitch / kFloats, [&]<int kWide>(int block) {
+            const int lane = block * kFloats;
+            adam_row<kWide>(w + first + lane, m + first + lane, v + first + lane, gradient + lane, pitch,
+                            items, size, step);
+        });
+    }
+}
+
+void adam_idle(float* w, float* m, float* v, int pitch, const AdamStep* steps, int64_t count) {
+    for (int lane = 0; lane < pitch; lane += kFloats) {
+        AdamLanes lanes(w + lane, m + lane, v + lane);
+        for (int64_t s = 0; s < count; ++s) lanes.step(fill(0.0f), steps[s]);
+        lanes.store_to(w + lane, m + lane, v + lane);
+    }
+}
+
 }  // namespace
 
 MlpKernel HSTAR_MLP() {
-    return {HSTAR_MLP_NAME, change_sums, read_sums, embed, dense};
+    return {HSTAR_MLP_NAME, multiply, change_sums, read_sums, sum_rows,
+            transpose,      add_rows, adam,        adam_rows, adam_idle};
 }
 
 }  // namespace hstar

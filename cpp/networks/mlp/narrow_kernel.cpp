@@ -2,8 +2,8 @@
 // the two weights of each of 16 outputs. A tile of states shares every load of weights.
 #include <cstring>
 
-#include "lanes/float_lanes.hpp"
 #include "lanes/pieces.hpp"
+#include "lanes/sums.hpp"
 #include "networks/mlp/kernel.hpp"
 
 namespace hstar {
@@ -12,45 +12,8 @@ namespace {
 
 #if defined(__AVX512BW__)
 constexpr int kBlocks = 4;
-struct Sums {
-    __m512i v = _mm512_setzero_si512();
-    void add_products(int32_t pair, const int16_t* weights) {
-        const __m512i x = _mm512_set1_epi32(pair), w = _mm512_load_si512(weights);
-#if defined(__AVX512VNNI__)
-        v = _mm512_dpwssd_epi32(v, x, w);
-#else
-        v = _mm512_add_epi32(v, _mm512_madd_epi16(x, w));
-#endif
-    }
-    Floats floats() const { return {{_mm512_cvtepi32_ps(v)}}; }
-};
-#elif defined(__AVX2__)
-constexpr int kBlocks = 1;
-struct Sums {
-    __m256i low = _mm256_setzero_si256(), high = _mm256_setzero_si256();
-    void add_products(int32_t pair, const int16_t* weights) {
-        const __m256i x = _mm256_set1_epi32(pair);
-        const __m256i* w = reinterpret_cast<const __m256i*>(weights);
-        low = _mm256_add_epi32(low, _mm256_madd_epi16(x, _mm256_load_si256(w)));
-        high = _mm256_add_epi32(high, _mm256_madd_epi16(x, _mm256_load_si256(w + 1)));
-    }
-    Floats floats() const { return {{_mm256_cvtepi32_ps(low), _mm256_cvtepi32_ps(high)}}; }
-};
 #else
 constexpr int kBlocks = 1;
-struct Sums {
-    int32_t v[kFloats] = {};
-    void add_products(int32_t pair, const int16_t* weights) {
-        int16_t x[2];
-        std::memcpy(x, &pair, 4);
-        for (int i = 0; i < kFloats; ++i) v[i] += x[0] * weights[2 * i] + x[1] * weights[2 * i + 1];
-    }
-    Floats floats() const {
-        Floats result;
-        for (int i = 0; i < kFloats; ++i) result.v[i] = static_cast<float>(v[i]);
-        return result;
-    }
-};
 #endif
 
 template <int kCount, int kWide>
@@ -62,8 +25,7 @@ inline void tile(const NarrowDense& layer, const int16_t* x, const float* units,
     Sums sums[kCount][kWide];
     for (int p = 0; p < pairs; ++p, weights += 2 * kFloats) {
         HSTAR_EACH (s, kCount) {
-            int32_t pair;
-            std::memcpy(&pair, x + static_cast<int64_t>(s) * layer.input_pitch + 2 * p, 4);
+            const int16_t* pair = x + static_cast<int64_t>(s) * layer.input_pitch + 2 * p;
             HSTAR_EACH (b, kWide) sums[s][b].add_products(pair, weights + b * block);
         }
     }

@@ -1,5 +1,6 @@
 #include "networks/mlp/network.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -27,26 +28,22 @@ float unit_of(const float* weights, size_t count) {
 
 }  // namespace
 
-void MlpLayer::check_shape(size_t inputs) const {
-    require(!bias.empty() && weights.size() == inputs * bias.size(),
-            "a layer's weights must be [outputs, inputs], inputs as the layer before it has outputs");
-}
-
-void MlpLayer::check_numbers() const {
-    for (const auto* numbers : {&weights, &bias})
-        require(std::ranges::all_of(*numbers, [](float x) { return std::isfinite(x); }),
-                "the model has parameters that are not finite numbers; train it again");
-}
-
-PaddedLayer::PaddedLayer(const MlpLayer& layer, size_t num_inputs)
-    : inputs(static_cast<int>(num_inputs)),
-      outputs(static_cast<int>(layer.bias.size())),
-      input_pitch(mlp_pitch(inputs)),
-      output_pitch(mlp_pitch(outputs)),
-      is_relu(layer.is_relu),
-      has_skip(layer.has_skip),
-      bias(layer.bias.begin(), layer.bias.end()) {
-    bias.resize(static_cast<size_t>(output_pitch));
+void check_layers(const std::vector<MlpLayer>& layers, size_t inputs) {
+    require(!layers.empty(), "a network needs at least one layer");
+    size_t before = 0;  // the inputs of the layer before; 0: there is none
+    for (const MlpLayer& layer : layers) {
+        const size_t outputs = layer.bias.size();
+        require(outputs >= 1 && outputs <= kWidest, "a layer has no outputs or too many");
+        require(layer.weights.size() == inputs * outputs,
+                "a layer's weights must be [outputs, inputs], inputs as the layer before it has outputs");
+        require(!layer.has_skip || before == outputs,
+                "a skip needs a layer before it, whose input is as wide as this layer's output");
+        for (const auto* numbers : {&layer.weights, &layer.bias})
+            require(std::ranges::all_of(*numbers, [](float x) { return std::isfinite(x); }),
+                    "the model has parameters that are not finite numbers; train it again");
+        before = inputs;
+        inputs = outputs;
+    }
 }
 
 std::vector<MlpKernel> mlp_kernels() {
@@ -61,102 +58,112 @@ std::vector<NarrowKernel> narrow_kernels() {
     return kernels;
 }
 
-MlpNetwork::MlpNetwork(int inputs, int num_digits, const std::vector<MlpLayer>& layers,
-                       const std::string& kernel)
-    : inputs_(inputs), num_digits_(num_digits), kernel_(choose_kernel(mlp_kernels(), kernel)) {
-    require(inputs >= 1 && num_digits >= 0, "a network needs at least one input");
-    require(!layers.empty(), "a network needs at least one layer");
-    size_t width = static_cast<size_t>(inputs);
-    for (const MlpLayer& given : layers) {
-        const size_t outputs = given.bias.size();
-        require(outputs >= 1 && outputs <= kWidest, "a layer has no outputs or too many");
-        given.check_shape(width);
-        given.check_numbers();
-        const bool skips_digits = layers_.size() == 1 && num_digits > 0;
-        require(!given.has_skip || (can_skip(given) && !skips_digits),
-                "a skip needs a layer before it, whose input is numbers and as wide as this layer's output");
-        const bool is_embedding = layers_.empty() && num_digits > 0;
-        FloatLayer& layer = layers_.emplace_back(given, width);
-        const size_t pitch = static_cast<size_t>(layer.output_pitch);
-        layer.weights.resize(width * pitch);
-        for (size_t o = 0; o < outputs; ++o)
-            for (size_t i = 0; i < width; ++i) {
-                const size_t blocked = (o / kMlpBlock * width + i) * kMlpBlock + o % kMlpBlock;
-                layer.weights[is_embedding ? i * pitch + o : blocked] = given.weights[o * width + i];
-            }
-        widest_ = std::max({widest_, layer.output_pitch, is_embedding ? 0 : layer.input_pitch});
-        width = outputs;
+PaddedLayer::PaddedLayer(const MlpLayer& layer, size_t num_inputs)
+    : inputs(static_cast<int>(num_inputs)),
+      outputs(static_cast<int>(layer.bias.size())),
+      input_pitch(mlp_pitch(inputs)),
+      output_pitch(mlp_pitch(outputs)),
+      is_relu(layer.is_relu),
+      has_skip(layer.has_skip) {}
+
+MlpProduct PaddedLayer::product(float* weights, const float* bias, const float* x, const float* skipped,
+                                int count, float* y) const {
+    MlpProduct product{};
+    product.rows = count;
+    product.depth = inputs;
+    product.columns = output_pitch;
+    product.a = x;
+    product.a_row = input_pitch;
+    product.a_depth = 1;
+    product.b = {weights, 0, input_pitch};
+    product.c = {y, output_pitch, count};
+    product.bias = bias;
+    product.added = skipped;
+    product.is_relu = is_relu;
+    return product;
+}
+
+MlpNetwork::Layer::Layer(const MlpLayer& given, size_t num_inputs, MlpPrecision precision)
+    : PaddedLayer(given, num_inputs), bias(given.bias.begin(), given.bias.end()) {
+    bias.resize(static_cast<size_t>(output_pitch));
+    if (precision == MlpPrecision::Float32) {
+        weights.resize(size());
+        for (int o = 0; o < outputs; ++o)
+            for (int i = 0; i < inputs; ++i)
+                weights[place(i, o)] = given.weights[static_cast<size_t>(o) * num_inputs + i];
+        return;
     }
+    require(num_inputs < static_cast<size_t>(kNarrowRoom) / 64, "a layer is too wide for 16-bit weights");
+    const size_t pairs = (num_inputs + 1) / 2;
+    narrow.resize(static_cast<size_t>(output_pitch) * pairs * 2);
+    units.resize(bias.size());
+    for (size_t o = 0; o < given.bias.size(); ++o) {
+        const float* row = given.weights.data() + o * num_inputs;
+        units[o] = unit_of(row, num_inputs);
+        for (size_t i = 0; i < num_inputs; ++i)
+            narrow[((o / kMlpBlock * pairs + i / 2) * kMlpBlock + o % kMlpBlock) * 2 + i % 2] =
+                static_cast<int16_t>(std::lrint(static_cast<double>(row[i]) / units[o]));
+    }
+}
+
+MlpNetwork::MlpNetwork(size_t inputs, const std::vector<MlpLayer>& layers, MlpPrecision precision,
+                       const std::string& kernel)
+    : precision_(precision) {
+    check_layers(layers, inputs);
+    if (precision == MlpPrecision::Float32)
+        kernel_ = choose_kernel(mlp_kernels(), kernel);
+    else
+        narrow_kernel_ = choose_kernel(narrow_kernels(), kernel);
+    for (const MlpLayer& given : layers) {
+        require(precision == MlpPrecision::Float32 || given.is_relu || &given == &layers.back(),
+                "all layers but the last must end with relu");
+        const Layer& layer = layers_.emplace_back(given, inputs, precision);
+        widest_ = std::max(
+            {widest_, static_cast<size_t>(layer.output_pitch), static_cast<size_t>(layer.input_pitch)});
+        inputs = given.bias.size();
+    }
+}
+
+float* MlpNetwork::inputs(int count) {
+    const size_t rows = static_cast<size_t>(std::min(kMlpChunk, count)), room = rows * widest_;
+    for (auto* buffer : {&newest_, &older_, &next_})
+        if (buffer->size() < room) buffer->resize(room);
+    if (precision_ == MlpPrecision::Int16 && rounded_.size() < room) {
+        rounded_.resize(room);
+        units_.resize(rows);
+    }
+    return newest_.data();
 }
 
 void MlpNetwork::forward_inputs(int count, float* outputs) {
-    const auto apply = [&](const FloatLayer& layer, const float* x, const float* skipped, float* y) {
-        kernel_.dense({layer.weights.data(), layer.bias.data(), layer.inputs, layer.input_pitch,
-                       layer.output_pitch, layer.is_relu},
-                      x, skipped, count, y);
-    };
-    go_through(num_digits_ > 0, count, outputs, apply);
+    for (Layer& layer : layers_) {
+        const float* skipped = layer.has_skip ? older_.data() : nullptr;
+        if (precision_ == MlpPrecision::Float32) {
+            kernel_.multiply(layer.product(layer.weights.data(), layer.bias.data(), newest_.data(), skipped,
+                                           count, next_.data()));
+        } else {
+            narrow_kernel_.round(newest_.data(), layer.input_pitch, count, rounded_.data(), units_.data());
+            narrow_kernel_.dense({layer.narrow.data(), layer.units.data(), layer.bias.data(), layer.inputs,
+                                  layer.input_pitch, layer.output_pitch, layer.is_relu},
+                                 rounded_.data(), units_.data(), skipped, count, next_.data());
+        }
+        std::swap(older_, newest_);
+        std::swap(newest_, next_);
+    }
+    for (int s = 0; s < count; ++s)
+        std::copy_n(newest_.data() + static_cast<size_t>(s) * layers_.back().output_pitch, num_outputs(),
+                    outputs + static_cast<size_t>(s) * num_outputs());
 }
 
-void MlpNetwork::forward(const int* rows, const float* numbers, int count, float* outputs) {
+void MlpNetwork::forward(const float* numbers, int count, float* outputs) {
+    const size_t width = static_cast<size_t>(layers_[0].inputs), pitch = static_cast<size_t>(input_pitch());
     for (int begin = 0; begin < count; begin += kMlpChunk) {
         const int states = std::min(kMlpChunk, count - begin);
         float* loaded = inputs(states);
-        if (num_digits_ > 0) {
-            const FloatLayer& first = layers_[0];
-            kernel_.embed(
-                {first.weights.data(), first.bias.data(), first.output_pitch, num_digits_, first.is_relu},
-                rows + static_cast<size_t>(begin) * num_digits_, states, loaded);
-        } else {
-            for (int s = 0; s < states; ++s)
-                std::copy_n(numbers + static_cast<size_t>(begin + s) * inputs_, inputs_,
-                            loaded + static_cast<size_t>(s) * input_pitch());
-        }
+        for (int s = 0; s < states; ++s, numbers += width, loaded += pitch)
+            std::fill(std::copy_n(numbers, width, loaded), loaded + pitch, 0.0f);
         forward_inputs(states, outputs + static_cast<size_t>(begin) * num_outputs());
     }
-}
-
-NarrowNetwork::NarrowNetwork(int inputs, const std::vector<MlpLayer>& layers, const std::string& kernel)
-    : kernel_(choose_kernel(narrow_kernels(), kernel)) {
-    require(inputs >= 1 && !layers.empty(), "a network needs inputs and layers");
-    size_t width = static_cast<size_t>(inputs);
-    for (const MlpLayer& given : layers) {
-        const size_t outputs = given.bias.size(), pairs = (width + 1) / 2;
-        given.check_shape(width);
-        require(width < static_cast<size_t>(kNarrowRoom) / 64, "a layer is too wide for 16-bit weights");
-        require(!given.has_skip || can_skip(given),
-                "a skip needs a layer before it, whose input is as wide as this layer's output");
-        require(given.is_relu || &given == &layers.back(), "all layers but the last must end with relu");
-        given.check_numbers();
-        NarrowLayer& layer = layers_.emplace_back(given, width);
-        const size_t pitch = static_cast<size_t>(layer.output_pitch);
-        layer.units.assign(pitch, 0.0f);
-        layer.weights.assign(pitch * pairs * 2, 0);
-        for (size_t o = 0; o < outputs; ++o) {
-            const float* row = given.weights.data() + o * width;
-            layer.units[o] = unit_of(row, width);
-            for (size_t i = 0; i < width; ++i) {
-                const size_t place =
-                    ((o / kMlpBlock * pairs + i / 2) * kMlpBlock + o % kMlpBlock) * 2 + i % 2;
-                layer.weights[place] =
-                    static_cast<int16_t>(std::lrint(static_cast<double>(row[i]) / layer.units[o]));
-            }
-        }
-        widest_ = std::max({widest_, layer.output_pitch, layer.input_pitch});
-        width = outputs;
-    }
-    rounded_.resize(static_cast<size_t>(kMlpChunk) * static_cast<size_t>(widest_));
-    units_.resize(kMlpChunk);
-}
-
-void NarrowNetwork::forward_inputs(int count, float* outputs) {
-    const auto apply = [&](const NarrowLayer& layer, const float* x, const float* skipped, float* y) {
-        kernel_.round(x, layer.input_pitch, count, rounded_.data(), units_.data());
-        kernel_.dense({layer.weights.data(), layer.units.data(), layer.bias.data(), layer.inputs,
-                       layer.input_pitch, layer.output_pitch, layer.is_relu},
-                      rounded_.data(), units_.data(), skipped, count, y);
-    };
-    go_through(0, count, outputs, apply);
 }
 
 }  // namespace hstar

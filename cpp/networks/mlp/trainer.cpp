@@ -10,8 +10,6 @@ namespace hstar {
 
 namespace {
 
-constexpr const char* kWrongShape =
-    "a layer's weights must be [outputs, inputs], inputs as the layer before it has outputs";
 constexpr int kChunk = 96;  // rows whose activations stay in the nearer caches
 constexpr double kBeta1 = 0.9, kBeta2 = 0.999, kEpsilon = 1e-8;
 // After so many steps without a gradient its mean has shrunk by 10^23 and moves no weight any more.
@@ -20,46 +18,34 @@ constexpr size_t kFewRows = 4;  // of so many live ones, a batch has less than o
 
 }  // namespace
 
-std::vector<MlpTrainingKernel> mlp_training_kernels() {
-    return HSTAR_KERNELS(mlp_training);
-}
-
 MlpTrainer::MlpTrainer(std::shared_ptr<const TrainingRows> rows, const std::vector<MlpLayer>& layers,
                        TrainingObjective objective, const std::string& kernel)
     : rows_(std::move(rows)),
       objective_(std::move(objective)),
       row_loss_(find_row_loss(objective_)),
-      kernel_(choose_kernel(mlp_training_kernels(), kernel)) {
-    objective_.check();
+      kernel_(choose_kernel(mlp_kernels(), kernel)) {
     require(layers.size() >= 2, "a network on facts needs at least two layers");
+    check_layers(layers, static_cast<size_t>(rows_->num_atoms));
     require(layers.back().bias.size() == 1, "the last layer must have one output");
-    int width = rows_->num_atoms;
-    for (size_t l = 0; l < layers.size(); ++l) {
-        Layer layer{};
-        layer.inputs = width;
-        layer.outputs = width = static_cast<int>(layers[l].bias.size());
-        layer.input_pitch = mlp_pitch(layer.inputs);
-        layer.output_pitch = mlp_pitch(layer.outputs);
-        layer.is_relu = layers[l].is_relu;
-        layer.has_skip = layers[l].has_skip;
-        require(layer.outputs >= 1, "a layer has no outputs");
-        require(layers[l].weights.size() == static_cast<size_t>(layer.inputs) * layer.outputs, kWrongShape);
-        require(!layer.has_skip || (l >= 2 && layers_[l - 2].outputs == layer.outputs),
-                "a skip needs a layer before it, whose input is as wide as this layer's output");
-        require(layer.is_relu || l + 1 == layers.size(), "all layers but the last must be followed by relu");
-        const size_t weights =
-            static_cast<size_t>(l == 0 ? layer.inputs : layer.input_pitch) * layer.output_pitch;
+    require(!layers[1].has_skip, "a skip needs a layer before it that does not read facts");
+    for (const MlpLayer& given : layers) {
+        require(given.is_relu || &given == &layers.back(),
+                "all layers but the last must be followed by relu");
+        Layer layer(given, given.inputs());
+        const size_t pitch = static_cast<size_t>(layer.output_pitch);
+        const bool is_first = layers_.empty();
+        const size_t weights = is_first ? given.inputs() * pitch : layer.size();
         for (int part = 0; part < 3; ++part) {
             layer.weights[part].assign(weights, 0.0f);
-            layer.bias[part].assign(layer.output_pitch, 0.0f);
+            layer.bias[part].assign(pitch, 0.0f);
         }
-        layer.bias_gradient.assign(layer.output_pitch, 0.0f);
-        if (l > 0) {
+        layer.bias_gradient.assign(pitch, 0.0f);
+        if (!is_first) {
             layer.weight_gradient.assign(weights, 0.0f);
             layer.transposed.assign(weights, 0.0f);
         }
-        layer.values.assign(static_cast<size_t>(kChunk) * layer.output_pitch, 0.0f);
-        layer.gradient.assign(static_cast<size_t>(kChunk) * layer.output_pitch, 0.0f);
+        layer.values.assign(kChunk * pitch, 0.0f);
+        layer.gradient.assign(kChunk * pitch, 0.0f);
         layers_.push_back(std::move(layer));
     }
     load(Part::Weights, layers);
@@ -69,11 +55,8 @@ MlpTrainer::MlpTrainer(std::shared_ptr<const TrainingRows> rows, const std::vect
 }
 
 size_t MlpTrainer::place(const Layer& layer, int input, int output) const {
-    if (is_first(layer)) return static_cast<size_t>(input) * layer.output_pitch + output;
-    const int first = output / kMlpPanel * kMlpPanel;
-    const int width = std::min(kMlpPanel, layer.output_pitch - first);
-    return static_cast<size_t>(first) * layer.input_pitch + static_cast<size_t>(input) * width + output -
-           first;
+    return is_first(layer) ? static_cast<size_t>(input) * layer.output_pitch + output
+                           : layer.place(input, output);
 }
 
 std::vector<MlpLayer> MlpTrainer::layers(Part part) {
@@ -96,17 +79,15 @@ std::vector<MlpLayer> MlpTrainer::layers(Part part) {
 }
 
 void MlpTrainer::load(Part part, const std::vector<MlpLayer>& layers) {
-    require(layers.size() == layers_.size(), "these layers are not those of the network");
+    check_layers(layers, static_cast<size_t>(rows_->num_atoms));
+    require(std::ranges::equal(
+                layers, layers_, {}, [](const MlpLayer& given) { return given.bias.size(); },
+                [](const Layer& layer) { return static_cast<size_t>(layer.outputs); }),
+            "these layers are not those of the network");
     catch_up_all();
     for (size_t l = 0; l < layers.size(); ++l) {
         Layer& layer = layers_[l];
         const MlpLayer& given = layers[l];
-        require(given.bias.size() == static_cast<size_t>(layer.outputs) &&
-                    given.weights.size() == static_cast<size_t>(layer.inputs) * layer.outputs,
-                kWrongShape);
-        for (const auto* numbers : {&given.weights, &given.bias})
-            require(std::all_of(numbers->begin(), numbers->end(), [](float x) { return std::isfinite(x); }),
-                    "the network has parameters that are not finite numbers");
         std::copy(given.bias.begin(), given.bias.end(), layer.bias[static_cast<int>(part)].begin());
         for (int o = 0; o < layer.outputs; ++o)
             for (int i = 0; i < layer.inputs; ++i)
@@ -144,31 +125,21 @@ void MlpTrainer::check_rows(std::span<const int> rows) const {
             "there is no row of such a number");
 }
 
-void MlpTrainer::forward(std::span<const int> chunk, float* first_values) {
+void MlpTrainer::forward(std::span<const int> chunk) {
     const int count = static_cast<int>(chunk.size());
-    const Layer& first = layers_[0];
+    Layer& first = layers_[0];
     kernel_.sum_rows(first.weights[0].data(), first.bias[0].data(), first.output_pitch, lists(), chunk.data(),
-                     count, first.is_relu, first_values);
+                     count, first.is_relu, first.values.data());
     for (size_t l = 1; l < layers_.size(); ++l) {
         Layer& layer = layers_[l];
-        MlpProduct product{};
-        product.rows = count;
-        product.depth = layer.inputs;
-        product.columns = layer.output_pitch;
-        product.a = layers_[l - 1].values.data();
-        product.a_row = layer.input_pitch;
-        product.a_depth = 1;
-        product.b = {layer.weights[0].data(), 0, layer.input_pitch};
-        product.c = {layer.values.data(), layer.output_pitch, count};
-        product.bias = layer.bias[0].data();
-        product.added = layer.has_skip ? layers_[l - 2].values.data() : nullptr;
-        product.is_relu = layer.is_relu;
-        kernel_.multiply(product);
+        kernel_.multiply(layer.product(
+            layer.weights[0].data(), layer.bias[0].data(), layers_[l - 1].values.data(),
+            layer.has_skip ? layers_[l - 2].values.data() : nullptr, count, layer.values.data()));
     }
 }
 
 double MlpTrainer::slopes(std::span<const int> chunk, double factor) {
-    if (objective_.compares_rows()) return slopes_of_pairs(chunk, factor);
+    if (!row_loss_) return slopes_of_pairs(chunk, factor);
     Layer& last = layers_.back();
     double sum = 0;
     for (size_t i = 0; i < chunk.size(); ++i) {
@@ -176,10 +147,9 @@ double MlpTrainer::slopes(std::span<const int> chunk, double factor) {
         const float y = last.values[i * last.output_pitch];
         const auto [loss, slope] =
             row_loss_(objective_, y, rows_->h[row], rows_->lower[row], rows_->upper[row]);
-        const double weight = rows_->weights.empty() ? 1.0 : rows_->weights[row];
-        sum += weight * loss;
+        sum += loss;
         const bool passes = !last.is_relu || y > 0;
-        last.gradient[i * last.output_pitch] = passes ? static_cast<float>(factor * weight * slope) : 0.0f;
+        last.gradient[i * last.output_pitch] = passes ? static_cast<float>(factor * slope) : 0.0f;
     }
     return sum;
 }
@@ -194,13 +164,10 @@ double MlpTrainer::slopes_of_pairs(std::span<const int> chunk, double factor) {
         if (rows_->h[chunk[better]] > rows_->h[chunk[worse]]) std::swap(better, worse);
         if (!(rows_->h[chunk[better]] < rows_->h[chunk[worse]])) continue;  // equal or missing
         const auto [loss, slope] = pair_loss(last.values[at(better)], last.values[at(worse)]);
-        const double weight =
-            rows_->weights.empty() ? 1.0 : rows_->weights[chunk[better]] * rows_->weights[chunk[worse]];
-        sum += weight * loss;
+        sum += loss;
         for (size_t row : {better, worse})
             if (!last.is_relu || last.values[at(row)] > 0)
-                last.gradient[at(row)] +=
-                    static_cast<float>((row == better ? factor : -factor) * weight * slope);
+                last.gradient[at(row)] += static_cast<float>((row == better ? factor : -factor) * slope);
     }
     return sum;
 }
@@ -331,7 +298,7 @@ double MlpTrainer::step(std::span<const int> batch, double learning_rate) {
     double sum = 0;
     for (size_t begin = 0; begin < batch.size(); begin += kChunk) {
         const auto chunk = batch.subspan(begin, std::min<size_t>(kChunk, batch.size() - begin));
-        forward(chunk, layers_[0].values.data());
+        forward(chunk);
         sum += slopes(chunk, 1.0 / static_cast<double>(batch.size()));
         backward(static_cast<int>(chunk.size()), first_gradient_.data() + begin * pitch, begin == 0);
     }
@@ -352,30 +319,30 @@ double MlpTrainer::epoch(std::span<const int> order, int batch, double learning_
     return sum / static_cast<double>(order.size());
 }
 
-double MlpTrainer::loss(std::span<const int> rows, const Limits& limits) {
+template <class Work>
+void MlpTrainer::for_each_chunk(std::span<const int> rows, const Limits& limits, Work work) {
     check_rows(rows);
-    require(!rows.empty(), "there are no rows");
     catch_up_all();
-    double sum = 0;
     for (size_t begin = 0; begin < rows.size(); begin += kChunk) {
         limits.check();
         const auto chunk = rows.subspan(begin, std::min<size_t>(kChunk, rows.size() - begin));
-        forward(chunk, layers_[0].values.data());
-        sum += slopes(chunk, 0);
+        forward(chunk);
+        work(chunk);
     }
+}
+
+double MlpTrainer::loss(std::span<const int> rows, const Limits& limits) {
+    require(!rows.empty(), "there are no rows");
+    double sum = 0;
+    for_each_chunk(rows, limits, [&](std::span<const int> chunk) { sum += slopes(chunk, 0); });
     return sum / static_cast<double>(rows.size());
 }
 
 void MlpTrainer::outputs(std::span<const int> rows, float* result, const Limits& limits) {
-    check_rows(rows);
-    catch_up_all();
     const Layer& last = layers_.back();
-    for (size_t begin = 0; begin < rows.size(); begin += kChunk) {
-        limits.check();
-        const auto chunk = rows.subspan(begin, std::min<size_t>(kChunk, rows.size() - begin));
-        forward(chunk, layers_[0].values.data());
-        for (size_t i = 0; i < chunk.size(); ++i) result[begin + i] = last.values[i * last.output_pitch];
-    }
+    for_each_chunk(rows, limits, [&](std::span<const int> chunk) {
+        for (size_t i = 0; i < chunk.size(); ++i) *result++ = last.values[i * last.output_pitch];
+    });
 }
 
 }  // namespace hstar

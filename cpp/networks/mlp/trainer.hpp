@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "networks/mlp/network.hpp"
-#include "networks/mlp/training_kernel.hpp"
 #include "runtime/cache_aligned.hpp"
 #include "runtime/limits.hpp"
 
@@ -20,17 +19,13 @@ namespace hstar {
 
 // Sets of atoms with labels. NaN: missing.
 struct TrainingRows {
-    // Throws std::invalid_argument for arrays that do not fit each other, or atoms that are not among so
-    // many.
-    TrainingRows(int num_atoms, std::vector<int64_t> starts, std::vector<int> atoms, std::vector<float> h,
-                 std::vector<float> lower, std::vector<float> upper, std::vector<float> weights);
-
     int num_atoms;
     std::vector<int64_t> starts;  // per row, and one past the end
     std::vector<int> atoms;
     std::vector<float> h, lower, upper;
-    std::vector<float> weights;  // of a row's loss; empty: all 1
+
     int size() const { return static_cast<int>(h.size()); }
+    void check_labels() const;  // throws std::invalid_argument
 };
 
 // What training on labelled rows minimises, per row: y is the network's output, h a label, and [lower, upper]
@@ -49,9 +44,6 @@ struct TrainingRows {
 struct TrainingObjective {
     std::string name = "squared";
     double scale = 1, epsilon = 0.1;
-
-    bool compares_rows() const { return name == "l-gbfs"; }
-    void check() const;  // throws std::invalid_argument
 };
 
 struct LossAndSlope {
@@ -60,7 +52,7 @@ struct LossAndSlope {
 
 using RowLoss = LossAndSlope (*)(const TrainingObjective& objective, double y, double h, double lower,
                                  double upper);
-// Null for an objective that compares rows.
+// Null for an objective that compares rows. Throws std::invalid_argument for objectives that make no sense.
 RowLoss find_row_loss(const TrainingObjective& objective);
 // Of two rows with the outputs `better` and `worse`; the slope is by the better one's, and minus the worse's.
 LossAndSlope pair_loss(double better, double worse);
@@ -85,14 +77,10 @@ class MlpTrainer {
     void load(Part part, const std::vector<MlpLayer>& layers);
     void set_steps(int64_t steps);
 
-    const char* kernel() const { return kernel_.name; }
-
   private:
-    struct Layer {
-        int inputs, outputs, input_pitch, output_pitch;
-        bool is_relu, has_skip;
-        // Of the first layer: [atom][output_pitch]; of others: panels of input_pitch x output_pitch. Per
-        // Part.
+    struct Layer : PaddedLayer {
+        using PaddedLayer::PaddedLayer;
+        // Of the first layer: [atom][output_pitch]; of others: panels. Per Part.
         AlignedVector<float> weights[3], bias[3];
         AlignedVector<float> transposed;  // panels of output_pitch x input_pitch
         AlignedVector<float> weight_gradient, bias_gradient;
@@ -102,7 +90,10 @@ class MlpTrainer {
     size_t place(const Layer& layer, int input, int output) const;
     void check_rows(std::span<const int> rows) const;
     void transpose();
-    void forward(std::span<const int> chunk, float* first_values);
+    // Calls work(chunk) for one chunk of rows after the other, after their way through the network.
+    template <class Work>
+    void for_each_chunk(std::span<const int> rows, const Limits& limits, Work work);
+    void forward(std::span<const int> chunk);
     // The sum of the losses of a chunk; fills in the slopes, times `factor`.
     double slopes(std::span<const int> chunk, double factor);
     double slopes_of_pairs(std::span<const int> chunk, double factor);
@@ -118,7 +109,7 @@ class MlpTrainer {
     std::shared_ptr<const TrainingRows> rows_;
     TrainingObjective objective_;
     RowLoss row_loss_;
-    MlpTrainingKernel kernel_;
+    MlpKernel kernel_;
     std::vector<Layer> layers_;
     int64_t steps_ = 0;
     AlignedVector<float> first_gradient_;  // of the whole batch
@@ -129,7 +120,5 @@ class MlpTrainer {
     std::vector<int64_t> up_to_;     // per atom: the number of steps that its row has made
     std::vector<AdamStep> history_;  // the last steps, as many as a row may have to make up for
 };
-
-std::vector<MlpTrainingKernel> mlp_training_kernels();  // fastest last; all that this machine can run
 
 }  // namespace hstar

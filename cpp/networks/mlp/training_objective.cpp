@@ -16,6 +16,7 @@ using truncated_gaussian::one_minus_exp;
 using truncated_gaussian::sigmoid;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kLogSqrtTwoPi = 0.9189385332046727;
 
 LossAndSlope squared(const TrainingObjective&, double y, double h, double, double) {
     if (std::isnan(h)) return {0, 0};
@@ -50,7 +51,6 @@ LossAndSlope interval(const TrainingObjective& objective, double y, double h, do
 
 // log P(Z > x) for x >= 0
 double log_tail(double x) {
-    constexpr double kLogSqrtTwoPi = 0.9189385332046727;
     return -0.5 * x * x - kLogSqrtTwoPi - std::log(x + excess(x));
 }
 
@@ -68,7 +68,6 @@ double log_mass(double a, double b) {
 
 LossAndSlope truncated(const TrainingObjective& objective, double y, double h, double lower, double upper) {
     if (std::isnan(h)) return {0, 0};
-    constexpr double kLogSqrtTwoPi = 0.9189385332046727;
     const double sigma = objective.scale;
     const double low = std::isnan(lower) ? -kInfinity : lower - objective.epsilon;
     const double high = std::isnan(upper) ? kInfinity : upper + objective.epsilon;
@@ -87,37 +86,15 @@ constexpr Entry kObjectives[] = {
 
 }  // namespace
 
-TrainingRows::TrainingRows(int num_atoms, std::vector<int64_t> starts, std::vector<int> atoms,
-                           std::vector<float> h, std::vector<float> lower, std::vector<float> upper,
-                           std::vector<float> weights)
-    : num_atoms(num_atoms),
-      starts(std::move(starts)),
-      atoms(std::move(atoms)),
-      h(std::move(h)),
-      lower(std::move(lower)),
-      upper(std::move(upper)),
-      weights(std::move(weights)) {
-    const size_t count = this->h.size();
-    require(num_atoms >= 1, "there must be at least one atom");
+void TrainingRows::check_labels() const {
+    const size_t count = starts.size() - 1;
     require(count < (size_t{1} << 31), "there are too many rows");
-    require(this->lower.size() == count && this->upper.size() == count &&
-                (this->weights.empty() || this->weights.size() == count),
-            "h, lower, upper and weights must have one number per row");
-    require(this->starts.size() == count + 1 && this->starts.front() == 0 &&
-                this->starts.back() == static_cast<int64_t>(this->atoms.size()) &&
-                std::is_sorted(this->starts.begin(), this->starts.end()),
-            "starts must ascend from 0 to the number of atoms, one number more than there are rows");
-    require(std::all_of(this->atoms.begin(), this->atoms.end(),
-                        [&](int atom) { return atom >= 0 && atom < num_atoms; }),
-            "a row has an atom that does not exist");
-    const auto is_infinite = [](float x) { return std::isinf(x); };
-    for (const auto* labels : {&this->h, &this->lower, &this->upper, &this->weights})
-        require(std::none_of(labels->begin(), labels->end(), is_infinite), "a label is infinite");
-    require(std::all_of(this->weights.begin(), this->weights.end(), [](float x) { return x >= 0; }),
-            "a weight is negative or not a number");
+    for (const auto* labels : {&h, &lower, &upper}) {
+        require(labels->size() == count, "h, lower and upper must have one number per row");
+        require(std::ranges::none_of(*labels, [](float x) { return std::isinf(x); }), "a label is infinite");
+    }
     for (size_t row = 0; row < count; ++row)
-        require(!(this->lower[row] > this->upper[row]), "row ", row,
-                " has a lower bound over its upper bound");
+        require(!(lower[row] > upper[row]), "row ", row, " has a lower bound over its upper bound");
 }
 
 LossAndSlope pair_loss(double better, double worse) {
@@ -125,16 +102,13 @@ LossAndSlope pair_loss(double better, double worse) {
 }
 
 RowLoss find_row_loss(const TrainingObjective& objective) {
+    require(objective.scale > 0 && objective.scale < kInfinity && objective.epsilon > 0 &&
+                objective.epsilon < kInfinity,
+            "scale and epsilon must be positive and finite");
     for (const Entry& entry : kObjectives)
         if (objective.name == entry.name) return entry.loss;
     refuse("unknown objective '", objective.name,
            "'; choose squared, interval, truncated-gaussian or l-gbfs");
-}
-
-void TrainingObjective::check() const {
-    find_row_loss(*this);
-    require(scale > 0 && scale < kInfinity && epsilon > 0 && epsilon < kInfinity,
-            "scale and epsilon must be positive and finite");
 }
 
 }  // namespace hstar

@@ -65,7 +65,7 @@ void NlmNetwork::undo(const Sum& sum, const float* gradient) {
             kernel_.weight_gradient(sum.count, source.rows, index, pitch_of(block.channels), block.channels,
                                     gradient, pitch, packed_ + linear.weight_row(permutation, block.column));
             products_.push_back({gradient, inverse, pitch, linear.out,
-                                 weights_->backward + linear.backward_block(permutation, block)});
+                                 weights_->backward.data() + linear.backward_block(permutation, block)});
         }
         if (block.origin == 0) continue;  // no gradient goes further
         const NlmAddend there{source.gradient, nullptr};

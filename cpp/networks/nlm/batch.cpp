@@ -5,8 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "networks/nlm/network.hpp"
-#include "networks/nlm/twins.hpp"
+#include "networks/nlm/worker.hpp"
 #include "runtime/chunks.hpp"
 #include "runtime/require.hpp"
 
@@ -23,40 +22,14 @@ int64_t chunk_size(int64_t count) {
 
 }  // namespace
 
-struct NlmRunner::Worker {
-    explicit Worker(const NlmShape& shape)
-        : twins(shape), builder(shape), network(shape, nlm_kernels().back().kernel) {}
+struct NlmRunner::Worker : NlmWorker {
+    using NlmWorker::NlmWorker;
     void forward(const NlmWeights& weights, const NlmBatch& batch, int64_t state, float* output) {
-        arena.clear();
-        const size_t first = static_cast<size_t>(batch.starts[state]);
-        const size_t size = static_cast<size_t>(batch.starts[state + 1]) - first;
-        std::span<const NlmEntry> given{batch.entries + first, size};
-        std::span<const float> numbers{batch.values + first, size};
-        int n = batch.sizes[state];
-        const int kept = twins.choose(n, given, numbers);
-        if (kept < n) {
-            n = kept;
-            entries.clear();
-            values.clear();
-            for (size_t e = 0; e < size; ++e) {
-                NlmEntry entry = given[e];
-                if (!twins.renumber(entry)) continue;
-                entries.push_back(entry);
-                values.push_back(numbers[e]);
-            }
-            given = entries;
-            numbers = values;
-        }
-        NlmInput input = builder.build(n, given, numbers, arena);
-        input.weights = twins.weights();
-        network.forward(weights, input, arena, output);
+        const auto entries = batch.of_state(batch.entries, state);
+        const auto values = batch.of_state(batch.values, state);
+        NlmWorker::forward(weights, twins.signatures_of(batch.sizes[state], entries, values), entries, values,
+                           output);
     }
-    Arena arena;
-    TwinReduction twins;
-    std::vector<NlmEntry> entries;
-    std::vector<float> values;
-    NlmInputBuilder builder;
-    NlmNetwork network;
 };
 
 NlmRunner::NlmRunner(const NlmShape& shape) : shape_(shape), arena_(std::make_unique<Arena>()) {}
@@ -65,7 +38,7 @@ NlmRunner::~NlmRunner() = default;
 // Calls work(worker, chunk, first state, end) for all chunks, in any order.
 template <class Work>
 void NlmRunner::for_each_states(const NlmBatch& batch, int threads, Work work) {
-    const int64_t size = chunk_size(batch.count), chunks = (batch.count + size - 1) / size;
+    const int64_t count = batch.count(), size = chunk_size(count), chunks = (count + size - 1) / size;
     workers_.resize(std::max(workers_.size(), static_cast<size_t>(std::max(threads, 1))));
     for_each_chunk(
         static_cast<uint64_t>(chunks), threads,
@@ -76,7 +49,7 @@ void NlmRunner::for_each_states(const NlmBatch& batch, int threads, Work work) {
         },
         [&](Worker& worker, uint64_t number) {
             const int64_t chunk = static_cast<int64_t>(number);
-            work(worker, chunk, chunk * size, std::min(batch.count, (chunk + 1) * size));
+            work(worker, chunk, chunk * size, std::min(count, (chunk + 1) * size));
         });
 }
 
@@ -100,18 +73,18 @@ void check_entries(const NlmShape& shape, int n, std::span<const NlmEntry> entri
 }
 
 void NlmBatch::check(const NlmShape& shape) const {
-    if (count > 0 && starts[0] < 0) refuse("starts must not be negative");
-    for (int64_t i = 0; i < count; ++i) {
-        if (starts[i + 1] < starts[i]) refuse("starts must not decrease");
-        if (starts[i + 1] > num_entries) refuse("starts go beyond the entries");
-        const size_t size = static_cast<size_t>(starts[i + 1] - starts[i]);
-        check_entries(shape, sizes[i], {entries + starts[i], size}, {values + starts[i], size});
-    }
+    require(starts.size() == sizes.size() + 1, "starts must have one number more than sizes");
+    require(values.size() == entries.size(), "there must be one value per entry");
+    require(starts.front() >= 0, "starts must not be negative");
+    require(std::ranges::is_sorted(starts), "starts must not decrease");
+    require(starts.back() <= static_cast<int64_t>(entries.size()), "starts go beyond the entries");
+    for (int64_t i = 0; i < count(); ++i)
+        check_entries(shape, sizes[i], of_state(entries, i), of_state(values, i));
 }
 
 void NlmRunner::forward(const NlmWeights& weights, const NlmBatch& batch, int threads, float* result) {
     if (!weights.is_finite) {
-        std::fill_n(result, batch.count * shape_.outputs, std::numeric_limits<float>::quiet_NaN());
+        std::fill_n(result, batch.count() * shape_.outputs, std::numeric_limits<float>::quiet_NaN());
         return;
     }
     for_each_states(batch, threads, [&](Worker& worker, int64_t, int64_t first, int64_t end) {
@@ -127,7 +100,7 @@ void NlmRunner::backward(const NlmWeights& weights, const NlmBatch& batch, const
         std::fill_n(result, shape_.num_parameters, std::numeric_limits<float>::quiet_NaN());
         return;
     }
-    const int64_t size = chunk_size(batch.count), chunks = (batch.count + size - 1) / size;
+    const int64_t count = batch.count(), size = chunk_size(count), chunks = (count + size - 1) / size;
     const auto floats = static_cast<int64_t>(shape_.packed_floats);
     arena_->clear();
     float* packed = arena_->take_zeros<float>(std::max<int64_t>(1, chunks) * floats);
@@ -142,21 +115,6 @@ void NlmRunner::backward(const NlmWeights& weights, const NlmBatch& batch, const
     for (int64_t chunk = 1; chunk < chunks; ++chunk)
         for (int64_t i = 0; i < floats; ++i) packed[i] += packed[chunk * floats + i];
     add_packed(shape_, packed, result);
-}
-
-void nlm_forward(const NlmShape& shape, const float* theta, const NlmBatch& batch, int threads,
-                 float* result) {
-    batch.check(shape);
-    NlmRunner(shape).forward(NlmWeights(shape, theta, false), batch, threads, result);
-}
-
-void nlm_backward(const NlmShape& shape, const float* theta, const NlmBatch& batch, const float* gradient,
-                  int threads, float* result) {
-    batch.check(shape);
-    const auto given = [&](int64_t state, const float*, float* of_state) {
-        std::copy_n(gradient + state * shape.outputs, shape.outputs, of_state);
-    };
-    NlmRunner(shape).backward(NlmWeights(shape, theta, true), batch, given, threads, result);
 }
 
 }  // namespace hstar

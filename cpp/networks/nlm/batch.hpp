@@ -14,15 +14,20 @@ namespace hstar {
 
 class Arena;
 
-// Sparse inputs of `count` states: sizes[i] objects and entries starts[i] .. starts[i + 1].
+// Sparse inputs of states: sizes[i] objects and entries starts[i] .. starts[i + 1].
 struct NlmBatch {
-    int64_t count;
-    const int* sizes;
-    const int64_t* starts;
-    int64_t num_entries;
-    const NlmEntry* entries;
-    const float* values;
+    std::span<const int> sizes;
+    std::span<const int64_t> starts;
+    std::span<const NlmEntry> entries;
+    std::span<const float> values;
 
+    int64_t count() const { return static_cast<int64_t>(sizes.size()); }
+    // Those of a state, of entries or values.
+    template <class Items>
+    Items of_state(Items items, int64_t state) const {
+        return items.subspan(static_cast<size_t>(starts[state]),
+                             static_cast<size_t>(starts[state + 1] - starts[state]));
+    }
     // Throws std::invalid_argument unless everything is in range.
     void check(const NlmShape& shape) const;
 };
@@ -77,12 +82,5 @@ class NlmRunner {
     std::vector<std::unique_ptr<Worker>> workers_;
     std::unique_ptr<Arena> arena_;
 };
-
-// The same for parameters in their usual order. Batches are checked.
-void nlm_forward(const NlmShape& shape, const float* theta, const NlmBatch& batch, int threads,
-                 float* result);
-// gradient: count x outputs.
-void nlm_backward(const NlmShape& shape, const float* theta, const NlmBatch& batch, const float* gradient,
-                  int threads, float* result);
 
 }  // namespace hstar

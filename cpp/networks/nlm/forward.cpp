@@ -5,13 +5,12 @@
 
 namespace hstar {
 
-const std::vector<NamedNlmKernel>& nlm_kernels() {
-    static const std::vector<NamedNlmKernel> kernels = [] {
+const std::vector<NlmKernel>& nlm_kernels() {
+    static const std::vector<NlmKernel> kernels = [] {
         const auto forward = HSTAR_KERNELS(nlm_forward);
         const auto backward = HSTAR_KERNELS(nlm_backward);
-        std::vector<NamedNlmKernel> found;
-        for (size_t i = 0; i < forward.size(); ++i)
-            found.push_back({kInstructionSets[i], {forward[i], backward[i]}});
+        std::vector<NlmKernel> found;
+        for (size_t i = 0; i < forward.size(); ++i) found.push_back({forward[i], backward[i]});
         return found;
     }();
     return kernels;
@@ -76,9 +75,9 @@ const NlmNetwork::Sum* NlmNetwork::apply(const Linear& linear, int64_t count, bo
     for (const auto& [sum, index] : terms) addends_.push_back({sum->rows, index});
     for (const auto& [block, permutation, index, inverse] : factors)
         products_.push_back({table(*block).rows, index, pitch_of(block->channels), block->channels,
-                             weights_->packed + linear.weight_row(permutation, block->column)});
+                             weights_->packed.data() + linear.weight_row(permutation, block->column)});
     float* result = arena_->take<float>(count * linear.pitch());
-    kernel_.affine({count, linear.pitch(), with_bias ? weights_->packed + linear.bias_row() : nullptr,
+    kernel_.affine({count, linear.pitch(), with_bias ? weights_->packed.data() + linear.bias_row() : nullptr,
                     addends_.data(), static_cast<int>(addends_.size()), products_.data(),
                     static_cast<int>(products_.size()), activation, result});
     return new (arena_->take<Sum>(1)) Sum{linear, count, result, arena_->copy(terms), arena_->copy(factors)};
@@ -90,7 +89,7 @@ void NlmNetwork::forward(const NlmWeights& weights, const NlmInput& input, Arena
     arena_ = &arena;
     triple_pair_[0] = nullptr;
     const float* rows[] = {input.nullary, input.unary, input.type_rows, input.class_rows};
-    const int64_t counts[] = {1, input.n, input.types.count, input.num_classes};
+    const int64_t counts[] = {1, input.n, input.types.count, input.classes.count};
     constexpr RowsOf kinds[] = {RowsOf::Tuples, RowsOf::Tuples, RowsOf::Pairs, RowsOf::Classes};
     for (int arity = 0; arity <= shape_.breadth; ++arity) {
         tensors_[0][arity] = Tensor{};
@@ -112,19 +111,19 @@ void NlmNetwork::forward(const NlmWeights& weights, const NlmInput& input, Arena
 NlmRowMap NlmNetwork::map_of(RowsOf rows_of, const PairIndex* pairs) const {
     NlmRowMap map;
     if (pairs) map.direct = pairs->of_pair;
-    if (rows_of == RowsOf::Shades) map.direct = input_.triple_shade;
+    if (rows_of == RowsOf::Shades) map.direct = input_.shades.of_triple;
     return rows_of == RowsOf::Classes ? input_.triple_class : map;
 }
 
 const int* NlmNetwork::coarser_rows(RowsOf fine, RowsOf coarse) const {
     if (fine == coarse) return nullptr;
-    if (coarse == RowsOf::Shades) return input_.triple_shade;
+    if (coarse == RowsOf::Shades) return input_.shades.of_triple;
     return fine == RowsOf::Shades ? input_.shade_class : triple_class_;
 }
 
 const int* const* NlmNetwork::permuted_rows(RowsOf rows_of) const {
-    return rows_of == RowsOf::Classes  ? input_.permuted_class
-           : rows_of == RowsOf::Shades ? input_.permuted_shade
+    return rows_of == RowsOf::Classes  ? input_.classes.permuted
+           : rows_of == RowsOf::Shades ? input_.shades.permuted
                                        : permuted_triple_;
 }
 
@@ -261,7 +260,7 @@ constexpr int kPlain[] = {0, 1, 3}, kMirrored[] = {2, 4, 5};
 // Layer 0: everything a triple depends on is the same in its class.
 void NlmNetwork::compute_first_triples(const Linear& linear, Tensor& result) {
     result.rows_of = RowsOf::Classes;
-    result.count = input_.num_classes;
+    result.count = input_.classes.count;
     for (int pair = 0; pair < 3; ++pair) {
         inner_factors_.clear();
         for (const Block& block : linear.blocks)
@@ -271,11 +270,11 @@ void NlmNetwork::compute_first_triples(const Linear& linear, Tensor& result) {
                 inner_factors_.push_back({&block, kMirrored[pair], transposed, transposed});
             }
         if (!inner_factors_.empty())
-            terms_.push_back(
-                {apply(linear, input_.types.count, pair == 0, {}, inner_factors_), input_.class_pair[pair]});
+            terms_.push_back({apply(linear, input_.types.count, pair == 0, {}, inner_factors_),
+                              input_.classes.pair[pair]});
     }
     for (const Block& block : linear.blocks)
-        if (block.source == Source::Own) list_permutations(block, input_.permuted_class);
+        if (block.source == Source::Own) list_permutations(block, input_.classes.permuted);
     result.root = apply(linear, result.count, terms_.empty(), terms_, factors_, shape_.activation);
 }
 
@@ -293,7 +292,7 @@ const NlmNetwork::Sum* NlmNetwork::pair_table(const Linear& linear, int pair, co
 }
 
 void NlmNetwork::compute_triples(const Linear& linear, Tensor& result) {
-    const bool by_shade = linear.layer == 1 && input_.triple_shade;
+    const bool by_shade = linear.layer == 1 && input_.shades.of_triple;
     const PairDomain domain = by_shade ? colours() : all_pairs();
     for (int pair = 0; pair < 3; ++pair) result.parts[pair] = pair_table(linear, pair, domain);
     // What the triple's own channels contribute: by class, by shade on top of that, by triple on top of both.
@@ -318,8 +317,8 @@ void NlmNetwork::compute_triples(const Linear& linear, Tensor& result) {
     if (shape_.top_arity(linear.layer + 1) == 3) {
         if (!by_shade) index_triples();
         result.rows_of = by_shade ? RowsOf::Shades : RowsOf::Tuples;
-        if (by_shade) result.count = input_.num_shades;
-        const int* const* pair = by_shade ? input_.shade_pair : triple_pair_;
+        if (by_shade) result.count = input_.shades.count;
+        const int* const* pair = by_shade ? input_.shades.pair : triple_pair_;
         const auto& parts = result.parts;
         const Term terms[] = {{parts[0], pair[0]},
                               {parts[1], pair[1]},

@@ -18,25 +18,13 @@ void NlmInputBuilder::collect(int arity, std::span<const NlmEntry> entries, std:
     if (channels == 0) return;
     // Sum the entries per tuple.
     raw_.clear();
-    const bool direct = arity < 3;
-    if (direct)
-        row_of_.assign(tuples, -1);
-    else
-        numbering_.clear();
+    row_of_.assign(tuples, -1);
     for (size_t e = 0; e < entries.size(); ++e) {
         if (entries[e].arity != arity) continue;
         const int tuple = entries[e].index / channels;
-        int row;
-        bool is_new;
-        if (direct) {
-            is_new = row_of_[tuple] < 0;
-            if (is_new) row_of_[tuple] = static_cast<int>(rows.tuples.size());
-            row = row_of_[tuple];
-        } else {
-            std::tie(row, is_new) = numbering_.find_or_add(hash_ints(&tuple, 1, 1),
-                                                           [&](int r) { return rows.tuples[r] == tuple; });
-        }
-        if (is_new) {
+        int& row = row_of_[tuple];
+        if (row < 0) {
+            row = static_cast<int>(rows.tuples.size());
             rows.tuples.push_back(tuple);
             raw_.resize(raw_.size() + channels, 0.0f);
         }

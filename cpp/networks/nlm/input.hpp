@@ -14,16 +14,17 @@
 //
 //   shade   of a triple: the colours of its pairs; decides its value in the second layer
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <new>
 #include <span>
 #include <vector>
 
 #include "networks/nlm/kernel.hpp"
 #include "networks/nlm/shape.hpp"
+#include "runtime/cache_aligned.hpp"
 #include "runtime/numbering.hpp"
 
 namespace hstar {
@@ -38,14 +39,14 @@ class Arena {
 #ifdef __SANITIZE_ADDRESS__
         add_block(static_cast<size_t>(count) *
                   sizeof(T));  // a piece of its own, so that its ends are guarded
-        return reinterpret_cast<T*>(blocks_.back().memory.get());
+        return reinterpret_cast<T*>(blocks_.back().data());
 #endif
-        while (block_ < blocks_.size() && used_ + bytes > blocks_[block_].size) {
+        while (block_ < blocks_.size() && used_ + bytes > blocks_[block_].size()) {
             ++block_;
             used_ = 0;
         }
         if (block_ == blocks_.size()) add_block(bytes);
-        T* piece = reinterpret_cast<T*>(blocks_[block_].memory.get() + used_);
+        T* piece = reinterpret_cast<T*>(blocks_[block_].data() + used_);
         used_ += bytes;
         return piece;
     }
@@ -70,23 +71,14 @@ class Arena {
 
   private:
     static constexpr size_t kBlockBytes = size_t{1} << 20;
-    struct Free {
-        void operator()(unsigned char* p) const { ::operator delete(p, std::align_val_t(64)); }
-    };
-    struct Block {
-        std::unique_ptr<unsigned char, Free> memory;
-        size_t size;
-    };
     void add_block(size_t bytes) {
-        size_t size = bytes > kBlockBytes ? bytes : kBlockBytes;
-#ifdef __SANITIZE_ADDRESS__
-        size = bytes;
+#ifndef __SANITIZE_ADDRESS__
+        bytes = std::max(bytes, kBlockBytes);
 #endif
-        auto* memory = static_cast<unsigned char*>(::operator new(size, std::align_val_t(64)));
-        blocks_.push_back({std::unique_ptr<unsigned char, Free>(memory), size});
+        blocks_.emplace_back(bytes);
         used_ = 0;
     }
-    std::vector<Block> blocks_;
+    std::vector<AlignedVector<unsigned char>> blocks_;
     size_t block_ = 0, used_ = 0;
 };
 
@@ -101,6 +93,14 @@ struct PairIndex {
     const int* transposed = nullptr;  // per row: that of the mirrored pairs
 };
 
+// Rows that stand for several triples each: those with the same labels of their pairs.
+struct TripleIndex {
+    int count = 0;
+    const int* of_triple = nullptr;  // n^3; null: there is no such index, or another way to the rows
+    const int* permuted[6] = {};     // per row: that of the permuted triples
+    const int* pair[3] = {};         // per row: labels of (i, j), (i, k), (j, k)
+};
+
 struct NlmInput {
     int n = 0;
     const float* nullary = nullptr;  // 1 row
@@ -111,17 +111,12 @@ struct NlmInput {
     PairIndex colours;
     const int *colour_first = nullptr, *colour_second = nullptr;  // per colour: members of one of its pairs
     const int *colour_type = nullptr, *colour_set = nullptr;
-    int num_classes = 0;
+    TripleIndex classes;
     const float* class_rows = nullptr;  // null without channels of arity 3
     NlmRowMap triple_class;
-    const int* permuted_class[6] = {};  // per class: that of the permuted triple
-    const int* class_pair[3] = {};      // per class: types of (i, j), (i, k), (j, k)
     PairIndex sets;
     const int *set_begin = nullptr, *set_classes = nullptr;  // per set: classes of the triples (i, j, k)
-    int num_shades = 0;
-    const int* triple_shade = nullptr;  // n^3; null: there are none
-    const int* permuted_shade[6] = {};  // per shade: that of the permuted triple
-    const int* shade_pair[3] = {};      // per shade: colours of (i, j), (i, k), (j, k)
+    TripleIndex shades;
     const int* shade_class = nullptr;
 };
 
@@ -152,6 +147,8 @@ class NlmInputBuilder {
     void mark_together(const NlmInput& input, int i, int j, uint64_t* mask) const;
     void build_special_classes(NlmInput& input, Arena& arena);  // the general case
     void build_shades(NlmInput& input, Arena& arena);           // after build_colours()
+    // Fills of_triple, too.
+    TripleIndex number_triples(int n, const PairIndex& labels, int* of_triple, Arena& arena);
     const int* mirrored_rows(const NlmInput& input, const PairIndex& index, Arena& arena);
 
     const NlmShape& shape_;
@@ -159,9 +156,9 @@ class NlmInputBuilder {
     std::vector<int> row_of_, content_of_, keys_, representative_;
     std::vector<float> raw_;
     std::vector<int> present_begin_, present_type_, slot_of_type_, neighbour_begin_, neighbours_;
-    std::vector<uint64_t> present_bits_, masks_, shade_keys_;
-    std::vector<std::array<int, 6>> permuted_shades_;
-    Numbering numbering_, more_numbering_;
+    std::vector<uint64_t> present_bits_, masks_, triple_keys_;
+    std::vector<std::array<int, 6>> permuted_keys_;
+    Numbering numbering_;
     // The pairs and triples of the last call, for reuse.
     bool has_kept_ = false;
     NlmInput kept_;

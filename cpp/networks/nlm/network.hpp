@@ -136,10 +136,6 @@ class NlmNetwork {
 };
 
 // The kernels this machine can run, fastest last; the first is "portable".
-struct NamedNlmKernel {
-    const char* name;
-    NlmKernel kernel;
-};
-const std::vector<NamedNlmKernel>& nlm_kernels();
+const std::vector<NlmKernel>& nlm_kernels();
 
 }  // namespace hstar

@@ -11,12 +11,6 @@ namespace {
 
 constexpr size_t kMostParameters = size_t{1} << 28;
 
-// The first address in the vector that is a multiple of 64 bytes; the vector has 16 floats to spare.
-float* aligned(std::vector<float>& storage) {
-    auto address = reinterpret_cast<uintptr_t>(storage.data());
-    return storage.data() + (64 - address % 64) % 64 / sizeof(float);
-}
-
 // Where the next matrix begins: matrices are aligned, too.
 size_t aligned(size_t floats) {
     return (floats + 15) / 16 * 16;
@@ -73,12 +67,8 @@ void NlmShape::finish() {
 }
 
 void NlmWeights::assign(const NlmShape& shape, const float* theta, bool with_backward) {
-    packed_storage.assign(shape.packed_floats + 16, 0.0f);
-    float* forward = aligned(packed_storage);
-    packed = forward;
-    if (with_backward) backward_storage.assign(shape.backward_floats + 16, 0.0f);
-    float* back = with_backward ? aligned(backward_storage) : nullptr;
-    backward = back;
+    packed.assign(shape.packed_floats, 0.0f);
+    backward.assign(with_backward ? shape.backward_floats : 0, 0.0f);
     is_finite = true;
     for (size_t i = 0; i < shape.num_parameters; ++i) is_finite &= std::isfinite(theta[i]);
     for (const NlmShape::Linear& linear : shape.linears) {
@@ -86,13 +76,13 @@ void NlmWeights::assign(const NlmShape& shape, const float* theta, bool with_bac
         const float* weight = theta + linear.parameter;
         for (int o = 0; o < linear.out; ++o) {
             for (size_t c = 0; c < columns; ++c)
-                forward[linear.packed + c * linear.pitch() + o] = weight[o * columns + c];
-            forward[linear.bias_row() + o] = weight[linear.out * columns + o];
+                packed[linear.packed + c * linear.pitch() + o] = weight[o * columns + c];
+            packed[linear.bias_row() + o] = weight[linear.out * columns + o];
         }
         if (!with_backward) continue;
         for (const NlmShape::Block& block : linear.blocks)
             for (int p = 0; p < linear.permutations(); ++p) {
-                float* rows = back + linear.backward_block(p, block);
+                float* rows = backward.data() + linear.backward_block(p, block);
                 for (int o = 0; o < linear.out; ++o) {
                     const float* from = weight + o * columns + p * linear.columns + block.column;
                     std::copy_n(from, block.channels, rows + o * pitch_of(block.channels));

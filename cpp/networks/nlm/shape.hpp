@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "networks/nlm/kernel.hpp"
+#include "runtime/cache_aligned.hpp"
 
 namespace hstar {
 
@@ -90,11 +91,8 @@ struct NlmWeights {
         assign(shape, theta, with_backward);
     }
     void assign(const NlmShape& shape, const float* theta, bool with_backward);
-    NlmWeights(const NlmWeights&) = delete;
-    NlmWeights& operator=(const NlmWeights&) = delete;
-    std::vector<float> packed_storage, backward_storage;
-    const float* packed = nullptr;    // see Linear::packed
-    const float* backward = nullptr;  // see Block::backwards
+    AlignedVector<float> packed;    // see Linear::packed
+    AlignedVector<float> backward;  // see Block::backwards
     bool is_finite = true;
 };
 // Adds a gradient in packed order to one in the order of the parameters.

@@ -46,8 +46,8 @@ void NlmInputBuilder::build_classes(NlmInput& input, Arena& arena) {
     int count = 0;
     for_each_class([&](int, int, int, int) { ++count; });
     int *pairs_of[3], *permuted_of[6];
-    for (int q = 0; q < 3; ++q) input.class_pair[q] = pairs_of[q] = arena.take<int>(count);
-    for (int p = 0; p < 6; ++p) input.permuted_class[p] = permuted_of[p] = arena.take<int>(count);
+    for (int q = 0; q < 3; ++q) input.classes.pair[q] = pairs_of[q] = arena.take<int>(count);
+    for (int p = 0; p < 6; ++p) input.classes.permuted[p] = permuted_of[p] = arena.take<int>(count);
     int number = 0;
     for_each_class([&](int key, int ij, int ik, int jk) {
         pairs_of[0][number] = ij;
@@ -58,7 +58,7 @@ void NlmInputBuilder::build_classes(NlmInput& input, Arena& arena) {
     });
     for (int*& keys : permuted_of)
         for (int c = 0; c < count; ++c) keys[c] = table[keys[c]];
-    input.num_classes = count;
+    input.classes.count = count;
     input.triple_class = {nullptr, table, input.types.of_pair, scaled, types};
     const int pitch = pitch_of(shape_.channels[3]);
     if (pitch > 0) input.class_rows = arena.take_zeros<float>(static_cast<int64_t>(count) * pitch);
@@ -182,16 +182,13 @@ void NlmInputBuilder::build_sets(NlmInput& input, Arena& arena) {
     input.set_classes = classes;
 }
 
-// The general case.
+// The general case. Triples with atoms of their own, in any order of their members, have classes by those
+// atoms, too.
 void NlmInputBuilder::build_special_classes(NlmInput& input, Arena& arena) {
     const int n = input.n;
-    const int64_t size = static_cast<int64_t>(n) * n * n;
-    int* triple_class = arena.take<int>(size);
-    representative_.clear();
-    auto fresh = [&](int64_t triple) {
-        representative_.push_back(static_cast<int>(triple));
-        return static_cast<int>(representative_.size()) - 1;
-    };
+    int* triple_class = arena.take<int>(static_cast<int64_t>(n) * n * n);
+    TripleIndex& classes = input.classes = number_triples(n, input.types, triple_class, arena);
+    input.triple_class.direct = triple_class;
     auto has_equal_members = [n](int64_t t) {
         const int64_t i = t / n / n, j = t / n % n, k = t % n;
         return i == j || i == k || j == k;
@@ -201,8 +198,6 @@ void NlmInputBuilder::build_special_classes(NlmInput& input, Arena& arena) {
         const int* order = kPermutations[p];
         return (members[order[0]] * n + members[order[1]]) * n + members[order[2]];
     };
-
-    // Triples with atoms of their own, in any order of their members, get classes by those atoms, too.
     std::vector<std::pair<int64_t, int>> content;  // sorted
     for (size_t r = 0; r < triples_.tuples.size(); ++r)
         if (triples_.contents[r] != 0) content.emplace_back(triples_.tuples[r], triples_.contents[r]);
@@ -216,78 +211,40 @@ void NlmInputBuilder::build_special_classes(NlmInput& input, Arena& arena) {
         for (int p = 0; p < 6; ++p)
             if (!shape_.exclude_self || !has_equal_members(t)) special.push_back(permuted(t, p));
     sort_unique(special);
-    constexpr int kSpecial = -1;
-    if (!special.empty()) std::fill_n(triple_class, size, 0);
-    for (int64_t t : special) triple_class[t] = kSpecial;
 
-    // The others by the types of their pairs. With exclude_self nothing depends on triples with equal
-    // members: they are class 0.
-    if (shape_.exclude_self && n > 0) fresh(0);
-    const int first_class = static_cast<int>(representative_.size());
-    more_numbering_.clear();
-    int64_t triple = 0;
-    for (int i = 0; i < n; ++i)
-        for (int j = 0; j < n; ++j) {
-            const int* ik = input.types.of_pair + static_cast<int64_t>(i) * n;
-            const int* jk = input.types.of_pair + static_cast<int64_t>(j) * n;
-            for (int k = 0; k < n; ++k, ++triple) {
-                if (!special.empty() && triple_class[triple] == kSpecial) continue;
-                if (shape_.exclude_self && (i == j || i == k || j == k)) {
-                    triple_class[triple] = 0;
-                } else {
-                    const int key[3] = {ik[j], ik[k], jk[k]};
-                    auto [number, is_new] = more_numbering_.find_or_add(hash_ints(key, 3, 0), [&](int c) {
-                        const int t = representative_[c + first_class];
-                        const int *a = input.types.of_pair + t / n / n * n,
-                                  *b = input.types.of_pair + t / n % n * n;
-                        return a[t / n % n] == key[0] && a[t % n] == key[1] && b[t % n] == key[2];
-                    });
-                    if (is_new) fresh(triple);
-                    triple_class[triple] = number + first_class;
-                }
-            }
-        }
-    const int first_special = static_cast<int>(representative_.size());
-    std::vector<std::array<int, 9>> told_apart;
+    // Their classes come after those by the types of pairs.
+    const int plain = classes.count;
+    std::vector<std::array<int, 7>> told_apart;  // the class by types, and the contents of all permutations
+    representative_.clear();
     numbering_.clear();
     for (int64_t t : special) {
-        const int *a = input.types.of_pair + t / n / n * n, *b = input.types.of_pair + t / n % n * n;
-        std::array<int, 9> key{a[t / n % n], a[t % n], b[t % n]};
-        for (int p = 0; p < 6; ++p) key[p + 3] = content_of(permuted(t, p));
+        std::array<int, 7> key{triple_class[t]};
+        for (int p = 0; p < 6; ++p) key[p + 1] = content_of(permuted(t, p));
         auto [number, is_new] = numbering_.find_or_add(hash_ints(key.data(), key.size(), 0),
                                                        [&](int c) { return told_apart[c] == key; });
         if (is_new) {
             told_apart.push_back(key);
-            fresh(t);
+            representative_.push_back(static_cast<int>(t));
         }
-        triple_class[t] = number + first_special;
+        triple_class[t] = plain + number;
     }
-
-    const int count = static_cast<int>(representative_.size());
-    input.num_classes = count;
-    input.triple_class.direct = triple_class;
-    for (int p = 0; p < 6; ++p) {
-        int* index = arena.take<int>(count);
-        for (int c = 0; c < count; ++c) index[c] = triple_class[permuted(representative_[c], p)];
-        input.permuted_class[p] = index;
-    }
-    constexpr int kPairs[3][2] = {{0, 1}, {0, 2}, {1, 2}};
-    for (int q = 0; q < 3; ++q) {
-        int* index = arena.take<int>(count);
-        for (int c = 0; c < count; ++c) {
-            const int t = representative_[c];
-            const int members[3] = {t / n / n, t / n % n, t % n};
-            index[c] = input.types.of_pair[members[kPairs[q][0]] * n + members[kPairs[q][1]]];
-        }
-        input.class_pair[q] = index;
-    }
+    classes.count += static_cast<int>(told_apart.size());
+    auto extend = [&](const int*& rows, auto of_special) {
+        int* all = arena.take<int>(classes.count);
+        std::copy_n(rows, plain, all);
+        for (int c = plain; c < classes.count; ++c) all[c] = of_special(c - plain);
+        rows = all;
+    };
+    for (int p = 0; p < 6; ++p)
+        extend(classes.permuted[p], [&](int c) { return triple_class[permuted(representative_[c], p)]; });
+    for (const int*& pair : classes.pair)
+        extend(pair, [before = pair, &told_apart](int c) { return before[told_apart[c][0]]; });
     const int pitch = pitch_of(shape_.channels[3]);
     if (pitch == 0) return;
-    float* rows = arena.take<float>(static_cast<int64_t>(count) * pitch);
-    for (int c = 0; c < count; ++c)
-        std::memcpy(rows + static_cast<int64_t>(c) * pitch,
-                    triples_.values.data() + static_cast<int64_t>(content_of(representative_[c])) * pitch,
-                    pitch * sizeof(float));
+    float* rows = arena.take_zeros<float>(static_cast<int64_t>(classes.count) * pitch);
+    for (size_t c = 0; c < told_apart.size(); ++c)
+        std::copy_n(triples_.values.data() + static_cast<int64_t>(told_apart[c][1]) * pitch, pitch,
+                    rows + (plain + static_cast<int64_t>(c)) * pitch);
     input.class_rows = rows;
 }
 

@@ -93,14 +93,15 @@ class TwinReduction {
             }
         return kept_;
     }
-    // The same for a list of entries.
-    int choose(int n, std::span<const NlmEntry> entries, std::span<const float> values) {
+    // Of n objects, in a buffer of this object.
+    const std::vector<Signature>& signatures_of(int n, std::span<const NlmEntry> entries,
+                                                std::span<const float> values) {
         signatures_.assign(n, Signature{});
         for (size_t e = 0; e < entries.size(); ++e) {
             const SignatureShares shares = signature_shares(shape_, n, entries[e], values[e]);
             for (int i = 0; i < shares.count; ++i) signatures_[shares.object[i]] += shares.share[i];
         }
-        return choose(signatures_);
+        return signatures_;
     }
 
     // After choose(): how many objects each of those that stay stands for.

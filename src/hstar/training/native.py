@@ -27,7 +27,6 @@ from hstar.slots.teachers.labels import LabelRows
 
 Floats = NDArray[np.float32]
 Layer = tuple[Floats, Floats, str, bool]  # weight [outputs, inputs], bias, activation, skip
-EQUAL = np.zeros(0, np.float32)  # in place of weights of rows
 
 PROBE = 1000  # rows that show that a network is not dead
 
@@ -251,4 +250,4 @@ def training_rows(
     before = np.concatenate([[0], np.cumsum(is_input)])  # inputs among the first facts
     labels = sets.h, sets.lower, sets.upper
     starts, atoms = before[sets.starts], inputs[is_input]
-    return _core.TrainingRows(width, starts, atoms, *labels, EQUAL)
+    return _core.TrainingRows(width, starts, atoms, *labels)

@@ -75,8 +75,13 @@ class DigitFeature(Feature):
     def native(self, config: Config, space: Space) -> Config | None:
         if space.kind != "task":  # the core evaluates dense networks on tasks only
             return None
-        first = first_rows(config["domain_sizes"]).tolist()
-        return {"input": "digits", "digits": list(zip(config["variables"], first, strict=True))}
+        sizes = space.domain_sizes
+        rows = np.full(sum(sizes), -1, dtype=np.int32)
+        facts, inputs = first_rows(sizes), first_rows(config["domain_sizes"])
+        for variable, row in zip(config["variables"], inputs, strict=True):
+            first, size = facts[variable], sizes[variable]
+            rows[first : first + size] = np.arange(row, row + size)
+        return {"input": "facts", "rows": rows, "constant": np.zeros(0, np.int32)}
 
 
 def name_of(space: Space) -> str:

@@ -21,7 +21,7 @@ from hstar.slots.model_file import ModelFile, model_metadata
 from hstar.slots.objectives import objectives_of
 from hstar.training.dataset import Dataset
 from hstar.training.fit.fit import Fit, Lesson, Limits, ModelRow
-from hstar.training.native import EQUAL, NETWORK, MlpOptions, to_tensors, train_mlp
+from hstar.training.native import NETWORK, MlpOptions, to_tensors, train_mlp
 
 BOUNDED = ("interval", "truncated-gaussian")  # objectives that use bounds
 
@@ -75,7 +75,7 @@ def fact_rows_of(
         lower = np.concatenate([goal_count_bounds(one.task, one.states) for one in held.tasks])
     labels = np.where(np.isnan(h), upper, h)  # a bound is the best where no distance is known
     width, atoms = features["width"], inputs.columns
-    return _core.TrainingRows(width, inputs.starts, atoms, labels, lower, upper, EQUAL)
+    return _core.TrainingRows(width, inputs.starts, atoms, labels, lower, upper)
 
 
 def goal_count_bounds(task: Task, states: NDArray[np.int32]) -> NDArray[np.float32]:
