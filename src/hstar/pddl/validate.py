@@ -128,8 +128,8 @@ class _Replay:
             return 1
         total: int | float = 0
         for term in action.cost:
-            if isinstance(term, model.FunctionTerm):
-                key = (term.name, *(binding.get(arg, arg) for arg in term.args))
+            if isinstance(term, model.Atom):
+                key = ground(term, binding)
                 if key not in self._problem.function_values:
                     raise _PlanFault(f"its cost ({' '.join(key)}) has no value in :init")
                 term = self._problem.function_values[key]

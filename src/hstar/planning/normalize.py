@@ -80,7 +80,7 @@ class Normalizer:
 
     def _schemas(self, number: int, action: model.Action) -> Iterable[tuple[Any, ...]]:
         self.place = f"action '{action.name}'"
-        cost, cost_terms = self._cost(action.cost)
+        cost, terms = self._cost(action.cost)
         for hidden, conjuncts in self._disjuncts(action.precondition):
             parameters = action.parameters + hidden
             scope = _extend({}, parameters)
@@ -91,7 +91,7 @@ class Normalizer:
                 self._condition(conjuncts, scope),
                 effects,
                 cost,
-                [(self.functions[term.name], self._terms(term.args, scope)) for term in cost_terms],
+                [(self.functions[term.predicate], self._terms(term.args, scope)) for term in terms],
             )
 
     def _effects(self, effect: model.Effect, scope: Scope) -> Iterable[tuple[Any, ...]]:
@@ -192,8 +192,8 @@ class Normalizer:
     def _common_denominator(self) -> int:
         scale, values = 1, self.problem.function_values
         terms = [term for action in self.problem.domain.actions for term in action.cost]
-        used = {term.name for term in terms if isinstance(term, model.FunctionTerm)}
-        numbers = [term for term in terms if not isinstance(term, model.FunctionTerm)]
+        used = {term.predicate for term in terms if isinstance(term, model.Atom)}
+        numbers = [term for term in terms if not isinstance(term, model.Atom)]
         for number in (*numbers, *(values[term] for term in values if term[0] in used)):
             scale = lcm(scale, Fraction(str(number)).denominator)
             if scale > MAX_COST_SCALE:
@@ -202,12 +202,12 @@ class Normalizer:
                 raise PddlError(f"{message}; {advice}", self.problem.path)
         return scale
 
-    def _cost(self, terms: tuple[model.CostTerm, ...]) -> tuple[int, list[model.FunctionTerm]]:
+    def _cost(self, terms: tuple[model.CostTerm, ...]) -> tuple[int, list[model.Atom]]:
         """The constant part of an action's cost and the function terms to add to it."""
         if not self.problem.uses_metric:
             return 1, []
-        functions = [term for term in terms if isinstance(term, model.FunctionTerm)]
-        numbers = [term for term in terms if not isinstance(term, model.FunctionTerm)]
+        functions = [term for term in terms if isinstance(term, model.Atom)]
+        numbers = [term for term in terms if not isinstance(term, model.Atom)]
         return sum(map(self._scaled, numbers)), functions
 
     def _scaled(self, number: int | float) -> int:
