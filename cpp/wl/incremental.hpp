@@ -50,13 +50,13 @@ class PairCounts {
         }
         numbering_ = std::move(numbering);
         counts_ = std::move(counts);
-        most_ = std::max<size_t>(32, 2 * counts_.size());
+        most_ = std::max<size_t>(64, 4 * counts_.size());
     }
 
     Numbering numbering_;  // of keys; some occur no more
     std::vector<int> counts_;
     std::vector<std::pair<int, int>> steps_;  // numbers of keys, and by how much their counts changed
-    size_t most_ = 32;                        // keys before absent ones are forgotten
+    size_t most_ = 64;                        // keys before absent ones are forgotten
 };
 
 class IncrementalWl {
