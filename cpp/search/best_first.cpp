@@ -51,8 +51,6 @@ class BestFirst {
           edges_(space),
           best_h_(space.num_values, kDeadEnd) {
         for (bool wanted : space.wants_preferred) wants_preferred_ |= wanted;
-        for (const Queue& queue : options_.queues) looks_for_progress_ |= queue.only_preferred();
-        looks_for_progress_ |= options_.width > 0;
     }
 
     void run() {
@@ -251,7 +249,7 @@ class BestFirst {
                 space_.finish(id);
                 return true;
             }
-            if (looks_for_progress_) reward_progress(i);
+            reward_progress(i);
             if constexpr (kLazy) {
                 incomplete_ |= !edges_.enter(open_, id, i);
                 if (options_.follow) follow_plan(id, i);
@@ -379,8 +377,7 @@ class BestFirst {
     std::vector<float> best_h_;  // per evaluator
     static constexpr size_t kFirstPart = 4, kLargestPart = 64;  // successors that are evaluated at once
     std::unordered_map<StateId, size_t> tried_;  // partial: how many operators, of states that are not done
-    bool looks_for_progress_ = false;
-    bool wants_preferred_ = false;  // and an evaluator has preferred operators
+    bool wants_preferred_ = false;               // and an evaluator has preferred operators
     bool incomplete_ = false;
 };
 

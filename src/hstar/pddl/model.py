@@ -190,7 +190,6 @@ class Domain:
     predicates: dict[str, Predicate]
     functions: dict[str, Predicate]
     actions: tuple[Action, ...]
-    requirements: tuple[str, ...]
     type_tree: TypeTree = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

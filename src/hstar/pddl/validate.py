@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from hstar.pddl import model
 from hstar.pddl.errors import count, escape, shorten
 from hstar.pddl.model import Formula, types_text
-from hstar.pddl.satisfaction import AtomSet, Binding, Conditions, GroundAtom, ground
+from hstar.pddl.satisfaction import Binding, GroundAtom, LiftedState, ground
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +60,8 @@ class _Replay:
     def __init__(self, problem: model.Problem) -> None:
         self._problem = problem
         self._actions = {action.name: action for action in problem.domain.actions}
-        self._state = AtomSet(problem.init)
-        self._conditions = Conditions(self._state, problem.objects_of)
-        self.holds = self._conditions.holds
+        self._state = LiftedState(problem.init, problem.objects_of)
+        self.holds = self._state.holds
         self.cost: int | float = 0
 
     def apply(self, step: tuple[str, ...]) -> None:
@@ -76,9 +75,7 @@ class _Replay:
         deleted: set[GroundAtom] = set()
         for effect in action.effects:
             changed = added if effect.positive else deleted
-            for inner in self._conditions.bindings(
-                effect.variables, effect.condition, binding, True
-            ):
+            for inner in self._state.bindings(effect.variables, effect.condition, binding, True):
                 changed.add(ground(effect.atom, inner))
         for atom in deleted - added:
             self._state.discard(atom)
@@ -99,7 +96,7 @@ class _Replay:
                 culprit = next(part for part in parts if self.holds(part, binding) != wanted)
                 return self.violated_part(culprit, binding, wanted)
             case model.Quantified(variables, body) if isinstance(formula, model.Forall) == wanted:
-                bindings = self._conditions.bindings(variables, body, binding, not wanted)
+                bindings = self._state.bindings(variables, body, binding, not wanted)
                 return self.violated_part(body, next(bindings), wanted)
         grounded = model.substitute(formula, binding)
         return grounded if wanted else model.Not(grounded)
@@ -117,7 +114,7 @@ class _Replay:
             types = self._problem.objects.get(arg)
             if types is None:
                 raise _PlanFault(f"the problem has no object '{escape(arg)}'")
-            if arg not in self._conditions.objects(parameter.types):
+            if arg not in self._state.objects(parameter.types):
                 needs = f"parameter {parameter.name} needs type {types_text(parameter.types)}"
                 raise _PlanFault(f"'{arg}' has type {types_text(types)}, but {needs}")
             binding[parameter.name] = arg
