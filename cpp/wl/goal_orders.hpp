@@ -30,9 +30,7 @@ class GoalOrders {
                 if (const int goal = goal_of[task.fact(effect.effect)]; goal >= 0)
                     achievers[goal].push_back({op, &effect});
         }
-        Rows<int> members;
-        for (const auto& group : task.mutex_groups) members.add_row(group);
-        const Rows<int> groups_of = transpose(members, task.num_facts());
+        const Rows<int> groups_of = transpose(task.mutex_groups, task.num_facts());
         int marked = -1;                                     // the goal that is looked at
         std::vector<int> excluded_by(task.num_facts(), -1);  // per fact: the last goal that excludes it
         const auto excludes = [&](std::span<const Assignment> facts) {

@@ -152,20 +152,19 @@ class Normalizer:
         """A formula that holds where the given one is as wanted."""
         match formula:
             case model.Constant(value):
-                return ("and" if value == wanted else "or", [])
+                return ("all" if value == wanted else "any", [], [], [])
             case model.Not(inner):
                 return self._formula(inner, not wanted, scope)
             case model.Junction(parts):
-                word = "and" if isinstance(formula, model.And) == wanted else "or"
-                return (word, [self._formula(part, wanted, scope) for part in parts])
+                variables: Variables = ()
             case model.Quantified(variables, body):
-                word = "forall" if isinstance(formula, model.Forall) == wanted else "exists"
-                below = _extend(scope, variables)
-                numbers = [below[variable.name] for variable in variables]
-                types = self._types(variables)
-                return (word, numbers, types, self._formula(body, wanted, below))
+                parts = (body,)
             case _:
                 return ("literal", self._literal(formula, wanted, scope))
+        word = "all" if isinstance(formula, (model.And, model.Forall)) == wanted else "any"
+        below = _extend(scope, variables)
+        numbers, types = [below[one.name] for one in variables], self._types(variables)
+        return (word, numbers, types, [self._formula(part, wanted, below) for part in parts])
 
     def _literal(self, atom: Formula, positive: bool, scope: Scope) -> tuple[int, bool, list[int]]:
         if isinstance(atom, model.Equal):
