@@ -153,7 +153,7 @@ def evaluate(
 
 
 class NativeHeuristic:
-    """A heuristic of the core, bound to a space. Raises ValueError for an unknown name.
+    """A heuristic of the core, bound to a space.
 
     `cost` is what an operator costs inside the heuristic: "normal" its cost, "one" 1, "plusone"
     its cost plus 1. Costs are in the problem's unit times the task's `cost_scale`.
@@ -189,7 +189,9 @@ class NativeHeuristic:
         return self.core.plan_features(state_rows(states))
 
 
-make_heuristic = NativeHeuristic  # by name
+def make_heuristic(space: Space, name: str, cost: str = "normal") -> NativeHeuristic:
+    """The heuristic of that name for a space. Raises ValueError for an unknown name."""
+    return NativeHeuristic(space, name, cost)
 
 
 def is_dead_end(task: Task) -> bool:
